@@ -1,0 +1,31 @@
+// The door through which an optional backend enters: a shared object beside the binary with one C function.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "harness/backends/file_io.h"
+
+namespace headrace {
+
+/// Bumped when any interface a plugin implements changes; a plugin of another number is refused, with the reason.
+inline constexpr int kPluginInterface = 1;
+
+/// What a plugin hands over. A new kind of backend adds a virtual function here and a header beside file_io.h.
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  virtual int interface_version() const { return kPluginInterface; }
+  /// "io_uring", "cuda", "verbs"...
+  virtual const char* name() const = 0;
+  /// Library versions in use, for --version and the fingerprint: "liburing 2.3".
+  virtual std::string version() const = 0;
+  /// nullptr when this plugin is no storage engine.
+  virtual std::unique_ptr<StorageEngine> storage_engine() { return nullptr; }
+};
+
+/// Every plugin exports exactly this: extern "C" headrace::Plugin* headrace_plugin(); the object is static.
+using PluginFactory = Plugin* (*)();
+inline constexpr const char* kPluginSymbol = "headrace_plugin";
+
+}  // namespace headrace

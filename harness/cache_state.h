@@ -1,0 +1,46 @@
+// Puts a data set's files in a declared page-cache state and proves that they are (rule 13).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/data_set.h"
+
+namespace headrace {
+
+enum class CacheState { cold, warm, bypassed, asis };
+std::string_view to_string(CacheState state);
+std::optional<CacheState> parse_cache_state(std::string_view text);
+
+/// What was seen around one repetition. A share is of the data set's bytes, 0..1; -1 = could not be measured.
+struct CacheProof {
+  CacheState declared = CacheState::asis;
+  double resident_before = -1;
+  double resident_after = -1;
+  std::uint64_t delivered_bytes = 0;
+  std::uint64_t storage_bytes = 0;   // /proc/self/io read_bytes: what this process made the storage read
+  std::uint64_t device_bytes = 0;    // the block device's own counter; 0 when the file system has no single device
+  std::string method;                // "cachestat", "mincore"; with ", drop_caches" when the whole cache was dropped
+  bool proven = false;
+  std::string why;                   // one sentence: what proves it, or what is missing
+};
+
+/// The whole cache may be dropped (root and permitted) besides advising the kernel file by file.
+struct CacheOptions {
+  bool drop_caches = false;
+};
+
+/// Brings every file of `data` into `state` (cold: written back, advised away, caches dropped if allowed; warm: read
+/// once; bypassed and asis: nothing). Returns what was done. Throws RunError when a file cannot be opened.
+void establish(CacheState state, const DataSet& data, const CacheOptions& options, CacheProof& proof);
+
+/// Share of the data set's bytes in the page cache (every file when there are few, else a seeded sample of 2,000).
+double resident_share(const FileTable& files, std::string& method);
+
+/// Judges: cold needs <= 5 % resident before and >= 95 % of the bytes from storage; warm >= 95 % resident and <= 5 %
+/// from storage; bypassed >= 95 % from storage. Sets proven and why.
+void judge(CacheProof& proof);
+
+}  // namespace headrace

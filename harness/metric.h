@@ -1,0 +1,33 @@
+// A metric's name, unit and direction, declared once by the workload that measures it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+enum class Better { higher, lower, neither };
+
+/// One entry of the catalogue. `name` is snake_case and stands alone ("read_bandwidth"); the unit is SI ("B/s").
+struct Metric {
+  std::string_view name;
+  std::string_view unit;
+  Better better = Better::higher;
+  std::string_view description;
+};
+
+/// One measured value of one repetition.
+struct MetricValue {
+  std::string name;
+  double value = 0;
+};
+
+/// Where a workload puts its values. Each name must be in its catalogue; a non-finite value is our own bug (abort).
+class MetricSink {
+ public:
+  virtual ~MetricSink() = default;
+  virtual void put(std::string_view name, double value) = 0;
+};
+
+}  // namespace headrace

@@ -1,0 +1,130 @@
+// What one worker writes down while it works: operations, bytes, latencies, errors, a time series.
+// Nothing here allocates, locks or makes strings between start() and finish().
+#pragma once
+
+#include <time.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "harness/histogram.h"
+
+namespace headrace {
+
+/// CLOCK_MONOTONIC [ns]: one clock for everything.
+inline std::uint64_t now_ns() noexcept {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+/// One failed operation: which file (index in the data set), where, which errno, in which part of the operation.
+struct OperationError {
+  int code = 0;              // errno; kShortRead and kWrongData are ours
+  std::uint32_t file = 0;
+  std::uint64_t offset = 0;
+  std::uint8_t part = 0;     // as in Workload::latency_parts(); 0 = the whole operation
+  static constexpr int kShortRead = -1;  // fewer bytes than the file had when the data set was opened
+  static constexpr int kWrongData = -2;  // a block that does not say what it should
+};
+
+/// Operations, bytes and coarse latency per interval. A fixed number of intervals; when they are full, neighbours
+/// are folded together and the interval doubles, so memory is bounded and no run is too long.
+class TimeSeries {
+ public:
+  static constexpr std::size_t kIntervals = 512;
+  static constexpr std::uint64_t kFirstInterval_ns = 5'000'000;
+  static constexpr std::size_t kCoarse = 8 * 36;  // 8 latency buckets per power of two: p99 within 6 %
+
+  struct Interval {
+    std::uint64_t bytes = 0;
+    std::uint64_t operations = 0;
+    std::array<std::uint32_t, kCoarse> latency{};  // counts by coarse_bucket()
+  };
+  static std::size_t coarse_bucket(std::uint64_t ns) noexcept;
+  static double coarse_value(std::size_t bucket) noexcept;  // [ns]
+
+  TimeSeries();  // allocates all intervals
+  void start(std::uint64_t start_ns) noexcept;
+  void add(std::uint64_t end_ns, std::uint64_t latency_ns, std::uint64_t bytes) noexcept {
+    while (end_ns >= limit_ns_) fold();
+    Interval& i = intervals_[(end_ns - start_ns_) >> shift_];
+    i.bytes += bytes;
+    ++i.operations;
+    ++i.latency[coarse_bucket(latency_ns)];
+  }
+  std::uint64_t interval_ns() const noexcept { return std::uint64_t{1} << shift_; }
+  const std::vector<Interval>& intervals() const noexcept { return intervals_; }
+  /// Adds another worker's series; both are folded to the coarser interval.
+  void merge(TimeSeries& other) noexcept;
+
+ private:
+  void fold() noexcept;
+  std::vector<Interval> intervals_;
+  std::uint64_t start_ns_ = 0;
+  std::uint64_t limit_ns_ = 0;  // start + kIntervals * interval
+  unsigned shift_ = 22;         // 4.19 ms
+};
+
+/// One worker's record of one phase. Lives on its own cache lines; made before the phase, read after it.
+class alignas(128) Recorder {
+ public:
+  static constexpr unsigned kMaxParts = 6;
+  static constexpr std::size_t kKeptErrors = 8;
+
+  /// `parts`: number of extra latency channels (open, read, close...), at most kMaxParts.
+  explicit Recorder(unsigned parts = 0);
+
+  /// Called by the engine on the worker's own thread, just before the first submit. `stop` may be set at any time.
+  void start(std::uint64_t deadline_ns, const std::atomic<bool>* stop) noexcept;
+  /// Called after the last completion.
+  void finish() noexcept { finished_ns_ = last_ns_ > started_ns_ ? last_ns_ : now_ns(); }
+
+  /// False once the time budget is spent or somebody asked to stop. Costs no clock read: it compares the end of the
+  /// last operation.
+  bool running() const noexcept { return last_ns_ < deadline_ns_ && !stop_->load(std::memory_order_relaxed); }
+
+  /// One finished operation: from `begin_ns` (for open loops: the intended start) to `end_ns`, `bytes` delivered.
+  void op(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes) noexcept {
+    const std::uint64_t latency = end_ns - begin_ns;
+    latency_.add(latency);
+    bytes_ += bytes;
+    last_ns_ = end_ns;
+    series_.add(end_ns, latency, bytes);
+    progress_bytes_.store(bytes_, std::memory_order_relaxed);
+  }
+  /// One part of an operation (part 1 is the first of Workload::latency_parts()).
+  void part(unsigned number, std::uint64_t ns) noexcept { parts_[number - 1].add(ns); }
+  /// One failed operation: counted, never as throughput; the first few are kept whole.
+  void fail(const OperationError& error, std::uint64_t end_ns) noexcept {
+    if (errors_ < kKeptErrors) kept_[errors_] = error;
+    ++errors_;
+    last_ns_ = end_ns;
+  }
+
+  std::uint64_t started_ns() const noexcept { return started_ns_; }
+  std::uint64_t finished_ns() const noexcept { return finished_ns_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::uint64_t operations() const noexcept { return latency_.total(); }
+  std::uint64_t errors() const noexcept { return errors_; }
+  const std::array<OperationError, kKeptErrors>& kept_errors() const noexcept { return kept_; }
+  const Histogram& latency() const noexcept { return latency_; }
+  const std::vector<Histogram>& parts() const noexcept { return parts_; }
+  TimeSeries& series() noexcept { return series_; }
+  /// Live value for the progress line; may lag.
+  std::uint64_t progress_bytes() const noexcept { return progress_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  std::uint64_t last_ns_ = 0, deadline_ns_ = 0, bytes_ = 0;
+  const std::atomic<bool>* stop_ = nullptr;
+  std::uint64_t errors_ = 0, started_ns_ = 0, finished_ns_ = 0;
+  Histogram latency_;
+  std::vector<Histogram> parts_;
+  std::array<OperationError, kKeptErrors> kept_{};
+  TimeSeries series_;
+  std::atomic<std::uint64_t> progress_bytes_{0};
+};
+
+}  // namespace headrace

@@ -1,0 +1,72 @@
+// What one repetition gave: numbers per phase, the proof of its cache state, what disturbed it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/cache_state.h"
+#include "harness/histogram.h"
+#include "harness/metric.h"
+#include "harness/recorder.h"
+
+namespace headrace {
+
+/// One interval of the time series, all workers together.
+struct SeriesPoint {
+  double time_s = 0;         // middle of the interval, from the phase's start
+  double bytes_per_s = 0;
+  double operations_per_s = 0;
+  double latency_p99_ns = 0; // within 6 %
+};
+
+/// One phase of one repetition, all workers together.
+struct PhaseResult {
+  std::string name;
+  double elapsed_s = 0;       // first submit to last completion
+  double first_finish_s = 0;  // when the first worker was done
+  double cpu_s = 0;           // user + system time of the process meanwhile
+  std::uint64_t bytes = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t storage_bytes = 0;  // /proc/self/io read_bytes meanwhile
+  std::uint64_t device_bytes = 0;   // block device read counter meanwhile; 0 when unknown
+  Histogram latency;
+  std::vector<Histogram> parts;     // as Workload::latency_parts()
+  std::vector<double> worker_finish_s;
+  std::vector<std::uint64_t> worker_bytes;
+  std::vector<SeriesPoint> series;
+  double steady_from_s = 0;         // warm-up cut (rule 3); 0 = nothing cut
+
+  double bytes_per_s() const { return elapsed_s > 0 ? static_cast<double>(bytes) / elapsed_s : 0; }
+  double operations_per_s() const { return elapsed_s > 0 ? static_cast<double>(operations) / elapsed_s : 0; }
+};
+
+/// What else happened on the machine meanwhile (rule 14): rates as shares of the elapsed time.
+struct Disturbance {
+  std::uint64_t foreign_bytes = 0;  // device bytes that this process did not cause
+  double cpu_steal = 0;             // share of all CPU time, 0..1
+  double io_pressure = -1;          // PSI "some" io, share of time; -1 = kernel does not tell
+  double cpu_pressure = -1;
+  double memory_pressure = -1;
+  double throttled_s = 0;           // cgroup CPU throttling
+  bool disturbed = false;
+  std::string why;                  // "foreign I/O 6 % of the test's bytes"
+};
+
+enum class RepetitionStatus { ok, error, interrupted };
+
+struct Repetition {
+  unsigned index = 0;
+  unsigned look = 0;          // after which look's batch it was taken
+  RepetitionStatus status = RepetitionStatus::ok;
+  std::string error;          // first error in words: operation, file, offset, errno text, how many
+  std::vector<PhaseResult> phases;
+  std::vector<MetricValue> metrics;
+  CacheProof cache;
+  Disturbance disturbance;
+  bool steady = true;         // rule 4
+  std::string steady_why;
+};
+
+}  // namespace headrace

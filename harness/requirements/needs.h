@@ -1,0 +1,35 @@
+// From the job to its needs: a metric, a value with unit and scope, and the formula that gave it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/requirements/job.h"
+
+namespace headrace::requirements {
+
+enum class Scope { cluster, node, gpu };
+std::string_view to_string(Scope scope);
+
+/// One requirement. Always "at least": a rate, free memory, free space or cores that must be reached.
+struct Need {
+  std::string id;          // "ingest.read_bandwidth"
+  Scope scope = Scope::node;
+  double required = 0;     // SI, before the safety margin
+  double need = 0;         // safety * required
+  std::string unit;        // "B/s", "1/s", "B", "count"
+  std::string formula;     // "A3", or a chain: "F18 of F6"
+  std::string equation;    // "R * S * alpha * (1 - h)"
+  std::string substituted; // "10240/s * 130 kB * 1 * (1 - 0)": the numbers put in
+  std::vector<std::pair<std::string, double>> inputs;
+  /// Workload metrics that measure it at node scope, best first: "small_file_read.read_bandwidth".
+  std::vector<std::string> measured_by;
+  std::string cache;       // cache state that the measurement must have been proven in: "cold", or "" = any
+  bool informative = false;  // printed, never judged
+};
+
+/// All needs of the job's table whose inputs are given, in the table's order.
+std::vector<Need> derive_needs(const Job& job);
+
+}  // namespace headrace::requirements

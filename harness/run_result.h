@@ -1,0 +1,56 @@
+// The whole result of a run in memory: what result writers write and the summary prints.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/plan.h"
+#include "harness/repetition.h"
+#include "harness/statistics/summary.h"
+#include "harness/verdict.h"
+
+namespace headrace {
+
+enum class PointStatus { ok, skipped, error, interrupted, not_reached };
+
+/// One metric over the repetitions that count.
+struct MetricSummary {
+  std::string name, unit;
+  Better better = Better::higher;
+  double median = 0;
+  statistics::Interval interval;
+  std::vector<double> values;
+  bool too_few_operations = false;  // a percentile with fewer than 10/(1-p) operations per repetition
+};
+
+struct PointResult {
+  const Point* point = nullptr;
+  PointStatus status = PointStatus::not_reached;
+  std::string reason;                 // why skipped or failed
+  std::vector<Repetition> repetitions;
+  std::vector<MetricSummary> metrics;
+  std::vector<std::string> notes;     // fall-backs taken
+  std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
+  std::vector<WrongBlock> wrong_blocks;
+  bool verified = false;
+  double elapsed_s = 0;
+};
+
+/// Facts about the machine for run files, in sections: "kernel", "file_system", "device"...
+using Fingerprint = std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>;
+
+struct RunResult {
+  const Plan* plan = nullptr;
+  std::string run_id;
+  std::string started_utc;            // "2026-01-31T12:00:00Z"
+  double elapsed_s = 0;
+  std::vector<std::string> command;
+  Fingerprint environment;
+  std::vector<PointResult> points;
+  std::vector<Judgement> judgements;
+  Summary summary;
+  int signal = 0;                     // SIGINT or SIGTERM that ended it
+};
+
+}  // namespace headrace

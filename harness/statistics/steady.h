@@ -1,0 +1,30 @@
+// Warm-up and steady state of one time series (rules 3 and 4), and batch means for long single runs (rule 2).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace headrace::statistics {
+
+/// MSER: the cut in the first half that minimises the standard error of the rest. Index of the first kept point.
+std::size_t warmup_cut(std::span<const double> values);
+
+struct Steady {
+  bool steady = true;
+  double halves_differ = 0;  // relative difference of the medians of the two halves
+  double drift = 0;          // relative change of the fitted line over the window
+  std::string why;           // "" or "second half 12 % slower"
+};
+/// After the cut. Fewer than 8 points: steady, nothing can be said.
+Steady judge_steady(std::span<const double> values, double limit = 0.05);
+
+/// A single long run: mean of at least 6 batches, each at least 10 correlation times; t bounds at 95 %.
+struct SingleRun {
+  bool usable = false;
+  double mean = 0, low = 0, high = 0;
+  std::size_t batches = 0;
+};
+SingleRun batch_means(std::span<const double> values);
+
+}  // namespace headrace::statistics

@@ -1,0 +1,88 @@
+// What a workload is: parameters, a check, preparation, the timed region, its own metrics. One file each.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/cache_state.h"
+#include "harness/data_set.h"
+#include "harness/error.h"
+#include "harness/metric.h"
+#include "harness/node.h"
+#include "harness/params.h"
+#include "harness/recorder.h"
+#include "harness/registry.h"
+#include "harness/repetition.h"
+#include "harness/units.h"
+
+namespace headrace {
+
+/// Why a workload cannot run here. Recorded and shown; not an error.
+struct Skip {
+  std::string reason;
+};
+
+/// What a point will cost, for `plan`, the ETA and the disk check. Estimates; 0 = unknown.
+struct Footprint {
+  std::uint64_t written_bytes = 0;            // made once, in the scratch folder
+  std::uint64_t read_bytes_per_repetition = 0;
+  std::uint64_t memory_bytes = 0;             // buffers, all workers
+};
+
+/// A stretch of a repetition that is timed on its own (an epoch; before, during and after a checkpoint).
+struct PhaseSpec {
+  std::string name;
+  bool keeps_cache = false;  // starts with whatever the phase before left in the cache: not re-made, not proven
+};
+
+/// One worker thread's view of the timed region.
+struct Worker {
+  unsigned index = 0;      // 0 .. count-1
+  unsigned count = 1;
+  unsigned phase = 0;      // index in phases()
+  unsigned repetition = 0;
+  std::uint64_t seed = 0;  // same for all workers of a repetition; differs between repetitions
+  Recorder& recorder;
+};
+
+/// The life of one point (a workload with one set of parameters):
+///   constructor(Params&)   declares every parameter; no I/O
+///   check                  can it run here?
+///   prepare                once, untimed: makes or opens its data, allocates
+///   per repetition and phase: engine re-makes the cache state, then before_phase (untimed),
+///     then run() on workers() threads that start together: the timed region and nothing else
+///   report                 per repetition: own metrics
+///   verify                 once, untimed, if asked: checks the data
+///   cleanup                once
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual std::optional<Skip> check(Node&) { return std::nullopt; }
+  virtual Footprint footprint() const { return {}; }
+  virtual unsigned workers() const { return 1; }
+  /// Names of the extra latency channels: {"open", "read", "close"} gives open_latency_p99_ns and so on.
+  virtual std::vector<std::string> latency_parts() const { return {}; }
+  virtual std::vector<PhaseSpec> phases() const { return {{"main", false}}; }
+  /// Cache states that make sense, the first being the default; empty = none (asis, and `cache:` is refused).
+  virtual std::vector<CacheState> cache_states() const { return {}; }
+  virtual void prepare(Node&, const DataProgress&) {}
+  /// The data whose cache state the engine makes and proves; nullptr = none.
+  virtual const DataSet* data() const { return nullptr; }
+  virtual void before_phase(unsigned /*phase*/, unsigned /*repetition*/, std::uint64_t /*seed*/) {}
+  virtual void run(Worker& worker) = 0;
+  /// Called after the last phase of a repetition; every metric name must be in the catalogue.
+  virtual void report(const Repetition& repetition, MetricSink& sink) const = 0;
+  /// Data check, untimed; returns what is wrong, empty = every byte is right.
+  virtual std::vector<WrongBlock> verify(const DataProgress&) { return {}; }
+  /// Things the reader should know of how it was done ("no huge pages: ordinary pages"), asked after prepare and run.
+  virtual std::vector<std::string> notes() { return {}; }
+  virtual void cleanup(Node&) {}
+};
+
+}  // namespace headrace
