@@ -1,0 +1,69 @@
+// headrace: the one binary. Finds the verb, runs it, turns exceptions into exit codes.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "benches/headrace/verb.h"
+#include "benches/headrace/version.h"
+#include "harness/diagnostics.h"
+
+namespace headrace::cli {
+namespace {
+
+struct Entry {
+  int order;
+  AddVerb add;
+};
+
+std::vector<Entry>& verbs() {
+  static std::vector<Entry> all;
+  return all;
+}
+
+constexpr const char* kFooter = R"(Exit codes:
+  0 every need met          10 FAIL: a need missed        130 interrupted (SIGINT)
+  1 error of the tool       11 INCONCLUSIVE               143 terminated (SIGTERM)
+  2 usage or config error   12 incomplete                  77 everything was skipped
+
+Start here:  headrace require configs/jobs/resnet50-imagenet.yaml
+             headrace qualify -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml)";
+
+int run_main(int argc, char** argv) {
+  CLI::App app{"headrace - can this storage, host and network feed that training job?", "headrace"};
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.fallthrough();
+  Shared shared;
+  shared.command.assign(argv, argv + argc);
+  app.set_version_flag("--version", version_text, "Version, compiler and backends, with the reason where one is missing");
+  app.add_option("--color", shared.color, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_option("--progress", shared.progress, "auto, plain, json or none")
+      ->check(CLI::IsMember({"auto", "plain", "json", "none"}));
+  app.add_flag("-v{1},-q{-1}", shared.verbosity, "More (-v) or less (-q) on standard error");
+
+  std::function<int()> run;
+  std::sort(verbs().begin(), verbs().end(), [](const Entry& a, const Entry& b) { return a.order < b.order; });
+  for (const Entry& verb : verbs()) verb.add(app, shared, run);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  try {
+    return run ? run() : 0;
+  } catch (const UsageError& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 2;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "headrace: %s\n", e.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+RegisterVerb::RegisterVerb(int order, AddVerb add) { verbs().push_back({order, add}); }
+
+}  // namespace headrace::cli
+
+int main(int argc, char** argv) { return headrace::cli::run_main(argc, argv); }

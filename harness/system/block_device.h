@@ -1,0 +1,29 @@
+// The block device under a path, and its counters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace headrace::system {
+
+struct BlockDevice {
+  std::string name;      // "nvme0n1", "vda"; whole disk or partition as the kernel names it in /sys/block
+  std::string sys_path;  // "/sys/dev/block/254:0"
+};
+
+/// The device under the file system of `path` (nearest existing parent); nothing for tmpfs, NFS, overlay without one.
+std::optional<BlockDevice> device_of(const std::string& path);
+
+struct DeviceCounters {
+  std::uint64_t read_bytes = 0, written_bytes = 0;
+  std::uint64_t reads = 0, writes = 0;
+  std::uint64_t busy_ms = 0;
+};
+/// From the device's `stat` file (512-byte sectors). Zeros when it cannot be read.
+DeviceCounters read_counters(const BlockDevice& device);
+
+/// /proc/self/io read_bytes and write_bytes: what this process made the storage do. False when the kernel has none.
+bool read_self_io(std::uint64_t& read_bytes, std::uint64_t& write_bytes);
+
+}  // namespace headrace::system
