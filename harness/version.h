@@ -1,4 +1,4 @@
-// Version, revision and compiler of this build.
+// Version, revision and compiler of this build, and the schemas it reads.
 #pragma once
 
 namespace headrace {
@@ -7,5 +7,9 @@ extern const char* const kVersion;    // "0.1.0"
 extern const char* const kRevision;   // git revision, "-dirty" when the tree had changes; "unknown" outside git
 extern const char* const kCompiler;   // "GCC 12.2.0"
 extern const char* const kBuildType;  // "Release"
+
+/// The `schema:` that a configuration and a job file must carry; results::kSchema is that of run files.
+inline constexpr int kConfigSchema = 1;
+inline constexpr int kJobSchema = 1;
 
 }  // namespace headrace

@@ -1,0 +1,39 @@
+#include "benches/headrace/version.h"
+
+#include <fmt/format.h>
+
+#include "harness/backends/loader.h"
+#include "harness/backends/plugin.h"
+#include "harness/results/result_store.h"
+#include "harness/version.h"
+
+namespace headrace::cli {
+namespace {
+
+std::string state_of(const BackendStatus& backend) {
+  if (!backend.built) return fmt::format("not built: {}", backend.reason);
+  if (!backend.usable) return fmt::format("built, not usable: {}", backend.reason);
+  return "built, usable" + (backend.version.empty() ? "" : fmt::format(" ({})", backend.version));
+}
+
+}  // namespace
+
+std::string version_text() {
+  std::string text = fmt::format(
+      "headrace {}\n"
+      "revision  {}\n"
+      "compiler  {}, {}\n"
+      "schemas   config {}, job {}, run files {}, plugin interface {}\n",
+      kVersion, kRevision, kCompiler, kBuildType, kConfigSchema, kJobSchema, results::kSchema,
+      kPluginInterface);
+  const Backends backends;
+  const char* label = "backends";
+  for (const BackendStatus& backend : backends.status()) {
+    text += fmt::format("{:<9} {:<9} {}\n", label, backend.name, state_of(backend));
+    label = "";
+  }
+  text.pop_back();
+  return text;
+}
+
+}  // namespace headrace::cli
