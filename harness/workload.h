@@ -56,7 +56,8 @@ struct Worker {
 ///   check                  can it run here?
 ///   prepare                once, untimed: makes or opens its data, allocates
 ///   per repetition and phase: engine re-makes the cache state, then before_phase (untimed),
-///     then run() on workers() threads that start together: the timed region and nothing else
+///     then before_run (untimed) on each of workers() threads, and run() on the same threads, which start together:
+///     the timed region and nothing else
 ///   report                 per repetition: own metrics
 ///   verify                 once, untimed, if asked: checks the data
 ///   cleanup                once
@@ -75,6 +76,8 @@ class Workload {
   /// The data whose cache state the engine makes and proves; nullptr = none.
   virtual const DataSet* data() const { return nullptr; }
   virtual void before_phase(unsigned /*phase*/, unsigned /*repetition*/, std::uint64_t /*seed*/) {}
+  /// On the worker's own thread, before the clock starts: binds to that thread what belongs to one (a ring, a device).
+  virtual void before_run(Worker&) {}
   virtual void run(Worker& worker) = 0;
   /// Called after the last phase of a repetition; every metric name must be in the catalogue.
   virtual void report(const Repetition& repetition, MetricSink& sink) const = 0;

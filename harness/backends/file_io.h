@@ -14,11 +14,15 @@
 
 namespace headrace {
 
+/// What the kernel is told of the order of reads: it reads ahead more, or not at all.
+enum class Advice { none, sequential, random };
+
 /// Asked for at construction, so that a reader can register buffers and files before the clock starts.
 struct ReaderOptions {
   std::uint32_t queue_depth = 1;     // requests in flight; posix takes 1 only
   std::uint64_t block_size = 1 << 20;  // largest single read [B]
   bool direct = false;               // O_DIRECT: offsets, lengths and buffers aligned to 4096
+  Advice advice = Advice::none;      // for buffered blocks
   bool huge_pages = true;            // buffers in huge pages where there are any
   bool keep_data = false;            // the caller will look at the data: data(slot) stays valid until reuse
 };
@@ -31,6 +35,8 @@ struct FileCompletion {
   std::uint8_t failed_part = 0;  // 1 open, 2 read, 3 close
   std::uint64_t failed_offset = 0;
   std::uint64_t bytes = 0;
+  std::uint32_t requests = 0;    // reads that it took
+  bool parts = true;             // false: open, read and close came back together, only begin and end are known
   std::uint64_t begin_ns = 0, opened_ns = 0, read_ns = 0, end_ns = 0;
 };
 
@@ -38,6 +44,9 @@ struct FileCompletion {
 class WholeFileReader {
  public:
   virtual ~WholeFileReader() = default;
+  /// Called untimed on the thread that is going to call exchange(), and again when another thread takes over while
+  /// nothing is in flight. Throws RunError when the engine cannot be set up.
+  virtual void attach() {}
   /// Starts reading `files` (at most free_slots() of them; indices into the table) and returns what has finished:
   /// at least `wait_for` completions, fewer only if fewer are in flight. The span is valid until the next call.
   virtual std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files, unsigned wait_for) = 0;
@@ -65,6 +74,8 @@ struct BlockCompletion {
 class BlockReader {
  public:
   virtual ~BlockReader() = default;
+  /// As WholeFileReader::attach().
+  virtual void attach() {}
   /// Submits `requests` (each with a free slot) and returns at least `wait_for` completions, fewer only if fewer are
   /// in flight. The span is valid until the next call.
   virtual std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned wait_for) = 0;
