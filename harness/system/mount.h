@@ -1,0 +1,38 @@
+// The mounted file system that a path is on, as /proc/self/mountinfo tells it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace::system {
+
+struct Mount {
+  std::string point;   // "/data"
+  std::string root;    // which folder of the file system is mounted there, usually "/"
+  std::string type;    // "ext4", "nfs4", "fuse.sshfs"
+  std::string source;  // "/dev/vda1", "server:/export"
+  std::string
+      options;  // of the mount and of the file system, each once: "rw,relatime,errors=remount-ro"
+  std::string device;         // "254:0" (major:minor)
+  std::string super_options;  // of the file system alone, as written
+};
+
+/// All mounts in the order of `text`, the content of a mountinfo file; octal escapes are undone.
+std::vector<Mount> parse_mountinfo(std::string_view text);
+
+/// Of this process.
+std::vector<Mount> mounts();
+
+/// The mount that holds `path` or its nearest existing parent. Nothing when /proc is not there.
+std::optional<Mount> mount_of(const std::string& path);
+
+/// `path` itself, or the nearest parent that exists; absolute, links resolved.
+std::string nearest_existing(const std::string& path);
+
+/// True when reads of this type travel over a network, so that this machine's cache is not the only
+/// one.
+bool is_network_file_system(std::string_view type);
+
+}  // namespace headrace::system
