@@ -22,6 +22,8 @@ enum class Dimension {
   usd,
   usd_per_hour,
   usd_per_month,
+  gigabytes,             // GB, only where a formula's unit is the GB (price per GB and month)
+  any,                   // a number with any unit or none: statistics do not care
   boolean,
   text,
 };
@@ -38,13 +40,20 @@ struct Parsed {
 
 /// Parses "130kB", "1MiB", "200ms", "400Gbit/s", "1.5TB", "10240/s", "30min". Prefixes k, M, G, T, P are powers of
 /// 1000 and Ki, Mi, Gi, Ti, Pi of 1024. A missing unit, a unit of another dimension, a non-finite number or
-/// trailing text is an error; counts and ratios are bare numbers. bytes also takes "B" and no fraction of a byte is
-/// refused (a mean may have one); rates take a size followed by /s, or bit/s with a decimal prefix.
+/// trailing text is an error; counts, ratios and prices are bare numbers. No fraction of a byte is refused (a mean
+/// may have one); rates take a size followed by /s, or bit/s with a decimal prefix. Signs are kept: ranges are the
+/// caller's.
 Parsed parse_quantity(std::string_view text, Dimension dimension);
+
+/// The value in its base unit with as many digits as parse_quantity needs to read the same double: "130000B".
+std::string exact_quantity(double value, Dimension dimension);
 
 /// Three significant digits with the prefix people use: "1.33 GB/s", "10.2 k/s", "200 ms". bytes are decimal
 /// unless `binary` ("1.50 GiB"). Non-finite values print as "not a number": they never reach a file.
 std::string format_quantity(double value, Dimension dimension, bool binary = false, int digits = 3);
+
+/// At most `digits` significant digits, zeros dropped: "130 kB", "0.8", "1.3312 GB/s". For numbers in an equation.
+std::string compact_quantity(double value, Dimension dimension, int digits = 6);
 
 /// "1m 05s", "42 s", "2h 03m": for elapsed time and ETA.
 std::string format_duration(double seconds);

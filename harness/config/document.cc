@@ -1,0 +1,349 @@
+// YAML through yaml-cpp's event interface: builds our own tree, keeps every place, finds duplicate
+// keys.
+#include "harness/config/document.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <sstream>
+
+namespace headrace::config {
+namespace {
+
+/// No configuration is larger; a tree of aliases to aliases would be.
+constexpr std::size_t kMaxValues = 200000;
+constexpr std::size_t kMaxFileBytes = 16 << 20;
+
+std::size_t count_values(const Value& value) {
+  std::size_t count = 1;
+  for (const Value& item : value.items) count += count_values(item);
+  for (const Value::Entry& entry : value.entries) count += count_values(entry.value);
+  return count;
+}
+
+class TooLarge : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Builds a Value from the parser's events.
+class Builder final : public YAML::EventHandler {
+ public:
+  Builder(const std::string& file, Diagnostics& problems) : file_(file), problems_(problems) {}
+
+  Value root;
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Value value;
+    value.where = place(mark);
+    finish(std::move(value), anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) {  // an alias inside the value it names
+      problems_.error(place(mark), "an alias cannot stand inside the value that it names");
+      return finish(Value{}, YAML::NullAnchor);
+    }
+    values_ += count_values(found->second) - 1;
+    finish(found->second, YAML::NullAnchor);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                const std::string& text) override {
+    finish(Value::scalar(text, place(mark)), anchor);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(Value::Kind::list, mark, anchor);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(Value::Kind::map, mark, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  /// A list or map that is being read; `key` is the map's key that waits for its value.
+  struct Frame {
+    Value value;
+    YAML::anchor_t anchor;
+    bool has_key = false;
+    std::string key;
+    Location key_where;
+  };
+
+  Location place(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
+
+  void open(Value::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    Frame frame;
+    frame.value.kind = kind;
+    frame.value.where = place(mark);
+    frame.anchor = anchor;
+    frames_.push_back(std::move(frame));
+  }
+  void close() {
+    Frame frame = std::move(frames_.back());
+    frames_.pop_back();
+    finish(std::move(frame.value), frame.anchor);
+  }
+
+  void finish(Value value, YAML::anchor_t anchor) {
+    if (++values_ > kMaxValues) throw TooLarge("more than 200000 values");
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = value;
+    if (frames_.empty()) {
+      root = std::move(value);
+      return;
+    }
+    Frame& frame = frames_.back();
+    if (frame.value.is_list()) {
+      frame.value.items.push_back(std::move(value));
+    } else if (!frame.has_key) {
+      if (!value.is_scalar()) problems_.error(value.where, "a key must be a plain word");
+      frame.has_key = true;
+      frame.key = value.text;
+      frame.key_where = value.where;
+    } else {
+      frame.has_key = false;
+      add(frame, std::move(value));
+    }
+  }
+
+  void add(Frame& frame, Value value) {
+    const auto& entries = frame.value.entries;
+    const auto first = std::find_if(entries.begin(), entries.end(), [&](const Value::Entry& entry) {
+      return entry.key == frame.key;
+    });
+    if (first != entries.end()) {
+      problems_.error(frame.key_where, "duplicate key '" + frame.key + "' (first at line " +
+                                           std::to_string(first->key_where.line) + ")");
+      return;
+    }
+    frame.value.entries.push_back({frame.key, frame.key_where, std::move(value)});
+  }
+
+  const std::string& file_;
+  Diagnostics& problems_;
+  std::vector<Frame> frames_;
+  std::map<YAML::anchor_t, Value> anchors_;
+  std::size_t values_ = 0;
+};
+
+/// The parser's words end in line breaks sometimes; ours do not.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+bool is_plain(const std::string& text) {
+  const auto alnum = [](unsigned char c) { return std::isalnum(c) || c >= 0x80; };
+  if (text.empty() || text == "null" || text == "Null" || text == "NULL") return false;
+  const bool number = text.size() > 1 && (text[0] == '-' || text[0] == '.') &&
+                      std::isdigit(static_cast<unsigned char>(text[1]));
+  if (!number && !alnum(text[0]) && !std::strchr("_/$", text[0])) return false;
+  if (text.back() == ' ' || text.back() == ':') return false;
+  if (text.find(": ") != std::string::npos || text.find(" #") != std::string::npos) return false;
+  return std::none_of(text.begin(), text.end(),
+                      [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+std::string scalar_text(const std::string& text) {
+  if (is_plain(text)) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      constexpr char digits[] = "0123456789abcdef";
+      quoted += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+/// Appends `value` after "key:" or "-"; nested blocks go to the next line at `indent`.
+void write(const Value& value, std::size_t indent, std::string& out) {
+  const std::string margin(indent, ' ');
+  switch (value.kind) {
+    case Value::Kind::null:
+      out += " ~\n";
+      return;
+    case Value::Kind::scalar:
+      out += ' ' + scalar_text(value.text) + '\n';
+      return;
+    case Value::Kind::list:
+      if (value.items.empty()) {
+        out += " []\n";
+        return;
+      }
+      out += '\n';
+      for (const Value& item : value.items) {
+        out += margin + '-';
+        write(item, indent + 2, out);
+      }
+      return;
+    case Value::Kind::map:
+      if (value.entries.empty()) {
+        out += " {}\n";
+        return;
+      }
+      out += '\n';
+      for (const Value::Entry& entry : value.entries) {
+        out += margin + scalar_text(entry.key) + ':';
+        write(entry.value, indent + 2, out);
+      }
+  }
+}
+
+void relocate(Value& value, const Location& where) {
+  value.where = where;
+  for (Value& item : value.items) relocate(item, where);
+  for (Value::Entry& entry : value.entries) {
+    entry.key_where = where;
+    relocate(entry.value, where);
+  }
+}
+
+}  // namespace
+
+const Value* Value::find(std::string_view key) const {
+  for (const Entry& entry : entries)
+    if (entry.key == key) return &entry.value;
+  return nullptr;
+}
+
+Value* Value::find(std::string_view key) {
+  return const_cast<Value*>(static_cast<const Value*>(this)->find(key));
+}
+
+void Value::set(std::string_view key, Value value) {
+  if (Value* old = find(key)) {
+    *old = std::move(value);
+    return;
+  }
+  const Location place = value.where;
+  entries.push_back({std::string(key), place, std::move(value)});
+}
+
+Value Value::scalar(std::string text, Location where) {
+  Value value;
+  value.kind = Kind::scalar;
+  value.text = std::move(text);
+  value.where = std::move(where);
+  return value;
+}
+
+Value parse_yaml(std::string_view text, const std::string& file_name, Diagnostics& problems) {
+  Builder builder(file_name, problems);
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    if (parser.HandleNextDocument(builder)) {
+      Builder rest(file_name, problems);
+      if (parser.HandleNextDocument(rest))
+        problems.error(rest.root.where, "a second document ('---') in one file");
+    }
+  } catch (const YAML::Exception& e) {
+    const Location where{file_name, e.mark.is_null() ? 0 : e.mark.line + 1,
+                         e.mark.is_null() ? 0 : e.mark.column + 1};
+    problems.error(where, "not valid YAML: " + one_line(e.msg));
+    return {};
+  } catch (const TooLarge& e) {
+    problems.error({file_name, 0, 0}, e.what());
+    return {};
+  }
+  if (builder.root.where.file.empty()) builder.root.where.file = file_name;
+  return std::move(builder.root);
+}
+
+Value read_yaml(const std::string& path, Diagnostics& problems) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
+                                                             std::fclose);
+  std::string text;
+  char block[1 << 16];
+  for (std::size_t got = 0; file && (got = std::fread(block, 1, sizeof block, file.get())) > 0;) {
+    text.append(block, got);
+    if (text.size() > kMaxFileBytes) {
+      problems.error({path, 0, 0}, "larger than 16 MiB: not a configuration");
+      return {};
+    }
+  }
+  if (!file || std::ferror(file.get())) {
+    problems.error({path, 0, 0}, std::string("cannot be read: ") + std::strerror(errno));
+    return {};
+  }
+  return parse_yaml(text, path, problems);
+}
+
+std::string to_yaml(const Value& value) {
+  std::string out;
+  write(value, 0, out);
+  return out.substr(1);  // the space or line break after a key that is not there
+}
+
+void apply_override(Value& root, std::string_view assignment, Diagnostics& problems) {
+  const Location where{"--set", 0, 0};
+  const std::string whole(assignment);
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    problems.error(where, "'" + whole + "': write key=value, as in step.time=200ms");
+    return;
+  }
+  Diagnostics syntax;
+  Value value = parse_yaml(assignment.substr(equals + 1), "--set", syntax);
+  if (!syntax.empty()) {
+    problems.error(where, "'" + whole + "': " + syntax.errors().front().text);
+    return;
+  }
+  relocate(value, where);
+
+  Value* at = &root;
+  std::string_view path = assignment.substr(0, equals);
+  while (true) {
+    const std::size_t dot = path.find('.');
+    const std::string_view key = path.substr(0, dot);
+    if (key.empty()) return problems.error(where, "'" + whole + "': an empty word in the key");
+    if (at->is_list()) {
+      std::size_t index = 0;
+      const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+      if (error != std::errc{} || end != key.data() + key.size() || index >= at->items.size())
+        return problems.error(where, "'" + whole + "': '" + std::string(key) +
+                                         "' is not an index of a list of " +
+                                         std::to_string(at->items.size()));
+      at = &at->items[index];
+    } else if (at->is_scalar()) {
+      return problems.error(
+          where, "'" + whole + "': '" + std::string(key) + "' would stand inside a single value");
+    } else {
+      if (at->is_null()) {
+        at->kind = Value::Kind::map;
+        at->where = where;
+      }
+      if (!at->find(key)) {
+        Value fresh;
+        fresh.where = where;
+        at->set(key, std::move(fresh));
+      }
+      at = at->find(key);
+    }
+    if (dot == std::string_view::npos) break;
+    path.remove_prefix(dot + 1);
+  }
+  *at = std::move(value);
+}
+
+}  // namespace headrace::config

@@ -1,0 +1,53 @@
+// Problems: how they print, in which order, and which known word is guessed.
+#include "harness/diagnostics.h"
+
+#include <gtest/gtest.h>
+
+namespace headrace {
+namespace {
+
+TEST(Diagnostic, LeavesOutUnknownParts) {
+  Diagnostic diagnostic;
+  diagnostic.where = {"job.yaml", 4, 5};
+  diagnostic.text = "step.time: needs a unit";
+  EXPECT_EQ(to_string(diagnostic), "job.yaml:4:5: step.time: needs a unit");
+  diagnostic.where = {"--set", 0, 0};
+  EXPECT_EQ(to_string(diagnostic), "--set: step.time: needs a unit");
+  diagnostic.where = {};
+  EXPECT_EQ(to_string(diagnostic), "step.time: needs a unit");
+}
+
+TEST(Diagnostics, TellsAllInTheOrderOfTheFile) {
+  Diagnostics problems;
+  EXPECT_NO_THROW(problems.throw_if_any());
+  problems.error({"job.yaml", 9, 1}, "late");
+  problems.error({"job.yaml", 2, 7}, "early");
+  problems.error({"--set", 0, 0}, "override");
+  try {
+    problems.throw_if_any();
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_STREQ(e.what(), "job.yaml:2:7: early\njob.yaml:9:1: late\n--set: override");
+  }
+}
+
+TEST(Nearest, FindsSlipsOnly) {
+  const std::vector<std::string> keys{"block_size", "file", "queue_depth", "t"};
+  EXPECT_EQ(nearest("blocksize", keys), "block_size");
+  EXPECT_EQ(nearest("Queue_Depht", keys), "queue_depth");
+  EXPECT_EQ(nearest("flie", keys), "file");
+  EXPECT_EQ(nearest("completely_else", keys), "");
+  EXPECT_EQ(nearest("x", {}), "");
+  EXPECT_EQ(did_you_mean("blocksize", keys), "; did you mean 'block_size'?");
+  EXPECT_EQ(did_you_mean("zzzzzz", keys), "");
+}
+
+TEST(Join, Separates) {
+  const std::vector<std::string> words{"a", "b"};
+  EXPECT_EQ(join(words), "a, b");
+  EXPECT_EQ(join(words, " | "), "a | b");
+  EXPECT_EQ(join({}), "");
+}
+
+}  // namespace
+}  // namespace headrace
