@@ -23,6 +23,7 @@ struct CacheProof {
   std::uint64_t storage_bytes = 0;   // /proc/self/io read_bytes: what this process made the storage read
   std::uint64_t device_bytes = 0;    // the block device's own counter; 0 when the file system has no single device
   std::string method;                // "cachestat", "mincore"; with ", drop_caches" when the whole cache was dropped
+  std::string obstacle;              // why this file system cannot be in that state: "tmpfs keeps files in memory"; ""
   bool proven = false;
   std::string why;                   // one sentence: what proves it, or what is missing
 };
@@ -33,10 +34,13 @@ struct CacheOptions {
 };
 
 /// Brings every file of `data` into `state` (cold: written back, advised away, caches dropped if allowed; warm: read
-/// once; bypassed and asis: nothing). Returns what was done. Throws RunError when a file cannot be opened.
+/// once; bypassed and asis: nothing), then looks what is resident and, if allowed, drops the names and inodes that
+/// looking brought back. Fills declared, resident_before, method and obstacle; do not look again before the timed
+/// region. Throws RunError when a file cannot be opened.
 void establish(CacheState state, const DataSet& data, const CacheOptions& options, CacheProof& proof);
 
-/// Share of the data set's bytes in the page cache (every file when there are few, else a seeded sample of 2,000).
+/// Share of the data set's bytes in the page cache, 0..1 (every file when there are few, else a seeded sample of
+/// 2,000); -1 when the kernel does not tell: for other owners' files that this process may not write.
 double resident_share(const FileTable& files, std::string& method);
 
 /// Judges: cold needs <= 5 % resident before and >= 95 % of the bytes from storage; warm >= 95 % resident and <= 5 %

@@ -8,42 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/file_table.h"
+#include "harness/marked_folder.h"
 #include "harness/params.h"
 
 namespace headrace {
 
 class Node;
-
-/// The list of files, made for the hot path: one root descriptor, one block of characters for all relative paths,
-/// one array of sizes. No per-file string.
-class FileTable {
- public:
-  FileTable() = default;
-  FileTable(int root_fd, std::string root);  // takes over the descriptor
-  ~FileTable();
-  FileTable(FileTable&&) noexcept;
-  FileTable& operator=(FileTable&&) noexcept;
-  FileTable(const FileTable&) = delete;
-
-  void add(std::string_view relative_path, std::uint64_t size);
-
-  std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(sizes_.size()); }
-  /// Zero-terminated path relative to root_fd().
-  const char* path(std::uint32_t file) const noexcept { return names_.data() + offsets_[file]; }
-  std::uint64_t size(std::uint32_t file) const noexcept { return sizes_[file]; }
-  std::uint64_t total_bytes() const noexcept { return total_; }
-  std::uint64_t largest() const noexcept { return largest_; }
-  int root_fd() const noexcept { return root_fd_; }
-  const std::string& root() const noexcept { return root_; }
-
- private:
-  int root_fd_ = -1;
-  std::string root_;
-  std::vector<char> names_;
-  std::vector<std::uint64_t> offsets_;
-  std::vector<std::uint64_t> sizes_;
-  std::uint64_t total_ = 0, largest_ = 0;
-};
 
 /// What a workload wants to read. Filled by declare(), which every storage workload calls in its constructor, so
 /// that the keys mean the same everywhere: `path` | `files`, `file_size`, `file_size_spread`, `files_per_folder`,
@@ -101,5 +72,10 @@ class DataSet {
   DataSetSpec spec_;
   std::vector<std::pair<std::string, std::uint64_t>> left_out_;
 };
+
+/// Removes every generated data set below `scratch`: only files with the names and sizes that its manifest gives,
+/// then its folders where nothing else lies in them. A set that another process has open is left. `scratch` itself
+/// stays (remove_marked() takes that). Throws RunError when the system refuses.
+CleanReport remove_data_sets(const std::string& scratch);
 
 }  // namespace headrace

@@ -6,25 +6,9 @@
 #include <string>
 
 #include "harness/backends/loader.h"
+#include "harness/marked_folder.h"
 
 namespace headrace {
-
-/// A folder that headrace made and marked (a file `.headrace` in it). Everything is written below one of these.
-class MarkedFolder {
- public:
-  /// Makes `path` (parents must exist or be creatable) or takes one that is marked or empty. Throws UsageError when
-  /// there is something in it that headrace did not make.
-  static MarkedFolder make(const std::string& path, const std::string& kind);
-  /// True when `path` holds headrace's mark.
-  static bool is_marked(const std::string& path);
-  /// The kind in the mark ("scratch", "run", "data-set"), or "".
-  static std::string kind_of(const std::string& path);
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 class Node {
  public:
@@ -37,6 +21,10 @@ class Node {
   const std::string& scratch();
   const std::string& scratch_path() const { return scratch_path_; }
 
+  /// Most bytes that generated data may take; 0 = as much as is free. Set once, before the first workload.
+  void limit_writes(std::uint64_t bytes) { max_write_ = bytes; }
+  std::uint64_t max_write() const { return max_write_; }
+
   unsigned cores() const;                     // usable by this process: affinity and cgroup quota
   std::uint64_t memory_available() const;     // MemAvailable, or the cgroup's rest if that is less [B]
   std::uint64_t free_bytes(const std::string& path) const;  // statvfs; nearest existing parent
@@ -45,6 +33,7 @@ class Node {
  private:
   std::string scratch_path_;
   std::string scratch_;
+  std::uint64_t max_write_ = 0;
   std::unique_ptr<Backends> backends_;
 };
 

@@ -1,0 +1,43 @@
+// The list of files that a workload reads, made for the hot path.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+/// One root descriptor, one block of characters for all relative paths, one array of sizes. No per-file string.
+class FileTable {
+ public:
+  FileTable() = default;
+  FileTable(int root_fd, std::string root);  // takes over the descriptor
+  ~FileTable();
+  FileTable(FileTable&&) noexcept;
+  FileTable& operator=(FileTable&&) noexcept;
+  FileTable(const FileTable&) = delete;
+
+  void add(std::string_view relative_path, std::uint64_t size);
+
+  std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(sizes_.size()); }
+  /// Zero-terminated path relative to root_fd().
+  const char* path(std::uint32_t file) const noexcept { return names_.data() + offsets_[file]; }
+  /// "root/path", for messages.
+  std::string full_path(std::uint32_t file) const { return root_ + "/" + path(file); }
+  std::uint64_t size(std::uint32_t file) const noexcept { return sizes_[file]; }
+  std::uint64_t total_bytes() const noexcept { return total_; }
+  std::uint64_t largest() const noexcept { return largest_; }
+  int root_fd() const noexcept { return root_fd_; }
+  const std::string& root() const noexcept { return root_; }
+
+ private:
+  int root_fd_ = -1;
+  std::string root_;
+  std::vector<char> names_;
+  std::vector<std::uint64_t> offsets_;
+  std::vector<std::uint64_t> sizes_;
+  std::uint64_t total_ = 0, largest_ = 0;
+};
+
+}  // namespace headrace

@@ -1,0 +1,74 @@
+// This machine's cores, memory and space, as far as this process may use them.
+#include "harness/node.h"
+
+#include <sched.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "harness/system/cgroup.h"
+#include "harness/system/kernel_files.h"
+#include "harness/system/mount.h"
+
+namespace headrace {
+namespace {
+
+/// Cores in this process's affinity mask, also on machines with more than CPU_SETSIZE of them.
+unsigned cores_by_affinity() {
+  for (int count = 1024; count <= (1 << 20); count *= 2) {
+    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(count));
+    const std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(count));
+    const int failed = ::sched_getaffinity(0, size, set);
+    const int cores = failed ? 0 : CPU_COUNT_S(size, set);
+    CPU_FREE(set);
+    if (cores > 0) return static_cast<unsigned>(cores);
+  }
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::uint64_t kernel_memory_available() {
+  const auto kib =
+      system::number_field(system::read_text("/proc/meminfo").value_or(""), "MemAvailable");
+  if (kib) return *kib << 10;
+  const long pages = ::sysconf(_SC_AVPHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0
+             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size)
+             : 0;
+}
+
+}  // namespace
+
+Node::Node(std::string scratch_path)
+    : scratch_path_(std::move(scratch_path)), backends_(std::make_unique<Backends>()) {}
+
+Node::~Node() = default;
+
+const std::string& Node::scratch() {
+  if (scratch_.empty()) scratch_ = MarkedFolder::make(scratch_path_, "scratch").path();
+  return scratch_;
+}
+
+unsigned Node::cores() const {
+  const unsigned by_affinity = cores_by_affinity();
+  const auto quota = system::cgroup_limits().cores;
+  // A quota of 1.5 cores feeds one busy worker surely and a second one only at times.
+  return quota ? std::clamp(static_cast<unsigned>(*quota), 1u, by_affinity) : by_affinity;
+}
+
+std::uint64_t Node::memory_available() const {
+  const std::uint64_t machine = kernel_memory_available();
+  const auto group = system::cgroup_limits().memory_rest;
+  return group ? std::min(machine, *group) : machine;
+}
+
+std::uint64_t Node::free_bytes(const std::string& path) const {
+  struct statvfs status;
+  if (::statvfs(system::nearest_existing(path).c_str(), &status) != 0) return 0;
+  return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+bool Node::is_root() const { return ::geteuid() == 0; }
+
+}  // namespace headrace
