@@ -1,4 +1,5 @@
-// Latency histogram: log-linear buckets, mergeable, every value within 0.8 % of its bucket's middle.
+// Latency histogram: log-linear buckets, mergeable, every value within 0.8 % of its bucket's
+// middle.
 #pragma once
 
 #include <array>
@@ -9,9 +10,10 @@
 
 namespace headrace {
 
-/// Counts of nanoseconds. Values below 64 ns are exact; above, each power of two has 64 buckets, so that the
-/// bucket's middle differs from any value in it by at most 1/128 (0.79 %). Values of 2^42 ns (73 min) and more
-/// count in the last bucket. Adding costs one increment; nothing is allocated after construction.
+/// Counts of nanoseconds. Values below 64 ns are exact; above, each power of two has 64 buckets, so
+/// that the bucket's middle differs from any value in it by at most 1/128 (0.79 %). Values of 2^42
+/// ns (73 min) and more count in the last bucket. Adding costs one increment; nothing is allocated
+/// after construction.
 class Histogram {
  public:
   static constexpr int kSubBits = 6;
@@ -26,7 +28,8 @@ class Histogram {
     const int top = std::bit_width(ns) - 1;  // >= kSubBits
     if (top >= kMaxBits) return kBuckets - 1;
     const int shift = top - kSubBits;
-    return static_cast<std::size_t>((static_cast<std::uint64_t>(shift + 1) << kSubBits) + ((ns >> shift) - kSub));
+    return static_cast<std::size_t>((static_cast<std::uint64_t>(shift + 1) << kSubBits) +
+                                    ((ns >> shift) - kSub));
   }
   /// The middle of a bucket [ns].
   static double value_of(std::size_t bucket) noexcept;
@@ -44,7 +47,8 @@ class Histogram {
   std::uint64_t max_ns() const noexcept { return max_; }
   std::uint64_t min_ns() const noexcept { return total_ ? min_ : 0; }
   double mean_ns() const noexcept;
-  /// The latency [ns] that a share `p` (0..1) of the operations did not exceed; 0 when empty; at most max_ns().
+  /// The latency [ns] that a share `p` (0..1) of the operations did not exceed; 0 when empty; at
+  /// most max_ns().
   double percentile(double p) const noexcept;
 
   struct Bucket {
@@ -53,8 +57,10 @@ class Histogram {
   };
   /// The buckets that are not empty, in order: what a run file stores.
   std::vector<Bucket> nonzero() const;
-  /// Rebuilds what nonzero() gave (minimum and maximum become bucket middles unless given).
-  static Histogram from(const std::vector<Bucket>& buckets, std::uint64_t min_ns, std::uint64_t max_ns);
+  /// Rebuilds what nonzero() gave (both 0: minimum and maximum become bucket middles). Unknown
+  /// indices are ignored.
+  static Histogram from(const std::vector<Bucket>& buckets, std::uint64_t min_ns,
+                        std::uint64_t max_ns);
 
  private:
   std::array<std::uint64_t, kBuckets> counts_{};

@@ -17,26 +17,31 @@ namespace headrace {
 inline std::uint64_t now_ns() noexcept {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-/// One failed operation: which file (index in the data set), where, which errno, in which part of the operation.
+/// One failed operation: which file (index in the data set), where, which errno, in which part of
+/// the operation.
 struct OperationError {
-  int code = 0;              // errno; kShortRead and kWrongData are ours
+  int code = 0;  // errno; kShortRead and kWrongData are ours
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
-  std::uint8_t part = 0;     // as in Workload::latency_parts(); 0 = the whole operation
-  static constexpr int kShortRead = -1;  // fewer bytes than the file had when the data set was opened
+  std::uint8_t part = 0;  // as in Workload::latency_parts(); 0 = the whole operation
+  static constexpr int kShortRead =
+      -1;  // fewer bytes than the file had when the data set was opened
   static constexpr int kWrongData = -2;  // a block that does not say what it should
 };
 
-/// Operations, bytes and coarse latency per interval. A fixed number of intervals; when they are full, neighbours
-/// are folded together and the interval doubles, so memory is bounded and no run is too long.
+/// Operations, bytes and coarse latency per interval. A fixed number of intervals; when they are
+/// full, neighbours are folded together and the interval doubles, so memory is bounded and no run
+/// is too long.
 class TimeSeries {
  public:
   static constexpr std::size_t kIntervals = 512;
-  static constexpr std::uint64_t kFirstInterval_ns = 5'000'000;
-  static constexpr std::size_t kCoarse = 8 * 36;  // 8 latency buckets per power of two: p99 within 6 %
+  static constexpr unsigned kFirstShift = 22;  // the first interval is 2^22 ns, 4.2 ms
+  static constexpr std::size_t kCoarse =
+      8 * 36;  // 8 latency buckets per power of two, up to 2^38 ns: within 1/16
 
   struct Interval {
     std::uint64_t bytes = 0;
@@ -47,6 +52,7 @@ class TimeSeries {
   static double coarse_value(std::size_t bucket) noexcept;  // [ns]
 
   TimeSeries();  // allocates all intervals
+  /// Empties the series; time counts from `start_ns`. No operation may end before it.
   void start(std::uint64_t start_ns) noexcept;
   void add(std::uint64_t end_ns, std::uint64_t latency_ns, std::uint64_t bytes) noexcept {
     while (end_ns >= limit_ns_) fold();
@@ -57,7 +63,8 @@ class TimeSeries {
   }
   std::uint64_t interval_ns() const noexcept { return std::uint64_t{1} << shift_; }
   const std::vector<Interval>& intervals() const noexcept { return intervals_; }
-  /// Adds another worker's series; both are folded to the coarser interval.
+  /// Adds another worker's series, started at the same time; both are folded to the coarser
+  /// interval.
   void merge(TimeSeries& other) noexcept;
 
  private:
@@ -65,10 +72,11 @@ class TimeSeries {
   std::vector<Interval> intervals_;
   std::uint64_t start_ns_ = 0;
   std::uint64_t limit_ns_ = 0;  // start + kIntervals * interval
-  unsigned shift_ = 22;         // 4.19 ms
+  unsigned shift_ = kFirstShift;
 };
 
-/// One worker's record of one phase. Lives on its own cache lines; made before the phase, read after it.
+/// One worker's record of one phase. Lives on its own cache lines; made before the phase, read
+/// after it.
 class alignas(128) Recorder {
  public:
   static constexpr unsigned kMaxParts = 6;
@@ -77,16 +85,22 @@ class alignas(128) Recorder {
   /// `parts`: number of extra latency channels (open, read, close...), at most kMaxParts.
   explicit Recorder(unsigned parts = 0);
 
-  /// Called by the engine on the worker's own thread, just before the first submit. `stop` may be set at any time.
-  void start(std::uint64_t deadline_ns, const std::atomic<bool>* stop) noexcept;
+  /// Called by the engine on the worker's own thread, just before the first submit. `stop` may be
+  /// set at any time. `origin_ns`: where the time series of all workers begin, so that they can be
+  /// merged; 0 = now.
+  void start(std::uint64_t deadline_ns, const std::atomic<bool>* stop,
+             std::uint64_t origin_ns = 0) noexcept;
   /// Called after the last completion.
   void finish() noexcept { finished_ns_ = last_ns_ > started_ns_ ? last_ns_ : now_ns(); }
 
-  /// False once the time budget is spent or somebody asked to stop. Costs no clock read: it compares the end of the
-  /// last operation.
-  bool running() const noexcept { return last_ns_ < deadline_ns_ && !stop_->load(std::memory_order_relaxed); }
+  /// False once the time budget is spent or somebody asked to stop. Costs no clock read: it
+  /// compares the end of the last operation.
+  bool running() const noexcept {
+    return last_ns_ < deadline_ns_ && !stop_->load(std::memory_order_relaxed);
+  }
 
-  /// One finished operation: from `begin_ns` (for open loops: the intended start) to `end_ns`, `bytes` delivered.
+  /// One finished operation: from `begin_ns` (for open loops: the intended start) to `end_ns`,
+  /// `bytes` delivered.
   void op(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes) noexcept {
     const std::uint64_t latency = end_ns - begin_ns;
     latency_.add(latency);
@@ -94,6 +108,7 @@ class alignas(128) Recorder {
     last_ns_ = end_ns;
     series_.add(end_ns, latency, bytes);
     progress_bytes_.store(bytes_, std::memory_order_relaxed);
+    progress_operations_.store(latency_.total(), std::memory_order_relaxed);
   }
   /// One part of an operation (part 1 is the first of Workload::latency_parts()).
   void part(unsigned number, std::uint64_t ns) noexcept { parts_[number - 1].add(ns); }
@@ -102,6 +117,7 @@ class alignas(128) Recorder {
     if (errors_ < kKeptErrors) kept_[errors_] = error;
     ++errors_;
     last_ns_ = end_ns;
+    progress_errors_.store(errors_, std::memory_order_relaxed);
   }
 
   std::uint64_t started_ns() const noexcept { return started_ns_; }
@@ -113,8 +129,15 @@ class alignas(128) Recorder {
   const Histogram& latency() const noexcept { return latency_; }
   const std::vector<Histogram>& parts() const noexcept { return parts_; }
   TimeSeries& series() noexcept { return series_; }
-  /// Live value for the progress line; may lag.
-  std::uint64_t progress_bytes() const noexcept { return progress_bytes_.load(std::memory_order_relaxed); }
+  /// Live values for the progress line and the watchdog; may lag. A failed operation is progress,
+  /// too.
+  std::uint64_t progress_bytes() const noexcept {
+    return progress_bytes_.load(std::memory_order_relaxed);
+  }
+  std::uint64_t progress_operations() const noexcept {
+    return progress_operations_.load(std::memory_order_relaxed) +
+           progress_errors_.load(std::memory_order_relaxed);
+  }
 
  private:
   std::uint64_t last_ns_ = 0, deadline_ns_ = 0, bytes_ = 0;
@@ -124,7 +147,7 @@ class alignas(128) Recorder {
   std::vector<Histogram> parts_;
   std::array<OperationError, kKeptErrors> kept_{};
   TimeSeries series_;
-  std::atomic<std::uint64_t> progress_bytes_{0};
+  std::atomic<std::uint64_t> progress_bytes_{0}, progress_operations_{0}, progress_errors_{0};
 };
 
 }  // namespace headrace

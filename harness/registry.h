@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,16 +35,35 @@ class Registry {
   std::vector<WorkloadInfo> workloads_;
 };
 
-/// The metrics that the engine adds to every workload: latency_p50_ns ... latency_max_ns, elapsed_s, cpu_s.
+/// The metrics that the engine adds to every workload: latency_p50_ns ... latency_max_ns,
+/// elapsed_s, cpu_s.
 std::span<const Metric> standard_metrics();
 
-/// `const Register<ReadRandom> registered{"read_random", "random reads of ..."};` at namespace scope. W has a
-/// constructor from Params& and a static `std::span<const Metric> metrics()`.
+/// A catalogue entry that owns its words.
+struct MetricInfo {
+  std::string name, unit;
+  Better better = Better::higher;
+  std::string description;
+};
+
+/// Every metric a point of this workload can report: its own, the standard ones, and for each of
+/// `latency_parts` (Workload::latency_parts()) PART_latency_p50_ns ... PART_latency_max_ns. In the
+/// order in which they are told.
+std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info,
+                                         std::span<const std::string> latency_parts);
+
+/// The share that a percentile metric's name stands for ("latency_p999_ns": 0.999), or nothing.
+/// Such a metric needs at least 10/(1 - share) operations per repetition (rule 6).
+std::optional<double> percentile_of(std::string_view metric_name);
+
+/// `const Register<ReadRandom> registered{"read_random", "random reads of ..."};` at namespace
+/// scope. W has a constructor from Params& and a static `std::span<const Metric> metrics()`.
 template <class W>
 struct Register {
   Register(std::string_view name, std::string_view description) {
-    Registry::instance().add({name, description, W::metrics(),
-                              [](Params& p) -> std::unique_ptr<Workload> { return std::make_unique<W>(p); }});
+    Registry::instance().add(
+        {name, description, W::metrics(),
+         [](Params& p) -> std::unique_ptr<Workload> { return std::make_unique<W>(p); }});
   }
 };
 
