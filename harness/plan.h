@@ -36,7 +36,7 @@ struct RepeatPlan {
 struct Point {
   std::string id;            // "small_file_read/engine:posix/workers:8", unique; only swept keys, plus a label if given
   const WorkloadInfo* info = nullptr;
-  std::unique_ptr<Workload> workload;
+  std::shared_ptr<Workload> workload;  // shared with worker threads, which may outlive the point when storage hangs
   std::map<std::string, ParamValue> params;  // full, defaults included
   CacheState cache = CacheState::asis;
   bool verify = false;

@@ -37,9 +37,15 @@ struct PhaseResult {
   std::vector<std::uint64_t> worker_bytes;
   std::vector<SeriesPoint> series;
   double steady_from_s = 0;         // warm-up cut (rule 3); 0 = nothing cut
+  std::uint64_t cut_bytes = 0;      // finished before it
+  std::uint64_t cut_operations = 0;
 
-  double bytes_per_s() const { return elapsed_s > 0 ? static_cast<double>(bytes) / elapsed_s : 0; }
-  double operations_per_s() const { return elapsed_s > 0 ? static_cast<double>(operations) / elapsed_s : 0; }
+  /// The time after the warm-up cut, and the rates of what finished in it.
+  double steady_s() const { return elapsed_s - steady_from_s; }
+  double bytes_per_s() const { return steady_s() > 0 ? static_cast<double>(bytes - cut_bytes) / steady_s() : 0; }
+  double operations_per_s() const {
+    return steady_s() > 0 ? static_cast<double>(operations - cut_operations) / steady_s() : 0;
+  }
 };
 
 /// What else happened on the machine meanwhile (rule 14): rates as shares of the elapsed time.
@@ -58,7 +64,8 @@ enum class RepetitionStatus { ok, error, interrupted };
 
 struct Repetition {
   unsigned index = 0;
-  unsigned look = 0;          // after which look's batch it was taken
+  unsigned look = 0;          // in which look's batch it was taken; one past the last look: the re-run after a FAIL
+  bool counted = true;        // its values are among those summarized; false: failed, replaced (disturbed), or re-run
   RepetitionStatus status = RepetitionStatus::ok;
   std::string error;          // first error in words: operation, file, offset, errno text, how many
   std::vector<PhaseResult> phases;

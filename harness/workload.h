@@ -60,7 +60,8 @@ struct Worker {
 ///     the timed region and nothing else
 ///   report                 per repetition: own metrics
 ///   verify                 once, untimed, if asked: checks the data
-///   cleanup                once
+///   cleanup                once; gives memory back. A need that was missed is measured once more after a rest: then
+///     prepare, repetitions and cleanup follow again
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -70,6 +71,9 @@ class Workload {
   /// Names of the extra latency channels: {"open", "read", "close"} gives open_latency_p99_ns and so on.
   virtual std::vector<std::string> latency_parts() const { return {}; }
   virtual std::vector<PhaseSpec> phases() const { return {{"main", false}}; }
+  /// True when a repetition can only ever give the same values (cores there are, free space): one is enough, and its
+  /// value is its own bound.
+  virtual bool deterministic() const { return false; }
   /// Cache states that make sense, the first being the default; empty = none (asis, and `cache:` is refused).
   virtual std::vector<CacheState> cache_states() const { return {}; }
   virtual void prepare(Node&, const DataProgress&) {}
