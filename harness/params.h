@@ -11,6 +11,7 @@
 
 #include "harness/config/document.h"
 #include "harness/diagnostics.h"
+#include "harness/units.h"
 
 namespace headrace {
 
@@ -27,56 +28,67 @@ struct Limits {
 /// Everything known of one declared parameter; `headrace list WORKLOAD` prints it.
 struct ParamInfo {
   std::string name;
-  std::string type;      // "bytes", "count", "time", "ratio", "rate", "choice", "flag", "path", "text"
+  std::string type;  // "bytes", "count", "time", "ratio", "rate", "choice", "flag", "path", "text"
   std::string fallback;  // the default as the user would write it; "" = required or none
   std::string allowed;   // "512B..1GiB, multiple of 512B", "posix | io_uring"
   std::string help;
 };
 
-/// Reads one point's parameters. The constructor of a workload asks for each exactly once: name, default, range,
-/// help. Problems are collected, never thrown, so that all of a file's problems are told at once; a value that is
-/// wrong reads as its default. After construction, engine code calls finish(), which reports every key that nobody
-/// asked for, with the nearest known name.
+/// Reads one point's parameters. The constructor of a workload asks for each exactly once: name,
+/// default, range, help. Problems are collected, never thrown, so that all of a file's problems are
+/// told at once; a value that is wrong reads as its default. After construction, engine code calls
+/// finish(), which reports every key that nobody asked for, with the nearest known name.
 class Params {
  public:
-  /// `entry` is a map of scalars (sweeps are expanded before). `owner` is the workload's name, for messages.
+  /// `entry` is a map of scalars (sweeps are expanded before). `owner` is the workload's name, for
+  /// messages.
   Params(std::string owner, const config::Value& entry, Diagnostics& problems);
 
-  std::uint64_t bytes(std::string_view name, std::uint64_t fallback, Limits limits, std::string_view help);
-  std::uint64_t count(std::string_view name, std::uint64_t fallback, Limits limits, std::string_view help);
+  std::uint64_t bytes(std::string_view name, std::uint64_t fallback, Limits limits,
+                      std::string_view help);
+  std::uint64_t count(std::string_view name, std::uint64_t fallback, Limits limits,
+                      std::string_view help);
   double seconds(std::string_view name, double fallback, Limits limits, std::string_view help);
   double ratio(std::string_view name, double fallback, Limits limits, std::string_view help);
   /// An arrival rate [1/s]; 0 = none given.
   double rate(std::string_view name, double fallback, Limits limits, std::string_view help);
   bool flag(std::string_view name, bool fallback, std::string_view help);
-  std::string choice(std::string_view name, std::string_view fallback, std::vector<std::string> allowed,
-                     std::string_view help);
-  /// A path as written, made absolute against the working directory; "" when not given. Existence is not checked.
+  std::string choice(std::string_view name, std::string_view fallback,
+                     std::vector<std::string> allowed, std::string_view help);
+  /// A path as written, made absolute against the working directory; "" when not given. Existence
+  /// is not checked.
   std::string path(std::string_view name, std::string_view help);
   std::string text(std::string_view name, std::string_view fallback, std::string_view help);
 
   /// Was the key written by the user?
   bool given(std::string_view name) const;
-  /// A combination that cannot be: reported at `name`'s place (or the entry's, if it was not written).
+  /// A combination that cannot be: reported at `name`'s place (or the entry's, if it was not
+  /// written).
   void conflict(std::string_view name, std::string_view why);
-  /// Reports unknown keys. Called once by the registry after the workload's constructor.
-  void finish();
+  /// Reports unknown keys. Called once, after the workload's constructor. `common` are keys that
+  /// belong to every workload and were taken out of the entry before: offered as the nearest name
+  /// too.
+  void finish(const std::vector<std::string>& common = {});
 
   const std::vector<ParamInfo>& declared() const { return declared_; }
   /// Name -> resolved value, defaults included: the full parameters that comparisons join on.
   const std::map<std::string, ParamValue>& resolved() const { return resolved_; }
+  /// Name -> value as a user would write it, defaults included: what config.resolved.yaml holds.
+  const std::map<std::string, std::string>& written() const { return written_; }
 
  private:
-  const config::Value* take(std::string_view name);
+  const config::Value* find(std::string_view name) const;
   Location place(std::string_view name) const;
   void problem(std::string_view name, const std::string& why);
-  double number(std::string_view name, int dimension, double fallback, const Limits& limits, ParamInfo info);
+  double number(std::string_view name, Dimension dimension, double fallback, const Limits& limits,
+                std::string_view help, bool whole);
 
   std::string owner_;
   const config::Value& entry_;
   Diagnostics& problems_;
   std::vector<ParamInfo> declared_;
   std::map<std::string, ParamValue> resolved_;
+  std::map<std::string, std::string> written_;
 };
 
 }  // namespace headrace

@@ -44,6 +44,7 @@ struct Point {
   double rest_s = 0;         // pause between repetitions
   std::optional<double> ceiling;  // bytes/s that cannot be exceeded; above: "cannot be true"
   RepeatPlan repeat;
+  config::Value resolved;    // its entry of config.resolved.yaml
   Location where;
 };
 

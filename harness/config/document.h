@@ -10,7 +10,8 @@
 
 namespace headrace::config {
 
-/// A scalar, list or map read from YAML. Scalars keep their text as written: units are parsed by who knows them.
+/// A scalar, list or map read from YAML. Scalars keep their text as written: units are parsed by
+/// who knows them.
 struct Value {
   enum class Kind { null, scalar, list, map };
   struct Entry;
@@ -41,7 +42,8 @@ struct Value::Entry {
   Value value;
 };
 
-/// Parses `text`. Syntax errors and duplicate keys are added to `problems`; anchors and aliases are resolved.
+/// Parses `text`. Syntax errors and duplicate keys are added to `problems`; anchors and aliases are
+/// resolved.
 Value parse_yaml(std::string_view text, const std::string& file_name, Diagnostics& problems);
 
 /// Reads and parses a file; a file that cannot be read is a problem, not an exception.
@@ -50,8 +52,9 @@ Value read_yaml(const std::string& path, Diagnostics& problems);
 /// Writes block-style YAML that parse_yaml reads back to the same tree.
 std::string to_yaml(const Value& value);
 
-/// Applies "a.b.c=text" to `root`, making maps on the way; "a.0.b" indexes lists. The text is parsed as YAML, so
-/// lists and quoted strings work. A path through a scalar, or an index out of range, is a problem.
+/// Applies "a.b.c=text" to `root`, making maps on the way; "a.0.b" indexes lists. The text is
+/// parsed as YAML, so lists and quoted strings work. A path through a scalar, or an index out of
+/// range, is a problem.
 void apply_override(Value& root, std::string_view assignment, Diagnostics& problems);
 
 }  // namespace headrace::config

@@ -1,0 +1,31 @@
+// The options that choose what to run: the same for plan, validate, run and qualify.
+#pragma once
+
+#include "benches/headrace/verb.h"
+#include "harness/plan.h"
+
+namespace headrace::cli {
+
+/// What the options say, before they are turned into PlanOptions.
+struct PlanArguments {
+  std::string config;
+  std::string job;
+  std::vector<std::string> set;
+  std::vector<std::string> only, skip;
+  std::string looks, budget;
+  std::optional<std::uint64_t> seed;
+  std::size_t max_points = 200;
+};
+
+/// Adds -c, --job, --set, --only, --skip, --looks, --budget, --seed, --max-points.
+void add_plan_options(CLI::App& verb, PlanArguments& arguments);
+
+/// Splits --set into the job's (job.KEY=VALUE) and the configuration's, parses looks and budget. Throws UsageError.
+PlanOptions plan_options(const PlanArguments& arguments);
+
+/// The plan in words: points with repetitions, bytes read and written, needs asked and not asked. For standard output.
+std::string plan_text(const Plan& plan, const Shared& shared);
+/// The same as JSON.
+std::string plan_json(const Plan& plan);
+
+}  // namespace headrace::cli

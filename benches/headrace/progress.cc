@@ -1,0 +1,235 @@
+// Progress lines and the ETA behind them.
+#include "benches/headrace/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "harness/recorder.h"
+#include "harness/units.h"
+
+namespace headrace::cli {
+namespace {
+
+constexpr double kPlainEvery_s = 30;
+
+/// What is left to do: repetitions done and planned, and what one costs, from those of this run so far.
+class Eta {
+ public:
+  explicit Eta(const Plan& plan) : start_ns_(now_ns()) {
+    for (const Point& point : plan.points) left_ += point.repeat.looks.front();
+  }
+  void repetition_done() {
+    ++done_;
+    left_ = std::max(left_ - 1.0, 0.0);
+  }
+  /// A point ended: what it did not need is not left any more, what it needed beyond its first look was extra.
+  void point_done(unsigned taken, unsigned planned) {
+    if (taken < planned) left_ = std::max(left_ - (planned - taken), 0.0);
+    if (taken > planned) left_ += taken - planned;
+  }
+  double elapsed_s() const { return static_cast<double>(now_ns() - start_ns_) * 1e-9; }
+  std::string text() const {
+    if (done_ == 0) return "ETA ?";
+    return "ETA " + format_duration(elapsed_s() / done_ * left_);
+  }
+
+ private:
+  std::uint64_t start_ns_;
+  double left_ = 0;
+  unsigned done_ = 0;
+};
+
+/// Common state; what differs is how a line is shown.
+class Progress : public RunObserver {
+ public:
+  Progress(const Shared& shared, const Plan& plan) : terminal_(stderr, shared), verbosity_(shared.verbosity), eta_(plan) {}
+
+  void point_started(const Point& point, std::size_t number, std::size_t total) override {
+    const std::lock_guard lock(mutex_);
+    head_ = fmt::format("[{}/{}] {}", number, total, point.id);
+    repetition_ = 0;
+    next_look_ = point.repeat.looks.front();
+    rates_.clear();
+    started(point);
+  }
+  void data_progress(std::uint64_t done, std::uint64_t total, std::string_view what) override {
+    const std::lock_guard lock(mutex_);
+    const std::string part = total > 0 ? fmt::format("{:.0f} %", 100.0 * static_cast<double>(done) / static_cast<double>(total))
+                                       : fmt::format("{}", done);
+    update(fmt::format("{}  {} {}", head_, what, part), false);
+  }
+  void repetition_started(const Point&, unsigned index, unsigned next_look) override {
+    const std::lock_guard lock(mutex_);
+    repetition_ = index + 1;
+    next_look_ = next_look;
+    update(fmt::format("{}  rep {}/{}  {}  {}", head_, repetition_, next_look_, spark(), eta_.text()), false);
+  }
+  void live(const Point&, double bytes_per_s, double elapsed_s) override {
+    const std::lock_guard lock(mutex_);
+    const std::string rate = bytes_per_s > 0 ? format_quantity(bytes_per_s, Dimension::bytes_per_second) : "";
+    update(fmt::format("{}  rep {}/{}  {} {}  {}  {}", head_, repetition_, next_look_, rate, spark(),
+                       format_duration(elapsed_s), eta_.text()), false);
+  }
+  void repetition_done(const Point&, const Repetition& repetition) override {
+    const std::lock_guard lock(mutex_);
+    eta_.repetition_done();
+    double bytes = 0, seconds = 0;
+    for (const PhaseResult& phase : repetition.phases) {
+      bytes += static_cast<double>(phase.bytes);
+      seconds += phase.elapsed_s;
+    }
+    if (seconds > 0) rates_.push_back(bytes / seconds);
+    if (!repetition.error.empty()) say(terminal_.paint("  ! ", Ink::bad) + repetition.error);
+    if (repetition.disturbance.disturbed && verbosity_ >= 0) {
+      say(fmt::format("  rep {} disturbed: {}", repetition.index + 1, repetition.disturbance.why));
+    }
+  }
+  void message(std::string_view text) override {
+    const std::lock_guard lock(mutex_);
+    say(fmt::format("  {}", text));
+  }
+
+ protected:
+  virtual void started(const Point& point) = 0;
+  /// A line that replaces the one before; `keep` when it should stay.
+  virtual void update(const std::string& line, bool keep) = 0;
+  /// A line that stays.
+  virtual void say(const std::string& line) = 0;
+
+  /// The rates of this point's repetitions as a row of blocks, lowest to highest.
+  std::string spark() const {
+    if (rates_.size() < 2 || terminal_.ascii()) return "";
+    static const char* kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const double high = *std::max_element(rates_.begin(), rates_.end());
+    std::string text;
+    for (const double rate : rates_) text += kBlocks[static_cast<int>(std::clamp(rate / high * 7.0, 0.0, 7.0))];
+    return text;
+  }
+
+  Terminal terminal_;
+  int verbosity_;
+  Eta eta_;
+  std::mutex mutex_;
+  std::string head_;
+  unsigned repetition_ = 0, next_look_ = 0;
+  std::vector<double> rates_;
+};
+
+/// A status line at the bottom of the terminal, rewritten in place.
+class LiveProgress final : public Progress {
+ public:
+  using Progress::Progress;
+  ~LiveProgress() override { clear(); }
+
+  void point_done(const PointResult& result) override {
+    const std::lock_guard lock(mutex_);
+    eta_.point_done(static_cast<unsigned>(result.repetitions.size()), result.point->repeat.looks.front());
+    if (verbosity_ < 0) return;
+    if (result.status == PointStatus::skipped) {
+      say(fmt::format("{}  {}", head_, terminal_.paint("skipped: " + result.reason, Ink::faint)));
+    } else if (result.status == PointStatus::error) {
+      say(fmt::format("{}  {}", head_, terminal_.paint("error: " + result.reason, Ink::bad)));
+    } else {
+      say(fmt::format("{}  {} rep{}  {}  {}", head_, result.repetitions.size(), result.repetitions.size() == 1 ? "" : "s",
+                      spark(), format_duration(result.elapsed_s)));
+    }
+  }
+
+ private:
+  void started(const Point&) override { update(head_ + "  preparing", true); }
+  void update(const std::string& line, bool) override {
+    if (verbosity_ < 0) return;
+    clear();
+    std::string shown = line;
+    const auto limit = static_cast<std::size_t>(terminal_.width() - 1);
+    while (columns(shown) > limit) shown.pop_back();
+    std::fputs(shown.c_str(), stderr);
+    std::fflush(stderr);
+    dirty_ = true;
+  }
+  void say(const std::string& line) override {
+    clear();
+    std::fprintf(stderr, "%s\n", line.c_str());
+  }
+  void clear() {
+    if (dirty_) std::fputs("\r\033[K", stderr);
+    dirty_ = false;
+  }
+  bool dirty_ = false;
+};
+
+/// One line when a point starts and ends, and one every 30 s between.
+class PlainProgress final : public Progress {
+ public:
+  using Progress::Progress;
+
+  void point_done(const PointResult& result) override {
+    const std::lock_guard lock(mutex_);
+    eta_.point_done(static_cast<unsigned>(result.repetitions.size()), result.point->repeat.looks.front());
+    if (verbosity_ < 0) return;
+    const char* word = result.status == PointStatus::ok        ? "done"
+                       : result.status == PointStatus::skipped ? "skipped: "
+                       : result.status == PointStatus::error   ? "error: "
+                                                               : "interrupted";
+    say(fmt::format("{}  {}{}  {} reps in {}, {}", head_, word,
+                    result.status == PointStatus::skipped || result.status == PointStatus::error ? result.reason : "",
+                    result.repetitions.size(), format_duration(result.elapsed_s), eta_.text()));
+  }
+
+ private:
+  void started(const Point&) override {
+    if (verbosity_ >= 0) say(head_ + "  started");
+    last_ns_ = now_ns();
+  }
+  void update(const std::string& line, bool) override {
+    const std::uint64_t now = now_ns();
+    if (verbosity_ < 0 || static_cast<double>(now - last_ns_) * 1e-9 < kPlainEvery_s) return;
+    last_ns_ = now;
+    say(line);
+  }
+  void say(const std::string& line) override { std::fprintf(stderr, "%s\n", line.c_str()); }
+  std::uint64_t last_ns_ = 0;
+};
+
+/// One JSON object per line, for programs that watch.
+class JsonProgress final : public RunObserver {
+ public:
+  void point_started(const Point& point, std::size_t number, std::size_t total) override {
+    write({{"event", "point_started"}, {"point", point.id}, {"number", number}, {"total", total}});
+  }
+  void live(const Point& point, double bytes_per_s, double elapsed_s) override {
+    write({{"event", "live"}, {"point", point.id}, {"bytes_per_s", bytes_per_s}, {"elapsed_s", elapsed_s}});
+  }
+  void repetition_done(const Point& point, const Repetition& repetition) override {
+    nlohmann::json metrics = nlohmann::json::object();
+    for (const MetricValue& m : repetition.metrics) metrics[m.name] = m.value;
+    write({{"event", "repetition_done"}, {"point", point.id}, {"index", repetition.index}, {"error", repetition.error},
+           {"disturbed", repetition.disturbance.disturbed}, {"metrics", metrics}});
+  }
+  void point_done(const PointResult& result) override {
+    write({{"event", "point_done"}, {"point", result.point->id}, {"reason", result.reason},
+           {"repetitions", result.repetitions.size()}, {"elapsed_s", result.elapsed_s}});
+  }
+  void message(std::string_view text) override { write({{"event", "message"}, {"text", text}}); }
+
+ private:
+  void write(const nlohmann::json& object) {
+    const std::lock_guard lock(mutex_);
+    std::fprintf(stderr, "%s\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  }
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+std::unique_ptr<RunObserver> make_progress(const Shared& shared, const Plan& plan) {
+  if (shared.progress == "none") return std::make_unique<RunObserver>();
+  if (shared.progress == "json") return std::make_unique<JsonProgress>();
+  if (shared.progress == "auto" && Terminal(stderr, shared).interactive()) return std::make_unique<LiveProgress>(shared, plan);
+  return std::make_unique<PlainProgress>(shared, plan);
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,166 @@
+// Expansion of sweep axes.
+#include "harness/config/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace headrace::config {
+namespace {
+
+/// A number with whatever unit follows it.
+struct Measure {
+  double number = 0;
+  std::string unit;
+};
+
+bool split(std::string_view text, Measure& measure) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), measure.number);
+  if (error != std::errc() || !std::isfinite(measure.number)) return false;
+  measure.unit.assign(end, text.data() + text.size());
+  return true;
+}
+
+/// How many base units a binary- or decimal-prefixed unit stands for, so that "4KiB..4MiB" can be
+/// walked.
+double scale_of(const std::string& unit) {
+  static const std::pair<std::string_view, double> kPrefixes[] = {
+      {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40},
+      {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12}};
+  for (const auto& [prefix, scale] : kPrefixes) {
+    if (unit.size() > prefix.size() && unit.compare(0, prefix.size(), prefix) == 0) return scale;
+  }
+  return 1;
+}
+
+std::string base_of(const std::string& unit) {
+  const double scale = scale_of(unit);
+  if (scale == 1) return unit;
+  return unit.substr(unit.size() > 1 && unit[1] == 'i' ? 2 : 1);
+}
+
+bool excluded(const Value& entry, const Value* exclude) {
+  if (exclude == nullptr || !exclude->is_list()) return false;
+  return std::any_of(exclude->items.begin(), exclude->items.end(), [&](const Value& rule) {
+    return !rule.entries.empty() &&
+           std::all_of(rule.entries.begin(), rule.entries.end(), [&](const auto& want) {
+             const Value* have = entry.find(want.key);
+             if (have == nullptr) return false;
+             if (want.value.is_list()) {
+               return std::any_of(want.value.items.begin(), want.value.items.end(),
+                                  [&](const Value& v) { return v.text == have->text; });
+             }
+             return have->text == want.value.text;
+           });
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> expand_range(const std::string& text, const Location& where,
+                                      Diagnostics& problems) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos || dots == 0) return {};
+  const std::size_t step_at = text.find_first_of("*+", dots);
+  if (step_at == std::string::npos) return {};
+  Measure first, last, step;
+  if (!split(std::string_view(text).substr(0, dots), first)) return {};
+  const bool good = split(std::string_view(text).substr(dots + 2, step_at - dots - 2), last) &&
+                    split(std::string_view(text).substr(step_at + 1), step);
+  const std::string base = base_of(first.unit);
+  const double from = first.number * scale_of(first.unit), to = last.number * scale_of(last.unit);
+  const bool multiply = text[step_at] == '*';
+  const double by = multiply ? step.number : step.number * scale_of(step.unit);
+  if (!good || base_of(last.unit) != base || from <= 0 || to < from ||
+      (multiply ? by <= 1 || !step.unit.empty() : by <= 0)) {
+    problems.error(
+        where,
+        fmt::format("'{}' is not a range: write FIRST..LAST*FACTOR or FIRST..LAST+STEP, such as "
+                    "4KiB..4MiB*2",
+                    text));
+    return {text};
+  }
+  std::vector<std::string> values;
+  for (double v = from; v <= to * (1 + 1e-9) && values.size() < 100000;
+       v = multiply ? v * by : v + by) {
+    const double shown = std::fmod(v, scale_of(first.unit)) == 0 ? v / scale_of(first.unit) : v;
+    values.push_back(fmt::format("{:.15g}{}", shown,
+                                 shown == v && scale_of(first.unit) != 1 ? base : first.unit));
+  }
+  return values;
+}
+
+std::vector<Combination> expand(const Value& entry, const std::vector<std::string>& plain,
+                                std::size_t most, Diagnostics& problems) {
+  struct Axis {
+    std::size_t entry;
+    std::vector<Value> values;
+  };
+  std::vector<Axis> axes;
+  double total = 1;
+  for (std::size_t i = 0; i < entry.entries.size(); ++i) {
+    const auto& [key, key_where, value] = entry.entries[i];
+    if (std::find(plain.begin(), plain.end(), key) != plain.end()) continue;
+    Axis axis{i, {}};
+    if (value.is_list()) {
+      for (const Value& item : value.items) {
+        if (!item.is_scalar())
+          problems.error(item.where, fmt::format("{}: a sweep lists single values", key));
+        axis.values.push_back(item);
+      }
+      if (value.items.empty())
+        problems.error(value.where, fmt::format("{}: the list is empty", key));
+    } else if (value.is_scalar()) {
+      for (std::string& text : expand_range(value.text, value.where, problems)) {
+        axis.values.push_back(Value::scalar(std::move(text), value.where));
+      }
+    }
+    if (axis.values.empty()) continue;
+    total *= static_cast<double>(axis.values.size());
+    axes.push_back(std::move(axis));
+  }
+  if (total > static_cast<double>(most)) {
+    problems.error(
+        entry.where,
+        fmt::format("sweeps make {:.0f} points; at most {} without --max-points", total, most));
+    return {};
+  }
+  const Value* exclude = entry.find("exclude");
+  std::vector<Combination> result;
+  std::vector<std::size_t> at(axes.size(), 0);
+  for (;;) {
+    Combination one{entry, {}};
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      Value::Entry& target = one.entry.entries[axes[a].entry];
+      target.value = axes[a].values[at[a]];
+      if (axes[a].values.size() > 1) one.swept.emplace_back(target.key, target.value.text);
+    }
+    if (!excluded(one.entry, exclude)) result.push_back(std::move(one));
+    std::size_t a = axes.size();
+    while (a > 0 && ++at[a - 1] == axes[a - 1].values.size()) at[--a] = 0;
+    if (a == 0) break;
+  }
+  if (result.empty()) problems.error(entry.where, "exclude: leaves no combination");
+  return result;
+}
+
+bool glob_match(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p, ++t;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++, mark = t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1, t = ++mark;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace headrace::config
