@@ -10,6 +10,7 @@
 
 #include "benches/headrace/terminal.h"
 #include "harness/node.h"
+#include "harness/system/installation.h"
 #include "harness/units.h"
 
 namespace headrace::cli {
@@ -69,8 +70,8 @@ void add_plan_options(CLI::App& verb, PlanArguments& arguments) {
 
 PlanOptions plan_options(const PlanArguments& arguments) {
   PlanOptions options;
-  options.config_file = arguments.config;
-  options.job_file = arguments.job;
+  options.config_file = system::find_shipped(arguments.config);
+  if (!arguments.job.empty()) options.job_file = system::find_shipped(arguments.job);
   for (const std::string& assignment : arguments.set) {
     if (assignment.find('=') == std::string::npos) {
       throw UsageError(fmt::format("--set: '{}' must be KEY=VALUE", assignment));
