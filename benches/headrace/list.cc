@@ -30,19 +30,25 @@ std::string one_text(const WorkloadInfo& info, const Terminal& terminal) {
   std::vector<ParamInfo> params;
   const auto workload = described(info, params);
   std::string out = fmt::format("{}\n  {}\n\n{}\n", terminal.paint(info.name, Ink::strong),
-                                wrap(info.description, 96, 2), terminal.paint("parameters (a list is a sweep axis)", Ink::strong));
+                                wrap(info.description, 96, 2),
+                                terminal.paint("parameters (a list is a sweep axis)", Ink::strong));
   for (const ParamInfo& p : params) {
     out += fmt::format("  {} {}\n", pad(p.name, 20),
                        wrap(fmt::format("{}{} ({}{})", p.help, p.help.empty() ? "" : ".", p.allowed,
-                                        p.fallback.empty() ? "" : "; default " + p.fallback), 75, 23));
+                                        p.fallback.empty() ? "" : "; default " + p.fallback),
+                            75, 23));
   }
   std::string states;
-  for (const CacheState state : workload->cache_states()) states += (states.empty() ? "" : " | ") + std::string(to_string(state));
-  if (!states.empty()) out += fmt::format("  {} {}\n", pad("cache", 20), fmt::format("page-cache state, proven before and after ({})", states));
+  for (const CacheState state : workload->cache_states())
+    states += (states.empty() ? "" : " | ") + std::string(to_string(state));
+  if (!states.empty())
+    out += fmt::format("  {} {}\n", pad("cache", 20),
+                       fmt::format("page-cache state, proven before and after ({})", states));
   out += terminal.paint("\nmetrics\n", Ink::strong);
   for (const auto& list : {info.metrics, standard_metrics()}) {
     for (const Metric& m : list) {
-      out += fmt::format("  {} {} {}\n", pad(m.name, 32), pad(m.unit, 6), wrap(m.description, 58, 41));
+      out +=
+          fmt::format("  {} {} {}\n", pad(m.name, 32), pad(m.unit, 6), wrap(m.description, 58, 41));
     }
   }
   return out;
@@ -54,16 +60,26 @@ nlohmann::json one_json(const WorkloadInfo& info) {
   const auto workload = described(info, params);
   json described_params = json::array(), metrics = json::array(), states = json::array();
   for (const ParamInfo& p : params) {
-    described_params.push_back({{"name", p.name}, {"type", p.type}, {"default", p.fallback}, {"allowed", p.allowed}, {"help", p.help}});
+    described_params.push_back({{"name", p.name},
+                                {"type", p.type},
+                                {"default", p.fallback},
+                                {"allowed", p.allowed},
+                                {"help", p.help}});
   }
   for (const auto& list : {info.metrics, standard_metrics()}) {
     for (const Metric& m : list) {
-      metrics.push_back({{"name", m.name}, {"unit", m.unit}, {"better", word(m.better)}, {"description", m.description}});
+      metrics.push_back({{"name", m.name},
+                         {"unit", m.unit},
+                         {"better", word(m.better)},
+                         {"description", m.description}});
     }
   }
   for (const CacheState state : workload->cache_states()) states.push_back(to_string(state));
-  return {{"name", info.name}, {"description", info.description}, {"parameters", described_params},
-          {"cache_states", states}, {"metrics", metrics}};
+  return {{"name", info.name},
+          {"description", info.description},
+          {"parameters", described_params},
+          {"cache_states", states},
+          {"metrics", metrics}};
 }
 
 int list(const std::string& name, bool json, const Shared& shared) {
@@ -72,8 +88,8 @@ int list(const std::string& name, bool json, const Shared& shared) {
   if (!name.empty()) {
     const WorkloadInfo* info = registry.find(name);
     if (info == nullptr) {
-      throw UsageError(fmt::format("list: no workload '{}'{} (known: {})", name, did_you_mean(name, registry.names()),
-                                   join(registry.names())));
+      throw UsageError(fmt::format("list: no workload '{}'{} (known: {})", name,
+                                   did_you_mean(name, registry.names()), join(registry.names())));
     }
     std::puts(json ? one_json(*info).dump(2).c_str() : one_text(*info, terminal).c_str());
     return 0;
@@ -85,19 +101,23 @@ int list(const std::string& name, bool json, const Shared& shared) {
     return 0;
   }
   for (const WorkloadInfo& info : registry.all()) {
-    std::printf("%s %s\n", terminal.paint(pad(info.name, 20), Ink::strong).c_str(), wrap(info.description, 78, 21).c_str());
+    std::printf("%s %s\n", terminal.paint(pad(info.name, 20), Ink::strong).c_str(),
+                wrap(info.description, 78, 21).c_str());
   }
   std::puts("\nheadrace list NAME shows parameters, ranges, defaults and metrics.");
   return 0;
 }
 
 void add_list(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand("list", "The workloads; with a name: its parameters, ranges, defaults and metrics");
+  auto* verb = app.add_subcommand(
+      "list", "The workloads; with a name: its parameters, ranges, defaults and metrics");
   auto name = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   verb->add_option("WORKLOAD", *name, "A workload's name");
   verb->add_flag("--json", *json, "Print JSON");
-  verb->callback([&shared, &run, name, json] { run = [&shared, name, json] { return list(*name, *json, shared); }; });
+  verb->callback([&shared, &run, name, json] {
+    run = [&shared, name, json] { return list(*name, *json, shared); };
+  });
 }
 
 const RegisterVerb registered{30, add_list};

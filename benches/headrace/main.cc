@@ -35,14 +35,17 @@ int run_main(int argc, char** argv) {
   app.fallthrough();
   Shared shared;
   shared.command.assign(argv, argv + argc);
-  app.set_version_flag("--version", version_text, "Version, compiler and backends, with the reason where one is missing");
-  app.add_option("--color", shared.color, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
+  app.set_version_flag("--version", version_text,
+                       "Version, compiler and backends, with the reason where one is missing");
+  app.add_option("--color", shared.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_option("--progress", shared.progress, "auto, plain, json or none")
       ->check(CLI::IsMember({"auto", "plain", "json", "none"}));
   app.add_flag("-v{1},-q{-1}", shared.verbosity, "More (-v) or less (-q) on standard error");
 
   std::function<int()> run;
-  std::sort(verbs().begin(), verbs().end(), [](const Entry& a, const Entry& b) { return a.order < b.order; });
+  std::sort(verbs().begin(), verbs().end(),
+            [](const Entry& a, const Entry& b) { return a.order < b.order; });
   for (const Entry& verb : verbs()) verb.add(app, shared, run);
   try {
     app.parse(argc, argv);

@@ -1,4 +1,5 @@
-// headrace plan: what a run would do, without doing it. headrace validate: only whether the files are right.
+// headrace plan: what a run would do, without doing it. headrace validate: only whether the files
+// are right.
 #include <cstdio>
 
 #include "benches/headrace/plan_options.h"
@@ -7,7 +8,8 @@ namespace headrace::cli {
 namespace {
 
 void add_plan(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand("plan", "Show what a run would do: points, repetitions, bytes, needs (same as --dry-run)");
+  auto* verb = app.add_subcommand(
+      "plan", "Show what a run would do: points, repetitions, bytes, needs (same as --dry-run)");
   auto arguments = std::make_shared<PlanArguments>();
   auto json = std::make_shared<bool>(false);
   add_plan_options(*verb, *arguments);
@@ -22,14 +24,15 @@ void add_plan(CLI::App& app, Shared& shared, std::function<int()>& run) {
 }
 
 void add_validate(CLI::App& app, Shared&, std::function<int()>& run) {
-  auto* verb = app.add_subcommand("validate", "Check a configuration (and a job) completely; run nothing");
+  auto* verb =
+      app.add_subcommand("validate", "Check a configuration (and a job) completely; run nothing");
   auto arguments = std::make_shared<PlanArguments>();
   add_plan_options(*verb, *arguments);
   verb->callback([&run, arguments] {
     run = [arguments] {
       const Plan plan = make_plan(plan_options(*arguments));
-      std::printf("%s: good: %zu points, %zu needs\n", arguments->config.c_str(), plan.points.size(),
-                  plan.needs.size() + plan.declared_needs.size());
+      std::printf("%s: good: %zu points, %zu needs\n", arguments->config.c_str(),
+                  plan.points.size(), plan.needs.size() + plan.declared_needs.size());
       return 0;
     };
   });

@@ -23,7 +23,8 @@ std::vector<unsigned> parse_looks(const std::string& text) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     unsigned n = 0;
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, n);
-    if (error != std::errc() || end != text.data() + comma || n == 0 || (!looks.empty() && n <= looks.back())) {
+    if (error != std::errc() || end != text.data() + comma || n == 0 ||
+        (!looks.empty() && n <= looks.back())) {
       throw UsageError(fmt::format("--looks: '{}' must be growing counts, such as 5,10,15", text));
     }
     looks.push_back(n);
@@ -56,16 +57,25 @@ std::string bytes_or_unknown(std::uint64_t bytes) {
 }  // namespace
 
 void add_plan_options(CLI::App& verb, PlanArguments& arguments) {
-  verb.add_option("-c,--config", arguments.config, "Configuration: what to run (configs/*.yaml)")->required();
+  verb.add_option("-c,--config", arguments.config, "Configuration: what to run (configs/*.yaml)")
+      ->required();
   verb.add_option("--job", arguments.job, "Job description: what is needed (configs/jobs/*.yaml)");
-  verb.add_option("--set", arguments.set, "Override: KEY=VALUE of the configuration, job.KEY=VALUE of the job (repeatable)")
+  verb.add_option("--set", arguments.set,
+                  "Override: KEY=VALUE of the configuration, job.KEY=VALUE of the job (repeatable)")
       ->allow_extra_args(false);
-  verb.add_option("--only", arguments.only, "Only points or workloads that match a glob (comma-separated or repeated)")->delimiter(',')->allow_extra_args(false);
-  verb.add_option("--skip", arguments.skip, "Leave out points or workloads that match a glob")->delimiter(',')->allow_extra_args(false);
-  verb.add_option("--looks", arguments.looks, "When to look, in repetitions: 5,10,15 (the default)");
+  verb.add_option("--only", arguments.only,
+                  "Only points or workloads that match a glob (comma-separated or repeated)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb.add_option("--skip", arguments.skip, "Leave out points or workloads that match a glob")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb.add_option("--looks", arguments.looks,
+                  "When to look, in repetitions: 5,10,15 (the default)");
   verb.add_option("--budget", arguments.budget, "Longest time for one point, such as 20m");
   verb.add_option("--seed", arguments.seed, "Seed of every random order and of generated data");
-  verb.add_option("--max-points", arguments.max_points, "Most points that a sweep may make")->capture_default_str();
+  verb.add_option("--max-points", arguments.max_points, "Most points that a sweep may make")
+      ->capture_default_str();
 }
 
 PlanOptions plan_options(const PlanArguments& arguments) {
@@ -86,7 +96,8 @@ PlanOptions plan_options(const PlanArguments& arguments) {
   options.skip = arguments.skip;
   options.looks = parse_looks(arguments.looks);
   if (!arguments.budget.empty()) {
-    const std::string text = arguments.budget.back() == 'm' ? arguments.budget + "in" : arguments.budget;
+    const std::string text =
+        arguments.budget.back() == 'm' ? arguments.budget + "in" : arguments.budget;
     const Parsed budget = parse_quantity(text, Dimension::seconds);
     if (!budget) throw UsageError(fmt::format("--budget: '{}' {}", arguments.budget, budget.error));
     options.budget_s = budget.value;
@@ -108,24 +119,31 @@ std::string plan_text(const Plan& plan, const Shared& shared) {
   Node node(plan.target_path);
   out += fmt::format("plan      {} need{}, {} point{}, {} repetitions ({} at most)\n",
                      plan.needs.size() + plan.declared_needs.size(),
-                     plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s", plan.points.size(),
-                     plan.points.size() == 1 ? "" : "s", first, most);
-  if (plan.job) out += fmt::format("job       {}: {}\n", plan.job->name, wrap(plan.job->description, 86, 10));
-  out += fmt::format("target    {} (free {}); writes at most {} of new data, below this folder only\n", plan.target_path,
-                     format_quantity(static_cast<double>(node.free_bytes(plan.target_path)), Dimension::bytes),
-                     bytes_or_unknown(writes));
+                     plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s",
+                     plan.points.size(), plan.points.size() == 1 ? "" : "s", first, most);
+  if (plan.job)
+    out += fmt::format("job       {}: {}\n", plan.job->name, wrap(plan.job->description, 86, 10));
+  out += fmt::format(
+      "target    {} (free {}); writes at most {} of new data, below this folder only\n",
+      plan.target_path,
+      format_quantity(static_cast<double>(node.free_bytes(plan.target_path)), Dimension::bytes),
+      bytes_or_unknown(writes));
   std::size_t widest = 5;
   for (const Point& point : plan.points) widest = std::max(widest, point.id.size());
-  out += terminal.paint(fmt::format("\n{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad("point", widest), "cache", "reps",
-                                    "read/rep", "writes"), Ink::strong);
+  out += terminal.paint(fmt::format("\n{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad("point", widest),
+                                    "cache", "reps", "read/rep", "writes"),
+                        Ink::strong);
   for (const Point& point : plan.points) {
     const Footprint footprint = point.workload->footprint();
     const bool caches = !point.workload->cache_states().empty();
-    out += fmt::format("{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad(point.id, widest), caches ? to_string(point.cache) : "-",
-                       point.repeat.looks.size() > 1
-                           ? fmt::format("{}..{}", point.repeat.looks.front(), point.repeat.looks.back())
-                           : fmt::format("{}", point.repeat.looks.front()),
-                       bytes_or_unknown(footprint.read_bytes_per_repetition), bytes_or_unknown(footprint.written_bytes));
+    out += fmt::format(
+        "{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad(point.id, widest),
+        caches ? to_string(point.cache) : "-",
+        point.repeat.looks.size() > 1
+            ? fmt::format("{}..{}", point.repeat.looks.front(), point.repeat.looks.back())
+            : fmt::format("{}", point.repeat.looks.front()),
+        bytes_or_unknown(footprint.read_bytes_per_repetition),
+        bytes_or_unknown(footprint.written_bytes));
   }
   if (!plan.needs.empty() || !plan.declared_needs.empty()) {
     out += terminal.paint("\nneeds that will be judged\n", Ink::strong);
@@ -134,12 +152,12 @@ std::string plan_text(const Plan& plan, const Shared& shared) {
                           : need.unit == "1/s" ? Dimension::per_second
                           : need.unit == "B"   ? Dimension::bytes
                                                : Dimension::count;
-      out += fmt::format("  {} ({})  at least {}\n", pad(need.id, 30), requirements::to_string(need.scope),
-                         format_quantity(need.need, d));
+      out += fmt::format("  {} ({})  at least {}\n", pad(need.id, 30),
+                         requirements::to_string(need.scope), format_quantity(need.need, d));
     }
     for (const DeclaredNeed& need : plan.declared_needs) {
-      out += fmt::format("  {} ({})  {} {:g} {}\n", pad(need.id, 30), need.metric, need.at_least ? "at least" : "at most",
-                         need.value, need.unit);
+      out += fmt::format("  {} ({})  {} {:g} {}\n", pad(need.id, 30), need.metric,
+                         need.at_least ? "at least" : "at most", need.value, need.unit);
     }
   }
   if (!plan.not_asked.empty()) {
@@ -154,18 +172,28 @@ std::string plan_json(const Plan& plan) {
   for (const Point& point : plan.points) {
     const Footprint footprint = point.workload->footprint();
     json params = json::object();
-    for (const auto& [key, value] : point.params) std::visit([&, name = key](const auto& v) { params[name] = v; }, value);
-    points.push_back({{"id", point.id}, {"workload", point.info->name}, {"params", params},
-                      {"cache", to_string(point.cache)}, {"looks", point.repeat.looks},
+    for (const auto& [key, value] : point.params)
+      std::visit([&, name = key](const auto& v) { params[name] = v; }, value);
+    points.push_back({{"id", point.id},
+                      {"workload", point.info->name},
+                      {"params", params},
+                      {"cache", to_string(point.cache)},
+                      {"looks", point.repeat.looks},
                       {"read_bytes_per_repetition", footprint.read_bytes_per_repetition},
                       {"written_bytes", footprint.written_bytes}});
   }
   json needs = json::array();
   for (const auto& need : plan.needs) {
-    needs.push_back({{"id", need.id}, {"scope", requirements::to_string(need.scope)}, {"need", need.need}, {"unit", need.unit}});
+    needs.push_back({{"id", need.id},
+                     {"scope", requirements::to_string(need.scope)},
+                     {"need", need.need},
+                     {"unit", need.unit}});
   }
   for (const DeclaredNeed& need : plan.declared_needs) {
-    needs.push_back({{"id", need.id}, {"metric", need.metric}, {"need", need.value}, {"unit", need.unit},
+    needs.push_back({{"id", need.id},
+                     {"metric", need.metric},
+                     {"need", need.value},
+                     {"unit", need.unit},
                      {"direction", need.at_least ? "at_least" : "at_most"}});
   }
   const json all = {{"schema", 1},

@@ -20,10 +20,12 @@ struct PlanArguments {
 /// Adds -c, --job, --set, --only, --skip, --looks, --budget, --seed, --max-points.
 void add_plan_options(CLI::App& verb, PlanArguments& arguments);
 
-/// Splits --set into the job's (job.KEY=VALUE) and the configuration's, parses looks and budget. Throws UsageError.
+/// Splits --set into the job's (job.KEY=VALUE) and the configuration's, parses looks and budget.
+/// Throws UsageError.
 PlanOptions plan_options(const PlanArguments& arguments);
 
-/// The plan in words: points with repetitions, bytes read and written, needs asked and not asked. For standard output.
+/// The plan in words: points with repetitions, bytes read and written, needs asked and not asked.
+/// For standard output.
 std::string plan_text(const Plan& plan, const Shared& shared);
 /// The same as JSON.
 std::string plan_json(const Plan& plan);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kPlainEvery_s = 30;
 
-/// What is left to do: repetitions done and planned, and what one costs, from those of this run so far.
+/// What is left to do: repetitions done and planned, and what one costs, from those of this run so
+/// far.
 class Eta {
  public:
   explicit Eta(const Plan& plan) : start_ns_(now_ns()) {
@@ -25,7 +26,8 @@ class Eta {
     ++done_;
     left_ = std::max(left_ - 1.0, 0.0);
   }
-  /// A point ended: what it did not need is not left any more, what it needed beyond its first look was extra.
+  /// A point ended: what it did not need is not left any more, what it needed beyond its first look
+  /// was extra.
   void point_done(unsigned taken, unsigned planned) {
     if (taken < planned) left_ = std::max(left_ - (planned - taken), 0.0);
     if (taken > planned) left_ += taken - planned;
@@ -45,7 +47,8 @@ class Eta {
 /// Common state; what differs is how a line is shown.
 class Progress : public RunObserver {
  public:
-  Progress(const Shared& shared, const Plan& plan) : terminal_(stderr, shared), verbosity_(shared.verbosity), eta_(plan) {}
+  Progress(const Shared& shared, const Plan& plan)
+      : terminal_(stderr, shared), verbosity_(shared.verbosity), eta_(plan) {}
 
   void point_started(const Point& point, std::size_t number, std::size_t total) override {
     const std::lock_guard lock(mutex_);
@@ -57,7 +60,8 @@ class Progress : public RunObserver {
   }
   void data_progress(std::uint64_t done, std::uint64_t total, std::string_view what) override {
     const std::lock_guard lock(mutex_);
-    const std::string part = total > 0 ? fmt::format("{:.0f} %", 100.0 * static_cast<double>(done) / static_cast<double>(total))
+    const std::string part = total > 0 ? fmt::format("{:.0f} %", 100.0 * static_cast<double>(done) /
+                                                                     static_cast<double>(total))
                                        : fmt::format("{}", done);
     update(fmt::format("{}  {} {}", head_, what, part), false);
   }
@@ -65,13 +69,17 @@ class Progress : public RunObserver {
     const std::lock_guard lock(mutex_);
     repetition_ = index + 1;
     next_look_ = next_look;
-    update(fmt::format("{}  rep {}/{}  {}  {}", head_, repetition_, next_look_, spark(), eta_.text()), false);
+    update(
+        fmt::format("{}  rep {}/{}  {}  {}", head_, repetition_, next_look_, spark(), eta_.text()),
+        false);
   }
   void live(const Point&, double bytes_per_s, double elapsed_s) override {
     const std::lock_guard lock(mutex_);
-    const std::string rate = bytes_per_s > 0 ? format_quantity(bytes_per_s, Dimension::bytes_per_second) : "";
-    update(fmt::format("{}  rep {}/{}  {} {}  {}  {}", head_, repetition_, next_look_, rate, spark(),
-                       format_duration(elapsed_s), eta_.text()), false);
+    const std::string rate =
+        bytes_per_s > 0 ? format_quantity(bytes_per_s, Dimension::bytes_per_second) : "";
+    update(fmt::format("{}  rep {}/{}  {} {}  {}  {}", head_, repetition_, next_look_, rate,
+                       spark(), format_duration(elapsed_s), eta_.text()),
+           false);
   }
   void repetition_done(const Point&, const Repetition& repetition) override {
     const std::lock_guard lock(mutex_);
@@ -105,7 +113,8 @@ class Progress : public RunObserver {
     static const char* kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     const double high = *std::max_element(rates_.begin(), rates_.end());
     std::string text;
-    for (const double rate : rates_) text += kBlocks[static_cast<int>(std::clamp(rate / high * 7.0, 0.0, 7.0))];
+    for (const double rate : rates_)
+      text += kBlocks[static_cast<int>(std::clamp(rate / high * 7.0, 0.0, 7.0))];
     return text;
   }
 
@@ -126,15 +135,17 @@ class LiveProgress final : public Progress {
 
   void point_done(const PointResult& result) override {
     const std::lock_guard lock(mutex_);
-    eta_.point_done(static_cast<unsigned>(result.repetitions.size()), result.point->repeat.looks.front());
+    eta_.point_done(static_cast<unsigned>(result.repetitions.size()),
+                    result.point->repeat.looks.front());
     if (verbosity_ < 0) return;
     if (result.status == PointStatus::skipped) {
       say(fmt::format("{}  {}", head_, terminal_.paint("skipped: " + result.reason, Ink::faint)));
     } else if (result.status == PointStatus::error) {
       say(fmt::format("{}  {}", head_, terminal_.paint("error: " + result.reason, Ink::bad)));
     } else {
-      say(fmt::format("{}  {} rep{}  {}  {}", head_, result.repetitions.size(), result.repetitions.size() == 1 ? "" : "s",
-                      spark(), format_duration(result.elapsed_s)));
+      say(fmt::format("{}  {} rep{}  {}  {}", head_, result.repetitions.size(),
+                      result.repetitions.size() == 1 ? "" : "s", spark(),
+                      format_duration(result.elapsed_s)));
     }
   }
 
@@ -168,14 +179,17 @@ class PlainProgress final : public Progress {
 
   void point_done(const PointResult& result) override {
     const std::lock_guard lock(mutex_);
-    eta_.point_done(static_cast<unsigned>(result.repetitions.size()), result.point->repeat.looks.front());
+    eta_.point_done(static_cast<unsigned>(result.repetitions.size()),
+                    result.point->repeat.looks.front());
     if (verbosity_ < 0) return;
     const char* word = result.status == PointStatus::ok        ? "done"
                        : result.status == PointStatus::skipped ? "skipped: "
                        : result.status == PointStatus::error   ? "error: "
                                                                : "interrupted";
     say(fmt::format("{}  {}{}  {} reps in {}, {}", head_, word,
-                    result.status == PointStatus::skipped || result.status == PointStatus::error ? result.reason : "",
+                    result.status == PointStatus::skipped || result.status == PointStatus::error
+                        ? result.reason
+                        : "",
                     result.repetitions.size(), format_duration(result.elapsed_s), eta_.text()));
   }
 
@@ -201,24 +215,35 @@ class JsonProgress final : public RunObserver {
     write({{"event", "point_started"}, {"point", point.id}, {"number", number}, {"total", total}});
   }
   void live(const Point& point, double bytes_per_s, double elapsed_s) override {
-    write({{"event", "live"}, {"point", point.id}, {"bytes_per_s", bytes_per_s}, {"elapsed_s", elapsed_s}});
+    write({{"event", "live"},
+           {"point", point.id},
+           {"bytes_per_s", bytes_per_s},
+           {"elapsed_s", elapsed_s}});
   }
   void repetition_done(const Point& point, const Repetition& repetition) override {
     nlohmann::json metrics = nlohmann::json::object();
     for (const MetricValue& m : repetition.metrics) metrics[m.name] = m.value;
-    write({{"event", "repetition_done"}, {"point", point.id}, {"index", repetition.index}, {"error", repetition.error},
-           {"disturbed", repetition.disturbance.disturbed}, {"metrics", metrics}});
+    write({{"event", "repetition_done"},
+           {"point", point.id},
+           {"index", repetition.index},
+           {"error", repetition.error},
+           {"disturbed", repetition.disturbance.disturbed},
+           {"metrics", metrics}});
   }
   void point_done(const PointResult& result) override {
-    write({{"event", "point_done"}, {"point", result.point->id}, {"reason", result.reason},
-           {"repetitions", result.repetitions.size()}, {"elapsed_s", result.elapsed_s}});
+    write({{"event", "point_done"},
+           {"point", result.point->id},
+           {"reason", result.reason},
+           {"repetitions", result.repetitions.size()},
+           {"elapsed_s", result.elapsed_s}});
   }
   void message(std::string_view text) override { write({{"event", "message"}, {"text", text}}); }
 
  private:
   void write(const nlohmann::json& object) {
     const std::lock_guard lock(mutex_);
-    std::fprintf(stderr, "%s\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    std::fprintf(stderr, "%s\n",
+                 object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   }
   std::mutex mutex_;
 };
@@ -228,7 +253,8 @@ class JsonProgress final : public RunObserver {
 std::unique_ptr<RunObserver> make_progress(const Shared& shared, const Plan& plan) {
   if (shared.progress == "none") return std::make_unique<RunObserver>();
   if (shared.progress == "json") return std::make_unique<JsonProgress>();
-  if (shared.progress == "auto" && Terminal(stderr, shared).interactive()) return std::make_unique<LiveProgress>(shared, plan);
+  if (shared.progress == "auto" && Terminal(stderr, shared).interactive())
+    return std::make_unique<LiveProgress>(shared, plan);
   return std::make_unique<PlainProgress>(shared, plan);
 }
 

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 int report(const std::string& run, const std::string& out) {
   const fs::path run_json = fs::is_directory(run) ? fs::path(run) / "run.json" : fs::path(run);
   if (!fs::is_regular_file(run_json)) {
-    throw UsageError(fmt::format("report: {}: no run.json there (give a run folder or its run.json)", run));
+    throw UsageError(
+        fmt::format("report: {}: no run.json there (give a run folder or its run.json)", run));
   }
   const std::string file = out.empty() ? (run_json.parent_path() / "report.html").string() : out;
   const Drawn drawn = draw_report(run_json.string(), file);

@@ -16,7 +16,8 @@ extern char** environ;
 namespace headrace::cli {
 namespace {
 
-/// Runs a program with standard output sent to standard error; its exit status, or -1 when it could not start.
+/// Runs a program with standard output sent to standard error; its exit status, or -1 when it could
+/// not start.
 int run_program(const std::vector<std::string>& arguments, const std::string& python_path) {
   std::vector<char*> argv;
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
@@ -50,10 +51,12 @@ Drawn draw_report(const std::string& run_json, const std::string& file) {
   if (reports.empty()) return {"", "this copy of headrace has no report maker beside it"};
   const system::ReportPython python = system::find_report_python();
   if (python.executable.empty()) {
-    return {"", "no Python with matplotlib (" + python.reason + "); install python3-matplotlib, then: headrace report " +
+    return {"", "no Python with matplotlib (" + python.reason +
+                    "); install python3-matplotlib, then: headrace report " +
                     std::filesystem::path(run_json).parent_path().string()};
   }
-  const int status = run_program({python.executable, "-m", "headrace_report", run_json, "-o", file}, reports);
+  const int status =
+      run_program({python.executable, "-m", "headrace_report", run_json, "-o", file}, reports);
   if (status != 0) return {"", "the report maker ended with " + std::to_string(status)};
   return {file, ""};
 }

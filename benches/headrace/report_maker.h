@@ -7,11 +7,12 @@ namespace headrace::cli {
 
 /// What came of drawing a page: the file, or why there is none.
 struct Drawn {
-  std::string file;   // "" = none
+  std::string file;  // "" = none
   std::string reason;
 };
 
-/// Runs `python3 -m headrace_report RUN_JSON -o FILE`. Never throws: a run is good without its page.
+/// Runs `python3 -m headrace_report RUN_JSON -o FILE`. Never throws: a run is good without its
+/// page.
 Drawn draw_report(const std::string& run_json, const std::string& file);
 
 }  // namespace headrace::cli

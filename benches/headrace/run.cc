@@ -1,4 +1,5 @@
-// headrace run and headrace qualify: measure what a configuration asks for; qualify also needs something to judge.
+// headrace run and headrace qualify: measure what a configuration asks for; qualify also needs
+// something to judge.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -29,7 +30,8 @@ struct RunArguments {
   std::string exit_map = "none";
 };
 
-/// The first signal asks for a clean stop; a second one ends the program at once, as the shell expects.
+/// The first signal asks for a clean stop; a second one ends the program at once, as the shell
+/// expects.
 void on_signal(int number) {
   int none = 0;
   if (!stop_signal.compare_exchange_strong(none, number)) _exit(128 + number);
@@ -44,16 +46,20 @@ void catch_signals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-/// The folder of this run, made and marked now: --out, or headrace-runs/ID below the working folder.
+/// The folder of this run, made and marked now: --out, or headrace-runs/ID below the working
+/// folder.
 std::string run_folder(const RunArguments& arguments, const std::string& id) {
   if (!arguments.out.empty()) {
     if (fs::exists(fs::path(arguments.out) / "run.json")) {
-      throw UsageError(fmt::format("--out: {} already holds a run; runs are never overwritten: name another folder", arguments.out));
+      throw UsageError(fmt::format(
+          "--out: {} already holds a run; runs are never overwritten: name another folder",
+          arguments.out));
     }
     return MarkedFolder::make(arguments.out, "run").path();
   }
   std::string folder = (fs::path("headrace-runs") / id).string();
-  for (int n = 2; fs::exists(folder); ++n) folder = (fs::path("headrace-runs") / fmt::format("{}-{}", id, n)).string();
+  for (int n = 2; fs::exists(folder); ++n)
+    folder = (fs::path("headrace-runs") / fmt::format("{}-{}", id, n)).string();
   return MarkedFolder::make(folder, "run").path();
 }
 
@@ -74,8 +80,9 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
   const PlanOptions options = plan_options(arguments.plan);
   const Plan plan = make_plan(options);
   if (must_judge && plan.needs.empty() && plan.declared_needs.empty()) {
-    throw UsageError("qualify: nothing to judge: give a job with --job FILE, or needs in the configuration "
-                     "(headrace run measures without judging)");
+    throw UsageError(
+        "qualify: nothing to judge: give a job with --job FILE, or needs in the configuration "
+        "(headrace run measures without judging)");
   }
   if (arguments.dry_run) {
     std::puts((arguments.json ? plan_json(plan) : plan_text(plan, shared)).c_str());
@@ -94,7 +101,8 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
 
   std::string report_reason;
   if (!arguments.no_report) {
-    const Drawn drawn = draw_report((fs::path(folder) / "run.json").string(), (fs::path(folder) / "report.html").string());
+    const Drawn drawn = draw_report((fs::path(folder) / "run.json").string(),
+                                    (fs::path(folder) / "report.html").string());
     if (drawn.file.empty()) {
       report_reason = drawn.reason;
     } else {
@@ -113,13 +121,16 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
   return result.summary.exit_code;
 }
 
-void add_verb(CLI::App& app, Shared& shared, std::function<int()>& run, const char* name, const char* help, bool must_judge) {
+void add_verb(CLI::App& app, Shared& shared, std::function<int()>& run, const char* name,
+              const char* help, bool must_judge) {
   auto* verb = app.add_subcommand(name, help);
   auto arguments = std::make_shared<RunArguments>();
   add_plan_options(*verb, arguments->plan);
-  verb->add_option("--out", arguments->out, "Run folder; default headrace-runs/TIME-NAME below the current folder");
+  verb->add_option("--out", arguments->out,
+                   "Run folder; default headrace-runs/TIME-NAME below the current folder");
   verb->add_flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
-  verb->add_flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
+  verb->add_flag("--json", arguments->json,
+                 "Print the verdict as JSON, and nothing else, on standard output");
   verb->add_flag("--no-report", arguments->no_report, "Do not draw report.html");
   verb->callback([&shared, &run, arguments, must_judge] {
     run = [&shared, arguments, must_judge] { return measure(*arguments, shared, must_judge); };
@@ -131,7 +142,8 @@ void add_run(CLI::App& app, Shared& shared, std::function<int()>& run) {
 }
 
 void add_qualify(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  add_verb(app, shared, run, "qualify", "Measure, hold against a job's needs, and say PASS or FAIL for each", true);
+  add_verb(app, shared, run, "qualify",
+           "Measure, hold against a job's needs, and say PASS or FAIL for each", true);
 }
 
 const RegisterVerb run_registered{70, add_run};

@@ -24,7 +24,8 @@ std::string human(double value, std::string_view unit) {
   return fmt::format("{:.4g}{}{}", value, unit == "count" ? "" : " ", unit == "count" ? "" : unit);
 }
 
-std::string bounds(const std::optional<double>& low, const std::optional<double>& high, std::string_view unit) {
+std::string bounds(const std::optional<double>& low, const std::optional<double>& high,
+                   std::string_view unit) {
   if (!low && !high) return "";
   if (low && high && *low == *high) return "";
   return fmt::format("[{}, {}]", low ? human(*low, unit) : "?", high ? human(*high, unit) : "?");
@@ -38,7 +39,8 @@ std::string headroom_text(const Judgement& j) {
 /// What operators look at first; the tail and the parts are in the report.
 bool shown(std::string_view metric) {
   return metric.find("_p90_") == metric.npos && metric.find("_p99_9") == metric.npos &&
-         metric.find("_max_") == metric.npos && metric.find("_p50_") == metric.npos && metric != "cpu_s";
+         metric.find("_max_") == metric.npos && metric.find("_p50_") == metric.npos &&
+         metric != "cpu_s";
 }
 
 }  // namespace
@@ -50,18 +52,23 @@ std::string measured_text(const RunResult& run, const Shared& shared) {
     if (point.status == PointStatus::not_reached) continue;
     out += terminal.paint(point.point->id, Ink::strong);
     const bool caches = !point.point->workload->cache_states().empty();
-    const auto good = std::count_if(point.repetitions.begin(), point.repetitions.end(),
-                                    [](const Repetition& r) { return r.status == RepetitionStatus::ok; });
+    const auto good =
+        std::count_if(point.repetitions.begin(), point.repetitions.end(),
+                      [](const Repetition& r) { return r.status == RepetitionStatus::ok; });
     if (point.status == PointStatus::skipped || point.status == PointStatus::error) {
       const bool skipped = point.status == PointStatus::skipped;
-      out += "  " + terminal.paint((skipped ? "skipped: " : "error: ") + point.reason, skipped ? Ink::faint : Ink::bad) + "\n\n";
+      out += "  " +
+             terminal.paint((skipped ? "skipped: " : "error: ") + point.reason,
+                            skipped ? Ink::faint : Ink::bad) +
+             "\n\n";
       continue;
     }
     const auto proven = std::count_if(point.repetitions.begin(), point.repetitions.end(),
                                       [](const Repetition& r) { return r.cache.proven; });
     out += fmt::format("  {} repetition{}", good, good == 1 ? "" : "s");
     if (caches && point.point->cache != CacheState::asis) {
-      out += fmt::format(", {} ({} of {} proven)", to_string(point.point->cache), proven, point.repetitions.size());
+      out += fmt::format(", {} ({} of {} proven)", to_string(point.point->cache), proven,
+                         point.repetitions.size());
     }
     out += '\n';
     for (const MetricSummary& metric : point.metrics) {
@@ -69,18 +76,27 @@ std::string measured_text(const RunResult& run, const Shared& shared) {
       std::string interval;
       if (metric.values.size() > 1 && metric.interval.low != metric.interval.high) {
         interval = fmt::format("[{}, {}]{}", human(metric.interval.low, metric.unit),
-                               human(metric.interval.high, metric.unit), metric.interval.is_range ? " range" : "");
+                               human(metric.interval.high, metric.unit),
+                               metric.interval.is_range ? " range" : "");
       }
-      out += fmt::format("  {} {}  {}{}\n", pad(metric.name, 28), pad(human(metric.median, metric.unit), 12, true), interval,
-                         metric.too_few_operations ? "  too few operations for this percentile" : "");
+      out += fmt::format(
+          "  {} {}  {}{}\n", pad(metric.name, 28), pad(human(metric.median, metric.unit), 12, true),
+          interval, metric.too_few_operations ? "  too few operations for this percentile" : "");
     }
-    for (const std::string& note : point.notes) out += "  " + terminal.paint("note: " + note, Ink::faint) + "\n";
+    for (const std::string& note : point.notes)
+      out += "  " + terminal.paint("note: " + note, Ink::faint) + "\n";
     for (const auto& [why, count] : point.left_out) {
-      out += "  " + terminal.paint(fmt::format("left out: {} files {}", count, why), Ink::faint) + "\n";
+      out += "  " + terminal.paint(fmt::format("left out: {} files {}", count, why), Ink::faint) +
+             "\n";
     }
-    if (point.verified && point.wrong_blocks.empty()) out += "  verified: every byte as it should be\n";
+    if (point.verified && point.wrong_blocks.empty())
+      out += "  verified: every byte as it should be\n";
     for (const WrongBlock& wrong : point.wrong_blocks) {
-      out += "  " + terminal.paint(fmt::format("wrong data: {} at {}: {}", wrong.file, wrong.offset, wrong.why), Ink::bad) + "\n";
+      out += "  " +
+             terminal.paint(
+                 fmt::format("wrong data: {} at {}: {}", wrong.file, wrong.offset, wrong.why),
+                 Ink::bad) +
+             "\n";
     }
     out += '\n';
   }
@@ -93,36 +109,48 @@ std::string verdict_text(const RunResult& run, const Shared& shared) {
   std::size_t id_width = 4;
   for (const Judgement& j : run.judgements) id_width = std::max(id_width, j.id.size());
   if (!run.judgements.empty()) {
-    out += terminal.paint(fmt::format("  {}  {:>11}  {}  {:>11}  {}\n", pad("need (per " + run.judgements.front().scope + ")", id_width),
-                                      "measured", pad("bounds", 24), "needed", "headroom"), Ink::strong);
+    out +=
+        terminal.paint(fmt::format("  {}  {:>11}  {}  {:>11}  {}\n",
+                                   pad("need (per " + run.judgements.front().scope + ")", id_width),
+                                   "measured", pad("bounds", 24), "needed", "headroom"),
+                       Ink::strong);
   }
   for (const Judgement& j : run.judgements) {
     const Ink ink = Terminal::ink_of(j.outcome);
-    out += fmt::format("{} {}  {}  {}  {}  {}  {}\n", terminal.paint(symbol(j.outcome, terminal.ascii()), ink),
-                       pad(j.id, id_width), pad(j.measured ? human(*j.measured, j.unit) : "-", 11, true),
-                       pad(bounds(j.low, j.high, j.unit), 24),
-                       pad((j.higher_is_better ? "" : "<= ") + human(j.need, j.unit), 11, true), pad(headroom_text(j), 10),
-                       terminal.paint(fmt::format("{}{}", to_string(j.outcome),
-                                                  j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))), ink));
+    out += fmt::format(
+        "{} {}  {}  {}  {}  {}  {}\n", terminal.paint(symbol(j.outcome, terminal.ascii()), ink),
+        pad(j.id, id_width), pad(j.measured ? human(*j.measured, j.unit) : "-", 11, true),
+        pad(bounds(j.low, j.high, j.unit), 24),
+        pad((j.higher_is_better ? "" : "<= ") + human(j.need, j.unit), 11, true),
+        pad(headroom_text(j), 10),
+        terminal.paint(
+            fmt::format("{}{}", to_string(j.outcome),
+                        j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))),
+            ink));
     if (j.outcome != Outcome::pass && !j.explanation.empty()) {
       out += "    " + terminal.paint(wrap(j.explanation, 96, 4), Ink::faint) + "\n";
     }
   }
   std::set<std::string> told;
   for (const Judgement& j : run.judgements) {
-    if (j.outcome == Outcome::pass || j.next_step.empty() || !told.insert(j.next_step).second) continue;
+    if (j.outcome == Outcome::pass || j.next_step.empty() || !told.insert(j.next_step).second)
+      continue;
     out += fmt::format("{} {}\n", told.size() == 1 ? "next  " : "      ", wrap(j.next_step, 90, 7));
   }
   if (run.plan != nullptr && !run.plan->not_asked.empty()) {
-    out += terminal.paint(wrap("not asked for by this configuration: " + join(run.plan->not_asked), 96, 7), Ink::faint) + "\n";
+    out += terminal.paint(
+               wrap("not asked for by this configuration: " + join(run.plan->not_asked), 96, 7),
+               Ink::faint) +
+           "\n";
   }
   return out;
 }
 
 std::string last_line(const Summary& s) {
-  return fmt::format("VERDICT {} needs={} pass={} fail={} inconclusive={} skipped={} error={} exit={}", s.word,
-                     s.pass + s.fail + s.inconclusive + s.skipped + s.error, s.pass, s.fail, s.inconclusive, s.skipped,
-                     s.error, s.exit_code);
+  return fmt::format(
+      "VERDICT {} needs={} pass={} fail={} inconclusive={} skipped={} error={} exit={}", s.word,
+      s.pass + s.fail + s.inconclusive + s.skipped + s.error, s.pass, s.fail, s.inconclusive,
+      s.skipped, s.error, s.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -19,7 +19,8 @@ bool utf8_locale() {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
     const std::string_view text(value);
-    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos || text.find("UTF8") != text.npos;
+    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos ||
+           text.find("UTF8") != text.npos;
   }
   return false;
 }
@@ -43,17 +44,25 @@ Terminal::Terminal(std::FILE* stream, const Shared& shared) {
 
 std::string Terminal::paint(std::string_view text, Ink ink) const {
   if (!color_ || ink == Ink::plain) return std::string(text);
-  const char* code = ink == Ink::good ? "32" : ink == Ink::bad ? "31" : ink == Ink::doubt ? "33" : ink == Ink::faint ? "2" : "1";
+  const char* code = ink == Ink::good    ? "32"
+                     : ink == Ink::bad   ? "31"
+                     : ink == Ink::doubt ? "33"
+                     : ink == Ink::faint ? "2"
+                                         : "1";
   return std::string("\033[") + code + "m" + std::string(text) + "\033[0m";
 }
 
 Ink Terminal::ink_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::pass: return Ink::good;
+    case Outcome::pass:
+      return Ink::good;
     case Outcome::fail:
-    case Outcome::error: return Ink::bad;
-    case Outcome::inconclusive: return Ink::doubt;
-    case Outcome::skipped: break;
+    case Outcome::error:
+      return Ink::bad;
+    case Outcome::inconclusive:
+      return Ink::doubt;
+    case Outcome::skipped:
+      break;
   }
   return Ink::faint;
 }

@@ -1,4 +1,5 @@
-// A verb of the command line: one file each, self-registering, adding its own subcommand and options.
+// A verb of the command line: one file each, self-registering, adding its own subcommand and
+// options.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,14 +11,16 @@ namespace headrace::cli {
 
 /// Options that mean the same for every verb, parsed before the verb.
 struct Shared {
-  std::string color = "auto";     // auto | always | never; NO_COLOR, FORCE_COLOR and TERM=dumb are honoured
-  std::string progress = "auto";  // auto | plain | json | none
-  int verbosity = 0;              // -q = -1, -v = 1
+  std::string color =
+      "auto";  // auto | always | never; NO_COLOR, FORCE_COLOR and TERM=dumb are honoured
+  std::string progress = "auto";     // auto | plain | json | none
+  int verbosity = 0;                 // -q = -1, -v = 1
   std::vector<std::string> command;  // the command line as given, for run files
 };
 
-/// Called once at start; adds the verb to `app`. The verb's callback stores what to do: run() is called after parsing
-/// and its result is the exit code. UsageError thrown from it is printed and becomes exit code 2, any other exception 1.
+/// Called once at start; adds the verb to `app`. The verb's callback stores what to do: run() is
+/// called after parsing and its result is the exit code. UsageError thrown from it is printed and
+/// becomes exit code 2, any other exception 1.
 using AddVerb = void (*)(CLI::App& app, Shared& shared, std::function<int()>& run);
 
 /// `const RegisterVerb registered{40, add_require};` - the number orders the verbs in --help.

@@ -5,7 +5,8 @@
 
 namespace headrace::cli {
 
-/// Version, git revision, compiler, schema numbers, and a line per backend: built and usable, or why not.
+/// Version, git revision, compiler, schema numbers, and a line per backend: built and usable, or
+/// why not.
 std::string version_text();
 
 }  // namespace headrace::cli

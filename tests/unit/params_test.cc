@@ -1,0 +1,75 @@
+// Parameters: what is declared is what may be written; every problem is told with its place.
+#include "harness/params.h"
+
+#include <gtest/gtest.h>
+
+namespace headrace {
+namespace {
+
+config::Value entry(const std::string& yaml) {
+  Diagnostics problems;
+  config::Value value = config::parse_yaml(yaml, "c.yaml", problems);
+  EXPECT_TRUE(problems.empty());
+  return value;
+}
+
+std::string all(const Diagnostics& problems) {
+  std::string text;
+  for (const Diagnostic& d : problems.errors()) text += to_string(d) + "\n";
+  return text;
+}
+
+TEST(Params, ReadsWhatIsWrittenAndDefaultsTheRest) {
+  const config::Value value =
+      entry("block_size: 128KiB\nduration: 200ms\nengine: io_uring\ndirect: true\n");
+  Diagnostics problems;
+  Params p("w", value, problems);
+  EXPECT_EQ(p.bytes("block_size", 4_KiB, {.min = 512, .multiple_of = 512}, ""), 128_KiB);
+  EXPECT_EQ(p.count("queue_depth", 32, {.min = 1, .max = 4096}, ""), 32u);
+  EXPECT_DOUBLE_EQ(p.seconds("duration", 1, {}, ""), 0.2);
+  EXPECT_EQ(p.choice("engine", "posix", {"posix", "io_uring"}, ""), "io_uring");
+  EXPECT_TRUE(p.flag("direct", false, ""));
+  p.finish();
+  EXPECT_EQ(all(problems), "");
+  EXPECT_EQ(std::get<std::uint64_t>(p.resolved().at("queue_depth")), 32u);
+  EXPECT_EQ(p.written().at("block_size"), "128KiB");
+}
+
+TEST(Params, UnknownKeyNamesTheNearestAndAllKeys) {
+  const config::Value value = entry("blocksize: 4KiB\n");
+  Diagnostics problems;
+  Params p("read_random", value, problems);
+  p.bytes("block_size", 4_KiB, {}, "");
+  p.count("queue_depth", 1, {}, "");
+  p.finish();
+  EXPECT_EQ(all(problems),
+            "c.yaml:1:1: read_random: unknown key 'blocksize'; did you mean 'block_size'? (keys: "
+            "block_size, queue_depth)\n");
+}
+
+TEST(Params, RangeUnitMultipleAndChoiceAreToldWithWhatIsAllowed) {
+  const config::Value value =
+      entry("queue_depth: 0\nblock_size: 1000B\ntime: 5\nengine: uring\nhalf: 1.5\n");
+  Diagnostics problems;
+  Params p("w", value, problems);
+  EXPECT_EQ(p.count("queue_depth", 32, {.min = 1, .max = 4096}, ""), 32u);
+  p.bytes("block_size", 4_KiB, {.min = 512, .max = 1073741824, .multiple_of = 512}, "");
+  p.seconds("time", 1, {}, "");
+  p.choice("engine", "posix", {"posix", "io_uring"}, "");
+  p.count("half", 1, {}, "");
+  p.finish();
+  const std::string text = all(problems);
+  EXPECT_NE(text.find("c.yaml:1:14: w: queue_depth: 0 is out of range: must be 1..4096"), text.npos)
+      << text;
+  EXPECT_NE(text.find("c.yaml:2:13: w: block_size: 1000B must be 512B..1GiB, a multiple of 512B"),
+            text.npos)
+      << text;
+  EXPECT_NE(text.find("c.yaml:3:7: w: time: '5'"), text.npos) << text;
+  EXPECT_NE(text.find("'uring' is not one of: posix, io_uring; did you mean 'io_uring'?"),
+            text.npos)
+      << text;
+  EXPECT_NE(text.find("c.yaml:5:7: w: half: 1.5 is not a whole number"), text.npos) << text;
+}
+
+}  // namespace
+}  // namespace headrace

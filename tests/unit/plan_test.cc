@@ -1,0 +1,150 @@
+// Plans: what a configuration becomes, and what is said of one that cannot be.
+#include "harness/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/config/layers.h"
+
+namespace headrace {
+namespace {
+
+/// Reads nothing and measures nothing: what matters here is how it is configured.
+class Configured final : public Workload {
+ public:
+  explicit Configured(Params& p)
+      : depth_(p.count("queue_depth", 1, {.min = 1, .max = 64}, "in flight")) {
+    p.choice("engine", "posix", {"posix", "io_uring"}, "how");
+  }
+  static std::span<const Metric> metrics() {
+    static const Metric all[] = {{"read_bandwidth", "B/s", Better::higher, "bytes per second"}};
+    return all;
+  }
+  std::vector<CacheState> cache_states() const override {
+    return {CacheState::cold, CacheState::warm};
+  }
+  void run(Worker&) override {}
+  void report(const Repetition&, MetricSink&) const override {}
+
+ private:
+  std::uint64_t depth_;
+};
+const Register<Configured> registered{"plan_test_workload", "for this test"};
+
+class PlanTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        std::filesystem::temp_directory_path() / ("headrace-plan-test-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string write(const std::string& name, const std::string& text) {
+    const std::string path = (folder_ / name).string();
+    std::ofstream(path) << text;
+    return path;
+  }
+  Plan plan(const std::string& text) {
+    PlanOptions options;
+    options.config_file = write("c.yaml", text);
+    return make_plan(options);
+  }
+  std::string problem(const std::string& text) {
+    try {
+      plan(text);
+    } catch (const UsageError& e) {
+      std::string what = e.what();
+      const std::string prefix = folder_.string() + "/";
+      for (std::size_t at; (at = what.find(prefix)) != what.npos;) what.erase(at, prefix.size());
+      return what;
+    }
+    return "";
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(PlanTest, SweepsNamePointsByWhatDiffers) {
+  const Plan p = plan(
+      "schema: 1\nworkloads:\n  - use: plan_test_workload\n    engine: [posix, io_uring]\n    "
+      "queue_depth: 4\n    cache: warm\n");
+  ASSERT_EQ(p.points.size(), 2u);
+  EXPECT_EQ(p.points[0].id, "plan_test_workload/engine:posix");
+  EXPECT_EQ(p.points[1].cache, CacheState::warm);
+  EXPECT_EQ(std::get<std::uint64_t>(p.points[1].params.at("queue_depth")), 4u);
+  EXPECT_EQ(p.points[0].repeat.looks, (std::vector<unsigned>{5, 10, 15}));
+}
+
+TEST_F(PlanTest, TheResolvedConfigurationGivesTheSamePlan) {
+  const Plan first = plan(
+      "schema: 1\nname: n\nworkloads:\n  - use: plan_test_workload\n    queue_depth: [1, 2]\n    "
+      "repeat: 3\n"
+      "needs: [{id: fast, metric: plan_test_workload.read_bandwidth, at_least: 1GB/s}]\n");
+  const Plan second = plan("schema: 1\n" + [&] {
+    std::string text = config::to_yaml(first.resolved);
+    text.erase(text.find("schema"), text.find('\n') + 1 - text.find("schema"));
+    // Points lose the sweep they came from, so each needs a name of its own.
+    for (std::size_t at = 0, n = 0; (at = text.find("use: plan_test_workload", at)) != text.npos;
+         at += 20) {
+      text.insert(at, "label: p" + std::to_string(n++) + "\n    ");
+      at += 16;
+    }
+    return text;
+  }());
+  ASSERT_EQ(second.points.size(), 2u);
+  EXPECT_EQ(second.points[1].params, first.points[1].params);
+  EXPECT_EQ(second.points[0].repeat.looks, (std::vector<unsigned>{3}));
+  ASSERT_EQ(second.declared_needs.size(), 1u);
+  EXPECT_DOUBLE_EQ(second.declared_needs[0].value, 1e9);
+}
+
+TEST_F(PlanTest, EveryProblemIsToldAtOnce) {
+  const std::string text = problem(
+      "schema: 2\nnaem: x\nworkloads:\n  - use: plan_test_worklaod\n  - use: plan_test_workload\n  "
+      "  queue_deph: 3\n    cache: bypased\n");
+  EXPECT_NE(text.find("c.yaml:1:9: schema: must be 1"), text.npos) << text;
+  EXPECT_NE(text.find("c.yaml:2:1: unknown key 'naem'; did you mean 'name'?"), text.npos) << text;
+  EXPECT_NE(text.find("did you mean 'plan_test_workload'?"), text.npos) << text;
+  EXPECT_NE(
+      text.find(
+          "c.yaml:6:5: plan_test_workload: unknown key 'queue_deph'; did you mean 'queue_depth'?"),
+      text.npos)
+      << text;
+  EXPECT_NE(text.find("cache: 'bypased' is not one of: cold, warm"), text.npos) << text;
+}
+
+TEST_F(PlanTest, ExtendsMergesAndRefusesACircle) {
+  write("base.yaml", "schema: 1\nname: base\nworkloads:\n  - use: plan_test_workload\n");
+  EXPECT_EQ(plan("extends: base.yaml\nname: mine\n").name, "mine");
+  write("base.yaml", "extends: c.yaml\nschema: 1\n");
+  EXPECT_NE(problem("extends: base.yaml\n").find("goes round in a circle"), std::string::npos);
+}
+
+TEST_F(PlanTest, NeedsNameAKnownMetricAndADirection) {
+  const std::string head = "schema: 1\nworkloads: [{use: plan_test_workload}]\nneeds: ";
+  EXPECT_NE(problem(head + "[{id: a, metric: plan_test_workload.read_bandwith, at_least: 1GB/s}]\n")
+                .find("did you mean 'plan_test_workload.read_bandwidth'?"),
+            std::string::npos);
+  EXPECT_NE(problem(head + "[{id: a, metric: plan_test_workload.read_bandwidth, at_least: 1GB}]\n")
+                .find("at_least"),
+            std::string::npos);
+  EXPECT_NE(problem(head + "[{id: a, metric: plan_test_workload.read_bandwidth}]\n")
+                .find("one of at_least or at_most"),
+            std::string::npos);
+}
+
+TEST_F(PlanTest, PlaceholdersNeedAJob) {
+  EXPECT_NE(problem("schema: 1\nworkloads: [{use: plan_test_workload, queue_depth: "
+                    "'${job.cluster.nodes}'}]\n")
+                .find("--job"),
+            std::string::npos);
+  EXPECT_EQ(std::get<std::uint64_t>(plan("schema: 1\nworkloads: [{use: plan_test_workload, "
+                                         "queue_depth: '${job.cluster.nodes:-7}'}]\n")
+                                        .points[0]
+                                        .params.at("queue_depth")),
+            7u);
+}
+
+}  // namespace
+}  // namespace headrace
