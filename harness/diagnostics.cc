@@ -88,6 +88,7 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
   // A part of a name ("uring" for io_uring, "bandwidth" for one key that has it) when only one fits.
   for (const std::string& candidate : known) {
     const std::string whole = lower(candidate);
+    if (whole.size() < 4) continue;
     if (whole.find(wanted) == whole.npos && wanted.find(whole) == wanted.npos) continue;
     if (!best.empty()) return "";
     best = candidate;
