@@ -1,4 +1,5 @@
-// Warm-up and steady state of one time series (rules 3 and 4), and batch means for long single runs (rule 2).
+// Warm-up and steady state of one time series (rules 3 and 4), and batch means for long single runs
+// (rule 2).
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,8 @@
 
 namespace headrace::statistics {
 
-/// MSER: the cut in the first half that minimises the standard error of the rest. Index of the first kept point.
+/// MSER: the cut in the first half that minimises the standard error of the rest. Index of the
+/// first kept point.
 std::size_t warmup_cut(std::span<const double> values);
 
 struct Steady {
@@ -16,14 +18,19 @@ struct Steady {
   double drift = 0;          // relative change of the fitted line over the window
   std::string why;           // "" or "second half 12 % slower"
 };
-/// After the cut. Fewer than 8 points: steady, nothing can be said.
+/// After the cut. Fewer than 8 points: steady, nothing can be said. A difference or drift beyond
+/// `limit` counts only if the scatter of the points does not explain it (t test at 99 % on up to 16
+/// block means).
 Steady judge_steady(std::span<const double> values, double limit = 0.05);
 
-/// A single long run: mean of at least 6 batches, each at least 10 correlation times; t bounds at 95 %.
+/// A single long run: mean of at least 6 batches, each at least 10 correlation times; t bounds at
+/// 95 %.
 struct SingleRun {
   bool usable = false;
   double mean = 0, low = 0, high = 0;
   std::size_t batches = 0;
+  double correlation_time =
+      0;  // in points: 1 + 2 * sum of the autocorrelations up to the first that is not positive
 };
 SingleRun batch_means(std::span<const double> values);
 

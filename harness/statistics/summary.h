@@ -1,4 +1,5 @@
-// Summaries and bounds of repetitions (rules 2, 5): medians, order bounds for gates, bootstrap intervals.
+// Summaries and bounds of repetitions (rules 2, 5): medians, order bounds for gates, bootstrap
+// intervals.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,18 @@ namespace headrace::statistics {
 
 double median(std::span<const double> values);  // of at least one value
 
-/// A bootstrap 95 % percentile interval of the median (10,000 draws, fixed seed) from 6 values on; fewer: the range.
+/// A bootstrap 95 % percentile interval of the median (10,000 draws, fixed seed) from 6 values on;
+/// fewer: the range.
 struct Interval {
   double low = 0, high = 0;
   bool is_range = false;  // minimum and maximum, not an interval
 };
 Interval median_interval(std::span<const double> values, std::uint64_t seed = 1);
 
-/// When to look (repetitions taken in all) and which order statistic bounds the median at each look.
-/// Ranks are the largest that keep the chance of ever passing a system whose true median lies exactly at the need
-/// at or below `alpha`, computed exactly; 5/10/15 gives ranks 1, 2, 4 and 4.6 %. A rank of 0 = no bound yet.
+/// When to look (repetitions taken in all) and which order statistic bounds the median at each
+/// look. Ranks are the largest that keep the chance of ever passing a system whose true median lies
+/// exactly at the need at or below `alpha`, computed exactly; 5/10/15 gives ranks 1, 2, 4 and 4.6
+/// %. A rank of 0 = no bound yet.
 struct LookPlan {
   std::vector<unsigned> looks;
   std::vector<unsigned> ranks;
@@ -27,11 +30,20 @@ struct LookPlan {
 };
 LookPlan plan_looks(std::vector<unsigned> looks, double alpha = 0.05);
 
+/// The rank that holds for so many repetitions: that of the latest look they reach; 0 before the
+/// first. Between looks an earlier look's rank is only more cautious.
+unsigned rank_for(const LookPlan& plan, std::size_t repetitions);
+
 /// Bounds from the k-th worst and k-th best value (rank k of the plan). Infinite when k is 0.
 struct Bounds {
   double low = 0, high = 0;
   unsigned rank = 0;
 };
 Bounds order_bounds(std::span<const double> values, unsigned rank);
+
+/// True when the values (5 or more) fall into two groups of at least a fifth of them and at least
+/// two each, apart by more than 5 % of the median and by twice what either group spreads; then the
+/// gap goes from *below to *above.
+bool two_humped(std::span<const double> values, double* below, double* above);
 
 }  // namespace headrace::statistics
