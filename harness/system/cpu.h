@@ -1,0 +1,29 @@
+// The processors: model, how many of what, and how they are clocked.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace headrace::system {
+
+struct CpuFacts {
+  std::string model;     // "AMD EPYC 9654", or the architecture when the kernel gives no name
+  unsigned threads = 0;  // logical processors that are online
+  unsigned cores = 0;    // physical; equal to threads without SMT
+  unsigned sockets = 0;
+  unsigned numa_nodes = 1;
+  std::string governor;          // "performance"; "mixed: performance, powersave"; "" = not told
+  std::string frequency_driver;  // "intel_pstate"
+  std::optional<double> max_hz;
+  std::string last_level_cache;  // "32768K", per group of cores that share it
+  std::string microcode;
+  bool is_virtual = false;  // the hypervisor bit is set
+};
+
+/// `root` is where /proc and /sys are looked for; tests lay their own.
+CpuFacts cpu_facts(const std::string& root = "");
+
+/// How many processors a kernel list such as "0-3,8" names.
+unsigned count_cpu_list(const std::string& list);
+
+}  // namespace headrace::system

@@ -1,0 +1,222 @@
+#include "harness/system/fingerprint.h"
+
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "harness/system/block_device.h"
+#include "harness/system/cgroup.h"
+#include "harness/system/cpu.h"
+#include "harness/system/device_settings.h"
+#include "harness/system/kernel_features.h"
+#include "harness/system/kernel_files.h"
+#include "harness/system/limits.h"
+#include "harness/system/mount.h"
+#include "harness/units.h"
+
+namespace headrace::system {
+namespace {
+
+/// One section; what is empty was not told and is left out.
+class Section {
+ public:
+  explicit Section(std::string name) : facts_{std::move(name), {}} {}
+  void put(std::string key, std::string value) {
+    if (!value.empty()) facts_.second.emplace_back(std::move(key), std::move(value));
+  }
+  /// The first line of a file.
+  void line(std::string key, const std::string& path) {
+    put(std::move(key), read_line(path).value_or(""));
+  }
+  void bytes(std::string key, std::optional<std::uint64_t> value) {
+    if (value)
+      put(std::move(key), format_quantity(static_cast<double>(*value), Dimension::bytes, true));
+  }
+  void number(std::string key, std::optional<std::uint64_t> value) {
+    if (value) put(std::move(key), std::to_string(*value));
+  }
+  void into(Fingerprint& all) {
+    if (!facts_.second.empty()) all.push_back(std::move(facts_));
+  }
+
+ private:
+  Fingerprint::value_type facts_;
+};
+
+std::string yes_or(const std::string& reason) { return reason.empty() ? "yes" : "no: " + reason; }
+
+void host(Fingerprint& all) {
+  Section section("host");
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) == 0) section.put("name", name);
+  std::string product;
+  for (const char* file : {"sys_vendor", "product_name"})
+    if (const auto word = read_line(std::string("/sys/class/dmi/id/") + file))
+      product += (product.empty() ? "" : " ") + *word;
+  section.put("product", product);
+  section.line("firmware", "/sys/class/dmi/id/bios_version");
+  const std::string release = read_text("/etc/os-release").value_or("");
+  std::string pretty;
+  for (const std::string& line : split(release, '\n'))
+    if (line.starts_with("PRETTY_NAME=")) pretty = line.substr(12);
+  std::erase(pretty, '"');
+  section.put("system", pretty);
+  for (const char* mark : {"/.dockerenv", "/run/.containerenv"}) {
+    std::error_code error;
+    if (std::filesystem::exists(mark, error)) section.put("container", "yes");
+  }
+  section.into(all);
+}
+
+void kernel(Fingerprint& all) {
+  Section section("kernel");
+  const KernelFeatures features = kernel_features();
+  section.put("release", features.release);
+  section.put("architecture", features.architecture);
+  section.line("version", "/proc/version");
+  section.bytes("page_size", static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
+  section.put("io_uring", yes_or(features.no_io_uring));
+  section.put("cachestat", yes_or(features.no_cachestat));
+  section.put("pressure", yes_or(features.no_pressure));
+  for (const char* setting :
+       {"dirty_ratio", "dirty_background_ratio", "dirty_bytes", "dirty_background_bytes",
+        "swappiness", "vfs_cache_pressure", "zone_reclaim_mode"})
+    section.line(setting, std::string("/proc/sys/vm/") + setting);
+  section.into(all);
+}
+
+void cpu(Fingerprint& all, Node& node) {
+  Section section("cpu");
+  const CpuFacts facts = cpu_facts();
+  section.put("model", facts.model);
+  section.number("sockets", facts.sockets);
+  section.number("cores", facts.cores);
+  section.number("threads", facts.threads);
+  section.number("usable", node.cores());
+  section.number("numa_nodes", facts.numa_nodes);
+  section.put("governor", facts.governor);
+  section.put("frequency_driver", facts.frequency_driver);
+  if (facts.max_hz) section.put("max_frequency", fmt::format("{:.2f} GHz", *facts.max_hz / 1e9));
+  section.put("last_level_cache", facts.last_level_cache);
+  section.put("microcode", facts.microcode);
+  section.put("virtual", facts.is_virtual ? "yes" : "no");
+  section.into(all);
+}
+
+void memory(Fingerprint& all, Node& node) {
+  Section section("memory");
+  const std::string info = read_text("/proc/meminfo").value_or("");
+  const auto kilobytes = [&](const char* key) -> std::optional<std::uint64_t> {
+    const auto value = number_field(info, key);
+    if (!value) return std::nullopt;
+    return *value * 1024;
+  };
+  section.bytes("total", kilobytes("MemTotal"));
+  section.bytes("available", node.memory_available());
+  section.bytes("swap", kilobytes("SwapTotal"));
+  section.put("transparent_huge_pages",
+              chosen_of(read_line("/sys/kernel/mm/transparent_hugepage/enabled").value_or("")));
+  section.number("reserved_huge_pages", number_field(info, "HugePages_Total"));
+  section.bytes("huge_page_size", kilobytes("Hugepagesize"));
+  section.into(all);
+}
+
+void limits(Fingerprint& all) {
+  Section section("limits");
+  section.put("open_files", limit_in_words(limit_of(RLIMIT_NOFILE), false));
+  section.put("locked_memory", limit_in_words(limit_of(RLIMIT_MEMLOCK), true));
+  section.put("address_space", limit_in_words(limit_of(RLIMIT_AS), true));
+  section.put("file_size", limit_in_words(limit_of(RLIMIT_FSIZE), true));
+  section.put("root", geteuid() == 0 ? "yes" : "no");
+  section.into(all);
+}
+
+void cgroup(Fingerprint& all) {
+  Section section("cgroup");
+  const CgroupLimits found = cgroup_limits();
+  if (found.version > 0) section.number("version", static_cast<std::uint64_t>(found.version));
+  section.put("group", found.path);
+  if (found.cores) section.put("cores", fmt::format("{:.3g}", *found.cores));
+  section.bytes("memory", found.memory);
+  std::string io;
+  for (const std::string& limit : found.io) io += (io.empty() ? "" : "; ") + limit;
+  section.put("io", io);
+  section.into(all);
+}
+
+void file_system(Fingerprint& all, const std::string& path) {
+  Section section("file_system");
+  const std::string existing = nearest_existing(path);
+  section.put("path", existing);
+  if (const auto mount = mount_of(existing)) {
+    section.put("type", mount->type);
+    section.put("mount_point", mount->point);
+    section.put("source", mount->source);
+    section.put("options", mount->options);
+  }
+  struct statvfs info {};
+  if (statvfs(existing.c_str(), &info) == 0) {
+    section.bytes("size", std::uint64_t{info.f_blocks} * info.f_frsize);
+    section.bytes("free", std::uint64_t{info.f_bavail} * info.f_frsize);
+    section.bytes("block_size", info.f_bsize);
+    if (info.f_files > 0) section.number("free_inodes", info.f_favail);
+  }
+  section.into(all);
+}
+
+void device(Fingerprint& all, const std::string& path) {
+  const auto found = device_of(path);
+  if (!found) return;
+  Section section("device");
+  const DeviceSettings settings = device_settings(found->sys_path);
+  section.put("name", found->name);
+  if (settings.disk != found->name) section.put("disk", settings.disk);
+  section.put("model", settings.model);
+  section.put("firmware", settings.firmware);
+  section.put("transport", settings.transport);
+  std::string members;
+  for (const std::string& member : settings.members)
+    members += (members.empty() ? "" : ", ") + member;
+  section.put("members", members);
+  if (settings.size > 0) section.bytes("size", settings.size);
+  if (settings.rotational) section.put("rotational", *settings.rotational ? "yes" : "no");
+  section.put("scheduler", settings.scheduler);
+  section.bytes("read_ahead", settings.read_ahead);
+  section.number("queue_requests", settings.queue_requests);
+  section.number("device_queue", settings.device_queue);
+  section.bytes("largest_request", settings.largest_request);
+  section.bytes("logical_block", settings.logical_block);
+  section.bytes("physical_block", settings.physical_block);
+  section.put("write_cache", settings.write_cache);
+  section.into(all);
+}
+
+void backends(Fingerprint& all, Node& node) {
+  Section section("backends");
+  for (const BackendStatus& backend : node.backends().status())
+    section.put(backend.name, backend.usable
+                                  ? (backend.version.empty() ? "usable" : backend.version)
+                                  : "no: " + backend.reason);
+  section.into(all);
+}
+
+}  // namespace
+
+Fingerprint fingerprint(const std::string& path, Node& node) {
+  Fingerprint all;
+  host(all);
+  kernel(all);
+  cpu(all, node);
+  memory(all, node);
+  limits(all);
+  cgroup(all);
+  file_system(all, path);
+  device(all, path);
+  backends(all, node);
+  return all;
+}
+
+}  // namespace headrace::system
