@@ -1,5 +1,6 @@
 // How a storage workload moves bytes: the interface that the posix and io_uring engines implement.
-// One object per worker thread. At most one virtual call per request; nothing is allocated after construction.
+// One object per worker thread. At most one virtual call per request; nothing is allocated after
+// construction.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +11,27 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/data_set.h"
+#include "harness/file_table.h"
 
 namespace headrace {
 
 /// What the kernel is told of the order of reads: it reads ahead more, or not at all.
 enum class Advice { none, sequential, random };
 
-/// Asked for at construction, so that a reader can register buffers and files before the clock starts.
+/// Asked for at construction, so that a reader can register buffers and files before the clock
+/// starts.
 struct ReaderOptions {
-  std::uint32_t queue_depth = 1;     // requests in flight; posix takes 1 only
+  std::uint32_t queue_depth = 1;       // requests in flight; posix takes 1 only
   std::uint64_t block_size = 1 << 20;  // largest single read [B]
-  bool direct = false;               // O_DIRECT: offsets, lengths and buffers aligned to 4096
-  Advice advice = Advice::none;      // for buffered blocks
-  bool huge_pages = true;            // buffers in huge pages where there are any
-  bool keep_data = false;            // the caller will look at the data: data(slot) stays valid until reuse
+  bool direct = false;                 // O_DIRECT: offsets, lengths and buffers aligned to 4096
+  Advice advice = Advice::none;        // for buffered blocks
+  bool huge_pages = true;              // buffers in huge pages where there are any
+  bool keep_data = false;  // the caller will look at the data: data(slot) stays valid until reuse
 };
 
-/// One whole file: opened, read to its known size, closed. Times are CLOCK_MONOTONIC [ns].
+/// One whole file: opened, read to its known size, closed. Times are CLOCK_MONOTONIC [ns]; two that
+/// are equal came back together and cannot be told apart (linked requests of io_uring that found
+/// everything in memory).
 struct FileCompletion {
   std::uint32_t file = 0;
   std::uint32_t slot = 0;
@@ -35,8 +39,7 @@ struct FileCompletion {
   std::uint8_t failed_part = 0;  // 1 open, 2 read, 3 close
   std::uint64_t failed_offset = 0;
   std::uint64_t bytes = 0;
-  std::uint32_t requests = 0;    // reads that it took
-  bool parts = true;             // false: open, read and close came back together, only begin and end are known
+  std::uint32_t requests = 0;  // reads that it took
   std::uint64_t begin_ns = 0, opened_ns = 0, read_ns = 0, end_ns = 0;
 };
 
@@ -44,20 +47,22 @@ struct FileCompletion {
 class WholeFileReader {
  public:
   virtual ~WholeFileReader() = default;
-  /// Called untimed on the thread that is going to call exchange(), and again when another thread takes over while
-  /// nothing is in flight. Throws RunError when the engine cannot be set up.
+  /// Called untimed on the thread that is going to call exchange(), and again when another thread
+  /// takes over while nothing is in flight. Throws RunError when the engine cannot be set up.
   virtual void attach() {}
-  /// Starts reading `files` (at most free_slots() of them; indices into the table) and returns what has finished:
-  /// at least `wait_for` completions, fewer only if fewer are in flight. The span is valid until the next call.
-  virtual std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files, unsigned wait_for) = 0;
+  /// Starts reading `files` (at most free_slots() of them; indices into the table) and returns what
+  /// has finished: at least `wait_for` completions, fewer only if fewer are in flight. The span is
+  /// valid until the next call.
+  virtual std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files,
+                                                   unsigned wait_for) = 0;
   virtual unsigned free_slots() const = 0;
   /// The bytes of the completed file in `slot`, when it fits one block (keep_data only).
   virtual const unsigned char* data(std::uint32_t slot) const = 0;
 };
 
 struct BlockRequest {
-  std::uint32_t file = 0;   // position in the list given to block_reader()
-  std::uint32_t slot = 0;   // which of the queue_depth buffers; comes back in the completion
+  std::uint32_t file = 0;  // position in the list given to block_reader()
+  std::uint32_t slot = 0;  // which of the queue_depth buffers; comes back in the completion
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
 };
@@ -76,26 +81,30 @@ class BlockReader {
   virtual ~BlockReader() = default;
   /// As WholeFileReader::attach().
   virtual void attach() {}
-  /// Submits `requests` (each with a free slot) and returns at least `wait_for` completions, fewer only if fewer are
-  /// in flight. The span is valid until the next call.
-  virtual std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned wait_for) = 0;
+  /// Submits `requests` (each with a free slot) and returns at least `wait_for` completions, fewer
+  /// only if fewer are in flight. The span is valid until the next call.
+  virtual std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
+                                                    unsigned wait_for) = 0;
   virtual unsigned char* data(std::uint32_t slot) = 0;
 };
 
-/// A way of doing storage I/O; `engine:` in a config.
+/// A way of doing storage I/O; `engine:` in a config. Readers keep a reference to the file table.
 class StorageEngine {
  public:
   virtual ~StorageEngine() = default;
-  /// Why it cannot be used on this machine ("io_uring_setup: Operation not permitted (kernel.io_uring_disabled = 2)"),
-  /// or nothing.
+  /// Why it cannot be used on this machine ("io_uring_setup: Operation not permitted
+  /// (kernel.io_uring_disabled = 2)"), or nothing.
   virtual std::optional<std::string> unusable() const = 0;
   /// The deepest queue it can keep; 1 for posix.
   virtual std::uint32_t max_queue_depth() const = 0;
-  virtual std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files, const ReaderOptions& options) = 0;
+  virtual std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files,
+                                                             const ReaderOptions& options) = 0;
   /// Opens `selected` files of the table now, untimed. Throws RunError naming the file.
-  virtual std::unique_ptr<BlockReader> block_reader(const FileTable& files, std::span<const std::uint32_t> selected,
+  virtual std::unique_ptr<BlockReader> block_reader(const FileTable& files,
+                                                    std::span<const std::uint32_t> selected,
                                                     const ReaderOptions& options) = 0;
-  /// Fall-backs taken since the last call ("no huge pages: ordinary pages"), each once: reported, never silent.
+  /// Fall-backs taken since the last call ("no huge pages: ordinary pages"), each once: reported,
+  /// never silent.
   virtual std::vector<std::string> take_notes() = 0;
 };
 

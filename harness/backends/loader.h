@@ -12,13 +12,14 @@ namespace headrace {
 /// One backend's state; `headrace --version` and `doctor` print it.
 struct BackendStatus {
   std::string name;
-  bool built = false;     // compiled into this installation
-  bool usable = false;    // loaded, and works on this machine
+  bool built = false;   // compiled into this installation
+  bool usable = false;  // loaded, and works on this machine
   std::string version;
-  std::string reason;     // why not built or not usable; "" when usable
+  std::string reason;  // why not built or not usable; "" when usable
 };
 
-/// Looks for plugins beside the binary: EXE/plugins, then EXE/../lib/headrace/plugins. posix is always there.
+/// Looks for plugins beside the binary: EXE/plugins, then EXE/../lib/headrace/plugins. posix is
+/// always there.
 class Backends {
  public:
   Backends();
@@ -27,7 +28,8 @@ class Backends {
 
   /// All known backends in a fixed order, also those that this build does not have.
   const std::vector<BackendStatus>& status() const { return status_; }
-  /// The engine of that name. Throws UsageError for an unknown name and RunError for one that is not usable.
+  /// The engine of that name. Throws UsageError for an unknown name and RunError for one that is
+  /// not usable.
   StorageEngine& storage(const std::string& name);
   /// Why `name` cannot be used here, or "".
   std::string why_not(const std::string& name) const;

@@ -1,4 +1,5 @@
-// The door through which an optional backend enters: a shared object beside the binary with one C function.
+// The door through which an optional backend enters: a shared object beside the binary with one C
+// function.
 #pragma once
 
 #include <memory>
@@ -8,10 +9,12 @@
 
 namespace headrace {
 
-/// Bumped when any interface a plugin implements changes; a plugin of another number is refused, with the reason.
+/// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
+/// with the reason.
 inline constexpr int kPluginInterface = 1;
 
-/// What a plugin hands over. A new kind of backend adds a virtual function here and a header beside file_io.h.
+/// What a plugin hands over. A new kind of backend adds a virtual function here and a header beside
+/// file_io.h.
 class Plugin {
  public:
   virtual ~Plugin() = default;
@@ -24,7 +27,8 @@ class Plugin {
   virtual std::unique_ptr<StorageEngine> storage_engine() { return nullptr; }
 };
 
-/// Every plugin exports exactly this: extern "C" headrace::Plugin* headrace_plugin(); the object is static.
+/// Every plugin exports exactly this: extern "C" headrace::Plugin* headrace_plugin(); the object is
+/// static.
 using PluginFactory = Plugin* (*)();
 inline constexpr const char* kPluginSymbol = "headrace_plugin";
 

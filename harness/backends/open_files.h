@@ -1,0 +1,76 @@
+// Opening files for reading, the same way in every engine.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <span>
+#include <vector>
+
+#include "harness/backends/buffers.h"
+#include "harness/backends/file_io.h"
+#include "harness/error.h"
+
+namespace headrace {
+
+/// Reading is to change nothing, so access times are left alone where the owner of the file allows
+/// it.
+inline constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NOATIME;
+
+/// A descriptor, or -1 with errno.
+inline int open_for_reading(int root_fd, const char* path, int flags) noexcept {
+  int fd;
+  do {
+    fd = ::openat(root_fd, path, flags);
+    if (fd < 0 && errno == EPERM && (flags & O_NOATIME)) {
+      flags &= ~O_NOATIME;  // not our file
+      errno = EINTR;
+    }
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+/// The largest single read of whole files: a buffer need not be larger than the largest file.
+inline std::uint64_t whole_file_block(const FileTable& files, const ReaderOptions& options) {
+  const std::uint64_t largest = round_up(files.largest() ? files.largest() : 1, kPage);
+  return options.block_size < largest ? options.block_size : largest;
+}
+
+/// Files that stay open while a reader lives.
+class OpenFiles {
+ public:
+  /// Throws RunError naming the file that could not be opened.
+  OpenFiles(const FileTable& files, std::span<const std::uint32_t> selected,
+            const ReaderOptions& options) {
+    fds_.reserve(selected.size());
+    for (const std::uint32_t file : selected) {
+      const int fd = open_for_reading(files.root_fd(), files.path(file),
+                                      kReadFlags | (options.direct ? O_DIRECT : 0));
+      if (fd < 0) {
+        const int code = errno;
+        close_all();
+        const bool refused = options.direct && code == EINVAL;
+        throw system_error(refused ? "open for direct I/O" : "open",
+                           files.root() + "/" + files.path(file), code);
+      }
+      fds_.push_back(fd);
+      if (options.advice == Advice::sequential) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+      if (options.advice == Advice::random) ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+    }
+  }
+  ~OpenFiles() { close_all(); }
+  OpenFiles(const OpenFiles&) = delete;
+  OpenFiles& operator=(const OpenFiles&) = delete;
+
+  int operator[](std::uint32_t position) const noexcept { return fds_[position]; }
+  const std::vector<int>& all() const noexcept { return fds_; }
+
+ private:
+  void close_all() noexcept {
+    for (const int fd : fds_) ::close(fd);
+  }
+  std::vector<int> fds_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,29 @@
+#include "harness/backends/posix/posix_engine.h"
+
+namespace headrace {
+namespace {
+
+class PosixEngine final : public StorageEngine {
+ public:
+  std::optional<std::string> unusable() const override { return std::nullopt; }
+  std::uint32_t max_queue_depth() const override { return 1; }
+  std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files,
+                                                     const ReaderOptions& options) override {
+    return make_posix_whole_files(files, options, notes_);
+  }
+  std::unique_ptr<BlockReader> block_reader(const FileTable& files,
+                                            std::span<const std::uint32_t> selected,
+                                            const ReaderOptions& options) override {
+    return make_posix_blocks(files, selected, options, notes_);
+  }
+  std::vector<std::string> take_notes() override { return notes_.take(); }
+
+ private:
+  Notes notes_;
+};
+
+}  // namespace
+
+std::unique_ptr<StorageEngine> make_posix_engine() { return std::make_unique<PosixEngine>(); }
+
+}  // namespace headrace

@@ -1,0 +1,79 @@
+// Whole files by openat, pread, close.
+#include <algorithm>
+
+#include "harness/backends/open_files.h"
+#include "harness/backends/posix/posix_engine.h"
+#include "harness/recorder.h"
+
+namespace headrace {
+namespace {
+
+class PosixWholeFiles final : public WholeFileReader {
+ public:
+  PosixWholeFiles(const FileTable& files, const ReaderOptions& options, Notes& notes)
+      : files_(files),
+        block_(whole_file_block(files, options)),
+        flags_(kReadFlags | (options.direct ? O_DIRECT : 0)),
+        buffers_(1, block_, options.huge_pages) {
+    notes.add_pages(buffers_, options.huge_pages);
+  }
+
+  std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files,
+                                           unsigned) override {
+    if (files.empty()) return {};
+    read_whole(files.front());
+    return {&done_, 1};
+  }
+  unsigned free_slots() const override { return 1; }
+  const unsigned char* data(std::uint32_t) const override { return buffers_[0]; }
+
+ private:
+  void read_whole(std::uint32_t file) noexcept {
+    done_ = FileCompletion{.file = file, .begin_ns = now_ns()};
+    const int fd = open_for_reading(files_.root_fd(), files_.path(file), flags_);
+    if (fd < 0) fail(errno, 1);
+    done_.opened_ns = now_ns();
+    if (fd >= 0) read_all(fd, files_.size(file));
+    done_.read_ns = now_ns();
+    if (fd >= 0 && ::close(fd) != 0 && done_.error == 0) fail(errno, 3);
+    done_.end_ns = now_ns();
+  }
+
+  void read_all(int fd, std::uint64_t size) noexcept {
+    while (done_.bytes < size) {
+      // A direct read of a file's last block asks for whole pages and gets what is there.
+      const std::uint64_t rest =
+          (flags_ & O_DIRECT) ? round_up(size - done_.bytes, kPage) : size - done_.bytes;
+      const ssize_t n =
+          ::pread(fd, buffers_[0], std::min(block_, rest), static_cast<off_t>(done_.bytes));
+      if (n > 0) {
+        done_.bytes += static_cast<std::uint64_t>(n);
+        ++done_.requests;
+      } else if (n == 0 || errno != EINTR) {
+        return fail(n == 0 ? OperationError::kShortRead : errno, 2);
+      }
+    }
+  }
+
+  void fail(int code, std::uint8_t part) noexcept {
+    done_.error = code;
+    done_.failed_part = part;
+    done_.failed_offset = done_.bytes;
+  }
+
+  const FileTable& files_;
+  const std::uint64_t block_;
+  const int flags_;
+  Buffers buffers_;
+  FileCompletion done_;
+};
+
+}  // namespace
+
+std::unique_ptr<WholeFileReader> make_posix_whole_files(const FileTable& files,
+                                                        const ReaderOptions& options,
+                                                        Notes& notes) {
+  return std::make_unique<PosixWholeFiles>(files, options, notes);
+}
+
+}  // namespace headrace

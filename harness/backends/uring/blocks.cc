@@ -1,0 +1,112 @@
+// Blocks of open files: a batch of requests and a batch of completions per system call.
+#include <algorithm>
+#include <vector>
+
+#include "harness/backends/open_files.h"
+#include "harness/backends/uring/ring.h"
+#include "harness/backends/uring/uring_engine.h"
+#include "harness/recorder.h"
+
+namespace headrace::uring {
+namespace {
+
+class UringBlocks final : public BlockReader {
+ public:
+  UringBlocks(const FileTable& files, std::span<const std::uint32_t> selected,
+              const ReaderOptions& options, Notes& notes)
+      : notes_(notes),
+        open_(files, selected, options),
+        buffers_(options.queue_depth, options.block_size, options.huge_pages),
+        slots_(options.queue_depth) {
+    notes.add_pages(buffers_, options.huge_pages);
+    done_.reserve(options.queue_depth);
+    sizes_.reserve(selected.size());
+    for (const std::uint32_t file : selected) sizes_.push_back(files.size(file));
+  }
+
+  void attach() override {
+    ring_.reset();  // the old one first: both would count against the limit on locked memory
+    ring_ = std::make_unique<Ring>(static_cast<unsigned>(slots_.size()), notes_);
+    fixed_buffers_ = ring_->register_buffers(buffers_, notes_);
+    fixed_files_ = ring_->register_files(open_.all(), notes_);
+  }
+
+  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
+                                            unsigned wait_for) override {
+    done_.clear();
+    const std::uint64_t begin_ns = now_ns();
+    for (const BlockRequest& request : requests) {
+      slots_[request.slot] = {request, 0, begin_ns};
+      push(request.slot);
+    }
+    in_flight_ += static_cast<unsigned>(requests.size());
+    wait_for = std::min(wait_for, in_flight_);
+    do {
+      const auto got = static_cast<unsigned>(done_.size());
+      ring_->enter(wait_for > got ? wait_for - got : 0);
+      const std::uint64_t end_ns = now_ns();
+      ring_->reap([&](std::uint64_t slot, int result) {
+        take(static_cast<std::uint32_t>(slot), result, end_ns);
+      });
+    } while (done_.size() < wait_for);
+    in_flight_ -= static_cast<unsigned>(done_.size());
+    return done_;
+  }
+  unsigned char* data(std::uint32_t slot) override { return buffers_[slot]; }
+
+ private:
+  struct Slot {
+    BlockRequest request;
+    std::uint32_t done = 0;  // bytes, after a read that came back short
+    std::uint64_t begin_ns = 0;
+  };
+
+  void push(std::uint32_t index) noexcept {
+    const Slot& slot = slots_[index];
+    const BlockRequest& request = slot.request;
+    io_uring_sqe* sqe = ring_->request();
+    unsigned char* to = buffers_[index] + slot.done;
+    const int file = fixed_files_ ? static_cast<int>(request.file) : open_[request.file];
+    if (fixed_buffers_) {
+      io_uring_prep_read_fixed(sqe, file, to, request.length - slot.done,
+                               request.offset + slot.done, 0);
+    } else {
+      io_uring_prep_read(sqe, file, to, request.length - slot.done, request.offset + slot.done);
+    }
+    if (fixed_files_) sqe->flags |= IOSQE_FIXED_FILE;
+    sqe->user_data = index;
+  }
+
+  void take(std::uint32_t index, int result, std::uint64_t end_ns) noexcept {
+    Slot& slot = slots_[index];
+    const BlockRequest& request = slot.request;
+    if (result > 0) {
+      slot.done += static_cast<std::uint32_t>(result);
+      const std::uint64_t size = sizes_[request.file];
+      if (slot.done < request.length && request.offset + slot.done < size)
+        return push(index);  // short: the rest
+    }
+    const std::int64_t total = result < 0 ? result : slot.done;
+    done_.push_back({request.file, index, request.offset, total, slot.begin_ns, end_ns});
+  }
+
+  Notes& notes_;
+  OpenFiles open_;
+  Buffers buffers_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint64_t> sizes_;
+  std::vector<BlockCompletion> done_;  // never grows beyond what was reserved
+  std::unique_ptr<Ring> ring_;
+  bool fixed_buffers_ = false, fixed_files_ = false;
+  unsigned in_flight_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockReader> make_blocks(const FileTable& files,
+                                         std::span<const std::uint32_t> selected,
+                                         const ReaderOptions& options, Notes& notes) {
+  return std::make_unique<UringBlocks>(files, selected, options, notes);
+}
+
+}  // namespace headrace::uring

@@ -1,0 +1,84 @@
+#include "harness/backends/uring/ring.h"
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstring>
+#include <fstream>
+
+#include "harness/error.h"
+
+namespace headrace::uring {
+namespace {
+
+struct Setup {
+  unsigned flags;
+  const char* lacks;  // what a kernel that refuses it does not have
+};
+
+/// From best to plainest. With the first, completions are worked off only when this thread asks for
+/// them, in a batch; with the second, at the next system call; with the last they interrupt the
+/// thread.
+constexpr std::array kSetups{
+    Setup{IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+          "deferred task work (Linux 6.1)"},
+    Setup{IORING_SETUP_COOP_TASKRUN, "cooperative task work (Linux 5.19)"},
+    Setup{0, ""},
+};
+
+}  // namespace
+
+std::string setup_failure(int code) {
+  std::string text =
+      std::string("io_uring_setup: ") + std::strerror(code) + " (errno " + std::to_string(code);
+  std::ifstream setting("/proc/sys/kernel/io_uring_disabled");
+  if (std::string value; setting >> value) text += "; kernel.io_uring_disabled = " + value;
+  if (code == EPERM) text += "; a seccomp filter may also forbid it, as containers do";
+  if (code == ENOMEM) text += "; the limit on locked memory may be too low";
+  return text + ")";
+}
+
+Ring::Ring(unsigned entries, Notes& notes) {
+  int result = -EINVAL;
+  for (const Setup& setup : kSetups) {
+    result = io_uring_queue_init(entries, &ring_, setup.flags | IORING_SETUP_CLAMP);
+    if (result != -EINVAL) break;
+    if (setup.flags) notes.add(std::string("io_uring: this kernel has no ") + setup.lacks);
+  }
+  if (result < 0) throw RunError(setup_failure(-result));
+  io_uring_register_ring_fd(&ring_);  // saves a look-up per system call where the kernel has it
+}
+
+bool Ring::register_buffers(const Buffers& buffers, Notes& notes) {
+  const iovec all{buffers.begin(), buffers.length()};
+  const int result = io_uring_register_buffers(&ring_, &all, 1);
+  if (result < 0)
+    notes.add(std::string("io_uring: buffers not registered: ") + std::strerror(-result) +
+              " (raise the limit on locked memory)");
+  return result >= 0;
+}
+
+bool Ring::register_files(std::span<const int> fds, Notes& notes) {
+  const int result = io_uring_register_files(&ring_, fds.data(), static_cast<unsigned>(fds.size()));
+  if (result < 0)
+    notes.add(std::string("io_uring: files not registered: ") + std::strerror(-result));
+  return result >= 0;
+}
+
+bool Ring::register_places(unsigned count) {
+  return io_uring_register_files_sparse(&ring_, count) >= 0;
+}
+
+void Ring::enter(unsigned wait_for) {
+  for (;;) {
+    const int result = wait_for ? io_uring_submit_and_wait(&ring_, wait_for)
+                                : io_uring_submit_and_get_events(&ring_);
+    if (result >= 0) return;
+    if (result != -EINTR && result != -EAGAIN && result != -EBUSY)
+      throw system_error("io_uring_enter", "submitting reads", -result);
+    wait_for = 0;  // interrupted, or out of memory for a moment: let the owner take what has come
+    if (io_uring_cq_ready(&ring_) || io_uring_sq_ready(&ring_) == 0) return;
+  }
+}
+
+}  // namespace headrace::uring

@@ -1,0 +1,56 @@
+// One io_uring of one thread: made with the best that the kernel has, torn down with its owner.
+#pragma once
+
+#include <liburing.h>
+
+#include <span>
+#include <string>
+
+#include "harness/backends/buffers.h"
+#include "harness/backends/notes.h"
+
+namespace headrace::uring {
+
+/// "io_uring_setup: Operation not permitted (errno 1; kernel.io_uring_disabled = 2)".
+std::string setup_failure(int code);
+
+/// Belongs to the thread that made it.
+class Ring {
+ public:
+  /// Room for `entries` requests. Throws RunError when the kernel gives no ring; lesser rings are
+  /// noted.
+  Ring(unsigned entries, Notes& notes);
+  ~Ring() { io_uring_queue_exit(&ring_); }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  /// Registers the whole mapping as buffer 0. False (and noted) when it may not be pinned.
+  bool register_buffers(const Buffers& buffers, Notes& notes);
+  /// Registers open files by position. False (and noted) when the kernel does not take them.
+  bool register_files(std::span<const int> fds, Notes& notes);
+  /// Makes `count` empty places for files opened through the ring. False when the kernel cannot.
+  bool register_places(unsigned count);
+  /// Can a request use the file that a request linked before it opens (Linux 5.19)?
+  bool has_linked_files() const noexcept { return (ring_.features & IORING_FEAT_LINKED_FILE) != 0; }
+
+  /// An empty request. Owners never ask for more than `entries` between two calls of enter().
+  io_uring_sqe* request() noexcept { return io_uring_get_sqe(&ring_); }
+  /// Submits what was asked for and waits for at least `wait_for` completions. Throws RunError.
+  void enter(unsigned wait_for);
+  /// Takes every completion that is there: f(user_data, result).
+  template <class F>
+  void reap(F&& f) {
+    unsigned head, count = 0;
+    io_uring_cqe* cqe;
+    io_uring_for_each_cqe(&ring_, head, cqe) {
+      f(cqe->user_data, cqe->res);
+      ++count;
+    }
+    io_uring_cq_advance(&ring_, count);
+  }
+
+ private:
+  io_uring ring_{};
+};
+
+}  // namespace headrace::uring

@@ -1,0 +1,49 @@
+#include "harness/backends/uring/uring_engine.h"
+
+#include "harness/backends/plugin.h"
+#include "harness/backends/uring/ring.h"
+
+namespace headrace::uring {
+namespace {
+
+class UringEngine final : public StorageEngine {
+ public:
+  std::optional<std::string> unusable() const override {
+    io_uring ring{};
+    const int result = io_uring_queue_init(2, &ring, 0);
+    if (result < 0) return setup_failure(-result);
+    io_uring_queue_exit(&ring);
+    return std::nullopt;
+  }
+  std::uint32_t max_queue_depth() const override { return 4096; }
+  std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files,
+                                                     const ReaderOptions& options) override {
+    return make_whole_files(files, options, notes_);
+  }
+  std::unique_ptr<BlockReader> block_reader(const FileTable& files,
+                                            std::span<const std::uint32_t> selected,
+                                            const ReaderOptions& options) override {
+    return make_blocks(files, selected, options, notes_);
+  }
+  std::vector<std::string> take_notes() override { return notes_.take(); }
+
+ private:
+  Notes notes_;
+};
+
+class UringPlugin final : public Plugin {
+ public:
+  const char* name() const override { return "io_uring"; }
+  std::string version() const override { return "liburing " HEADRACE_LIBURING_VERSION; }
+  std::unique_ptr<StorageEngine> storage_engine() override {
+    return std::make_unique<UringEngine>();
+  }
+};
+
+}  // namespace
+}  // namespace headrace::uring
+
+extern "C" __attribute__((visibility("default"))) headrace::Plugin* headrace_plugin() {
+  static headrace::uring::UringPlugin plugin;
+  return &plugin;
+}

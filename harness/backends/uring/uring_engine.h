@@ -1,0 +1,20 @@
+// Many reads in flight from one thread, through io_uring.
+#pragma once
+
+#include <memory>
+
+#include "harness/backends/file_io.h"
+#include "harness/backends/notes.h"
+
+namespace headrace::uring {
+
+/// `link`: open, read and close of a file go to the kernel together where it can do that; otherwise
+/// one by one.
+std::unique_ptr<WholeFileReader> make_whole_files(const FileTable& files,
+                                                  const ReaderOptions& options, Notes& notes,
+                                                  bool link = true);
+std::unique_ptr<BlockReader> make_blocks(const FileTable& files,
+                                         std::span<const std::uint32_t> selected,
+                                         const ReaderOptions& options, Notes& notes);
+
+}  // namespace headrace::uring

@@ -1,0 +1,106 @@
+// The engines as workloads get them: through Backends, the io_uring one through its plugin.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "harness/backends/loader.h"
+#include "harness/diagnostics.h"
+#include "harness/error.h"
+#include "tests/unit/file_io_contract.h"
+
+namespace headrace {
+namespace {
+
+using testing::TemporaryFiles;
+
+class StorageEngineTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = backends_.why_not(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    engine_ = &backends_.storage(GetParam());
+    options_.queue_depth = std::min(7u, engine_->max_queue_depth());
+  }
+  testing::MakeWhole whole() {
+    return
+        [this](auto& files, auto& options) { return engine_->whole_file_reader(files, options); };
+  }
+  testing::MakeBlocks blocks() {
+    return [this](auto& files, auto selected, auto& options) {
+      return engine_->block_reader(files, selected, options);
+    };
+  }
+  Backends backends_;
+  StorageEngine* engine_ = nullptr;
+  ReaderOptions options_;
+};
+
+TEST_P(StorageEngineTest, ReadsWholeFiles) { testing::reads_whole_files(whole(), options_); }
+TEST_P(StorageEngineTest, TellsFailures) { testing::tells_failures(whole(), options_); }
+TEST_P(StorageEngineTest, ReadsBlocks) { testing::reads_blocks(blocks(), options_); }
+TEST_P(StorageEngineTest, ReadsInOrdinaryPages) {
+  options_.huge_pages = false;
+  testing::reads_whole_files(whole(), options_);
+  testing::reads_blocks(blocks(), options_);
+  EXPECT_TRUE(engine_->take_notes().empty());
+}
+
+TEST_P(StorageEngineTest, ReadsDirectly) {
+  options_.direct = true;
+  try {
+    testing::reads_blocks(blocks(), options_);
+  } catch (const RunError& error) {
+    GTEST_SKIP() << error.what();  // a file system without direct I/O
+  }
+  testing::reads_whole_files(whole(), options_);
+}
+
+TEST_P(StorageEngineTest, AReaderCanChangeThreads) {
+  TemporaryFiles files;
+  const std::vector<std::uint32_t> wanted{files.add(5000), files.add(70'000)};
+  const auto reader = engine_->whole_file_reader(files.table(), options_);
+  for (int i = 0; i < 3; ++i) {
+    std::thread([&] {
+      reader->attach();
+      EXPECT_EQ(testing::read_files(*reader, wanted).size(), 2u);
+    }).join();
+  }
+}
+
+TEST_P(StorageEngineTest, NamesTheFileThatCannotBeOpened) {
+  TemporaryFiles files;
+  const std::vector<std::uint32_t> selected{files.add(10), files.add(10)};
+  std::filesystem::remove(files.path(1));
+  try {
+    engine_->block_reader(files.table(), selected, options_);
+    FAIL() << "opened a file that is not there";
+  } catch (const RunError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "open " + files.path(1) + ": No such file or directory (errno 2)");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, StorageEngineTest, ::testing::Values("posix", "io_uring"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(BackendsTest, TellsOfEveryBackendInAFixedOrder) {
+  const Backends backends;
+  std::vector<std::string> names;
+  for (const BackendStatus& status : backends.status()) {
+    names.push_back(status.name);
+    EXPECT_EQ(status.reason.empty(), status.usable) << status.name;
+    EXPECT_TRUE(status.built || !status.usable) << status.name;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"posix", "io_uring", "cuda", "nccl", "verbs", "mpi"}));
+  EXPECT_TRUE(backends.status().front().usable);
+}
+
+TEST(BackendsTest, SaysWhyABackendCannotBeUsed) {
+  Backends backends;
+  EXPECT_EQ(backends.why_not("posix"), "");
+  EXPECT_EQ(backends.why_not("mpi"), "mpi: not built in this version");
+  EXPECT_THROW(backends.storage("mpi"), RunError);
+  EXPECT_THROW(backends.storage("floppy"), UsageError);
+}
+
+}  // namespace
+}  // namespace headrace
