@@ -1,0 +1,48 @@
+// Reading single values, with every problem at its place.
+#include "harness/config/value_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace headrace::config {
+
+std::optional<double> ValueReader::quantity(const Value* value, std::string_view key,
+                                            Dimension dimension, double min) {
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_scalar()) return refuse(*value, key, "must be one value");
+  const Parsed parsed = parse_quantity(value->text, dimension);
+  if (!parsed) return refuse(*value, key, fmt::format("'{}' {}", value->text, parsed.error));
+  if (parsed.value < min)
+    return refuse(*value, key, fmt::format("{} must be {:g} or more", value->text, min));
+  return parsed.value;
+}
+
+bool ValueReader::flag(const Value* value, std::string_view key) {
+  if (value == nullptr) return false;
+  if (value->text != "true" && value->text != "false") refuse(*value, key, "must be true or false");
+  return value->text == "true";
+}
+
+std::string ValueReader::text(const Value* value, std::string_view key) {
+  if (value == nullptr) return "";
+  if (!value->is_scalar()) refuse(*value, key, "must be text");
+  return value->text;
+}
+
+void ValueReader::known_keys(const Value& map, const std::vector<std::string>& known) {
+  for (const Value::Entry& entry : map.entries) {
+    if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
+    problems_.error(entry.key_where,
+                    fmt::format("{}unknown key '{}'{} (keys: {})", prefix(), entry.key,
+                                did_you_mean(entry.key, known), join(known)));
+  }
+}
+
+std::nullopt_t ValueReader::refuse(const Value& value, std::string_view key,
+                                   const std::string& why) {
+  problems_.error(value.where, fmt::format("{}{}: {}", prefix(), key, why));
+  return std::nullopt;
+}
+
+}  // namespace headrace::config

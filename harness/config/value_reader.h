@@ -1,0 +1,39 @@
+// Reading single values of a configuration: a wrong one is a problem and reads as nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/config/document.h"
+#include "harness/diagnostics.h"
+#include "harness/units.h"
+
+namespace headrace::config {
+
+/// Reads for one owner (a workload's name, a section), which every message begins with.
+class ValueReader {
+ public:
+  ValueReader(Diagnostics& problems, std::string owner)
+      : problems_(problems), owner_(std::move(owner)) {}
+
+  /// A quantity of at least `min`; nothing when `value` is null or wrong.
+  std::optional<double> quantity(const Value* value, std::string_view key, Dimension dimension,
+                                 double min);
+  /// true or false; null reads as false.
+  bool flag(const Value* value, std::string_view key);
+  /// A scalar's text; null reads as "".
+  std::string text(const Value* value, std::string_view key);
+  /// Every key of `map` that is not in `known` is a problem that offers the nearest.
+  void known_keys(const Value& map, const std::vector<std::string>& known);
+  /// Records a problem at the value's place.
+  std::nullopt_t refuse(const Value& value, std::string_view key, const std::string& why);
+
+ private:
+  std::string prefix() const { return owner_.empty() ? "" : owner_ + ": "; }
+  Diagnostics& problems_;
+  std::string owner_;
+};
+
+}  // namespace headrace::config

@@ -1,0 +1,129 @@
+// Choosing the needs that a run judges.
+#include "harness/plan/asked_needs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/config/sweep.h"
+#include "harness/config/value_reader.h"
+#include "harness/registry.h"
+#include "harness/units.h"
+
+namespace headrace {
+namespace {
+
+using config::Value;
+/// A name or glob of needs, and where it stands.
+using Pattern = std::pair<std::string, Location>;
+
+void declare_need(const Value& item, Plan& plan, Diagnostics& problems) {
+  config::ValueReader read(problems, "needs");
+  read.known_keys(item, {"id", "metric", "at_least", "at_most", "source"});
+  DeclaredNeed need;
+  need.where = item.where;
+  need.id = read.text(item.find("id"), "id");
+  need.metric = read.text(item.find("metric"), "metric");
+  need.source = read.text(item.find("source"), "source");
+  const Value* least = item.find("at_least");
+  const Value* most = item.find("at_most");
+  if (need.id.empty() || need.metric.empty() || (least == nullptr) == (most == nullptr)) {
+    problems.error(item.where,
+                   "needs: each needs id, metric (workload.metric) and one of at_least or at_most");
+    return;
+  }
+  const std::size_t dot = need.metric.find('.');
+  const WorkloadInfo* info = Registry::instance().find(need.metric.substr(0, dot));
+  const Metric* metric = nullptr;
+  std::vector<std::string> known;
+  if (info != nullptr && dot != std::string::npos) {
+    for (const auto& list : {info->metrics, standard_metrics()}) {
+      for (const Metric& m : list) {
+        known.push_back(fmt::format("{}.{}", info->name, m.name));
+        if (m.name == std::string_view(need.metric).substr(dot + 1)) metric = &m;
+      }
+    }
+  } else {
+    for (const std::string& name : Registry::instance().names()) known.push_back(name + ".METRIC");
+  }
+  if (metric == nullptr) {
+    problems.error(item.find("metric")->where,
+                   fmt::format("needs: no metric '{}'{} (known: {})", need.metric,
+                               did_you_mean(need.metric, known), join(known)));
+    return;
+  }
+  need.at_least = least != nullptr;
+  need.unit = metric->unit;
+  const Value* value = least != nullptr ? least : most;
+  const bool in_ns = need.unit == "ns";
+  const Dimension dimension = in_ns || need.unit == "s" ? Dimension::seconds
+                              : need.unit == "B/s"      ? Dimension::bytes_per_second
+                              : need.unit == "1/s"      ? Dimension::per_second
+                              : need.unit == "B"        ? Dimension::bytes
+                                                        : Dimension::ratio;
+  if (const auto v = read.quantity(value, least ? "at_least" : "at_most", dimension, 0)) {
+    need.value = in_ns ? *v * 1e9 : *v;
+  }
+  plan.declared_needs.push_back(std::move(need));
+}
+
+/// Which of the job's needs this run can and should judge: node scope, once per need; the
+/// cluster's own needs (and those of single GPUs) only where one node or one GPU can answer for
+/// them.
+void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics& problems) {
+  using requirements::Scope;
+  const auto all = requirements::derive_needs(*plan.job);
+  std::set<std::string> at_node;
+  std::vector<std::string> ids;
+  for (const auto& need : all) {
+    if (need.scope == Scope::node) at_node.insert(need.id);
+    if (std::find(ids.begin(), ids.end(), need.id) == ids.end()) ids.push_back(need.id);
+  }
+  for (const auto& [pattern, where] : patterns) {
+    if (pattern.find_first_of("*?") != std::string::npos) continue;
+    if (std::find(ids.begin(), ids.end(), pattern) == ids.end()) {
+      problems.error(where, fmt::format("needs: this job has no need '{}'{} (it has: {})", pattern,
+                                        did_you_mean(pattern, ids), join(ids)));
+    }
+  }
+  for (const auto& need : all) {
+    if (need.informative) continue;
+    const bool wanted = std::any_of(patterns.begin(), patterns.end(), [&](const auto& p) {
+      return config::glob_match(p.first, need.id);
+    });
+    const bool of_gpu = need.id.rfind("gpu.", 0) == 0 || need.id.rfind("network.", 0) == 0;
+    const bool judged = need.scope == Scope::node || (need.scope == Scope::gpu && of_gpu) ||
+                        (need.scope == Scope::cluster && !at_node.count(need.id));
+    if (!judged) continue;
+    if (wanted) {
+      plan.needs.push_back(need);
+    } else if (std::find(plan.not_asked.begin(), plan.not_asked.end(), need.id) ==
+               plan.not_asked.end()) {
+      plan.not_asked.push_back(need.id);
+    }
+  }
+}
+
+}  // namespace
+
+void ask_needs(const Value* needs, Plan& plan, Diagnostics& problems) {
+  std::vector<Pattern> patterns;
+  if (needs != nullptr && !needs->is_list()) {
+    problems.error(needs->where,
+                   "needs: must be a list of names such as ingest.*, or of {id, metric, at_least}");
+  } else if (needs != nullptr) {
+    for (const Value& item : needs->items) {
+      if (item.is_scalar()) {
+        patterns.emplace_back(item.text, item.where);
+      } else {
+        declare_need(item, plan, problems);
+      }
+    }
+  } else {
+    patterns.emplace_back("*", Location{});
+  }
+  if (plan.job) ask_job_needs(patterns, plan, problems);
+}
+
+}  // namespace headrace

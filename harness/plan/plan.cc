@@ -1,0 +1,203 @@
+// From configuration and job to points: resolving, checking, naming.
+#include "harness/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "harness/config/layers.h"
+#include "harness/config/sweep.h"
+#include "harness/config/value_reader.h"
+#include "harness/plan/asked_needs.h"
+#include "harness/plan/points.h"
+#include "harness/units.h"
+
+namespace headrace {
+namespace {
+
+using config::Value;
+
+const std::vector<std::string> kTopKeys = {"schema", "name",  "description", "target",
+                                           "seed",   "needs", "defaults",    "workloads"};
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
+class Planner {
+ public:
+  explicit Planner(const PlanOptions& options) : options_(options) {}
+
+  Plan make() {
+    Value root = config::load_layers(options_.config_file, options_.overrides, problems_);
+    load_job();
+    std::map<std::string, std::string> names;
+    if (plan_.job) {
+      for (const auto& [key, text] : plan_.job->values) names["job." + key] = text;
+    }
+    config::substitute(
+        root, names,
+        plan_.job ? "" : "names of the form job.KEY come from the job: give one with --job",
+        problems_);
+    plan_.config_file = options_.config_file;
+    read_top(root);
+    if (const Value* workloads = root.find("workloads");
+        workloads == nullptr || !workloads->is_list()) {
+      problems_.error(workloads ? workloads->where : root.where,
+                      "workloads: must be a list, such as '- use: small_file_read'");
+    } else {
+      for (const Value& entry : workloads->items) {
+        for (Point& point : make_points(entry, root.find("defaults"), options_, problems_))
+          add(std::move(point));
+      }
+    }
+    ask_needs(root.find("needs"), plan_, problems_);
+    select_points();
+    problems_.throw_if_any();
+    finish();
+    return std::move(plan_);
+  }
+
+ private:
+  void load_job() {
+    if (options_.job_file.empty()) {
+      for (const std::string& o : options_.job_overrides) {
+        problems_.error({"--set", 0, 0},
+                        fmt::format("job.{}: there is no job; give one with --job FILE", o));
+      }
+      return;
+    }
+    try {
+      plan_.job = requirements::load_job(options_.job_file, options_.job_overrides);
+    } catch (const UsageError& e) {
+      job_problems_ = e.what();
+      // Told together with the configuration's own problems.
+      problems_.error({}, job_problems_);
+    }
+  }
+
+  void read_top(const Value& root) {
+    config::ValueReader read(problems_, "");
+    read.known_keys(root, kTopKeys);
+    const Value* schema = root.find("schema");
+    if (schema == nullptr || schema->text != "1") {
+      problems_.error(schema ? schema->where : root.where,
+                      "schema: must be 1 (this version reads schema 1)");
+    }
+    plan_.name = read.text(root.find("name"), "name");
+    if (plan_.name.empty())
+      plan_.name = std::filesystem::path(options_.config_file).stem().string();
+    plan_.target_path = "headrace-scratch";
+    if (const Value* target = root.find("target")) {
+      if (!target->is_map()) {
+        read.refuse(*target, "target", "must be a map: {path: ./scratch, max_write: 4GiB}");
+      } else {
+        read.known_keys(*target, {"path", "max_write"});
+        if (const Value* path = target->find("path"))
+          plan_.target_path = read.text(path, "target.path");
+        if (const auto most =
+                read.quantity(target->find("max_write"), "target.max_write", Dimension::bytes, 1)) {
+          plan_.max_write = static_cast<std::uint64_t>(*most);
+        }
+      }
+    }
+    plan_.target_path = std::filesystem::absolute(plan_.target_path).lexically_normal().string();
+    if (const auto seed = read.quantity(root.find("seed"), "seed", Dimension::count, 0)) {
+      plan_.seed = static_cast<std::uint64_t>(*seed);
+    }
+    if (options_.seed) plan_.seed = *options_.seed;
+    if (const Value* defaults = root.find("defaults"))
+      read.known_keys(*defaults, {"cache", "repeat", "duration", "rest", "verify"});
+  }
+
+  void add(Point point) {
+    if (!ids_.insert(point.id).second) {
+      problems_.error(
+          point.where,
+          fmt::format("{}: a second point with this name; give one a 'label:'", point.id));
+    }
+    plan_.points.push_back(std::move(point));
+  }
+
+  void select_points() {
+    const auto matches = [](const std::vector<std::string>& globs, const Point& point) {
+      return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+        return config::glob_match(glob, point.id) || config::glob_match(glob, point.info->name);
+      });
+    };
+    std::vector<std::string> ids;
+    for (const Point& point : plan_.points) ids.push_back(point.id);
+    for (const auto* globs : {&options_.only, &options_.skip}) {
+      for (const std::string& glob : *globs) {
+        if (std::none_of(plan_.points.begin(), plan_.points.end(),
+                         [&](const Point& p) { return matches({glob}, p); })) {
+          problems_.error({globs == &options_.only ? "--only" : "--skip", 0, 0},
+                          fmt::format("'{}' matches no point{} (points: {})", glob,
+                                      did_you_mean(glob, ids), join(ids)));
+        }
+      }
+    }
+    std::erase_if(plan_.points, [&](const Point& p) {
+      return (!options_.only.empty() && !matches(options_.only, p)) || matches(options_.skip, p);
+    });
+    if (plan_.points.empty() && problems_.empty()) {
+      problems_.error({options_.config_file, 0, 0}, "nothing to run: no point is left");
+    }
+  }
+
+  void finish() {
+    Value& root = plan_.resolved;
+    root.kind = Value::Kind::map;
+    root.set("schema", Value::scalar("1", {}));
+    root.set("name", Value::scalar(plan_.name, {}));
+    root.set("seed", Value::scalar(std::to_string(plan_.seed), {}));
+    Value needs, workloads;
+    needs.kind = workloads.kind = Value::Kind::list;
+    for (const auto& need : plan_.needs) {
+      const bool there = std::any_of(needs.items.begin(), needs.items.end(),
+                                     [&](const Value& v) { return v.text == need.id; });
+      if (!there) needs.items.push_back(Value::scalar(need.id, {}));
+    }
+    for (const DeclaredNeed& need : plan_.declared_needs) {
+      Value item;
+      item.kind = Value::Kind::map;
+      item.set("id", Value::scalar(need.id, {}));
+      item.set("metric", Value::scalar(need.metric, {}));
+      const bool in_ns = need.unit == "ns";
+      const std::string unit = in_ns                                          ? "s"
+                               : need.unit == "1/s"                           ? "/s"
+                               : need.unit == "ratio" || need.unit == "count" ? ""
+                                                                              : need.unit;
+      item.set(need.at_least ? "at_least" : "at_most",
+               Value::scalar(fmt::format("{:.15g}{}", in_ns ? need.value * 1e-9 : need.value, unit),
+                             {}));
+      if (!need.source.empty()) item.set("source", Value::scalar(need.source, {}));
+      needs.items.push_back(std::move(item));
+    }
+    for (const Point& point : plan_.points) workloads.items.push_back(point.resolved);
+    root.set("needs", std::move(needs));
+    root.set("workloads", std::move(workloads));
+    plan_.config_hash = fmt::format("{:016x}", fnv1a(config::to_yaml(root)));
+    Value target;
+    target.kind = Value::Kind::map;
+    target.set("path", Value::scalar(plan_.target_path, {}));
+    if (plan_.max_write > 0)
+      target.set("max_write", Value::scalar(fmt::format("{}B", plan_.max_write), {}));
+    root.set("target", std::move(target));
+  }
+
+  const PlanOptions& options_;
+  Diagnostics problems_;
+  std::string job_problems_;
+  std::set<std::string> ids_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan make_plan(const PlanOptions& options) { return Planner(options).make(); }
+
+}  // namespace headrace

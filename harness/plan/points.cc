@@ -1,0 +1,181 @@
+// Reading an entry of `workloads:`, expanding its sweeps, making and naming its points.
+#include "harness/plan/points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/config/sweep.h"
+#include "harness/config/value_reader.h"
+#include "harness/registry.h"
+#include "harness/units.h"
+
+namespace headrace {
+namespace {
+
+using config::Value;
+
+/// Keys that mean the same for every workload.
+const std::vector<std::string> kCommonKeys = {"use",  "label",  "cache",   "repeat", "duration",
+                                              "rest", "verify", "ceiling", "exclude"};
+
+RepeatPlan read_repeat(const Value* value, config::ValueReader& read, const PlanOptions& options) {
+  RepeatPlan plan;
+  if (value != nullptr && value->is_scalar()) {
+    if (const auto n = read.quantity(value, "repeat", Dimension::count, 1))
+      plan.looks = {static_cast<unsigned>(*n)};
+  } else if (value != nullptr && value->is_map()) {
+    read.known_keys(*value, {"looks", "budget"});
+    if (const Value* looks = value->find("looks")) {
+      plan.looks.clear();
+      for (const Value& item : looks->items) {
+        const auto n = read.quantity(&item, "repeat.looks", Dimension::count, 1);
+        if (n && !plan.looks.empty() && *n <= plan.looks.back())
+          read.refuse(item, "repeat.looks", "must grow: 5, 10, 15");
+        if (n) plan.looks.push_back(static_cast<unsigned>(*n));
+      }
+      if (plan.looks.empty())
+        read.refuse(*looks, "repeat.looks", "must be a list of counts, such as [5, 10, 15]");
+    }
+    if (const auto budget =
+            read.quantity(value->find("budget"), "repeat.budget", Dimension::seconds, 0)) {
+      plan.budget_s = *budget;
+    }
+  } else if (value != nullptr) {
+    read.refuse(*value, "repeat", "must be a count, or {looks: [5, 10, 15], budget: 20m}");
+  }
+  if (!options.looks.empty()) plan.looks = options.looks;
+  if (options.budget_s) plan.budget_s = *options.budget_s;
+  return plan;
+}
+
+CacheState read_cache(const Value* value, const Workload& workload, config::ValueReader& read) {
+  const std::vector<CacheState> allowed = workload.cache_states();
+  const CacheState fallback = allowed.empty() ? CacheState::asis : allowed.front();
+  if (value == nullptr) return fallback;
+  std::vector<std::string> names;
+  for (const CacheState state : allowed) names.emplace_back(to_string(state));
+  if (allowed.empty()) {
+    read.refuse(*value, "cache", "this workload reads no files, so it has no cache state");
+    return fallback;
+  }
+  const auto state = value->is_scalar() ? parse_cache_state(value->text) : std::nullopt;
+  if (!state || std::find(allowed.begin(), allowed.end(), *state) == allowed.end()) {
+    read.refuse(*value, "cache",
+                fmt::format("'{}' is not one of: {}{}", value->text, join(names),
+                            did_you_mean(value->text, names)));
+    return fallback;
+  }
+  return *state;
+}
+
+/// The entry without the keys that are not the workload's own.
+Value own_keys(const Value& entry) {
+  Value own = entry;
+  std::erase_if(own.entries, [](const Value::Entry& e) {
+    return std::find(kCommonKeys.begin(), kCommonKeys.end(), e.key) != kCommonKeys.end();
+  });
+  return own;
+}
+
+std::string point_id(std::string_view workload, const std::string& label,
+                     const config::Combination& one) {
+  std::string id(workload);
+  if (!label.empty()) id += "/" + label;
+  for (const auto& [key, value] : one.swept) id += fmt::format("/{}:{}", key, value);
+  return id;
+}
+
+/// One resolved entry of config.resolved.yaml.
+Value resolved_entry(const Point& point, const std::string& label, const Params& params) {
+  Value entry;
+  entry.kind = Value::Kind::map;
+  const auto put = [&](std::string_view key, std::string text) {
+    entry.set(key, Value::scalar(std::move(text), {}));
+  };
+  put("use", std::string(point.info->name));
+  if (!label.empty()) put("label", label);
+  if (!point.workload->cache_states().empty()) put("cache", std::string(to_string(point.cache)));
+  for (const auto& [key, text] : params.written()) put(key, text);
+  if (point.duration_s > 0) put("duration", fmt::format("{:g}s", point.duration_s));
+  if (point.rest_s > 0) put("rest", fmt::format("{:g}s", point.rest_s));
+  if (point.verify) put("verify", "true");
+  if (point.ceiling) put("ceiling", fmt::format("{:.0f}B/s", *point.ceiling));
+  Value repeat, looks;
+  repeat.kind = Value::Kind::map;
+  looks.kind = Value::Kind::list;
+  for (const unsigned n : point.repeat.looks)
+    looks.items.push_back(Value::scalar(std::to_string(n), {}));
+  repeat.set("looks", looks);
+  repeat.set("budget", Value::scalar(fmt::format("{:g}s", point.repeat.budget_s), {}));
+  entry.set("repeat", repeat);
+  return entry;
+}
+
+bool reads_files(const WorkloadInfo& info) {
+  Value nothing;
+  nothing.kind = Value::Kind::map;
+  Diagnostics ignored;
+  Params params(std::string(info.name), nothing, ignored);
+  return !info.make(params)->cache_states().empty();
+}
+
+Point make_point(const WorkloadInfo& info, const config::Combination& one,
+                 const PlanOptions& options, Diagnostics& problems) {
+  config::ValueReader read(problems, std::string(info.name));
+  const Value own = own_keys(one.entry);
+  Params params(std::string(info.name), own, problems);
+  Point point;
+  point.info = &info;
+  point.workload = info.make(params);
+  params.finish(kCommonKeys);
+  point.params = params.resolved();
+  point.where = one.entry.where;
+  const std::string label = read.text(one.entry.find("label"), "label");
+  point.id = point_id(info.name, label, one);
+  point.cache = read_cache(one.entry.find("cache"), *point.workload, read);
+  point.repeat = read_repeat(one.entry.find("repeat"), read, options);
+  point.verify = read.flag(one.entry.find("verify"), "verify");
+  point.duration_s =
+      read.quantity(one.entry.find("duration"), "duration", Dimension::seconds, 0).value_or(0);
+  point.rest_s = read.quantity(one.entry.find("rest"), "rest", Dimension::seconds, 0).value_or(0);
+  point.ceiling =
+      read.quantity(one.entry.find("ceiling"), "ceiling", Dimension::bytes_per_second, 1);
+  point.resolved = resolved_entry(point, label, params);
+  return point;
+}
+
+}  // namespace
+
+std::vector<Point> make_points(const Value& written, const Value* defaults,
+                               const PlanOptions& options, Diagnostics& problems) {
+  const Value* use = written.find("use");
+  if (use == nullptr || !use->is_scalar()) {
+    problems.error(written.where,
+                   "every entry of workloads needs 'use: NAME' (headrace list shows the names)");
+    return {};
+  }
+  const WorkloadInfo* info = Registry::instance().find(use->text);
+  if (info == nullptr) {
+    const auto known = Registry::instance().names();
+    problems.error(use->where, fmt::format("use: no workload '{}'{} (known: {})", use->text,
+                                           did_you_mean(use->text, known), join(known)));
+    return {};
+  }
+  Value entry = written;
+  if (defaults != nullptr) {
+    for (const Value::Entry& d : defaults->entries) {
+      if (entry.find(d.key) != nullptr) continue;
+      if (d.key == "cache" && !reads_files(*info)) continue;
+      entry.entries.push_back(d);
+    }
+  }
+  std::vector<Point> points;
+  for (config::Combination& one :
+       config::expand(entry, {"repeat", "exclude"}, options.max_points, problems)) {
+    points.push_back(make_point(*info, one, options, problems));
+  }
+  return points;
+}
+
+}  // namespace headrace

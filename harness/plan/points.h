@@ -1,0 +1,15 @@
+// One entry of `workloads:` becomes points.
+#pragma once
+
+#include <vector>
+
+#include "harness/plan.h"
+
+namespace headrace {
+
+/// The points of one entry, sweeps expanded; `defaults` may be null. What is wrong is added to
+/// `problems`.
+std::vector<Point> make_points(const config::Value& entry, const config::Value* defaults,
+                               const PlanOptions& options, Diagnostics& problems);
+
+}  // namespace headrace
