@@ -70,13 +70,7 @@ class Planner {
       }
       return;
     }
-    try {
-      plan_.job = requirements::load_job(options_.job_file, options_.job_overrides);
-    } catch (const UsageError& e) {
-      job_problems_ = e.what();
-      // Told together with the configuration's own problems.
-      problems_.error({}, job_problems_);
-    }
+    plan_.job = requirements::load_job(options_.job_file, options_.job_overrides);
   }
 
   void read_top(const Value& root) {
@@ -191,7 +185,6 @@ class Planner {
 
   const PlanOptions& options_;
   Diagnostics problems_;
-  std::string job_problems_;
   std::set<std::string> ids_;
   Plan plan_;
 };
