@@ -1,0 +1,72 @@
+// headrace clean: removes what headrace itself made: generated data, and run folders when asked.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "benches/headrace/verb.h"
+#include "harness/data_set.h"
+#include "harness/diagnostics.h"
+#include "harness/marked_folder.h"
+#include "harness/results/result_store.h"
+#include "harness/units.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+void tell(const std::string& folder, const CleanReport& report) {
+  std::printf("%s: removed %llu files, %s%s\n", folder.c_str(),
+              static_cast<unsigned long long>(report.files),
+              format_quantity(static_cast<double>(report.bytes), Dimension::bytes).c_str(),
+              report.gone ? ", and the folder" : "");
+  for (const std::string& left : report.left) std::printf("  left: %s\n", left.c_str());
+}
+
+int clean(const std::string& folder, bool yes) {
+  if (!fs::exists(folder)) {
+    std::printf("%s: nothing there\n", folder.c_str());
+    return 0;
+  }
+  const std::string kind = MarkedFolder::kind_of(folder);
+  if (kind == "scratch") {
+    CleanReport report = remove_data_sets(folder);
+    const CleanReport rest = remove_marked(folder, {});
+    report.gone = rest.gone;
+    // What lies in the way of the folder itself was told by the first look already, where it was
+    // told.
+    for (const std::string& left : rest.left) {
+      if (std::find(report.left.begin(), report.left.end(), left) == report.left.end())
+        report.left.push_back(left);
+    }
+    tell(folder, report);
+    return 0;
+  }
+  if (kind == "run") {
+    if (!yes)
+      throw UsageError(
+          fmt::format("clean: {} holds a run's results; add --yes to remove them", folder));
+    tell(folder, remove_marked(folder, results::run_file_names()));
+    return 0;
+  }
+  throw UsageError(fmt::format("clean: {} is not a folder that headrace made ({})", folder,
+                               kind.empty() ? "it has no mark" : "its mark says: " + kind));
+}
+
+void add_clean(CLI::App& app, Shared&, std::function<int()>& run) {
+  auto* verb = app.add_subcommand(
+      "clean", "Remove data that headrace generated; nothing else is ever touched");
+  auto folder = std::make_shared<std::string>("headrace-scratch");
+  auto yes = std::make_shared<bool>(false);
+  verb->add_option("DIR", *folder, "A scratch folder, or with --yes a run folder")
+      ->capture_default_str();
+  verb->add_flag("--yes", *yes, "Remove a run folder's results too");
+  verb->callback([&run, folder, yes] { run = [folder, yes] { return clean(*folder, *yes); }; });
+}
+
+const RegisterVerb registered{100, add_clean};
+
+}  // namespace
+}  // namespace headrace::cli
