@@ -258,6 +258,16 @@ std::string compact_quantity(double value, Dimension dimension, int digits) {
   return with_unit(fmt::format("{:.{}g}", shown.value, digits), shown.unit);
 }
 
+std::string format_in_unit(double value, std::string_view unit) {
+  if (unit == "ns") return format_quantity(value * 1e-9, Dimension::seconds);
+  for (const Dimension d :
+       {Dimension::count, Dimension::bytes, Dimension::seconds, Dimension::bytes_per_second,
+        Dimension::per_second, Dimension::flop_per_second, Dimension::ratio}) {
+    if (unit == unit_name(d)) return format_quantity(value, d);
+  }
+  return fmt::format("{:.4g} {}", value, unit);
+}
+
 std::string format_duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "unknown";
   if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);

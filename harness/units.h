@@ -55,6 +55,10 @@ std::string format_quantity(double value, Dimension dimension, bool binary = fal
 /// At most `digits` significant digits, zeros dropped: "130 kB", "0.8", "1.3312 GB/s". For numbers in an equation.
 std::string compact_quantity(double value, Dimension dimension, int digits = 6);
 
+/// The same for a value whose unit is a word of unit_name() or "ns": "13.6 us", "10.2 k/s", "128". An unknown unit is
+/// written as it stands.
+std::string format_in_unit(double value, std::string_view unit);
+
 /// "1m 05s", "42 s", "2h 03m": for elapsed time and ETA.
 std::string format_duration(double seconds);
 

@@ -1,66 +1,95 @@
-// Measured against needed: one of five outcomes, with the bounds that decided it and the cheapest next step.
+// Measured against needed: one of five outcomes, with the bounds that decided it and the cheapest
+// next step.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "harness/statistics/steady.h"
 
 namespace headrace {
 
 enum class Outcome { pass, fail, inconclusive, skipped, error };
-std::string_view to_string(Outcome outcome);  // "PASS"...
+std::string_view to_string(Outcome outcome);           // "PASS"...
 std::string_view symbol(Outcome outcome, bool ascii);  // ✔ ✘ ? – !
 
 /// Why a judgement is INCONCLUSIVE; the words are fixed (rule 15).
 enum class Reason {
-  none, few_reps, few_ops, not_steady, cache_unproven, disturbed, straddles, fingerprint_differs, two_humped,
+  none,
+  few_reps,
+  few_ops,
+  not_steady,
+  cache_unproven,
+  disturbed,
+  straddles,
+  fingerprint_differs,
+  two_humped,
   single_session
 };
 std::string_view to_string(Reason reason);  // "few-reps"...
 
 /// The judgement on one need.
 struct Judgement {
-  std::string id;             // "ingest.read_bandwidth"
-  std::string scope;          // "node"
+  std::string id;     // "ingest.read_bandwidth"
+  std::string scope;  // "node"
   Outcome outcome = Outcome::skipped;
   Reason reason = Reason::none;
-  std::string explanation;    // one sentence for people
-  std::string next_step;      // the cheapest thing to do, a command where there is one
-  bool thin = false;          // passed with less than 10 % headroom
+  std::string explanation;  // one sentence for people
+  std::string next_step;    // the cheapest thing to do, a command where there is one
+  bool thin = false;        // passed with less than 10 % headroom
   double required = 0, need = 0;
   std::string unit;
   bool higher_is_better = true;
   std::optional<double> measured, low, high;  // median and the bounds that decided
   std::optional<double> headroom;             // measured / need (lower is better: need / measured)
   unsigned repetitions = 0;
-  std::string point;          // id of the point it was measured on
-  std::string metric;         // "small_file_read.read_bandwidth"
+  std::string point;   // id of the point it was measured on
+  std::string metric;  // "small_file_read.read_bandwidth"
   std::string formula, equation, substituted;
 };
 
 /// Counts and the one word for the whole run.
 struct Summary {
   unsigned pass = 0, fail = 0, inconclusive = 0, skipped = 0, error = 0;
-  std::string word;     // PASS FAIL INCONCLUSIVE INCOMPLETE SKIPPED ERROR INTERRUPTED
-  int exit_code = 0;    // 0 1 10 11 12 77 130 143
+  std::string word;   // PASS FAIL INCONCLUSIVE INCOMPLETE SKIPPED ERROR INTERRUPTED MEASURED
+  int exit_code = 0;  // 0 1 10 11 12 77 130 143
 };
 
 /// What is known of one metric of one point when a look is due.
 struct Evidence {
-  std::span<const double> values;   // repetitions that count
-  unsigned rank = 0;                // of the look plan; 0 = too few
-  bool last_look = false;
-  double cache_unproven_share = 0;  // share of repetitions whose declared cache state was not proven
+  std::span<const double> values;  // repetitions that count
+  unsigned rank = 0;               // of the look plan; 0 = too few
+  unsigned next_look =
+      0;  // repetitions at the next look; 0 = this is the last, or the budget is spent
+  double cache_unproven_share =
+      0;  // share of repetitions whose declared cache state was not proven
   double disturbed_share = 0;
   double not_steady_share = 0;
   bool too_few_operations = false;
+  bool deterministic = false;  // a fact: one value is its own bound
+  std::optional<statistics::SingleRun>
+      single_run;  // one long repetition (rule 2); its bounds are of values[0]
+  std::string cache_why, disturbed_why,
+      not_steady_why;  // of the first repetition that it holds for
 };
 
-/// Rule 7 and the reason codes of rule 15. Fills outcome, reason, explanation, measured, bounds, headroom, thin.
+/// Rule 7 and the reason codes of rule 15. Needs of `judgement`: need, unit, higher_is_better, and
+/// for the words id, point and metric. Fills outcome, reason, explanation, next_step, measured,
+/// bounds, headroom, thin, repetitions.
 void judge(const Evidence& evidence, Judgement& judgement);
 
-/// Exit code order 10, 1, 11, 12, 0; 77 when everything was skipped; interrupted wins with 130 or 143.
+/// More repetitions could still change what judge() said: inconclusive, a look is left, and the
+/// cause is chance.
+bool undecided(const Evidence& evidence, const Judgement& judgement);
+
+/// Worst first: FAIL, ERROR, INCONCLUSIVE, SKIPPED, PASS; within each the smallest headroom first.
+void sort_worst_first(std::vector<Judgement>& judgements);
+
+/// Exit code order 10, 1, 11, 12, 0; 77 when everything was skipped; interrupted wins with 130 or
+/// 143. Nothing to judge and no error: MEASURED, 0.
 Summary summarize(std::span<const Judgement> judgements, int signal, bool tool_error);
 
 }  // namespace headrace
