@@ -1,0 +1,46 @@
+#include "harness/storage_params.h"
+
+#include "harness/backends/buffers.h"
+
+namespace headrace {
+
+StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
+  constexpr double kMostWorkers = 1024, kMostInFlight = 4096;
+  StorageParams p;
+  p.engine = params.choice(
+      "engine", "posix", {"posix", "io_uring"},
+      "posix: each worker reads and waits; io_uring: each keeps queue_depth requests in flight");
+  p.workers = static_cast<unsigned>(params.count(
+      "workers", defaults.workers, {.min = 1, .max = kMostWorkers}, "reading threads"));
+  const bool waits = p.engine == "posix";
+  p.queue_depth = static_cast<std::uint32_t>(params.count(
+      "queue_depth", waits ? 1 : 8, {.min = 1, .max = kMostInFlight},
+      "requests in flight per worker; posix keeps 1, io_uring 8 unless told otherwise"));
+  if (waits && p.queue_depth != 1)
+    params.conflict(
+        "queue_depth",
+        "engine posix keeps one request in flight per worker: use io_uring, or more workers");
+  p.block_size =
+      params.bytes("block_size", defaults.block_size,
+                   {.min = 512, .max = static_cast<double>(1_GiB)}, "largest single read");
+  if (!defaults.direct_allowed) return p;
+  p.direct = params.flag("direct", false, "O_DIRECT: bypass the page cache");
+  if (p.direct && p.block_size % kPage != 0)
+    params.conflict("block_size", "direct reads are multiples of 4KiB");
+  return p;
+}
+
+std::optional<Skip> StorageParams::check(Node& node) const {
+  if (std::string why = node.backends().why_not(engine); !why.empty()) return Skip{std::move(why)};
+  return std::nullopt;
+}
+
+ReaderOptions StorageParams::reader_options() const {
+  ReaderOptions options;
+  options.queue_depth = queue_depth;
+  options.block_size = block_size;
+  options.direct = direct;
+  return options;
+}
+
+}  // namespace headrace

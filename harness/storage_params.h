@@ -1,0 +1,36 @@
+// The keys that storage workloads share, so that they mean the same everywhere: who reads, how, how
+// much in flight.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "harness/backends/file_io.h"
+#include "harness/params.h"
+#include "harness/workload.h"
+
+namespace headrace {
+
+struct StorageParams {
+  struct Defaults {
+    unsigned workers;
+    std::uint64_t block_size;
+    bool direct_allowed;  // is there a key `direct`?
+  };
+
+  std::string engine;             // "posix", "io_uring"
+  unsigned workers = 1;           // threads
+  std::uint32_t queue_depth = 1;  // requests in flight, each worker
+  std::uint64_t block_size = 0;   // largest single read [B]
+  bool direct = false;
+
+  static StorageParams declare(Params& params, const Defaults& defaults);
+  /// Why the engine cannot be used on this machine.
+  std::optional<Skip> check(Node& node) const;
+  ReaderOptions reader_options() const;
+  /// All buffers of all workers [B].
+  std::uint64_t buffer_bytes() const { return workers * queue_depth * block_size; }
+};
+
+}  // namespace headrace
