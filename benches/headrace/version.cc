@@ -11,9 +11,9 @@ namespace headrace::cli {
 namespace {
 
 std::string state_of(const BackendStatus& backend) {
-  if (!backend.built) return fmt::format("not built: {}", backend.reason);
-  if (!backend.usable) return fmt::format("built, not usable: {}", backend.reason);
-  return "built, usable" + (backend.version.empty() ? "" : fmt::format(" ({})", backend.version));
+  if (!backend.built) return backend.reason;
+  if (!backend.usable) return fmt::format("not usable: {}", backend.reason);
+  return backend.version.empty() ? "usable" : fmt::format("usable ({})", backend.version);
 }
 
 }  // namespace

@@ -1,0 +1,140 @@
+// headrace doctor: what this machine is, what can run on it, what cannot and why, and what to do
+// about it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "benches/headrace/terminal.h"
+#include "harness/registry.h"
+#include "harness/system/examine.h"
+#include "harness/system/fingerprint.h"
+#include "harness/version.h"
+#include "harness/workload.h"
+
+namespace headrace::cli {
+namespace {
+
+using system::Finding;
+using Level = Finding::Level;
+
+struct Look {
+  const char* word;
+  const char* symbol;
+  const char* ascii;
+  Ink ink;
+};
+
+const Look& look_of(Level level) {
+  static constexpr std::array<Look, 4> kLooks{{{"good", "✔", "+", Ink::good},
+                                               {"note", "·", ".", Ink::plain},
+                                               {"warning", "!", "!", Ink::doubt},
+                                               {"missing", "–", "-", Ink::faint}}};
+  return kLooks[static_cast<std::size_t>(level)];
+}
+
+/// Every workload with its defaults: can it run here?
+std::vector<Finding> workloads(Node& node) {
+  std::vector<Finding> all;
+  for (const WorkloadInfo& info : Registry::instance().all()) {
+    config::Value defaults;
+    defaults.kind = config::Value::Kind::map;
+    Diagnostics problems;
+    Params params(std::string(info.name), defaults, problems);
+    const auto workload = info.make(params);
+    const auto skip = workload->check(node);
+    all.push_back({skip ? Level::missing : Level::good, "workloads", std::string(info.name),
+                   skip ? skip->reason : std::string(info.description), ""});
+  }
+  return all;
+}
+
+constexpr std::size_t kSubjectWidth = 18;
+constexpr std::size_t kIndent = 4 + kSubjectWidth + 1;
+
+void print_text(const std::string& path, const std::vector<Finding>& findings,
+                const Terminal& terminal) {
+  const auto width = static_cast<std::size_t>(std::max(terminal.width(), 60));
+  std::printf("%s\n", terminal.paint("headrace doctor, data at " + path, Ink::strong).c_str());
+  std::string section;
+  for (const Finding& finding : findings) {
+    if (finding.section != section)
+      std::printf("\n%s\n", terminal.paint(finding.section, Ink::strong).c_str());
+    section = finding.section;
+    const Look& look = look_of(finding.level);
+    std::printf("  %s %s %s\n",
+                terminal.paint(terminal.ascii() ? look.ascii : look.symbol, look.ink).c_str(),
+                pad(finding.subject, kSubjectWidth).c_str(),
+                wrap(finding.text, width - kIndent, kIndent).c_str());
+    if (!finding.advice.empty())
+      std::printf("%*s%s\n", static_cast<int>(kIndent), "",
+                  terminal
+                      .paint(wrap((terminal.ascii() ? "-> " : "→ ") + finding.advice,
+                                  width - kIndent, kIndent),
+                             Ink::faint)
+                      .c_str());
+  }
+  const auto count = [&](Level level) {
+    return std::count_if(findings.begin(), findings.end(),
+                         [&](const Finding& f) { return f.level == level; });
+  };
+  const auto warnings = count(Level::warning), missing = count(Level::missing);
+  std::printf("\n%s\n", fmt::format("{} good, {} to know, {} warning{}, {} not available here",
+                                    count(Level::good), count(Level::note), warnings,
+                                    warnings == 1 ? "" : "s", missing)
+                            .c_str());
+}
+
+void print_json(const std::string& path, const std::vector<Finding>& findings, Node& node) {
+  using nlohmann::ordered_json;
+  ordered_json listed = ordered_json::array(), machine = ordered_json::object();
+  for (const Finding& finding : findings)
+    listed.push_back({{"section", finding.section},
+                      {"subject", finding.subject},
+                      {"level", look_of(finding.level).word},
+                      {"text", finding.text},
+                      {"advice", finding.advice}});
+  for (const auto& [name, facts] : system::fingerprint(path, node)) {
+    ordered_json section = ordered_json::object();
+    for (const auto& [key, text] : facts) section[key] = text;
+    machine[name] = std::move(section);
+  }
+  const ordered_json all{{"schema", 1},
+                         {"headrace", {{"version", kVersion}, {"revision", kRevision}}},
+                         {"path", path},
+                         {"findings", std::move(listed)},
+                         {"environment", std::move(machine)}};
+  // The kernel may hand out file names and models that are no UTF-8.
+  std::puts(all.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
+}
+
+int doctor(const std::string& path, bool json, const Shared& shared) {
+  Node node(path);
+  std::vector<Finding> findings = system::examine(path, node);
+  const std::vector<Finding> runnable = workloads(node);
+  findings.insert(findings.end(), runnable.begin(), runnable.end());
+  if (json)
+    print_json(path, findings, node);
+  else
+    print_text(path, findings, Terminal(stdout, shared));
+  return 0;
+}
+
+void add_doctor(CLI::App& app, Shared& shared, std::function<int()>& run) {
+  auto* verb = app.add_subcommand(
+      "doctor", "What this machine is, what can run on it, and why the rest cannot");
+  auto path = std::make_shared<std::string>(".");
+  auto json = std::make_shared<bool>(false);
+  verb->add_option("DIR", *path, "Where the data of a run would be (default: the current folder)");
+  verb->add_flag("--json", *json, "Print JSON");
+  verb->callback([&shared, &run, path, json] {
+    run = [&shared, path, json] { return doctor(*path, *json, shared); };
+  });
+}
+
+const RegisterVerb registered{20, add_doctor};
+
+}  // namespace
+}  // namespace headrace::cli

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# An installed tree works after it was moved, from any folder, with nothing in the environment, and brings along every
+# library but the C library's.  Usage: installed_tree.sh BUILD_FOLDER
+set -euo pipefail
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+cmake --install "$build" --prefix "$work/first" >/dev/null
+tree="$work/moved to another place"
+mv "$work/first" "$tree"
+
+# No library from outside the tree but the C library's own.
+allowed='^(linux-vdso|ld-linux|ld64|libc|libm|libmvec|libdl|librt|libpthread|libresolv)[-.]'
+while IFS= read -r file; do
+  while read -r name arrow path _; do
+    [ "$arrow" = "=>" ] || continue
+    [ "$path" = not ] && fail "$file needs $name, which is not there"
+    [[ $path == "$work"/* || $name =~ $allowed ]] || fail "$file takes $name from outside the tree: $path"
+  done < <(ldd "$file")
+done < <(find "$tree/bin" "$tree/lib" -type f -name 'headrace*' -o -type f -name '*.so*')
+grep -rlF --include='*' -e "$build" "$tree/share" && fail "the build folder's name is in the shipped files"
+
+cd /
+clean() { env -i PATH=/usr/bin:/bin HOME=/nonexistent "$tree/bin/headrace" "$@"; }
+clean --version > "$work/version" || fail "--version: exit $?"
+grep -q "^headrace [0-9]" "$work/version" || fail "--version says: $(cat "$work/version")"
+if [ -e "$build/plugins/headrace_io_uring.so" ]; then
+  grep -q "io_uring  *usable\|io_uring  *not usable" "$work/version" || fail "the io_uring plugin was not found"
+fi
+clean list | grep -q small_file_read || fail "list does not name small_file_read"
+clean require configs/jobs/resnet50-imagenet.yaml --format json | grep -q '"needs"' || fail "require finds no shipped job"
+clean validate -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml >/dev/null || fail "validate: exit $?"
+echo "installed tree: $(du -sh "$tree" | cut -f1), $(find "$tree/lib/headrace" -maxdepth 1 -name '*.so*' -type f | wc -l) libraries carried"

@@ -1,0 +1,30 @@
+# `cmake --install BUILD --prefix X` makes a tree that can be copied to another machine and to any folder:
+#   bin/headrace                     the one binary
+#   lib/headrace/                    shared libraries that it brings along: all but the C library
+#   lib/headrace/plugins/            optional backends
+#   share/headrace/                  configs, report maker, docs
+# Nothing in it holds an absolute path. The binary looks for lib and share beside itself.
+
+set(HEADRACE_LIBRARIES lib/headrace)
+set(HEADRACE_PLUGINS lib/headrace/plugins)
+
+# The C library must be the machine's own: it fits the kernel, the loader and the name services there.
+set(c_library "^(ld-linux|ld64|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libutil|libanl|libnsl|libnss_.*)[-.].*so")
+set(carried PRE_EXCLUDE_REGEXES ${c_library} POST_EXCLUDE_REGEXES "/${c_library}")
+
+# RPATH, not RUNPATH: it also holds for what the carried libraries need of each other.
+function(headrace_carry target origin destination)
+  target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${origin}")
+  install(TARGETS ${target} RUNTIME_DEPENDENCY_SET headrace_carried
+    RUNTIME DESTINATION ${destination} LIBRARY DESTINATION ${destination})
+endfunction()
+
+function(headrace_install)
+  headrace_carry(headrace "$ORIGIN/../lib/headrace" bin)
+  install(RUNTIME_DEPENDENCY_SET headrace_carried ${carried} LIBRARY DESTINATION ${HEADRACE_LIBRARIES})
+  install(DIRECTORY configs docs DESTINATION share/headrace)
+  install(DIRECTORY reports DESTINATION share/headrace
+    PATTERN tests EXCLUDE PATTERN __pycache__ EXCLUDE PATTERN .pytest_cache EXCLUDE PATTERN "*.egg-info" EXCLUDE)
+  install(FILES LICENSE README.md DESTINATION share/headrace)
+endfunction()
