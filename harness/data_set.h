@@ -69,9 +69,14 @@ class DataSet {
   DataSet() = default;
   FileTable files_;
   bool generated_ = false;
+  std::uint64_t key_ = 0;   // in the blocks' labels
+  unsigned threads_ = 1;    // for untimed work
   DataSetSpec spec_;
   std::vector<std::pair<std::string, std::uint64_t>> left_out_;
 };
+
+/// Generated data sets lie in this folder of the scratch folder, each in a marked folder of its own named by its id().
+inline constexpr const char* kDataFolder = "data";
 
 /// Removes every generated data set below `scratch`: only files with the names and sizes that its manifest gives,
 /// then its folders where nothing else lies in them. A set that another process has open is left. `scratch` itself

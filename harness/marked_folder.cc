@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "harness/diagnostics.h"
 #include "harness/error.h"
+#include "harness/system/small_file.h"
 #include "harness/system/unique_fd.h"
 #include "harness/version.h"
 
@@ -52,34 +52,18 @@ std::vector<std::string> entries_of(int folder) {
 }
 
 std::string read_mark(int folder) {
-  const UniqueFd mark(::openat(folder, kMarkFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat status;
-  if (!mark || ::fstat(mark.get(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
-  char text[4096];
-  const ssize_t length = ::read(mark.get(), text, sizeof text);
-  if (length <= 0) return "";
-  const auto json = nlohmann::json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
+  const auto json = nlohmann::json::parse(system::read_small_file(folder, kMarkFile), nullptr,
+                                          /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string()) return "";
   const std::string kind = json["kind"];
   return kind.starts_with(kPrefix) ? kind.substr(kPrefix.size()) : "";
 }
 
 void write_mark(int folder, const std::string& path, const std::string& kind) {
-  const std::string target = path + "/" + kMarkFile;
-  ::unlinkat(folder, kUnfinishedMark, 0);
-  const UniqueFd mark(::openat(folder, kUnfinishedMark,
-                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!mark) throw system_error("create", target, errno);
   const nlohmann::ordered_json json{
       {"kind", std::string(kPrefix) + kind}, {"schema", kSchema}, {"version", kVersion}};
-  const std::string text = json.dump() + "\n";
-  errno = 0;
-  if (::write(mark.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::fsync(mark.get()) != 0 || ::renameat(folder, kUnfinishedMark, folder, kMarkFile) != 0) {
-    const int code = errno ? errno : ENOSPC;
-    ::unlinkat(folder, kUnfinishedMark, 0);
-    throw system_error("write", target, code);
-  }
+  system::replace_small_file(folder, kMarkFile, kUnfinishedMark, json.dump() + "\n",
+                             path + "/" + kMarkFile);
 }
 
 std::string some_of(const std::vector<std::string>& names) {

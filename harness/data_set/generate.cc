@@ -1,0 +1,147 @@
+// Makes a data set's files.
+#include "harness/data_set/generate.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "harness/data_set/block_pattern.h"
+#include "harness/data_set/manifest.h"
+#include "harness/data_set/writer.h"
+#include "harness/error.h"
+#include "harness/node.h"
+#include "harness/parallel.h"
+#include "harness/units.h"
+
+namespace headrace {
+namespace {
+
+/// Size of a regular file; -1 = not there or not a regular file.
+std::int64_t size_of(int root, const std::string& path) {
+  struct stat status;
+  if (::fstatat(root, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+    return -1;
+  return status.st_size;
+}
+
+unsigned threads_for(const Node& node) { return std::clamp(node.cores(), 2u, 16u); }
+
+/// The files that are not there with their full size.
+std::vector<std::uint64_t> missing_files(const DataSetLayout& layout, int root, const Node& node) {
+  constexpr std::uint64_t kBatch = 1024;
+  const std::uint64_t files = layout.files(), batches = (files + kBatch - 1) / kBatch;
+  std::vector<std::vector<std::uint64_t>> missing(batches);
+  parallel_for(batches, threads_for(node), [&](unsigned, std::uint64_t batch) {
+    const std::uint64_t end = std::min(files, (batch + 1) * kBatch);
+    for (std::uint64_t file = batch * kBatch; file < end; ++file)
+      if (size_of(root, layout.path(file)) != static_cast<std::int64_t>(layout.size(file)))
+        missing[batch].push_back(file);
+  });
+  std::vector<std::uint64_t> all;
+  for (const auto& batch : missing) all.insert(all.end(), batch.begin(), batch.end());
+  return all;
+}
+
+void check_space(const DataSetLayout& layout, const std::vector<std::uint64_t>& missing,
+                 const std::string& folder, const Node& node) {
+  std::uint64_t needed = layout.folders() * kBlock;
+  for (const std::uint64_t file : missing)
+    needed += (layout.size(file) + kBlock - 1) / kBlock * kBlock;
+  const auto bytes = [](std::uint64_t value) {
+    return format_quantity(static_cast<double>(value), Dimension::bytes);
+  };
+  if (node.max_write() != 0 && needed > node.max_write())
+    throw RunError(fmt::format("{}: the data set needs {}; max_write allows {}", folder,
+                               bytes(needed), bytes(node.max_write())));
+  const std::uint64_t free = node.free_bytes(folder);
+  if (needed > free)
+    throw RunError(fmt::format("{}: the data set needs {}; only {} are free", folder, bytes(needed),
+                               bytes(free)));
+}
+
+void make_folders(const DataSetLayout& layout, int root, const std::string& folder) {
+  for (std::uint64_t number = 0; number < layout.folders(); ++number) {
+    const std::string name = layout.folder(number);
+    struct stat status;
+    if (::mkdirat(root, name.c_str(), 0755) != 0 && errno != EEXIST)
+      throw system_error("create folder", folder + "/" + name, errno);
+    if (::fstatat(root, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISDIR(status.st_mode))
+      throw RunError("create folder " + folder + "/" + name + ": something else is in the way");
+  }
+}
+
+/// After a failure: the files of `made` go, so that a full disk is not left full, and the folder
+/// too when nothing else is in it. What cannot go stays.
+void take_back(const DataSetLayout& layout, int root, const std::string& folder,
+               const std::vector<std::uint64_t>& made) {
+  for (const std::uint64_t file : made) {
+    const std::string path = layout.path(file);
+    const std::int64_t size = size_of(root, path);
+    const auto full = static_cast<std::int64_t>((layout.size(file) + kBlock - 1) / kBlock * kBlock);
+    if (size >= 0 && size <= full) ::unlinkat(root, path.c_str(), 0);
+  }
+  bool empty = true;
+  for (std::uint64_t number = layout.folders(); number-- > 0;)
+    if (::unlinkat(root, layout.folder(number).c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
+      empty = false;
+  constexpr std::string_view kOwn[] = {Manifest::kFile, Manifest::kUnfinished};
+  if (empty) remove_marked(folder, kOwn);
+}
+
+}  // namespace
+
+bool is_complete(const DataSetLayout& layout, int root, const Node& node) {
+  const auto manifest = read_manifest(root);
+  return manifest && manifest->complete && missing_files(layout, root, node).empty();
+}
+
+void generate(const DataSetLayout& layout, int root, const std::string& folder, const Node& node,
+              const DataProgress& progress) {
+  const auto before = read_manifest(root);
+  std::vector<std::uint64_t> todo;
+  if (before && before->complete) {
+    todo = missing_files(layout, root, node);
+    check_space(layout, todo, folder, node);
+  } else {
+    // Cut short: a file of full size may still end in blocks that never reached the storage, so
+    // each is looked at.
+    check_space(layout, missing_files(layout, root, node), folder, node);
+    todo.resize(layout.files());
+    for (std::uint64_t file = 0; file < layout.files(); ++file) todo[file] = file;
+  }
+  std::uint64_t total = 0;
+  for (const std::uint64_t file : todo) total += layout.size(file);
+
+  write_manifest(root, folder, {layout.spec(), false});
+  try {
+    make_folders(layout, root, folder);
+    std::atomic<std::uint64_t> done{0};
+    std::vector<std::unique_ptr<FileWriter>> writers(threads_for(node));
+    parallel_for(
+        todo.size(), threads_for(node),
+        [&](unsigned worker, std::uint64_t item) {
+          auto& writer = writers[worker];
+          if (!writer) writer = std::make_unique<FileWriter>(layout, root, folder, done);
+          writer->write(todo[item]);
+        },
+        [&] {
+          if (progress) progress(done.load(), total, "generating");
+        });
+    if (::syncfs(root) != 0) throw system_error("write back", folder, errno);
+  } catch (const RunError&) {
+    take_back(layout, root, folder, todo);
+    throw;
+  }
+  write_manifest(root, folder, {layout.spec(), true});
+}
+
+}  // namespace headrace
