@@ -83,12 +83,9 @@ void make_folders(const DataSetLayout& layout, int root, const std::string& fold
 /// too when nothing else is in it. What cannot go stays.
 void take_back(const DataSetLayout& layout, int root, const std::string& folder,
                const std::vector<std::uint64_t>& made) {
-  for (const std::uint64_t file : made) {
-    const std::string path = layout.path(file);
-    const std::int64_t size = size_of(root, path);
-    const auto full = static_cast<std::int64_t>((layout.size(file) + kBlock - 1) / kBlock * kBlock);
-    if (size >= 0 && size <= full) ::unlinkat(root, path.c_str(), 0);
-  }
+  std::atomic<std::uint64_t> unused{0};
+  FileWriter writer(layout, root, folder, unused);
+  for (const std::uint64_t file : made) writer.take_back(file);
   bool empty = true;
   for (std::uint64_t number = layout.folders(); number-- > 0;)
     if (::unlinkat(root, layout.folder(number).c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)

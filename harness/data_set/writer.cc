@@ -70,14 +70,27 @@ bool FileWriter::is_right(int fd, std::uint64_t file, std::uint64_t at, std::uin
          std::memcmp(expected, found, length) == 0;
 }
 
+bool FileWriter::is_ours(int fd, std::uint64_t file, std::uint64_t& size) {
+  struct stat status;
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  size = static_cast<std::uint64_t>(status.st_size);
+  return is_right(fd, file, 0, std::min(kBlock, size));
+}
+
+void FileWriter::take_back(std::uint64_t file) {
+  const std::string path = layout_.path(file);
+  const UniqueFd fd(::openat(root_, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  std::uint64_t size = 0;
+  if (fd && is_ours(fd.get(), file, size)) ::unlinkat(root_, path.c_str(), 0);
+}
+
 void FileWriter::write(std::uint64_t file) {
   const std::string path = layout_.path(file), shown = folder_ + "/" + path;
   const std::uint64_t size = layout_.size(file);
   UniqueFd fd(::openat(root_, path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
-  struct stat status;
-  if (!fd || ::fstat(fd.get(), &status) != 0) throw system_error("create", shown, errno);
-  const auto found = static_cast<std::uint64_t>(status.st_size);
-  if (!S_ISREG(status.st_mode) || !is_right(fd.get(), file, 0, std::min(kBlock, found)))
+  if (!fd) throw system_error("create", shown, errno);
+  std::uint64_t found = 0;
+  if (!is_ours(fd.get(), file, found))
     throw RunError("create " + shown + ": something that headrace did not make is in the way");
   if (found > 0) {
     const std::uint64_t last = (size - 1) / kBlock * kBlock;

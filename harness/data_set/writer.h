@@ -23,8 +23,11 @@ class FileWriter {
   /// Writes file number `file`, unless it is there already and its first and last block are right.
   /// Throws RunError: when the system refuses, or when what lies there is not headrace's.
   void write(std::uint64_t file);
+  /// Takes file number `file` away again, if what lies there is headrace's.
+  void take_back(std::uint64_t file);
 
  private:
+  bool is_ours(int fd, std::uint64_t file, std::uint64_t& size);
   bool is_right(int fd, std::uint64_t file, std::uint64_t at, std::uint64_t length);
 
   const DataSetLayout& layout_;

@@ -1,0 +1,267 @@
+#include "harness/data_set.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/data_set/block_pattern.h"
+#include "harness/data_set/layout.h"
+#include "harness/data_set/manifest.h"
+#include "harness/error.h"
+#include "harness/node.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace headrace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+
+class DataSetTest : public ::testing::Test {
+ protected:
+  DataSetTest() {
+    spec_.files = 23;
+    spec_.file_size = 10'000;
+    spec_.file_size_spread = 2'000;
+    spec_.files_per_folder = 10;
+  }
+  std::shared_ptr<DataSet> open() { return DataSet::open(spec_, node_, {}); }
+  std::string folder() const { return tmp_ / ("scratch/data/" + spec_.id()); }
+  std::string file(std::uint64_t number) const {
+    return folder() + "/" + DataSetLayout(spec_).path(number);
+  }
+
+  static std::string content(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static void overwrite(const std::string& path, std::uint64_t at, const std::string& bytes) {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(at));
+    file << bytes;
+  }
+  std::string failure() {
+    try {
+      open();
+    } catch (const RunError& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  TemporaryFolder tmp_;
+  Node node_{tmp_ / "scratch"};
+  DataSetSpec spec_;
+};
+
+TEST_F(DataSetTest, SizesHaveTheMeanAndTheSpread) {
+  spec_.files = 20'000;
+  const DataSetLayout layout(spec_);
+  double sum = 0, squares = 0;
+  for (std::uint64_t i = 0; i < spec_.files; ++i) {
+    const double size = static_cast<double>(layout.size(i));
+    EXPECT_LE(std::abs(size - 10'000), 6'000);
+    sum += size;
+    squares += (size - 10'000) * (size - 10'000);
+  }
+  EXPECT_NEAR(sum / 20'000, 10'000, 5 * 2'000 / std::sqrt(20'000));
+  EXPECT_NEAR(std::sqrt(squares / 20'000), 2'000, 60);
+  EXPECT_EQ(layout.total_bytes(), static_cast<std::uint64_t>(sum));
+}
+
+TEST_F(DataSetTest, GeneratesAndVerifies) {
+  const auto data = open();
+  ASSERT_EQ(data->files().count(), 23u);
+  EXPECT_TRUE(data->generated());
+  std::uint64_t total = 0;
+  for (std::uint32_t i = 0; i < 23; ++i) {
+    EXPECT_EQ(fs::file_size(data->files().full_path(i)), data->files().size(i));
+    total += data->files().size(i);
+  }
+  EXPECT_EQ(total, data->files().total_bytes());
+  EXPECT_STREQ(data->files().path(12), "d001/f000012.bin");
+  EXPECT_TRUE(data->verify({}).empty());
+}
+
+TEST_F(DataSetTest, LargeFilesNeedNotEndOnABlock) {
+  spec_.files = 2;
+  spec_.file_size = (5 << 20) + 123;
+  spec_.file_size_spread = 0;
+  const auto data = open();
+  EXPECT_EQ(fs::file_size(file(1)), (5u << 20) + 123);
+  EXPECT_TRUE(data->verify({}).empty());
+}
+
+TEST_F(DataSetTest, IsMadeOnceAndMendedWhenPartsAreMissing) {
+  open();
+  const auto made = fs::last_write_time(file(0));
+  fs::remove(file(5));
+  fs::resize_file(file(6), 100);
+  const auto again = open();
+  EXPECT_EQ(fs::last_write_time(file(0)), made);
+  EXPECT_TRUE(again->verify({}).empty());
+}
+
+TEST_F(DataSetTest, ContinuesWhatWasCutShort) {
+  open();
+  const auto made = fs::last_write_time(file(0));
+  std::string manifest = content(folder() + "/manifest.json");
+  manifest.replace(manifest.find("complete"), 8, "making");
+  std::ofstream(folder() + "/manifest.json") << manifest;
+  fs::resize_file(file(3), 4096);
+  overwrite(file(4), fs::file_size(file(4)) - 50,
+            std::string(50, '\0'));  // never reached the storage
+  const auto data = open();
+  EXPECT_EQ(fs::last_write_time(file(0)), made);
+  EXPECT_TRUE(data->verify({}).empty());
+}
+
+TEST_F(DataSetTest, TouchesNoFileOfAnotherMaker) {
+  open();
+  fs::remove(file(5));
+  std::ofstream(file(5)) << "precious";
+  EXPECT_EQ(failure(),
+            "create " + file(5) + ": something that headrace did not make is in the way");
+  EXPECT_EQ(content(file(5)), "precious");
+  fs::remove(file(5));
+  std::ofstream(tmp_ / "outside") << "precious";
+  fs::create_symlink(tmp_ / "outside", file(5));
+  EXPECT_NE(failure(), "");
+  EXPECT_EQ(content(tmp_ / "outside"), "precious");
+}
+
+TEST_F(DataSetTest, NamesWrongBlocks) {
+  spec_.file_size_spread = 0;
+  spec_.file_size = 3 * kBlock + 7;
+  const auto data = open();
+  const std::string zero(kBlock, '\0');
+  const std::string other = content(file(3)).substr(kBlock, kBlock),
+                    own = content(file(2)).substr(0, kBlock);
+  overwrite(file(1), kBlock, zero);
+  overwrite(file(2), 2 * kBlock, other);
+  overwrite(file(4), 1024, std::string(512, '\0'));
+  overwrite(file(5), 3 * kBlock, "x");
+  overwrite(file(6), 0, own.substr(0, 2048) + zero.substr(2048));
+  unsigned char stale[kBlock];
+  fill_block({1234, 7, 0}, stale);
+  overwrite(file(7), 0, std::string(reinterpret_cast<char*>(stale), kBlock));
+  fs::resize_file(file(8), kBlock);
+  fs::remove(file(9));
+
+  const auto wrong = data->verify({}, 100);
+  std::vector<std::string> told;
+  for (const WrongBlock& block : wrong)
+    told.push_back(fs::path(block.file).filename().string() + "@" + std::to_string(block.offset) +
+                   " " + block.why);
+  EXPECT_EQ(told, (std::vector<std::string>{
+                      "f000001.bin@4096 all zero",
+                      "f000002.bin@8192 holds block 1 of d000/f000003.bin",
+                      "f000004.bin@0 torn: 1 of 8 sectors are wrong (zero)",
+                      "f000005.bin@12288 holds something that headrace did not write",
+                      "f000006.bin@0 torn: starts as block 0 of d000/f000002.bin",
+                      "f000007.bin@0 stale: holds a block of another data set",
+                      "f000008.bin@4096 the file ends here",
+                      "f000009.bin@0 open : No such file or directory (errno 2)",
+                  }));
+  EXPECT_EQ(data->verify({}, 3).size(), 3u);
+}
+
+TEST_F(DataSetTest, ChecksAnyRange) {
+  const auto data = open();
+  const std::string bytes = content(file(0));
+  const auto* start = reinterpret_cast<const unsigned char*>(bytes.data());
+  EXPECT_TRUE(data->check(0, 0, start, bytes.size(), nullptr));
+  EXPECT_TRUE(data->check(0, 5000, start + 5000, 3, nullptr));
+  EXPECT_FALSE(data->check(0, 5001, start + 5000, 3, nullptr));
+  EXPECT_FALSE(data->check(1, 0, start, kBlock, nullptr));
+}
+
+TEST_F(DataSetTest, TooLittleSpaceIsFoundBeforehand) {
+  spec_.file_size = 1'000'000'000'000'000;
+  EXPECT_NE(failure().find("the data set needs 23.0 PB; only"), std::string::npos) << failure();
+  spec_.file_size = 10'000;
+  node_.limit_writes(50'000);
+  EXPECT_NE(failure().find("max_write allows 50.0 kB"), std::string::npos) << failure();
+  EXPECT_FALSE(fs::exists(file(0)));
+}
+
+TEST_F(DataSetTest, ProgressCanStopIt) {
+  struct Stopped {};
+  EXPECT_THROW(DataSet::open(spec_, node_, [](auto, auto, auto) { throw Stopped(); }), Stopped);
+  EXPECT_TRUE(open()->verify({}).empty());
+}
+
+TEST_F(DataSetTest, RemovalTakesOnlyItsOwn) {
+  open();
+  std::ofstream(folder() + "/d001/notes.txt") << "precious";
+  std::ofstream(tmp_ / "scratch/data/mine.txt") << "precious";
+  fs::resize_file(file(3), 10);
+  fs::remove(file(4));
+  fs::create_symlink(file(0), file(4));
+  const CleanReport report = remove_data_sets(tmp_ / "scratch");
+  EXPECT_EQ(report.files, 21u);
+  EXPECT_EQ(report.left, (std::vector<std::string>{
+                             folder() + "/d000/f000003.bin: not as headrace made it",
+                             folder() + "/d000/f000004.bin: not as headrace made it",
+                             folder() + "/d001/notes.txt: not made by headrace",
+                             tmp_ / "scratch/data/mine.txt" + ": not made by headrace",
+                         }));
+  EXPECT_TRUE(fs::exists(folder() + "/d001/notes.txt"));
+  for (const char* name : {"/d000/f000003.bin", "/d000/f000004.bin", "/d001/notes.txt"})
+    fs::remove(folder() + name);
+  fs::remove(tmp_ / "scratch/data/mine.txt");
+  EXPECT_TRUE(remove_data_sets(tmp_ / "scratch").left.empty());
+  EXPECT_FALSE(fs::exists(tmp_ / "scratch/data"));
+  EXPECT_TRUE(MarkedFolder::is_marked(tmp_ / "scratch"));
+}
+
+TEST_F(DataSetTest, RemovalLeavesWhatIsInUse) {
+  const auto data = open();
+  const CleanReport report = remove_data_sets(tmp_ / "scratch");
+  EXPECT_EQ(report.left, std::vector<std::string>{folder() + ": in use by another headrace"});
+  EXPECT_TRUE(data->verify({}).empty());
+}
+
+TEST_F(DataSetTest, WalksTheUsersFiles) {
+  tmp_.write("mine/b/2.txt", "22");
+  tmp_.write("mine/a/1.txt", "1");
+  tmp_.write("mine/empty", "");
+  fs::create_symlink("b", tmp_ / "mine/link");
+  ::mkfifo((tmp_ / "mine/pipe").c_str(), 0600);
+  spec_.path = tmp_ / "mine";
+  const auto data = open();
+  ASSERT_EQ(data->files().count(), 2u);
+  EXPECT_STREQ(data->files().path(0), "a/1.txt");
+  EXPECT_STREQ(data->files().path(1), "b/2.txt");
+  EXPECT_EQ(data->files().total_bytes(), 3u);
+  EXPECT_FALSE(data->generated());
+  const std::vector<std::pair<std::string, std::uint64_t>> left{
+      {"empty", 1}, {"not a regular file", 1}, {"symbolic link", 1}};
+  EXPECT_EQ(data->left_out(), left);
+  EXPECT_FALSE(fs::exists(tmp_ / "scratch"));
+}
+
+TEST_F(DataSetTest, WalksASingleFile) {
+  tmp_.write("mine/one.tar", "12345");
+  spec_.path = tmp_ / "mine/one.tar";
+  const auto data = open();
+  ASSERT_EQ(data->files().count(), 1u);
+  EXPECT_EQ(data->files().full_path(0), spec_.path);
+  EXPECT_EQ(data->files().size(0), 5u);
+}
+
+TEST_F(DataSetTest, SaysWhyThereIsNothingToRead) {
+  spec_.path = tmp_ / "nothing";
+  EXPECT_EQ(failure(), "open " + spec_.path + ": No such file or directory (errno 2)");
+  fs::create_directory(spec_.path);
+  EXPECT_EQ(failure(), spec_.path + ": holds no file that can be read");
+  tmp_.write("nothing/empty", "");
+  EXPECT_EQ(failure(), spec_.path + ": holds no file that can be read (left out: empty 1)");
+}
+
+}  // namespace
+}  // namespace headrace

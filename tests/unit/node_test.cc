@@ -1,0 +1,53 @@
+#include "harness/node.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "harness/diagnostics.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace headrace {
+namespace {
+
+TEST(Node, ScratchIsMadeOnFirstUse) {
+  const testing::TemporaryFolder tmp;
+  Node node(tmp / "scratch");
+  EXPECT_FALSE(std::filesystem::exists(tmp / "scratch"));
+  EXPECT_EQ(node.scratch(), tmp / "scratch");
+  EXPECT_EQ(MarkedFolder::kind_of(tmp / "scratch"), "scratch");
+}
+
+TEST(Node, RefusesAScratchFolderOfSomebodyElse) {
+  const testing::TemporaryFolder tmp;
+  tmp.write("scratch/thesis.tex", "x");
+  Node node(tmp / "scratch");
+  EXPECT_THROW(node.scratch(), UsageError);
+}
+
+TEST(Node, CoresFollowTheAffinityMask) {
+  const Node node("unused");
+  const unsigned all = node.cores();
+  EXPECT_GE(all, 1u);
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(::sched_getcpu(), &one);
+    if (::sched_setaffinity(0, sizeof one, &one) == 0) {
+      EXPECT_EQ(node.cores(), 1u);
+    }
+  }).join();
+}
+
+TEST(Node, MemoryAndSpaceAreThere) {
+  const testing::TemporaryFolder tmp;
+  const Node node("unused");
+  EXPECT_GT(node.memory_available(), 1u << 20);
+  EXPECT_EQ(node.free_bytes("/proc/self/nothing"), 0u);
+  EXPECT_GT(node.free_bytes(tmp / "not/yet/there"), 0u);
+}
+
+}  // namespace
+}  // namespace headrace
