@@ -1,0 +1,71 @@
+"""Command line: headrace_report RUN.json -o report.html."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import tempfile
+from typing import List, Optional
+
+from . import __version__
+from .errors import MissingLibrary, ReportError, RunFileError
+
+DEBIAN_PACKAGES = {"matplotlib": "python3-matplotlib", "numpy": "python3-numpy", "jinja2": "python3-jinja2"}
+
+
+def require_libraries() -> None:
+    """Raises MissingLibrary naming every missing library at once, with the package that brings it."""
+    missing = []
+    for module in DEBIAN_PACKAGES:
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            missing.append(module)
+    if missing:
+        packages = " ".join(DEBIAN_PACKAGES[module] for module in missing)
+        raise MissingLibrary(f"{sys.executable} has no {', '.join(missing)}: install the package {packages} "
+                             f"(apt-get install {packages})")
+
+
+def write_whole(path: str, text: str) -> None:
+    """Writes the file whole or not at all: aside first, then renamed."""
+    folder = os.path.dirname(os.path.abspath(path))
+    aside = None
+    try:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, prefix=".report-", suffix=".part",
+                                         delete=False, newline="\n") as file:
+            aside = file.name
+            file.write(text)
+        os.chmod(aside, 0o644)
+        os.replace(aside, path)
+    except OSError as problem:
+        if aside and os.path.exists(aside):
+            os.unlink(aside)
+        raise ReportError(f"{path}: {problem.strerror or problem}") from problem
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Returns the exit code: 0 written, 1 the tool or its surroundings failed, 2 the run file is not good."""
+    parser = argparse.ArgumentParser(prog="headrace_report", description="Draws one HTML page from a run file.")
+    parser.add_argument("run", metavar="RUN.json", help="run.json of a run folder, or the folder")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: report.html beside RUN.json)")
+    parser.add_argument("--version", action="version", version=f"headrace_report {__version__}")
+    options = parser.parse_args(arguments)
+    run_file = os.path.join(options.run, "run.json") if os.path.isdir(options.run) else options.run
+    output = options.output or os.path.join(os.path.dirname(run_file), "report.html")
+    try:
+        from .load import load_run
+        run = load_run(run_file)
+        require_libraries()
+        from .html.page import render
+        write_whole(output, render(run))
+    except ReportError as problem:
+        print(f"headrace_report: {problem}", file=sys.stderr)
+        return problem.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+"""What can go wrong, with the exit code that tells it (the codes of the headrace command)."""
+
+
+class ReportError(Exception):
+    """An error to tell in one line."""
+
+    exit_code = 1
+
+
+class RunFileError(ReportError):
+    """The run file cannot be read or is not what the contract says; nothing was written."""
+
+    exit_code = 2
+
+
+class MissingLibrary(ReportError):
+    """A Python library that the page needs is not installed."""

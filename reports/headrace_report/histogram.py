@@ -1,0 +1,60 @@
+"""Latency histograms of run files: values of buckets, merging, percentiles (harness/histogram.h tells the scheme)."""
+
+from __future__ import annotations
+
+from typing import Iterable, List, Tuple
+
+import numpy as np
+
+from .schema import Histogram
+
+SUB = 64
+
+
+def bucket_value(index: int) -> float:
+    """The middle of a bucket [ns]: exact below 64 ns, within 0.8 % above."""
+    if index < SUB:
+        return float(index)
+    shift, place = index // SUB - 1, index % SUB
+    return float((SUB + place) << shift) + ((1 << shift) - 1) / 2
+
+
+class Merged:
+    """Several histograms as one."""
+
+    def __init__(self, histograms: Iterable[Histogram]):
+        counts = {}
+        self.min_ns, self.max_ns = float("inf"), 0.0
+        for histogram in histograms:
+            for index, count in histogram.buckets:
+                if count:
+                    counts[index] = counts.get(index, 0) + count
+            if histogram.buckets:
+                self.min_ns = min(self.min_ns, histogram.min_ns)
+                self.max_ns = max(self.max_ns, histogram.max_ns)
+        indices = sorted(counts)
+        self.values = np.array([bucket_value(index) for index in indices])
+        self.cumulative = np.cumsum([counts[index] for index in indices]) if indices else np.array([])
+        self.total = int(self.cumulative[-1]) if indices else 0
+
+    def percentile(self, p: float) -> float:
+        """The latency [ns] that a share `p` (0..1) of the operations did not exceed; 0 when empty."""
+        if not self.total:
+            return 0.0
+        rank = min(max(int(np.ceil(p * self.total)), 1), self.total)
+        value = self.values[int(np.searchsorted(self.cumulative, rank))]
+        return float(min(max(value, self.min_ns), self.max_ns))
+
+    def curve(self, shares: np.ndarray) -> np.ndarray:
+        """percentile() of many shares at once."""
+        ranks = np.clip(np.ceil(shares * self.total), 1, self.total)
+        values = self.values[np.searchsorted(self.cumulative, ranks)]
+        return np.clip(values, self.min_ns, self.max_ns)
+
+
+def merge_parts(phases: Iterable, names: List[str]) -> List[Tuple[str, Merged]]:
+    """The whole operation first, then its parts in order; empty ones are left out."""
+    phases = list(phases)
+    result = [("whole", Merged(phase.latency for phase in phases))]
+    result += [(name, Merged(phase.parts[name] for phase in phases if name in phase.parts)) for name in names]
+    return [(name, merged) for name, merged in result if merged.total]

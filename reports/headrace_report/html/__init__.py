@@ -1,0 +1,1 @@
+"""The page itself: what stands where, and how it looks."""

@@ -1,0 +1,224 @@
+"""From the run's types to the rows and texts that the templates print."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional
+
+from .. import words
+from ..schema import Judgement, Metric, Point, Repetition, Run, Scalar
+from ..units import (NBSP, bounds, duration, headroom, is_memory, plural, quantity, scale_of, share)
+
+DASH = "\u2013"
+
+
+@dataclass
+class NeedRow:
+    """One need as the first table tells it."""
+
+    judgement: Judgement
+    name: str
+    scope: str
+    symbol: str
+    tone: str
+    required: str      # what must be reached
+    margin: str        # how it follows from the job: value x safety
+    measured: str
+    bounds: str
+    headroom: str
+    headroom_bounds: str
+    anchor: str        # of the point that measured it, "" = none on the page
+
+
+@dataclass
+class Step:
+    """One thing to do next."""
+
+    text: str
+    is_command: bool
+    needs: List[str]
+    tone: str
+
+
+def need_rows(run: Run, anchors: Dict[str, str]) -> List[NeedRow]:
+    return [_need_row(run, judgement, anchors) for judgement in run.judgements]
+
+
+def _need_row(run: Run, j: Judgement, anchors: Dict[str, str]) -> NeedRow:
+    binary = is_memory(j.id, j.unit)
+    measured, told_bounds, ratio_bounds = DASH, "", ""
+    if j.measured is not None:
+        scale = scale_of(j.measured, j.unit, binary)
+        told_bounds = bounds(j.low, j.high, scale)
+        measured = quantity(j.measured, j.unit, binary)
+        sides = [headroom(side) if side is not None else "no bound" for side in j.ratio_bounds]
+        if any(side is not None for side in j.ratio_bounds):
+            ratio_bounds = f"[{sides[0]}, {sides[1]}]".replace(f"{NBSP}%", "")
+    limit = "\u2265" if j.higher_is_better else "\u2264"
+    margin = ""
+    if j.required and j.required != j.need:
+        margin = f"{quantity(j.required, j.unit, binary)} \u00d7 {j.need / j.required:.3g} safety"
+    ratio = j.headroom if j.headroom is not None else j.ratio(j.measured)
+    return NeedRow(j, words.need_name(j), words.SCOPES.get(j.scope, j.scope), words.SYMBOL[j.outcome],
+                   words.tone(j.outcome), f"{limit}{NBSP}{quantity(j.need, j.unit, binary)}", margin, measured,
+                   told_bounds, headroom(ratio), ratio_bounds, anchors.get(j.point, ""))
+
+
+def steps(run: Run) -> List[Step]:
+    """What to do next: each different step once, in the order of the needs that ask for it."""
+    result: Dict[str, Step] = {}
+    for j in run.judgements:
+        if j.next_step and (j.outcome != "PASS" or j.thin):
+            step = result.setdefault(j.next_step, Step(
+                j.next_step, j.next_step.startswith("headrace "), [], words.tone(j.outcome)))
+            step.needs.append(words.need_name(j))
+    return list(result.values())
+
+
+def facts(run: Run) -> List[str]:
+    """The line under the headline."""
+    told = [words.cache_line(run), words.repetition_range(run), duration(run.run.elapsed_s)]
+    disturbed = sum(r.disturbance.disturbed for p in run.points for r in p.repetitions)
+    if disturbed:
+        told.insert(1, f"{plural(disturbed, 'repetition')} disturbed")
+    return [text for text in told if text]
+
+
+@dataclass
+class MetricRow:
+    metric: Metric
+    better: str
+    value: str
+    interval: str
+    kind: str       # "95 % interval", "range"
+    each: str       # all values
+    note: str
+
+
+BETTER = {"higher": "\u2191 higher is better", "lower": "\u2193 lower is better", "neither": ""}
+
+
+def metric_rows(point: Point) -> List[MetricRow]:
+    rows = []
+    for metric in point.metrics:
+        if not metric.values:
+            continue
+        median = metric.median if metric.median is not None else sorted(metric.values)[len(metric.values) // 2]
+        binary = is_memory(metric.name, metric.unit)
+        scale = scale_of(median, metric.unit, binary)
+        kind = "" if len(metric.values) < 2 else "range" if metric.is_range else f"95{NBSP}%"
+        rows.append(MetricRow(
+            metric, BETTER.get(metric.better, ""), quantity(median, metric.unit, binary),
+            bounds(metric.low, metric.high, scale) if kind else "", kind,
+            "  ".join(scale.number(value) for value in metric.values),
+            "too few operations for this percentile" if metric.too_few_operations else ""))
+    return rows
+
+
+def parameter(name: str, value: Scalar) -> str:
+    """A parameter as the user would write it: sizes in binary where they are round there, flags as words."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and ("size" in name or "bytes" in name) and value:
+        for power, prefix in ((3, "Gi"), (2, "Mi"), (1, "Ki")):
+            if value % 1024**power == 0:
+                return f"{value // 1024**power}{NBSP}{prefix}B"
+        return quantity(float(value), "B")
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
+    return value or DASH
+
+
+@dataclass
+class LedgerRow:
+    """One repetition: what was proven of its cache, what disturbed it."""
+
+    repetition: Repetition
+    number: int
+    resident: str
+    delivered: str
+    from_storage: str
+    foreign: str
+    steal: str
+    pressure: str
+    status: str
+
+
+def ledger(point: Point) -> List[LedgerRow]:
+    rows = []
+    for repetition in point.repetitions:
+        cache, noise = repetition.cache, repetition.disturbance
+        pressures = [share(value) for value in (noise.cpu_pressure, noise.io_pressure, noise.memory_pressure)]
+        rows.append(LedgerRow(
+            repetition, repetition.index + 1, f"{share(cache.resident_before)} \u2192 {share(cache.resident_after)}",
+            quantity(float(cache.delivered_bytes), "B"),
+            share(cache.storage_bytes / cache.delivered_bytes) if cache.delivered_bytes else DASH,
+            quantity(float(noise.foreign_bytes), "B"), share(noise.cpu_steal), " \u00b7 ".join(pressures),
+            words.STATUS.get(repetition.status, repetition.status)))
+    return rows
+
+
+@dataclass
+class Unmeasured:
+    what: str
+    status: str
+    why: str
+
+
+def unmeasured(run: Run) -> List[Unmeasured]:
+    """Everything that was asked for and gave no number, and what the job needs but nobody asked for."""
+    rows = [Unmeasured(point.id, words.STATUS.get(point.status, point.status), point.reason or DASH)
+            for point in run.points if point.status != "ok"]
+    rows += [Unmeasured(words.need_name(j), f"{words.SYMBOL[j.outcome]} {j.outcome}", j.explanation or j.reason or DASH)
+             for j in run.judgements if j.outcome == "SKIPPED"]
+    rows += [Unmeasured(id, "not asked for", "the job needs it; this configuration does not measure it")
+             for id in run.not_asked]
+    for point in run.points:
+        rows += [Unmeasured(f"{point.id}: {plural(count, 'file')}", "left out", reason)
+                 for reason, count in point.left_out.items()]
+        failed = [r for r in point.repetitions if r.status != "ok" or r.error]
+        rows += [Unmeasured(f"{point.id}: repetition {r.index + 1}", words.STATUS.get(r.status, r.status), r.error or DASH)
+                 for r in failed]
+    return rows
+
+
+def wrong_block(block: Any) -> str:
+    """A wrong block in words, whatever the run file tells of it."""
+    if isinstance(block, dict):
+        return ", ".join(f"{key} {value}" for key, value in block.items())
+    return str(block)
+
+
+def command(run: Run) -> str:
+    return " ".join(shlex.quote(word) for word in run.run.command)
+
+
+def look_texts(run: Run) -> List[str]:
+    """"after 5, 10, 15 repetitions the 1st, 2nd, 4th worst", once for each plan of looks."""
+    told = []
+    for point in run.points:
+        if point.looks:
+            looks = ", ".join(map(str, point.looks))
+            ranks = ", ".join(_ordinal(rank) if rank else "no bound" for rank in point.ranks)
+            text = f"after {looks} repetitions" + (f": the {ranks} worst value" if point.ranks else "")
+            if text not in told:
+                told.append(text)
+    return told
+
+
+def _ordinal(number: int) -> str:
+    last = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{last}"
+
+
+def started(run: Run) -> str:
+    """"2026-01-31 12:00:00 UTC"."""
+    return run.run.started_utc.replace("T", " ").replace("Z", " UTC")
+
+
+def first_open(run: Run) -> Optional[str]:
+    """The point whose evidence stands open when nothing went wrong anywhere."""
+    return next((point.id for point in run.points if point.status == "ok"), None)

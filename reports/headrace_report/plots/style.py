@@ -1,0 +1,66 @@
+"""One look for all figures. Colours are sentinels that svg.py turns into CSS classes of the page's own colours."""
+
+from __future__ import annotations
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib.figure import Figure as Drawing  # noqa: E402  (the backend is chosen first)
+
+ROLES = ("ink", "muted", "grid", "paper", "series-1", "series-2", "series-3", "series-4", "series-5", "series-6",
+         "pass", "fail", "inconclusive", "error", "thin")
+COLOUR = {role: f"#0101{number:02x}" for number, role in enumerate(ROLES, start=1)}
+ROLE_OF = {colour: role for role, colour in COLOUR.items()}
+
+MARKERS = ("o", "s", "^", "D", "v", "P")
+DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)), (0, (8, 2)))
+WIDTH = 560  # px of a figure that shares a row with another one
+
+RC = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "headrace",
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "axes.edgecolor": COLOUR["muted"],
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.labelcolor": COLOUR["ink"],
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.facecolor": "none",
+    "grid.color": COLOUR["grid"],
+    "grid.linewidth": 0.8,
+    "hatch.linewidth": 0.8,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 6,
+    "text.color": COLOUR["ink"],
+    "xtick.color": COLOUR["muted"],
+    "xtick.labelcolor": COLOUR["ink"],
+    "xtick.minor.visible": False,
+    "ytick.color": COLOUR["muted"],
+    "ytick.labelcolor": COLOUR["ink"],
+    "ytick.minor.visible": False,
+}
+
+
+def series(number: int) -> str:
+    """The sentinel of series 0..5."""
+    return COLOUR[f"series-{number % 6 + 1}"]
+
+
+def styled():
+    """Context in which everything of a figure must be made and saved."""
+    return matplotlib.rc_context(RC)
+
+
+def canvas(width: float, height: float) -> Drawing:
+    """An empty figure, sizes in CSS pixels."""
+    return Drawing(figsize=(width / 72, height / 72), dpi=72)
+
+
+def place(drawing: Drawing, left: float, right: float, top: float, bottom: float) -> list:
+    """[left, bottom, width, height] in figure shares from margins in pixels."""
+    width, height = drawing.get_size_inches() * 72
+    return [left / width, bottom / height, 1 - (left + right) / width, 1 - (top + bottom) / height]

@@ -1,0 +1,70 @@
+"""Turns a matplotlib figure into inline SVG for the page: no colours, styles or ids of its own that could clash."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Dict
+
+from markupsafe import Markup, escape
+
+from . import Figure
+from .style import ROLE_OF
+
+
+class StyleSheet:
+    """Collects the distinct styles of all figures of a page as classes, so that the page needs no style attribute
+    (its content policy allows only its own style sheet) and every repeated style is stored once."""
+
+    def __init__(self) -> None:
+        self._classes: Dict[str, str] = {}
+
+    def class_of(self, style: str) -> str:
+        return self._classes.setdefault(style, f"m{len(self._classes)}")
+
+    def css(self) -> str:
+        return "\n".join(f".plot .{name}{{{style}}}" for style, name in self._classes.items())
+
+
+def inline(figure: Figure, key: str, sheet: StyleSheet) -> Markup:
+    """The figure as one <svg> element whose ids start with `key`."""
+    buffer = io.StringIO()
+    figure.drawing.savefig(buffer, format="svg", transparent=True,
+                           metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    text = buffer.getvalue()
+    width, height = (round(size * 72) for size in figure.drawing.get_size_inches())
+    body = text[text.index(">", text.index("<svg ")) + 1:text.rindex("</svg>")]
+    body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.S)
+    body = body.replace("xlink:href", "href")
+    body = _own_ids(body, key)
+    body = re.sub(r'style="([^"]*)"', lambda match: f'class="{sheet.class_of(_colours(_style(match[1])))}"', body)
+    body = re.sub(r'-?\d+\.\d{3,}', lambda match: f"{float(match[0]):.2f}".rstrip("0").rstrip("."), body)
+    body = re.sub(r"\s+", " ", body)
+    body = re.sub(r"> <", "><", body)
+    body = re.sub(r"<defs>\s*</defs>", "", body)
+    for _ in range(4):
+        body = re.sub(r"<g>\s*</g>", "", body)
+    return Markup(
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" aria-labelledby="{key}-title {key}-desc">'
+        f'<title id="{key}-title">{escape(figure.finding)}</title>'
+        f'<desc id="{key}-desc">{escape(figure.description)}</desc>{body.strip()}</svg>')
+
+
+def _own_ids(body: str, key: str) -> str:
+    """Ids that something refers to get the figure's prefix; all others go."""
+    used = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', body))
+    used = {first or second for first, second in used}
+    body = re.sub(r' id="([^"]*)"', lambda match: f' id="{key}-{match[1]}"' if match[1] in used else "", body)
+    return re.sub(r'(url\(|href=")#', rf"\1#{key}-", body)
+
+
+def _style(style: str) -> str:
+    """Without the family: texts take the page's font."""
+    style = re.sub(r"font:\s*(\d+ )?([\d.]+)px [^;]*", lambda match: f"font-size: {match[2]}px"
+                   + (f"; font-weight: {match[1].strip()}" if match[1] else ""), style)
+    return re.sub(r"\s*([:;])\s*", r"\1", style.strip().rstrip(";"))
+
+
+def _colours(style: str) -> str:
+    return re.sub(r"#[0-9a-fA-F]{6}", lambda match: f"var(--{ROLE_OF[match[0].lower()]})", style)

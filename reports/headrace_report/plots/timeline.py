@@ -1,0 +1,220 @@
+"""Q5: throughput and tail latency over time, repetition after repetition. Was it steady? What happened when?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List, Optional
+
+import numpy as np
+
+from ..schema import Judgement, Phase, Point, Repetition
+from ..units import Scale, duration, plural, quantity, scale_of
+from . import Figure, Key, Table
+from .style import COLOUR, WIDTH, canvas, place, series, styled
+
+MOST_POINTS = 600
+OFF_SCALE = 3.0  # a need above this multiple of the highest rate is told, not drawn
+
+
+@dataclass
+class Segment:
+    """One phase of one repetition on the common time axis, thinned to an envelope."""
+
+    repetition: Repetition
+    phase: Phase
+    first: bool          # of its repetition
+    start: float         # [s]
+    time: np.ndarray     # bins' middles [s]
+    rate: np.ndarray     # [bins] median B/s
+    low: np.ndarray
+    high: np.ndarray
+    p99: np.ndarray      # [bins] ns, NaN where nothing ended
+    warm: np.ndarray     # bins before the cut
+
+    @property
+    def end(self) -> float:
+        return self.start + self.phase.elapsed_s
+
+
+def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
+    """Nothing when no time series was recorded."""
+    segments = _segments(point)
+    if not segments:
+        return None
+    with styled():
+        drawing = canvas(WIDTH, 380)
+        top = drawing.add_axes(place(drawing, 58, 18, 28, 168))
+        bottom = drawing.add_axes(place(drawing, 58, 18, 232, 44), sharex=top)
+        rate, latency = _scales(segments)
+        for segment in segments:
+            _draw_rate(top, segment, rate)
+            _draw_latency(bottom, segment, latency)
+        _draw_repetitions(top, bottom, segments, rate)
+        needed = _draw_need(top, judgements, segments, rate)
+        top.set_ylim(bottom=0)
+        bottom.set_ylim(bottom=0)
+        top.set_xlim(0, segments[-1].end)
+        top.tick_params(labelbottom=False)
+        top.set_ylabel(rate.label)
+        bottom.set_ylabel(f"p99 ({latency.label})")
+        bottom.set_xlabel("measured time, one repetition after another (s)")
+        drawing.align_ylabels([top, bottom])
+    return Figure(finding=_finding(point, segments), question="Was it steady? What happened when?",
+                  description=_describe(point, segments), drawing=drawing, table=_table(point),
+                  keys=_keys(segments, needed))
+
+
+def _segments(point: Point) -> List[Segment]:
+    phases = [(repetition, number, phase) for repetition in point.repetitions
+              for number, phase in enumerate(repetition.phases) if phase.series.time_s]
+    samples = sum(len(phase.series.time_s) for _, _, phase in phases)
+    result, start = [], 0.0
+    for repetition, number, phase in phases:
+        share = max(4, int(MOST_POINTS * len(phase.series.time_s) / samples)) if samples > MOST_POINTS else None
+        result.append(_segment(repetition, phase, number == 0, start, share))
+        start += phase.elapsed_s
+    return result
+
+
+def _segment(repetition: Repetition, phase: Phase, first: bool, start: float, bins: Optional[int]) -> Segment:
+    time, rate = np.array(phase.series.time_s), np.array(phase.series.bytes_per_s)
+    p99 = np.array(phase.series.latency_p99_ns)
+    p99 = np.where(p99 > 0, p99, np.nan)
+    groups = np.array_split(np.arange(len(time)), min(bins or len(time), len(time)))
+    middle = np.array([time[group].mean() for group in groups])
+    return Segment(
+        repetition, phase, first, start, start + middle,
+        np.array([np.median(rate[group]) for group in groups]), np.array([rate[group].min() for group in groups]),
+        np.array([rate[group].max() for group in groups]),
+        np.array([np.nanmax(p99[group]) if np.isfinite(p99[group]).any() else np.nan for group in groups]),
+        middle < phase.steady_from_s)
+
+
+def _scales(segments: List[Segment]) -> tuple:
+    rates = np.concatenate([segment.rate for segment in segments])
+    rate = scale_of(float(np.median(rates)) or 1e6, "B/s")
+    latencies = np.concatenate([segment.p99[np.isfinite(segment.p99)] for segment in segments])
+    return rate, scale_of(float(np.median(latencies)) if len(latencies) else 1e6, "ns")
+
+
+def _draw_rate(axes, segment: Segment, scale: Scale) -> None:
+    cut = int(segment.warm.sum())
+    if (segment.high > segment.low).any():
+        axes.fill_between(segment.time, segment.low / scale.factor, segment.high / scale.factor, alpha=0.22,
+                          color=series(0), linewidth=0, zorder=2)
+    style = (0, (2.5, 1.5)) if segment.repetition.disturbance.disturbed else "-"
+    if cut:
+        axes.plot(segment.time[:cut + 1], segment.rate[:cut + 1] / scale.factor, color=COLOUR["muted"], zorder=3)
+    axes.plot(segment.time[cut:], segment.rate[cut:] / scale.factor, color=series(0), linestyle=style, zorder=4)
+
+
+def _draw_latency(axes, segment: Segment, scale: Scale) -> None:
+    cut = int(segment.warm.sum())
+    style = (0, (2.5, 1.5)) if segment.repetition.disturbance.disturbed else "-"
+    if cut:
+        axes.plot(segment.time[:cut + 1], segment.p99[:cut + 1] / scale.factor, color=COLOUR["muted"], zorder=3)
+    axes.plot(segment.time[cut:], segment.p99[cut:] / scale.factor, color=series(1), linestyle=style, zorder=4)
+
+
+def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> None:
+    """Separators, numbers above, and the mean of each segment: hollow where it was disturbed."""
+    total = segments[-1].end
+    above = top.get_xaxis_transform()
+    last_label = -1.0
+    several_phases = len({segment.phase.name for segment in segments}) > 1
+    for segment in segments:
+        disturbed = segment.repetition.disturbance.disturbed
+        if segment.start > 0:
+            for axes in (top, bottom):
+                axes.axvline(segment.start, color=COLOUR["muted"], linewidth=1.0 if segment.first else 0.5,
+                             linestyle="-" if segment.first else (0, (1, 2)), zorder=1)
+        middle = (segment.start + segment.end) / 2
+        if segment.phase.elapsed_s > 0:
+            top.plot([middle], [segment.phase.bytes / segment.phase.elapsed_s / scale.factor], marker="o", markersize=7,
+                     color=series(0), markerfacecolor=COLOUR["paper"] if disturbed else series(0),
+                     markeredgecolor=series(0) if disturbed else COLOUR["paper"], markeredgewidth=1.6 if disturbed else 1,
+                     zorder=6, linestyle="none")
+        label = f"{segment.repetition.index + 1}" if not several_phases or segment.first else ""
+        at = middle if not several_phases else segment.start
+        if label and (at - last_label) / total > 0.035:
+            last_label = at
+            text = f"repetition {label}" if segment is segments[0] else label
+            top.annotate(text, (at, 1.0), (0 if not several_phases else 3, 12), xycoords=above, textcoords="offset points",
+                         ha="center" if not several_phases and segment is not segments[0] else "left"
+                         if several_phases or at / total < 0.12 else "center", fontsize=10, color=COLOUR["ink"])
+        if disturbed and segment.first:
+            top.plot([middle], [1.03], marker="v", markersize=7, color=COLOUR["fail"], transform=above, clip_on=False,
+                     linestyle="none", zorder=6)
+
+
+def _draw_need(axes, judgements: List[Judgement], segments: List[Segment], scale: Scale) -> bool:
+    """The highest need in bytes/s on this point, as a line; told in words when it is far above the picture."""
+    needs = [judgement.need for judgement in judgements if judgement.unit == "B/s" and judgement.higher_is_better]
+    if not needs:
+        return False
+    need, highest = max(needs), max(float(segment.high.max()) for segment in segments)
+    text = f"need {quantity(need, 'B/s')}"
+    if need > OFF_SCALE * highest:
+        axes.annotate(f"{text} \u25b4 above the picture", (1, 1), (-4, -12), xycoords="axes fraction",
+                      textcoords="offset points", ha="right", va="center", fontsize=10.5, zorder=7)
+        axes.set_ylim(0, highest / scale.factor * 1.25)
+        return True
+    axes.axhline(need / scale.factor, color=COLOUR["ink"], linestyle=(0, (6, 3)), linewidth=1.3, zorder=5)
+    axes.set_ylim(0, max(need, highest) / scale.factor * 1.16)
+    axes.annotate(text, (1, need / scale.factor), (-4, 4), xycoords=axes.get_yaxis_transform(),
+                  textcoords="offset points", ha="right", va="bottom", fontsize=10.5, zorder=7)
+    return True
+
+
+def _keys(segments: List[Segment], needed: bool) -> List[Key]:
+    keys = [Key("dot", "mean of a repetition" if all(segment.first for segment in segments) else "mean of a phase")]
+    if any(segment.repetition.disturbance.disturbed for segment in segments):
+        keys.append(Key("ring", "disturbed (\u25be)"))
+    if any(segment.warm.any() for segment in segments):
+        keys.append(Key("grey", "warm-up, cut"))
+    if any((segment.high > segment.low).any() for segment in segments):
+        keys.append(Key("band", "lowest to highest"))
+    if needed:
+        keys.append(Key("dash", "need"))
+    return keys
+
+
+def _finding(point: Point, segments: List[Segment]) -> str:
+    repetitions = point.repetitions
+    unsteady = [repetition for repetition in repetitions if not repetition.steady]
+    disturbed = sum(repetition.disturbance.disturbed for repetition in repetitions)
+    seconds = sum(segment.phase.elapsed_s for segment in segments)
+    rate = sum(segment.phase.bytes for segment in segments) / seconds if seconds else 0.0
+    several = len({segment.phase.name for segment in segments}) > 1
+    if unsteady:
+        told = f"Not steady in {len(unsteady)} of {plural(len(repetitions), 'repetition')}"
+        if unsteady[0].steady_why:
+            told += f": {unsteady[0].steady_why}"
+    elif several:
+        told = f"{quantity(rate, 'B/s')} over {plural(len(repetitions), 'repetition')} of all phases"
+    else:
+        told = f"Steady at {quantity(rate, 'B/s')} in {'all ' if len(repetitions) > 1 else ''}{plural(len(repetitions), 'repetition')}"
+    return told + (f"; {disturbed} disturbed" if disturbed else "")
+
+
+def _describe(point: Point, segments: List[Segment]) -> str:
+    return (f"{plural(len(point.repetitions), 'repetition')}, {duration(segments[-1].end)} in all. " + " ".join(
+        f"Repetition {s.repetition.index + 1} {s.phase.name}: "
+        f"{quantity(s.phase.bytes / s.phase.elapsed_s if s.phase.elapsed_s else 0, 'B/s')}." for s in segments[:40]))
+
+
+def _table(point: Point) -> Table:
+    rows = []
+    for repetition in point.repetitions:
+        for phase in repetition.phases:
+            series_rates = phase.series.bytes_per_s
+            p99 = [value for value in phase.series.latency_p99_ns if value > 0]
+            rows.append([
+                str(repetition.index + 1), phase.name, duration(phase.elapsed_s), duration(phase.steady_from_s),
+                quantity(phase.bytes / phase.elapsed_s if phase.elapsed_s else 0.0, "B/s"),
+                quantity(min(series_rates), "B/s") if series_rates else "\u2013",
+                quantity(max(series_rates), "B/s") if series_rates else "\u2013",
+                quantity(max(p99), "ns") if p99 else "\u2013",
+                "yes" if repetition.steady else "no", "yes" if repetition.disturbance.disturbed else "no"])
+    return Table(["repetition", "phase", "time", "warm-up cut", "mean", "lowest", "highest", "highest p99", "steady",
+                  "disturbed"], rows)

@@ -1,0 +1,280 @@
+"""run.json, schema 1, as Python types. The types are the schema: load.py reads by them and refuses what differs.
+
+Fields with a default may be absent; everything else must be there. Values are SI (docs/run-files.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+SCHEMA = 1
+KIND = "headrace.run"
+
+OUTCOMES = ("PASS", "FAIL", "INCONCLUSIVE", "SKIPPED", "ERROR")
+HISTOGRAM_BUCKETS = 64 * 37  # harness/histogram.h: 64 buckets for each power of two below 2^42 ns
+
+Scalar = Union[bool, int, float, str]
+
+
+class Inconsistent(ValueError):
+    """Raised by check(): the parts of an object do not fit together."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    version: str
+    revision: str = ""
+    compiler: str = ""
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    id: str
+    name: str
+    started_utc: str
+    elapsed_s: float
+    command: List[str]
+    node: str
+    config_file: str = ""
+    config_hash: str = ""
+    seed: int = 1
+    signal: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    description: str = ""
+    safety: float = 1.0
+    values: Dict[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The one word for the whole run, and how many needs got which outcome."""
+
+    word: str
+    exit_code: int
+    passed: int = 0
+    fail: int = 0
+    inconclusive: int = 0
+    skipped: int = 0
+    error: int = 0
+
+    JSON_NAMES = {"passed": "pass"}
+
+    def of(self, outcome: str) -> int:
+        return self.passed if outcome == "PASS" else getattr(self, outcome.lower())
+
+
+@dataclass(frozen=True)
+class Judgement:
+    id: str
+    outcome: str
+    scope: str = ""
+    reason: str = ""
+    explanation: str = ""
+    next_step: str = ""
+    thin: bool = False
+    direction: str = "at_least"
+    required: float = 0.0
+    need: float = 0.0
+    unit: str = ""
+    measured: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
+    headroom: Optional[float] = None
+    repetitions: int = 0
+    point: str = ""
+    metric: str = ""
+    formula: str = ""
+    equation: str = ""
+    substituted: str = ""
+
+    def check(self) -> None:
+        if self.outcome not in OUTCOMES:
+            raise Inconsistent(f"outcome '{self.outcome}': one of {', '.join(OUTCOMES)}")
+        if self.direction not in ("at_least", "at_most"):
+            raise Inconsistent(f"direction '{self.direction}': at_least or at_most")
+
+    @property
+    def higher_is_better(self) -> bool:
+        return self.direction == "at_least"
+
+    def ratio(self, value: Optional[float]) -> Optional[float]:
+        """A value of the metric as headroom: above 1 is met whichever way the need points."""
+        if value is None or value <= 0 or self.need <= 0:
+            return None
+        return value / self.need if self.higher_is_better else self.need / value
+
+    @property
+    def ratio_bounds(self) -> Tuple[Optional[float], Optional[float]]:
+        """The deciding bounds as headroom, worse one first; None where a side has no bound."""
+        low, high = self.ratio(self.low), self.ratio(self.high)
+        return (low, high) if self.higher_is_better else (high, low)
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str
+    unit: str
+    values: List[float]
+    better: str = "higher"
+    description: str = ""
+    median: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
+    is_range: bool = False
+    too_few_operations: bool = False
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Latency counts of the log-linear scheme of harness/histogram.h: [bucket index, count]."""
+
+    min_ns: int = 0
+    max_ns: int = 0
+    buckets: List[Tuple[int, int]] = field(default_factory=list)
+
+    def check(self) -> None:
+        last = -1
+        for index, count in self.buckets:
+            if not last < index < HISTOGRAM_BUCKETS:
+                raise Inconsistent(f"bucket {index}: indices ascend and stay below {HISTOGRAM_BUCKETS}")
+            if count < 0:
+                raise Inconsistent(f"bucket {index}: a count cannot be {count}")
+            last = index
+
+
+@dataclass(frozen=True)
+class Series:
+    time_s: List[float] = field(default_factory=list)
+    bytes_per_s: List[float] = field(default_factory=list)
+    operations_per_s: List[float] = field(default_factory=list)
+    latency_p99_ns: List[float] = field(default_factory=list)
+
+    def check(self) -> None:
+        lengths = {len(self.time_s), len(self.bytes_per_s), len(self.operations_per_s), len(self.latency_p99_ns)}
+        if len(lengths) > 1:
+            raise Inconsistent(f"lists of different lengths: {', '.join(map(str, sorted(lengths)))}")
+
+
+@dataclass(frozen=True)
+class Phase:
+    name: str
+    elapsed_s: float
+    bytes: int
+    operations: int
+    errors: int = 0
+    first_finish_s: float = 0.0
+    cpu_s: float = 0.0
+    storage_bytes: int = 0
+    device_bytes: int = 0
+    steady_from_s: float = 0.0
+    latency: Histogram = field(default_factory=Histogram)
+    parts: Dict[str, Histogram] = field(default_factory=dict)
+    worker_finish_s: List[float] = field(default_factory=list)
+    worker_bytes: List[int] = field(default_factory=list)
+    series: Series = field(default_factory=Series)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Shares are of the data set's bytes, 0..1; negative = could not be measured."""
+
+    declared: str = "asis"
+    proven: bool = False
+    why: str = ""
+    resident_before: float = -1.0
+    resident_after: float = -1.0
+    delivered_bytes: int = 0
+    storage_bytes: int = 0
+    device_bytes: int = 0
+    method: str = ""
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """Pressures and steal are shares of time, 0..1; negative = the kernel does not tell."""
+
+    disturbed: bool = False
+    why: str = ""
+    foreign_bytes: int = 0
+    cpu_steal: float = 0.0
+    io_pressure: float = -1.0
+    cpu_pressure: float = -1.0
+    memory_pressure: float = -1.0
+    throttled_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Repetition:
+    index: int
+    status: str = "ok"
+    look: int = 0
+    error: str = ""
+    steady: bool = True
+    steady_why: str = ""
+    metrics: Dict[str, float] = field(default_factory=dict)
+    cache: Cache = field(default_factory=Cache)
+    disturbance: Disturbance = field(default_factory=Disturbance)
+    phases: List[Phase] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Point:
+    id: str
+    workload: str
+    status: str
+    description: str = ""
+    reason: str = ""
+    params: Dict[str, Scalar] = field(default_factory=dict)
+    cache: str = "asis"
+    notes: List[str] = field(default_factory=list)
+    left_out: Dict[str, int] = field(default_factory=dict)
+    verified: bool = False
+    wrong_blocks: List[Any] = field(default_factory=list)
+    elapsed_s: float = 0.0
+    looks: List[int] = field(default_factory=list)
+    ranks: List[int] = field(default_factory=list)
+    latency_parts: List[str] = field(default_factory=list)
+    metrics: List[Metric] = field(default_factory=list)
+    repetitions: List[Repetition] = field(default_factory=list)
+
+    @property
+    def finished(self) -> List[Repetition]:
+        """The repetitions that gave numbers."""
+        return [repetition for repetition in self.repetitions if repetition.status == "ok"]
+
+
+@dataclass(frozen=True)
+class Run:
+    schema: int
+    kind: str
+    headrace: Tool
+    run: RunInfo
+    summary: Counts
+    job: Optional[Job] = None
+    not_asked: List[str] = field(default_factory=list)
+    judgements: List[Judgement] = field(default_factory=list)
+    points: List[Point] = field(default_factory=list)
+    environment: Dict[str, Dict[str, Scalar]] = field(default_factory=dict)
+
+    def check(self) -> None:
+        seen = set()
+        for point in self.points:
+            if point.id in seen:
+                raise Inconsistent(f"two points are called '{point.id}'")
+            seen.add(point.id)
+        for outcome in OUTCOMES:
+            told = self.summary.of(outcome)
+            counted = sum(judgement.outcome == outcome for judgement in self.judgements)
+            if told != counted:
+                raise Inconsistent(f"summary says {told} {outcome}, the judgements say {counted}: edited by hand?")
+
+    def point(self, id: str) -> Optional[Point]:
+        return next((point for point in self.points if point.id == id), None)
+
+    def judgements_of(self, point: Point) -> List[Judgement]:
+        return [judgement for judgement in self.judgements if judgement.point == point.id]

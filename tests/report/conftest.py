@@ -1,0 +1,55 @@
+"""Fixtures: rendered sample pages, and a headless browser where there is one."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "reports"), str(pathlib.Path(__file__).parent)]
+
+import sample_run  # noqa: E402  (found through the path above)
+
+
+class Pages:
+    """Sample run files and their pages, each rendered once by the program as a user runs it."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.folder = folder
+
+    def run_file(self, name: str) -> pathlib.Path:
+        path = self.folder / f"{name}.run.json"
+        if not path.exists():
+            path.write_text(json.dumps(sample_run.SAMPLES[name]()), encoding="utf-8")
+        return path
+
+    def page(self, name: str) -> pathlib.Path:
+        page = self.folder / f"{name}.html"
+        if not page.exists():
+            done = program(self.run_file(name), "-o", page)
+            assert done.returncode == 0, done.stderr
+        return page
+
+    def text(self, name: str) -> str:
+        return self.page(name).read_text(encoding="utf-8")
+
+
+def program(*arguments, **environment) -> subprocess.CompletedProcess:
+    """The program in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "headrace_report", *map(str, arguments)], capture_output=True,
+                          text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "reports"), **environment})
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="session", params=sorted(sample_run.SAMPLES))
+def sample(request) -> str:
+    return request.param

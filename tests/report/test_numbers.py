@@ -1,0 +1,84 @@
+"""Units, histograms and words with answers known beforehand."""
+
+import numpy as np
+import pytest
+import sample_run
+
+from headrace_report import units, words
+from headrace_report.histogram import Merged, bucket_value
+from headrace_report.load import read_run
+from headrace_report.plots.tail import percentile_of, stretch
+from headrace_report.schema import Histogram
+
+
+@pytest.mark.parametrize("value, unit, told", [
+    (1.3312e9, "B/s", "1.33 GB/s"), (999.6e6, "B/s", "1.00 GB/s"), (10240, "1/s", "10.2 k/s"), (0.2, "s", "200 ms"),
+    (1.2e6, "ns", "1.20 ms"), (640, "ns", "640 ns"), (5, "1/s", "5.00 /s"), (0.27431, "ratio", "0.274"),
+    (128, "count", "128"), (0, "B", "0 B"), (130000, "B", "130 kB"), (None, "B", "\u2013"), (-2.5, "", "\u22122.50"),
+    (0, "s", "0 s"), (95, "s", "95.0 s"),
+])
+def test_quantities(value, unit, told):
+    assert units.quantity(value, unit).replace("\u00a0", " ") == told
+
+
+def test_memory_is_binary():
+    assert units.quantity(2**30 * 1.5, "B", binary=True) == "1.50\u00a0GiB"
+
+
+def test_bounds_share_the_scale_of_their_value():
+    scale = units.scale_of(0.912e9, "B/s")
+    assert units.bounds(0.896e9, 1.02e9, scale) == "[896, 1020]"
+    assert units.bounds(None, 0.9e9, scale) == "[no bound, 900]"
+    assert units.bounds(None, None, scale) == ""
+
+
+@pytest.mark.parametrize("ratio, told", [(1.45, "+45 %"), (0.571, "\u221243 %"), (1.0, "\u00b10 %"), (34.04, "34 \u00d7"),
+                                         (None, "\u2013")])
+def test_headroom(ratio, told):
+    assert units.headroom(ratio).replace("\u00a0", " ") == told
+
+
+@pytest.mark.parametrize("seconds, told", [(4.25, "4.25 s"), (65, "1 min 05 s"), (7380, "2 h 03 min"), (59.96, "1 min 00 s")])
+def test_durations(seconds, told):
+    assert units.duration(seconds).replace("\u00a0", " ") == told
+
+
+@pytest.mark.parametrize("ns", [1, 63, 64, 65, 127, 128, 1000, 123456, 10**9, 2**41])
+def test_buckets_hold_their_values_within_the_stated_error(ns):
+    assert bucket_value(sample_run.bucket_of(ns)) == pytest.approx(ns, rel=1 / 128)
+
+
+def test_percentiles_of_merged_histograms():
+    one = sample_run.histogram(iter(range(1, 501)).__next__, 500)
+    two = sample_run.histogram(iter(range(501, 1001)).__next__, 500)
+    merged = Merged(Histogram(h["min_ns"], h["max_ns"], [tuple(b) for b in h["buckets"]]) for h in (one, two))
+    assert merged.total == 1000
+    for share in (0.01, 0.5, 0.9, 0.99, 0.999):
+        assert merged.percentile(share) == pytest.approx(1000 * share, rel=1 / 128)
+    assert merged.percentile(1.0) <= 1000
+    assert np.allclose(merged.curve(np.array([0.5, 0.99])), [merged.percentile(0.5), merged.percentile(0.99)])
+
+
+def test_an_empty_histogram_has_no_percentile():
+    assert Merged([Histogram()]).percentile(0.5) == 0.0
+
+
+def test_each_nine_takes_the_same_room():
+    assert np.allclose(stretch([0.0, 0.9, 0.99, 0.999, 0.9999]), [0, 1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("metric, share", [("w.open_latency_p99_ns", 0.99), ("w.latency_p50_ns", 0.5),
+                                           ("w.latency_p999_ns", 0.999), ("w.latency_p99.9_ns", 0.999),
+                                           ("w.read_bandwidth", None), ("p99.read_bandwidth", None)])
+def test_percentile_metrics(metric, share):
+    assert percentile_of(metric) == share
+
+
+@pytest.mark.parametrize("sample, told", [
+    ("failing", "node17 is not ready for \u201cresnet50-imagenet\u201d: 2 of 9 needs missed, 2 inconclusive and 1 skipped"),
+    ("passing", "node17 is ready for \u201cresnet50-imagenet\u201d: all 2 needs asked of it met"),
+    ("without_needs", "1 measurement of 1 on node17; no need was declared, so nothing was judged"),
+    ("interrupted", "Stopped by SIGINT (Ctrl-C) before the end: 0 of 1 need met so far, 1 in error"),
+])
+def test_headlines(sample, told):
+    assert words.headline(read_run(sample_run.SAMPLES[sample]())) == told

@@ -1,0 +1,180 @@
+"""The page as a text: self-contained, stable, small, escaped, complete without scripts."""
+
+import base64
+import hashlib
+import html.parser
+import json
+import re
+
+import pytest
+import sample_run
+from conftest import program
+
+from headrace_report.html import embed
+from headrace_report.load import load_run, read_run
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects elements, attributes and the text that people see."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.elements, self.attributes, self.seen, self.hidden = [], [], [], []
+        self.ids = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append(tag)
+        self.attributes += [(tag, key, value or "") for key, value in attributes]
+        self.ids += [value for key, value in attributes if key == "id"]
+        if tag in ("script", "style"):
+            self.hidden.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.hidden and self.hidden[-1] == tag:
+            self.hidden.pop()
+
+    def handle_data(self, text):
+        if not self.hidden:
+            self.seen.append(text)
+
+    @property
+    def text(self):
+        return re.sub(r"\s+", " ", " ".join(self.seen))
+
+
+def test_needs_nothing_from_outside(pages, sample):
+    reader = Reader(pages.text(sample))
+    for tag, key, value in reader.attributes:
+        if key in ("src", "srcset", "action", "data", "poster", "xlink:href"):
+            pytest.fail(f"{tag} {key}={value}")
+        if key == "href":
+            assert value.startswith("#"), value
+        assert not key.startswith("on") and key != "style", f"{tag} {key}"
+        for target in re.findall(r"url\(([^)]*)\)", value):
+            assert target.startswith("#")
+    style = re.search(r"<style>(.*?)</style>", pages.text(sample), re.S)[1]
+    assert "@import" not in style
+    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", style))
+    assert not {"link", "iframe", "object", "embed", "base", "form"} & set(reader.elements)
+
+
+def test_references_have_targets_and_ids_are_unique(pages, sample):
+    text = pages.text(sample)
+    reader = Reader(text)
+    assert len(reader.ids) == len(set(reader.ids))
+    wanted = {value[1:] for _, key, value in reader.attributes if key == "href"}
+    wanted |= set(re.findall(r"url\(#([^)]+)\)", text))
+    wanted |= {id for _, key, value in reader.attributes if key == "aria-labelledby" for id in value.split()}
+    assert wanted <= set(reader.ids)
+
+
+def test_content_policy_allows_exactly_what_is_there(pages, sample):
+    text = pages.text(sample)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1].replace("&#39;", "'")
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
+
+    def digest(body):
+        return base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+    style = re.search(r"<style>(.*?)</style>", text, re.S)[1]
+    script = re.search(r"<script>(.*?)</script>", text, re.S)[1]
+    assert f"style-src 'sha256-{digest(style)}'" in policy
+    assert f"script-src 'sha256-{digest(script)}'" in policy
+    assert len(script.encode()) <= 10 * 1024
+
+
+def test_same_run_same_bytes(pages, sample, tmp_path):
+    again = tmp_path / "again.html"
+    done = program(pages.run_file(sample), "-o", again, PYTHONHASHSEED="7", LC_ALL="C", TZ="Asia/Tokyo")
+    assert done.returncode == 0, done.stderr
+    assert again.read_bytes() == pages.page(sample).read_bytes()
+
+
+def test_size(pages, sample):
+    assert pages.page(sample).stat().st_size <= 2_000_000
+
+
+def test_a_long_run_stays_within_the_budget(tmp_path):
+    data = sample_run.passing()
+    first = data["points"][0]
+    data["points"] = []
+    for number in range(12):
+        point = json.loads(json.dumps(first))
+        point["id"] = f"small_file_read/workers:{number}"
+        point["repetitions"] = point["repetitions"] * 3
+        for index, repetition in enumerate(point["repetitions"]):
+            repetition["index"] = index
+            for phase in repetition["phases"]:
+                phase["series"] = {key: [value + n * 0.000123 for n in range(512)] for key, value in
+                                   (("time_s", 0.01), ("bytes_per_s", 9.1e8), ("operations_per_s", 7e3),
+                                    ("latency_p99_ns", 1e6))}
+        data["points"].append(point)
+    run_file = tmp_path / "run.json"
+    run_file.write_text(json.dumps(data))
+    done = program(run_file)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert len(page.encode()) <= 2_000_000
+    assert "without its time series" in page
+
+
+def test_markup_in_names_stays_text(pages):
+    text = pages.text("hostile")
+    reader = Reader(text)
+    assert sample_run.MARKUP in "".join(reader.seen)
+    assert reader.elements.count("script") == 2 and "img" not in reader.elements
+    assert not any(key.startswith("on") for _, key, _ in reader.attributes)
+
+
+def test_everything_is_there_without_scripts(pages):
+    reader = Reader(pages.text("failing"))
+    text = reader.text
+    data = sample_run.failing()
+    for judgement in data["judgements"]:
+        assert judgement["id"] in text and judgement["explanation"] in text and judgement["equation"] in text
+        if judgement["outcome"] != "PASS":
+            assert judgement["next_step"] in text
+    for point in data["points"]:
+        assert point["id"] in text and point["reason"] in text
+    for word in ("FAIL", "2 of 9 needs missed", "9f2c61e07ab85d34", "3f9c1d2", "not readable", "gpu.h2d_bandwidth",
+                 "GDC5602Q", "95 % bootstrap interval", "headrace qualify -c configs/quickstart.yaml"):
+        assert word in text.replace("\u00a0", " "), word
+    # What scripts alone can do is hidden until they run.
+    controls = [attributes for tag, key, attributes in reader.attributes if key == "class" and attributes == "controls"]
+    assert controls and pages.text("failing").count('<div class="controls"') == len(re.findall(
+        r'<div class="controls"[^>]* hidden>', pages.text("failing")))
+
+
+def test_verdict_is_word_and_symbol(pages):
+    text = Reader(pages.text("failing")).text
+    for told in ("\u2718 FAIL", "\u2714 PASS", "? INCONCLUSIVE", "\u2013 SKIPPED", "! ERROR"):
+        assert told in text
+
+
+def test_every_figure_is_complete(pages):
+    text = pages.text("failing")
+    figures = re.findall(r"<figure.*?</figure>", text, re.S)
+    assert len(figures) >= 8  # needs; time and tail of four points; epochs
+    for figure in figures:
+        assert re.search(r"<h4>\S.*?</h4>", figure) and re.search(r'class="question">\S', figure)
+        assert re.search(r"<title[^>]*>\S", figure) and re.search(r"<desc[^>]*>\S", figure)
+        assert "<text" in figure  # real text, no outlines
+        assert re.search(r"<details.*<table", figure, re.S)
+        assert not re.search(r"#[0-9a-f]{6}\b", re.sub(r'id="[^"]*"|url\(#[^)]*\)|href="#[^"]*"', "", figure))
+
+
+def test_the_page_carries_its_data(pages, sample):
+    stored = re.search(r'<script type="application/json" id="headrace-run">(.*?)</script>', pages.text(sample), re.S)[1]
+    run = read_run(json.loads(stored))
+    original = load_run(str(pages.run_file(sample)))
+    assert [j.id for j in run.judgements] == [j.id for j in original.judgements]
+    for mine, theirs in zip(run.points, original.points):
+        for one, other in zip(mine.repetitions, theirs.repetitions):
+            assert one.phases[0].latency == other.phases[0].latency
+
+
+def test_embedding_leaves_out_the_least_first():
+    run = read_run(sample_run.passing())
+    whole, nothing = embed.embedded(run)
+    small, told = embed.embedded(run, budget=len(whole) - 1)
+    assert nothing == "" and told == "time series" and len(small) < len(whole)
