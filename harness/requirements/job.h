@@ -1,4 +1,5 @@
-// A described training job: what the user plans to run. Parsed completely, every problem told at once.
+// A described training job: what the user plans to run. Parsed completely, every problem told at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,8 @@ struct Job {
   struct Checkpoint {
     double interval = 0;
     bool async = false;
-    double stall = 0, bytes_per_parameter = 14, extra = 0, duty = 1, buffers = 1, weight_readers = 1, keep = 1;
+    double stall = 0, bytes_per_parameter = 14, extra = 0, duty = 1, buffers = 1,
+           weight_readers = 1, keep = 1;
     std::optional<double> restore;
   };
   std::optional<Checkpoint> checkpoint;

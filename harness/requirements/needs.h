@@ -12,20 +12,22 @@ namespace headrace::requirements {
 enum class Scope { cluster, node, gpu };
 std::string_view to_string(Scope scope);
 
-/// One requirement. Always "at least": a rate, free memory, free space or cores that must be reached.
+/// One requirement. Always "at least": a rate, free memory, free space or cores that must be
+/// reached.
 struct Need {
-  std::string id;          // "ingest.read_bandwidth"
+  std::string id;  // "ingest.read_bandwidth"
   Scope scope = Scope::node;
-  double required = 0;     // SI, before the safety margin
-  double need = 0;         // safety * required
-  std::string unit;        // "B/s", "1/s", "B", "count"
-  std::string formula;     // "A3", or a chain: "F18 of F6"
-  std::string equation;    // "R * S * alpha * (1 - h)"
-  std::string substituted; // "10240/s * 130 kB * 1 * (1 - 0)": the numbers put in
+  double required = 0;      // SI, before the safety margin
+  double need = 0;          // safety * required
+  std::string unit;         // "B/s", "1/s", "B", "count"
+  std::string formula;      // "A3", or a chain: "F18 of F6"
+  std::string equation;     // "R * S * alpha * (1 - h)"
+  std::string substituted;  // "10240/s * 130 kB * 1 * (1 - 0)": the numbers put in
   std::vector<std::pair<std::string, double>> inputs;
   /// Workload metrics that measure it at node scope, best first: "small_file_read.read_bandwidth".
   std::vector<std::string> measured_by;
-  std::string cache;       // cache state that the measurement must have been proven in: "cold", or "" = any
+  std::string
+      cache;  // cache state that the measurement must have been proven in: "cold", or "" = any
   bool informative = false;  // printed, never judged
 };
 
