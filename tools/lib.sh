@@ -1,0 +1,93 @@
+# Shared by the scripts beside it: where the tree is, what is said, what must be installed, how it is built.
+# Source it; it needs bash and what every Debian has.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() { printf '%s\n' "$*"; }
+step() { printf '\n== %s\n' "$*"; }
+die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+seconds_since() { echo $(($(date +%s) - $1)); }
+
+# What is needed and why, "package|reason". One list per purpose, so that nothing is installed for nothing.
+build_packages=(
+  "g++|the compiler"
+  "cmake|makes the build"
+  "ninja-build|runs it"
+  "libbenchmark-dev|Google Benchmark, which runs every repetition"
+  "libyaml-cpp-dev|reads configurations and jobs"
+  "nlohmann-json3-dev|writes run files"
+  "libcli11-dev|reads the command line"
+  "libfmt-dev|formats text"
+  "liburing-dev|the io_uring engine"
+)
+report_packages=(
+  "python3|runs the report maker"
+  "python3-matplotlib|draws the report"
+)
+test_packages=(
+  "libgtest-dev|unit tests"
+  "python3-pytest|tests of the report maker and of the command line"
+  "python3-yaml|tests read configurations"
+  "ccache|compiles what the build kinds share only once"
+)
+
+is_debian_like() {
+  command -v apt-get >/dev/null && command -v dpkg-query >/dev/null
+}
+
+is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"
+  elif command -v sudo >/dev/null; then sudo "$@"
+  else die "installing needs root: run this as root, install sudo, or install by hand: $*"
+  fi
+}
+
+# need_packages "package|reason"...: installs those that are missing; no network when there are none.
+need_packages() {
+  local entry missing=()
+  if ! is_debian_like; then
+    [ -n "${HEADRACE_NO_INSTALL:-}" ] && return
+    say "This system has no apt. headrace installs what it needs on Debian and Ubuntu only; here, please install the"
+    say "counterparts of these Debian packages yourself, then run again with HEADRACE_NO_INSTALL=1:"
+    for entry in "$@"; do printf '  %-20s %s\n' "${entry%%|*}" "${entry#*|}"; done
+    exit 1
+  fi
+  for entry in "$@"; do is_installed "${entry%%|*}" || missing+=("$entry"); done
+  if [ ${#missing[@]} = 0 ]; then
+    say "everything needed is installed"
+    return
+  fi
+  [ -z "${HEADRACE_NO_INSTALL:-}" ] || die "HEADRACE_NO_INSTALL is set, but these are missing: ${missing[*]%%|*}"
+  say "to be installed with apt:"
+  for entry in "${missing[@]}"; do printf '  %-20s %s\n' "${entry%%|*}" "${entry#*|}"; done
+  local log
+  log=$(mktemp)
+  if ! { as_root apt-get -q update &&
+         as_root env DEBIAN_FRONTEND=noninteractive \
+           apt-get -q install -y --no-install-recommends "${missing[@]%%|*}"; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    die "apt could not install them; its last lines are above, all of them in $log"
+  fi
+  rm -f "$log"
+}
+
+# build PRESET [TARGET...] -- [CMAKE OPTION...]: configures and builds with all cores, quietly while all is well.
+build() {
+  local preset=$1 targets=() options=() begin log
+  shift
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do targets+=("$1"); shift; done
+  [ $# = 0 ] || shift
+  options=("$@")
+  if command -v ccache >/dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  begin=$(date +%s)
+  log=$(mktemp)
+  if ! { cd "$root" && cmake --preset "$preset" "${options[@]}" &&
+         cmake --build --preset "$preset" ${targets[@]:+--target "${targets[@]}"}; } >"$log" 2>&1; then
+    grep -E -A8 'error|Error|FAILED|warning:' "$log" | tail -n 60 >&2 || tail -n 60 "$log" >&2
+    die "the build failed; the whole log is $log"
+  fi
+  rm -f "$log"
+  say "build/$preset is built ($(seconds_since "$begin") s)"
+}
