@@ -1,0 +1,94 @@
+"""Rules of the house that no compiler keeps. Usage: rules.py includes|workloads|words  (from anywhere; stdlib only)."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# (who, may include): the first pattern that fits a file decides; system headers are judged by VENDOR_HEADERS.
+PROJECT_INCLUDES = [
+    (r"tests/", r"."),
+    (r"workloads/", r"(harness/[^/]+\.h|harness/backends/[^/]+\.h|workloads/.*\.h)$"),
+    (r"benches/", r"(harness|benches)/"),
+    (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|units|diagnostics|error)(\.h)?$"),
+    (r"harness/backends/loader\.cc", r"harness/(?!backends/[^/]+/)|harness/backends/(posix|fake|solo)/"),
+    (r"harness/backends/(?P<own>[^/]+)/", r"harness/(?!backends/[^/]+/)|harness/backends/{own}/"),
+    (r"harness/", r"harness/(?!backends/[^/]+/)|headrace_revision\.h$"),
+]
+
+# Libraries that only the named files may see.
+VENDOR_HEADERS = [
+    (r"benchmark/", r"harness/engine[^/]*(/.*)?$|benches/(?!headrace/)|tests/"),
+    (r"yaml-cpp/", r"harness/config/document\.cc$"),
+    (r"CLI/", r"benches/headrace/"),
+    (r"nlohmann/", r".*\.cc$"),
+    (r"liburing", r"harness/backends/uring/"),
+    (r"(cuda|cufile|nvml)", r"harness/backends/cuda/"),
+    (r"nccl", r"harness/backends/nccl/"),
+    (r"(infiniband|rdma)/", r"harness/backends/verbs/"),
+    (r"mpi\.h", r"harness/backends/mpi/"),
+]
+
+# Marks of unfinished work, and paths of one person's machine.
+UNWANTED = re.compile(
+    r"\b(TODO|FIXME|XXX|HACK|placeholder(?!=)|not implemented|for now)\b|(?<![\w.])/(work|root|home|Users)/\w"
+)
+
+
+def tracked(*patterns):
+    """Files of the tree; from an unpacked archive, all that are not built or made by runs."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "--", *patterns], capture_output=True, text=True)
+    if listed.returncode == 0:
+        files = [ROOT / name for name in listed.stdout.splitlines()]
+    else:
+        made = {"build", "headrace-runs", "headrace-scratch"}
+        files = [f for p in patterns or ["*"] for f in ROOT.rglob(p) if f.relative_to(ROOT).parts[0] not in made]
+    return [f for f in files if f.is_file()]
+
+
+def includes():
+    for file in tracked("*.cc", "*.h"):
+        name = file.relative_to(ROOT).as_posix()
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            found = re.match(r'\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', line)
+            if not found:
+                continue
+            ours, system = found.groups()
+            if ours:
+                rule = next((m, allowed) for who, allowed in PROJECT_INCLUDES if (m := re.match(who, name)))
+                allowed = rule[1].replace("{own}", rule[0].groupdict().get("own", ""))
+                if not re.match(allowed, ours):
+                    yield f"{name}:{number}: must not include {ours}"
+            else:
+                for header, where in VENDOR_HEADERS:
+                    if re.match(header, system) and not re.match(where, name):
+                        yield f"{name}:{number}: must not include <{system}>"
+
+
+def workloads():
+    configs = "\n".join(f.read_text() for f in tracked("configs/*.yaml"))
+    for file in tracked("workloads/*.cc"):
+        name = file.relative_to(ROOT).as_posix()
+        registered = re.findall(r'\bRegister<\w+>\s+\w+\s*[({]\s*"(\w+)"', file.read_text())
+        if not registered:
+            yield f"{name}: registers no workload"
+        for workload in registered:
+            if not re.search(rf"\buse:\s*{workload}\b", configs):
+                yield f"{name}: no file in configs/ uses {workload}"
+
+
+def words():
+    for file in tracked():
+        if file == Path(__file__).resolve() or file.suffix in {".png", ".svg"}:
+            continue
+        for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+            if found := UNWANTED.search(line):
+                yield f"{file.relative_to(ROOT)}:{number}: '{found.group()}'"
+
+
+if __name__ == "__main__":
+    problems = list({"includes": includes, "workloads": workloads, "words": words}[sys.argv[1]]())
+    print("\n".join(problems) or "kept")
+    sys.exit(bool(problems))
