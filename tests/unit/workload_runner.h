@@ -1,0 +1,115 @@
+// Runs one repetition of a workload without the engine, and keeps what it reported.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/workload.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace headrace::testing {
+
+class WorkloadRunner : private MetricSink {
+ public:
+  /// `yaml`: the parameters. A wrong one fails the test.
+  WorkloadRunner(const std::string& name, const std::string& yaml)
+      : info_(*Registry::instance().find(name)) {
+    Diagnostics problems;
+    const config::Value entry = config::parse_yaml(yaml, "test.yaml", problems);
+    Params params(name, entry, problems);
+    workload_ = info_.make(params);
+    params.finish();
+    for (const Diagnostic& d : problems.errors()) ADD_FAILURE() << to_string(d);
+  }
+  ~WorkloadRunner() override {
+    if (prepared_) workload_->cleanup(node_);
+  }
+
+  Workload& operator*() { return *workload_; }
+  Workload* operator->() { return workload_.get(); }
+  Node& node() { return node_; }
+  std::optional<Skip> check() { return workload_->check(node_); }
+  void prepare() {
+    workload_->prepare(node_, {});
+    prepared_ = true;
+  }
+
+  /// One repetition of the first phase; `stop` ends it before it begins.
+  Repetition repeat(std::uint64_t seed = 1, bool stop = false) {
+    const unsigned count = workload_->workers();
+    const std::size_t parts = workload_->latency_parts().size();
+    std::vector<std::unique_ptr<Recorder>> recorders;
+    for (unsigned i = 0; i < count; ++i)
+      recorders.push_back(std::make_unique<Recorder>(static_cast<unsigned>(parts)));
+    workload_->before_phase(0, 0, seed);
+    const std::atomic<bool> stopped{stop};
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < count; ++i) {
+      threads.emplace_back([&, i] {
+        Worker worker{.index = i, .count = count, .seed = seed, .recorder = *recorders[i]};
+        workload_->before_run(worker);
+        worker.recorder.start(UINT64_MAX, &stopped);
+        workload_->run(worker);
+        worker.recorder.finish();
+      });
+    }
+    for (std::thread& t : threads) t.join();
+    Repetition repetition;
+    PhaseResult& phase = repetition.phases.emplace_back();
+    phase.parts.resize(parts);
+    errors.clear();
+    for (const auto& r : recorders) {
+      phase.elapsed_s =
+          std::max(phase.elapsed_s, 1e-9 * static_cast<double>(r->finished_ns() - r->started_ns()));
+      phase.bytes += r->bytes();
+      phase.operations += r->operations();
+      phase.errors += r->errors();
+      phase.latency.merge(r->latency());
+      for (std::size_t p = 0; p < parts; ++p) phase.parts[p].merge(r->parts()[p]);
+      for (std::size_t e = 0; e < std::min<std::size_t>(r->errors(), Recorder::kKeptErrors); ++e)
+        errors.push_back(r->kept_errors()[e]);
+    }
+    metrics.clear();
+    workload_->report(repetition, *this);
+    return repetition;
+  }
+
+  std::map<std::string, double> metrics;  // of the last repetition
+  std::vector<OperationError> errors;
+
+ private:
+  void put(std::string_view name, double value) override {
+    EXPECT_TRUE(std::any_of(info_.metrics.begin(), info_.metrics.end(),
+                            [&](const Metric& m) { return m.name == name; }))
+        << name << " is not in the catalogue";
+    EXPECT_TRUE(std::isfinite(value)) << name;
+    metrics.emplace(name, value);
+  }
+
+  const WorkloadInfo& info_;
+  TemporaryFolder folder_;
+  Node node_{folder_ / "scratch"};
+  std::unique_ptr<Workload> workload_;
+  bool prepared_ = false;
+};
+
+/// Every problem of `yaml` as a workload's parameters, one a line.
+inline std::string problems_of(const std::string& name, const std::string& yaml) {
+  Diagnostics problems;
+  const config::Value entry = config::parse_yaml(yaml, "test.yaml", problems);
+  Params params(name, entry, problems);
+  Registry::instance().find(name)->make(params);
+  params.finish();
+  std::string text;
+  for (const Diagnostic& d : problems.errors()) text += to_string(d) + "\n";
+  return text;
+}
+
+}  // namespace headrace::testing

@@ -1,0 +1,181 @@
+// shard_stream - large files read in order by N readers, each its own shards: what packed data sets
+// (tar, TFRecord) give.
+#include <array>
+
+#include "harness/backends/buffers.h"
+#include "harness/storage_params.h"
+#include "harness/workload.h"
+
+namespace {
+using namespace headrace;
+
+constexpr std::array kMetrics{
+    Metric{"read_bandwidth", "B/s", Better::higher, "Bytes delivered per second"},
+    Metric{"sample_rate", "1/s", Better::higher, "Samples of sample_size delivered per second"},
+    Metric{"first_byte_latency_ns", "ns", Better::lower,
+           "From asking for a shard's first block to having it; the median of the shards"},
+    Metric{"read_iops", "1/s", Better::higher, "Reads of block_size per second"},
+};
+
+/// One reader's shards, and where it stands in them.
+struct Stream {
+  std::vector<std::uint32_t> shards;  // indices in the data set
+  std::unique_ptr<BlockReader> reader;
+  std::vector<BlockRequest> requests;  // one batch
+  std::vector<std::uint32_t> free;     // buffers with nothing in flight
+};
+
+/// How many bytes/s do large files give when they are read in order?
+class ShardStream final : public Workload {
+ public:
+  explicit ShardStream(Params& p)
+      : io_(StorageParams::declare(p, {.workers = 4, .block_size = 1_MiB, .direct_allowed = true})),
+        spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
+        sample_size_(p.bytes("sample_size", 128_KiB, {.min = 1}, "stored bytes of one sample")),
+        passes_(p.count("passes", 1, {.min = 1}, "how often each reader goes through its shards")) {
+  }
+
+  static std::span<const Metric> metrics() { return kMetrics; }
+  std::optional<Skip> check(Node& node) override { return io_.check(node); }
+  Footprint footprint() const override {
+    const std::uint64_t bytes = spec_.bytes();
+    return {.written_bytes = spec_.path.empty() ? bytes : 0,
+            .read_bytes_per_repetition = bytes * passes_,
+            .memory_bytes = io_.buffer_bytes(),
+            .data_id = spec_.path.empty() ? spec_.id() : ""};
+  }
+  unsigned workers() const override { return io_.workers; }
+  std::vector<std::string> latency_parts() const override { return {"first_byte"}; }
+  std::vector<CacheState> cache_states() const override {
+    if (io_.direct) return {CacheState::bypassed, CacheState::asis};
+    return {CacheState::cold, CacheState::warm, CacheState::asis};
+  }
+
+  void prepare(Node& node, const DataProgress& progress) override {
+    data_ = DataSet::open(spec_, node, progress);
+    engine_ = &node.backends().storage(io_.engine);
+    ReaderOptions options = io_.reader_options();
+    options.advice = Advice::sequential;
+    streams_.resize(io_.workers);
+    for (std::uint32_t i = 0; i < data_->files().count(); ++i)
+      streams_[i % io_.workers].shards.push_back(i);
+    for (Stream& stream : streams_) {
+      stream.reader = engine_->block_reader(data_->files(), stream.shards, options);
+      stream.requests.resize(io_.queue_depth);
+    }
+  }
+  const DataSet* data() const override { return data_.get(); }
+
+  void before_phase(unsigned, unsigned, std::uint64_t) override {
+    for (Stream& stream : streams_) {
+      stream.free.clear();
+      for (std::uint32_t slot = io_.queue_depth; slot > 0; --slot) stream.free.push_back(slot - 1);
+    }
+  }
+  void before_run(Worker& worker) override { streams_[worker.index].reader->attach(); }
+
+  void run(Worker& worker) override {
+    Stream& stream = streams_[worker.index];
+    Recorder& recorder = worker.recorder;
+    Cursor cursor{*this, stream};
+    for (;;) {
+      std::size_t n = 0;
+      while (!stream.free.empty() && recorder.running() && cursor.next(stream.requests[n])) {
+        stream.requests[n++].slot = stream.free.back();
+        stream.free.pop_back();
+      }
+      const auto done = stream.reader->exchange(std::span(stream.requests).first(n), 1);
+      if (done.empty()) break;
+      for (const BlockCompletion& block : done) {
+        record(block, stream, recorder);
+        stream.free.push_back(block.slot);
+      }
+    }
+  }
+
+  void report(const Repetition& repetition, MetricSink& sink) const override {
+    const PhaseResult& phase = repetition.phases.front();
+    sink.put("read_bandwidth", phase.bytes_per_s());
+    sink.put("sample_rate", phase.bytes_per_s() / static_cast<double>(sample_size_));
+    sink.put("first_byte_latency_ns", phase.parts.front().percentile(0.5));
+    sink.put("read_iops", phase.operations_per_s());
+  }
+
+  std::vector<WrongBlock> verify(const DataProgress& progress) override {
+    return data_->verify(progress);
+  }
+  std::vector<std::string> notes() override {
+    std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
+    if (data_ && data_->files().count() < io_.workers)
+      notes.push_back("only " + std::to_string(data_->files().count()) + " of " +
+                      std::to_string(io_.workers) + " workers had a shard to read");
+    return notes;
+  }
+  void cleanup(Node&) override {
+    streams_.clear();
+    data_.reset();
+  }
+
+ private:
+  std::uint64_t size_of(const Stream& stream, std::uint32_t position) const noexcept {
+    return data_->files().size(stream.shards[position]);
+  }
+
+  /// Goes through a stream's shards block by block.
+  struct Cursor {
+    const ShardStream& workload;
+    const Stream& stream;
+    std::uint64_t pass = 0, offset = 0;
+    std::uint32_t position = 0;
+
+    bool next(BlockRequest& request) noexcept {
+      if (pass == workload.passes_ || stream.shards.empty()) return false;
+      const std::uint64_t size = workload.size_of(stream, position);
+      const std::uint64_t length = std::min(workload.io_.block_size, size - offset);
+      request.file = position;
+      request.offset = offset;
+      request.length =
+          static_cast<std::uint32_t>(workload.io_.direct ? round_up(length, kPage) : length);
+      offset += length;
+      if (offset == size) {
+        offset = 0;
+        if (++position == stream.shards.size()) {
+          position = 0;
+          ++pass;
+        }
+      }
+      return true;
+    }
+  };
+
+  void record(const BlockCompletion& block, const Stream& stream,
+              Recorder& recorder) const noexcept {
+    const std::uint64_t wanted =
+        std::min(io_.block_size, size_of(stream, block.file) - block.offset);
+    if (block.result >= static_cast<std::int64_t>(wanted)) {
+      recorder.op(block.begin_ns, block.end_ns, wanted);
+      if (block.offset == 0) recorder.part(1, block.end_ns - block.begin_ns);
+      return;
+    }
+    OperationError error{.code = static_cast<int>(-block.result),
+                         .file = stream.shards[block.file],
+                         .offset = block.offset};
+    if (block.result >= 0) {
+      error.code = OperationError::kShortRead;
+      error.offset += static_cast<std::uint64_t>(block.result);
+    }
+    recorder.fail(error, block.end_ns);
+  }
+
+  StorageParams io_;
+  DataSetSpec spec_;
+  std::uint64_t sample_size_, passes_;
+  std::shared_ptr<DataSet> data_;
+  StorageEngine* engine_ = nullptr;
+  std::vector<Stream> streams_;
+};
+
+const Register<ShardStream> registered{
+    "shard_stream",
+    "large files in order by N readers, each its own shards, as packed data sets are read"};
+}  // namespace

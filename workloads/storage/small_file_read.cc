@@ -1,0 +1,154 @@
+// small_file_read - whole files in random order without replacement: what a loader with one file
+// per sample does.
+#include <array>
+#include <numeric>
+
+#include "harness/random.h"
+#include "harness/storage_params.h"
+#include "harness/workload.h"
+
+namespace {
+using namespace headrace;
+
+constexpr std::array kMetrics{
+    Metric{"sample_rate", "1/s", Better::higher, "Samples read per second"},
+    Metric{"read_bandwidth", "B/s", Better::higher, "File bytes delivered per second"},
+    Metric{"file_rate", "1/s", Better::higher, "Files opened, read and closed per second"},
+    Metric{"open_rate", "1/s", Better::higher, "Opens per second"},
+    Metric{"metadata_rate", "1/s", Better::higher, "Opens and closes per second"},
+    Metric{"read_iops", "1/s", Better::higher, "Read requests, of block_size at most, per second"},
+};
+
+/// What one worker did besides what its recorder keeps.
+struct alignas(128) Tally {
+  std::uint64_t opens = 0, closes = 0, reads = 0;
+};
+
+/// How many samples/s, and at what latency, do whole small files give a data loader?
+class SmallFileRead final : public Workload {
+ public:
+  explicit SmallFileRead(Params& p)
+      : io_(StorageParams::declare(p,
+                                   {.workers = 8, .block_size = 1_MiB, .direct_allowed = false})),
+        spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB})),
+        samples_per_file_(
+            p.ratio("samples_per_file", 1, {.min = 1e-9}, "samples that one file holds")) {}
+
+  static std::span<const Metric> metrics() { return kMetrics; }
+  std::optional<Skip> check(Node& node) override { return io_.check(node); }
+  Footprint footprint() const override {
+    const std::uint64_t bytes = spec_.bytes();
+    return {.written_bytes = spec_.path.empty() ? bytes : 0,
+            .read_bytes_per_repetition = bytes,
+            .memory_bytes = io_.buffer_bytes(),
+            .data_id = spec_.path.empty() ? spec_.id() : ""};
+  }
+  unsigned workers() const override { return io_.workers; }
+  std::vector<std::string> latency_parts() const override { return {"open", "read", "close"}; }
+  std::vector<CacheState> cache_states() const override {
+    return {CacheState::cold, CacheState::warm, CacheState::asis};
+  }
+
+  void prepare(Node& node, const DataProgress& progress) override {
+    data_ = DataSet::open(spec_, node, progress);
+    engine_ = &node.backends().storage(io_.engine);
+    for (unsigned i = 0; i < io_.workers; ++i)
+      readers_.push_back(engine_->whole_file_reader(data_->files(), io_.reader_options()));
+    order_.resize(data_->files().count());
+  }
+  const DataSet* data() const override { return data_.get(); }
+
+  void before_phase(unsigned, unsigned, std::uint64_t seed) override {
+    std::iota(order_.begin(), order_.end(), 0u);
+    Random random(seed);
+    shuffle(std::span(order_), random);
+    next_ = 0;
+    tallies_.assign(io_.workers, {});
+  }
+  void before_run(Worker& worker) override { readers_[worker.index]->attach(); }
+
+  void run(Worker& worker) override {
+    WholeFileReader& reader = *readers_[worker.index];
+    Recorder& recorder = worker.recorder;
+    Tally tally;
+    for (;;) {
+      const auto files =
+          recorder.running() ? take(reader.free_slots()) : std::span<const std::uint32_t>{};
+      const auto done = reader.exchange(files, 1);
+      if (done.empty()) break;
+      for (const FileCompletion& file : done) record(file, recorder, tally);
+    }
+    tallies_[worker.index] = tally;
+  }
+
+  void report(const Repetition& repetition, MetricSink& sink) const override {
+    const PhaseResult& phase = repetition.phases.front();
+    Tally all;
+    for (const Tally& t : tallies_) {
+      all.opens += t.opens;
+      all.closes += t.closes;
+      all.reads += t.reads;
+    }
+    const auto per_second = [&](std::uint64_t n) {
+      return phase.elapsed_s > 0 ? static_cast<double>(n) / phase.elapsed_s : 0;
+    };
+    sink.put("sample_rate", phase.operations_per_s() * samples_per_file_);
+    sink.put("read_bandwidth", phase.bytes_per_s());
+    sink.put("file_rate", phase.operations_per_s());
+    sink.put("open_rate", per_second(all.opens));
+    sink.put("metadata_rate", per_second(all.opens + all.closes));
+    sink.put("read_iops", per_second(all.reads));
+  }
+
+  std::vector<WrongBlock> verify(const DataProgress& progress) override {
+    return data_->verify(progress);
+  }
+  std::vector<std::string> notes() override {
+    return engine_ ? engine_->take_notes() : std::vector<std::string>{};
+  }
+  void cleanup(Node&) override {
+    readers_.clear();
+    data_.reset();
+  }
+
+ private:
+  /// The next files for a worker: whoever is free takes them, so that all end at the same time.
+  std::span<const std::uint32_t> take(unsigned most) noexcept {
+    const std::uint64_t at = next_.fetch_add(most, std::memory_order_relaxed);
+    if (at >= order_.size()) return {};
+    return std::span(order_).subspan(at, std::min<std::uint64_t>(most, order_.size() - at));
+  }
+
+  static void record(const FileCompletion& file, Recorder& recorder, Tally& tally) noexcept {
+    tally.reads += file.requests;
+    if (file.error == 0) {
+      ++tally.opens;
+      ++tally.closes;
+      recorder.op(file.begin_ns, file.end_ns, file.bytes);
+      if (file.opened_ns < file.read_ns) {
+        recorder.part(1, file.opened_ns - file.begin_ns);
+        recorder.part(2, file.read_ns - file.opened_ns);
+      }
+      if (file.read_ns < file.end_ns) recorder.part(3, file.end_ns - file.read_ns);
+    } else {
+      tally.opens += file.failed_part > 1;
+      tally.closes += file.failed_part == 2;
+      recorder.fail({file.error, file.file, file.failed_offset, file.failed_part}, file.end_ns);
+    }
+  }
+
+  StorageParams io_;
+  DataSetSpec spec_;
+  double samples_per_file_;
+  std::shared_ptr<DataSet> data_;
+  StorageEngine* engine_ = nullptr;
+  std::vector<std::unique_ptr<WholeFileReader>> readers_;
+  std::vector<std::uint32_t> order_;
+  std::vector<Tally> tallies_;
+  alignas(128) std::atomic<std::uint64_t> next_{0};
+};
+
+const Register<SmallFileRead> registered{
+    "small_file_read",
+    "whole files in random order: open, read, close, as a loader of one file per sample"};
+}  // namespace
