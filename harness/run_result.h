@@ -16,7 +16,7 @@ enum class PointStatus { ok, skipped, error, interrupted, not_reached };
 
 /// One metric over the repetitions that count.
 struct MetricSummary {
-  std::string name, unit;
+  std::string name, unit, description;
   Better better = Better::higher;
   double median = 0;
   statistics::Interval interval;
@@ -28,6 +28,7 @@ struct PointResult {
   const Point* point = nullptr;
   PointStatus status = PointStatus::not_reached;
   std::string reason;                 // why skipped or failed
+  statistics::LookPlan looks;         // when it was looked at the repetitions, and the ranks that bound them
   std::vector<Repetition> repetitions;
   std::vector<MetricSummary> metrics;
   std::vector<std::string> notes;     // fall-backs taken

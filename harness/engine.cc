@@ -1,0 +1,144 @@
+// The run as a whole: points in order, needs answered, missed ones measured again, the summary.
+#include "harness/engine.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include "harness/engine/judging.h"
+#include "harness/engine/point_run.h"
+
+namespace headrace {
+namespace {
+
+using engine::PointRunner;
+using engine::Question;
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+PointResult not_reached(const Point& point, const std::string& why) {
+  PointResult result;
+  result.point = &point;
+  result.reason = why;
+  return result;
+}
+
+class Run {
+ public:
+  Run(const Plan& plan, Node& node, RunObserver& observer, const EngineLimits& limits)
+      : plan_(plan),
+        node_(node),
+        observer_(observer),
+        limits_(limits),
+        questions_(engine::questions(plan)) {}
+
+  RunResult operator()() {
+    const auto start = std::chrono::steady_clock::now();
+    result_.plan = &plan_;
+    result_.started_utc = utc_now();
+    measure_points();
+    result_.judgements = engine::answer_all(questions_, result_.points);
+    confirm_failures();
+    sort_worst_first(result_.judgements);
+    result_.signal = stop_signal.load();
+    result_.summary = summary();
+    result_.elapsed_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(result_);
+  }
+
+ private:
+  PointRunner runner(const Point& point) {
+    return {plan_, point, questions_, node_, observer_, limits_};
+  }
+
+  void measure_points() {
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+      const Point& point = plan_.points[i];
+      if (hung_ || stop_signal.load() != 0) {
+        result_.points.push_back(not_reached(
+            point, hung_ ? "the run ended: an earlier point hung" : "interrupted before"));
+        continue;
+      }
+      observer_.point_started(point, i + 1, plan_.points.size());
+      PointRunner one = runner(point);
+      result_.points.push_back(one.measure());
+      hung_ = one.hung();
+      observer_.point_done(result_.points.back());
+    }
+  }
+
+  /// Rule 7: a FAIL is measured once more after a rest before it is final. Facts are not: they do
+  /// not change.
+  void confirm_failures() {
+    std::vector<PointResult*> again;
+    for (const Judgement& j : result_.judgements) {
+      if (j.outcome != Outcome::fail) continue;
+      const auto at = std::find_if(result_.points.begin(), result_.points.end(),
+                                   [&](const PointResult& p) { return p.point->id == j.point; });
+      if (at->point->workload->deterministic() || std::count(again.begin(), again.end(), &*at) != 0)
+        continue;
+      again.push_back(&*at);
+    }
+    if (again.empty() || hung_ || stop_signal.load() != 0) return;
+    observer_.message(fmt::format("A need was missed: measuring {} again after a rest, to be sure",
+                                  again.front()->point->id));
+    engine::rest(limits_.confirm_rest_s);
+    for (PointResult* point : again) {
+      if (hung_ || stop_signal.load() != 0) return;
+      confirm(*point);
+    }
+  }
+
+  void confirm(PointResult& point) {
+    const std::size_t before = point.repetitions.size();
+    PointRunner one = runner(*point.point);
+    one.measure_again(point);
+    hung_ = one.hung();
+    const std::span fresh = std::span(point.repetitions).subspan(before);
+    for (Judgement& j : result_.judgements) {
+      if (j.outcome != Outcome::fail || j.point != point.point->id) continue;
+      const auto question = std::find_if(
+          questions_.begin(), questions_.end(),
+          [&](const Question& q) { return q.blank.id == j.id && q.blank.scope == j.scope; });
+      engine::confirm(fresh, *question, j);
+    }
+  }
+
+  Summary summary() const {
+    const auto count = [this](PointStatus status) {
+      return std::count_if(result_.points.begin(), result_.points.end(),
+                           [status](const PointResult& p) { return p.status == status; });
+    };
+    const auto skipped = count(PointStatus::skipped);
+    Summary s = summarize(result_.judgements, result_.signal, count(PointStatus::error) > 0);
+    if (s.word != "MEASURED" || skipped == 0) return s;
+    // Nothing was asked: then what was selected and did not run makes the run incomplete.
+    const bool all = skipped == static_cast<std::ptrdiff_t>(result_.points.size());
+    s.word = all ? "SKIPPED" : "INCOMPLETE";
+    s.exit_code = all ? 77 : 12;
+    return s;
+  }
+
+  const Plan& plan_;
+  Node& node_;
+  RunObserver& observer_;
+  EngineLimits limits_;
+  std::vector<Question> questions_;
+  RunResult result_;
+  bool hung_ = false;
+};
+
+}  // namespace
+
+RunResult run_plan(const Plan& plan, Node& node, RunObserver& observer,
+                   const EngineLimits& limits) {
+  return Run(plan, node, observer, limits)();
+}
+
+}  // namespace headrace

@@ -1,0 +1,264 @@
+// Worker threads, their common start, and the watch over them.
+#include "harness/engine/crew.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "harness/engine.h"
+
+namespace headrace {
+
+std::atomic<int> stop_signal{0};
+
+namespace {
+std::atomic<unsigned> abandoned{0};
+}
+
+unsigned abandoned_threads() { return abandoned.load(); }
+
+}  // namespace headrace
+
+namespace headrace::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::uint64_t nanoseconds(double s) { return static_cast<std::uint64_t>(s * 1e9); }
+
+/// Everything that worker threads touch. Shared with each of them, so that a thread which hangs in
+/// the kernel and comes back after the engine went on still finds it.
+struct Crew {
+  std::shared_ptr<Workload> workload;
+  std::vector<std::unique_ptr<Recorder>> recorders;
+  unsigned phase = 0, repetition = 0;
+  std::uint64_t seed = 0;
+
+  std::atomic<bool> stop{false};
+  std::atomic<int> released{0};
+  std::uint64_t origin_ns = 0, deadline_ns = 0;  // written before the release
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  unsigned ready = 0, ended = 0;  // under the mutex
+  std::string error;              // first one thrown
+
+  unsigned size() const { return static_cast<unsigned>(recorders.size()); }
+
+  void failed(const char* what) {
+    const std::lock_guard lock(mutex);
+    if (error.empty()) error = what;
+    stop = true;
+  }
+  void count(unsigned Crew::*counter) {
+    const std::lock_guard lock(mutex);
+    ++(this->*counter);
+    changed.notify_all();
+  }
+};
+
+/// Calls `step`; what it throws is the crew's error.
+template <class Step>
+bool guarded(Crew& crew, Step step) {
+  try {
+    step();
+    return true;
+  } catch (const std::exception& e) {
+    crew.failed(e.what());
+  } catch (...) {
+    crew.failed("a workload threw something that is no std::exception");
+  }
+  return false;
+}
+
+void work(const std::shared_ptr<Crew>& crew, unsigned index) {
+  Recorder& recorder = *crew->recorders[index];
+  Worker worker{.index = index,
+                .count = crew->size(),
+                .phase = crew->phase,
+                .repetition = crew->repetition,
+                .seed = crew->seed,
+                .recorder = recorder};
+  const bool set_up = guarded(*crew, [&] { crew->workload->before_run(worker); });
+  crew->count(&Crew::ready);
+  crew->released.wait(0);
+  if (set_up && !crew->stop) {
+    recorder.start(crew->deadline_ns, &crew->stop, crew->origin_ns);
+    guarded(*crew, [&] { crew->workload->run(worker); });
+    recorder.finish();
+  }
+  crew->count(&Crew::ended);
+}
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+void pin(std::thread& thread, int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  pthread_setaffinity_np(thread.native_handle(), sizeof set,
+                         &set);  // not pinned is slower, not wrong
+}
+
+/// Waits for the crew, tells how it goes, and asks it to stop when the time, a signal or a stall
+/// says so.
+class Watch {
+ public:
+  Watch(Crew& crew, const EngineLimits& limits, const PhaseHooks& hooks)
+      : crew_(crew), limits_(limits), hooks_(hooks) {}
+
+  /// False: it hung; why() says how.
+  bool until(unsigned Crew::*counter, double expected_s) {
+    const Clock::time_point start = Clock::now();
+    Clock::time_point moved = start, told = start, asked{};
+    std::uint64_t last_operations = 0, told_bytes = 0;
+    for (;;) {
+      {
+        std::unique_lock lock(crew_.mutex);
+        if (crew_.changed.wait_for(lock, kLook, [&] { return crew_.*counter == crew_.size(); }))
+          return true;
+      }
+      std::uint64_t bytes = 0, operations = 0;
+      for (const auto& r : crew_.recorders) {
+        bytes += r->progress_bytes();
+        operations += r->progress_operations();
+      }
+      if (operations != last_operations) moved = Clock::now();
+      last_operations = operations;
+      if (const double since = seconds_since(told); hooks_.live && since >= limits_.live_s) {
+        hooks_.live(static_cast<double>(bytes - told_bytes) / since, seconds_since(start));
+        told = Clock::now();
+        told_bytes = bytes;
+      }
+      if (asked == Clock::time_point{}) {
+        why_ = reason_to_stop(seconds_since(start), seconds_since(moved), expected_s);
+        if (!why_.empty()) {
+          asked = Clock::now();
+          crew_.stop = true;
+        }
+      } else if (seconds_since(asked) > limits_.grace_s) {
+        return false;
+      }
+    }
+  }
+  const std::string& why() const { return why_; }
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  static constexpr std::chrono::milliseconds kLook{50};
+
+  std::string reason_to_stop(double elapsed_s, double still_s, double expected_s) {
+    if (stop_signal.load() != 0) {
+      interrupted_ = true;
+      return "after a signal";
+    }
+    if (crew_.stop) return "after another worker failed";
+    if (expected_s > 0 && elapsed_s > expected_s) return "at the end of the repetition's time";
+    if (still_s > limits_.stall_s)
+      return fmt::format("after {:.0f} s without any progress", still_s);
+    return "";
+  }
+
+  Crew& crew_;
+  const EngineLimits& limits_;
+  const PhaseHooks& hooks_;
+  std::string why_;
+  bool interrupted_ = false;
+};
+
+std::string hung_text(unsigned still_running, unsigned all, const EngineLimits& limits,
+                      const std::string& why) {
+  return fmt::format(
+      "TIMEOUT: {} of {} workers did not end within {:.0f} s of being asked to {}; storage or "
+      "device does "
+      "not answer",
+      still_running, all, limits.grace_s, why);
+}
+
+}  // namespace
+
+PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
+                   const PhaseHooks& hooks) {
+  auto crew = std::make_shared<Crew>();
+  crew->workload = request.workload;
+  crew->phase = request.phase;
+  crew->repetition = request.repetition;
+  crew->seed = request.seed;
+  const unsigned count = std::max(1u, request.workload->workers());
+  const auto parts = static_cast<unsigned>(request.workload->latency_parts().size());
+  for (unsigned w = 0; w < count; ++w) crew->recorders.push_back(std::make_unique<Recorder>(parts));
+
+  std::vector<std::thread> threads;
+  const std::vector<int> cpus = allowed_cpus();
+  try {
+    for (unsigned w = 0; w < count; ++w) {
+      threads.emplace_back(work, crew, w);
+      if (!cpus.empty()) pin(threads.back(), cpus[w % cpus.size()]);
+    }
+  } catch (const std::system_error& e) {  // a limit on threads
+    crew->stop = true;
+    crew->released = 1;
+    crew->released.notify_all();
+    const std::string why =
+        fmt::format("start worker {} of {}: {}", threads.size() + 1, count, e.what());
+    for (std::thread& t : threads) t.join();
+    return {.kind = PhaseEnd::Kind::failed, .error = why, .recorders = {}, .released_ns = 0};
+  }
+
+  const PhaseHooks quiet;
+  Watch setting_up(*crew, limits, quiet);
+  bool answered = setting_up.until(&Crew::ready, 0);
+  if (answered && hooks.ready) hooks.ready();
+  crew->origin_ns = now_ns();
+  crew->deadline_ns =
+      request.duration_s > 0 ? crew->origin_ns + nanoseconds(request.duration_s) : UINT64_MAX;
+  crew->released = 1;
+  crew->released.notify_all();
+
+  Watch running(*crew, limits, hooks);
+  if (answered) answered = running.until(&Crew::ended, request.duration_s);
+  if (hooks.ended) hooks.ended();
+
+  PhaseEnd end;
+  end.released_ns = crew->origin_ns;
+  if (!answered) {
+    const std::string why = setting_up.why().empty() ? running.why() : setting_up.why();
+    const std::lock_guard lock(crew->mutex);
+    end.kind = PhaseEnd::Kind::hung;
+    end.error = hung_text(count - crew->ended, count, limits, "stop " + why);
+    abandoned += count - crew->ended;
+    for (std::thread& t : threads) t.detach();
+    return end;
+  }
+  for (std::thread& t : threads) t.join();
+  end.recorders = std::move(crew->recorders);
+  end.error = crew->error;
+  if (!end.error.empty()) {
+    end.kind = PhaseEnd::Kind::failed;
+  } else if (setting_up.interrupted() || running.interrupted()) {
+    end.kind = PhaseEnd::Kind::interrupted;
+  }
+  return end;
+}
+
+}  // namespace headrace::engine

@@ -1,0 +1,47 @@
+// The worker threads of one phase: set up untimed, released together, watched, and abandoned if
+// they hang.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/engine/limits.h"
+#include "harness/recorder.h"
+#include "harness/workload.h"
+
+namespace headrace::engine {
+
+struct PhaseRequest {
+  std::shared_ptr<Workload> workload;
+  unsigned phase = 0;
+  unsigned repetition = 0;
+  std::uint64_t seed = 0;
+  double duration_s = 0;  // 0 = the workload's own end
+};
+
+/// How a phase ended. Recorders are only there to be read when it did not hang: a hung thread may
+/// still write.
+struct PhaseEnd {
+  enum class Kind { done, failed, interrupted, hung } kind = Kind::done;
+  std::string error;  // failed: what a worker threw; hung: TIMEOUT and who did not end
+  std::vector<std::unique_ptr<Recorder>> recorders;
+  std::uint64_t released_ns = 0;
+};
+
+/// Called on the engine's thread: `ready` when every worker waits for the start, `ended` right
+/// after the last one; `live` some times a second with all workers' bytes/s since the last call and
+/// the time since the start.
+struct PhaseHooks {
+  std::function<void()> ready, ended;
+  std::function<void(double bytes_per_s, double elapsed_s)> live;
+};
+
+/// Starts workload.workers() threads, pinned round robin to the process's CPUs; before_run() on
+/// each, then run() on all together; returns when all have ended, or when they did not within the
+/// limits. Never throws for what they do.
+PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
+                   const PhaseHooks& hooks);
+
+}  // namespace headrace::engine

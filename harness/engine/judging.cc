@@ -1,0 +1,312 @@
+// Questions, evidence, answers.
+#include "harness/engine/judging.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/statistics/steady.h"
+#include "harness/statistics/summary.h"
+#include "harness/units.h"
+
+namespace headrace::engine {
+namespace {
+
+constexpr double kLongRepetition_s = 600;
+
+Question from_need(const requirements::Need& need, const Plan& plan) {
+  Question q;
+  q.blank.id = need.id;
+  q.blank.scope = requirements::to_string(need.scope);
+  q.blank.required = need.required;
+  q.blank.need = need.need;
+  q.blank.unit = need.unit;
+  q.blank.formula = need.formula;
+  q.blank.equation = need.equation;
+  q.blank.substituted = need.substituted;
+  q.measured_by = need.measured_by;
+  if (!need.cache.empty()) q.cache = parse_cache_state(need.cache);
+  if (!plan.job) return q;
+  const auto& cluster = plan.job->cluster;
+  if (need.scope == requirements::Scope::cluster && cluster.nodes > 1) {
+    q.cannot = fmt::format("measured on 1 of {:.0f} nodes: a cluster needs to be measured together",
+                           cluster.nodes);
+  }
+  // Storage and host workloads measure the node, which its GPUs share; GPU and network ones measure
+  // per GPU.
+  const bool of_node = need.id.starts_with("ingest.") || need.id.starts_with("checkpoint.");
+  if (need.scope == requirements::Scope::gpu && of_node)
+    q.parts = std::max(1.0, cluster.gpus_per_node);
+  return q;
+}
+
+Question from_declared(const DeclaredNeed& need) {
+  Question q;
+  q.blank.id = need.id;
+  q.blank.scope = "node";
+  q.blank.required = q.blank.need = need.value;
+  q.blank.unit = need.unit;
+  q.blank.higher_is_better = need.at_least;
+  q.blank.substituted = need.source;
+  q.measured_by = {need.metric};
+  return q;
+}
+
+const MetricSummary* find_metric(const PointResult& result, std::string_view name) {
+  for (const MetricSummary& m : result.metrics) {
+    if (m.name == name) return &m;
+  }
+  return nullptr;
+}
+
+/// A metric needs 10/(1 - p) operations per repetition; a part's percentile counts that part's.
+bool too_few_operations(const MetricInfo& metric, const PointResult& result) {
+  const std::optional<double> share = percentile_of(metric.name);
+  if (!share) return false;
+  const std::vector<std::string> parts = result.point->workload->latency_parts();
+  const auto part = std::find_if(parts.begin(), parts.end(), [&](const std::string& p) {
+    return metric.name.starts_with(p + "_latency_");
+  });
+  for (const Repetition& r : result.repetitions) {
+    if (!r.counted) continue;
+    double operations = 0;
+    for (const PhaseResult& phase : r.phases) {
+      const std::uint64_t n =
+          part == parts.end() ? phase.operations
+                              : phase.parts[static_cast<std::size_t>(part - parts.begin())].total();
+      operations += static_cast<double>(n);
+    }
+    if (operations * (1 - *share) < 10 - 1e-9) return true;
+  }
+  return false;
+}
+
+/// Shares of the repetitions, and why of the first.
+void look_at_repetitions(const PointResult& result, Evidence& e) {
+  double taken = 0, counted = 0, unproven = 0, disturbed = 0, not_steady = 0;
+  const bool proves =
+      result.point->workload->data() != nullptr && result.point->cache != CacheState::asis;
+  const unsigned looks = static_cast<unsigned>(result.looks.looks.size());
+  const auto note = [](std::string& why, const std::string& text) {
+    if (why.empty()) why = text;
+  };
+  for (const Repetition& r : result.repetitions) {
+    if (r.status != RepetitionStatus::ok || r.look >= looks) continue;
+    ++taken;
+    if (r.disturbance.disturbed) {
+      ++disturbed;
+      note(e.disturbed_why, r.disturbance.why);
+    }
+    if (!r.counted) continue;
+    ++counted;
+    if (!r.steady) {
+      ++not_steady;
+      note(e.not_steady_why, r.steady_why);
+    }
+    if (proves && !r.cache.proven) {
+      ++unproven;
+      note(e.cache_why, r.cache.why);
+    }
+  }
+  if (counted == 0) return;
+  e.disturbed_share = disturbed / taken;
+  e.not_steady_share = not_steady / counted;
+  e.cache_unproven_share = unproven / counted;
+}
+
+/// Rule 2: one repetition of more than ten minutes may stand alone, bounded by its batches.
+std::optional<statistics::SingleRun> single_run(const PointResult& result, std::string_view unit) {
+  if (unit != "B/s" && unit != "1/s") return std::nullopt;
+  const Repetition* only = nullptr;
+  for (const Repetition& r : result.repetitions) {
+    if (!r.counted) continue;
+    if (only != nullptr) return std::nullopt;
+    only = &r;
+  }
+  if (only == nullptr || only->phases.size() != 1 || only->phases[0].elapsed_s < kLongRepetition_s)
+    return std::nullopt;
+  std::vector<double> rates;
+  for (const SeriesPoint& p : only->phases[0].series) {
+    if (p.time_s >= only->phases[0].steady_from_s)
+      rates.push_back(unit == "B/s" ? p.bytes_per_s : p.operations_per_s);
+  }
+  return statistics::batch_means(rates);
+}
+
+bool better(const Question& q, double a, double b) {
+  return q.blank.higher_is_better ? a > b : a < b;
+}
+
+void skip(Judgement& j, std::string why, std::string next) {
+  j.outcome = Outcome::skipped;
+  j.explanation = std::move(why);
+  j.next_step = std::move(next);
+}
+
+std::string workload_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
+
+/// Nothing measured it: says why, and what would.
+Judgement unanswered(const Question& q, std::span<const PointResult> points) {
+  Judgement j = q.blank;
+  for (const PointResult& p : points) {
+    if (answering_metric(q, *p.point).empty()) continue;
+    j.point = p.point->id;
+    if (p.status == PointStatus::error) {
+      j.outcome = Outcome::error;
+      j.explanation = fmt::format("{} failed: {}", p.point->id, p.reason);
+      j.next_step =
+          fmt::format("mend that, then run the same command with --only '{}'", p.point->id);
+    } else if (p.status == PointStatus::skipped) {
+      skip(j, fmt::format("{} was skipped: {}", p.point->id, p.reason),
+           "headrace doctor tells what is missing and how to get it");
+    } else if (p.status == PointStatus::ok) {
+      skip(j, fmt::format("{} did not report it", p.point->id), "");
+    } else {
+      skip(j, fmt::format("{} was not measured: the run ended before", p.point->id),
+           fmt::format("run the same command with --only '{}'", p.point->id));
+    }
+    return j;
+  }
+  std::vector<std::string> known;
+  for (const std::string& metric : q.measured_by) {
+    const std::string workload = workload_of(metric);
+    if (Registry::instance().find(workload) != nullptr) known.push_back(workload);
+  }
+  if (known.empty()) {
+    skip(j, "This version of headrace has no workload that measures it", "");
+  } else {
+    const std::string cache = q.cache ? fmt::format(", cache: {}", to_string(*q.cache)) : "";
+    skip(j, "Nothing in this configuration measures it",
+         fmt::format("add '- {{use: {}{}}}' to the configuration's workloads", known.front(),
+                     cache));
+  }
+  return j;
+}
+
+}  // namespace
+
+std::vector<Question> questions(const Plan& plan) {
+  std::vector<Question> all;
+  for (const requirements::Need& need : plan.needs) {
+    if (!need.informative) all.push_back(from_need(need, plan));
+  }
+  for (const DeclaredNeed& need : plan.declared_needs) all.push_back(from_declared(need));
+  return all;
+}
+
+std::string answering_metric(const Question& q, const Point& point) {
+  if (!q.cannot.empty() || (q.cache && *q.cache != point.cache)) return "";
+  for (const std::string& metric : q.measured_by) {
+    if (workload_of(metric) == point.info->name) return metric.substr(point.info->name.size() + 1);
+  }
+  return "";
+}
+
+void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& result) {
+  result.metrics.clear();
+  for (const MetricInfo& info : catalogue) {
+    MetricSummary summary;
+    for (const Repetition& r : result.repetitions) {
+      if (!r.counted) continue;
+      for (const MetricValue& v : r.metrics) {
+        if (v.name == info.name) summary.values.push_back(v.value);
+      }
+    }
+    if (summary.values.empty()) continue;
+    summary.name = info.name;
+    summary.unit = info.unit;
+    summary.better = info.better;
+    summary.description = info.description;
+    summary.median = statistics::median(summary.values);
+    summary.interval = statistics::median_interval(summary.values);
+    summary.too_few_operations = too_few_operations(info, result);
+    result.metrics.push_back(std::move(summary));
+  }
+}
+
+Answer answer(const Question& q, const PointResult& result, unsigned next_look) {
+  Answer a;
+  Judgement& j = a.judgement;
+  j = q.blank;
+  const std::string name = answering_metric(q, *result.point);
+  j.point = result.point->id;
+  j.metric = fmt::format("{}.{}", result.point->info->name, name);
+  Evidence e;
+  std::vector<double> values;
+  if (const MetricSummary* metric = find_metric(result, name)) {
+    values = metric->values;
+    for (double& v : values) v /= q.parts;
+    e.too_few_operations = metric->too_few_operations;
+  }
+  e.values = values;
+  e.next_look = next_look;
+  e.deterministic = result.point->workload->deterministic();
+  if (!e.deterministic) {
+    e.rank = statistics::rank_for(result.looks, values.size());
+    look_at_repetitions(result, e);
+    e.single_run = single_run(result, q.blank.unit);
+  }
+  judge(e, j);
+  a.undecided = undecided(e, j);
+  return a;
+}
+
+std::vector<Judgement> answer_all(std::span<const Question> all,
+                                  std::span<const PointResult> points) {
+  std::vector<Judgement> judgements;
+  for (const Question& q : all) {
+    if (!q.cannot.empty()) {
+      judgements.push_back(q.blank);
+      skip(judgements.back(), q.cannot, "");
+      continue;
+    }
+    const PointResult* best = nullptr;
+    double best_median = 0;
+    for (const PointResult& p : points) {
+      if (p.status != PointStatus::ok && p.status != PointStatus::interrupted) continue;
+      const MetricSummary* metric = find_metric(p, answering_metric(q, *p.point));
+      if (metric == nullptr || (best != nullptr && !better(q, metric->median, best_median)))
+        continue;
+      best = &p;
+      best_median = metric->median;
+    }
+    judgements.push_back(best != nullptr ? answer(q, *best, 0).judgement : unanswered(q, points));
+  }
+  sort_worst_first(judgements);
+  return judgements;
+}
+
+void confirm(std::span<const Repetition> fresh, const Question& q, Judgement& j) {
+  const std::string name = j.metric.substr(j.metric.find('.') + 1);
+  std::vector<double> values;
+  for (const Repetition& r : fresh) {
+    if (r.status != RepetitionStatus::ok) continue;
+    for (const MetricValue& v : r.metrics) {
+      if (v.name == name) values.push_back(v.value / q.parts);
+    }
+  }
+  if (values.empty()) {
+    j.explanation += " It could not be measured again.";
+    return;
+  }
+  const double again = statistics::median(values);
+  const bool meets = j.higher_is_better ? again >= j.need : again <= j.need;
+  const std::string text = format_in_unit(again, j.unit);
+  if (!meets) {
+    j.explanation += fmt::format(" Measured again after a rest: {}.", text);
+    return;
+  }
+  j.outcome = Outcome::inconclusive;
+  j.reason = Reason::straddles;
+  j.explanation = fmt::format(
+      "{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}.",
+      j.repetitions, format_in_unit(j.need, j.unit), format_in_unit(*j.measured, j.unit),
+      values.size(), text);
+  j.next_step = fmt::format(
+      "something changes from minute to minute: compare the repetitions in report.html, then run "
+      "the same command with --only '{}'",
+      j.point);
+}
+
+}  // namespace headrace::engine

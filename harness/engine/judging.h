@@ -1,0 +1,50 @@
+// From the plan's needs to judgements: which point answers which need, with what evidence.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/plan.h"
+#include "harness/registry.h"
+#include "harness/run_result.h"
+#include "harness/verdict.h"
+
+namespace headrace::engine {
+
+/// One thing that is asked: a need of the job, or one that the configuration declares.
+struct Question {
+  Judgement blank;                       // id, scope, need, unit, direction, formula
+  std::vector<std::string> measured_by;  // "small_file_read.read_bandwidth"
+  std::optional<CacheState> cache;       // the state that it must have been measured in
+  double parts = 1;                      // what the node gives is shared by so many (GPUs)
+  std::string cannot;                    // not "": why one machine cannot answer it
+};
+/// In the plan's order; informative needs are left out.
+std::vector<Question> questions(const Plan& plan);
+
+/// The point's metric that answers the question, or "".
+std::string answering_metric(const Question& question, const Point& point);
+
+/// Fills `result.metrics` from the repetitions that count, in the catalogue's order.
+void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& result);
+
+/// An answer, and whether more repetitions could change it.
+struct Answer {
+  Judgement judgement;
+  bool undecided = false;
+};
+/// By the repetitions of `result` that count. `next_look`: repetitions at the next look, 0 = there
+/// will be no more.
+Answer answer(const Question& question, const PointResult& result, unsigned next_look);
+
+/// Every question's judgement, by the point with the best median; worst first.
+std::vector<Judgement> answer_all(std::span<const Question> questions,
+                                  std::span<const PointResult> points);
+
+/// A FAIL that was measured once more becomes final, or INCONCLUSIVE when the fresh set's median
+/// meets the need. `fresh`: the repetitions taken again.
+void confirm(std::span<const Repetition> fresh, const Question& question, Judgement& judgement);
+
+}  // namespace headrace::engine

@@ -1,0 +1,151 @@
+// Counters of process, device, processor, pressure and control group.
+#include "harness/engine/ledger.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/recorder.h"
+#include "harness/system/kernel_files.h"
+#include "harness/units.h"
+
+namespace headrace::engine {
+namespace {
+
+constexpr double kForeignShare = 0.02;          // of the delivered bytes
+constexpr std::uint64_t kForeignFloor = 4_MiB;  // a journal commit or a log line disturbs nobody
+constexpr double kStealShare = 0.05;
+constexpr double kThrottledShare = 0.05;  // of the elapsed time
+constexpr double kShortest = 0.2;         // [s] below this, ticks of 10 ms say nothing
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto s = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return s(usage.ru_utime) + s(usage.ru_stime);
+}
+
+void read_ticks(Counters& c) {
+  constexpr std::size_t
+      kSteal = 8,
+      kGuest = 9;  // fields after "cpu": user nice system idle iowait irq softirq steal guest
+  const std::vector<std::string> fields =
+      system::split(system::read_line("/proc/stat").value_or(""), ' ');
+  for (std::size_t i = 1; i < std::min(fields.size(), kGuest); ++i) {
+    const double ticks = std::stod(fields[i]);
+    c.all_ticks += ticks;
+    if (i == kSteal) c.steal_ticks = ticks;
+  }
+}
+
+/// "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345"
+std::optional<std::uint64_t> pressure_us(const char* resource) {
+  const auto line = system::read_line(std::string("/proc/pressure/") + resource);
+  if (!line) return std::nullopt;
+  const std::size_t at = line->find("total=");
+  if (at == std::string::npos) return std::nullopt;
+  return std::stoull(line->substr(at + 6));
+}
+
+std::optional<double> throttled_seconds() {
+  const auto groups = system::read_text("/proc/self/cgroup");
+  if (!groups) return std::nullopt;
+  for (const std::string& line : system::split(*groups, '\n')) {
+    if (!line.starts_with("0::")) continue;
+    const auto text = system::read_text("/sys/fs/cgroup" + line.substr(3) + "/cpu.stat");
+    if (!text) return std::nullopt;
+    if (const auto us = system::number_field(*text, "throttled_usec"))
+      return static_cast<double>(*us) * 1e-6;
+  }
+  return std::nullopt;
+}
+
+/// Counters of a device can be reset, and those of a process never go back: a difference is at
+/// least 0.
+std::uint64_t grown(std::uint64_t before, std::uint64_t after) {
+  return after > before ? after - before : 0;
+}
+
+void add_pressure(const std::optional<std::uint64_t>& before,
+                  const std::optional<std::uint64_t>& after, double& sum_s, bool& known) {
+  if (before && after) {
+    sum_s += static_cast<double>(grown(*before, *after)) * 1e-6;
+  } else {
+    known = false;
+  }
+}
+
+}  // namespace
+
+Counters read_counters(const std::optional<system::BlockDevice>& device) {
+  Counters c;
+  if (device) {
+    const system::DeviceCounters d = system::read_counters(*device);
+    c.device_read = d.read_bytes;
+    c.device_written = d.written_bytes;
+  }
+  system::read_self_io(c.self_read, c.self_written);
+  read_ticks(c);
+  c.io_us = pressure_us("io");
+  c.cpu_us = pressure_us("cpu");
+  c.memory_us = pressure_us("memory");
+  c.throttled_s = throttled_seconds();
+  c.cpu_s = cpu_seconds();
+  c.at_ns = now_ns();
+  return c;
+}
+
+void Ledger::add(const Counters& before, const Counters& after) {
+  elapsed_s_ += static_cast<double>(after.at_ns - before.at_ns) * 1e-9;
+  cpu_s_ += after.cpu_s - before.cpu_s;
+  self_read_ += grown(before.self_read, after.self_read);
+  self_written_ += grown(before.self_written, after.self_written);
+  device_read_ += grown(before.device_read, after.device_read);
+  device_written_ += grown(before.device_written, after.device_written);
+  steal_ticks_ += after.steal_ticks - before.steal_ticks;
+  all_ticks_ += after.all_ticks - before.all_ticks;
+  throttled_s_ += after.throttled_s.value_or(0) - before.throttled_s.value_or(0);
+  add_pressure(before.io_us, after.io_us, io_s_, io_known_);
+  add_pressure(before.cpu_us, after.cpu_us, cpu_wait_s_, cpu_known_);
+  add_pressure(before.memory_us, after.memory_us, memory_s_, memory_known_);
+}
+
+Disturbance Ledger::judge(std::uint64_t delivered_bytes) const {
+  Disturbance d;
+  d.foreign_bytes = grown(self_read_, device_read_) + grown(self_written_, device_written_);
+  d.throttled_s = std::max(0.0, throttled_s_);
+  if (all_ticks_ > 0) d.cpu_steal = std::clamp(steal_ticks_ / all_ticks_, 0.0, 1.0);
+  const auto share = [this](double seconds, bool known) {
+    return known && elapsed_s_ > 0 ? std::min(1.0, seconds / elapsed_s_) : -1;
+  };
+  d.io_pressure = share(io_s_, io_known_);
+  d.cpu_pressure = share(cpu_wait_s_, cpu_known_);
+  d.memory_pressure = share(memory_s_, memory_known_);
+
+  std::vector<std::string> why;
+  const auto delivered = static_cast<double>(delivered_bytes),
+             foreign = static_cast<double>(d.foreign_bytes);
+  if (delivered_bytes > 0 && d.foreign_bytes > kForeignFloor &&
+      foreign > kForeignShare * delivered) {
+    why.push_back(fmt::format("foreign I/O on the device, {:.0f} % of the test's bytes",
+                              100 * foreign / delivered));
+  }
+  if (elapsed_s_ >= kShortest && d.cpu_steal > kStealShare) {
+    why.push_back(
+        fmt::format("the hypervisor took {:.0f} % of the processor time", 100 * d.cpu_steal));
+  }
+  if (elapsed_s_ >= kShortest && d.throttled_s > kThrottledShare * elapsed_s_) {
+    why.push_back(fmt::format("the control group held the process back for {}",
+                              format_duration(d.throttled_s)));
+  }
+  d.disturbed = !why.empty();
+  d.why = fmt::format("{}", fmt::join(why, "; "));
+  return d;
+}
+
+}  // namespace headrace::engine

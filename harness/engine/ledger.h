@@ -1,0 +1,43 @@
+// What the process and the machine did meanwhile: counters read before and after a phase, and their
+// differences.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "harness/repetition.h"
+#include "harness/system/block_device.h"
+
+namespace headrace::engine {
+
+/// One reading of everything. Counters that the kernel does not have stay absent.
+struct Counters {
+  std::uint64_t at_ns = 0;
+  double cpu_s = 0;  // user + system of this process
+  std::uint64_t self_read = 0, self_written = 0;
+  std::uint64_t device_read = 0, device_written = 0;
+  double steal_ticks = 0, all_ticks = 0;                  // of /proc/stat's first line
+  std::optional<std::uint64_t> io_us, cpu_us, memory_us;  // PSI "some" totals
+  std::optional<double> throttled_s;                      // of the control group
+};
+Counters read_counters(const std::optional<system::BlockDevice>& device);
+
+/// Differences summed over the phases of a repetition, and what they say about neighbours (rule
+/// 14).
+class Ledger {
+ public:
+  void add(const Counters& before, const Counters& after);
+  double cpu_s() const { return cpu_s_; }
+  std::uint64_t storage_bytes() const { return self_read_; }
+  std::uint64_t device_bytes() const { return device_read_; }
+  /// `delivered_bytes` is what foreign I/O is held against.
+  Disturbance judge(std::uint64_t delivered_bytes) const;
+
+ private:
+  double elapsed_s_ = 0, cpu_s_ = 0, steal_ticks_ = 0, all_ticks_ = 0, throttled_s_ = 0;
+  std::uint64_t self_read_ = 0, self_written_ = 0, device_read_ = 0, device_written_ = 0;
+  double io_s_ = 0, cpu_wait_s_ = 0, memory_s_ = 0;
+  bool io_known_ = true, cpu_known_ = true, memory_known_ = true;
+};
+
+}  // namespace headrace::engine

@@ -1,0 +1,306 @@
+// The life of one point.
+#include "harness/engine/point_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "harness/diagnostics.h"
+#include "harness/engine/driver.h"
+#include "harness/statistics/summary.h"
+
+namespace headrace::engine {
+namespace {
+
+constexpr double kNarrow = 0.025;          // rule 2: half width of an ungated metric's interval
+constexpr unsigned kFailuresToGiveUp = 2;  // in a row
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Thrown from a progress call when a signal asks to stop; only this file knows it.
+struct Interrupted : std::exception {
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+double elapsed_s(const Repetition& r) {
+  double s = 0;
+  for (const PhaseResult& phase : r.phases) s += phase.elapsed_s;
+  return s;
+}
+
+void add_note(PointResult& result, std::string note) {
+  if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end()) {
+    result.notes.push_back(std::move(note));
+  }
+}
+
+}  // namespace
+
+void rest(double seconds) {
+  const Clock::time_point start = Clock::now();
+  while (stop_signal.load() == 0 && seconds_since(start) < seconds) {
+    const double left = seconds - seconds_since(start);
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::clamp(left, 0.0, 0.05)));
+  }
+}
+
+/// A prepared point: from prepare() to cleanup().
+class PointRunner::Session {
+ public:
+  Session(PointRunner& owner, PointResult& result)
+      : owner_(owner), point_(owner.point_), workload_(*point_.workload), result_(result) {}
+
+  /// False when it cannot go on; the result says why.
+  bool open() {
+    try {
+      if (const std::optional<Skip> skip = workload_.check(owner_.node_)) {
+        result_.status = PointStatus::skipped;
+        result_.reason = skip->reason;
+        return false;
+      }
+      prepared_ = true;
+      workload_.prepare(owner_.node_, progress());
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Interrupted&) {
+      result_.status = PointStatus::interrupted;
+      return false;
+    } catch (const std::exception& e) {
+      result_.status = PointStatus::error;
+      result_.reason = e.what();
+      return false;
+    }
+    runner_.emplace(owner_.plan_, point_, owner_.node_, owner_.observer_, owner_.limits_);
+    if (workload_.data() != nullptr) result_.left_out = workload_.data()->left_out();
+    take_notes();
+    started_ = Clock::now();
+    return true;
+  }
+
+  /// All looks. Sets status and reason.
+  void measure() {
+    const std::vector<unsigned>& looks = result_.looks.looks;
+    for (unsigned look = 0; look < looks.size(); ++look) {
+      take(looks[look], look);
+      const bool more = look + 1 < looks.size() && !must_stop();
+      summarize_metrics(runner_->catalogue(), result_);
+      if (!more) break;
+      if (decided(looks[look + 1])) {
+        decided_ = true;
+        break;
+      }
+    }
+    conclude();
+  }
+
+  /// `count` fresh repetitions that are not counted.
+  void take_fresh(unsigned count) {
+    const auto look = static_cast<unsigned>(result_.looks.looks.size());
+    drive(point_.id, count, [this, look, count] { return sample(look, count); });
+    for (Repetition& r : result_.repetitions) r.counted = r.counted && r.look < look;
+  }
+
+  void verify() {
+    if (!point_.verify || result_.status != PointStatus::ok) return;
+    try {
+      result_.wrong_blocks = workload_.verify(progress());
+      result_.verified = true;
+    } catch (const Interrupted&) {
+      result_.status = PointStatus::interrupted;
+      return;
+    } catch (const std::exception& e) {
+      return fail(fmt::format("verify: {}", e.what()));
+    }
+    if (result_.wrong_blocks.empty()) return;
+    const WrongBlock& first = result_.wrong_blocks.front();
+    fail(fmt::format("verify found wrong data: {} at offset {}: {}{}", first.file, first.offset,
+                     first.why,
+                     result_.wrong_blocks.size() > 1
+                         ? fmt::format(" (and {} more)", result_.wrong_blocks.size() - 1)
+                         : ""));
+  }
+
+  void close() {
+    if (!prepared_ || owner_.hung_) return;
+    try {
+      take_notes();
+      workload_.cleanup(owner_.node_);
+    } catch (const std::exception& e) {
+      add_note(result_, fmt::format("cleaning up failed: {}", e.what()));
+    }
+  }
+
+ private:
+  DataProgress progress() {
+    return [this](std::uint64_t done, std::uint64_t total, std::string_view what) {
+      if (stop_signal.load() != 0) throw Interrupted();
+      owner_.observer_.data_progress(done, total, what);
+    };
+  }
+
+  void fail(std::string why) {
+    result_.status = PointStatus::error;
+    result_.reason = std::move(why);
+  }
+
+  bool must_stop() const {
+    return stop_signal.load() != 0 || owner_.hung_ || failed_in_a_row_ >= kFailuresToGiveUp ||
+           seconds_since(started_) > point_.repeat.budget_s;
+  }
+
+  /// Until `target` repetitions count; those that failed or were disturbed are taken again, a few
+  /// times.
+  void take(unsigned target, unsigned look) {
+    unsigned retakes_left = workload_.deterministic() ? 0 : owner_.limits_.retakes;
+    unsigned missing = target - std::min(target, counted());
+    while (missing > 0 && !must_stop()) {
+      drive(point_.id, missing, [this, look, target] { return sample(look, target); });
+      count_up_to(target);
+      missing = std::min(retakes_left, target - std::min(target, clean()));
+      retakes_left -= missing;
+    }
+  }
+
+  Sample sample(unsigned look, unsigned target) {
+    if (must_stop()) return {.elapsed_s = 0, .values = {}, .error = "not started"};
+    const auto index = static_cast<unsigned>(result_.repetitions.size());
+    if (index > 0) rest(point_.rest_s);
+    owner_.observer_.repetition_started(point_, index, std::max(target, index + 1));
+    Repetition r = runner_->run(index, look);
+    owner_.hung_ = runner_->hung();
+    r.counted = r.status == RepetitionStatus::ok;
+    failed_in_a_row_ = r.status == RepetitionStatus::error ? failed_in_a_row_ + 1 : 0;
+    owner_.observer_.repetition_done(point_, r);
+    Sample s{.elapsed_s = elapsed_s(r), .values = r.metrics, .error = r.error};
+    if (r.status == RepetitionStatus::interrupted) s.error = "interrupted";
+    result_.repetitions.push_back(std::move(r));
+    return s;
+  }
+
+  /// Repetitions that went through and that nothing disturbed.
+  unsigned clean() const {
+    return static_cast<unsigned>(std::count_if(
+        result_.repetitions.begin(), result_.repetitions.end(), [](const Repetition& r) {
+          return r.status == RepetitionStatus::ok && !r.disturbance.disturbed;
+        }));
+  }
+  unsigned counted() const {
+    return static_cast<unsigned>(std::count_if(result_.repetitions.begin(),
+                                               result_.repetitions.end(),
+                                               [](const Repetition& r) { return r.counted; }));
+  }
+
+  /// A disturbed repetition counts only where no undisturbed one stands in for it.
+  void count_up_to(unsigned target) {
+    unsigned room = target - std::min(target, clean());
+    for (Repetition& r : result_.repetitions) {
+      r.counted = r.status == RepetitionStatus::ok;
+      if (!r.counted || !r.disturbance.disturbed) continue;
+      r.counted = room > 0;
+      if (room > 0) --room;
+    }
+  }
+
+  /// Every need on this point is decided; without one, the interval of its first metric is narrow.
+  bool decided(unsigned next_look) const {
+    bool asked = false, open = false;
+    for (const Question& q : owner_.questions_) {
+      if (answering_metric(q, point_).empty()) continue;
+      asked = true;
+      open = open || answer(q, result_, next_look).undecided;
+    }
+    if (asked) return !open;
+    for (const MetricSummary& m : result_.metrics) {
+      if (m.better == Better::neither) continue;
+      return m.interval.high - m.interval.low <= 2 * kNarrow * std::abs(m.median);
+    }
+    return true;
+  }
+
+  void conclude() {
+    const Repetition* failure = nullptr;
+    unsigned failures = 0;
+    for (const Repetition& r : result_.repetitions) {
+      if (r.status != RepetitionStatus::error) continue;
+      ++failures;
+      failure = &r;
+    }
+    const auto taken = static_cast<unsigned>(result_.repetitions.size());
+    result_.status = PointStatus::ok;
+    if (owner_.hung_) return fail(failure->error);
+    if (stop_signal.load() != 0 && !decided_ && counted() < result_.looks.looks.back()) {
+      result_.status = PointStatus::interrupted;
+    } else if (failed_in_a_row_ >= kFailuresToGiveUp || (failures > 0 && counted() == 0)) {
+      return fail(fmt::format("{} ({} of {} repetition{} failed)", failure->error, failures, taken,
+                              taken == 1 ? "" : "s"));
+    }
+    if (failure != nullptr) {
+      add_note(result_, fmt::format("{} of {} repetitions failed and {} not counted: {}", failures,
+                                    taken, failures == 1 ? "is" : "are", failure->error));
+    }
+  }
+
+  void take_notes() {
+    for (std::string& note : workload_.notes()) add_note(result_, std::move(note));
+  }
+
+  PointRunner& owner_;
+  const Point& point_;
+  Workload& workload_;
+  PointResult& result_;
+  std::optional<RepetitionRunner> runner_;
+  Clock::time_point started_{};
+  bool prepared_ = false, decided_ = false;
+  unsigned failed_in_a_row_ = 0;
+};
+
+PointRunner::PointRunner(const Plan& plan, const Point& point, std::span<const Question> questions,
+                         Node& node, RunObserver& observer, const EngineLimits& limits)
+    : plan_(plan),
+      point_(point),
+      questions_(questions),
+      node_(node),
+      observer_(observer),
+      limits_(limits) {}
+
+PointResult PointRunner::measure() {
+  const Clock::time_point start = Clock::now();
+  PointResult result;
+  result.point = &point_;
+  result.looks = statistics::plan_looks(point_.workload->deterministic() ? std::vector<unsigned>{1}
+                                                                         : point_.repeat.looks);
+  Session session(*this, result);
+  if (session.open()) {
+    session.measure();
+    session.verify();
+  }
+  session.close();
+  result.elapsed_s = seconds_since(start);
+  return result;
+}
+
+void PointRunner::measure_again(PointResult& result) {
+  const Clock::time_point start = Clock::now();
+  const PointStatus status = result.status;
+  const std::string reason = result.reason;
+  Session session(*this, result);
+  if (session.open()) session.take_fresh(result.looks.looks.front());
+  session.close();
+  if (!hung_) {  // what was measured first stands, however the second time went
+    result.status = status;
+    result.reason = reason;
+  } else {
+    result.status = PointStatus::error;
+    result.reason = result.repetitions.back().error;
+  }
+  result.elapsed_s += seconds_since(start);
+}
+
+}  // namespace headrace::engine

@@ -1,0 +1,280 @@
+// One repetition, phase by phase.
+#include "harness/engine/repetition_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "harness/engine/crew.h"
+#include "harness/engine/ledger.h"
+#include "harness/engine/operation_error.h"
+#include "harness/engine/series.h"
+#include "harness/units.h"
+
+namespace headrace::engine {
+namespace {
+
+/// Two repetitions of a run differ, the same repetition of two points does not: both read in the
+/// same order.
+std::uint64_t repetition_seed(std::uint64_t seed, unsigned index) {
+  std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/// Takes a workload's own metrics; a name outside the catalogue or a value that is no number is our
+/// own bug.
+class CheckedSink final : public MetricSink {
+ public:
+  CheckedSink(const std::vector<MetricInfo>& catalogue, std::vector<MetricValue>& values)
+      : catalogue_(catalogue), values_(values) {}
+  void put(std::string_view name, double value) override {
+    const bool known = std::any_of(catalogue_.begin(), catalogue_.end(),
+                                   [&](const MetricInfo& m) { return m.name == name; });
+    if (!known || !std::isfinite(value)) {
+      std::fprintf(stderr, "%s:%d: metric %s = %g: %s\n", __FILE__, __LINE__,
+                   std::string(name).c_str(), value,
+                   known ? "not finite" : "not in the workload's catalogue");
+      std::abort();
+    }
+    values_.push_back({std::string(name), value});
+  }
+
+ private:
+  const std::vector<MetricInfo>& catalogue_;
+  std::vector<MetricValue>& values_;
+};
+
+void put_latencies(const Histogram& h, const std::string& prefix, MetricSink& sink) {
+  if (h.total() == 0) return;
+  for (const Metric& m : standard_metrics()) {
+    if (const auto share = percentile_of(m.name))
+      sink.put(prefix + std::string(m.name), h.percentile(*share));
+  }
+  sink.put(prefix + "latency_max_ns", static_cast<double>(h.max_ns()));
+}
+
+/// All workers together.
+PhaseResult merged(PhaseEnd& end, unsigned parts, TimeSeries& series) {
+  PhaseResult phase;
+  phase.parts.resize(parts);
+  std::uint64_t first_start = UINT64_MAX, first_finish = UINT64_MAX, last_finish = 0;
+  for (const auto& r : end.recorders) {
+    if (r->started_ns() == 0) continue;  // its set-up failed
+    first_start = std::min(first_start, r->started_ns());
+    first_finish = std::min(first_finish, r->finished_ns());
+    last_finish = std::max(last_finish, r->finished_ns());
+  }
+  series.start(end.released_ns);
+  if (last_finish == 0) return phase;
+  const auto since_start = [first_start](std::uint64_t ns) {
+    return static_cast<double>(ns - first_start) * 1e-9;
+  };
+  phase.elapsed_s = since_start(last_finish);
+  phase.first_finish_s = since_start(first_finish);
+  for (const auto& r : end.recorders) {
+    if (r->started_ns() == 0) continue;
+    phase.bytes += r->bytes();
+    phase.operations += r->operations();
+    phase.errors += r->errors();
+    phase.latency.merge(r->latency());
+    for (unsigned p = 0; p < parts; ++p) phase.parts[p].merge(r->parts()[p]);
+    phase.worker_finish_s.push_back(since_start(r->finished_ns()));
+    phase.worker_bytes.push_back(r->bytes());
+    series.merge(r->series());
+  }
+  return phase;
+}
+
+/// Several proven phases make one proof: bytes add up, the worst residency and the first failure
+/// stand.
+void add_proof(CacheProof& all, const CacheProof& phase, bool first) {
+  if (first) {
+    all = phase;
+    return;
+  }
+  all.delivered_bytes += phase.delivered_bytes;
+  all.storage_bytes += phase.storage_bytes;
+  all.device_bytes += phase.device_bytes;
+  const bool warm = all.declared == CacheState::warm;
+  all.resident_before = warm ? std::min(all.resident_before, phase.resident_before)
+                             : std::max(all.resident_before, phase.resident_before);
+  all.resident_after = phase.resident_after;
+  if (all.proven && !phase.proven) {
+    all.proven = false;
+    all.why = phase.why;
+  }
+}
+
+}  // namespace
+
+/// The state of one repetition while it runs.
+class RepetitionRunner::Attempt {
+ public:
+  Attempt(RepetitionRunner& runner, unsigned index, unsigned look)
+      : runner_(runner),
+        point_(runner.point_),
+        workload_(*point_.workload),
+        data_(workload_.data()) {
+    result_.index = index;
+    result_.look = look;
+    result_.cache.declared = point_.cache;
+    seed_ = repetition_seed(runner.plan_.seed, index);
+  }
+
+  Repetition run() {
+    const std::vector<PhaseSpec> phases = workload_.phases();
+    for (unsigned p = 0; p < phases.size() && result_.status == RepetitionStatus::ok; ++p) {
+      if (stop_signal.load() != 0) {
+        result_.status = RepetitionStatus::interrupted;
+        break;
+      }
+      try {
+        run_one(p, phases[p]);
+      } catch (const std::exception& e) {
+        fail(e.what());
+      }
+    }
+    if (runner_.hung_) return std::move(result_);
+    result_.disturbance = ledger_.judge(delivered_);
+    if (result_.status == RepetitionStatus::ok) report();
+    return std::move(result_);
+  }
+
+ private:
+  void fail(std::string why) {
+    result_.status = RepetitionStatus::error;
+    result_.error = std::move(why);
+  }
+
+  void run_one(unsigned number, const PhaseSpec& spec) {
+    const bool proves = data_ != nullptr && !spec.keeps_cache;
+    CacheProof proof;
+    proof.declared = point_.cache;
+    if (proves) establish(point_.cache, *data_, {.drop_caches = runner_.node_.is_root()}, proof);
+    workload_.before_phase(number, result_.index, seed_);
+
+    Counters before, after;
+    PhaseHooks hooks;
+    hooks.ready = [&] { before = read_counters(runner_.device_); };
+    hooks.ended = [&] { after = read_counters(runner_.device_); };
+    hooks.live = [this](double rate, double elapsed_s) {
+      runner_.observer_.live(point_, rate, elapsed_s);
+    };
+    PhaseEnd end = run_phase({.workload = point_.workload,
+                              .phase = number,
+                              .repetition = result_.index,
+                              .seed = seed_,
+                              .duration_s = point_.duration_s},
+                             runner_.limits_, hooks);
+    if (end.kind == PhaseEnd::Kind::hung) {
+      runner_.hung_ = true;
+      return fail(end.error);
+    }
+    const PhaseResult& phase = keep(end, spec, before, after);
+    if (end.kind == PhaseEnd::Kind::failed) return fail(end.error);
+    if (end.kind == PhaseEnd::Kind::interrupted) {
+      result_.status = RepetitionStatus::interrupted;
+      return;
+    }
+    if (phase.errors > 0) return fail(first_error(end, phase.errors));
+    if (point_.ceiling && phase.bytes_per_s() > *point_.ceiling) {
+      return fail(fmt::format("cannot be true: {} is more than the ceiling of {}",
+                              format_quantity(phase.bytes_per_s(), Dimension::bytes_per_second),
+                              format_quantity(*point_.ceiling, Dimension::bytes_per_second)));
+    }
+    if (proves) prove(proof, phase);
+  }
+
+  PhaseResult& keep(PhaseEnd& end, const PhaseSpec& spec, const Counters& before,
+                    const Counters& after) {
+    TimeSeries series;
+    PhaseResult phase = merged(end, static_cast<unsigned>(runner_.parts_.size()), series);
+    Ledger ledger;
+    ledger.add(before, after);
+    ledger_.add(before, after);
+    phase.name = spec.name;
+    phase.cpu_s = ledger.cpu_s();
+    phase.storage_bytes = ledger.storage_bytes();
+    phase.device_bytes = ledger.device_bytes();
+    delivered_ += phase.bytes;
+    const std::string not_steady = store_series(series, point_.cache == CacheState::cold, phase);
+    // A phase that goes on with the cache as it is cannot be level: what it hits changes as it
+    // goes.
+    if (!not_steady.empty() && !spec.keeps_cache && result_.steady) {
+      result_.steady = false;
+      result_.steady_why = not_steady;
+    }
+    result_.phases.push_back(std::move(phase));
+    return result_.phases.back();
+  }
+
+  std::string first_error(const PhaseEnd& end, std::uint64_t count) const {
+    for (const auto& r : end.recorders) {
+      if (r->errors() > 0) return describe(r->kept_errors()[0], count, runner_.parts_, data_);
+    }
+    return "";
+  }
+
+  void prove(CacheProof& proof, const PhaseResult& phase) {
+    proof.delivered_bytes = phase.bytes;
+    proof.storage_bytes = phase.storage_bytes;
+    proof.device_bytes = phase.device_bytes;
+    std::string method;
+    proof.resident_after = resident_share(data_->files(), method);
+    judge(proof);
+    add_proof(result_.cache, proof, proofs_++ == 0);
+  }
+
+  void report() {
+    CheckedSink sink(runner_.catalogue_, result_.metrics);
+    workload_.report(result_, sink);
+    Histogram whole;
+    std::vector<Histogram> parts(runner_.parts_.size());
+    double elapsed_s = 0, cpu_s = 0;
+    for (const PhaseResult& phase : result_.phases) {
+      whole.merge(phase.latency);
+      for (std::size_t p = 0; p < parts.size(); ++p) parts[p].merge(phase.parts[p]);
+      elapsed_s += phase.elapsed_s;
+      cpu_s += phase.cpu_s;
+    }
+    put_latencies(whole, "", sink);
+    sink.put("elapsed_s", elapsed_s);
+    sink.put("cpu_s", cpu_s);
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      put_latencies(parts[p], runner_.parts_[p] + "_", sink);
+  }
+
+  RepetitionRunner& runner_;
+  const Point& point_;
+  Workload& workload_;
+  const DataSet* data_;
+  std::uint64_t seed_ = 0;
+  Repetition result_;
+  Ledger ledger_;
+  std::uint64_t delivered_ = 0;
+  unsigned proofs_ = 0;
+};
+
+RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& node,
+                                   RunObserver& observer, const EngineLimits& limits)
+    : plan_(plan),
+      point_(point),
+      node_(node),
+      observer_(observer),
+      limits_(limits),
+      parts_(point.workload->latency_parts()) {
+  catalogue_ = metric_catalogue(*point.info, parts_);
+  const DataSet* data = point.workload->data();
+  device_ = system::device_of(data != nullptr ? data->files().root() : node.scratch_path());
+}
+
+Repetition RepetitionRunner::run(unsigned index, unsigned look) {
+  return Attempt(*this, index, look).run();
+}
+
+}  // namespace headrace::engine

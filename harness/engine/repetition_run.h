@@ -1,0 +1,40 @@
+// One repetition of one point: cache state, phases, proof, metrics, what went wrong.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "harness/engine.h"
+#include "harness/registry.h"
+#include "harness/system/block_device.h"
+
+namespace headrace::engine {
+
+/// Runs repetitions of one prepared point. Keeps what does not change between them.
+class RepetitionRunner {
+ public:
+  RepetitionRunner(const Plan& plan, const Point& point, Node& node, RunObserver& observer,
+                   const EngineLimits& limits);
+
+  /// Never throws: what fails becomes the repetition's status and error.
+  Repetition run(unsigned index, unsigned look);
+  /// A phase hung: nothing of this point may be touched any more.
+  bool hung() const { return hung_; }
+  /// Of this point, in the order in which they are told.
+  const std::vector<MetricInfo>& catalogue() const { return catalogue_; }
+
+ private:
+  class Attempt;
+  const Plan& plan_;
+  const Point& point_;
+  Node& node_;
+  RunObserver& observer_;
+  EngineLimits limits_;
+  std::vector<MetricInfo> catalogue_;
+  std::vector<std::string> parts_;
+  std::optional<system::BlockDevice> device_;
+  bool hung_ = false;
+};
+
+}  // namespace headrace::engine
