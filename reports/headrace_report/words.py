@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List, Tuple
 
 from .schema import OUTCOMES, Judgement, Run
-from .units import listing, plural
+from .units import plural
 
 SYMBOL = {"PASS": "\u2714", "FAIL": "\u2718", "INCONCLUSIVE": "?", "SKIPPED": "\u2013", "ERROR": "!",
           "INCOMPLETE": "?", "INTERRUPTED": "!"}
@@ -20,42 +20,50 @@ def need_name(judgement: Judgement) -> str:
     return judgement.id if judgement.scope in ("", "node") else f"{judgement.id} ({judgement.scope})"
 
 
+def section_name(key: str) -> str:
+    """A section of the environment as a heading: "file_system" is "File system"."""
+    return "CPU" if key == "cpu" else key.replace("_", " ").capitalize()
+
+
+def shortened(text: str, most: int) -> str:
+    """At most `most` characters, the end cut: for drawings; the full text stands in the tables."""
+    return text if len(text) <= most else text[:most - 1] + "\u2026"
+
+
 def tone(outcome: str) -> str:
     """The CSS class of an outcome or of the run's word."""
     return {"INCOMPLETE": "inconclusive", "INTERRUPTED": "error"}.get(outcome, outcome.lower())
 
 
-def headline(run: Run) -> str:
-    """The run in one sentence: who, for what, how many needs."""
+def headline(run: Run) -> Tuple[str, str]:
+    """The run in one sentence, who and for what, and its details: how many needs."""
     who = run.run.node or "this node"
-    goal = f"\u201c{run.job.name}\u201d" if run.job else f"\u201c{run.run.name}\u201d"
-    total = len(run.judgements)
-    counts = run.summary
+    goal = f"\u201c{run.job.name if run.job else run.run.name}\u201d"
+    total, counts = len(run.judgements), run.summary
     if not total:
         measured = sum(point.status == "ok" for point in run.points)
-        return (f"{plural(measured, 'measurement')} of {len(run.points)} on {who}; no need was declared, "
-                "so nothing was judged")
-    rest = listing([f"{counts.of(outcome)} {word}" for outcome, word in
+        return (f"{measured} of {plural(len(run.points), 'point')} measured on {who}",
+                "No need was declared, so nothing was judged")
+    met = f"{counts.passed} of {plural(total, 'need')} met"
+    missed = f"{counts.fail} of {plural(total, 'need')} missed"
+    rest = "".join([f", {counts.of(outcome)} {word}" for outcome, word in
                     (("INCONCLUSIVE", "inconclusive"), ("SKIPPED", "skipped"), ("ERROR", "in error"))
                     if counts.of(outcome)])
-    of_total = f"of {plural(total, 'need')}"
+    thin = sum(judgement.thin for judgement in run.judgements)
+    narrowly = f", {thin} with under 10 % headroom" if thin else ""
     if counts.word == "FAIL":
-        return f"{who} is not ready for {goal}: {counts.fail} {of_total} missed" + (f", {rest}" if rest else "")
+        return f"{who} is not ready for {goal}", missed + rest
+    if counts.word == "PASS" and counts.passed == total:
+        return f"{who} is ready for {goal}", f"All of the {plural(total, 'need')} asked of it are met{narrowly}"
     if counts.word == "PASS":
-        thin = sum(judgement.thin for judgement in run.judgements)
-        met = f"all {total} needs" if total > 1 else "the one need"
-        ready = f"{who} is ready for {goal}: {met} asked of it met"
-        if counts.passed < total:
-            ready = f"{who} meets {counts.passed} {of_total} of {goal}" + (f", {rest}" if rest else "")
-        return ready + (f", {thin} with under 10 % headroom" if thin else "")
+        return f"{who} is ready for {goal} as far as it was judged", met + rest + narrowly
     if counts.word == "INTERRUPTED":
-        return (f"Stopped by {SIGNALS.get(run.run.signal, f'signal {run.run.signal}')} before the end: "
-                f"{counts.passed} {of_total} met so far" + (f", {rest}" if rest else ""))
+        return f"Stopped by {SIGNALS.get(run.run.signal, f'signal {run.run.signal}')} before the end", met + rest
     if counts.word == "SKIPPED":
-        return f"{who} could not be judged for {goal}: everything that was asked for was skipped"
-    undecided = {"INCONCLUSIVE": "not decided", "INCOMPLETE": "not judged completely", "ERROR": "not judged: it failed"}
-    return (f"{who} for {goal}: {undecided.get(counts.word, counts.word.lower())}; "
-            f"{counts.passed} {of_total} met" + (f", {rest}" if rest else ""))
+        return f"{who} could not be judged for {goal}", "Everything that was asked for was skipped"
+    undecided = {"INCONCLUSIVE": "cannot be decided yet", "INCOMPLETE": "was judged only in part",
+                 "ERROR": "could not be judged: a measurement failed"}
+    return f"{goal} on {who} {undecided.get(counts.word, counts.word.lower())}", met + rest
 
 
 def count_line(run: Run) -> List[Tuple[str, str, int]]:
@@ -70,7 +78,8 @@ def cache_line(run: Run) -> str:
     if not declared:
         return ""
     proven = sum(cache.proven for cache in declared)
-    return f"cache state proven in {proven} of {plural(len(declared), 'repetition')}"
+    told = "all" if proven == len(declared) else f"{proven} of"
+    return f"proven in {told} {plural(len(declared), 'repetition')}"
 
 
 def repetition_range(run: Run) -> str:
@@ -78,4 +87,4 @@ def repetition_range(run: Run) -> str:
     if not numbers:
         return ""
     low, high = min(numbers), max(numbers)
-    return plural(low, "repetition") if low == high else f"{low}\u2013{high} repetitions"
+    return (str(low) if low == high else f"{low}\u2013{high}") + " of each point"

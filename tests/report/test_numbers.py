@@ -75,10 +75,11 @@ def test_percentile_metrics(metric, share):
 
 
 @pytest.mark.parametrize("sample, told", [
-    ("failing", "node17 is not ready for \u201cresnet50-imagenet\u201d: 2 of 9 needs missed, 2 inconclusive and 1 skipped"),
-    ("passing", "node17 is ready for \u201cresnet50-imagenet\u201d: all 2 needs asked of it met"),
-    ("without_needs", "1 measurement of 1 on node17; no need was declared, so nothing was judged"),
-    ("interrupted", "Stopped by SIGINT (Ctrl-C) before the end: 0 of 1 need met so far, 1 in error"),
+    ("failing", ("node17 is not ready for \u201cresnet50-imagenet\u201d",
+                 "2 of 9 needs missed, 2 inconclusive, 1 skipped")),
+    ("passing", ("node17 is ready for \u201cresnet50-imagenet\u201d", "All of the 2 needs asked of it are met")),
+    ("without_needs", ("1 of 1 point measured on node17", "No need was declared, so nothing was judged")),
+    ("interrupted", ("Stopped by SIGINT (Ctrl-C) before the end", "0 of 1 need met, 1 in error")),
 ])
 def test_headlines(sample, told):
     assert words.headline(read_run(sample_run.SAMPLES[sample]())) == told

@@ -156,7 +156,7 @@ def test_every_figure_is_complete(pages):
     figures = re.findall(r"<figure.*?</figure>", text, re.S)
     assert len(figures) >= 8  # needs; time and tail of four points; epochs
     for figure in figures:
-        assert re.search(r"<h4>\S.*?</h4>", figure) and re.search(r'class="question">\S', figure)
+        assert re.search(r"<h4[^>]*>\S.*?</h4>", figure) and re.search(r'class="question">\S', figure)
         assert re.search(r"<title[^>]*>\S", figure) and re.search(r"<desc[^>]*>\S", figure)
         assert "<text" in figure  # real text, no outlines
         assert re.search(r"<details.*<table", figure, re.S)
@@ -178,3 +178,33 @@ def test_embedding_leaves_out_the_least_first():
     whole, nothing = embed.embedded(run)
     small, told = embed.embedded(run, budget=len(whole) - 1)
     assert nothing == "" and told == "time series" and len(small) < len(whole)
+
+
+def luminance(colour):
+    channels = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def palettes(text):
+    """The light palette, and the dark one on top of it."""
+    style = re.search(r"<style>(.*?)</style>", text, re.S)[1]
+    blocks = re.findall(r":root \{(.*?)\}", style, re.S)[:2]
+    light, dark = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block)) for block in blocks)
+    return {"light": light, "dark": {**light, **dark}}
+
+
+@pytest.mark.parametrize("medium", ["light", "dark"])
+def test_contrast(pages, medium):
+    palette = palettes(pages.text("interrupted"))[medium]
+    tints = [f"{outcome}-tint" for outcome in ("pass", "fail", "inconclusive", "skipped", "error")]
+    for ground in ("paper", "surface", *tints):
+        for text in ("ink", "quiet", "link", "pass", "fail", "inconclusive", "skipped", "error"):
+            assert contrast(palette[text], palette[ground]) >= 4.5, (medium, text, ground)
+    for mark in ("muted", "thin", "pass", "fail", "inconclusive", "error", *(f"series-{n}" for n in range(1, 7))):
+        assert contrast(palette[mark], palette["paper"]) >= 3.0, (medium, mark)

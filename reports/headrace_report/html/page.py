@@ -46,7 +46,7 @@ def render(run: Run) -> str:
     environment = jinja2.Environment(loader=jinja2.PackageLoader("headrace_report", "html/templates"), autoescape=True,
                                      trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters.update(duration=duration, plural=plural, parameter=lambda pair: views.parameter(*pair),
-                               wrong_block=views.wrong_block)
+                               wrong_block=views.wrong_block, section_name=words.section_name)
     sheet = StyleSheet()
     anchors = {point.id: f"point-{number}" for number, point in enumerate(run.points, start=1)}
     with styled():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from .. import words
 from ..schema import Judgement, Metric, Point, Repetition, Run, Scalar
@@ -76,13 +76,13 @@ def steps(run: Run) -> List[Step]:
     return list(result.values())
 
 
-def facts(run: Run) -> List[str]:
-    """The line under the headline."""
-    told = [words.cache_line(run), words.repetition_range(run), duration(run.run.elapsed_s)]
+def facts(run: Run) -> List[Tuple[str, str]]:
+    """What stands beside the headline: name and text."""
     disturbed = sum(r.disturbance.disturbed for p in run.points for r in p.repetitions)
-    if disturbed:
-        told.insert(1, f"{plural(disturbed, 'repetition')} disturbed")
-    return [text for text in told if text]
+    told = [("took", duration(run.run.elapsed_s)), ("repetitions", words.repetition_range(run)),
+            ("cache state", words.cache_line(run)),
+            ("disturbed", plural(disturbed, "repetition") if disturbed else "")]
+    return [(name, text) for name, text in told if text]
 
 
 @dataclass
@@ -138,26 +138,30 @@ class LedgerRow:
 
     repetition: Repetition
     number: int
-    resident: str
+    status: str
+    before: str     # share of the data in the page cache
+    after: str
     delivered: str
     from_storage: str
+    device: str
     foreign: str
     steal: str
-    pressure: str
-    status: str
+    cpu: str        # pressures: share of the time that somebody waited
+    io: str
+    memory: str
 
 
 def ledger(point: Point) -> List[LedgerRow]:
     rows = []
     for repetition in point.repetitions:
         cache, noise = repetition.cache, repetition.disturbance
-        pressures = [share(value) for value in (noise.cpu_pressure, noise.io_pressure, noise.memory_pressure)]
         rows.append(LedgerRow(
-            repetition, repetition.index + 1, f"{share(cache.resident_before)} \u2192 {share(cache.resident_after)}",
-            quantity(float(cache.delivered_bytes), "B"),
+            repetition, repetition.index + 1, words.STATUS.get(repetition.status, repetition.status),
+            share(cache.resident_before), share(cache.resident_after), quantity(float(cache.delivered_bytes), "B"),
             share(cache.storage_bytes / cache.delivered_bytes) if cache.delivered_bytes else DASH,
-            quantity(float(noise.foreign_bytes), "B"), share(noise.cpu_steal), " \u00b7 ".join(pressures),
-            words.STATUS.get(repetition.status, repetition.status)))
+            quantity(float(cache.device_bytes), "B") if cache.device_bytes else DASH,
+            quantity(float(noise.foreign_bytes), "B"), share(noise.cpu_steal), share(noise.cpu_pressure),
+            share(noise.io_pressure), share(noise.memory_pressure)))
     return rows
 
 

@@ -35,9 +35,9 @@ def draw(point: Point) -> Optional[Figure]:
         return None
     predicted = predictions(point)
     with styled():
-        drawing = canvas(WIDTH, 380)
-        top = drawing.add_axes(place(drawing, 58, 18, 14, 218))
-        bottom = drawing.add_axes(place(drawing, 58, 18, 186, 44), sharex=top)
+        drawing = canvas(WIDTH, 360)
+        top = drawing.add_axes(place(drawing, 56, 10, 10, 220))
+        bottom = drawing.add_axes(place(drawing, 56, 10, 162, 42), sharex=top)
         numbers = np.arange(1, len(epochs) + 1)
         rate = scale_of(max(median(epoch.rates) for epoch in epochs) or 1e6, "B/s")
         for number, epoch in zip(numbers, epochs):

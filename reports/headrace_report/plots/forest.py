@@ -11,10 +11,12 @@ from ..units import headroom, listing, plural, quantity
 from . import Figure, Key, Table
 from .style import COLOUR, WIDTH, canvas, place, styled
 
-ROW_PX = 42
+ROW_PX = 30
+NAMES_PX = 200
+HEADROOM_PX = 66
 MARK = {"PASS": ("pass", "o"), "FAIL": ("fail", "X"), "INCONCLUSIVE": ("inconclusive", "D"),
         "ERROR": ("error", "s"), "SKIPPED": ("muted", "o")}
-NEVER_BEYOND = 64.0  # ratios past this are drawn as arrows: one huge headroom must not flatten the others
+FROM, TO = 1 / 8, 4.0  # what lies beyond is an arrow: one huge headroom must not flatten the others
 
 
 def draw(judgements: List[Judgement]) -> Optional[Figure]:
@@ -23,71 +25,76 @@ def draw(judgements: List[Judgement]) -> Optional[Figure]:
     if not rows:
         return None
     with styled():
-        height = ROW_PX * len(rows) + 66
-        drawing = canvas(WIDTH, height)
-        axes = drawing.add_axes(place(drawing, 16, 16, 26, 40))
+        drawing = canvas(WIDTH, ROW_PX * len(rows) + 72)
+        axes = drawing.add_axes(place(drawing, NAMES_PX, HEADROOM_PX, 28, 44))
         low, high = _limits(rows)
         axes.set_xscale("log", base=2)
         axes.set_xlim(low, high)
-        axes.set_ylim(len(rows) - 0.1, -0.4)
-        axes.axvspan(1.0, 1.1, facecolor="none", edgecolor=COLOUR["thin"], hatch="////", linewidth=0)
-        axes.axvline(1.0, color=COLOUR["ink"], linewidth=1.4)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.axvspan(1.0, 1.1, facecolor="none", edgecolor=COLOUR["thin"], hatch="/////", linewidth=0, zorder=1)
+        axes.axvline(1.0, color=COLOUR["ink"], linewidth=1.4, zorder=2)
         for row, judgement in enumerate(rows):
             _draw_row(axes, row, judgement, low, high)
-        top = axes.get_xaxis_transform()
-        axes.annotate("\u25c2 missed", (1.0, 1.0), (-6, 7), xycoords=top, textcoords="offset points", ha="right",
-                      color=COLOUR["ink"], fontsize=10.5)
-        axes.annotate("met \u25b8", (1.0, 1.0), (6, 7), xycoords=top, textcoords="offset points", ha="left",
-                      color=COLOUR["ink"], fontsize=10.5)
+        for text, side, align in (("\u25c2 missed", -6, "right"), ("met \u25b8", 6, "left")):
+            axes.annotate(text, (1.0, 1.0), (side, 8), xycoords=axes.get_xaxis_transform(),
+                          textcoords="offset points", ha=align)
         ticks = _ticks(low, high)
         axes.set_xticks(ticks, [f"{tick:g}\u00d7" for tick in ticks])
         axes.tick_params(axis="y", left=False, labelleft=False)
         axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
-        axes.set_xlabel("measured \u00f7 needed (at most: needed \u00f7 measured), log\u2082")
+        axes.set_xlabel("measured \u00f7 needed (log\u2082)")
+    keys = [Key("bar", "deciding bounds"), Key("hatch", "thin: under 10\u00a0% headroom")]
+    if any(not judgement.higher_is_better for judgement in rows):
+        keys.append(Key("none", "a need that is \u201cat most\u201d: needed \u00f7 measured"))
     return Figure(finding=_finding(judgements, rows), question="Which needs are met, and how surely?",
-                  description=_describe(rows), drawing=drawing, table=_table(rows),
-                  keys=[Key("bar", "deciding bounds"), Key("hatch", "thin: under 10\u00a0% headroom")])
+                  description=_describe(rows), drawing=drawing, table=_table(rows), keys=keys)
 
 
 def _limits(rows: List[Judgement]) -> tuple:
-    values = [1 / 1.5, 1.5]
+    values = [1 / 1.6, 1.6]
     for judgement in rows:
         for value in (judgement.ratio(judgement.measured), *judgement.ratio_bounds):
             if value is not None:
-                values.append(min(max(value, 1 / NEVER_BEYOND), NEVER_BEYOND))
-    return min(values) / 1.12, max(values) * 1.12
+                values.append(min(max(value, FROM), TO))
+    return min(values) / 1.08, max(values) * 1.08
 
 
 def _ticks(low: float, high: float) -> List[float]:
-    exponents = range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
-    ticks = [2.0**exponent for exponent in exponents]
-    return ticks[::2] if len(ticks) > 8 and 1.0 in ticks[::2] else ticks[1::2] if len(ticks) > 8 else ticks
+    return [2.0**exponent for exponent in range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)]
 
 
 def _draw_row(axes, row: int, judgement: Judgement, low: float, high: float) -> None:
     role, marker = MARK[judgement.outcome]
     colour = COLOUR[role]
     value = judgement.ratio(judgement.measured)
-    worse, better = judgement.ratio_bounds
-    y = row + 0.52
-    # A side without a bound runs to the edge of the picture: that is what it means.
-    left, right = max(worse or low, low), min(better or high, high)
-    axes.plot([left, right], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt", zorder=4)
-    for bound in (worse, better):
-        if bound is not None and low <= bound <= high:
-            axes.plot([bound, bound], [y - 0.12, y + 0.12], color=colour, linewidth=2.2, solid_capstyle="butt", zorder=4)
-    if value > high or value < low:
-        axes.plot([high if value > high else low], [y], marker=">" if value > high else "<", color=colour, markersize=9,
-                  zorder=5, clip_on=False)
-    else:
-        axes.plot([value], [y], marker=marker, color=colour, markersize=9, markeredgecolor=COLOUR["paper"],
+    _draw_bounds(axes, row, judgement, low, high, colour)
+    if low <= value <= high:
+        axes.plot([value], [row], marker=marker, color=colour, markersize=9.5, markeredgecolor=COLOUR["paper"],
                   markeredgewidth=1, zorder=5)
-    frame = axes.get_yaxis_transform()
-    axes.text(0.0, row + 0.12, f"{words.SYMBOL[judgement.outcome]}  {words.need_name(judgement)}", transform=frame,
-              va="center", ha="left", fontsize=11.5, fontweight="semibold", zorder=6)
-    axes.text(1.0, row + 0.12, headroom(judgement.headroom or value), transform=frame, va="center", ha="right",
-              fontsize=11.5, zorder=6)
+    else:
+        axes.plot([high if value > high else low], [row], marker=">" if value > high else "<", color=colour,
+                  markersize=9.5, zorder=5, clip_on=False)
+    name = words.shortened(words.need_name(judgement), 29)
+    axes.annotate(name, (0, row), (-NAMES_PX + 22, 0), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
+                  ha="left", va="center_baseline")
+    axes.annotate(words.SYMBOL[judgement.outcome], (0, row), (-NAMES_PX + 4, 0), xycoords=axes.get_yaxis_transform(),
+                  textcoords="offset points", ha="left", va="center_baseline", color=colour, fontsize=14)
+    axes.annotate(headroom(judgement.headroom or value), (1, row), (HEADROOM_PX - 4, 0),
+                  xycoords=axes.get_yaxis_transform(), textcoords="offset points", ha="right", va="center_baseline")
+
+
+def _draw_bounds(axes, row: int, judgement: Judgement, low: float, high: float, colour: str) -> None:
+    """A whisker to each bound; a dotted line to the picture's edge on a side without one."""
+    value = min(max(judgement.ratio(judgement.measured), low), high)
+    for bound, edge in zip(judgement.ratio_bounds, (low, high)):
+        if bound is None:
+            axes.plot([value, edge], [row, row], color=colour, linewidth=1.2, linestyle=(0, (1, 2.5)), zorder=4)
+            continue
+        end = min(max(bound, low), high)
+        axes.plot([value, end], [row, row], color=colour, linewidth=2.2, zorder=4)
+        if end == bound:
+            axes.plot([end, end], [row - 0.2, row + 0.2], color=colour, linewidth=2, zorder=4)
 
 
 def _finding(judgements: List[Judgement], rows: List[Judgement]) -> str:
@@ -98,9 +105,9 @@ def _finding(judgements: List[Judgement], rows: List[Judgement]) -> str:
         return (f"{plural(len(missed), 'need is', 'needs are')} missed; {words.need_name(worst)} reaches "
                 f"{worst.ratio(worst.measured):.2f} of what is needed")
     if undecided:
-        names = [words.need_name(judgement) for judgement in undecided[:2]]
-        more = f" and {len(undecided) - 2} more" if len(undecided) > 2 else ""
-        return f"No need is missed, but {listing(names) if not more else ', '.join(names)}{more} could not be decided"
+        names = [words.need_name(judgement) for judgement in undecided]
+        told = listing(names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"])
+        return f"No need is missed, but {told} could not be decided"
     tightest = min(rows, key=lambda judgement: judgement.ratio(judgement.measured))
     return (f"{'The need is' if len(rows) == 1 else 'All needs are'} met; {words.need_name(tightest)} has the least "
             f"headroom, {headroom(tightest.headroom or tightest.ratio(tightest.measured))}")

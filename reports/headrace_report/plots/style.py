@@ -14,13 +14,13 @@ ROLE_OF = {colour: role for role, colour in COLOUR.items()}
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)), (0, (8, 2)))
-WIDTH = 560  # px of a figure that shares a row with another one
+WIDTH = 480  # px; shown up to a tenth larger beside another figure, three quarters of it on a phone
 
 RC = {
     "svg.fonttype": "none",
     "svg.hashsalt": "headrace",
     "font.family": "DejaVu Sans",
-    "font.size": 11,
+    "font.size": 11.5,
     "axes.edgecolor": COLOUR["muted"],
     "axes.facecolor": "none",
     "axes.grid": True,

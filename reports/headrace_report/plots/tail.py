@@ -34,8 +34,8 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
         return None
     limits = _limits(judgements)
     with styled():
-        drawing = canvas(WIDTH, 330)
-        axes = drawing.add_axes(place(drawing, 58, 18, 14, 44))
+        drawing = canvas(WIDTH, 340)
+        axes = drawing.add_axes(place(drawing, 64, 10, 10, 42))
         axes.set_xscale("log")
         per_line = MOST_POINTS // len(lines)
         drawn = []
@@ -125,7 +125,7 @@ def _axes(axes, drawn, limits: List[float]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
     axes.set_yticks(stretch(np.array(TICKS) / 100), [f"{tick:g}" for tick in TICKS])
     axes.set_xlabel("latency (log)")
-    axes.set_ylabel("percentile, tail stretched (%)")
+    axes.set_ylabel("percentile, stretched (%)")
 
 
 def _short(ns: float) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import List, Optional
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from ..schema import Judgement, Phase, Point, Repetition
 from ..units import Scale, duration, plural, quantity, scale_of
@@ -42,9 +43,9 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
     if not segments:
         return None
     with styled():
-        drawing = canvas(WIDTH, 380)
-        top = drawing.add_axes(place(drawing, 58, 18, 28, 168))
-        bottom = drawing.add_axes(place(drawing, 58, 18, 232, 44), sharex=top)
+        drawing = canvas(WIDTH, 340)
+        top = drawing.add_axes(place(drawing, 56, 10, 28, 150))
+        bottom = drawing.add_axes(place(drawing, 56, 10, 210, 42), sharex=top)
         rate, latency = _scales(segments)
         for segment in segments:
             _draw_rate(top, segment, rate)
@@ -55,6 +56,8 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
         bottom.set_ylim(bottom=0)
         top.set_xlim(0, segments[-1].end)
         top.tick_params(labelbottom=False)
+        for axes in (top, bottom):
+            axes.yaxis.set_major_locator(MaxNLocator(4))
         top.set_ylabel(rate.label)
         bottom.set_ylabel(f"p99 ({latency.label})")
         bottom.set_xlabel("measured time, one repetition after another (s)")
@@ -121,6 +124,7 @@ def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> Non
     total = segments[-1].end
     above = top.get_xaxis_transform()
     last_label = -1.0
+    top.annotate("rep.", (0, 1.0), (-8, 12), xycoords="axes fraction", textcoords="offset points", ha="right")
     several_phases = len({segment.phase.name for segment in segments}) > 1
     for segment in segments:
         disturbed = segment.repetition.disturbance.disturbed
@@ -131,17 +135,15 @@ def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> Non
         middle = (segment.start + segment.end) / 2
         if segment.phase.elapsed_s > 0:
             top.plot([middle], [segment.phase.bytes / segment.phase.elapsed_s / scale.factor], marker="o", markersize=7,
-                     color=series(0), markerfacecolor=COLOUR["paper"] if disturbed else series(0),
-                     markeredgecolor=series(0) if disturbed else COLOUR["paper"], markeredgewidth=1.6 if disturbed else 1,
+                     color=COLOUR["ink"], markerfacecolor=COLOUR["paper"] if disturbed else COLOUR["ink"],
+                     markeredgecolor=COLOUR["ink"] if disturbed else COLOUR["paper"], markeredgewidth=1.6 if disturbed else 1,
                      zorder=6, linestyle="none")
         label = f"{segment.repetition.index + 1}" if not several_phases or segment.first else ""
         at = middle if not several_phases else segment.start
         if label and (at - last_label) / total > 0.035:
             last_label = at
-            text = f"repetition {label}" if segment is segments[0] else label
-            top.annotate(text, (at, 1.0), (0 if not several_phases else 3, 12), xycoords=above, textcoords="offset points",
-                         ha="center" if not several_phases and segment is not segments[0] else "left"
-                         if several_phases or at / total < 0.12 else "center", fontsize=10, color=COLOUR["ink"])
+            top.annotate(label, (at, 1.0), (3 if several_phases else 0, 12), xycoords=above,
+                         textcoords="offset points", ha="left" if several_phases else "center")
         if disturbed and segment.first:
             top.plot([middle], [1.03], marker="v", markersize=7, color=COLOUR["fail"], transform=above, clip_on=False,
                      linestyle="none", zorder=6)
@@ -156,18 +158,18 @@ def _draw_need(axes, judgements: List[Judgement], segments: List[Segment], scale
     text = f"need {quantity(need, 'B/s')}"
     if need > OFF_SCALE * highest:
         axes.annotate(f"{text} \u25b4 above the picture", (1, 1), (-4, -12), xycoords="axes fraction",
-                      textcoords="offset points", ha="right", va="center", fontsize=10.5, zorder=7)
+                      textcoords="offset points", ha="right", va="center", zorder=7)
         axes.set_ylim(0, highest / scale.factor * 1.25)
         return True
     axes.axhline(need / scale.factor, color=COLOUR["ink"], linestyle=(0, (6, 3)), linewidth=1.3, zorder=5)
     axes.set_ylim(0, max(need, highest) / scale.factor * 1.16)
     axes.annotate(text, (1, need / scale.factor), (-4, 4), xycoords=axes.get_yaxis_transform(),
-                  textcoords="offset points", ha="right", va="bottom", fontsize=10.5, zorder=7)
+                  textcoords="offset points", ha="right", va="bottom", zorder=7)
     return True
 
 
 def _keys(segments: List[Segment], needed: bool) -> List[Key]:
-    keys = [Key("dot", "mean of a repetition" if all(segment.first for segment in segments) else "mean of a phase")]
+    keys = [Key("mean", "mean of a repetition" if all(segment.first for segment in segments) else "mean of a phase")]
     if any(segment.repetition.disturbance.disturbed for segment in segments):
         keys.append(Key("ring", "disturbed (\u25be)"))
     if any(segment.warm.any() for segment in segments):
@@ -183,15 +185,15 @@ def _finding(point: Point, segments: List[Segment]) -> str:
     repetitions = point.repetitions
     unsteady = [repetition for repetition in repetitions if not repetition.steady]
     disturbed = sum(repetition.disturbance.disturbed for repetition in repetitions)
-    seconds = sum(segment.phase.elapsed_s for segment in segments)
-    rate = sum(segment.phase.bytes for segment in segments) / seconds if seconds else 0.0
+    rate = float(np.median([segment.phase.bytes / segment.phase.elapsed_s for segment in segments
+                            if segment.phase.elapsed_s > 0] or [0.0]))
     several = len({segment.phase.name for segment in segments}) > 1
     if unsteady:
         told = f"Not steady in {len(unsteady)} of {plural(len(repetitions), 'repetition')}"
         if unsteady[0].steady_why:
             told += f": {unsteady[0].steady_why}"
     elif several:
-        told = f"{quantity(rate, 'B/s')} over {plural(len(repetitions), 'repetition')} of all phases"
+        told = f"{quantity(rate, 'B/s')} is the median of all phases"
     else:
         told = f"Steady at {quantity(rate, 'B/s')} in {'all ' if len(repetitions) > 1 else ''}{plural(len(repetitions), 'repetition')}"
     return told + (f"; {disturbed} disturbed" if disturbed else "")

@@ -1,0 +1,173 @@
+"""The page in a real browser: no errors, no requests, sorting and filtering, narrow, dark, print."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import shutil
+from types import SimpleNamespace
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium: Debian's package is python3-selenium")
+from selenium.webdriver.chrome.service import Service  # noqa: E402  (only where selenium is)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if not binary or not driver:
+        pytest.skip("no chromium and chromedriver: Debian's packages are chromium and chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"):
+        options.add_argument(argument)
+    if os.geteuid() == 0:
+        options.add_argument("--no-sandbox")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    try:
+        chrome = webdriver.Chrome(service=Service(driver), options=options)
+    except Exception as problem:  # a chromium that cannot start here is a reason to skip, not a fault of the page
+        pytest.skip(f"chromium does not start: {str(problem).splitlines()[0]}")
+    yield chrome
+    chrome.quit()
+
+
+@pytest.fixture
+def show(browser, pages):
+    """show(sample, width, media, scheme) loads a page and returns helpers."""
+    def load(sample: str, width: int = 1280, media: str = "", scheme: str = "light", scripts: bool = True):
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        browser.get_log("browser"), browser.get_log("performance")
+        browser.get(pages.page(sample).as_uri())
+        return SimpleNamespace(run=browser.execute_script, log=lambda: browser.get_log("browser"),
+                               performance=lambda: browser.get_log("performance"), command=browser.execute_cdp_cmd)
+    return load
+
+
+NAMES = "return [...document.querySelectorAll('#needs-table tbody')].filter(b => !b.hidden)" \
+        ".map(b => b.querySelector('th').dataset.sort)"
+HEADER = "document.querySelectorAll('#needs-table thead button')[{}].click()"
+
+
+def test_no_error_and_no_request(show, sample, pages):
+    page = show(sample)
+    assert page.log() == []
+    requests = re.findall(r'"url":"((?!data:)[^"]*)"', "".join(entry["message"] for entry in page.performance()
+                          if "Network.requestWillBeSent" in entry["message"]))
+    assert set(requests) <= {pages.page(sample).as_uri()}
+    assert page.run("return performance.getEntriesByType('resource').length") == 0
+
+
+def test_sorts_needs_with_their_explanations(show):
+    page = show("failing")
+    told = page.run(NAMES)
+    page.run(HEADER.format(0))
+    assert page.run(NAMES) == sorted(told)
+    page.run(HEADER.format(0))
+    assert page.run(NAMES) == sorted(told, reverse=True)
+    assert page.run("return document.querySelector('#needs-table thead th').ariaSort") == "descending"
+    page.run(HEADER.format(3))  # headroom; what was not measured comes last both ways
+    assert page.run(NAMES)[0] == "ingest.open_rate" and page.run(NAMES)[-1] == "ingest.read_iops"
+    page.run(HEADER.format(3))
+    assert page.run(NAMES)[0] == "host.memory_bandwidth" and page.run(NAMES)[-1] == "ingest.read_iops"
+    page.run(HEADER.format(4))
+    assert page.run(NAMES) == told  # the verdict's order is the one that was told
+    assert page.run("return [...document.querySelectorAll('#needs-table tbody')].every(b => b.rows.length === 2)")
+
+
+def test_sorts_quantities_by_size(show):
+    page = show("failing")
+    page.run("const t = document.querySelector('.metrics'); t.querySelectorAll('thead button')[1].click();")
+    values = page.run("return [...document.querySelectorAll('.metrics tbody')[0].rows].map(r => +r.cells[1].dataset.sort)")
+    assert values == sorted(values) and len(values) > 3
+
+
+def test_filters_by_verdict_and_text(show):
+    page = show("failing")
+    everything = page.run(NAMES)
+    chip = "document.querySelector('.chip[data-outcome=\"{}\"]').click()"
+    page.run(chip.format("PASS"))
+    assert len(page.run(NAMES)) == len(everything) - 4
+    assert page.run("return document.querySelector('.shown').textContent") == "5 of 9 shown"
+    page.run(chip.format("PASS"))
+    typed = "const i = document.querySelector('.controls input'); i.value = '{}'; i.dispatchEvent(new Event('input'))"
+    page.run(typed.format("STRADDLES"))
+    assert page.run(NAMES) == ["read.p99"]
+    page.run(typed.format(""))
+    assert page.run(NAMES) == everything
+    page.run("const i = document.querySelectorAll('.controls input')[1]; i.value = 'shard'; i.dispatchEvent(new Event('input'))")
+    assert page.run("return [...document.querySelectorAll('.point')].filter(p => !p.hidden).length") == 1
+
+
+def test_a_link_opens_the_fold_it_points_to(show):
+    page = show("failing")
+    assert not page.run("return document.getElementById('point-3').open")
+    page.run("location.hash = '#point-3'")
+    assert page.run("return new Promise(done => setTimeout(() => done(document.getElementById('point-3').open), 50))")
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_nothing_overflows_sideways(show, sample, width):
+    page = show(sample, width)
+    page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    # Nothing reaches out of the window but what scrolls in a box of its own.
+    outside = page.run("""
+      return [...document.body.querySelectorAll('*')].filter(e => !e.closest('.scroll') && !e.closest('thead'))
+        .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))""")
+    assert outside == []
+
+
+def test_dark_follows_the_system(show):
+    colour = "return getComputedStyle(document.body).backgroundColor"
+    light, dark = show("passing").run(colour), show("passing", scheme="dark").run(colour)
+    assert light == "rgb(255, 255, 255)" and dark == "rgb(20, 23, 27)"
+    # One drawing follows: its texts change with the page.
+    text = "return getComputedStyle(document.querySelector('.plot text')).fill"
+    assert show("passing").run(text) != show("passing", scheme="dark").run(text)
+
+
+def test_texts_of_figures_stay_inside(show):
+    page = show("failing")
+    page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    clipped = page.run("""
+      return [...document.querySelectorAll('.plot')].flatMap(plot => {
+        const frame = plot.getBoundingClientRect();
+        return [...plot.querySelectorAll('text')].filter(t => {
+          const box = t.getBoundingClientRect();
+          return box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+        }).map(t => t.textContent);
+      })""")
+    assert clipped == []
+
+
+def test_print_is_light_and_open(show):
+    page = show("failing", 760, media="print", scheme="dark")
+    assert page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
+    folded = page.run("""
+      return [...document.querySelectorAll('details:not([open]) table, details:not([open]) dl')]
+        .filter(e => e.getBoundingClientRect().height === 0).length""")
+    assert folded == 0
+    pdf = base64.b64decode(page.command("Page.printToPDF", {"preferCSSPageSize": True})["data"])
+    assert pdf.startswith(b"%PDF") and len(pdf) > 20_000
+
+
+def test_reads_without_scripts(show, browser):
+    show("failing", scripts=False)
+    try:
+        # The driver's own scripts are off too: the picture of the page is all there is to ask.
+        tree = browser.execute_cdp_cmd("DOM.getDocument", {"depth": -1})["root"]
+        assert tree["children"]
+        text = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        names = " ".join(str(node.get("name", {}).get("value", "")) for node in text)
+        assert "node17 is not ready for" in names and "ingest.read_bandwidth" in names and "Do next" in names
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
