@@ -32,7 +32,8 @@ std::int64_t size_of(int root, const std::string& path) {
   return status.st_size;
 }
 
-unsigned threads_for(const Node& node) { return std::clamp(node.cores(), 2u, 16u); }
+/// More than there are cores: direct writes wait for the storage.
+unsigned threads_for(const Node& node) { return std::clamp(node.cores(), 8u, 32u); }
 
 /// The files that are not there with their full size.
 std::vector<std::uint64_t> missing_files(const DataSetLayout& layout, int root, const Node& node) {

@@ -20,10 +20,10 @@ namespace {
 
 using system::UniqueFd;
 
-/// From here on writes go around the page cache: the data set need not be pushed out of it
-/// afterwards, and writing does not wait for the kernel's write-back. Smaller files are better
-/// gathered by the kernel.
-constexpr std::uint64_t kDirectFrom = 1 << 20;  // [B]
+/// From here on writes go around the page cache: nothing has to be pushed out of it afterwards, and
+/// on virtual machines it is two to three times faster, as no page of memory need be touched first.
+/// Smaller files are better gathered by the kernel.
+constexpr std::uint64_t kDirectFrom = 64 << 10;  // [B]
 
 std::uint64_t round_up(std::uint64_t size) { return (size + kBlock - 1) / kBlock * kBlock; }
 
