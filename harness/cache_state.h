@@ -23,7 +23,9 @@ struct CacheProof {
   std::uint64_t storage_bytes = 0;   // /proc/self/io read_bytes: what this process made the storage read
   std::uint64_t device_bytes = 0;    // the block device's own counter; 0 when the file system has no single device
   std::string method;                // "cachestat", "mincore"; with ", drop_caches" when the whole cache was dropped
-  std::string obstacle;              // why this file system cannot be in that state: "tmpfs keeps files in memory"; ""
+  std::string obstacle;              // why no file here can be in that state: "tmpfs keeps files in memory"; "" = none
+  std::string caveat;                // what the state does not cover: "names and inodes stay: only root can drop them"
+  bool counted = true;               // storage_bytes sees this file system's traffic (not so on network and FUSE ones)
   bool proven = false;
   std::string why;                   // one sentence: what proves it, or what is missing
 };
@@ -36,7 +38,7 @@ struct CacheOptions {
 /// Brings every file of `data` into `state` (cold: written back, advised away, caches dropped if allowed; warm: read
 /// once; bypassed and asis: nothing), then looks what is resident and, if allowed, drops the names and inodes that
 /// looking brought back. Fills declared, resident_before, method and obstacle; do not look again before the timed
-/// region. Throws RunError when a file cannot be opened.
+/// region. Works on up to 32 threads. Throws RunError when a file cannot be opened or read.
 void establish(CacheState state, const DataSet& data, const CacheOptions& options, CacheProof& proof);
 
 /// Share of the data set's bytes in the page cache, 0..1 (every file when there are few, else a seeded sample of
@@ -44,7 +46,9 @@ void establish(CacheState state, const DataSet& data, const CacheOptions& option
 double resident_share(const FileTable& files, std::string& method);
 
 /// Judges: cold needs <= 5 % resident before and >= 95 % of the bytes from storage; warm >= 95 % resident and <= 5 %
-/// from storage; bypassed >= 95 % from storage. Sets proven and why.
+/// from storage; bypassed >= 95 % from storage; asis is always proven. Where residency cannot be seen, or storage
+/// traffic is not counted, the other one decides; where neither can, nothing is proven. Read-ahead and metadata may
+/// make storage_bytes exceed delivered_bytes. Sets proven and why.
 void judge(CacheProof& proof);
 
 }  // namespace headrace

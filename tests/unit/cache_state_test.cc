@@ -1,0 +1,135 @@
+#include "harness/cache_state.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/node.h"
+#include "harness/system/block_device.h"
+#include "harness/system/mount.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace headrace {
+namespace {
+
+using testing::TemporaryFolder;
+
+TEST(CacheState, NamesRoundTrip) {
+  for (const CacheState state :
+       {CacheState::cold, CacheState::warm, CacheState::bypassed, CacheState::asis})
+    EXPECT_EQ(parse_cache_state(to_string(state)), state);
+  EXPECT_FALSE(parse_cache_state("hot"));
+}
+
+CacheProof judged(CacheState state, double resident, std::uint64_t delivered,
+                  std::uint64_t storage) {
+  CacheProof proof;
+  proof.declared = state;
+  proof.resident_before = resident;
+  proof.delivered_bytes = delivered;
+  proof.storage_bytes = storage;
+  judge(proof);
+  return proof;
+}
+
+TEST(JudgeCacheState, ColdNeedsAnEmptyCacheAndTrafficFromStorage) {
+  EXPECT_TRUE(judged(CacheState::cold, 0.05, 100, 95).proven);
+  EXPECT_FALSE(judged(CacheState::cold, 0.051, 100, 100).proven);
+  EXPECT_FALSE(judged(CacheState::cold, 0, 100, 94).proven);
+  EXPECT_TRUE(judged(CacheState::cold, 0, 100, 300).proven);
+  EXPECT_EQ(judged(CacheState::cold, 0.002, 1000, 1030).why,
+            "0.2 % in the page cache before; 103 % of the bytes from storage");
+  EXPECT_EQ(judged(CacheState::cold, 0, 100, 300).why,
+            "0 % in the page cache before; 300 % of the bytes from storage (with read-ahead and "
+            "metadata)");
+  EXPECT_EQ(judged(CacheState::cold, 0, 0, 0).why, "nothing was read");
+}
+
+TEST(JudgeCacheState, WarmNeedsAFullCacheAndASilentStorage) {
+  EXPECT_TRUE(judged(CacheState::warm, 0.95, 100, 5).proven);
+  EXPECT_FALSE(judged(CacheState::warm, 0.94, 100, 0).proven);
+  EXPECT_FALSE(judged(CacheState::warm, 1, 100, 6).proven);
+}
+
+TEST(JudgeCacheState, BypassedLooksAtTrafficOnly) {
+  EXPECT_TRUE(judged(CacheState::bypassed, 1, 100, 100).proven);
+  EXPECT_FALSE(judged(CacheState::bypassed, 0, 100, 90).proven);
+  EXPECT_EQ(judged(CacheState::bypassed, 1, 100, 100).why, "100 % of the bytes from storage");
+}
+
+TEST(JudgeCacheState, WhereOneCannotBeSeenTheOtherDecides) {
+  EXPECT_TRUE(judged(CacheState::cold, -1, 100, 100).proven);
+  EXPECT_FALSE(judged(CacheState::cold, -1, 100, 10).proven);
+  CacheProof remote;
+  remote.declared = CacheState::cold;
+  remote.counted = false;
+  remote.delivered_bytes = 100;
+  remote.resident_before = 0;
+  remote.caveat = "the server's own cache is not seen";
+  judge(remote);
+  EXPECT_TRUE(remote.proven);
+  EXPECT_EQ(remote.why,
+            "0 % in the page cache before; this file system's traffic is not counted; the server's "
+            "own cache is not "
+            "seen");
+  remote.resident_before = -1;
+  judge(remote);
+  EXPECT_FALSE(remote.proven);
+}
+
+TEST(JudgeCacheState, DeviceCounterWhereTheProcessHasNone) {
+  CacheProof proof;
+  proof.declared = CacheState::cold;
+  proof.resident_before = 0;
+  proof.delivered_bytes = 100;
+  proof.device_bytes = 100;
+  judge(proof);
+  EXPECT_TRUE(proof.proven);
+}
+
+TEST(JudgeCacheState, AsIsIsAlwaysTrue) { EXPECT_TRUE(judged(CacheState::asis, -1, 0, 0).proven); }
+
+DataSetSpec small_set() {
+  DataSetSpec spec;
+  spec.files = 50;
+  spec.file_size = 20'000;
+  return spec;
+}
+
+TEST(EstablishCacheState, WarmThenCold) {
+  const TemporaryFolder tmp;
+  if (!system::device_of(tmp.path())) GTEST_SKIP() << "no block device under the temporary folder";
+  Node node(tmp / "scratch");
+  const auto data = DataSet::open(small_set(), node, {});
+  CacheProof warm, cold;
+  establish(CacheState::warm, *data, {}, warm);
+  EXPECT_GE(warm.resident_before, 0.99);
+  EXPECT_FALSE(warm.method.empty());
+  establish(CacheState::cold, *data, {}, cold);
+  EXPECT_LE(cold.resident_before, 0.01);
+  EXPECT_EQ(cold.caveat, "names and inodes may be in memory: only root can drop them");
+  std::uint64_t before = 0, after = 0, written = 0;
+  const bool counted = system::read_self_io(before, written);
+  EXPECT_TRUE(data->verify({}).empty());
+  if (counted && system::read_self_io(after, written)) {
+    EXPECT_GE(after - before, data->files().total_bytes() * 95 / 100);
+  }
+}
+
+TEST(EstablishCacheState, MemoryFileSystemsCannotBeCold) {
+  const auto mount = system::mount_of("/dev/shm");
+  if (!mount || mount->type != "tmpfs") GTEST_SKIP() << "/dev/shm is no tmpfs";
+  const std::string folder = "/dev/shm/headrace_test_" + std::to_string(::getpid());
+  {
+    Node node(folder);
+    const auto data = DataSet::open(small_set(), node, {});
+    CacheProof proof;
+    establish(CacheState::cold, *data, {}, proof);
+    proof.delivered_bytes = 100;
+    judge(proof);
+    EXPECT_FALSE(proof.proven);
+    EXPECT_EQ(proof.why, "tmpfs keeps files in memory: there is no storage below it");
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace headrace
