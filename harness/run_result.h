@@ -9,6 +9,7 @@
 #include "harness/repetition.h"
 #include "harness/statistics/summary.h"
 #include "harness/verdict.h"
+#include "harness/version.h"
 
 namespace headrace {
 
@@ -21,17 +22,19 @@ struct MetricSummary {
   double median = 0;
   statistics::Interval interval;
   std::vector<double> values;
-  bool too_few_operations = false;  // a percentile with fewer than 10/(1-p) operations per repetition
+  bool too_few_operations =
+      false;  // a percentile with fewer than 10/(1-p) operations per repetition
 };
 
 struct PointResult {
   const Point* point = nullptr;
   PointStatus status = PointStatus::not_reached;
-  std::string reason;                 // why skipped or failed
-  statistics::LookPlan looks;         // when it was looked at the repetitions, and the ranks that bound them
+  std::string reason;  // why skipped or failed
+  statistics::LookPlan
+      looks;  // when it was looked at the repetitions, and the ranks that bound them
   std::vector<Repetition> repetitions;
   std::vector<MetricSummary> metrics;
-  std::vector<std::string> notes;     // fall-backs taken
+  std::vector<std::string> notes;                               // fall-backs taken
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
   std::vector<WrongBlock> wrong_blocks;
   bool verified = false;
@@ -39,19 +42,26 @@ struct PointResult {
 };
 
 /// Facts about the machine for run files, in sections: "kernel", "file_system", "device"...
-using Fingerprint = std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>;
+using Fingerprint =
+    std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>;
+
+/// The program that measured.
+struct Build {
+  std::string version = kVersion, revision = kRevision, compiler = kCompiler;
+};
 
 struct RunResult {
   const Plan* plan = nullptr;
+  Build build;
   std::string run_id;
-  std::string started_utc;            // "2026-01-31T12:00:00Z"
+  std::string started_utc;  // "2026-01-31T12:00:00Z"
   double elapsed_s = 0;
   std::vector<std::string> command;
   Fingerprint environment;
   std::vector<PointResult> points;
   std::vector<Judgement> judgements;
   Summary summary;
-  int signal = 0;                     // SIGINT or SIGTERM that ended it
+  int signal = 0;  // SIGINT or SIGTERM that ended it
 };
 
 }  // namespace headrace

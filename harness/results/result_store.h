@@ -16,8 +16,9 @@ inline constexpr int kSchema = 1;
 /// Names of every file that a run folder may hold, report.html too: what `clean` may remove.
 std::span<const std::string_view> run_file_names();
 
-/// Writes all run files into `folder` (marked, made by the caller): run.json, verdict.json, config.resolved.yaml,
-/// env.json, gbench.json, junit.xml, headrace.prom, results.csv. Returns their names. Throws RunError.
+/// Writes all run files into `folder` (marked, made by the caller): run.json, verdict.json,
+/// config.resolved.yaml, env.json, gbench.json, junit.xml, headrace.prom, results.csv. Returns
+/// their names. Throws RunError.
 std::vector<std::string> write_run(const RunResult& run, const std::string& folder);
 
 /// The texts themselves, for `--format` and tests.

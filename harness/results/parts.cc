@@ -1,0 +1,141 @@
+#include "harness/results/parts.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/results/result_store.h"
+
+namespace headrace::results {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view to_string(PointStatus status) {
+  switch (status) {
+    case PointStatus::ok:
+      return "ok";
+    case PointStatus::skipped:
+      return "skipped";
+    case PointStatus::error:
+      return "error";
+    case PointStatus::interrupted:
+      return "interrupted";
+    case PointStatus::not_reached:
+      return "not_reached";
+  }
+  return "";
+}
+
+std::string_view to_string(RepetitionStatus status) {
+  switch (status) {
+    case RepetitionStatus::ok:
+      return "ok";
+    case RepetitionStatus::error:
+      return "error";
+    case RepetitionStatus::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+std::string_view to_string(Better better) {
+  switch (better) {
+    case Better::higher:
+      return "higher";
+    case Better::lower:
+      return "lower";
+    case Better::neither:
+      return "neither";
+  }
+  return "";
+}
+
+std::string param_text(const ParamValue& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return fmt::format("{}", *count);
+  if (const double* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+  return std::get<std::string>(value);
+}
+
+std::string node_name(const RunResult& run) {
+  for (const auto& [section, facts] : run.environment) {
+    if (section != "host") continue;
+    for (const auto& [key, value] : facts) {
+      if (key == "name") return value;
+    }
+  }
+  return "";
+}
+
+double to_base_unit(std::string_view unit) { return unit == "ns" ? 1e-9 : 1; }
+
+std::string_view base_unit(std::string_view unit) { return unit == "ns" ? "s" : unit; }
+
+Json head(const RunResult& run, std::string_view kind) {
+  return {{"schema", kSchema},
+          {"kind", kind},
+          {"headrace",
+           {{"version", run.build.version},
+            {"revision", run.build.revision},
+            {"compiler", run.build.compiler}}}};
+}
+
+Json run_part(const RunResult& run) {
+  return {{"id", run.run_id},
+          {"name", run.plan->name},
+          {"started_utc", run.started_utc},
+          {"elapsed_s", run.elapsed_s},
+          {"command", run.command},
+          {"config_file", run.plan->config_file},
+          {"config_hash", run.plan->config_hash},
+          {"seed", run.plan->seed},
+          {"signal", run.signal},
+          {"node", node_name(run)}};
+}
+
+Json summary_part(const Summary& s) {
+  return {{"word", s.word},  {"exit_code", s.exit_code},       {"pass", s.pass},
+          {"fail", s.fail},  {"inconclusive", s.inconclusive}, {"skipped", s.skipped},
+          {"error", s.error}};
+}
+
+Json judgements_part(const RunResult& run) {
+  Json all = Json::array();
+  for (const Judgement& j : run.judgements) {
+    Json one{{"id", j.id},
+             {"scope", j.scope},
+             {"outcome", to_string(j.outcome)},
+             {"reason", to_string(j.reason)},
+             {"explanation", j.explanation},
+             {"next_step", j.next_step},
+             {"thin", j.thin},
+             {"direction", j.higher_is_better ? "at_least" : "at_most"},
+             {"required", j.required},
+             {"need", j.need},
+             {"unit", j.unit}};
+    if (j.measured) one["measured"] = *j.measured;
+    if (j.low) one["low"] = *j.low;
+    if (j.high) one["high"] = *j.high;
+    if (j.headroom) one["headroom"] = *j.headroom;
+    one["repetitions"] = j.repetitions;
+    one["point"] = j.point;
+    one["metric"] = j.metric;
+    one["formula"] = j.formula;
+    one["equation"] = j.equation;
+    one["substituted"] = j.substituted;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+Json environment_part(const Fingerprint& environment) {
+  Json all = Json::object();
+  for (const auto& [section, facts] : environment) {
+    Json one = Json::object();
+    for (const auto& [key, value] : facts) one[key] = value;
+    all[section] = std::move(one);
+  }
+  return all;
+}
+
+}  // namespace headrace::results

@@ -1,0 +1,30 @@
+// What several run files share: the objects of run.json, and names of things.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "harness/run_result.h"
+
+namespace headrace::results {
+
+std::string_view to_string(PointStatus status);
+std::string_view to_string(RepetitionStatus status);
+std::string_view to_string(Better better);
+/// "posix", "8", "130000", "true".
+std::string param_text(const ParamValue& value);
+/// The host's name as the environment has it, or "".
+std::string node_name(const RunResult& run);
+/// What a metric's name says of its percentile, unit in base units: 1e-9 for "ns", else 1.
+double to_base_unit(std::string_view unit);
+std::string_view base_unit(std::string_view unit);
+
+/// "schema", "kind", "headrace": how every JSON file of a run begins.
+nlohmann::ordered_json head(const RunResult& run, std::string_view kind);
+nlohmann::ordered_json run_part(const RunResult& run);
+nlohmann::ordered_json summary_part(const Summary& summary);
+nlohmann::ordered_json judgements_part(const RunResult& run);
+nlohmann::ordered_json environment_part(const Fingerprint& environment);
+
+}  // namespace headrace::results

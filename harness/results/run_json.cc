@@ -1,0 +1,173 @@
+// run.json (docs/run-files.md), and the two small files that hold parts of it.
+#include <nlohmann/json.hpp>
+
+#include "harness/results/json_text.h"
+#include "harness/results/parts.h"
+#include "harness/results/result_store.h"
+
+namespace headrace::results {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json param(const ParamValue& value) {
+  return std::visit([](const auto& v) { return Json(v); }, value);
+}
+
+Json histogram(const Histogram& h) {
+  Json buckets = Json::array();
+  for (const Histogram::Bucket& b : h.nonzero()) buckets.push_back({b.index, b.count});
+  return {{"min_ns", h.min_ns()}, {"max_ns", h.max_ns()}, {"buckets", std::move(buckets)}};
+}
+
+Json series(const std::vector<SeriesPoint>& points) {
+  Json time = Json::array(), bytes = Json::array(), operations = Json::array(), p99 = Json::array();
+  for (const SeriesPoint& p : points) {
+    time.push_back(p.time_s);
+    bytes.push_back(p.bytes_per_s);
+    operations.push_back(p.operations_per_s);
+    p99.push_back(p.latency_p99_ns);
+  }
+  return {{"time_s", time},
+          {"bytes_per_s", bytes},
+          {"operations_per_s", operations},
+          {"latency_p99_ns", p99}};
+}
+
+Json phase(const PhaseResult& p, const std::vector<std::string>& part_names) {
+  Json parts = Json::object();
+  for (std::size_t i = 0; i < p.parts.size() && i < part_names.size(); ++i)
+    parts[part_names[i]] = histogram(p.parts[i]);
+  return {{"name", p.name},
+          {"elapsed_s", p.elapsed_s},
+          {"first_finish_s", p.first_finish_s},
+          {"cpu_s", p.cpu_s},
+          {"bytes", p.bytes},
+          {"operations", p.operations},
+          {"errors", p.errors},
+          {"storage_bytes", p.storage_bytes},
+          {"device_bytes", p.device_bytes},
+          {"steady_from_s", p.steady_from_s},
+          {"latency", histogram(p.latency)},
+          {"parts", std::move(parts)},
+          {"worker_finish_s", p.worker_finish_s},
+          {"worker_bytes", p.worker_bytes},
+          {"series", series(p.series)}};
+}
+
+Json cache(const CacheProof& c) {
+  return {{"declared", headrace::to_string(c.declared)},
+          {"proven", c.proven},
+          {"why", c.why},
+          {"resident_before", c.resident_before},
+          {"resident_after", c.resident_after},
+          {"delivered_bytes", c.delivered_bytes},
+          {"storage_bytes", c.storage_bytes},
+          {"device_bytes", c.device_bytes},
+          {"method", c.method}};
+}
+
+Json disturbance(const Disturbance& d) {
+  return {{"disturbed", d.disturbed},
+          {"why", d.why},
+          {"foreign_bytes", d.foreign_bytes},
+          {"cpu_steal", d.cpu_steal},
+          {"io_pressure", d.io_pressure},
+          {"cpu_pressure", d.cpu_pressure},
+          {"memory_pressure", d.memory_pressure},
+          {"throttled_s", d.throttled_s}};
+}
+
+Json repetition(const Repetition& r, const std::vector<std::string>& part_names) {
+  Json metrics = Json::object(), phases = Json::array();
+  for (const MetricValue& m : r.metrics) metrics[m.name] = m.value;
+  for (const PhaseResult& p : r.phases) phases.push_back(phase(p, part_names));
+  return {{"index", r.index},           {"look", r.look},
+          {"counted", r.counted},       {"status", to_string(r.status)},
+          {"error", r.error},           {"steady", r.steady},
+          {"steady_why", r.steady_why}, {"metrics", std::move(metrics)},
+          {"cache", cache(r.cache)},    {"disturbance", disturbance(r.disturbance)},
+          {"phases", std::move(phases)}};
+}
+
+Json metric(const MetricSummary& m) {
+  return {{"name", m.name},
+          {"unit", m.unit},
+          {"better", to_string(m.better)},
+          {"description", m.description},
+          {"median", m.median},
+          {"low", m.interval.low},
+          {"high", m.interval.high},
+          {"is_range", m.interval.is_range},
+          {"values", m.values},
+          {"too_few_operations", m.too_few_operations}};
+}
+
+Json point(const PointResult& p) {
+  const std::vector<std::string> part_names = p.point->workload->latency_parts();
+  Json params = Json::object(), left_out = Json::object(), wrong = Json::array(),
+       metrics = Json::array(), repetitions = Json::array();
+  for (const auto& [key, value] : p.point->params) params[key] = param(value);
+  for (const auto& [why, count] : p.left_out) left_out[why] = count;
+  for (const WrongBlock& w : p.wrong_blocks)
+    wrong.push_back({{"file", w.file}, {"offset", w.offset}, {"why", w.why}});
+  for (const MetricSummary& m : p.metrics) metrics.push_back(metric(m));
+  for (const Repetition& r : p.repetitions) repetitions.push_back(repetition(r, part_names));
+  return {{"id", p.point->id},
+          {"workload", p.point->info->name},
+          {"description", p.point->info->description},
+          {"params", std::move(params)},
+          {"cache", headrace::to_string(p.point->cache)},
+          {"status", to_string(p.status)},
+          {"reason", p.reason},
+          {"notes", p.notes},
+          {"left_out", std::move(left_out)},
+          {"verified", p.verified},
+          {"wrong_blocks", std::move(wrong)},
+          {"elapsed_s", p.elapsed_s},
+          {"looks", p.looks.looks.empty() ? p.point->repeat.looks : p.looks.looks},
+          {"ranks", p.looks.ranks},
+          {"latency_parts", part_names},
+          {"metrics", std::move(metrics)},
+          {"repetitions", std::move(repetitions)}};
+}
+
+}  // namespace
+
+std::string run_json(const RunResult& run) {
+  Json all = head(run, "headrace.run");
+  all["run"] = run_part(run);
+  if (run.plan->job) {
+    Json values = Json::object();
+    for (const auto& [key, value] : run.plan->job->values) values[key] = value;
+    all["job"] = {{"name", run.plan->job->name},
+                  {"description", run.plan->job->description},
+                  {"safety", run.plan->job->safety},
+                  {"values", std::move(values)}};
+  }
+  all["not_asked"] = run.plan->not_asked;
+  all["summary"] = summary_part(run.summary);
+  all["judgements"] = judgements_part(run);
+  Json points = Json::array();
+  for (const PointResult& p : run.points) points.push_back(point(p));
+  all["points"] = std::move(points);
+  all["environment"] = environment_part(run.environment);
+  return json_text(all);
+}
+
+std::string verdict_json(const RunResult& run) {
+  Json all = head(run, "headrace.verdict");
+  all["run"] = run_part(run);
+  all["summary"] = summary_part(run.summary);
+  all["judgements"] = judgements_part(run);
+  return json_text(all);
+}
+
+std::string env_json(const RunResult& run) {
+  Json all = head(run, "headrace.environment");
+  all["run"] = {{"id", run.run_id}, {"started_utc", run.started_utc}, {"node", node_name(run)}};
+  all["environment"] = environment_part(run.environment);
+  return json_text(all);
+}
+
+}  // namespace headrace::results
