@@ -1,6 +1,8 @@
 // Seeded random numbers that are the same on every machine and with every compiler.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -26,6 +28,36 @@ class Random {
  private:
   __extension__ typedef unsigned __int128 Wide;
   std::uint64_t state_;
+};
+
+/// A random order of 0 .. count-1 that needs no memory: step i, for i = 0 .. steps()-1, gives one
+/// of them or, seldom more often than every other time, nothing. A bijective hash of the counter on
+/// the next power of two.
+class RandomOrder {
+ public:
+  RandomOrder(std::uint64_t count, std::uint64_t seed) noexcept
+      : count_(count), mask_(std::bit_ceil(count) - 1), shift_((std::bit_width(mask_) + 1) / 2) {
+    Random random(seed);
+    start_ = random.next();
+    for (std::uint64_t& factor : factors_) factor = random.next() | 1;
+  }
+  std::uint64_t count() const noexcept { return count_; }
+  std::uint64_t steps() const noexcept { return mask_ + 1; }
+  /// False when this step gives nothing.
+  bool at(std::uint64_t step, std::uint64_t& value) const noexcept {
+    std::uint64_t x = (step + start_) & mask_;
+    for (const std::uint64_t factor : factors_) {
+      x = x * factor & mask_;
+      x ^= x >> shift_;
+    }
+    value = x;
+    return x < count_;
+  }
+
+ private:
+  std::uint64_t count_, mask_, start_;
+  int shift_;
+  std::array<std::uint64_t, 3> factors_;
 };
 
 /// Fisher and Yates: every order is as likely as every other.

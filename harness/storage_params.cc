@@ -8,23 +8,26 @@ StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
   constexpr double kMostWorkers = 1024, kMostInFlight = 4096;
   StorageParams p;
   p.engine = params.choice(
-      "engine", "posix", {"posix", "io_uring"},
-      "posix: each worker reads and waits; io_uring: each keeps queue_depth requests in flight");
+      "engine", "posix", defaults.engines,
+      "posix: each worker reads and waits; io_uring: each keeps queue_depth requests in flight; "
+      "mmap: each copies out of mapped files");
   p.workers = static_cast<unsigned>(params.count(
       "workers", defaults.workers, {.min = 1, .max = kMostWorkers}, "reading threads"));
-  const bool waits = p.engine == "posix";
+  const bool waits = p.engine != "io_uring";
   p.queue_depth = static_cast<std::uint32_t>(params.count(
-      "queue_depth", waits ? 1 : 8, {.min = 1, .max = kMostInFlight},
-      "requests in flight per worker; posix keeps 1, io_uring 8 unless told otherwise"));
+      "queue_depth", waits ? 1 : defaults.queue_depth, {.min = 1, .max = kMostInFlight},
+      "requests in flight per worker; more than 1 only with io_uring"));
   if (waits && p.queue_depth != 1)
-    params.conflict(
-        "queue_depth",
-        "engine posix keeps one request in flight per worker: use io_uring, or more workers");
+    params.conflict("queue_depth",
+                    "engine " + p.engine +
+                        " keeps one request in flight per worker: use io_uring, or more workers");
   p.block_size =
       params.bytes("block_size", defaults.block_size,
                    {.min = 512, .max = static_cast<double>(1_GiB)}, "largest single read");
   if (!defaults.direct_allowed) return p;
   p.direct = params.flag("direct", false, "O_DIRECT: bypass the page cache");
+  if (p.direct && p.engine == "mmap")
+    params.conflict("direct", "engine mmap reads through the page cache: use posix or io_uring");
   if (p.direct && p.block_size % kPage != 0)
     params.conflict("block_size", "direct reads are multiples of 4KiB");
   return p;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/backends/file_io.h"
 #include "harness/params.h"
@@ -17,9 +18,11 @@ struct StorageParams {
     unsigned workers;
     std::uint64_t block_size;
     bool direct_allowed;  // is there a key `direct`?
+    std::vector<std::string> engines = {"posix", "io_uring"};
+    std::uint32_t queue_depth = 8;  // of io_uring
   };
 
-  std::string engine;             // "posix", "io_uring"
+  std::string engine;             // "posix", "io_uring", "mmap"
   unsigned workers = 1;           // threads
   std::uint32_t queue_depth = 1;  // requests in flight, each worker
   std::uint64_t block_size = 0;   // largest single read [B]

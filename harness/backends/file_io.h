@@ -81,6 +81,9 @@ class BlockReader {
   virtual ~BlockReader() = default;
   /// As WholeFileReader::attach().
   virtual void attach() {}
+  /// Called after the last exchange() of a phase: lets go of what would keep data in the page cache
+  /// (a mapping).
+  virtual void detach() noexcept {}
   /// Submits `requests` (each with a free slot) and returns at least `wait_for` completions, fewer
   /// only if fewer are in flight. The span is valid until the next call.
   virtual std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,

@@ -24,7 +24,7 @@ struct Known {
       needs;  // what a build must find to have it; nullptr = this version has no such plugin
 };
 constexpr std::array kKnown{
-    Known{"posix", nullptr}, Known{"io_uring", "liburing 2.3 or later"},
+    Known{"posix", nullptr}, Known{"mmap", nullptr}, Known{"io_uring", "liburing 2.3 or later"},
     Known{"cuda", nullptr},  Known{"nccl", nullptr},
     Known{"verbs", nullptr}, Known{"mpi", nullptr},
 };
@@ -77,10 +77,10 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
     BackendStatus status;
     status.name = known.name;
     std::unique_ptr<StorageEngine> engine;
-    if (status.name == "posix") {
+    if (status.name == "posix" || status.name == "mmap") {
       status.built = true;
       status.version = kVersion;
-      engine = make_posix_engine();
+      engine = status.name == "posix" ? make_posix_engine() : make_mmap_engine();
     } else if (const auto file = find_plugin(status.name)) {
       status.built = true;
       if (Plugin* plugin = load(*file, status.reason)) {

@@ -79,6 +79,20 @@ TEST_P(StorageEngineTest, NamesTheFileThatCannotBeOpened) {
   }
 }
 
+TEST(MmapEngineTest, ReadsBlocksAndNothingElse) {
+  Backends backends;
+  StorageEngine& engine = backends.storage("mmap");
+  testing::reads_blocks(
+      [&](auto& files, auto selected, auto& options) {
+        return engine.block_reader(files, selected, options);
+      },
+      {});
+  TemporaryFiles files;
+  const std::vector<std::uint32_t> selected{files.add(10)};
+  EXPECT_THROW(engine.whole_file_reader(files.table(), {}), RunError);
+  EXPECT_THROW(engine.block_reader(files.table(), selected, {.direct = true}), RunError);
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, StorageEngineTest, ::testing::Values("posix", "io_uring"),
                          [](const auto& info) { return std::string(info.param); });
 
@@ -90,7 +104,8 @@ TEST(BackendsTest, TellsOfEveryBackendInAFixedOrder) {
     EXPECT_EQ(status.reason.empty(), status.usable) << status.name;
     EXPECT_TRUE(status.built || !status.usable) << status.name;
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"posix", "io_uring", "cuda", "nccl", "verbs", "mpi"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"posix", "mmap", "io_uring", "cuda", "nccl", "verbs",
+                                             "mpi"}));
   EXPECT_TRUE(backends.status().front().usable);
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "harness/backends/buffers.h"
+#include "harness/block_loop.h"
 #include "harness/storage_params.h"
 #include "harness/workload.h"
 
@@ -17,12 +18,11 @@ constexpr std::array kMetrics{
     Metric{"read_iops", "1/s", Better::higher, "Reads of block_size per second"},
 };
 
-/// One reader's shards, and where it stands in them.
+/// One reader and its shards.
 struct Stream {
   std::vector<std::uint32_t> shards;  // indices in the data set
   std::unique_ptr<BlockReader> reader;
-  std::vector<BlockRequest> requests;  // one batch
-  std::vector<std::uint32_t> free;     // buffers with nothing in flight
+  BlockLoop loop;
 };
 
 /// How many bytes/s do large files give when they are read in order?
@@ -56,41 +56,30 @@ class ShardStream final : public Workload {
     engine_ = &node.backends().storage(io_.engine);
     ReaderOptions options = io_.reader_options();
     options.advice = Advice::sequential;
-    streams_.resize(io_.workers);
-    for (std::uint32_t i = 0; i < data_->files().count(); ++i)
-      streams_[i % io_.workers].shards.push_back(i);
-    for (Stream& stream : streams_) {
-      stream.reader = engine_->block_reader(data_->files(), stream.shards, options);
-      stream.requests.resize(io_.queue_depth);
+    std::vector<std::vector<std::uint32_t>> shards(io_.workers);
+    for (std::uint32_t i = 0; i < data_->files().count(); ++i) shards[i % io_.workers].push_back(i);
+    for (auto& mine : shards) {
+      auto reader = engine_->block_reader(data_->files(), mine, options);
+      streams_.push_back({std::move(mine), std::move(reader), BlockLoop(io_.queue_depth)});
     }
   }
   const DataSet* data() const override { return data_.get(); }
 
-  void before_phase(unsigned, unsigned, std::uint64_t) override {
-    for (Stream& stream : streams_) {
-      stream.free.clear();
-      for (std::uint32_t slot = io_.queue_depth; slot > 0; --slot) stream.free.push_back(slot - 1);
-    }
-  }
   void before_run(Worker& worker) override { streams_[worker.index].reader->attach(); }
 
   void run(Worker& worker) override {
     Stream& stream = streams_[worker.index];
     Recorder& recorder = worker.recorder;
     Cursor cursor{*this, stream};
-    for (;;) {
-      std::size_t n = 0;
-      while (!stream.free.empty() && recorder.running() && cursor.next(stream.requests[n])) {
-        stream.requests[n++].slot = stream.free.back();
-        stream.free.pop_back();
-      }
-      const auto done = stream.reader->exchange(std::span(stream.requests).first(n), 1);
-      if (done.empty()) break;
-      for (const BlockCompletion& block : done) {
-        record(block, stream, recorder);
-        stream.free.push_back(block.slot);
-      }
-    }
+    stream.loop.run(
+        *stream.reader,
+        [&](BlockRequest& request) { return recorder.running() && cursor.next(request); },
+        [&](const BlockCompletion& block) {
+          const std::uint64_t wanted =
+              std::min(io_.block_size, size_of(stream, block.file) - block.offset);
+          if (record_block(block, wanted, stream.shards[block.file], recorder) && block.offset == 0)
+            recorder.part(1, block.end_ns - block.begin_ns);
+        });
   }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
@@ -147,25 +136,6 @@ class ShardStream final : public Workload {
       return true;
     }
   };
-
-  void record(const BlockCompletion& block, const Stream& stream,
-              Recorder& recorder) const noexcept {
-    const std::uint64_t wanted =
-        std::min(io_.block_size, size_of(stream, block.file) - block.offset);
-    if (block.result >= static_cast<std::int64_t>(wanted)) {
-      recorder.op(block.begin_ns, block.end_ns, wanted);
-      if (block.offset == 0) recorder.part(1, block.end_ns - block.begin_ns);
-      return;
-    }
-    OperationError error{.code = static_cast<int>(-block.result),
-                         .file = stream.shards[block.file],
-                         .offset = block.offset};
-    if (block.result >= 0) {
-      error.code = OperationError::kShortRead;
-      error.offset += static_cast<std::uint64_t>(block.result);
-    }
-    recorder.fail(error, block.end_ns);
-  }
 
   StorageParams io_;
   DataSetSpec spec_;

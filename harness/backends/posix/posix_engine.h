@@ -9,6 +9,8 @@
 namespace headrace {
 
 std::unique_ptr<StorageEngine> make_posix_engine();
+/// Copies from mapped files: what loaders of token files and memory-mapped arrays do. Blocks only.
+std::unique_ptr<StorageEngine> make_mmap_engine();
 
 /// The readers behind it, one file each.
 std::unique_ptr<WholeFileReader> make_posix_whole_files(const FileTable& files,

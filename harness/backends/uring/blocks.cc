@@ -28,7 +28,7 @@ class UringBlocks final : public BlockReader {
     ring_.reset();  // the old one first: both would count against the limit on locked memory
     ring_ = std::make_unique<Ring>(static_cast<unsigned>(slots_.size()), notes_);
     fixed_buffers_ = ring_->register_buffers(buffers_, notes_);
-    fixed_files_ = ring_->register_files(open_.all(), notes_);
+    fixed_files_ = !open_.all().empty() && ring_->register_files(open_.all(), notes_);
   }
 
   std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,

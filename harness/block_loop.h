@@ -1,0 +1,67 @@
+// The hot loop of every workload that reads blocks: keep the queue full, write down what comes
+// back.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "harness/backends/file_io.h"
+#include "harness/recorder.h"
+
+namespace headrace {
+
+class BlockLoop {
+ public:
+  explicit BlockLoop(std::uint32_t queue_depth) : requests_(queue_depth) {
+    free_.reserve(queue_depth);
+  }
+
+  /// While next(request) fills in another block (file, offset, length), one is asked for whenever a
+  /// buffer is free; take(completion) sees every one that comes back. Ends when nothing is left in
+  /// flight, and detaches the reader.
+  template <class Next, class Take>
+  void run(BlockReader& reader, Next&& next, Take&& take) {
+    free_.clear();
+    for (auto slot = static_cast<std::uint32_t>(requests_.size()); slot > 0; --slot)
+      free_.push_back(slot - 1);
+    for (;;) {
+      std::size_t n = 0;
+      while (!free_.empty() && next(requests_[n])) {
+        requests_[n++].slot = free_.back();
+        free_.pop_back();
+      }
+      const auto done = reader.exchange(std::span(requests_).first(n), 1);
+      if (done.empty()) break;
+      for (const BlockCompletion& block : done) {
+        take(block);
+        free_.push_back(block.slot);
+      }
+    }
+    reader.detach();
+  }
+
+ private:
+  std::vector<BlockRequest> requests_;  // one batch
+  std::vector<std::uint32_t> free_;     // buffers with nothing in flight
+};
+
+/// Records a block of which `wanted` bytes were to come; less is an error at the place where the
+/// file ended. `file` is the index in the data set. True when all came.
+inline bool record_block(const BlockCompletion& block, std::uint64_t wanted, std::uint32_t file,
+                         Recorder& recorder) noexcept {
+  if (block.result >= static_cast<std::int64_t>(wanted)) {
+    recorder.op(block.begin_ns, block.end_ns, wanted);
+    return true;
+  }
+  const bool failed = block.result < 0;
+  const auto got = static_cast<std::uint64_t>(failed ? 0 : block.result);
+  recorder.fail({.code = failed ? static_cast<int>(-block.result) : OperationError::kShortRead,
+                 .file = file,
+                 .offset = block.offset + got},
+                block.end_ns);
+  return false;
+}
+
+}  // namespace headrace

@@ -1,0 +1,199 @@
+// random_read - blocks of large files in random order, each once: token files, indexed records,
+// memory-mapped arrays.
+#include <array>
+
+#include "harness/block_loop.h"
+#include "harness/random.h"
+#include "harness/storage_params.h"
+#include "harness/workload.h"
+
+namespace {
+using namespace headrace;
+
+constexpr std::array kMetrics{
+    Metric{"read_iops", "1/s", Better::higher, "Reads of block_size per second"},
+    Metric{"read_bandwidth", "B/s", Better::higher, "Bytes delivered per second"},
+    Metric{"sample_rate", "1/s", Better::higher, "Samples of sample_size delivered per second"},
+};
+
+/// One worker's reader, and the queue it keeps full.
+struct Lane {
+  std::unique_ptr<BlockReader> reader;
+  BlockLoop loop;
+};
+
+/// How many random reads/s, and at what latency, do large files give?
+class RandomRead final : public Workload {
+ public:
+  explicit RandomRead(Params& p)
+      : io_(StorageParams::declare(p, {.workers = 4,
+                                       .block_size = 4_KiB,
+                                       .direct_allowed = true,
+                                       .engines = {"posix", "io_uring", "mmap"},
+                                       .queue_depth = 32})),
+        spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
+        alignment_(p.bytes("alignment", io_.block_size, {.min = 1},
+                           "offsets are multiples of this; block_size unless told otherwise")),
+        sample_size_(p.bytes("sample_size", io_.block_size, {.min = 1},
+                             "stored bytes of one sample; block_size unless told otherwise")),
+        reads_(
+            p.count("reads", 0, {}, "reads per repetition; 0 = as many blocks as the files have")) {
+    if (io_.direct && alignment_ % 4_KiB != 0)
+      p.conflict("alignment", "direct reads are at multiples of 4KiB");
+  }
+
+  static std::span<const Metric> metrics() { return kMetrics; }
+  std::optional<Skip> check(Node& node) override { return io_.check(node); }
+  Footprint footprint() const override {
+    const std::uint64_t bytes = spec_.bytes();
+    return {.written_bytes = spec_.path.empty() ? bytes : 0,
+            .read_bytes_per_repetition = reads_ ? reads_ * io_.block_size : bytes,
+            .memory_bytes = io_.buffer_bytes(),
+            .data_id = spec_.path.empty() ? spec_.id() : ""};
+  }
+  unsigned workers() const override { return io_.workers; }
+  std::vector<CacheState> cache_states() const override {
+    if (io_.direct) return {CacheState::bypassed, CacheState::asis};
+    return {CacheState::cold, CacheState::warm, CacheState::asis};
+  }
+
+  void prepare(Node& node, const DataProgress& progress) override {
+    data_ = DataSet::open(spec_, node, progress);
+    select_files();
+    engine_ = &node.backends().storage(io_.engine);
+    ReaderOptions options = io_.reader_options();
+    options.advice = Advice::random;
+    for (unsigned i = 0; i < io_.workers; ++i)
+      lanes_.push_back(
+          {engine_->block_reader(data_->files(), selected_, options), BlockLoop(io_.queue_depth)});
+  }
+  const DataSet* data() const override { return data_.get(); }
+
+  void before_phase(unsigned, unsigned, std::uint64_t seed) override {
+    order_ = RandomOrder(ends_.back(), seed);
+    steps_ = steps_for(reads_ ? reads_ : blocks_);
+    next_ = 0;
+  }
+  void before_run(Worker& worker) override { lanes_[worker.index].reader->attach(); }
+
+  void run(Worker& worker) override {
+    Lane& lane = lanes_[worker.index];
+    Recorder& recorder = worker.recorder;
+    Picker picker{*this};
+    lane.loop.run(
+        *lane.reader,
+        [&](BlockRequest& request) { return recorder.running() && picker.next(request); },
+        [&](const BlockCompletion& block) {
+          record_block(block, io_.block_size, selected_[block.file], recorder);
+        });
+  }
+
+  void report(const Repetition& repetition, MetricSink& sink) const override {
+    const PhaseResult& phase = repetition.phases.front();
+    sink.put("read_iops", phase.operations_per_s());
+    sink.put("read_bandwidth", phase.bytes_per_s());
+    sink.put("sample_rate", phase.bytes_per_s() / static_cast<double>(sample_size_));
+  }
+
+  std::vector<WrongBlock> verify(const DataProgress& progress) override {
+    return data_->verify(progress);
+  }
+  std::vector<std::string> notes() override {
+    std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
+    if (data_ && selected_.size() < data_->files().count())
+      notes.push_back(std::to_string(data_->files().count() - selected_.size()) +
+                      " files are smaller than block_size and were not read");
+    return notes;
+  }
+  void cleanup(Node&) override {
+    lanes_.clear();
+    data_.reset();
+  }
+
+ private:
+  /// Numbers every place where a block may start: file i has those from ends_[i-1] to ends_[i].
+  void select_files() {
+    const FileTable& files = data_->files();
+    selected_.clear();
+    ends_.clear();
+    blocks_ = 0;
+    std::uint64_t end = 0;
+    for (std::uint32_t i = 0; i < files.count(); ++i) {
+      if (files.size(i) < io_.block_size) continue;
+      end += (files.size(i) - io_.block_size) / alignment_ + 1;
+      blocks_ += files.size(i) / io_.block_size;
+      selected_.push_back(i);
+      ends_.push_back(end);
+    }
+    if (selected_.empty())
+      throw RunError("no file below " + files.root() + " is as large as block_size");
+    per_file_ = ends_.front();
+    for (std::size_t i = 0; i < ends_.size(); ++i)
+      if (ends_[i] != per_file_ * (i + 1)) per_file_ = 0;
+  }
+
+  /// After how many steps of the order have `reads` places come?
+  std::uint64_t steps_for(std::uint64_t reads) const {
+    if (reads >= order_.count()) return order_.steps();
+    std::uint64_t step = 0;
+    for (std::uint64_t place; reads > 0; ++step) reads -= order_.at(step, place);
+    return step;
+  }
+
+  /// Goes through the random order together with the other workers: whoever is free takes the next
+  /// few steps.
+  struct Picker {
+    static constexpr std::uint64_t kBatch = 64;
+    RandomRead& workload;
+    std::uint64_t step = 0, end = 0;
+
+    bool next(BlockRequest& request) noexcept {
+      for (std::uint64_t place;;) {
+        if (step == end) {
+          step = workload.next_.fetch_add(kBatch, std::memory_order_relaxed);
+          if (step >= workload.steps_) {
+            end = step;
+            return false;
+          }
+          end = std::min(step + kBatch, workload.steps_);
+        }
+        if (workload.order_.at(step++, place)) {
+          workload.locate(place, request);
+          return true;
+        }
+      }
+    }
+  };
+
+  void locate(std::uint64_t place, BlockRequest& request) const noexcept {
+    if (per_file_) {
+      request.file = static_cast<std::uint32_t>(place / per_file_);
+      place %= per_file_;
+    } else {
+      const auto end = std::upper_bound(ends_.begin(), ends_.end(), place);
+      request.file = static_cast<std::uint32_t>(end - ends_.begin());
+      if (request.file > 0) place -= ends_[request.file - 1];
+    }
+    request.offset = place * alignment_;
+    request.length = static_cast<std::uint32_t>(io_.block_size);
+  }
+
+  StorageParams io_;
+  DataSetSpec spec_;
+  std::uint64_t alignment_, sample_size_, reads_;
+  std::shared_ptr<DataSet> data_;
+  StorageEngine* engine_ = nullptr;
+  std::vector<std::uint32_t> selected_;
+  std::vector<std::uint64_t> ends_;
+  std::uint64_t per_file_ = 0;  // places in each file when all have the same number, else 0
+  std::uint64_t blocks_ = 0;    // that do not overlap, in all files
+  RandomOrder order_{1, 0};
+  std::uint64_t steps_ = 0;
+  std::vector<Lane> lanes_;
+  alignas(128) std::atomic<std::uint64_t> next_{0};
+};
+
+const Register<RandomRead> registered{"random_read",
+                                      "blocks of large files in random order, each once, as token "
+                                      "files and indexed records are read"};
+}  // namespace
