@@ -133,9 +133,9 @@ std::string_view trim(std::string_view text) {
 }
 
 Parsed parse_boolean(std::string_view text) {
-  for (const std::string_view word : {"true", "yes", "on"})
+  for (const std::string_view word : {"true", "True", "yes", "on", "1"})
     if (text == word) return {1, ""};
-  for (const std::string_view word : {"false", "no", "off"})
+  for (const std::string_view word : {"false", "False", "no", "off", "0"})
     if (text == word) return {0, ""};
   return {0, fmt::format("'{}' is neither true nor false", text)};
 }

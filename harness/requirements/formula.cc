@@ -74,7 +74,7 @@ std::string shown(const Input& input, const Argument& argument) {
 }
 
 void check(const Formula& formula, const Input& input, double value) {
-  if (input.allows(value)) return;
+  if (input.range.allows(value)) return;
   throw DomainError(fmt::format(
       "{}: {} = {}: must be {}", formula.name, input.name,
       input.choices.empty() ? compact_quantity(value, input.dimension) : fmt::format("{}", value),
@@ -85,26 +85,26 @@ void check(const Formula& formula, const Input& input, double value) {
 
 Input::Input(std::string_view name, std::string_view symbol)
     : name(name), symbol(symbol), dimension(dimension_of_name(name)) {
-  if (dimension == Dimension::boolean) max = 1;
+  if (dimension == Dimension::boolean) range.max = 1;
 }
 Input Input::at_least(double bound) const {
   Input input = *this;
-  input.min = bound;
+  input.range.min = bound;
   return input;
 }
 Input Input::above(double bound) const {
   Input input = at_least(bound);
-  input.min_excluded = true;
+  input.range.min_excluded = true;
   return input;
 }
 Input Input::at_most(double bound) const {
   Input input = *this;
-  input.max = bound;
+  input.range.max = bound;
   return input;
 }
 Input Input::below(double bound) const {
   Input input = at_most(bound);
-  input.max_excluded = true;
+  input.range.max_excluded = true;
   return input;
 }
 Input Input::otherwise(double value) const {
@@ -114,12 +114,12 @@ Input Input::otherwise(double value) const {
 }
 Input Input::whole() const {
   Input input = at_least(1);
-  input.integer = true;
+  input.range.integer = true;
   return input;
 }
 Input Input::one_of(std::vector<std::string> words) const {
   Input input = at_most(static_cast<double>(words.size()) - 1);
-  input.integer = true;
+  input.range.integer = true;
   input.choices = std::move(words);
   return input;
 }
@@ -131,20 +131,7 @@ Input Input::each() const {
 
 std::string Input::allowed() const {
   if (!choices.empty()) return fmt::format("{}", fmt::join(choices, " | "));
-  if (dimension == Dimension::boolean) return "true | false";
-  const std::string kind = integer ? "a whole number, " : "";
-  const auto text = [&](double bound) { return compact_quantity(bound, dimension); };
-  if (max >= 1e300) return kind + (min_excluded ? "above " : "at least ") + text(min);
-  if (!min_excluded && !max_excluded) return kind + text(min) + ".." + text(max);
-  return kind + (min_excluded ? "above " : "at least ") + text(min) + " and " +
-         (max_excluded ? "below " : "at most ") + text(max);
-}
-
-bool Input::allows(double value) const {
-  if (!std::isfinite(value)) return false;
-  if (value < min || (min_excluded && value == min)) return false;
-  if (value > max || (max_excluded && value == max)) return false;
-  return !integer || value == std::floor(value);
+  return dimension == Dimension::boolean ? "true | false" : range.text(dimension);
 }
 
 const Input* Formula::find_input(std::string_view wanted) const {

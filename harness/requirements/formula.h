@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/requirements/range.h"
 #include "harness/units.h"
 
 namespace headrace::requirements {
@@ -35,19 +36,14 @@ struct Input {
   std::string_view name;
   std::string_view symbol;
   Dimension dimension = Dimension::count;
-  double min = 0;
-  double max = 1e300;
-  bool min_excluded = false;
-  bool max_excluded = false;
-  bool integer = false;
+  Range range;
   bool list = false;
   std::optional<double> fallback;
   std::vector<std::string> choices;
 
-  /// "0..1", "above 0", "a whole number of at least 1", "all_reduce | broadcast": what a value must
+  /// "0..1", "above 0", "a whole number, at least 1", "all_reduce | broadcast": what a value must
   /// be.
   std::string allowed() const;
-  bool allows(double value) const;
 };
 
 /// One argument as a formula receives it. Text inputs arrive as the index of the choice, yes and no

@@ -13,9 +13,10 @@
 namespace headrace::requirements {
 
 enum class Layout { files, shards, tokens };
+enum class Sharding { none, zero1, zero2, zero3 };
 
 /// The job file's values in SI units. An empty optional = not given and no default.
-/// docs/job.md names every key, its unit, range and default.
+/// job_keys.h names every key, its unit, range and default; docs/job.md shows them.
 struct Job {
   std::string name;
   std::string description;
@@ -43,7 +44,7 @@ struct Job {
   } model;
   struct Parallelism {
     double tensor = 1, pipeline = 1, context = 1, expert = 1;
-    enum class Sharding { none, zero1, zero2, zero3 } sharding = Sharding::none;
+    Sharding sharding = Sharding::none;
     double window = 2.0 / 3, overlap = 0.9, exposed = 0;
   } parallelism;
   struct Checkpoint {
@@ -60,12 +61,24 @@ struct Job {
   std::optional<Cache> cache;
   double safety = 1.2;
 
+  /// GPUs that hold one copy of the model, and copies that draw data of their own.
+  double gpus_per_replica() const {
+    return parallelism.tensor * parallelism.pipeline * parallelism.context;
+  }
+  double replicas() const { return cluster.gpus() / gpus_per_replica(); }
+
   /// Effective values by dotted path ("dataset.sample_size" -> "130000B"), defaults included: what
   /// ${job.dataset.sample_size} in a config stands for, and what run files keep.
   std::map<std::string, std::string> values;
+  /// Standard deviations of values given as "130kB +- 10kB", by path, in the value's unit.
+  std::map<std::string, double> spreads;
 };
 
 /// Reads a job file and applies "key=value" overrides. Throws UsageError with every problem.
 Job load_job(const std::string& path, const std::vector<std::string>& overrides = {});
+
+/// A job from a document that was read already; problems are added to `problems`, and the job is
+/// only good when there are none.
+Job parse_job(const config::Value& root, Diagnostics& problems);
 
 }  // namespace headrace::requirements

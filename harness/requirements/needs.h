@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct Need {
   std::string id;  // "ingest.read_bandwidth"
   Scope scope = Scope::node;
   double required = 0;      // SI, before the safety margin
-  double need = 0;          // safety * required
+  double need = 0;          // safety * required, raised by the uncertainty where inputs have one
+  double uncertainty = 0;   // relative standard uncertainty of `required`; 0 = every input exact
   std::string unit;         // "B/s", "1/s", "B", "count"
   std::string formula;      // "A3", or a chain: "F18 of F6"
   std::string equation;     // "R * S * alpha * (1 - h)"
@@ -33,5 +35,8 @@ struct Need {
 
 /// All needs of the job's table whose inputs are given, in the table's order.
 std::vector<Need> derive_needs(const Job& job);
+
+/// The same without the texts (equation, substituted): for sweeps over many jobs.
+std::vector<Need> derive_need_values(const Job& job);
 
 }  // namespace headrace::requirements

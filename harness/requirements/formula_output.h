@@ -1,0 +1,37 @@
+// Formulas as people and programs read them, and arguments as people type them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/diagnostics.h"
+#include "harness/requirements/formula.h"
+
+namespace headrace::requirements {
+
+/// Reads "name=value" texts into one argument per input. Values take units (sample_bytes=130kB) or
+/// are bare SI numbers; lists are comma-separated. Unknown, repeated, missing and out-of-range
+/// inputs are problems, all told.
+std::vector<Argument> parse_arguments(const Formula& formula,
+                                      std::span<const std::string> assignments,
+                                      Diagnostics& problems);
+
+/// The formula's own example, read.
+std::vector<Argument> example_arguments(const Formula& formula);
+
+/// All formulas, a line each: id, name, title.
+std::string formulas_text();
+std::string formulas_json();
+/// Equation, inputs with units, ranges and defaults, validity, source and the worked example.
+std::string formula_text(const Formula& formula);
+std::string formula_json(const Formula& formula);
+/// The value with the numbers put in. Throws DomainError.
+std::string result_text(const Formula& formula, std::span<const Argument> arguments);
+/// {"id", "formula", "value", "unit", "equation", "substituted", "inputs"}. Throws DomainError.
+std::string result_json(const Formula& formula, std::span<const Argument> arguments);
+
+/// docs/formulas.md, made from the registered formulas.
+std::string formulas_markdown();
+
+}  // namespace headrace::requirements

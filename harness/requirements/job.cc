@@ -1,0 +1,254 @@
+// Reading a job file against the table of keys, and combinations that cannot be.
+#include "harness/requirements/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "harness/requirements/job_keys.h"
+
+namespace headrace::requirements {
+namespace {
+
+using config::Value;
+
+/// "130kB +- 10kB" -> "130kB" and "10kB"; the second is empty without a spread.
+std::pair<std::string_view, std::string_view> split_spread(std::string_view text) {
+  for (const std::string_view sign : {"\u00b1", "+/-", "+-"}) {
+    const std::size_t at = text.find(sign);
+    if (at != std::string_view::npos && at > 0)
+      return {text.substr(0, at), text.substr(at + sign.size())};
+  }
+  return {text, {}};
+}
+
+class JobReader {
+ public:
+  JobReader(const Value& root, Diagnostics& problems) : root_(root), problems_(problems) {}
+
+  Job read() {
+    if (!root_.is_map()) {
+      problems_.error(root_.where,
+                      "a job file is a map of keys such as job, cluster, step, dataset");
+      return {};
+    }
+    check_names();
+    for (const JobSection& section : job_sections())
+      if (section.make && present(section.name)) section.make(job_);
+    for (const JobKey& key : job_keys()) read_key(key);
+    return std::move(job_);
+  }
+
+  /// Was the key's value missing or refused?
+  bool is_bad(std::string_view path) const { return bad_.count(path) > 0; }
+
+  /// The place of a key's value; of its section, or of the file, where it was not written.
+  Location place(std::string_view path) const {
+    const JobKey& key = *find_job_key(path);
+    const Value* section = key.section().empty() ? &root_ : root_.find(key.section());
+    if (!section) return root_.where;
+    const Value* value = section->find(key.name());
+    return value ? value->where : section->where;
+  }
+
+ private:
+  bool present(std::string_view section) const {
+    const Value* value = root_.find(section);
+    return value && !value->is_null();
+  }
+
+  static std::vector<std::string> keys_of(std::string_view section) {
+    std::vector<std::string> names;
+    for (const JobKey& key : job_keys())
+      if (key.section() == section) names.emplace_back(key.name());
+    return names;
+  }
+
+  void check_names() {
+    std::vector<std::string> top = keys_of("");
+    for (const JobSection& section : job_sections()) top.emplace_back(section.name);
+    check_names(root_, "", top);
+    for (const JobSection& section : job_sections()) {
+      const Value* value = root_.find(section.name);
+      if (!value || value->is_null()) continue;
+      if (value->is_map())
+        check_names(*value, section.name, keys_of(section.name));
+      else
+        problems_.error(value->where, fmt::format("{}: must be a map of keys ({})", section.name,
+                                                  join(keys_of(section.name))));
+    }
+  }
+
+  void check_names(const Value& map, std::string_view section,
+                   const std::vector<std::string>& known) {
+    for (const Value::Entry& entry : map.entries) {
+      if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
+      std::string elsewhere;
+      for (const JobKey& key : job_keys())
+        if (key.name() == entry.key)
+          elsewhere = fmt::format("; it belongs to '{}'",
+                                  key.section().empty() ? "the top" : key.section());
+      problems_.error(
+          entry.key_where,
+          fmt::format("{}{}unknown key '{}'{} (keys: {})", section, section.empty() ? "" : ": ",
+                      entry.key, elsewhere.empty() ? did_you_mean(entry.key, known) : elsewhere,
+                      join(known)));
+    }
+  }
+
+  void read_key(const JobKey& key) {
+    const std::string_view section = key.section();
+    const Value* parent = section.empty() ? &root_ : root_.find(section);
+    for (const JobSection& s : job_sections())
+      if (s.name == section && s.make && !present(section))
+        return;  // an optional section that was left out
+    if (parent && !parent->is_null() && !parent->is_map()) return;  // told already
+    const Value* value = parent ? parent->find(key.name()) : nullptr;
+    if (value && value->is_null()) {
+      problem(*value, key, fmt::format("has no value: {}", key.allowed()));
+    } else if (value && !value->is_scalar()) {
+      problem(*value, key, "must be a single value");
+    } else if (value) {
+      read_value(key, *value);
+    } else if (!key.fallback.empty()) {
+      read_value(key, Value::scalar(std::string(key.fallback), {}));
+    } else if (key.required) {
+      problem(parent ? *parent : root_, key,
+              fmt::format("missing: {} ({})", key.help, key.allowed()));
+    }
+  }
+
+  void read_value(const JobKey& key, const Value& value) {
+    if (key.set_text) {
+      key.set_text(job_, value.text);
+      job_.values[std::string(key.path)] = value.text;
+      if (value.text.empty()) problem(value, key, "must not be empty");
+    } else if (!key.choices.empty()) {
+      read_choice(key, value);
+    } else {
+      read_number(key, value);
+    }
+  }
+
+  void read_choice(const JobKey& key, const Value& value) {
+    for (std::size_t i = 0; i < key.choices.size(); ++i) {
+      if (key.choices[i] != value.text) continue;
+      key.set(job_, static_cast<double>(i));
+      job_.values[std::string(key.path)] = value.text;
+      return;
+    }
+    problem(value, key,
+            fmt::format("'{}' is not allowed{} (allowed: {})", value.text,
+                        did_you_mean(value.text, key.choices), key.allowed()));
+  }
+
+  void read_number(const JobKey& key, const Value& value) {
+    const auto [text, spread] = split_spread(value.text);
+    const Parsed parsed = parse_quantity(text, key.dimension);
+    if (!parsed) return problem(value, key, quoted(text, parsed.error));
+    if (!key.range.allows(parsed.value)) {
+      const bool beyond = parsed.value > key.range.max && key.range.max >= 1e15;
+      return problem(value, key,
+                     fmt::format("{} is out of range: must be {}{}", value.text, key.allowed(),
+                                 beyond ? " and at most 1e15 in its base unit" : ""));
+    }
+    if (!spread.empty()) read_spread(key, value, spread, parsed.value);
+    key.set(job_, parsed.value);
+    job_.values[std::string(key.path)] = exact_quantity(parsed.value, key.dimension);
+  }
+
+  void read_spread(const JobKey& key, const Value& value, std::string_view spread, double center) {
+    if (key.range.integer) return problem(value, key, "a whole number takes no spread");
+    const std::size_t percent = spread.find('%');
+    const bool relative = percent != std::string_view::npos &&
+                          spread.find_first_not_of(' ', percent + 1) == std::string_view::npos;
+    const Parsed parsed = relative ? parse_quantity(spread.substr(0, percent), Dimension::ratio)
+                                   : parse_quantity(spread, key.dimension);
+    if (!parsed) return problem(value, key, "the spread " + quoted(spread, parsed.error));
+    const double deviation = relative ? parsed.value / 100 * center : parsed.value;
+    if (deviation < 0) return problem(value, key, "a spread must not be below 0");
+    if (deviation > 0) job_.spreads[std::string(key.path)] = deviation;
+  }
+
+  /// Puts the text in front of a reason that does not name it yet.
+  static std::string quoted(std::string_view text, const std::string& why) {
+    return why.starts_with('\'') ? why : fmt::format("'{}' {}", text, why);
+  }
+
+  void problem(const Value& value, const JobKey& key, const std::string& why) {
+    problems_.error(value.where, fmt::format("{}: {}", key.path, why));
+    bad_.insert(key.path);
+  }
+
+  const Value& root_;
+  Diagnostics& problems_;
+  Job job_;
+  std::set<std::string_view> bad_;  // paths of keys
+};
+
+/// Values that are each allowed and cannot be together.
+void check_combinations(const Job& job, const JobReader& reader, Diagnostics& problems) {
+  const auto refuse = [&](std::string_view path, const std::string& why) {
+    problems.error(reader.place(path), fmt::format("{}: {}", path, why));
+  };
+  /// A value that is wrong by itself was told; what follows from it would only confuse.
+  const auto good = [&](std::initializer_list<std::string_view> paths) {
+    return std::none_of(paths.begin(), paths.end(),
+                        [&](std::string_view path) { return reader.is_bad(path); });
+  };
+  const Job::Parallelism& p = job.parallelism;
+  const double gpus = job.cluster.gpus();
+  if (!good({"cluster.nodes", "cluster.gpus_per_node", "parallelism.tensor", "parallelism.pipeline",
+             "parallelism.context", "parallelism.expert"})) {
+    // told already
+  } else if (std::fmod(gpus, job.gpus_per_replica()) != 0) {
+    refuse("cluster.gpus_per_node",
+           fmt::format("{} GPUs ({} nodes * {}) cannot be divided by tensor * pipeline * context = "
+                       "{} * {} * {} = {}",
+                       gpus, job.cluster.nodes, job.cluster.gpus_per_node, p.tensor, p.pipeline,
+                       p.context, job.gpus_per_replica()));
+  } else if (std::fmod(gpus / p.pipeline, p.expert) != 0) {
+    refuse("parallelism.expert", fmt::format("{} must divide the {} GPUs of one pipeline stage",
+                                             p.expert, gpus / p.pipeline));
+  }
+  if (good({"parallelism.window", "parallelism.overlap", "parallelism.exposed"}) &&
+      job.model.parameters && job.replicas() * p.context > 1 &&
+      p.overlap * p.window + p.exposed <= 0)
+    refuse(
+        "parallelism.window",
+        "overlap * window + exposed leaves no time for the gradients: one of them must be above 0");
+  if (!job.checkpoint) return;
+  const Job::Checkpoint& c = *job.checkpoint;
+  if (!job.model.parameters && good({"model.parameters"}))
+    refuse("model.parameters", "missing: a checkpoint's size follows from it");
+  if (!good({"checkpoint.stall", "checkpoint.interval", "checkpoint.mode"})) return;
+  if (c.stall > c.interval || (c.async && c.stall == c.interval))
+    refuse("checkpoint.stall", fmt::format("{} must be {} checkpoint.interval = {}",
+                                           compact_quantity(c.stall, Dimension::seconds),
+                                           c.async ? "shorter than" : "at most",
+                                           compact_quantity(c.interval, Dimension::seconds)));
+}
+
+}  // namespace
+
+Job parse_job(const Value& root, Diagnostics& problems) {
+  JobReader reader(root, problems);
+  Job job = reader.read();
+  check_combinations(job, reader, problems);
+  return job;
+}
+
+Job load_job(const std::string& path, const std::vector<std::string>& overrides) {
+  Diagnostics problems;
+  Value root = config::read_yaml(path, problems);
+  problems.throw_if_any();  // what follows would only repeat that the file cannot be read
+  for (const std::string& assignment : overrides)
+    config::apply_override(root, assignment, problems);
+  Job job = parse_job(root, problems);
+  problems.throw_if_any();
+  return job;
+}
+
+}  // namespace headrace::requirements

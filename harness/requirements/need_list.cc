@@ -1,0 +1,60 @@
+// Needs from derivations: values, and the texts that let a reader check them by hand.
+#include "harness/requirements/need_list.h"
+
+#include <fmt/format.h>
+
+namespace headrace::requirements {
+
+Derivation::Derivation(std::string_view formula, std::initializer_list<NamedValue> values) {
+  steps_.push_back({{}, apply(formula, values)});
+}
+
+Derivation& Derivation::of(std::string_view input, const Derivation& other) {
+  const Input* fed = formula().find_input(input);
+  steps_.insert(steps_.end(), other.steps_.begin(), other.steps_.end());
+  steps_[steps_.size() - other.steps_.size()].symbol = fed ? fed->symbol : input;
+  return *this;
+}
+
+Need& NeedList::add(std::string_view id, Scope scope, const Derivation& derivation, Share share) {
+  Explanation why;
+  if (texts_) {
+    const bool shared = share.count != 1;
+    for (const Derivation::Step& step : derivation.steps_) {
+      const Formula& formula = *step.applied.formula;
+      const bool first = &step == &derivation.steps_.front();
+      std::string equation(formula.equation),
+          numbers = substituted(formula, step.applied.arguments);
+      if (first && shared) {
+        equation = fmt::format("({}) / {}", equation, share.of);
+        numbers = fmt::format("({}) / {}", numbers, share.count);
+      }
+      why.formula += (first ? "" : " of ") + std::string(formula.id);
+      why.equation += first ? equation : fmt::format("; {} = {}", step.symbol, equation);
+      why.substituted += first ? numbers : fmt::format("; {} = {}", step.symbol, numbers);
+      for (std::size_t i = 0; i < formula.inputs.size(); ++i)
+        why.inputs.emplace_back(formula.inputs[i].name, step.applied.arguments[i].number);
+    }
+    if (shared) why.inputs.emplace_back(std::string(share.of) + "_count", share.count);
+  }
+  return add(id, scope, derivation.value() / share.count, derivation.formula().unit,
+             std::move(why));
+}
+
+Need& NeedList::add(std::string_view id, Scope scope, double required, std::string_view unit,
+                    Explanation why) {
+  Need need;
+  need.id = id;
+  need.scope = scope;
+  need.required = required;
+  need.need = job_.safety * required;
+  need.unit = unit;
+  need.formula = std::move(why.formula);
+  need.equation = std::move(why.equation);
+  need.substituted = std::move(why.substituted);
+  need.inputs = std::move(why.inputs);
+  needs_.push_back(std::move(need));
+  return needs_.back();
+}
+
+}  // namespace headrace::requirements

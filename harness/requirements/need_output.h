@@ -1,0 +1,26 @@
+// Needs as people and programs read them: aligned text, JSON, CSV.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "harness/requirements/needs.h"
+
+namespace headrace::requirements {
+
+/// One block per need: the values at each scope, the margin, the equation with its numbers. At most
+/// 100 columns.
+std::string needs_text(const Job& job, std::span<const Need> needs);
+
+/// {"schema": 1, "job": ..., "safety": ..., "needs": [{"id", "scope", "direction", "required",
+/// "need", "unit", "formula", "equation", "substituted", "inputs", "measured_by"}]}: docs/job.md
+/// describes it.
+std::string needs_json(const Job& job, std::span<const Need> needs);
+
+/// A header, then a line per need and scope.
+std::string needs_csv(std::span<const Need> needs);
+
+/// A value of a need with four digits and the unit people use.
+std::string need_value(double value, const std::string& unit);
+
+}  // namespace headrace::requirements

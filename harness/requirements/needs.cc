@@ -1,0 +1,88 @@
+// All needs of a job, and the workload metrics that measure them.
+#include "harness/requirements/needs.h"
+
+#include "harness/requirements/need_list.h"
+
+namespace headrace::requirements {
+namespace {
+
+/// The workload whose reads are like the layout's.
+std::string_view reader_of(Layout layout) {
+  switch (layout) {
+    case Layout::files:
+      return "small_file_read";
+    case Layout::shards:
+      return "shard_stream";
+    case Layout::tokens:
+      return "random_read";
+  }
+  return "";
+}
+
+/// What measures a need on one node, best first.
+std::vector<std::string> measured_by(std::string_view id, Layout layout) {
+  const std::string reader(reader_of(layout));
+  if (id == "ingest.sample_rate") return {reader + ".sample_rate"};
+  if (id == "ingest.read_bandwidth") return {reader + ".read_bandwidth"};
+  if (id == "ingest.read_iops" && layout == Layout::files)
+    return {"random_read.read_iops", "small_file_read.read_iops"};
+  if (id == "ingest.read_iops") return {"random_read.read_iops"};
+  if (id == "ingest.open_rate" && layout == Layout::files) return {"small_file_read.open_rate"};
+  if (id == "ingest.open_rate") return {"small_file_read.open_rate", "metadata.open_rate"};
+  if (id == "ingest.metadata_rate")
+    return {"metadata.operation_rate", "small_file_read.metadata_rate"};
+  if (id == "ingest.steady_read_bandwidth") return {"epochs.steady_storage_bandwidth"};
+  if (id == "host.cpu_cores") return {"host_facts.cpu_cores"};
+  if (id == "host.prefetch_memory" || id == "checkpoint.host_memory")
+    return {"host_facts.memory_available"};
+  if (id == "host.memory_bandwidth") return {"memory_copy.copy_bandwidth"};
+  if (id == "gpu.h2d_bandwidth") return {"h2d.bandwidth"};
+  if (id == "gpu.d2h_bandwidth") return {"d2h.bandwidth"};
+  if (id == "checkpoint.write_bandwidth") return {"checkpoint_write.durable_bandwidth"};
+  if (id == "checkpoint.restore_bandwidth") return {"checkpoint_read.read_bandwidth"};
+  if (id == "checkpoint.capacity") return {"host_facts.free_space"};
+  if (id == "network.gradient_busbw") return {"all_reduce.busbw"};
+  return {};
+}
+
+/// Reads that the page cache must not have answered.
+bool needs_cold(std::string_view id) {
+  return id == "ingest.sample_rate" || id == "ingest.read_bandwidth" || id == "ingest.read_iops" ||
+         id == "ingest.open_rate" || id == "checkpoint.restore_bandwidth";
+}
+
+std::vector<Need> derive(const Job& job, bool texts) {
+  NeedList list(job, texts);
+  add_ingest_needs(job, list);
+  add_host_needs(job, list);
+  add_checkpoint_needs(job, list);
+  add_network_needs(job, list);
+  std::vector<Need> needs = list.take();
+  if (texts) {
+    for (Need& need : needs) {
+      need.measured_by = measured_by(need.id, job.dataset.layout);
+      if (needs_cold(need.id)) need.cache = "cold";
+    }
+  }
+  return needs;
+}
+
+}  // namespace
+
+std::string_view to_string(Scope scope) {
+  switch (scope) {
+    case Scope::cluster:
+      return "cluster";
+    case Scope::node:
+      return "node";
+    case Scope::gpu:
+      return "gpu";
+  }
+  return "";
+}
+
+std::vector<Need> derive_needs(const Job& job) { return derive(job, true); }
+
+std::vector<Need> derive_need_values(const Job& job) { return derive(job, false); }
+
+}  // namespace headrace::requirements

@@ -1,0 +1,187 @@
+// Needs: the values of both documented examples, the texts, and what measures them.
+#include "harness/requirements/needs.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/diagnostics.h"
+#include "harness/requirements/need_output.h"
+
+namespace headrace::requirements {
+namespace {
+
+Job shipped(const std::string& name, const std::vector<std::string>& overrides = {}) {
+  return load_job(std::string(HEADRACE_SOURCE_DIR) + "/configs/jobs/" + name + ".yaml", overrides);
+}
+
+const Need* find(const std::vector<Need>& needs, std::string_view id, Scope scope) {
+  for (const Need& need : needs)
+    if (need.id == id && need.scope == scope) return &need;
+  return nullptr;
+}
+
+double required(const std::vector<Need>& needs, std::string_view id, Scope scope) {
+  const Need* need = find(needs, id, scope);
+  if (!need) ADD_FAILURE() << id << " is missing";
+  return need ? need->required : 0;
+}
+
+/// To the digits that the documentation prints.
+void expect_near(double value, double printed) {
+  EXPECT_NEAR(value, printed, 1e-7 * printed) << value;
+}
+
+TEST(Needs, Resnet50) {
+  const auto needs = derive_needs(shipped("resnet50-imagenet"));
+  EXPECT_EQ(required(needs, "ingest.sample_rate", Scope::cluster), 10240);
+  EXPECT_EQ(required(needs, "ingest.read_bandwidth", Scope::node), 1.3312e9);
+  EXPECT_EQ(required(needs, "ingest.read_bandwidth", Scope::gpu), 1.664e8);
+  EXPECT_EQ(required(needs, "ingest.read_iops", Scope::node), 10240);
+  EXPECT_EQ(required(needs, "ingest.open_rate", Scope::node), 10240);
+  EXPECT_EQ(required(needs, "ingest.metadata_rate", Scope::node), 40960);
+  expect_near(required(needs, "ingest.steady_read_bandwidth", Scope::node), 1.019881e9);
+  EXPECT_EQ(required(needs, "host.cpu_cores", Scope::node), 128);
+  EXPECT_EQ(required(needs, "host.prefetch_memory", Scope::node), 19730006016.0);
+  EXPECT_EQ(required(needs, "host.memory_bandwidth", Scope::node), 39656161280.0);
+  expect_near(required(needs, "gpu.h2d_bandwidth", Scope::gpu), 7.7070336e8);
+  expect_near(required(needs, "gpu.h2d_bandwidth", Scope::node), 6.1656269e9);
+  expect_near(required(needs, "network.gradient_busbw", Scope::gpu), 1.4933333e9);
+  EXPECT_EQ(find(needs, "checkpoint.size", Scope::cluster), nullptr);
+}
+
+TEST(Needs, Llm70b) {
+  const auto needs = derive_needs(shipped("llm-70b"));
+  expect_near(required(needs, "ingest.read_bandwidth", Scope::cluster), 5.5924053e6);
+  EXPECT_EQ(required(needs, "checkpoint.size", Scope::cluster), 9.8e11);
+  EXPECT_EQ(required(needs, "checkpoint.size", Scope::gpu), 9.5703125e8);
+  EXPECT_EQ(required(needs, "gpu.d2h_bandwidth", Scope::gpu), 1.9140625e8);
+  expect_near(required(needs, "checkpoint.write_bandwidth", Scope::cluster), 1.0919220e9);
+  expect_near(required(needs, "checkpoint.write_bandwidth", Scope::node), 8.5306407e6);
+  expect_near(required(needs, "checkpoint.restore_bandwidth", Scope::cluster), 3.2666667e9);
+  EXPECT_EQ(required(needs, "checkpoint.capacity", Scope::cluster), 3.92e12);
+  expect_near(required(needs, "network.gradient_busbw", Scope::gpu), 2.3546007e9);
+  EXPECT_TRUE(find(needs, "checkpoint.size", Scope::node)->informative);
+}
+
+TEST(Needs, CarryTheirDerivation) {
+  const auto needs = derive_needs(shipped("resnet50-imagenet"));
+  const Need& bandwidth = *find(needs, "ingest.read_bandwidth", Scope::node);
+  EXPECT_EQ(bandwidth.formula, "A3");
+  EXPECT_EQ(bandwidth.equation, "R * S * alpha * (1 - h)");
+  EXPECT_EQ(bandwidth.substituted, "10240/s * 130 kB * 1 * (1 - 0)");
+  EXPECT_DOUBLE_EQ(bandwidth.need, 1.2 * 1.3312e9);
+  EXPECT_EQ(bandwidth.measured_by, std::vector<std::string>{"small_file_read.read_bandwidth"});
+  EXPECT_EQ(bandwidth.cache, "cold");
+  const Need& rate = *find(needs, "ingest.sample_rate", Scope::cluster);
+  EXPECT_EQ(rate.formula, "A1 of A2");
+  EXPECT_EQ(rate.substituted, "2048 / 200 ms; B = 256 * 1 * 8 / (1 * 1 * 1)");
+  EXPECT_EQ(find(needs, "network.gradient_busbw", Scope::gpu)->formula, "F18 of F6");
+}
+
+TEST(Needs, SharesDivideEvenly) {
+  const auto needs = derive_needs(shipped("resnet50-imagenet", {"cluster.nodes=4"}));
+  EXPECT_EQ(required(needs, "ingest.read_bandwidth", Scope::cluster), 4 * 1.3312e9);
+  EXPECT_EQ(required(needs, "ingest.read_bandwidth", Scope::node), 1.3312e9);
+  EXPECT_EQ(find(needs, "ingest.read_bandwidth", Scope::node)->equation,
+            "(R * S * alpha * (1 - h)) / nodes");
+  EXPECT_EQ(required(needs, "host.cpu_cores", Scope::node), 128);
+}
+
+TEST(Needs, LayoutChoosesFormulaAndWorkload) {
+  const auto shards = derive_needs(
+      shipped("resnet50-imagenet", {"dataset.layout=shards", "dataset.samples_per_file=1251"}));
+  EXPECT_EQ(find(shards, "ingest.read_iops", Scope::node)->formula, "A6 of A3");
+  EXPECT_EQ(required(shards, "ingest.read_iops", Scope::node), 1269.53125);
+  EXPECT_EQ(find(shards, "ingest.sample_rate", Scope::node)->measured_by.front(),
+            "shard_stream.sample_rate");
+  const auto tokens = derive_needs(shipped("llm-70b"));
+  EXPECT_EQ(find(tokens, "ingest.read_bandwidth", Scope::node)->measured_by.front(),
+            "random_read.read_bandwidth");
+}
+
+TEST(Needs, ShardingChangesTheTraffic) {
+  const auto busbw = [](const char* sharding) {
+    return required(
+        derive_needs(shipped("llm-70b", {std::string("parallelism.sharding=") + sharding})),
+        "network.gradient_busbw", Scope::gpu);
+  };
+  EXPECT_DOUBLE_EQ(busbw("none"),
+                   busbw("zero2"));  // 2-byte weights and gradients: the same bytes in two halves
+  EXPECT_DOUBLE_EQ(busbw("zero3") / busbw("zero1"),
+                   8 * 3 / 2.0);  // every micro-batch: two gathers and a scatter
+}
+
+TEST(Needs, OneReplicaNeedsNoNetwork) {
+  const auto needs = derive_needs(shipped("resnet50-imagenet", {"cluster.gpus_per_node=1"}));
+  EXPECT_EQ(find(needs, "network.gradient_busbw", Scope::gpu), nullptr);
+}
+
+TEST(Needs, SynchronousSavesBlockForTheWrite) {
+  const auto needs =
+      derive_needs(shipped("llm-70b", {"checkpoint.mode=sync", "checkpoint.stall=60s"}));
+  expect_near(required(needs, "checkpoint.write_bandwidth", Scope::cluster), 16333333333.333);
+  EXPECT_EQ(find(needs, "gpu.d2h_bandwidth", Scope::gpu), nullptr);
+  EXPECT_EQ(find(needs, "checkpoint.host_memory", Scope::node), nullptr);
+}
+
+TEST(Needs, ValuesAloneAreTheSame) {
+  const Job job = shipped("llm-70b");
+  const auto full = derive_needs(job), values = derive_need_values(job);
+  ASSERT_EQ(full.size(), values.size());
+  for (std::size_t i = 0; i < full.size(); ++i) {
+    EXPECT_EQ(full[i].id, values[i].id);
+    EXPECT_EQ(full[i].required, values[i].required);
+  }
+}
+
+TEST(NeedOutput, JsonIsTheContract) {
+  const Job job = shipped("resnet50-imagenet");
+  const auto root = nlohmann::json::parse(needs_json(job, derive_needs(job)));
+  EXPECT_EQ(root["schema"], 1);
+  EXPECT_EQ(root["job"], "resnet50-imagenet");
+  EXPECT_EQ(root["safety"], 1.2);
+  for (const auto& need : root["needs"]) {
+    if (need["id"] != "ingest.read_bandwidth" || need["scope"] != "node") continue;
+    EXPECT_EQ(need["direction"], "at_least");
+    EXPECT_EQ(need["required"], 1331200000.0);
+    EXPECT_EQ(need["need"], 1597440000.0);
+    EXPECT_EQ(need["unit"], "B/s");
+    EXPECT_EQ(need["formula"], "A3");
+    EXPECT_EQ(need["equation"], "R * S * alpha * (1 - h)");
+    EXPECT_EQ(need["inputs"]["sample_rate_per_s"], 10240);
+    EXPECT_EQ(need["inputs"]["sample_bytes"], 130000);
+    EXPECT_EQ(need["measured_by"], nlohmann::json{"small_file_read.read_bandwidth"});
+    return;
+  }
+  FAIL() << "no such need";
+}
+
+TEST(NeedOutput, TextFitsAndCanBeCheckedByHand) {
+  for (const char* name : {"resnet50-imagenet", "llm-70b"}) {
+    const Job job = shipped(name);
+    const std::string text = needs_text(job, derive_needs(job));
+    std::size_t start = 0;
+    for (std::size_t end; (end = text.find('\n', start)) != std::string::npos; start = end + 1)
+      EXPECT_LE(end - start, 102u)
+          << text.substr(start, end - start);  // bytes; some signs take two
+  }
+  const Job job = shipped("resnet50-imagenet");
+  const std::string text = needs_text(job, derive_needs(job));
+  EXPECT_NE(text.find("A3: R * S * alpha * (1 - h)\n    = 10240/s * 130 kB * 1 * (1 - 0)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("1.331 GB/s      1.331 GB/s      166.4 MB/s"), std::string::npos) << text;
+}
+
+TEST(NeedOutput, CsvHasALinePerNeed) {
+  const Job job = shipped("resnet50-imagenet");
+  const auto needs = derive_needs(job);
+  const std::string csv = needs_csv(needs);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')), needs.size() + 1);
+  EXPECT_NE(csv.find("ingest.read_bandwidth,node,at_least,1331200000,1597440000,B/s,A3,"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace headrace::requirements
