@@ -1,11 +1,10 @@
 // small_file_read - whole files in random order without replacement: what a loader with one file
 // per sample does.
 #include <array>
-#include <numeric>
 
-#include "harness/random.h"
 #include "harness/storage_params.h"
 #include "harness/workload.h"
+#include "workloads/storage/whole_files.h"
 
 namespace {
 using namespace headrace;
@@ -44,7 +43,7 @@ class SmallFileRead final : public Workload {
             .data_id = spec_.path.empty() ? spec_.id() : ""};
   }
   unsigned workers() const override { return io_.workers; }
-  std::vector<std::string> latency_parts() const override { return {"open", "read", "close"}; }
+  std::vector<std::string> latency_parts() const override { return whole_file_parts(); }
   std::vector<CacheState> cache_states() const override {
     return {CacheState::cold, CacheState::warm, CacheState::asis};
   }
@@ -54,30 +53,23 @@ class SmallFileRead final : public Workload {
     engine_ = &node.backends().storage(io_.engine);
     for (unsigned i = 0; i < io_.workers; ++i)
       readers_.push_back(engine_->whole_file_reader(data_->files(), io_.reader_options()));
-    order_.resize(data_->files().count());
   }
   const DataSet* data() const override { return data_.get(); }
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
-    std::iota(order_.begin(), order_.end(), 0u);
-    Random random(seed);
-    shuffle(std::span(order_), random);
-    next_ = 0;
+    queue_.fill(data_->files().count(), seed);
     tallies_.assign(io_.workers, {});
   }
   void before_run(Worker& worker) override { readers_[worker.index]->attach(); }
 
   void run(Worker& worker) override {
-    WholeFileReader& reader = *readers_[worker.index];
-    Recorder& recorder = worker.recorder;
     Tally tally;
-    for (;;) {
-      const auto files =
-          recorder.running() ? take(reader.free_slots()) : std::span<const std::uint32_t>{};
-      const auto done = reader.exchange(files, 1);
-      if (done.empty()) break;
-      for (const FileCompletion& file : done) record(file, recorder, tally);
-    }
+    read_whole_files(*readers_[worker.index], queue_, worker.recorder,
+                     [&](const FileCompletion& file) {
+                       tally.reads += file.requests;
+                       tally.opens += file.error == 0 || file.failed_part > 1;
+                       tally.closes += file.error == 0 || file.failed_part == 2;
+                     });
     tallies_[worker.index] = tally;
   }
 
@@ -112,40 +104,14 @@ class SmallFileRead final : public Workload {
   }
 
  private:
-  /// The next files for a worker: whoever is free takes them, so that all end at the same time.
-  std::span<const std::uint32_t> take(unsigned most) noexcept {
-    const std::uint64_t at = next_.fetch_add(most, std::memory_order_relaxed);
-    if (at >= order_.size()) return {};
-    return std::span(order_).subspan(at, std::min<std::uint64_t>(most, order_.size() - at));
-  }
-
-  static void record(const FileCompletion& file, Recorder& recorder, Tally& tally) noexcept {
-    tally.reads += file.requests;
-    if (file.error == 0) {
-      ++tally.opens;
-      ++tally.closes;
-      recorder.op(file.begin_ns, file.end_ns, file.bytes);
-      if (file.opened_ns < file.read_ns) {
-        recorder.part(1, file.opened_ns - file.begin_ns);
-        recorder.part(2, file.read_ns - file.opened_ns);
-      }
-      if (file.read_ns < file.end_ns) recorder.part(3, file.end_ns - file.read_ns);
-    } else {
-      tally.opens += file.failed_part > 1;
-      tally.closes += file.failed_part == 2;
-      recorder.fail({file.error, file.file, file.failed_offset, file.failed_part}, file.end_ns);
-    }
-  }
-
   StorageParams io_;
   DataSetSpec spec_;
   double samples_per_file_;
   std::shared_ptr<DataSet> data_;
   StorageEngine* engine_ = nullptr;
   std::vector<std::unique_ptr<WholeFileReader>> readers_;
-  std::vector<std::uint32_t> order_;
+  FileQueue queue_;
   std::vector<Tally> tallies_;
-  alignas(128) std::atomic<std::uint64_t> next_{0};
 };
 
 const Register<SmallFileRead> registered{
