@@ -1,0 +1,150 @@
+// What headrace itself costs: ns per operation of the recorder, the order of reads, the hot loop,
+// and one request through each engine. Build the target harness_overhead and run it on a quiet
+// machine.
+#include <benchmark/benchmark.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "harness/backends/loader.h"
+#include "harness/block_loop.h"
+#include "harness/random.h"
+#include "harness/recorder.h"
+
+namespace {
+using namespace headrace;
+
+constexpr std::uint32_t kBlock = 4096;
+
+void clock_read(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(now_ns());
+}
+BENCHMARK(clock_read);
+
+void histogram_add(benchmark::State& state) {
+  Histogram histogram;
+  Random random(1);
+  for (auto _ : state) {
+    histogram.add(random.next() >> 44);  // up to 1 ms
+    benchmark::ClobberMemory();
+  }
+  benchmark::DoNotOptimize(histogram);
+}
+BENCHMARK(histogram_add);
+
+/// All that recording one operation costs, without the two clock reads.
+void recorder_op(benchmark::State& state) {
+  Recorder recorder(3);
+  const std::atomic<bool> stop{false};
+  recorder.start(UINT64_MAX, &stop);
+  Random random(1);
+  std::uint64_t now = now_ns();
+  for (auto _ : state) {
+    const std::uint64_t begin = now;
+    now += random.next() >> 50;  // up to 16 us
+    recorder.op(begin, now, kBlock);
+    benchmark::DoNotOptimize(recorder.running());
+  }
+}
+BENCHMARK(recorder_op);
+
+void random_order(benchmark::State& state) {
+  const RandomOrder order(static_cast<std::uint64_t>(state.range(0)), 1);
+  std::uint64_t step = 0, place = 0;
+  for (auto _ : state) {
+    while (!order.at(step++, place)) {
+    }
+    benchmark::DoNotOptimize(place);
+  }
+}
+BENCHMARK(random_order)->Arg(1 << 20)->Arg((1 << 20) + 1);
+
+/// Reads nothing, at once.
+class NullReader final : public BlockReader {
+ public:
+  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
+                                            unsigned) override {
+    if (requests.empty()) return {};
+    const BlockRequest& r = requests.front();
+    const std::uint64_t now = now_ns();
+    done_ = {r.file, r.slot, r.offset, r.length, now, now_ns()};
+    return {&done_, 1};
+  }
+  unsigned char* data(std::uint32_t) override { return nullptr; }
+
+ private:
+  BlockCompletion done_;
+};
+
+/// One operation of the hot loop: choose, ask, record, with `reader` and `depth` in flight.
+void loop(benchmark::State& state, BlockReader& reader, std::uint32_t depth) {
+  constexpr std::uint64_t kBlocks = 16'384;
+  constexpr std::uint64_t kReads = 200'000;
+  BlockLoop loop(depth);
+  Recorder recorder;
+  const std::atomic<bool> stop{false};
+  const RandomOrder order(kBlocks, 1);
+  recorder.start(UINT64_MAX, &stop);
+  for (auto _ : state) {
+    reader.attach();
+    std::uint64_t step = 0, place = 0;
+    loop.run(
+        reader,
+        [&](BlockRequest& request) {
+          if (step == kReads || !recorder.running() || !order.at(step++ % kBlocks, place))
+            return false;
+          request.offset = place * kBlock;
+          request.length = kBlock;
+          return true;
+        },
+        [&](const BlockCompletion& block) { record_block(block, kBlock, 0, recorder); });
+  }
+  state.counters["per_op"] =
+      benchmark::Counter(static_cast<double>(kReads) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  if (recorder.errors()) state.SkipWithError("a read failed");
+}
+
+void loop_without_io(benchmark::State& state) {
+  NullReader reader;
+  loop(state, reader, 1);
+}
+BENCHMARK(loop_without_io)->Unit(benchmark::kMillisecond);
+
+/// 4 KiB blocks of a 64 MiB file that lies in the page cache.
+void engine_block(benchmark::State& state, const char* name, std::uint32_t depth) {
+  Backends backends;
+  if (const std::string why = backends.why_not(name); !why.empty())
+    return state.SkipWithError(why.c_str());
+  char folder[] = "/tmp/headrace-overhead-XXXXXX";
+  if (!::mkdtemp(folder)) return state.SkipWithError("no folder in /tmp");
+  FileTable files(::open(folder, O_RDONLY | O_DIRECTORY), folder);
+  const std::string file = std::string(folder) + "/data", data(64 << 20, 'x');
+  if (std::FILE* out = std::fopen(file.c_str(), "w")) {
+    std::fwrite(data.data(), 1, data.size(), out);
+    std::fclose(out);
+  }
+  files.add("data", data.size());
+  {
+    const std::uint32_t selected[] = {0};
+    ReaderOptions options;
+    options.queue_depth = depth;
+    options.block_size = kBlock;
+    options.advice = Advice::random;
+    const auto reader = backends.storage(name).block_reader(files, selected, options);
+    loop(state, *reader, depth);
+  }
+  ::unlink(file.c_str());
+  ::rmdir(folder);
+}
+BENCHMARK_CAPTURE(engine_block, posix, "posix", 1u)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(engine_block, mmap, "mmap", 1u)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(engine_block, io_uring_1, "io_uring", 1u)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(engine_block, io_uring_32, "io_uring", 32u)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
