@@ -213,6 +213,7 @@ class Repetition:
     index: int
     status: str = "ok"
     look: int = 0
+    counted: bool = True  # among the values of the metrics
     error: str = ""
     steady: bool = True
     steady_why: str = ""
@@ -244,8 +245,8 @@ class Point:
 
     @property
     def finished(self) -> List[Repetition]:
-        """The repetitions that gave numbers."""
-        return [repetition for repetition in self.repetitions if repetition.status == "ok"]
+        """The repetitions that gave the numbers of the point."""
+        return [repetition for repetition in self.repetitions if repetition.status == "ok" and repetition.counted]
 
 
 @dataclass(frozen=True)

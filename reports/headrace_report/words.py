@@ -8,7 +8,7 @@ from .schema import OUTCOMES, Judgement, Run
 from .units import plural
 
 SYMBOL = {"PASS": "\u2714", "FAIL": "\u2718", "INCONCLUSIVE": "?", "SKIPPED": "\u2013", "ERROR": "!",
-          "INCOMPLETE": "?", "INTERRUPTED": "!"}
+          "INCOMPLETE": "?", "INTERRUPTED": "!", "MEASURED": "\u2022"}
 SIGNALS = {2: "SIGINT (Ctrl-C)", 15: "SIGTERM"}
 SCOPES = {"node": "per node", "gpu": "per GPU", "cluster": "whole cluster"}
 STATUS = {"ok": "measured", "skipped": "skipped", "error": "failed", "interrupted": "interrupted",
@@ -32,7 +32,7 @@ def shortened(text: str, most: int) -> str:
 
 def tone(outcome: str) -> str:
     """The CSS class of an outcome or of the run's word."""
-    return {"INCOMPLETE": "inconclusive", "INTERRUPTED": "error"}.get(outcome, outcome.lower())
+    return {"INCOMPLETE": "inconclusive", "INTERRUPTED": "error", "MEASURED": "skipped"}.get(outcome, outcome.lower())
 
 
 def headline(run: Run) -> Tuple[str, str]:
@@ -43,7 +43,7 @@ def headline(run: Run) -> Tuple[str, str]:
     if not total:
         measured = sum(point.status == "ok" for point in run.points)
         return (f"{measured} of {plural(len(run.points), 'point')} measured on {who}",
-                "No need was declared, so nothing was judged")
+                "No need was declared, so nothing was judged" if counts.word == "MEASURED" else "Nothing was judged")
     met = f"{counts.passed} of {plural(total, 'need')} met"
     missed = f"{counts.fail} of {plural(total, 'need')} missed"
     rest = "".join([f", {counts.of(outcome)} {word}" for outcome, word in
@@ -54,7 +54,8 @@ def headline(run: Run) -> Tuple[str, str]:
     if counts.word == "FAIL":
         return f"{who} is not ready for {goal}", missed + rest
     if counts.word == "PASS" and counts.passed == total:
-        return f"{who} is ready for {goal}", f"All of the {plural(total, 'need')} asked of it are met{narrowly}"
+        every = {1: "The need asked of it is", 2: "Both needs asked of it are"}.get(total, f"All {total} needs asked of it are")
+        return f"{who} is ready for {goal}", f"{every} met{narrowly}"
     if counts.word == "PASS":
         return f"{who} is ready for {goal} as far as it was judged", met + rest + narrowly
     if counts.word == "INTERRUPTED":

@@ -77,7 +77,7 @@ def test_percentile_metrics(metric, share):
 @pytest.mark.parametrize("sample, told", [
     ("failing", ("node17 is not ready for \u201cresnet50-imagenet\u201d",
                  "2 of 9 needs missed, 2 inconclusive, 1 skipped")),
-    ("passing", ("node17 is ready for \u201cresnet50-imagenet\u201d", "All of the 2 needs asked of it are met")),
+    ("passing", ("node17 is ready for \u201cresnet50-imagenet\u201d", "Both needs asked of it are met")),
     ("without_needs", ("1 of 1 point measured on node17", "No need was declared, so nothing was judged")),
     ("interrupted", ("Stopped by SIGINT (Ctrl-C) before the end", "0 of 1 need met, 1 in error")),
 ])

@@ -174,7 +174,8 @@ class Unmeasured:
 
 def unmeasured(run: Run) -> List[Unmeasured]:
     """Everything that was asked for and gave no number, and what the job needs but nobody asked for."""
-    rows = [Unmeasured(point.id, words.STATUS.get(point.status, point.status), point.reason or DASH)
+    rows = [Unmeasured(point.id, words.STATUS.get(point.status, point.status), point.reason or
+                       ("the run ended before it" if point.status == "not_reached" else DASH))
             for point in run.points if point.status != "ok"]
     rows += [Unmeasured(words.need_name(j), f"{words.SYMBOL[j.outcome]} {j.outcome}", j.explanation or j.reason or DASH)
              for j in run.judgements if j.outcome == "SKIPPED"]

@@ -52,7 +52,7 @@ def draw(judgements: List[Judgement]) -> Optional[Figure]:
 
 
 def _limits(rows: List[Judgement]) -> tuple:
-    values = [1 / 1.6, 1.6]
+    values = [1 / 2, 2.0]
     for judgement in rows:
         for value in (judgement.ratio(judgement.measured), *judgement.ratio_bounds):
             if value is not None:

@@ -138,7 +138,8 @@ def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> Non
                      color=COLOUR["ink"], markerfacecolor=COLOUR["paper"] if disturbed else COLOUR["ink"],
                      markeredgecolor=COLOUR["ink"] if disturbed else COLOUR["paper"], markeredgewidth=1.6 if disturbed else 1,
                      zorder=6, linestyle="none")
-        label = f"{segment.repetition.index + 1}" if not several_phases or segment.first else ""
+        number = f"{segment.repetition.index + 1}" if segment.repetition.counted else f"({segment.repetition.index + 1})"
+        label = number if segment.first else ""
         at = middle if not several_phases else segment.start
         if label and (at - last_label) / total > 0.035:
             last_label = at
@@ -172,6 +173,8 @@ def _keys(segments: List[Segment], needed: bool) -> List[Key]:
     keys = [Key("mean", "mean of a repetition" if all(segment.first for segment in segments) else "mean of a phase")]
     if any(segment.repetition.disturbance.disturbed for segment in segments):
         keys.append(Key("ring", "disturbed (\u25be)"))
+    if any(not segment.repetition.counted for segment in segments):
+        keys.append(Key("none", "(n): not counted"))
     if any(segment.warm.any() for segment in segments):
         keys.append(Key("grey", "warm-up, cut"))
     if any((segment.high > segment.low).any() for segment in segments):
