@@ -78,7 +78,9 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
   std::size_t best_distance =
       std::max<std::size_t>(1, wanted.size() / 3) + 1;  // further away is not a slip
   for (const std::string& candidate : known) {
-    const std::size_t distance = edit_distance(wanted, lower(candidate));
+    std::size_t distance = edit_distance(wanted, lower(candidate));
+    // A word that was left unfinished is meant more surely than one with other letters.
+    if (wanted.size() >= 3 && lower(candidate).starts_with(wanted)) distance = 1;
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

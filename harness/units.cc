@@ -175,6 +175,18 @@ Scaled scaled(double value, const Kind& kind, bool binary, int digits) {
   return {value / best.factor, std::string(best.text) + std::string(unit)};
 }
 
+/// Is a size a power of two, or told in full by a binary prefix and not by a decimal one?
+bool prefers_binary(double value, Dimension dimension, int digits) {
+  if (dimension != Dimension::bytes || value < 1024) return false;
+  int exponent = 0;
+  if (std::frexp(value, &exponent) == 0.5) return true;
+  const auto exact = [&](double base) {
+    const double shown = value / std::pow(base, std::floor(std::log(value) / std::log(base)));
+    return std::stod(fmt::format("{:.{}g}", shown, digits)) == shown;
+  };
+  return exact(1024) && !exact(1000);
+}
+
 std::string with_unit(std::string number, const std::string& unit) {
   if (unit.empty()) return number;
   return unit == "/s" ? number + unit : number + ' ' + unit;
@@ -254,7 +266,7 @@ std::string compact_quantity(double value, Dimension dimension, int digits) {
   if ((dimension == Dimension::per_second || dimension == Dimension::count) && whole < 1e6 &&
       whole >= 1)
     return with_unit(fmt::format("{:.{}g}", value, std::max(digits, 6)), std::string(kind.suffix));
-  const Scaled shown = scaled(value, kind, false, digits);
+  const Scaled shown = scaled(value, kind, prefers_binary(value, dimension, digits), digits);
   return with_unit(fmt::format("{:.{}g}", shown.value, digits), shown.unit);
 }
 

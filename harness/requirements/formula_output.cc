@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
+
+#include "harness/requirements/sources.h"
 
 namespace headrace::requirements {
 namespace {
@@ -51,6 +54,20 @@ std::string_view section_title(char letter) {
     default:
       return "";
   }
+}
+
+/// Does the text name the publication? "NCCL-T" does not name "NCCL".
+bool names(std::string_view text, std::string_view word) {
+  const auto inside = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '-';
+  };
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string_view::npos;
+       at += word.size()) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end])))
+      return true;
+  }
+  return false;
 }
 
 /// "10240/s", "130 kB", "PASS": a result as people read it.
@@ -108,7 +125,12 @@ std::string formula_text(const Formula& formula) {
       fmt::format("{} {}: {} [{}]\n\n", formula.id, formula.name, formula.title, formula.unit);
   out += "  equation  " + wrapped(formula.equation, 12) + '\n';
   out += "  holds     " + wrapped(formula.validity, 12) + '\n';
-  out += fmt::format("  source    {}\n\ninputs\n", formula.source);
+  out += fmt::format("  source    {}\n", formula.source);
+  for (const Source& source : sources())
+    if (names(formula.source, source.word))
+      out += fmt::format("            {}: {}\n", source.word,
+                         wrapped(source.text, source.word.size() + 14));
+  out += "\ninputs\n";
   for (const Input& input : formula.inputs) {
     const std::string fallback = fallback_of(input);
     out += fmt::format("  {:<9} {:<28} {:<10} {}{}\n", input.symbol, input.name, unit_of(input),

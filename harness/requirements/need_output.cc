@@ -68,9 +68,9 @@ std::string block(const Job& job, std::span<const Need> scopes) {
     out +=
         fmt::format("  known within {:.2g} % (one standard deviation)\n", first.uncertainty * 100);
   if (!first.informative)
-    out += row(first.uncertainty > 0
-                   ? fmt::format("  need: * {} * (1 + {:.3g})", job.safety, first.uncertainty)
-                   : fmt::format("  need: * {}", job.safety),
+    out += row(first.uncertainty > 0 ? fmt::format("  with margin {} and uncertainty {:.3g}",
+                                                   job.safety, first.uncertainty)
+                                     : fmt::format("  with margin {}", job.safety),
                &Need::need);
   const std::string lead = fmt::format("  {}: ", first.formula);
   out += lead + wrapped(first.equation, lead.size()) + '\n';

@@ -36,6 +36,7 @@ TEST(Nearest, FindsSlipsOnly) {
   EXPECT_EQ(nearest("blocksize", keys), "block_size");
   EXPECT_EQ(nearest("Queue_Depht", keys), "queue_depth");
   EXPECT_EQ(nearest("flie", keys), "file");
+  EXPECT_EQ(nearest("que", keys), "queue_depth");
   EXPECT_EQ(nearest("completely_else", keys), "");
   EXPECT_EQ(nearest("x", {}), "");
   EXPECT_EQ(did_you_mean("blocksize", keys), "; did you mean 'block_size'?");

@@ -130,6 +130,10 @@ TEST(CompactQuantity, DropsZeros) {
   EXPECT_EQ(compact_quantity(130000, Dimension::bytes), "130 kB");
   EXPECT_EQ(compact_quantity(10240, Dimension::per_second), "10240/s");
   EXPECT_EQ(compact_quantity(1331200000, Dimension::bytes_per_second), "1.3312 GB/s");
+  EXPECT_EQ(compact_quantity(1048576, Dimension::bytes), "1 MiB");
+  EXPECT_EQ(compact_quantity(131072, Dimension::bytes), "128 KiB");
+  EXPECT_EQ(compact_quantity(602112, Dimension::bytes), "602.112 kB");
+  EXPECT_EQ(compact_quantity(1073741824.0 * 75, Dimension::bytes), "75 GiB");
   EXPECT_EQ(compact_quantity(0.8, Dimension::ratio), "0.8");
   EXPECT_EQ(compact_quantity(2048, Dimension::count), "2048");
 }

@@ -63,8 +63,8 @@ const Define<cache_fill_time> c10{{
     .example = "staged_bytes=3.75TB remote_bytes_per_s=5GB/s local_write_bytes_per_s=6GB/s",
 }};
 
-/// C11: E = ceil(t_stage / (t_remote - t_local)), or -1 when nothing is gained [count]. Epochs
-/// until staging pays.
+/// C11: E = ceil(t_stage / (t_remote - t_local)) if t_remote > t_local, else -1 [count]. Epochs
+/// until staging pays; -1 when it never does.
 double break_even_epochs(double staging, double remote_epoch, double local_epoch) {
   const double gain = remote_epoch - local_epoch;
   return gain > 0 ? round_up(staging / gain) : -1;

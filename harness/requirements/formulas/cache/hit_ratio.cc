@@ -7,7 +7,7 @@
 namespace headrace::requirements {
 namespace {
 
-/// C1: c = max(0, min(1, (M - reserve) / D)) [ratio]. One node's usable cache against the whole
+/// C1: c = max(0, min(1, (M - m_r) / D)) [ratio]. One node's usable cache against the whole
 /// data set.
 double cache_ratio(double available, double reserve, double dataset) {
   return std::clamp((available - reserve) / dataset, 0.0, 1.0);
@@ -62,8 +62,8 @@ const Define<hit_ratio_lru_reshuffle> c2{{
     .example = "cache_ratio=0.5137 nodes_count=2",
 }};
 
-/// C3: h = C2(min(1, n * c), 1) [ratio]. Each node reads the same part of the data again, shuffled
-/// locally.
+/// C3: h = x + (1 - x) * ln(1 - x) with x = min(1, n * c) [ratio]. C2 of one node on its own part
+/// of the data, which it reads again each epoch, shuffled locally.
 double hit_ratio_static_partition(double c, double nodes) {
   return lru_one_node(std::min(1.0, nodes * c));
 }

@@ -6,8 +6,8 @@
 namespace headrace::requirements {
 namespace {
 
-/// E1: K = P * beta + extra [B]. Saved state: beta is 14 B for bf16 weights with fp32 master, m and
-/// v; gradients are not saved; extra holds random states, scheduler and loader position.
+/// E1: K = P * beta + x [B]. Saved state: beta is 14 B for bf16 weights with fp32 master, m and v;
+/// gradients are not saved; x holds random states, scheduler and loader position.
 double checkpoint_bytes(double params, double bytes_per_param, double extra) {
   return params * bytes_per_param + extra;
 }
@@ -26,8 +26,8 @@ const Define<checkpoint_bytes> e1{{
     .example = "params_count=70e9 bytes_per_param=14",
 }};
 
-/// E2: P = 2Vh + h + L * (2h + h * (h + 2 * h_kv) + h^2 + 3hf), h_kv = floor(h / heads) * kv_heads
-/// [count].
+/// E2: P = 2 * V * h + h + L * (2 * h + h * (h + 2 * floor(h / n_h) * n_kv) + h * h + 3 * h * f)
+/// [count]. Embeddings in and out, norms, attention with n_kv key-value heads, gated feed-forward.
 double transformer_params(double layers, double hidden, double ffn, double vocabulary, double heads,
                           double kv_heads) {
   const double kv_hidden = std::floor(hidden / heads) * kv_heads;

@@ -99,8 +99,7 @@ const Define<pageable_h2d_pipelined> b9{{
     .example = "memcpy_bytes_per_s=12GB/s pinned_h2d_bytes_per_s=55.4GB/s",
 }};
 
-/// B10: x = max(0, H / W - t_c) if asynchronous, else H / W [s]. Copy time that compute does not
-/// hide.
+/// B10: x = async ? max(0, H / W - t_c) : H / W [s]. Copy time that compute does not hide.
 double h2d_exposed_time(double batch_bytes, double h2d_rate, double compute, bool asynchronous) {
   const double copy = batch_bytes / h2d_rate;
   return asynchronous ? std::max(0.0, copy - compute) : copy;

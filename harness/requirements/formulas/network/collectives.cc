@@ -22,8 +22,8 @@ Input collective() {
                "send_recv"});
 }
 
-/// F1: f = 2 * (n - 1) / n for all_reduce; (n - 1) / n for all_gather, reduce_scatter and
-/// all_to_all; else 1 [ratio]. busbw = algbw * f compares with the rate of one link whatever n is.
+/// F1: f(op): 2 * (n - 1) / n all_reduce; (n - 1) / n all_gather, reduce_scatter, all_to_all; 1
+/// otherwise [ratio]. busbw = algbw * f compares with the rate of one link whatever n is.
 double busbw_factor(Collective op, double ranks) {
   switch (op) {
     case Collective::all_reduce:
@@ -53,7 +53,7 @@ const Define<busbw_factor> f1{{
     .example = "collective=all_reduce ranks_count=8",
 }};
 
-/// F2: t = S * f / busbw [s]. Time of a collective whose size makes it bandwidth-bound.
+/// F2: t = S * f(op, n) / busbw [s]. Time of a collective whose size makes it bandwidth-bound.
 double collective_time(Collective op, double message, double ranks, double busbw) {
   return message * busbw_factor(op, ranks) / busbw;
 }

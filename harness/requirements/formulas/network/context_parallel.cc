@@ -28,8 +28,8 @@ const Define<ring_attention_wire_bytes_per_layer> f15{{
                "context_parallel_count=16",
 }};
 
-/// F16: l = (h_kv / h) * beta * F / (2 * B), doubled for causal masks [count]. Tokens per rank at
-/// which computing a block takes as long as passing it on.
+/// F16: l = (causal ? 2 : 1) * (h_kv / h) * beta * F / (2 * B) [count]. Tokens per rank at which
+/// computing a block takes as long as passing it on.
 double ring_attention_min_block_tokens(double kv_hidden, double hidden, double element,
                                        double achieved_flop, double link, bool causal) {
   return (causal ? 2 : 1) * (kv_hidden / hidden) * element * achieved_flop / (2 * link);

@@ -7,7 +7,7 @@
 namespace headrace::requirements {
 namespace {
 
-/// F23: E = 2 * (k / 2)^tiers [count]. End ports of a non-blocking fat tree of k-port switches.
+/// F23: E = 2 * (k / 2)^L [count]. End ports of a non-blocking fat tree of k-port switches.
 double fat_tree_endpoints(double switch_ports, double tiers) {
   return 2 * std::pow(switch_ports / 2, tiers);
 }

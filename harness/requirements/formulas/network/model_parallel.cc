@@ -33,7 +33,7 @@ const Define<tp_wire_bytes_per_layer> f9{{
                "tensor_parallel_count=8",
 }};
 
-/// F10: V_layer * L * m [B]. Tensor parallelism, one step: L layers of the stage, m micro-batches.
+/// F10: V * L * m [B]. Tensor parallelism, one step: L layers of the stage, m micro-batches.
 double tp_wire_bytes_per_step(double layer_wire, double layers, double micro_batches) {
   return layer_wire * layers * micro_batches;
 }

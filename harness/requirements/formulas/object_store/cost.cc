@@ -26,9 +26,9 @@ const Define<request_cost_per_epoch> d8{{
     .example = "dataset_bytes=166.55171GB request_bytes=130kB price_usd_per_1000_requests=0.0004",
 }};
 
-/// D9: C = sum over tiers of (bytes in the tier) * (its price) [USD/month]. Limits are cumulative;
-/// the last price has none. Rejected when the limits do not rise or there is not one price more
-/// than limits.
+/// D9: C = sum over tiers i of (min(C, L_i) - L_(i-1)) * p_i, with limits L and prices p
+/// [USD/month]. Limits are cumulative and the last price has none. Rejected when the limits do not
+/// rise or there is not one price more than limits.
 double capacity_cost_monthly(double stored, const std::vector<double>& limits,
                              const std::vector<double>& prices) {
   if (prices.size() != limits.size() + 1)

@@ -8,7 +8,7 @@
 namespace headrace::requirements {
 namespace {
 
-/// G1: rho = measured / required [ratio]. For a rate; the inverse for a latency.
+/// G1: rho = m / r [ratio]. For a rate; the inverse for a latency.
 double headroom(double measured, double required) { return measured / required; }
 const Define<headroom> g1{{
     .id = "G1",
@@ -56,13 +56,13 @@ const Define<median_lower_bound_rank> g3{{
     .unit = "count",
     .validity = "Any distribution; 0 means too few samples (at 95 % at least 5).",
     .source = "HB15",
-    .inputs = {Input("samples_count", "n").whole().at_most(1e9),
+    .inputs = {Input("samples_count", "n").whole().at_most(1e7),
                Input("confidence_ratio", "p").above(0).below(1).otherwise(0.95)},
     .example = "samples_count=10 confidence_ratio=0.95",
 }};
 
-/// G4: n = ceil((z * cv / epsilon)^2) [count]. Runs until the mean's half-width is epsilon of it, z
-/// two-sided.
+/// G4: n = ceil((z(p) * cv / epsilon)^2) [count]. Runs until the mean's half-width is epsilon of
+/// it, z two-sided.
 double runs_required(double variation, double half_width, double confidence) {
   const double z = normal_quantile((1 + confidence) / 2);
   return round_up(std::pow(z * variation / half_width, 2));

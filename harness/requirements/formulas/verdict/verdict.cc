@@ -8,7 +8,7 @@
 namespace headrace::requirements {
 namespace {
 
-/// G5: PASS if L >= kappa * r, FAIL if U < kappa * r, else INCONCLUSIVE. What was not measured
+/// G5: PASS if L >= kappa * r; FAIL if U < kappa * r; else INCONCLUSIVE. What was not measured
 /// never passes.
 std::string_view verdict(double lower, double upper, double required, double margin) {
   if (lower > upper) throw DomainError("verdict: lower_bound must not be above upper_bound");
