@@ -22,9 +22,11 @@ class HostFacts final : public Workload {
 
   static std::span<const Metric> metrics() { return kMetrics; }
   bool deterministic() const override { return true; }
-  void prepare(Node& node, const DataProgress&) override { node_ = &node; }
+  void prepare(Node& node, const DataProgress&) override {
+    node_ = &node;
+    cores_ = node.cores();  // not in run(): a worker is pinned, its affinity mask is one core
+  }
   void run(Worker&) override {
-    cores_ = node_->cores();
     memory_ = node_->memory_available();
     space_ = node_->free_bytes(node_->scratch_path());
   }
