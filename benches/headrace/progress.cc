@@ -53,7 +53,7 @@ class Progress : public RunObserver {
   void point_started(const Point& point, std::size_t number, std::size_t total) override {
     const std::lock_guard lock(mutex_);
     head_ = fmt::format("[{}/{}] {}", number, total, point.id);
-    repetition_ = 0;
+    repetition_ = disturbed_ = 0;
     next_look_ = point.repeat.looks.front();
     rates_.clear();
     started(point);
@@ -91,8 +91,24 @@ class Progress : public RunObserver {
     }
     if (seconds > 0) rates_.push_back(bytes / seconds);
     if (!repetition.error.empty()) say(terminal_.paint("  ! ", Ink::bad) + repetition.error);
-    if (repetition.disturbance.disturbed && verbosity_ >= 0) {
+    if (!repetition.disturbance.disturbed) return;
+    // The first one is told, the others are counted: on a busy machine it is every one.
+    if (++disturbed_ == 1 ? verbosity_ >= 0 : verbosity_ > 0) {
       say(fmt::format("  rep {} disturbed: {}", repetition.index + 1, repetition.disturbance.why));
+    }
+  }
+  void point_done(const PointResult& result) override {
+    const std::lock_guard lock(mutex_);
+    const std::size_t taken = result.repetitions.size();
+    eta_.point_done(static_cast<unsigned>(taken), result.point->repeat.looks.front());
+    if (verbosity_ < 0) return;
+    if (result.status == PointStatus::skipped) {
+      say(fmt::format("{}  {}", head_, terminal_.paint("skipped: " + result.reason, Ink::faint)));
+    } else if (result.status == PointStatus::error) {
+      say(fmt::format("{}  {}", head_, terminal_.paint("error: " + result.reason, Ink::bad)));
+    } else {
+      say(fmt::format("{}  {} rep{} in {}{}  {}", head_, taken, taken == 1 ? "" : "s",
+                      format_duration(result.elapsed_s), disturbed(), spark()));
     }
   }
   void message(std::string_view text) override {
@@ -106,6 +122,11 @@ class Progress : public RunObserver {
   virtual void update(const std::string& line, bool keep) = 0;
   /// A line that stays.
   virtual void say(const std::string& line) = 0;
+
+  /// ", 3 disturbed" or "".
+  std::string disturbed() const {
+    return disturbed_ > 0 ? fmt::format(", {} disturbed", disturbed_) : "";
+  }
 
   /// The rates of this point's repetitions as a row of blocks, lowest to highest.
   std::string spark() const {
@@ -123,7 +144,7 @@ class Progress : public RunObserver {
   Eta eta_;
   std::mutex mutex_;
   std::string head_;
-  unsigned repetition_ = 0, next_look_ = 0;
+  unsigned repetition_ = 0, next_look_ = 0, disturbed_ = 0;
   std::vector<double> rates_;
 };
 
@@ -132,22 +153,6 @@ class LiveProgress final : public Progress {
  public:
   using Progress::Progress;
   ~LiveProgress() override { clear(); }
-
-  void point_done(const PointResult& result) override {
-    const std::lock_guard lock(mutex_);
-    eta_.point_done(static_cast<unsigned>(result.repetitions.size()),
-                    result.point->repeat.looks.front());
-    if (verbosity_ < 0) return;
-    if (result.status == PointStatus::skipped) {
-      say(fmt::format("{}  {}", head_, terminal_.paint("skipped: " + result.reason, Ink::faint)));
-    } else if (result.status == PointStatus::error) {
-      say(fmt::format("{}  {}", head_, terminal_.paint("error: " + result.reason, Ink::bad)));
-    } else {
-      say(fmt::format("{}  {} rep{}  {}  {}", head_, result.repetitions.size(),
-                      result.repetitions.size() == 1 ? "" : "s", spark(),
-                      format_duration(result.elapsed_s)));
-    }
-  }
 
  private:
   void started(const Point&) override { update(head_ + "  preparing", true); }
@@ -176,22 +181,6 @@ class LiveProgress final : public Progress {
 class PlainProgress final : public Progress {
  public:
   using Progress::Progress;
-
-  void point_done(const PointResult& result) override {
-    const std::lock_guard lock(mutex_);
-    eta_.point_done(static_cast<unsigned>(result.repetitions.size()),
-                    result.point->repeat.looks.front());
-    if (verbosity_ < 0) return;
-    const char* word = result.status == PointStatus::ok        ? "done"
-                       : result.status == PointStatus::skipped ? "skipped: "
-                       : result.status == PointStatus::error   ? "error: "
-                                                               : "interrupted";
-    say(fmt::format("{}  {}{}  {} reps in {}, {}", head_, word,
-                    result.status == PointStatus::skipped || result.status == PointStatus::error
-                        ? result.reason
-                        : "",
-                    result.repetitions.size(), format_duration(result.elapsed_s), eta_.text()));
-  }
 
  private:
   void started(const Point&) override {

@@ -31,16 +31,32 @@ std::string bounds(const std::optional<double>& low, const std::optional<double>
   return fmt::format("[{}, {}]", low ? human(*low, unit) : "?", high ? human(*high, unit) : "?");
 }
 
+/// The need's name, with its scope where that is not the node.
+std::string name_of(const Judgement& j) {
+  return j.scope.empty() || j.scope == "node" ? j.id : fmt::format("{} ({})", j.id, j.scope);
+}
+
 std::string headroom_text(const Judgement& j) {
   if (!j.headroom) return "";
   return fmt::format("{:+.0f} %{}", (*j.headroom - 1) * 100, j.thin ? " thin" : "");
 }
 
-/// What operators look at first; the tail and the parts are in the report.
-bool shown(std::string_view metric) {
-  return metric.find("_p90_") == metric.npos && metric.find("_p99_9") == metric.npos &&
-         metric.find("_max_") == metric.npos && metric.find("_p50_") == metric.npos &&
-         metric != "cpu_s";
+/// What operators look at first: the workload's own values and the middle and tail of the whole
+/// operation. The rest is in the report.
+bool shown(const PointResult& point, std::string_view metric) {
+  if (metric == "latency_p50_ns" || metric == "latency_p99_ns") return true;
+  return std::any_of(point.point->info->metrics.begin(), point.point->info->metrics.end(),
+                     [&](const Metric& m) { return m.name == metric; });
+}
+
+/// A metric's name without the unit that files need and the value beside it shows.
+std::string_view without_unit(std::string_view metric) {
+  for (const std::string_view unit : {"_ns", "_s"}) {
+    if (metric.size() > unit.size() && metric.substr(metric.size() - unit.size()) == unit) {
+      return metric.substr(0, metric.size() - unit.size());
+    }
+  }
+  return metric;
 }
 
 }  // namespace
@@ -72,16 +88,17 @@ std::string measured_text(const RunResult& run, const Shared& shared) {
     }
     out += '\n';
     for (const MetricSummary& metric : point.metrics) {
-      if (!shown(metric.name)) continue;
+      if (!shown(point, metric.name)) continue;
       std::string interval;
       if (metric.values.size() > 1 && metric.interval.low != metric.interval.high) {
         interval = fmt::format("[{}, {}]{}", human(metric.interval.low, metric.unit),
                                human(metric.interval.high, metric.unit),
                                metric.interval.is_range ? " range" : "");
       }
-      out += fmt::format(
-          "  {} {}  {}{}\n", pad(metric.name, 28), pad(human(metric.median, metric.unit), 12, true),
-          interval, metric.too_few_operations ? "  too few operations for this percentile" : "");
+      out +=
+          fmt::format("  {} {}  {}{}\n", pad(without_unit(metric.name), 28),
+                      pad(human(metric.median, metric.unit), 12, true), interval,
+                      metric.too_few_operations ? "  too few operations for this percentile" : "");
     }
     for (const std::string& note : point.notes)
       out += "  " + terminal.paint("note: " + note, Ink::faint) + "\n";
@@ -107,19 +124,18 @@ std::string verdict_text(const RunResult& run, const Shared& shared) {
   const Terminal terminal(stdout, shared);
   std::string out;
   std::size_t id_width = 4;
-  for (const Judgement& j : run.judgements) id_width = std::max(id_width, j.id.size());
+  for (const Judgement& j : run.judgements) id_width = std::max(id_width, name_of(j).size());
   if (!run.judgements.empty()) {
-    out +=
-        terminal.paint(fmt::format("  {}  {:>11}  {}  {:>11}  {}\n",
-                                   pad("need (per " + run.judgements.front().scope + ")", id_width),
-                                   "measured", pad("bounds", 24), "needed", "headroom"),
-                       Ink::strong);
+    out += terminal.paint(fmt::format("  {}  {:>11}  {}  {:>11}  {}\n", pad("need", id_width),
+                                      "measured", pad("bounds", 24), "needed", "headroom"),
+                          Ink::strong);
   }
+  const Judgement* told_last = nullptr;
   for (const Judgement& j : run.judgements) {
     const Ink ink = Terminal::ink_of(j.outcome);
     out += fmt::format(
         "{} {}  {}  {}  {}  {}  {}\n", terminal.paint(symbol(j.outcome, terminal.ascii()), ink),
-        pad(j.id, id_width), pad(j.measured ? human(*j.measured, j.unit) : "-", 11, true),
+        pad(name_of(j), id_width), pad(j.measured ? human(*j.measured, j.unit) : "-", 11, true),
         pad(bounds(j.low, j.high, j.unit), 24),
         pad((j.higher_is_better ? "" : "<= ") + human(j.need, j.unit), 11, true),
         pad(headroom_text(j), 10),
@@ -127,7 +143,10 @@ std::string verdict_text(const RunResult& run, const Shared& shared) {
             fmt::format("{}{}", to_string(j.outcome),
                         j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))),
             ink));
-    if (j.outcome != Outcome::pass && !j.explanation.empty()) {
+    const bool again = told_last != nullptr && j.reason != Reason::none &&
+                       told_last->reason == j.reason && told_last->point == j.point;
+    if (j.outcome != Outcome::pass && !j.explanation.empty() && !again) {
+      told_last = &j;
       out += "    " + terminal.paint(wrap(j.explanation, 96, 4), Ink::faint) + "\n";
     }
   }
