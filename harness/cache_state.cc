@@ -110,7 +110,9 @@ Evidence residency(const CacheProof& proof, bool wanted) {
 
 Evidence traffic(const CacheProof& proof, bool wanted) {
   Evidence evidence;
-  const std::uint64_t bytes = proof.storage_bytes != 0 ? proof.storage_bytes : proof.device_bytes;
+  // The process's own counter where it sees this file system: the device's counts neighbours, too.
+  const bool own = proof.storage_bytes != 0 || (proof.counted && !wanted);
+  const std::uint64_t bytes = own ? proof.storage_bytes : proof.device_bytes;
   if (proof.delivered_bytes == 0 || (!proof.counted && bytes == 0)) return evidence;
   evidence.seen = true;
   const double share = static_cast<double>(bytes) / static_cast<double>(proof.delivered_bytes);

@@ -15,7 +15,9 @@
 namespace headrace::engine {
 namespace {
 
-constexpr double kForeignShare = 0.02;          // of the delivered bytes
+constexpr double kForeignShare = 0.02;  // of the delivered bytes
+constexpr double kUsesDevice =
+    0.05;  // of the delivered bytes: below, others' I/O is not in the way
 constexpr std::uint64_t kForeignFloor = 4_MiB;  // a journal commit or a log line disturbs nobody
 constexpr double kStealShare = 0.05;
 constexpr double kThrottledShare = 0.05;  // of the elapsed time
@@ -89,7 +91,7 @@ Counters read_counters(const std::optional<system::BlockDevice>& device) {
     c.device_read = d.read_bytes;
     c.device_written = d.written_bytes;
   }
-  system::read_self_io(c.self_read, c.self_written);
+  c.self_known = system::read_self_io(c.self_read, c.self_written);
   read_ticks(c);
   c.io_us = pressure_us("io");
   c.cpu_us = pressure_us("cpu");
@@ -130,8 +132,9 @@ Disturbance Ledger::judge(std::uint64_t delivered_bytes) const {
   std::vector<std::string> why;
   const auto delivered = static_cast<double>(delivered_bytes),
              foreign = static_cast<double>(d.foreign_bytes);
-  if (delivered_bytes > 0 && d.foreign_bytes > kForeignFloor &&
-      foreign > kForeignShare * delivered) {
+  const bool uses_device =
+      static_cast<double>(self_read_ + self_written_) > kUsesDevice * delivered;
+  if (uses_device && d.foreign_bytes > kForeignFloor && foreign > kForeignShare * delivered) {
     why.push_back(fmt::format("foreign I/O on the device, {:.0f} % of the test's bytes",
                               100 * foreign / delivered));
   }

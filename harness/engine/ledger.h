@@ -13,7 +13,8 @@ namespace headrace::engine {
 /// One reading of everything. Counters that the kernel does not have stay absent.
 struct Counters {
   std::uint64_t at_ns = 0;
-  double cpu_s = 0;  // user + system of this process
+  double cpu_s = 0;         // user + system of this process
+  bool self_known = false;  // the kernel has /proc/self/io
   std::uint64_t self_read = 0, self_written = 0;
   std::uint64_t device_read = 0, device_written = 0;
   double steal_ticks = 0, all_ticks = 0;                  // of /proc/stat's first line

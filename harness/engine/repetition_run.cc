@@ -187,7 +187,10 @@ class RepetitionRunner::Attempt {
                               format_quantity(phase.bytes_per_s(), Dimension::bytes_per_second),
                               format_quantity(*point_.ceiling, Dimension::bytes_per_second)));
     }
-    if (proves) prove(proof, phase);
+    if (proves) {
+      proof.counted = proof.counted && after.self_known;
+      prove(proof, phase);
+    }
   }
 
   PhaseResult& keep(PhaseEnd& end, const PhaseSpec& spec, const Counters& before,

@@ -14,6 +14,7 @@ namespace {
 constexpr double kLongPhase_s = 600;
 constexpr std::size_t kMostGroups = 128, kMostGroupsOfLong = 512;
 constexpr double kOperationsPerGroup = 10;
+constexpr std::size_t kFewestToCut = 16;  // groups; of fewer, chance decides where the cut is
 
 struct Group {
   double begin_s = 0, end_s = 0;
@@ -87,7 +88,7 @@ std::string store_series(const TimeSeries& series, bool cold, PhaseResult& phase
     rates.push_back(
         groups[i].rate(phase.bytes > 0 ? groups[i].sum.bytes : groups[i].sum.operations));
   }
-  const std::size_t cut = cold ? 0 : statistics::warmup_cut(rates);
+  const std::size_t cut = cold || rates.size() < kFewestToCut ? 0 : statistics::warmup_cut(rates);
   for (std::size_t i = 0; i < cut; ++i) {
     phase.cut_bytes += groups[i].sum.bytes;
     phase.cut_operations += groups[i].sum.operations;

@@ -23,7 +23,7 @@ VENDOR_HEADERS = [
     (r"benchmark/", r"harness/engine[^/]*(/.*)?$|benches/(?!headrace/)|tests/"),
     (r"yaml-cpp/", r"harness/config/document\.cc$"),
     (r"CLI/", r"benches/headrace/"),
-    (r"nlohmann/", r".*\.cc$"),
+    (r"nlohmann/(?!json_fwd)", r".*\.cc$"),
     (r"liburing", r"harness/backends/uring/"),
     (r"(cuda|cufile|nvml)", r"harness/backends/cuda/"),
     (r"nccl", r"harness/backends/nccl/"),

@@ -81,8 +81,11 @@ class SmallFileRead final : public Workload {
       all.closes += t.closes;
       all.reads += t.reads;
     }
+    // In proportion to the files, so that all rates are of the same, steady part.
     const auto per_second = [&](std::uint64_t n) {
-      return phase.elapsed_s > 0 ? static_cast<double>(n) / phase.elapsed_s : 0;
+      if (phase.operations == 0) return 0.0;
+      return static_cast<double>(n) / static_cast<double>(phase.operations) *
+             phase.operations_per_s();
     };
     sink.put("sample_rate", phase.operations_per_s() * samples_per_file_);
     sink.put("read_bandwidth", phase.bytes_per_s());
