@@ -82,9 +82,10 @@ def headroom(ratio: Optional[float]) -> str:
         return "\u2013"
     if ratio >= 10:
         return f"{ratio:.3g}{NBSP}\u00d7"
-    percent = round((ratio - 1) * 100)
+    percent = (ratio - 1) * 100
+    percent = round(percent) if abs(percent) >= 0.95 else round(percent, 1)
     sign = "+" if percent > 0 else MINUS if percent < 0 else "\u00b1"
-    return f"{sign}{abs(percent)}{NBSP}%"
+    return f"{sign}{abs(percent):g}{NBSP}%"
 
 
 def share(value: float) -> str:

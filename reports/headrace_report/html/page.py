@@ -38,6 +38,8 @@ class Section:
     judged: List[views.NeedRow]
     panels: List[Panel]
     metrics: List[views.MetricRow]
+    latency: Optional[views.LatencyTable]
+    evidence: views.Evidence
     ledger: List[views.LedgerRow]
 
 
@@ -86,4 +88,4 @@ def _section(run: Run, point: Point, anchor: str, rows: List[views.NeedRow], she
     needs_a_look = any(judgement.outcome != "PASS" for judgement in judgements)
     calm = all(judgement.outcome == "PASS" for judgement in run.judgements)
     return Section(point, anchor, needs_a_look or (calm and views.first_open(run) == point.id), judged,
-                   [panel for panel in panels if panel], views.metric_rows(point), views.ledger(point))
+                   [panel for panel in panels if panel], views.metric_rows(point), views.latency_table(point), views.evidence(point), views.ledger(point))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
@@ -99,10 +100,14 @@ class MetricRow:
 BETTER = {"higher": "\u2191 higher is better", "lower": "\u2193 lower is better", "neither": ""}
 
 
+LATENCY = re.compile(r"(?:(\w+)_)?latency_(p\d+|max)_ns")
+
+
 def metric_rows(point: Point) -> List[MetricRow]:
+    """The metrics that latency_table() does not show."""
     rows = []
     for metric in point.metrics:
-        if not metric.values:
+        if not metric.values or LATENCY.fullmatch(metric.name):
             continue
         median = metric.median if metric.median is not None else sorted(metric.values)[len(metric.values) // 2]
         binary = is_memory(metric.name, metric.unit)
@@ -114,6 +119,69 @@ def metric_rows(point: Point) -> List[MetricRow]:
             "  ".join(scale.number(value) for value in metric.values),
             "too few operations for this percentile" if metric.too_few_operations else ""))
     return rows
+
+
+@dataclass
+class LatencyTable:
+    """Percentiles of the operation and its parts: rows of cells (value, interval or range, too few operations)."""
+
+    columns: List[str]
+    rows: List[Tuple[str, List[Tuple[str, str, bool]]]]
+    count: int      # repetitions
+    kind: str       # "95 %", "range", "" for a single repetition
+
+
+def latency_table(point: Point) -> Optional[LatencyTable]:
+    columns: List[str] = []
+    rows: Dict[str, Dict[str, Metric]] = {}
+    for metric in point.metrics:
+        match = LATENCY.fullmatch(metric.name)
+        if match and metric.values:
+            if match[2] not in columns:
+                columns.append(match[2])
+            rows.setdefault(match[1] or "whole operation", {})[match[2]] = metric
+    if not rows:
+        return None
+    some = next(iter(next(iter(rows.values())).values()))
+    kind = "" if len(some.values) < 2 else "range" if some.is_range else f"95{NBSP}%"
+    return LatencyTable(
+        [column if column == "max" else f"p{percentile(column):g}" for column in columns],
+        [(name, [_latency_cell(cells.get(column), bool(kind)) for column in columns]) for name, cells in rows.items()],
+        len(some.values), kind)
+
+
+def percentile(column: str) -> float:
+    """99 of "p99", 99.9 of "p999"."""
+    digits = column[1:]
+    return int(digits) / 10 ** max(0, len(digits) - 2)
+
+
+def _latency_cell(metric: Optional[Metric], bounded: bool) -> Tuple[str, str, bool]:
+    if metric is None or metric.median is None:
+        return DASH, "", False
+    scale = scale_of(metric.median, metric.unit)
+    return (quantity(metric.median, metric.unit), bounds(metric.low, metric.high, scale) if bounded else "",
+            metric.too_few_operations)
+
+
+@dataclass
+class Evidence:
+    """How the cache proofs and the disturbances of a point went, in one line each."""
+
+    proven: str
+    all_proven: bool
+    calm: str
+
+
+def evidence(point: Point) -> Evidence:
+    total = len(point.repetitions)
+    proven = sum(repetition.cache.proven for repetition in point.repetitions)
+    disturbed = [repetition for repetition in point.repetitions if repetition.disturbance.disturbed]
+    told = f"in {'all ' if proven == total else f'{proven} of '}{plural(total, 'repetition')}"
+    calm = "none" if not disturbed else f"{len(disturbed)} of {plural(total, 'repetition')}"
+    if point.cache == "asis":
+        return Evidence("nothing declared, nothing to prove", True, calm)
+    return Evidence(f"{point.cache} was declared and proven {told}", proven == total, calm)
 
 
 def parameter(name: str, value: Scalar) -> str:

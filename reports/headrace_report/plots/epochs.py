@@ -7,6 +7,7 @@ from statistics import median
 from typing import Dict, List, Optional
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from ..schema import Point
 from ..units import quantity, scale_of
@@ -16,7 +17,7 @@ from .style import COLOUR, DASHES, MARKERS, WIDTH, canvas, place, series, styled
 
 WORKLOAD = "epochs"
 # What each prediction assumes, by the end of the metric's name.
-PREDICTIONS = (("c2", "C2 least recently used"), ("c4", "C4 cyclic order"), ("c7", "C7 Linux estimate"))
+PREDICTIONS = (("c2", "C2 least recently used"), ("c4", "C4 cyclic order"), ("c7", "C7 Linux page cache"))
 
 
 @dataclass
@@ -52,26 +53,45 @@ def draw(point: Point) -> Optional[Figure]:
         lines = [("measured", numbers, measured)]
         for number, (name, value) in enumerate(predicted.items(), start=1):
             if len(epochs) > 1:  # the first epoch is cold under every policy
-                after = numbers[1:] if len(numbers) > 2 else np.array([1.6, 2.4])
+                after = _later(numbers)
                 bottom.plot(after, np.full(len(after), value), color=series(number), linestyle=DASHES[number % 6],
                             marker=MARKERS[number % 6], markersize=5, zorder=4)
-                lines.append((name, after, np.full(len(after), value)))
         top.set_xlim(0.6, len(epochs) + 0.4)
         top.set_ylim(bottom=0)
         top.tick_params(labelbottom=False)
         top.set_ylabel(rate.label)
         highest = max([0.1, *(hit for epoch in epochs for hit in epoch.hits), *predicted.values()])
-        bottom.set_ylim(-0.03 * highest, min(1.05, highest * 1.35))
+        bottom.set_ylim(-0.04 * highest, highest * 1.3)
+        bottom.set_yticks([tick for tick in MaxNLocator(5).tick_values(0, highest) if tick <= 1])
         bottom.set_ylabel("hit ratio (0\u20131)")
         bottom.set_xticks(numbers)
         bottom.set_xlabel("epoch")
         drawing.align_ylabels([top, bottom])
         drawing.canvas.draw()
-        label_lines(bottom, lines)
+        label_lines(bottom, lines + _labels(predicted, 0.04 * highest, numbers))
     return Figure(finding=_finding(epochs, predicted),
                   question="What does the page cache give from the second epoch on, and is it what was predicted?",
                   description=_describe(epochs, predicted), drawing=drawing, table=_table(epochs, predicted),
                   keys=[Key("dot", "median of the repetitions"), Key("small", "one repetition")])
+
+
+def _later(numbers: np.ndarray) -> np.ndarray:
+    """Where predictions hold: from the second epoch on."""
+    return numbers[1:] if len(numbers) > 2 else np.array([1.7, 2.3])
+
+
+def _labels(predicted: Dict[str, float], near: float, numbers: np.ndarray) -> list:
+    """Lines to label: predictions that lie on top of each other share one label."""
+    groups: List[List[str]] = []
+    for name, value in predicted.items():
+        same = next((group for group in groups if abs(predicted[group[0]] - value) <= near), None)
+        if same:
+            same.append(name)
+        else:
+            groups.append([name])
+    after = _later(numbers)
+    return [(group[0] if len(group) == 1 else "predicted by " + ", ".join(name.split()[0] for name in group),
+             after, np.full(len(after), predicted[group[0]])) for group in groups] if len(numbers) > 1 else []
 
 
 def predictions(point: Point) -> Dict[str, float]:
@@ -100,7 +120,7 @@ def _finding(epochs: List[Epoch], predicted: Dict[str, float]) -> str:
     first, last = median(epochs[0].rates), median(epochs[-1].rates)
     told = f"From {quantity(first, 'B/s')} cold to {quantity(last, 'B/s')} in epoch {len(epochs)}"
     told += f"; the cache serves {median(epochs[-1].hits):.2f} of the bytes"
-    best = predicted.get("C7 Linux estimate", predicted.get("C2 least recently used"))
+    best = predicted.get("C7 Linux page cache", predicted.get("C2 least recently used"))
     return told + (f", predicted {best:.2f}" if best is not None else "")
 
 

@@ -38,7 +38,7 @@ def inline(figure: Figure, key: str, sheet: StyleSheet) -> Markup:
     body = body.replace("xlink:href", "href")
     body = _own_ids(body, key)
     body = re.sub(r'style="([^"]*)"', lambda match: f'class="{sheet.class_of(_colours(_style(match[1])))}"', body)
-    body = re.sub(r'-?\d+\.\d{3,}', lambda match: f"{float(match[0]):.2f}".rstrip("0").rstrip("."), body)
+    body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _short_number, tag[0]), body)
     body = re.sub(r"\s+", " ", body)
     body = re.sub(r"> <", "><", body)
     body = re.sub(r"<defs>\s*</defs>", "", body)
@@ -49,6 +49,11 @@ def inline(figure: Figure, key: str, sheet: StyleSheet) -> Markup:
         f'width="{width}" height="{height}" aria-labelledby="{key}-title {key}-desc">'
         f'<title id="{key}-title">{escape(figure.finding)}</title>'
         f'<desc id="{key}-desc">{escape(figure.description)}</desc>{body.strip()}</svg>')
+
+
+def _short_number(match: re.Match) -> str:
+    """A coordinate to a hundredth of a pixel."""
+    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _own_ids(body: str, key: str) -> str:

@@ -13,7 +13,9 @@ from ..units import Scale, duration, plural, quantity, scale_of
 from . import Figure, Key, Table
 from .style import COLOUR, WIDTH, canvas, place, series, styled
 
-MOST_POINTS = 600
+MOST_POINTS = 280  # of all repetitions together: more would not be told apart
+LEFT_PX, RIGHT_PX = 56, 10
+PLOT_PX = WIDTH - LEFT_PX - RIGHT_PX
 OFF_SCALE = 3.0  # a need above this multiple of the highest rate is told, not drawn
 
 
@@ -26,7 +28,7 @@ class Segment:
     first: bool          # of its repetition
     start: float         # [s]
     time: np.ndarray     # bins' middles [s]
-    rate: np.ndarray     # [bins] median B/s
+    rate: np.ndarray     # [bins] mean B/s: the line then has the same mean as the repetition, also when reads come in bursts
     low: np.ndarray
     high: np.ndarray
     p99: np.ndarray      # [bins] ns, NaN where nothing ended
@@ -44,15 +46,14 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
         return None
     with styled():
         drawing = canvas(WIDTH, 340)
-        top = drawing.add_axes(place(drawing, 56, 10, 28, 150))
-        bottom = drawing.add_axes(place(drawing, 56, 10, 210, 42), sharex=top)
+        top = drawing.add_axes(place(drawing, LEFT_PX, RIGHT_PX, 28, 150))
+        bottom = drawing.add_axes(place(drawing, LEFT_PX, RIGHT_PX, 210, 42), sharex=top)
         rate, latency = _scales(segments)
         for segment in segments:
             _draw_rate(top, segment, rate)
             _draw_latency(bottom, segment, latency)
         _draw_repetitions(top, bottom, segments, rate)
         needed = _draw_need(top, judgements, segments, rate)
-        top.set_ylim(bottom=0)
         bottom.set_ylim(bottom=0)
         top.set_xlim(0, segments[-1].end)
         top.tick_params(labelbottom=False)
@@ -70,32 +71,31 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
 def _segments(point: Point) -> List[Segment]:
     phases = [(repetition, number, phase) for repetition in point.repetitions
               for number, phase in enumerate(repetition.phases) if phase.series.time_s]
-    samples = sum(len(phase.series.time_s) for _, _, phase in phases)
+    total = sum(phase.elapsed_s for _, _, phase in phases)
     result, start = [], 0.0
     for repetition, number, phase in phases:
-        share = max(4, int(MOST_POINTS * len(phase.series.time_s) / samples)) if samples > MOST_POINTS else None
-        result.append(_segment(repetition, phase, number == 0, start, share))
+        bins = max(4, round(MOST_POINTS * phase.elapsed_s / total)) if total > 0 else 4
+        result.append(_segment(repetition, phase, number == 0, start, bins))
         start += phase.elapsed_s
     return result
 
 
-def _segment(repetition: Repetition, phase: Phase, first: bool, start: float, bins: Optional[int]) -> Segment:
+def _segment(repetition: Repetition, phase: Phase, first: bool, start: float, bins: int) -> Segment:
     time, rate = np.array(phase.series.time_s), np.array(phase.series.bytes_per_s)
     p99 = np.array(phase.series.latency_p99_ns)
     p99 = np.where(p99 > 0, p99, np.nan)
-    groups = np.array_split(np.arange(len(time)), min(bins or len(time), len(time)))
+    groups = np.array_split(np.arange(len(time)), min(bins, len(time)))
     middle = np.array([time[group].mean() for group in groups])
     return Segment(
         repetition, phase, first, start, start + middle,
-        np.array([np.median(rate[group]) for group in groups]), np.array([rate[group].min() for group in groups]),
+        np.array([rate[group].mean() for group in groups]), np.array([rate[group].min() for group in groups]),
         np.array([rate[group].max() for group in groups]),
         np.array([np.nanmax(p99[group]) if np.isfinite(p99[group]).any() else np.nan for group in groups]),
         middle < phase.steady_from_s)
 
 
 def _scales(segments: List[Segment]) -> tuple:
-    rates = np.concatenate([segment.rate for segment in segments])
-    rate = scale_of(float(np.median(rates)) or 1e6, "B/s")
+    rate = scale_of(max(float(segment.rate.max()) for segment in segments) or 1e6, "B/s")
     latencies = np.concatenate([segment.p99[np.isfinite(segment.p99)] for segment in segments])
     return rate, scale_of(float(np.median(latencies)) if len(latencies) else 1e6, "ns")
 
@@ -123,7 +123,7 @@ def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> Non
     """Separators, numbers above, and the mean of each segment: hollow where it was disturbed."""
     total = segments[-1].end
     above = top.get_xaxis_transform()
-    last_label = -1.0
+    last_label = -total
     top.annotate("rep.", (0, 1.0), (-8, 12), xycoords="axes fraction", textcoords="offset points", ha="right")
     several_phases = len({segment.phase.name for segment in segments}) > 1
     for segment in segments:
@@ -141,7 +141,7 @@ def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> Non
         number = f"{segment.repetition.index + 1}" if segment.repetition.counted else f"({segment.repetition.index + 1})"
         label = number if segment.first else ""
         at = middle if not several_phases else segment.start
-        if label and (at - last_label) / total > 0.035:
+        if label and (at - last_label) / total * PLOT_PX > 7 * len(label) + 5:
             last_label = at
             top.annotate(label, (at, 1.0), (3 if several_phases else 0, 12), xycoords=above,
                          textcoords="offset points", ha="left" if several_phases else "center")
@@ -152,10 +152,12 @@ def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> Non
 
 def _draw_need(axes, judgements: List[Judgement], segments: List[Segment], scale: Scale) -> bool:
     """The highest need in bytes/s on this point, as a line; told in words when it is far above the picture."""
+    highest = max(float(segment.rate.max()) for segment in segments)
+    axes.set_ylim(0, highest / scale.factor * 1.12)
     needs = [judgement.need for judgement in judgements if judgement.unit == "B/s" and judgement.higher_is_better]
     if not needs:
         return False
-    need, highest = max(needs), max(float(segment.high.max()) for segment in segments)
+    need = max(needs)
     text = f"need {quantity(need, 'B/s')}"
     if need > OFF_SCALE * highest:
         axes.annotate(f"{text} \u25b4 above the picture", (1, 1), (-4, -12), xycoords="axes fraction",
@@ -178,10 +180,15 @@ def _keys(segments: List[Segment], needed: bool) -> List[Key]:
     if any(segment.warm.any() for segment in segments):
         keys.append(Key("grey", "warm-up, cut"))
     if any((segment.high > segment.low).any() for segment in segments):
-        keys.append(Key("band", "lowest to highest"))
+        keys.append(Key("band", "lowest to highest" if _fits(segments) else "lowest to highest, cut at the top"))
     if needed:
         keys.append(Key("dash", "need"))
     return keys
+
+
+def _fits(segments: List[Segment]) -> bool:
+    """Whether the band stays inside a picture that is drawn for the means."""
+    return max(segment.high.max() for segment in segments) <= max(segment.rate.max() for segment in segments) * 1.12
 
 
 def _finding(point: Point, segments: List[Segment]) -> str:
