@@ -24,10 +24,7 @@ namespace fs = std::filesystem;
 struct RunArguments {
   PlanArguments plan;
   std::string out;
-  std::string format = "text";
   bool json = false, dry_run = false, no_report = false;
-  std::vector<std::string> allow_skips;
-  std::string exit_map = "none";
 };
 
 /// The first signal asks for a clean stop; a second one ends the program at once, as the shell
