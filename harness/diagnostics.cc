@@ -87,13 +87,25 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
     }
   }
   if (!best.empty() || wanted.size() < 4) return best;
-  // A part of a name ("uring" for io_uring, "bandwidth" for one key that has it) when only one fits.
+  // A part of a name ("uring" for io_uring), when only one name has it; else the beginning of one.
   for (const std::string& candidate : known) {
     const std::string whole = lower(candidate);
-    if (whole.size() < 4) continue;
-    if (whole.find(wanted) == whole.npos && wanted.find(whole) == wanted.npos) continue;
-    if (!best.empty()) return "";
+    if (whole.size() < 4 || (whole.find(wanted) == whole.npos && wanted.find(whole) == wanted.npos))
+      continue;
+    if (!best.empty()) return best;
     best = candidate;
+  }
+  if (!best.empty()) return best;
+  best_distance = std::max<std::size_t>(1, wanted.size() / 5) + 1;
+  for (const std::string& candidate : known) {
+    if (candidate.size() <= wanted.size()) continue;
+    for (const std::size_t length : {wanted.size(), wanted.size() + 1}) {
+      const std::size_t distance = edit_distance(wanted, lower(candidate).substr(0, length));
+      if (distance < best_distance) {
+        best_distance = distance;
+        best = candidate;
+      }
+    }
   }
   return best;
 }
