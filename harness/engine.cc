@@ -40,6 +40,7 @@ class Run {
   RunResult operator()() {
     const auto start = std::chrono::steady_clock::now();
     result_.plan = &plan_;
+    node_.limit_writes(plan_.max_write);
     result_.started_utc = utc_now();
     measure_points();
     result_.judgements = engine::answer_all(questions_, result_.points);

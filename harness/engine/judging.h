@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "harness/plan.h"
-#include "harness/registry.h"
 #include "harness/run_result.h"
 #include "harness/verdict.h"
 
@@ -26,9 +25,6 @@ std::vector<Question> questions(const Plan& plan);
 
 /// The point's metric that answers the question, or "".
 std::string answering_metric(const Question& question, const Point& point);
-
-/// Fills `result.metrics` from the repetitions that count, in the catalogue's order.
-void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& result);
 
 /// An answer, and whether more repetitions could change it.
 struct Answer {

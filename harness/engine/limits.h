@@ -7,9 +7,10 @@ struct EngineLimits {
   double stall_s =
       300;              // no operation of any worker for so long: storage or device does not answer
   double grace_s = 30;  // workers asked to stop have so long to end
-  double live_s = 0.25;       // between two calls of RunObserver::live()
-  double confirm_rest_s = 5;  // before a missed need is measured once more
-  unsigned retakes = 2;       // of disturbed or failed repetitions, per look
+  double live_s = 0.25;         // between two calls of RunObserver::live()
+  double confirm_rest_s = 5;    // before a missed need is measured once more
+  bool mind_neighbours = true;  // mark repetitions that something else disturbed
+  unsigned retakes = 2;         // of disturbed or failed repetitions, per look
 };
 
 }  // namespace headrace

@@ -10,6 +10,7 @@
 
 #include "harness/diagnostics.h"
 #include "harness/engine/driver.h"
+#include "harness/engine/evidence.h"
 #include "harness/statistics/summary.h"
 
 namespace headrace::engine {

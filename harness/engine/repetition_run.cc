@@ -140,7 +140,7 @@ class RepetitionRunner::Attempt {
       }
     }
     if (runner_.hung_) return std::move(result_);
-    result_.disturbance = ledger_.judge(delivered_);
+    if (runner_.limits_.mind_neighbours) result_.disturbance = ledger_.judge(delivered_);
     if (result_.status == RepetitionStatus::ok) report();
     return std::move(result_);
   }

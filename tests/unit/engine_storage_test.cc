@@ -43,8 +43,9 @@ struct EngineOnFiles : ::testing::TestWithParam<const char*> {
     PlanOptions options;
     options.config_file = folder / "config.yaml";
     plan = make_plan(options);
-    return run_plan(plan, node, meddler,
-                    {.stall_s = 60, .grace_s = 10, .live_s = 1, .confirm_rest_s = 0});
+    return run_plan(
+        plan, node, meddler,
+        {.stall_s = 60, .grace_s = 10, .live_s = 1, .confirm_rest_s = 0, .mind_neighbours = false});
   }
   std::string users_files() const {
     return "use: small_file_read, workers: 2, cache: asis, path: " + (folder / "data");

@@ -170,7 +170,7 @@ TEST(Judge, ASingleLongRunDecidesOnlyClearCases) {
   c.evidence.single_run = statistics::SingleRun{true, 100, 98, 102, 12, 1};
   EXPECT_EQ(c().outcome, Outcome::pass);
   c.judgement.need = 0.95e9;  // below the batch bounds, but not by 10 %
-  EXPECT_EQ(c().reason, Reason::straddles);
+  EXPECT_EQ(c().reason, Reason::single_session);
   c.judgement.need = 1.2e9;
   EXPECT_EQ(c().outcome, Outcome::fail);
   c.evidence.single_run->usable = false;
