@@ -55,7 +55,7 @@ struct Worker {
 /// The life of one point (a workload with one set of parameters):
 ///   constructor(Params&)   declares every parameter; no I/O
 ///   check                  can it run here?
-///   prepare                once, untimed: makes or opens its data, allocates
+///   prepare, tune          once, untimed: makes or opens its data, allocates; searches settings if asked
 ///   per repetition and phase: engine re-makes the cache state, then before_phase (untimed),
 ///     then before_run (untimed) on each of workers() threads, and run() on the same threads, which start together:
 ///     the timed region and nothing else
@@ -78,6 +78,8 @@ class Workload {
   /// Cache states that make sense, the first being the default; empty = none (asis, and `cache:` is refused).
   virtual std::vector<CacheState> cache_states() const { return {}; }
   virtual void prepare(Node&, const DataProgress&) {}
+  /// Once, untimed, after prepare: finds the best settings for reading in `state`, where the config asks for it.
+  virtual void tune(CacheState /*state*/, const DataProgress&) {}
   /// The data whose cache state the engine makes and proves; nullptr = none.
   virtual const DataSet* data() const { return nullptr; }
   virtual void before_phase(unsigned /*phase*/, unsigned /*repetition*/, std::uint64_t /*seed*/) {}

@@ -68,6 +68,7 @@ class PointRunner::Session {
       }
       prepared_ = true;
       workload_.prepare(owner_.node_, progress());
+      workload_.tune(point_.cache, progress());
     } catch (const UsageError&) {
       throw;
     } catch (const Interrupted&) {

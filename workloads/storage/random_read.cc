@@ -5,6 +5,7 @@
 #include "harness/block_loop.h"
 #include "harness/random.h"
 #include "harness/storage_params.h"
+#include "harness/tune.h"
 #include "harness/workload.h"
 
 namespace {
@@ -31,6 +32,7 @@ class RandomRead final : public Workload {
                                        .direct_allowed = true,
                                        .engines = {"posix", "io_uring", "mmap"},
                                        .queue_depth = 32})),
+        tuning_(Tuning::declare(p, io_, false)),
         spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
         alignment_(p.bytes("alignment", io_.block_size, {.min = 1},
                            "offsets are multiples of this; block_size unless told otherwise")),
@@ -60,12 +62,16 @@ class RandomRead final : public Workload {
   void prepare(Node& node, const DataProgress& progress) override {
     data_ = DataSet::open(spec_, node, progress);
     select_files();
-    engine_ = &node.backends().storage(io_.engine);
-    ReaderOptions options = io_.reader_options();
-    options.advice = Advice::random;
-    for (unsigned i = 0; i < io_.workers; ++i)
-      lanes_.push_back(
-          {engine_->block_reader(data_->files(), selected_, options), BlockLoop(io_.queue_depth)});
+    backends_ = &node.backends();
+    open_lanes();
+  }
+  void tune(CacheState state, const DataProgress& progress) override {
+    const auto use = [this](const Way& way) {
+      io_.engine = way.engine;
+      io_.queue_depth = way.queue_depth;
+      open_lanes();
+    };
+    tuning_.run(*this, state, *data_, *backends_, use, progress);
   }
   const DataSet* data() const override { return data_.get(); }
 
@@ -99,7 +105,9 @@ class RandomRead final : public Workload {
     return data_->verify(progress);
   }
   std::vector<std::string> notes() override {
-    std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
+    std::vector<std::string> notes;
+    if (backends_) notes = backends_->storage(io_.engine).take_notes();
+    if (!tuning_.note().empty()) notes.push_back(tuning_.note());
     if (data_ && selected_.size() < data_->files().count())
       notes.push_back(std::to_string(data_->files().count() - selected_.size()) +
                       " files are smaller than block_size and were not read");
@@ -111,6 +119,16 @@ class RandomRead final : public Workload {
   }
 
  private:
+  void open_lanes() {
+    lanes_.clear();  // first, so that two sets of buffers never exist at once
+    ReaderOptions options = io_.reader_options();
+    options.advice = Advice::random;
+    StorageEngine& engine = backends_->storage(io_.engine);
+    for (unsigned i = 0; i < io_.workers; ++i)
+      lanes_.push_back(
+          {engine.block_reader(data_->files(), selected_, options), BlockLoop(io_.queue_depth)});
+  }
+
   /// Numbers every place where a block may start: file i has those from ends_[i-1] to ends_[i].
   void select_files() {
     const FileTable& files = data_->files();
@@ -179,10 +197,11 @@ class RandomRead final : public Workload {
   }
 
   StorageParams io_;
+  Tuning tuning_;
   DataSetSpec spec_;
   std::uint64_t alignment_, sample_size_, reads_;
   std::shared_ptr<DataSet> data_;
-  StorageEngine* engine_ = nullptr;
+  Backends* backends_ = nullptr;
   std::vector<std::uint32_t> selected_;
   std::vector<std::uint64_t> ends_;
   std::uint64_t per_file_ = 0;  // places in each file when all have the same number, else 0

@@ -5,6 +5,7 @@
 #include "harness/backends/buffers.h"
 #include "harness/block_loop.h"
 #include "harness/storage_params.h"
+#include "harness/tune.h"
 #include "harness/workload.h"
 
 namespace {
@@ -30,6 +31,7 @@ class ShardStream final : public Workload {
  public:
   explicit ShardStream(Params& p)
       : io_(StorageParams::declare(p, {.workers = 4, .block_size = 1_MiB, .direct_allowed = true})),
+        tuning_(Tuning::declare(p, io_, true)),
         spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
         sample_size_(p.bytes("sample_size", 128_KiB, {.min = 1}, "stored bytes of one sample")),
         passes_(p.count("passes", 1, {.min = 1}, "how often each reader goes through its shards")) {
@@ -53,15 +55,17 @@ class ShardStream final : public Workload {
 
   void prepare(Node& node, const DataProgress& progress) override {
     data_ = DataSet::open(spec_, node, progress);
-    engine_ = &node.backends().storage(io_.engine);
-    ReaderOptions options = io_.reader_options();
-    options.advice = Advice::sequential;
-    std::vector<std::vector<std::uint32_t>> shards(io_.workers);
-    for (std::uint32_t i = 0; i < data_->files().count(); ++i) shards[i % io_.workers].push_back(i);
-    for (auto& mine : shards) {
-      auto reader = engine_->block_reader(data_->files(), mine, options);
-      streams_.push_back({std::move(mine), std::move(reader), BlockLoop(io_.queue_depth)});
-    }
+    backends_ = &node.backends();
+    open_streams();
+  }
+  void tune(CacheState state, const DataProgress& progress) override {
+    const auto use = [this](const Way& way) {
+      io_.engine = way.engine;
+      io_.block_size = way.block_size;
+      io_.queue_depth = way.queue_depth;
+      open_streams();
+    };
+    tuning_.run(*this, state, *data_, *backends_, use, progress);
   }
   const DataSet* data() const override { return data_.get(); }
 
@@ -94,7 +98,9 @@ class ShardStream final : public Workload {
     return data_->verify(progress);
   }
   std::vector<std::string> notes() override {
-    std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
+    std::vector<std::string> notes;
+    if (backends_) notes = backends_->storage(io_.engine).take_notes();
+    if (!tuning_.note().empty()) notes.push_back(tuning_.note());
     if (data_ && data_->files().count() < io_.workers)
       notes.push_back("only " + std::to_string(data_->files().count()) + " of " +
                       std::to_string(io_.workers) + " workers had a shard to read");
@@ -106,6 +112,18 @@ class ShardStream final : public Workload {
   }
 
  private:
+  void open_streams() {
+    streams_.clear();  // first, so that two sets of buffers never exist at once
+    ReaderOptions options = io_.reader_options();
+    options.advice = Advice::sequential;
+    StorageEngine& engine = backends_->storage(io_.engine);
+    std::vector<std::vector<std::uint32_t>> shards(io_.workers);
+    for (std::uint32_t i = 0; i < data_->files().count(); ++i) shards[i % io_.workers].push_back(i);
+    for (auto& mine : shards) {
+      auto reader = engine.block_reader(data_->files(), mine, options);
+      streams_.push_back({std::move(mine), std::move(reader), BlockLoop(io_.queue_depth)});
+    }
+  }
   std::uint64_t size_of(const Stream& stream, std::uint32_t position) const noexcept {
     return data_->files().size(stream.shards[position]);
   }
@@ -138,10 +156,11 @@ class ShardStream final : public Workload {
   };
 
   StorageParams io_;
+  Tuning tuning_;
   DataSetSpec spec_;
   std::uint64_t sample_size_, passes_;
   std::shared_ptr<DataSet> data_;
-  StorageEngine* engine_ = nullptr;
+  Backends* backends_ = nullptr;
   std::vector<Stream> streams_;
 };
 
