@@ -331,7 +331,14 @@ def hostile() -> Dict[str, Any]:
     return json.loads(text)
 
 
-SAMPLES = {"failing": failing, "passing": passing, "without_needs": without_needs, "interrupted": interrupted,
+def golden() -> Dict[str, Any]:
+    """What the C++ writer writes: its own tests compare with the same file."""
+    path = os.path.join(os.path.dirname(__file__), "..", "golden", "run.json")
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+SAMPLES = {"golden": golden, "failing": failing, "passing": passing, "without_needs": without_needs, "interrupted": interrupted,
            "hostile": hostile}
 
 

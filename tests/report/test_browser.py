@@ -113,7 +113,8 @@ def test_a_link_opens_the_fold_it_points_to(show):
     assert page.run("return new Promise(done => setTimeout(() => done(document.getElementById('point-3').open), 50))")
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("sample, width", [("failing", 360), ("failing", 768), ("failing", 1280), ("golden", 360),
+                                           ("hostile", 360), ("interrupted", 360), ("without_needs", 360)])
 def test_nothing_overflows_sideways(show, sample, width):
     page = show(sample, width)
     page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
