@@ -1,26 +1,95 @@
-// headrace require: what a described job needs of storage, host, GPU links and network.
+// headrace require: what a described job needs of storage, host, GPU links and network; and what
+// if.
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "benches/headrace/verb.h"
+#include "harness/config/document.h"
+#include "harness/diagnostics.h"
+#include "harness/error.h"
+#include "harness/requirements/comparison.h"
+#include "harness/requirements/explanation.h"
+#include "harness/requirements/job_sweep.h"
 #include "harness/requirements/need_output.h"
 #include "harness/system/installation.h"
 
 namespace headrace::cli {
 namespace {
 
+using namespace requirements;
+
 struct Arguments {
   std::string job;
   std::string format = "text";
-  std::vector<std::string> overrides;
+  std::vector<std::string> overrides, sweep, needs;
+  std::string plot;
+  bool explain = false, compare = false;
 };
 
+/// The output in the format that was asked for.
+std::string choose(const std::string& format, auto text, auto json, auto csv) {
+  return format == "json" ? json() : format == "csv" ? csv() : text();
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  const bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int code = errno;
+  if (!file || std::fclose(file) != 0 || !good)
+    throw system_error("write", path, good ? errno : code);
+}
+
+std::string sweep_output(const Arguments& arguments, const std::string& path) {
+  Diagnostics problems;
+  config::Value root = config::read_yaml(path, problems);
+  problems.throw_if_any();
+  for (const std::string& assignment : arguments.overrides)
+    config::apply_override(root, assignment, problems);
+  problems.throw_if_any();
+  const Sweep sweep = sweep_job(root, arguments.sweep, arguments.needs);
+  if (!arguments.plot.empty()) {
+    const bool html = arguments.plot.ends_with(".html");
+    write_file(arguments.plot, html ? sweep_html(sweep) : sweep_svg(sweep));
+    std::fprintf(stderr, "wrote %s\n", arguments.plot.c_str());
+  }
+  return choose(
+      arguments.format, [&] { return sweep_text(sweep); }, [&] { return sweep_json(sweep); },
+      [&] { return sweep_csv(sweep); });
+}
+
+std::string comparison_output(const Arguments& arguments, const std::string& path) {
+  if (arguments.overrides.empty())
+    throw UsageError("--compare: give what to change with --set KEY=VALUE");
+  const Job before = load_job(path), after = load_job(path, arguments.overrides);
+  return choose(
+      arguments.format, [&] { return comparison_text(before, after, arguments.overrides); },
+      [&] { return comparison_json(before, after, arguments.overrides); },
+      [&] { return comparison_csv(before, after); });
+}
+
 int require(const Arguments& arguments) {
-  using namespace requirements;
-  const Job job = load_job(system::find_shipped(arguments.job), arguments.overrides);
-  const std::vector<Need> needs = derive_needs(job);
-  const std::string text = arguments.format == "json"  ? needs_json(job, needs)
-                           : arguments.format == "csv" ? needs_csv(needs)
-                                                       : needs_text(job, needs);
+  if (!arguments.plot.empty() && arguments.sweep.empty())
+    throw UsageError("--plot: give what to draw with --sweep KEY=RANGE");
+  if (!arguments.plot.empty() && !arguments.plot.ends_with(".svg") &&
+      !arguments.plot.ends_with(".html"))
+    throw UsageError(fmt::format("--plot: {}: the name must end in .svg or .html", arguments.plot));
+  if (arguments.compare && !arguments.sweep.empty())
+    throw UsageError("--compare and --sweep do not go together");
+  const std::string path = system::find_shipped(arguments.job);
+  std::string text;
+  if (!arguments.sweep.empty()) {
+    text = sweep_output(arguments, path);
+  } else if (arguments.compare) {
+    text = comparison_output(arguments, path);
+  } else {
+    const Job job = load_job(path, arguments.overrides);
+    const std::vector<Need> needs = derive_needs(job);
+    text = choose(
+        arguments.format, [&] { return needs_text(job, needs); },
+        [&] { return needs_json(job, needs); }, [&] { return needs_csv(needs); });
+    if (arguments.explain && arguments.format == "text") text += '\n' + locked_text(job);
+  }
   std::fputs(text.c_str(), stdout);
   return 0;
 }
@@ -28,16 +97,24 @@ int require(const Arguments& arguments) {
 void add_require(CLI::App& app, Shared&, std::function<int()>& run) {
   auto* verb =
       app.add_subcommand("require", "What a job needs, each need with its equation and numbers");
-  auto arguments = std::make_shared<Arguments>();
-  verb->add_option("JOB", arguments->job, "Job description (configs/jobs/*.yaml)")->required();
-  verb->add_option("--format", arguments->format, "text, json or csv")
+  auto a = std::make_shared<Arguments>();
+  verb->add_option("JOB", a->job, "Job description (configs/jobs/*.yaml)")->required();
+  verb->add_option("--format", a->format, "text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
   verb->add_flag_callback(
-      "--json", [arguments] { arguments->format = "json"; }, "The same as --format json");
-  verb->add_option("--set", arguments->overrides,
-                   "Override KEY=VALUE, as in step.time=100ms (repeatable)");
-  verb->callback([&run, arguments] { run = [arguments] { return require(*arguments); }; });
+      "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb->add_option("--set", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)");
+  verb->add_flag("--explain", a->explain, "Also tell which keys would give further needs");
+  verb->add_flag("--compare", a->compare, "Needs before and after the overrides, side by side");
+  verb->add_option(
+      "--sweep", a->sweep,
+      "Needs over KEY=FIRST..LAST*FACTOR, FIRST..LAST+STEP or A,B,C (repeatable: crossed)");
+  verb->add_option(
+      "--need", a->needs,
+      "Sweep: only needs that match, as in 'ingest.*' or 'ingest.read_bandwidth@node'");
+  verb->add_option("--plot", a->plot, "Sweep: draw it, too (FILE.svg or FILE.html)");
+  verb->callback([&run, a] { run = [a] { return require(*a); }; });
 }
 
 const RegisterVerb registered{10, add_require};

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "harness/requirements/formula.h"
 #include "harness/requirements/job_keys.h"
 
 namespace headrace::requirements {
@@ -46,10 +47,10 @@ class JobReader {
 
   /// The place of a key's value; of its section, or of the file, where it was not written.
   Location place(std::string_view path) const {
-    const JobKey& key = *find_job_key(path);
-    const Value* section = key.section().empty() ? &root_ : root_.find(key.section());
-    if (!section) return root_.where;
-    const Value* value = section->find(key.name());
+    const std::size_t dot = path.find('.');
+    const Value* section = root_.find(path.substr(0, dot));
+    if (!section || dot == std::string_view::npos) return section ? section->where : root_.where;
+    const Value* value = section->find(path.substr(dot + 1));
     return value ? value->where : section->where;
   }
 
@@ -188,6 +189,20 @@ class JobReader {
   std::set<std::string_view> bad_;  // paths of keys
 };
 
+/// Fills in what follows from other values; a step time must come from somewhere.
+void complete(Job& job, const JobReader& reader, Diagnostics& problems) {
+  try {
+    if (problems.empty()) derive_values(job);
+  } catch (const DomainError& e) {
+    problems.error(reader.place("step"), e.what());
+  }
+  if (job.step.time == 0 && !reader.is_bad("step.time"))
+    problems.error(reader.place("step.time"),
+                   "step.time: missing: stall-free time of one optimizer step (above 0 s); or give "
+                   "cluster.gpu_flops, "
+                   "step.mfu, model.parameters and model.sequence_length");
+}
+
 /// Values that are each allowed and cannot be together.
 void check_combinations(const Job& job, const JobReader& reader, Diagnostics& problems) {
   const auto refuse = [&](std::string_view path, const std::string& why) {
@@ -213,6 +228,26 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
     refuse("parallelism.expert", fmt::format("{} must divide the {} GPUs of one pipeline stage",
                                              p.expert, gpus / p.pipeline));
   }
+  const Job::Model& model = job.model;
+  if (model.experts && std::fmod(*model.experts, p.expert) != 0 &&
+      good({"model.experts", "parallelism.expert"}))
+    refuse("model.experts", fmt::format("{} cannot be divided by parallelism.expert = {}",
+                                        *model.experts, p.expert));
+  if (model.experts && model.top_k && *model.top_k > *model.experts &&
+      good({"model.top_k", "model.experts"}))
+    refuse("model.top_k",
+           fmt::format("{} must be at most model.experts = {}", *model.top_k, *model.experts));
+  if (model.active_parameters && model.parameters && *model.active_parameters > *model.parameters &&
+      good({"model.active_parameters", "model.parameters"}))
+    refuse("model.active_parameters", "must be at most model.parameters");
+  if (model.layers && *model.layers < p.pipeline * p.virtual_stages &&
+      good({"model.layers", "parallelism.pipeline"}))
+    refuse("model.layers",
+           fmt::format("{} layers cannot fill pipeline * virtual_stages = {} chunks", *model.layers,
+                       p.pipeline * p.virtual_stages));
+  if (job.step.utilization && *job.step.utilization > job.step.target_utilization &&
+      good({"step.utilization", "step.target_utilization"}))
+    refuse("step.target_utilization", "must be at least step.utilization");
   if (good({"parallelism.window", "parallelism.overlap", "parallelism.exposed"}) &&
       job.model.parameters && job.replicas() * p.context > 1 &&
       p.overlap * p.window + p.exposed <= 0)
@@ -223,6 +258,11 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
   const Job::Checkpoint& c = *job.checkpoint;
   if (!job.model.parameters && good({"model.parameters"}))
     refuse("model.parameters", "missing: a checkpoint's size follows from it");
+  if (c.restore && *c.restore <= c.restore_overhead &&
+      good({"checkpoint.restore", "checkpoint.restore_overhead"}))
+    refuse("checkpoint.restore", "must be longer than checkpoint.restore_overhead");
+  if (!c.async && c.stall <= c.overhead && good({"checkpoint.stall", "checkpoint.overhead"}))
+    refuse("checkpoint.stall", "must be longer than checkpoint.overhead");
   if (!good({"checkpoint.stall", "checkpoint.interval", "checkpoint.mode"})) return;
   if (c.stall > c.interval || (c.async && c.stall == c.interval))
     refuse("checkpoint.stall", fmt::format("{} must be {} checkpoint.interval = {}",
@@ -236,6 +276,7 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
 Job parse_job(const Value& root, Diagnostics& problems) {
   JobReader reader(root, problems);
   Job job = reader.read();
+  complete(job, reader, problems);
   check_combinations(job, reader, problems);
   return job;
 }

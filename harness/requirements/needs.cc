@@ -2,6 +2,7 @@
 #include "harness/requirements/needs.h"
 
 #include "harness/requirements/need_list.h"
+#include "harness/requirements/uncertainty.h"
 
 namespace headrace::requirements {
 namespace {
@@ -33,7 +34,8 @@ std::vector<std::string> measured_by(std::string_view id, Layout layout) {
     return {"metadata.operation_rate", "small_file_read.metadata_rate"};
   if (id == "ingest.steady_read_bandwidth") return {"epochs.steady_storage_bandwidth"};
   if (id == "host.cpu_cores") return {"host_facts.cpu_cores"};
-  if (id == "host.prefetch_memory" || id == "checkpoint.host_memory")
+  if (id == "host.prefetch_memory" || id == "checkpoint.host_memory" ||
+      id == "loader.shuffle_memory")
     return {"host_facts.memory_available"};
   if (id == "host.memory_bandwidth") return {"memory_copy.copy_bandwidth"};
   if (id == "gpu.h2d_bandwidth") return {"h2d.bandwidth"};
@@ -51,23 +53,37 @@ bool needs_cold(std::string_view id) {
          id == "ingest.open_rate" || id == "checkpoint.restore_bandwidth";
 }
 
-std::vector<Need> derive(const Job& job, bool texts) {
+NeedList list_needs(const Job& job, bool texts) {
   NeedList list(job, texts);
-  add_ingest_needs(job, list);
-  add_host_needs(job, list);
+  const Basis basis(job);
+  add_ingest_needs(job, basis, list);
+  add_host_needs(job, basis, list);
   add_checkpoint_needs(job, list);
   add_network_needs(job, list);
-  std::vector<Need> needs = list.take();
-  if (texts) {
-    for (Need& need : needs) {
-      need.measured_by = measured_by(need.id, job.dataset.layout);
-      if (needs_cold(need.id)) need.cache = "cold";
-    }
-  }
-  return needs;
+  add_local_cache_needs(job, basis, list);
+  add_object_store_needs(job, basis, list);
+  add_model_parallel_needs(job, list);
+  add_fabric_needs(job, list);
+  add_goodput_needs(job, basis, list);
+  add_cost_needs(job, list);
+  return list;
 }
 
 }  // namespace
+
+Basis::Basis(const Job& job)
+    : sample_rate([&] {
+        const Derivation batch("A2", {{"gpus_count", job.cluster.gpus()},
+                                      {"tensor_parallel_count", job.parallelism.tensor},
+                                      {"pipeline_parallel_count", job.parallelism.pipeline},
+                                      {"context_parallel_count", job.parallelism.context},
+                                      {"micro_batch_samples_count", job.step.micro_batch},
+                                      {"grad_accum_count", job.step.accumulation}});
+        return Derivation("A1", {{"global_batch_samples_count", batch.value()},
+                                 {"step_time_s", job.step.time}})
+            .of("global_batch_samples_count", batch);
+      }()),
+      read_bandwidth(read_bandwidth_of(job, sample_rate.value(), 0)) {}
 
 std::string_view to_string(Scope scope) {
   switch (scope) {
@@ -81,8 +97,21 @@ std::string_view to_string(Scope scope) {
   return "";
 }
 
-std::vector<Need> derive_needs(const Job& job) { return derive(job, true); }
+std::vector<Need> derive_needs(const Job& job) {
+  std::vector<Need> needs = list_needs(job, true).take();
+  for (Need& need : needs) {
+    need.measured_by = measured_by(need.id, job.dataset.layout);
+    need.informative = need.measured_by.empty();
+    if (needs_cold(need.id)) need.cache = "cold";
+  }
+  add_uncertainty(job, needs);
+  return needs;
+}
 
-std::vector<Need> derive_need_values(const Job& job) { return derive(job, false); }
+std::vector<Need> derive_need_values(const Job& job) { return list_needs(job, false).take(); }
+
+std::vector<LockedNeed> locked_needs(const Job& job) {
+  return list_needs(job, false).take_locked();
+}
 
 }  // namespace headrace::requirements

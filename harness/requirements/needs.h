@@ -19,7 +19,7 @@ struct Need {
   std::string id;  // "ingest.read_bandwidth"
   Scope scope = Scope::node;
   double required = 0;      // SI, before the safety margin
-  double need = 0;          // safety * required, raised by the uncertainty where inputs have one
+  double need = 0;          // safety * required * (1 + uncertainty)
   double uncertainty = 0;   // relative standard uncertainty of `required`; 0 = every input exact
   std::string unit;         // "B/s", "1/s", "B", "count"
   std::string formula;      // "A3", or a chain: "F18 of F6"
@@ -30,13 +30,21 @@ struct Need {
   std::vector<std::string> measured_by;
   std::string
       cache;  // cache state that the measurement must have been proven in: "cold", or "" = any
-  bool informative = false;  // printed, never judged
+  bool informative =
+      false;  // printed, never judged: a size, a time, a price, or nothing measures it
 };
 
 /// All needs of the job's table whose inputs are given, in the table's order.
 std::vector<Need> derive_needs(const Job& job);
 
-/// The same without the texts (equation, substituted): for sweeps over many jobs.
+/// The same without the texts (equation, substituted, inputs): for sweeps over many jobs.
 std::vector<Need> derive_need_values(const Job& job);
+
+/// A need that the job does not have, and the keys that would give it.
+struct LockedNeed {
+  std::string id;
+  std::vector<std::string> missing;  // "dataset.cpu_time_per_sample"
+};
+std::vector<LockedNeed> locked_needs(const Job& job);
 
 }  // namespace headrace::requirements

@@ -76,7 +76,8 @@ TEST(Job, EveryKeyIsReadFromTheTable) {
     std::string value = key.set_text           ? "word"
                         : !key.choices.empty() ? key.choices.back()
                                                : exact_quantity(1, key.dimension);
-    if (key.path == "checkpoint.interval") value = "2s";
+    if (key.path == "checkpoint.interval" || key.path == "checkpoint.restore") value = "2s";
+    if (key.path == "fabric.switch_ports") value = "2";
     text +=
         std::string(section.empty() ? "" : "  ") + std::string(key.name()) + ": " + value + "\n";
   }
@@ -86,6 +87,34 @@ TEST(Job, EveryKeyIsReadFromTheTable) {
   EXPECT_EQ(job.parallelism.sharding, Sharding::zero3);
   EXPECT_TRUE(job.checkpoint->async);
   EXPECT_EQ(job.cache->available, 1);
+  EXPECT_EQ(job.local_cache->policy, CachePolicy::cooperative);
+  EXPECT_EQ(job.object_store->request_price, 1);
+  EXPECT_EQ(job.fabric->tiers, 1);
+}
+
+constexpr const char* kShape =
+    "model: {layers: 32, hidden: 4096, ffn: 14336, vocabulary: 128256, heads: 32, kv_heads: 8, "
+    "sequence_length: 8192}\n";
+
+TEST(Job, DerivesWhatWasNotMeasured) {
+  std::string text = std::string(kGood) + kShape;
+  text.replace(text.find("time: 200ms"), 11, "mfu: 0.4");
+  text.insert(text.find("gpus_per_node: 8") + 16,
+              ", gpu_flops: 989TFLOP/s, reference_mtbf: 3h, reference_gpus: 16384");
+  const Job job = good(text);
+  EXPECT_EQ(job.model.parameters, 8030261248);  // E2
+  EXPECT_DOUBLE_EQ(job.step.time,
+                   6 * 8030261248.0 * (256 * 16 * 8192.0) / (16 * 989e12 * 0.4));  // A13
+  EXPECT_DOUBLE_EQ(*job.cluster.mtbf, 3 * 3600 * 1024.0);                          // E14
+  EXPECT_EQ(job.derived.size(), 3u);
+  EXPECT_EQ(job.values.at("model.parameters"), "8030261248");
+  EXPECT_EQ(good(text, {"step.time=1s", "model.parameters=8e9"}).derived.size(),
+            1u);  // given values stand
+  EXPECT_NE(told(text, {"step.mfu=~"}).find("step.mfu: has no value"), std::string::npos);
+  text.replace(text.find("mfu: 0.4, "), 10, "");
+  EXPECT_EQ(told(text),
+            "job.yaml:4:7: step.time: missing: stall-free time of one optimizer step (above 0 s); "
+            "or give cluster.gpu_flops, step.mfu, model.parameters and model.sequence_length");
 }
 
 TEST(Job, KeepsEffectiveValuesAsTheyAreReadBack) {
@@ -119,11 +148,10 @@ TEST(Job, FallbacksAreAllowedValues) {
 TEST(Job, TellsEachProblemWithItsPlace) {
   EXPECT_EQ(told(with("tim: 3s", "time: 200ms")),
             "job.yaml:4:21: step: unknown key 'tim'; did you mean 'time'? (keys: time, "
-            "micro_batch, accumulation)");
+            "micro_batch, accumulation, mfu, utilization, target_utilization)");
   EXPECT_EQ(told(with("sample_size: 1kB", "time: 200ms")),
             "job.yaml:4:21: step: unknown key 'sample_size'; it belongs to 'dataset' (keys: time, "
-            "micro_batch, "
-            "accumulation)");
+            "micro_batch, accumulation, mfu, utilization, target_utilization)");
   EXPECT_EQ(
       told(with("accumulation: 0", "time: 200ms")),
       "job.yaml:4:35: step.accumulation: 0 is out of range: must be a whole number, at least 1");
@@ -135,19 +163,17 @@ TEST(Job, TellsEachProblemWithItsPlace) {
             "MiB, GiB, TiB, PiB");
   EXPECT_EQ(told(with("request_size: 2s", "layout: files")),
             "job.yaml:5:40: dataset.request_size: 's' is a unit of time, a size is needed: B, kB, "
-            "MB, GB, TB, PB, KiB, "
-            "MiB, GiB, TiB, PiB");
+            "MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB");
   EXPECT_EQ(told(with("read_amplification: 0.5", "layout: files")),
             "job.yaml:5:46: dataset.read_amplification: 0.5 is out of range: must be at least 1");
   EXPECT_EQ(told(with("layout: shards", "layout: files")),
             "job.yaml:5:26: duplicate key 'layout' (first at line 5)");
   EXPECT_EQ(told(std::string(kGood) + "parallelism: {sharding: zero4}\n"),
             "job.yaml:6:25: parallelism.sharding: 'zero4' is not allowed; did you mean 'zero1'? "
-            "(allowed: none | zero1 | "
-            "zero2 | zero3)");
+            "(allowed: none | zero1 | zero2 | zero3)");
   EXPECT_EQ(told(std::string(kGood) + "loader: [1]\n"),
             "job.yaml:6:9: loader: must be a map of keys (workers_per_gpu, prefetch_factor, "
-            "utilization)");
+            "utilization, shuffle_buffer)");
   EXPECT_EQ(told(with("samples: ", "layout: files")),
             "job.yaml:5:35: dataset.samples: has no value: above 0");
   EXPECT_EQ(told(with("samples: [1]", "layout: files")),
@@ -169,8 +195,7 @@ TEST(Job, TellsAllProblemsAtOnce) {
 TEST(Job, RefusesCombinationsThatCannotBe) {
   EXPECT_EQ(told(std::string(kGood) + "parallelism: {tensor: 3}\n"),
             "job.yaml:3:36: cluster.gpus_per_node: 16 GPUs (2 nodes * 8) cannot be divided by "
-            "tensor * pipeline * context = "
-            "3 * 1 * 1 = 3");
+            "tensor * pipeline * context = 3 * 1 * 1 = 3");
   EXPECT_NE(told(std::string(kGood) + "parallelism: {pipeline: 2, expert: 3}\n")
                 .find("job.yaml:6:36: parallelism.expert"),
             std::string::npos);
@@ -182,6 +207,18 @@ TEST(Job, RefusesCombinationsThatCannotBe) {
   EXPECT_NE(told(save + "1min, mode: async}\n").find("must be shorter than"), std::string::npos);
   EXPECT_NE(told(std::string(kGood) + "checkpoint: {interval: 1min, stall: 1s}\n")
                 .find("model.parameters: missing"),
+            std::string::npos);
+  EXPECT_NE(told(std::string(kGood) + "model: {experts: 8, top_k: 9}\n")
+                .find("model.top_k: 9 must be at most model.experts = 8"),
+            std::string::npos);
+  EXPECT_NE(told(std::string(kGood) + "model: {experts: 9}\nparallelism: {expert: 2}\n")
+                .find("model.experts: 9 cannot be divided"),
+            std::string::npos);
+  EXPECT_NE(told(std::string(kGood) + "model: {layers: 3}\nparallelism: {pipeline: 4}\n")
+                .find("model.layers: 3 layers cannot fill"),
+            std::string::npos);
+  EXPECT_NE(told(std::string(kGood), {"step.utilization=0.95"})
+                .find("step.target_utilization: must be at least"),
             std::string::npos);
   EXPECT_NE(told(std::string(kGood) + "model: {parameters: 1e9}\nparallelism: {window: 0}\n")
                 .find("parallelism.window"),
@@ -195,7 +232,7 @@ TEST(Job, OverridesReplaceAndAreLocated) {
             "--set: step.time: '5' needs a unit: ns, us, ms, s, min, h, d");
   EXPECT_EQ(told(kGood, {"step.tiem=5s"}),
             "--set: step: unknown key 'tiem'; did you mean 'time'? (keys: time, micro_batch, "
-            "accumulation)");
+            "accumulation, mfu, utilization, target_utilization)");
 }
 
 TEST(Job, ReadsSpreads) {

@@ -1,0 +1,244 @@
+// Making the points of a sweep and their needs; text, CSV and JSON.
+#include "harness/requirements/job_sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/config/sweep.h"
+#include "harness/requirements/formula.h"
+#include "harness/requirements/need_output.h"
+
+namespace headrace::requirements {
+namespace {
+
+constexpr std::size_t kMostPoints = 50000;
+
+struct Axis {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+Axis parse_axis(const std::string& text, Diagnostics& problems) {
+  const Location where{"--sweep", 0, 0};
+  const std::size_t equals = text.find('=');
+  Axis axis{text.substr(0, equals), {}};
+  if (equals == std::string::npos || equals == 0) {
+    problems.error(where, fmt::format("'{}': write key=first..last*factor or key=a,b,c", text));
+    return axis;
+  }
+  const std::string values = text.substr(equals + 1);
+  axis.values = config::expand_range(values, where, problems);
+  if (!axis.values.empty()) return axis;
+  for (std::size_t at = 0; at <= values.size();) {
+    const std::size_t end = std::min(values.find(',', at), values.size());
+    axis.values.push_back(values.substr(at, end - at));
+    at = end + 1;
+  }
+  return axis;
+}
+
+/// Every combination, the last axis running fastest.
+std::vector<std::vector<std::string>> cross(const std::vector<Axis>& axes, Diagnostics& problems) {
+  std::size_t total = 1;
+  for (const Axis& axis : axes)
+    if (axis.values.empty() || (total *= axis.values.size()) > kMostPoints) {
+      problems.error({"--sweep", 0, 0}, fmt::format("more than {} points, or none", kMostPoints));
+      return {};
+    }
+  std::vector<std::vector<std::string>> all(total);
+  for (std::size_t i = 0; i < total; ++i) {
+    std::size_t rest = i;
+    all[i].resize(axes.size());
+    for (std::size_t a = axes.size(); a-- > 0;) {
+      all[i][a] = axes[a].values[rest % axes[a].values.size()];
+      rest /= axes[a].values.size();
+    }
+  }
+  return all;
+}
+
+bool is_wanted(const Need& need, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return true;
+  const std::string scoped = fmt::format("{}@{}", need.id, to_string(need.scope));
+  return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& pattern) {
+    return config::glob_match(pattern, need.id) || config::glob_match(pattern, scoped);
+  });
+}
+
+/// Puts a point's needs under the columns, new columns at the end.
+void fill(std::vector<Need> needs, const std::vector<std::string>& wanted, Sweep& sweep,
+          SweepPoint& point) {
+  point.needs.assign(sweep.columns.size(), -1);
+  std::size_t guess = 0;  // needs come in the same order at nearly every point
+  for (Need& need : needs) {
+    const auto same = [&](const SweepColumn& c) {
+      return c.scope == need.scope && c.id == need.id;
+    };
+    if (guess >= sweep.columns.size() || !same(sweep.columns[guess])) {
+      guess = static_cast<std::size_t>(
+          std::find_if(sweep.columns.begin(), sweep.columns.end(), same) - sweep.columns.begin());
+      if (guess == sweep.columns.size()) {
+        if (!is_wanted(need, wanted)) continue;
+        sweep.columns.push_back({need.id, need.scope, need.unit});
+        point.needs.push_back(-1);
+      }
+    }
+    point.needs[guess++] = need.need;
+  }
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
+/// The first problem, without its place: all come from the same swept value.
+std::string first_problem(const Diagnostics& problems) { return problems.errors().front().text; }
+
+}  // namespace
+
+Sweep sweep_job(const config::Value& root, const std::vector<std::string>& axes,
+                const std::vector<std::string>& wanted) {
+  Diagnostics problems;
+  std::vector<Axis> parsed;
+  for (const std::string& axis : axes) parsed.push_back(parse_axis(axis, problems));
+  problems.throw_if_any();
+  Sweep sweep;
+  for (const Axis& axis : parsed) sweep.keys.push_back(axis.key);
+  const auto combinations = cross(parsed, problems);
+  problems.throw_if_any();
+
+  config::Value at_point = root;
+  std::string why;
+  bool any = false;
+  for (const auto& values : combinations) {
+    SweepPoint point{values, "", {}};
+    Diagnostics wrong;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      config::apply_override(at_point, sweep.keys[i] + '=' + values[i], wrong);
+    const Job job = wrong.empty() ? parse_job(at_point, wrong) : Job{};
+    if (!wrong.empty()) {
+      point.refused = first_problem(wrong);
+      if (why.empty()) why = to_string(wrong.errors().front());
+    } else {
+      sweep.job = job.name;
+      any = true;
+      fill(derive_need_values(job), wanted, sweep, point);
+    }
+    sweep.points.push_back(std::move(point));
+  }
+  if (!any) throw UsageError("--sweep: no point is a job that can be: " + why);
+  for (SweepPoint& point : sweep.points) point.needs.resize(sweep.columns.size(), -1);
+  return sweep;
+}
+
+std::vector<std::size_t> changing_columns(const Sweep& sweep) {
+  std::vector<std::size_t> changing;
+  for (std::size_t c = 0; c < sweep.columns.size(); ++c) {
+    double first = -1;
+    for (const SweepPoint& point : sweep.points) {
+      if (point.needs[c] < 0) continue;
+      if (first >= 0 && point.needs[c] != first) {
+        changing.push_back(c);
+        break;
+      }
+      first = point.needs[c];
+    }
+  }
+  return changing;
+}
+
+std::string sweep_text(const Sweep& sweep) {
+  constexpr std::size_t kWidth = 100, kColumn = 17;
+  std::size_t left = 0;
+  for (std::size_t k = 0; k < sweep.keys.size(); ++k) {
+    std::size_t widest = sweep.keys[k].size();
+    for (const SweepPoint& point : sweep.points) widest = std::max(widest, point.values[k].size());
+    left += widest + 2;
+  }
+  const auto pad_keys = [&](const std::vector<std::string>& texts) {
+    std::string line;
+    for (std::size_t k = 0; k < texts.size(); ++k) {
+      std::size_t widest = sweep.keys[k].size();
+      for (const SweepPoint& point : sweep.points)
+        widest = std::max(widest, point.values[k].size());
+      line += fmt::format("{:<{}}", texts[k], widest + 2);
+    }
+    return line;
+  };
+  std::vector<std::size_t> shown = changing_columns(sweep);
+  const std::size_t changing = shown.size();
+  const std::size_t fits = std::max<std::size_t>(1, left < kWidth ? (kWidth - left) / kColumn : 1);
+  if (shown.size() > fits) shown.resize(fits);
+
+  std::string out = fmt::format("{}: needs with margin\n\n", sweep.job);
+  const std::vector<std::string> blank(sweep.keys.size());
+  for (const int line : {0, 1, 2}) {
+    out += pad_keys(line == 2 ? sweep.keys : blank);
+    for (const std::size_t c : shown) {
+      const auto& [id, scope, unit] = sweep.columns[c];
+      const std::size_t dot = id.find('.') + 1;
+      const std::string text = line == 0   ? id.substr(0, dot)
+                               : line == 1 ? id.substr(dot)
+                                           : std::string(to_string(scope));
+      out += fmt::format("{:>{}}", text.substr(0, kColumn - 1), kColumn);
+    }
+    out += '\n';
+  }
+  for (const SweepPoint& point : sweep.points) {
+    out += pad_keys(point.values);
+    if (!point.refused.empty())
+      out += shortened("  cannot be: " + point.refused, std::max(left + 30, kWidth) - left);
+    if (point.refused.empty())
+      for (const std::size_t c : shown)
+        out += fmt::format(
+            "{:>{}}", point.needs[c] < 0 ? "-" : need_value(point.needs[c], sweep.columns[c].unit),
+            kColumn);
+    out += '\n';
+  }
+  if (changing > shown.size())
+    out += fmt::format(
+        "\n{} more needs change: choose with --need ID@SCOPE, or see all with --format csv.\n",
+        changing - shown.size());
+  if (sweep.columns.size() > changing)
+    out += fmt::format("{}{} stay the same.\n", changing > shown.size() ? "" : "\n",
+                       sweep.columns.size() - changing);
+  return out;
+}
+
+std::string sweep_csv(const Sweep& sweep) {
+  std::string out = fmt::format("{}", fmt::join(sweep.keys, ","));
+  for (const SweepColumn& column : sweep.columns)
+    out += fmt::format(",{}@{} [{}]", column.id, to_string(column.scope), column.unit);
+  out += ",refused\n";
+  for (const SweepPoint& point : sweep.points) {
+    out += fmt::format("{}", fmt::join(point.values, ","));
+    for (const double need : point.needs) need < 0 ? out += ',' : out += fmt::format(",{}", need);
+    out += fmt::format(",{}{}{}\n", point.refused.empty() ? "" : "\"", point.refused,
+                       point.refused.empty() ? "" : "\"");
+  }
+  return out;
+}
+
+std::string sweep_json(const Sweep& sweep) {
+  using Json = nlohmann::ordered_json;
+  Json root{{"schema", 1},
+            {"job", sweep.job},
+            {"keys", sweep.keys},
+            {"needs", Json::array()},
+            {"points", Json::array()}};
+  for (const SweepColumn& column : sweep.columns)
+    root["needs"].push_back(
+        {{"id", column.id}, {"scope", to_string(column.scope)}, {"unit", column.unit}});
+  for (const SweepPoint& point : sweep.points) {
+    Json needs = Json::array();
+    for (const double need : point.needs) needs.push_back(need < 0 ? Json(nullptr) : Json(need));
+    Json entry{{"values", point.values}, {"needs", std::move(needs)}};
+    if (!point.refused.empty()) entry["refused"] = point.refused;
+    root["points"].push_back(std::move(entry));
+  }
+  return root.dump() + '\n';
+}
+
+}  // namespace headrace::requirements

@@ -1,0 +1,39 @@
+// Two jobs side by side.
+#include "harness/requirements/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace headrace::requirements {
+namespace {
+
+const std::string kJob = std::string(HEADRACE_SOURCE_DIR) + "/configs/jobs/llm-70b.yaml";
+
+TEST(Comparison, TellsWhatChanges) {
+  const std::vector<std::string> overrides{"parallelism.sharding=zero3"};
+  const Job before = load_job(kJob), after = load_job(kJob, overrides);
+  const std::string text = comparison_text(before, after, overrides);
+  EXPECT_NE(text.find("network.gradient_busbw              gpu            2.826 GB/s      33.91 "
+                      "GB/s        x 12"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("ingest."), std::string::npos);
+  const auto root = nlohmann::json::parse(comparison_json(before, after, overrides));
+  int changed = 0;
+  for (const auto& need : root["needs"]) {
+    changed += need["before"] != need["after"];
+    if (need["id"] == "network.gradient_busbw") {
+      EXPECT_DOUBLE_EQ(need["factor"], 12);
+    }
+    if (need["id"] == "checkpoint.largest_shard") {
+      EXPECT_TRUE(need["after"].is_null() && need["factor"].is_null());
+    }
+  }
+  EXPECT_EQ(changed, 3);
+  EXPECT_NE(comparison_csv(before, after).find("\nnetwork.gradient_busbw,gpu,B/s,"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace headrace::requirements
