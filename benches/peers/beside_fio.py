@@ -123,6 +123,8 @@ class Bench:
                     with open(file, "rb") as data:
                         shutil.copyfileobj(data, null, 1 << 20)
         options = {"thread": 1, "group_reporting": 1, "loops": case.repetitions} | case.fio
+        if case.headrace["cache"] == "warm":
+            options["invalidate"] = 0  # fio empties the cache of its files first unless told not to
         lines = ["[global]"] + [f"{k}={v}" for k, v in options.items()]
         for job in range(case.jobs):
             mine = files[job :: case.jobs]
