@@ -15,12 +15,13 @@
 namespace headrace {
 namespace {
 
-/// Cores in this process's affinity mask, also on machines with more than CPU_SETSIZE of them.
+/// Cores in this process's affinity mask (its main thread's: workers are pinned to one core each),
+/// also on machines with more than CPU_SETSIZE of them.
 unsigned cores_by_affinity() {
   for (int count = 1024; count <= (1 << 20); count *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(count));
     const std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(count));
-    const int failed = ::sched_getaffinity(0, size, set);
+    const int failed = ::sched_getaffinity(::getpid(), size, set);
     const int cores = failed ? 0 : CPU_COUNT_S(size, set);
     CPU_FREE(set);
     if (cores > 0) return static_cast<unsigned>(cores);

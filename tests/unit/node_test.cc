@@ -31,13 +31,17 @@ TEST(Node, CoresFollowTheAffinityMask) {
   const Node node("unused");
   const unsigned all = node.cores();
   EXPECT_GE(all, 1u);
+  cpu_set_t before, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  CPU_SET(::sched_getcpu(), &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(node.cores(), 1u);
+  ::sched_setaffinity(0, sizeof before, &before);
+  // A pinned thread does not make the process smaller.
   std::thread([&] {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(::sched_getcpu(), &one);
-    if (::sched_setaffinity(0, sizeof one, &one) == 0) {
-      EXPECT_EQ(node.cores(), 1u);
-    }
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(node.cores(), all);
   }).join();
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <memory>
 
 #include "harness/hit_ratio.h"
@@ -35,6 +36,7 @@ constexpr std::array kMetrics{
 
 constexpr double kHardlyAny =
     0.05;  // of the bytes from storage: too little to call it the storage's rate
+constexpr double kSurprise = 0.05;  // a hit ratio so far from C7 is explained
 constexpr std::uint64_t kPage = 4096;
 
 /// What do the second and later epochs give, how much of it comes from storage, and is that what
@@ -76,9 +78,11 @@ class Epochs final : public Workload {
   const DataSet* data() const override { return data_.get(); }
 
   void before_phase(unsigned phase, unsigned, std::uint64_t seed) override {
-    // Read while the cache is cold and all buffers are there: what is left is what the cache may
-    // take.
-    if (phase == 0) cache_bytes_ = node_->memory_available();
+    if (phase == 0) {
+      watch_.start(*node_);
+    } else {
+      watch_.look(*node_);
+    }
     queue_.fill(data_->files().count(), Random(seed + phase).next());
   }
   void before_run(Worker& worker) override { readers_[worker.index]->attach(); }
@@ -100,7 +104,8 @@ class Epochs final : public Workload {
     sink.put("steady_read_bandwidth", settled.bytes_per_s());
     const double asked = static_cast<double>(settled.bytes) * pages_per_byte();
     const double from_storage = asked > 0 ? static_cast<double>(settled.storage_bytes) / asked : 0;
-    sink.put("hit_ratio", std::clamp(1 - from_storage, 0.0, 1.0));
+    const double hit_ratio = std::clamp(1 - from_storage, 0.0, 1.0);
+    sink.put("hit_ratio", hit_ratio);
     held_ = from_storage < kHardlyAny;
     if (!held_)
       sink.put("steady_storage_bandwidth",
@@ -110,13 +115,14 @@ class Epochs final : public Workload {
       return epoch.bytes < data_->files().total_bytes();
     });
     const HitRatios predicted =
-        predict_hit_ratios(static_cast<double>(cache_bytes_),
+        predict_hit_ratios(static_cast<double>(watch_.cache_bytes()),
                            static_cast<double>(data_->files().total_bytes()) * pages_per_byte());
     sink.put("cache_ratio", predicted.cache_ratio);
     if (cut_) return;
     sink.put("hit_ratio_predicted_c2", predicted.lru);
     sink.put("hit_ratio_predicted_c4", predicted.cyclic);
     sink.put("hit_ratio_predicted_c7", predicted.two_list);
+    explain(hit_ratio, predicted);
   }
 
   std::vector<WrongBlock> verify(const DataProgress& progress) override {
@@ -124,6 +130,7 @@ class Epochs final : public Workload {
   }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
+    if (!surprise_.empty()) notes.push_back(surprise_);
     if (held_)
       notes.push_back(
           "the page cache holds the data set: too little came from storage in the settled epochs "
@@ -149,6 +156,18 @@ class Epochs final : public Workload {
     return static_cast<double>(pages * kPage) / static_cast<double>(files.total_bytes());
   }
 
+  /// Why the hit ratio is not what C7 says, as far as can be told.
+  void explain(double measured, const HitRatios& predicted) const {
+    if (std::abs(measured - predicted.two_list) <= kSurprise) return;
+    std::vector<std::string> odd = watch_.oddities(predicted);
+    if (epochs_ < 3) odd.push_back("C7 holds from the third epoch on");
+    if (odd.empty()) odd.push_back("no cause found");
+    surprise_ = fmt::format(
+        "hit ratio {:.3f}, C7 predicts {:.3f} for a cache of {}: {}", measured, predicted.two_list,
+        format_quantity(static_cast<double>(watch_.cache_bytes()), Dimension::bytes),
+        fmt::join(odd, "; "));
+  }
+
   StorageParams io_;
   DataSetSpec spec_;
   unsigned epochs_;
@@ -157,8 +176,10 @@ class Epochs final : public Workload {
   StorageEngine* engine_ = nullptr;
   std::vector<std::unique_ptr<WholeFileReader>> readers_;
   FileQueue queue_;
-  std::uint64_t cache_bytes_ = 0;
-  mutable bool held_ = false, cut_ = false;  // found in report(), told in notes()
+  CacheWatch watch_;
+  // Found in report(), told in notes().
+  mutable bool held_ = false, cut_ = false;
+  mutable std::string surprise_;
 };
 
 const Register<Epochs> registered{"epochs",
