@@ -90,10 +90,11 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node,
     data->left_out_ = std::move(walked.left_out);
     return data;
   }
+  const DataSetLayout layout(spec);
+  node.reserve_writes(spec.id(), layout.total_bytes());
   const std::string parent =
       MarkedFolder::make(node.scratch() + "/" + kDataFolder, kDataFolder).path();
   const std::string folder = MarkedFolder::make(parent + "/" + spec.id(), "data_set").path();
-  const DataSetLayout layout(spec);
   data->files_ = FileTable(open_generated(layout, folder, node, progress).release(), folder);
   for (std::uint64_t file = 0; file < layout.files(); ++file)
     data->files_.add(layout.path(file), layout.size(file));

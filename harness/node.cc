@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <thread>
 
+#include "harness/error.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
+#include "harness/units.h"
 
 namespace headrace {
 namespace {
@@ -49,6 +51,18 @@ Node::~Node() = default;
 const std::string& Node::scratch() {
   if (scratch_.empty()) scratch_ = MarkedFolder::make(scratch_path_, "scratch").path();
   return scratch_;
+}
+
+void Node::reserve_writes(const std::string& id, std::uint64_t bytes) {
+  const auto told = [](std::uint64_t value) {
+    return format_quantity(static_cast<double>(value), Dimension::bytes);
+  };
+  std::uint64_t total = bytes;
+  for (const auto& [other, size] : reserved_) total += other == id ? 0 : size;
+  if (max_write_ != 0 && total > max_write_)
+    throw RunError(scratch_path_ + ": the generated data would take " + told(total) +
+                   "; max_write allows " + told(max_write_));
+  reserved_[id] = bytes;
 }
 
 unsigned Node::cores() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -17,16 +18,20 @@ class Node {
   ~Node();
 
   Backends& backends() { return *backends_; }
-  /// The marked folder below which data is made; made now if it is not there. Throws UsageError if it is not ours.
+  /// The marked folder below which data is made; made now if it is not there. Throws UsageError if
+  /// it is not ours.
   const std::string& scratch();
   const std::string& scratch_path() const { return scratch_path_; }
 
-  /// Most bytes that generated data may take; 0 = as much as is free. Set once, before the first workload.
+  /// Most bytes that generated data may take in all; 0 = as much as is free. Set once, before the
+  /// first workload.
   void limit_writes(std::uint64_t bytes) { max_write_ = bytes; }
-  std::uint64_t max_write() const { return max_write_; }
+  /// Counts `bytes` of generated data against that limit, those of one `id` only once. Throws
+  /// RunError, which names the limit, when it is passed.
+  void reserve_writes(const std::string& id, std::uint64_t bytes);
 
-  unsigned cores() const;                     // usable by this process: affinity and cgroup quota
-  std::uint64_t memory_available() const;     // MemAvailable, or the cgroup's rest if that is less [B]
+  unsigned cores() const;                  // usable by this process: affinity and cgroup quota
+  std::uint64_t memory_available() const;  // MemAvailable, or the cgroup's rest if that is less [B]
   std::uint64_t free_bytes(const std::string& path) const;  // statvfs; nearest existing parent
   bool is_root() const;
 
@@ -34,6 +39,7 @@ class Node {
   std::string scratch_path_;
   std::string scratch_;
   std::uint64_t max_write_ = 0;
+  std::map<std::string, std::uint64_t> reserved_;
   std::unique_ptr<Backends> backends_;
 };
 

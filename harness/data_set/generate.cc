@@ -59,9 +59,6 @@ void check_space(const DataSetLayout& layout, const std::vector<std::uint64_t>& 
   const auto bytes = [](std::uint64_t value) {
     return format_quantity(static_cast<double>(value), Dimension::bytes);
   };
-  if (node.max_write() != 0 && needed > node.max_write())
-    throw RunError(fmt::format("{}: the data set needs {}; max_write allows {}", folder,
-                               bytes(needed), bytes(node.max_write())));
   const std::uint64_t free = node.free_bytes(folder);
   if (needed > free)
     throw RunError(fmt::format("{}: the data set needs {}; only {} are free", folder, bytes(needed),

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "harness/diagnostics.h"
+#include "harness/error.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace {
@@ -43,6 +44,17 @@ TEST(Node, CoresFollowTheAffinityMask) {
     ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
     EXPECT_EQ(node.cores(), all);
   }).join();
+}
+
+TEST(Node, WritesAreCountedOncePerDataSet) {
+  Node node("scratch");
+  node.reserve_writes("any", 1'000'000'000'000);
+  Node limited("scratch");
+  limited.limit_writes(100);
+  limited.reserve_writes("a", 60);
+  limited.reserve_writes("a", 60);
+  EXPECT_THROW(limited.reserve_writes("b", 41), RunError);
+  EXPECT_NO_THROW(limited.reserve_writes("b", 40));
 }
 
 TEST(Node, MemoryAndSpaceAreThere) {
