@@ -23,6 +23,8 @@ namespace {
 
 using system::UniqueFd;
 
+constexpr double kLargestFile = 0x1p44;  // 16 TiB, what ext4 holds
+
 /// The descriptor of a complete data set in `folder`, which it makes first if need be. It carries a
 /// shared lock for as long as it is open, so that nobody removes the set meanwhile; file systems
 /// without locks do without.
@@ -56,10 +58,10 @@ DataSetSpec DataSetSpec::declare(Params& params, Defaults defaults) {
       "path", "existing files to read, read-only: a folder or one file; none: files are generated");
   spec.files =
       params.count("files", defaults.files, {.min = 1, .max = 4e9}, "number of files to generate");
-  spec.file_size = params.bytes("file_size", defaults.file_size, {.min = 1, .max = 16e12},
+  spec.file_size = params.bytes("file_size", defaults.file_size, {.min = 1, .max = kLargestFile},
                                 "mean size of a file");
   spec.file_size_spread =
-      params.bytes("file_size_spread", 0, {.max = 16e12},
+      params.bytes("file_size_spread", 0, {.max = kLargestFile},
                    "standard deviation of the sizes (normal, cut at three times it)");
   spec.files_per_folder =
       params.count("files_per_folder", 1000, {.min = 1, .max = 1e6}, "files in each folder");

@@ -17,9 +17,11 @@ std::string read_small_file(int folder, const char* name) {
   constexpr std::size_t kMost = 64 << 10;
   const UniqueFd file(::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status;
+  if (!file && errno == EIO) throw system_error("open", name, errno);
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
   std::string text(kMost, '\0');
   const ssize_t length = ::read(file.get(), text.data(), text.size());
+  if (length < 0 && errno == EIO) throw system_error("read", name, errno);
   text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
   return text;
 }

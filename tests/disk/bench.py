@@ -1,0 +1,99 @@
+"""What the disk tests share: running headrace on a configuration, reading what it wrote, skipping with a reason."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Dict, Iterator
+
+HERE = Path(__file__).resolve().parent
+SKIPPED = 77
+
+
+def skip(reason: str) -> None:
+    print(f"skipped: {reason}")
+    sys.exit(SKIPPED)
+
+
+def limited(*limits: str) -> str:
+    """The disk's mount point; runs this whole test again under with-limits when it is not there yet."""
+    if "LIMITED_DISK" not in os.environ:
+        os.execv(HERE / "with-limits", ["with-limits", *limits, "--", sys.executable, *sys.argv])
+    return os.environ["LIMITED_DISK"]
+
+
+class Run:
+    """One run of headrace: exit code, what it said, its run.json."""
+
+    def __init__(self, code: int, told: str, folder: Path):
+        self.code, self.told = code, told
+        file = folder / "run.json"
+        self.data: Dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+
+    @property
+    def point(self) -> Dict[str, Any]:
+        return self.data["points"][0]
+
+    def metric(self, name: str) -> float:
+        for metric in self.point["metrics"]:
+            if metric["name"] == name:
+                return metric["median"]
+        raise AssertionError(f"{name} was not measured:\n{self.told}")
+
+
+class Started:
+    """headrace in the background, in a folder of its own."""
+
+    def __init__(self, workload: Dict[str, Any], target: str, folder: Path):
+        self.out = folder / "run"
+        config = folder / "config.yaml"
+        # JSON is YAML.
+        config.write_text(json.dumps({"schema": 1, "name": "test", "target": {"path": target}, "workloads": [workload]}))
+        self.process = subprocess.Popen(
+            [sys.argv[1], "run", "-c", config, "--out", self.out, "--no-report", "--progress", "json"],
+            cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def wait_for_repetition(self, index: int) -> None:
+        """Returns when repetition `index` has ended, or the run."""
+        for line in iter(self.process.stderr.readline, ""):
+            if line.startswith("{"):
+                event = json.loads(line)
+                if event["event"] == "repetition_done" and event["index"] >= index:
+                    return
+
+    def end(self, timeout_s: float = 120) -> Run:
+        try:
+            _, told = self.process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        return Run(self.process.returncode, told, self.out)
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="headrace_disk_test_"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def run(workload: Dict[str, Any], target: str, timeout_s: float = 120) -> Run:
+    with folder() as work:
+        return Started(workload, target, work).end(timeout_s)
+
+
+def near(measured: float, truth: float, share: float, what: str) -> None:
+    difference = measured / truth - 1
+    print(f"{what}: {measured:.4g}, truth {truth:.4g}, {100 * difference:+.2f} % (allowed {100 * share:.0f} %)")
+    assert abs(difference) <= share, what
+
+
+def proven(result: Run) -> None:
+    for repetition in result.point["repetitions"]:
+        assert repetition["cache"]["proven"], repetition["cache"]["why"]
