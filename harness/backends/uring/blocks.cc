@@ -86,7 +86,7 @@ class UringBlocks final : public BlockReader {
       if (slot.done < request.length && request.offset + slot.done < size)
         return push(index);  // short: the rest
     }
-    const std::int64_t total = result < 0 ? result : slot.done;
+    const std::int64_t total = result < 0 ? std::int64_t{result} : std::int64_t{slot.done};
     done_.push_back({request.file, index, request.offset, total, slot.begin_ns, end_ns});
   }
 
