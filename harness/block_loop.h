@@ -1,5 +1,5 @@
-// The hot loop of every workload that reads blocks: keep the queue full, write down what comes
-// back.
+// The hot loop of every workload that reads or writes blocks: keep the queue full, write down what
+// comes back.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,10 @@ class BlockLoop {
 
   /// While next(request) fills in another block (file, offset, length), one is asked for whenever a
   /// buffer is free; take(completion) sees every one that comes back. Ends when nothing is left in
-  /// flight, and detaches the reader.
-  template <class Next, class Take>
-  void run(BlockReader& reader, Next&& next, Take&& take) {
+  /// flight, and detaches `io`.
+  /// `io`: a BlockReader or BlockWriter.
+  template <class Io, class Next, class Take>
+  void run(Io& io, Next&& next, Take&& take) {
     free_.clear();
     for (auto slot = static_cast<std::uint32_t>(requests_.size()); slot > 0; --slot)
       free_.push_back(slot - 1);
@@ -32,14 +33,14 @@ class BlockLoop {
         requests_[n++].slot = free_.back();
         free_.pop_back();
       }
-      const auto done = reader.exchange(std::span(requests_).first(n), 1);
+      const auto done = io.exchange(std::span(requests_).first(n), 1);
       if (done.empty()) break;
       for (const BlockCompletion& block : done) {
         take(block);
         free_.push_back(block.slot);
       }
     }
-    reader.detach();
+    io.detach();
   }
 
  private:

@@ -112,6 +112,8 @@ class alignas(128) Recorder {
   }
   /// One part of an operation (part 1 is the first of Workload::latency_parts()).
   void part(unsigned number, std::uint64_t ns) noexcept { parts_[number - 1].add(ns); }
+  /// Something that is no operation of its own (a sync, a rename) ended here: the phase lasts at least until then.
+  void extend(std::uint64_t end_ns) noexcept { last_ns_ = end_ns; }
   /// One failed operation: counted, never as throughput; the first few are kept whole.
   void fail(const OperationError& error, std::uint64_t end_ns) noexcept {
     if (errors_ < kKeptErrors) kept_[errors_] = error;

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "benches/headrace/verb.h"
+#include "harness/checkpoint/folder.h"
 #include "harness/data_set.h"
 #include "harness/diagnostics.h"
 #include "harness/marked_folder.h"
@@ -33,6 +34,10 @@ int clean(const std::string& folder, bool yes) {
   const std::string kind = MarkedFolder::kind_of(folder);
   if (kind == "scratch") {
     CleanReport report = remove_data_sets(folder);
+    const CleanReport checkpoint = checkpoint::remove_left_over(folder);
+    report.files += checkpoint.files;
+    report.bytes += checkpoint.bytes;
+    report.left.insert(report.left.end(), checkpoint.left.begin(), checkpoint.left.end());
     const CleanReport rest = remove_marked(folder, {});
     report.gone = rest.gone;
     // What lies in the way of the folder itself was told by the first look already, where it was

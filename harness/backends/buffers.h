@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "harness/error.h"
@@ -42,6 +43,7 @@ class Buffers {
   unsigned char* begin() const noexcept { return begin_; }
   std::uint64_t stride() const noexcept { return stride_; }
   std::uint64_t length() const noexcept { return length_; }
+  std::span<const unsigned char> all() const noexcept { return {begin_, length_}; }
   Pages pages() const noexcept { return pages_; }
 
  private:

@@ -65,6 +65,7 @@ struct BlockRequest {
   std::uint32_t slot = 0;  // which of the queue_depth buffers; comes back in the completion
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
+  const unsigned char* from = nullptr;  // writers: the bytes
 };
 
 struct BlockCompletion {
@@ -91,6 +92,24 @@ class BlockReader {
   virtual unsigned char* data(std::uint32_t slot) = 0;
 };
 
+struct WriterOptions {
+  std::uint32_t queue_depth = 1;  // requests in flight; posix takes 1 only
+  std::span<const unsigned char>
+      memory{};  // in which all that is written lies: registered where that helps
+};
+
+/// Writes blocks to files that the caller has open: BlockRequest::file is the descriptor.
+class BlockWriter {
+ public:
+  virtual ~BlockWriter() = default;
+  /// As WholeFileReader::attach().
+  virtual void attach() {}
+  virtual void detach() noexcept {}
+  /// As BlockReader::exchange(). A result below the length means that the device or quota is full.
+  virtual std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
+                                                    unsigned wait_for) = 0;
+};
+
 /// A way of doing storage I/O; `engine:` in a config. Readers keep a reference to the file table.
 class StorageEngine {
  public:
@@ -106,6 +125,8 @@ class StorageEngine {
   virtual std::unique_ptr<BlockReader> block_reader(const FileTable& files,
                                                     std::span<const std::uint32_t> selected,
                                                     const ReaderOptions& options) = 0;
+  /// Throws RunError when the engine does not write.
+  virtual std::unique_ptr<BlockWriter> block_writer(const WriterOptions& options) = 0;
   /// Fall-backs taken since the last call ("no huge pages: ordinary pages"), each once: reported,
   /// never silent.
   virtual std::vector<std::string> take_notes() = 0;

@@ -11,7 +11,7 @@ namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 1;
+inline constexpr int kPluginInterface = 2;
 
 /// What a plugin hands over. A new kind of backend adds a virtual function here and a header beside
 /// file_io.h.

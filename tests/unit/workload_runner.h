@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -41,7 +42,8 @@ class WorkloadRunner : private MetricSink {
     prepared_ = true;
   }
 
-  /// One repetition of the first phase; `stop` ends it before it begins.
+  /// One repetition of the first phase; `stop` ends it before it begins. Throws what a worker
+  /// threw.
   Repetition repeat(std::uint64_t seed = 1, bool stop = false) {
     const unsigned count = workload_->workers();
     const std::size_t parts = workload_->latency_parts().size();
@@ -50,17 +52,24 @@ class WorkloadRunner : private MetricSink {
       recorders.push_back(std::make_unique<Recorder>(static_cast<unsigned>(parts)));
     workload_->before_phase(0, 0, seed);
     const std::atomic<bool> stopped{stop};
+    std::vector<std::exception_ptr> thrown(count);
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < count; ++i) {
       threads.emplace_back([&, i] {
         Worker worker{.index = i, .count = count, .seed = seed, .recorder = *recorders[i]};
-        workload_->before_run(worker);
-        worker.recorder.start(UINT64_MAX, &stopped);
-        workload_->run(worker);
+        try {
+          workload_->before_run(worker);
+          worker.recorder.start(UINT64_MAX, &stopped);
+          workload_->run(worker);
+        } catch (...) {
+          thrown[i] = std::current_exception();
+        }
         worker.recorder.finish();
       });
     }
     for (std::thread& t : threads) t.join();
+    for (const std::exception_ptr& e : thrown)
+      if (e) std::rethrow_exception(e);
     Repetition repetition;
     PhaseResult& phase = repetition.phases.emplace_back();
     phase.parts.resize(parts);

@@ -1,4 +1,4 @@
-// Blocks of open files by pread.
+// Blocks of open files by pread and pwrite.
 #include "harness/backends/open_files.h"
 #include "harness/backends/posix/posix_engine.h"
 #include "harness/recorder.h"
@@ -49,7 +49,40 @@ class PosixBlocks final : public BlockReader {
   BlockCompletion done_;
 };
 
+class PosixWriter final : public BlockWriter {
+ public:
+  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
+                                            unsigned) override {
+    if (requests.empty()) return {};
+    const BlockRequest& request = requests.front();
+    done_.file = request.file;
+    done_.offset = request.offset;
+    done_.begin_ns = now_ns();
+    done_.result = write(request);
+    done_.end_ns = now_ns();
+    return {&done_, 1};
+  }
+
+ private:
+  /// All bytes, or -errno: a disk that is full takes a part and then says why.
+  static std::int64_t write(const BlockRequest& request) noexcept {
+    std::uint32_t done = 0;
+    while (done < request.length) {
+      const ssize_t n = ::pwrite(static_cast<int>(request.file), request.from + done,
+                                 request.length - done, static_cast<off_t>(request.offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return n < 0 ? -errno : -EIO;
+      done += static_cast<std::uint32_t>(n);
+    }
+    return done;
+  }
+
+  BlockCompletion done_;
+};
+
 }  // namespace
+
+std::unique_ptr<BlockWriter> make_posix_writer() { return std::make_unique<PosixWriter>(); }
 
 std::unique_ptr<BlockReader> make_posix_blocks(const FileTable& files,
                                                std::span<const std::uint32_t> selected,

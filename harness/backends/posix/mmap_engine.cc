@@ -139,6 +139,9 @@ class MmapEngine final : public StorageEngine {
     if (options.direct) throw RunError("engine mmap cannot bypass the page cache");
     return std::make_unique<MappedBlocks>(files, selected, options, notes_);
   }
+  std::unique_ptr<BlockWriter> block_writer(const WriterOptions&) override {
+    throw RunError("engine mmap does not write");
+  }
   std::vector<std::string> take_notes() override { return notes_.take(); }
 
  private:

@@ -16,6 +16,9 @@ class PosixEngine final : public StorageEngine {
                                             const ReaderOptions& options) override {
     return make_posix_blocks(files, selected, options, notes_);
   }
+  std::unique_ptr<BlockWriter> block_writer(const WriterOptions&) override {
+    return make_posix_writer();
+  }
   std::vector<std::string> take_notes() override { return notes_.take(); }
 
  private:

@@ -18,5 +18,6 @@ std::unique_ptr<WholeFileReader> make_posix_whole_files(const FileTable& files,
 std::unique_ptr<BlockReader> make_posix_blocks(const FileTable& files,
                                                std::span<const std::uint32_t> selected,
                                                const ReaderOptions& options, Notes& notes);
+std::unique_ptr<BlockWriter> make_posix_writer();
 
 }  // namespace headrace

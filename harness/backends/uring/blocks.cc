@@ -27,7 +27,7 @@ class UringBlocks final : public BlockReader {
   void attach() override {
     ring_.reset();  // the old one first: both would count against the limit on locked memory
     ring_ = std::make_unique<Ring>(static_cast<unsigned>(slots_.size()), notes_);
-    fixed_buffers_ = ring_->register_buffers(buffers_, notes_);
+    ring_->register_memory(buffers_.all(), notes_);
     fixed_files_ = !open_.all().empty() && ring_->register_files(open_.all(), notes_);
   }
 
@@ -65,14 +65,9 @@ class UringBlocks final : public BlockReader {
     const Slot& slot = slots_[index];
     const BlockRequest& request = slot.request;
     io_uring_sqe* sqe = ring_->request();
-    unsigned char* to = buffers_[index] + slot.done;
     const int file = fixed_files_ ? static_cast<int>(request.file) : open_[request.file];
-    if (fixed_buffers_) {
-      io_uring_prep_read_fixed(sqe, file, to, request.length - slot.done,
-                               request.offset + slot.done, 0);
-    } else {
-      io_uring_prep_read(sqe, file, to, request.length - slot.done, request.offset + slot.done);
-    }
+    ring_->prepare_read(sqe, file, buffers_[index] + slot.done, request.length - slot.done,
+                        request.offset + slot.done);
     if (fixed_files_) sqe->flags |= IOSQE_FIXED_FILE;
     sqe->user_data = index;
   }
@@ -97,7 +92,7 @@ class UringBlocks final : public BlockReader {
   std::vector<std::uint64_t> sizes_;
   std::vector<BlockCompletion> done_;  // never grows beyond what was reserved
   std::unique_ptr<Ring> ring_;
-  bool fixed_buffers_ = false, fixed_files_ = false;
+  bool fixed_files_ = false;
   unsigned in_flight_ = 0;
 };
 

@@ -2,9 +2,11 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <vector>
 
 #include "harness/error.h"
 
@@ -49,13 +51,21 @@ Ring::Ring(unsigned entries, Notes& notes) {
   io_uring_register_ring_fd(&ring_);  // saves a look-up per system call where the kernel has it
 }
 
-bool Ring::register_buffers(const Buffers& buffers, Notes& notes) {
-  const iovec all{buffers.begin(), buffers.length()};
-  const int result = io_uring_register_buffers(&ring_, &all, 1);
-  if (result < 0)
-    notes.add(std::string("io_uring: buffers not registered: ") + std::strerror(-result) +
-              " (raise the limit on locked memory)");
-  return result >= 0;
+void Ring::register_memory(std::span<const unsigned char> memory, Notes& notes) {
+  constexpr std::size_t kPiece = std::size_t{1} << kPieceBits;
+  std::vector<iovec> pieces;
+  for (std::size_t at = 0; at < memory.size(); at += kPiece) {
+    pieces.push_back(
+        {const_cast<unsigned char*>(memory.data() + at), std::min(kPiece, memory.size() - at)});
+  }
+  const int result =
+      io_uring_register_buffers(&ring_, pieces.data(), static_cast<unsigned>(pieces.size()));
+  if (result >= 0) {
+    registered_ = memory;
+  } else {
+    notes.add(std::string("io_uring: memory not registered: ") + std::strerror(-result) +
+              (result == -ENOMEM ? " (raise the limit on locked memory)" : ""));
+  }
 }
 
 bool Ring::register_files(std::span<const int> fds, Notes& notes) {

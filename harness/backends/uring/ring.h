@@ -24,8 +24,9 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  /// Registers the whole mapping as buffer 0. False (and noted) when it may not be pinned.
-  bool register_buffers(const Buffers& buffers, Notes& notes);
+  /// Registers the memory that requests will read to or write from, so that the kernel need not
+  /// look up its pages for each one. Noted when it may not be pinned.
+  void register_memory(std::span<const unsigned char> memory, Notes& notes);
   /// Registers open files by position. False (and noted) when the kernel does not take them.
   bool register_files(std::span<const int> fds, Notes& notes);
   /// Makes `count` empty places for files opened through the ring. False when the kernel cannot.
@@ -35,6 +36,25 @@ class Ring {
 
   /// An empty request. Owners never ask for more than `entries` between two calls of enter().
   io_uring_sqe* request() noexcept { return io_uring_get_sqe(&ring_); }
+  /// Make a request a read or write, of registered memory where it lies in that.
+  void prepare_read(io_uring_sqe* sqe, int file, unsigned char* to, std::uint64_t length,
+                    std::uint64_t offset) const noexcept {
+    const auto size = static_cast<unsigned>(length);
+    if (const int buffer = buffer_of(to, length); buffer >= 0) {
+      io_uring_prep_read_fixed(sqe, file, to, size, offset, buffer);
+    } else {
+      io_uring_prep_read(sqe, file, to, size, offset);
+    }
+  }
+  void prepare_write(io_uring_sqe* sqe, int file, const unsigned char* from, std::uint64_t length,
+                     std::uint64_t offset) const noexcept {
+    const auto size = static_cast<unsigned>(length);
+    if (const int buffer = buffer_of(from, length); buffer >= 0) {
+      io_uring_prep_write_fixed(sqe, file, from, size, offset, buffer);
+    } else {
+      io_uring_prep_write(sqe, file, from, size, offset);
+    }
+  }
   /// Submits what was asked for and waits for at least `wait_for` completions. Throws RunError.
   void enter(unsigned wait_for);
   /// Takes every completion that is there: f(user_data, result).
@@ -50,6 +70,18 @@ class Ring {
   }
 
  private:
+  static constexpr int kPieceBits = 30;  // 1 GiB: the kernel's limit for one buffer
+
+  /// The registered buffer in which all of it lies, or -1.
+  int buffer_of(const unsigned char* begin, std::uint64_t length) const noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(begin) -
+                    reinterpret_cast<std::uintptr_t>(registered_.data());
+    if (at >= registered_.size() || length == 0) return -1;
+    const std::uint64_t piece = at >> kPieceBits;
+    return piece == (at + length - 1) >> kPieceBits ? static_cast<int>(piece) : -1;
+  }
+
+  std::span<const unsigned char> registered_;
   io_uring ring_{};
 };
 

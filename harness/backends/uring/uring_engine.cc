@@ -25,6 +25,9 @@ class UringEngine final : public StorageEngine {
                                             const ReaderOptions& options) override {
     return make_blocks(files, selected, options, notes_);
   }
+  std::unique_ptr<BlockWriter> block_writer(const WriterOptions& options) override {
+    return make_writer(options, notes_);
+  }
   std::vector<std::string> take_notes() override { return notes_.take(); }
 
  private:

@@ -16,5 +16,6 @@ std::unique_ptr<WholeFileReader> make_whole_files(const FileTable& files,
 std::unique_ptr<BlockReader> make_blocks(const FileTable& files,
                                          std::span<const std::uint32_t> selected,
                                          const ReaderOptions& options, Notes& notes);
+std::unique_ptr<BlockWriter> make_writer(const WriterOptions& options, Notes& notes);
 
 }  // namespace headrace::uring

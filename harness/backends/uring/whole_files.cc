@@ -45,7 +45,7 @@ class UringWholeFiles final : public WholeFileReader {
     ring_.reset();
     const auto depth = static_cast<unsigned>(slots_.size());
     ring_ = std::make_unique<Ring>(3 * depth, notes_);
-    fixed_buffers_ = ring_->register_buffers(buffers_, notes_);
+    ring_->register_memory(buffers_.all(), notes_);
     link_ = want_link_ && ring_->has_linked_files() && ring_->register_places(depth);
     if (want_link_ && !link_)
       notes_.add(
@@ -129,12 +129,7 @@ class UringWholeFiles final : public WholeFileReader {
   io_uring_sqe* push_read(Slot& slot, std::uint64_t length) noexcept {
     io_uring_sqe* sqe = ring_->request();
     const int file = link_ ? static_cast<int>(slot.file.slot) : slot.descriptor;
-    unsigned char* to = buffers_[slot.file.slot];
-    if (fixed_buffers_) {
-      io_uring_prep_read_fixed(sqe, file, to, static_cast<unsigned>(length), slot.file.bytes, 0);
-    } else {
-      io_uring_prep_read(sqe, file, to, static_cast<unsigned>(length), slot.file.bytes);
-    }
+    ring_->prepare_read(sqe, file, buffers_[slot.file.slot], length, slot.file.bytes);
     if (link_) sqe->flags |= IOSQE_FIXED_FILE;
     tag(sqe, slot, Step::read);
     return sqe;
@@ -224,7 +219,7 @@ class UringWholeFiles final : public WholeFileReader {
   std::vector<std::uint32_t> free_;  // neither this nor done_ grows beyond the queue depth
   std::vector<FileCompletion> done_;
   std::unique_ptr<Ring> ring_;
-  bool fixed_buffers_ = false, link_ = false;
+  bool link_ = false;
 };
 
 }  // namespace
