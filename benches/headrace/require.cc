@@ -10,6 +10,7 @@
 #include "harness/error.h"
 #include "harness/requirements/comparison.h"
 #include "harness/requirements/explanation.h"
+#include "harness/requirements/job_keys_output.h"
 #include "harness/requirements/job_sweep.h"
 #include "harness/requirements/need_output.h"
 #include "harness/system/installation.h"
@@ -24,7 +25,7 @@ struct Arguments {
   std::string format = "text";
   std::vector<std::string> overrides, sweep, needs;
   std::string plot;
-  bool explain = false, compare = false;
+  bool explain = false, compare = false, keys = false;
 };
 
 /// The output in the format that was asked for.
@@ -69,6 +70,12 @@ std::string comparison_output(const Arguments& arguments, const std::string& pat
 }
 
 int require(const Arguments& arguments) {
+  if (arguments.keys) {
+    std::fputs(job_keys_text().c_str(), stdout);
+    return 0;
+  }
+  if (arguments.job.empty())
+    throw UsageError("require: JOB is missing: a job description, as in configs/jobs/*.yaml");
   if (!arguments.plot.empty() && arguments.sweep.empty())
     throw UsageError("--plot: give what to draw with --sweep KEY=RANGE");
   if (!arguments.plot.empty() && !arguments.plot.ends_with(".svg") &&
@@ -98,13 +105,14 @@ void add_require(CLI::App& app, Shared&, std::function<int()>& run) {
   auto* verb =
       app.add_subcommand("require", "What a job needs, each need with its equation and numbers");
   auto a = std::make_shared<Arguments>();
-  verb->add_option("JOB", a->job, "Job description (configs/jobs/*.yaml)")->required();
+  verb->add_option("JOB", a->job, "Job description (configs/jobs/*.yaml)");
   verb->add_option("--format", a->format, "text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
   verb->add_flag_callback(
       "--json", [a] { a->format = "json"; }, "The same as --format json");
   verb->add_option("--set", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)");
+  verb->add_flag("--keys", a->keys, "List the keys of a job file, and nothing else");
   verb->add_flag("--explain", a->explain, "Also tell which keys would give further needs");
   verb->add_flag("--compare", a->compare, "Needs before and after the overrides, side by side");
   verb->add_option(

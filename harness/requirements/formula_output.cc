@@ -8,32 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/requirements/sources.h"
+#include "harness/requirements/wrap.h"
 
 namespace headrace::requirements {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kWidth = 100;
-
-std::string wrapped(std::string_view text, std::size_t indent) {
-  std::string out;
-  std::size_t column = indent;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    if (!out.empty() && column + 1 + (end - at) > kWidth) {
-      out += '\n' + std::string(indent, ' ');
-      column = indent;
-    } else if (!out.empty()) {
-      out += ' ';
-      ++column;
-    }
-    out += text.substr(at, end - at);
-    column += end - at;
-    at = end + 1;
-  }
-  return out;
-}
 
 std::string_view section_title(char letter) {
   switch (letter) {

@@ -8,35 +8,13 @@
 
 #include "harness/diagnostics.h"
 #include "harness/requirements/formula.h"
+#include "harness/requirements/wrap.h"
 
 namespace headrace::requirements {
 namespace {
 
-constexpr std::size_t kWidth = 100;
 constexpr std::size_t kLabel = 46;  // columns before the values
 constexpr std::size_t kColumn = 16;
-
-/// Breaks at "; " first and at blanks where that is not enough; later lines are indented.
-std::string wrapped(std::string_view text, std::size_t indent) {
-  std::string out;
-  std::size_t column = indent;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string_view word = text.substr(at, end - at);
-    const bool after_part = !out.empty() && out.back() == ';';
-    if (!out.empty() && (after_part || column + 1 + word.size() > kWidth)) {
-      out += '\n' + std::string(indent, ' ');
-      column = indent;
-    } else if (!out.empty()) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-    at = end + 1;
-  }
-  return out;
-}
 
 std::string header(const Job& job) {
   const std::string description = job.description.empty() ? "" : ": " + job.description;
@@ -73,8 +51,9 @@ std::string block(const Job& job, std::span<const Need> scopes) {
                                      : fmt::format("  with margin {}", job.safety),
                &Need::need);
   const std::string lead = fmt::format("  {}: ", first.formula);
-  out += lead + wrapped(first.equation, lead.size()) + '\n';
-  out += fmt::format("{:>{}}", "= ", lead.size()) + wrapped(first.substituted, lead.size()) + '\n';
+  out += lead + wrapped(first.equation, lead.size(), true) + '\n';
+  out += fmt::format("{:>{}}", "= ", lead.size()) + wrapped(first.substituted, lead.size(), true) +
+         '\n';
   const auto measured = std::find_if(scopes.begin(), scopes.end(),
                                      [](const Need& n) { return !n.measured_by.empty(); });
   if (measured != scopes.end() && !first.informative)

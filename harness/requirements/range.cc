@@ -15,6 +15,7 @@ bool Range::allows(double value) const {
 std::string Range::text(Dimension dimension) const {
   const std::string kind = integer ? "a whole number, " : "";
   const std::string low = compact_quantity(min, dimension), high = compact_quantity(max, dimension);
+  if (min == max) return low;
   if (max >= 1e15) return kind + (min_excluded ? "above " : "at least ") + low;
   if (!min_excluded && !max_excluded) return kind + low + ".." + high;
   return kind + (min_excluded ? "above " : "at least ") + low + " and " +

@@ -33,7 +33,7 @@ const Define<tp_wire_bytes_per_layer> f9{{
                "tensor_parallel_count=8",
 }};
 
-/// F10: V * L * m [B]. Tensor parallelism, one step: L layers of the stage, m micro-batches.
+/// F10: V_l * L * m [B]. Tensor parallelism, one step: L layers of the stage, m micro-batches.
 double tp_wire_bytes_per_step(double layer_wire, double layers, double micro_batches) {
   return layer_wire * layers * micro_batches;
 }
@@ -41,11 +41,11 @@ const Define<tp_wire_bytes_per_step> f10{{
     .id = "F10",
     .name = "tp_wire_bytes_per_step",
     .title = "Tensor parallel traffic, per step",
-    .equation = "V * L * m",
+    .equation = "V_l * L * m",
     .unit = "B",
     .validity = "Per rank; sensitive to latency and rarely overlapped.",
     .source = "MEG21",
-    .inputs = {{"layer_wire_bytes", "V"},
+    .inputs = {{"layer_wire_bytes", "V_l"},
                {"layers_per_stage_count", "L"},
                {"micro_batches_count", "m"}},
     .example = "layer_wire_bytes=469762048B layers_per_stage_count=80 micro_batches_count=16",
