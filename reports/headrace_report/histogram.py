@@ -30,11 +30,11 @@ class Merged:
                 if count:
                     counts[index] = counts.get(index, 0) + count
             if histogram.buckets:
-                self.min_ns = min(self.min_ns, histogram.min_ns)
-                self.max_ns = max(self.max_ns, histogram.max_ns)
+                self.min_ns = min(self.min_ns, float(histogram.min_ns))
+                self.max_ns = max(self.max_ns, float(histogram.max_ns))
         indices = sorted(counts)
         self.values = np.array([bucket_value(index) for index in indices])
-        self.cumulative = np.cumsum([counts[index] for index in indices]) if indices else np.array([])
+        self.cumulative = np.cumsum([float(counts[index]) for index in indices])
         self.total = int(self.cumulative[-1]) if indices else 0
 
     def percentile(self, p: float) -> float:

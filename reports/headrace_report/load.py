@@ -118,6 +118,8 @@ def _read_plain(kind: type, value: Any, where: str) -> Any:
             _fail(where, "too large to be a number")
     if kind is int and isinstance(value, float) and value.is_integer():
         return int(value)
+    if kind is int and isinstance(value, int) and abs(value) >= 2**64:
+        _fail(where, "too large for a count")
     if type(value) is not kind:
         words = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
         _fail(where, f"{_told(value)}: {words[kind]} is expected")

@@ -174,11 +174,12 @@ class Evidence:
 
 
 def evidence(point: Point) -> Evidence:
-    total = len(point.repetitions)
-    proven = sum(repetition.cache.proven for repetition in point.repetitions)
+    ended = [repetition for repetition in point.repetitions if repetition.status == "ok"]
+    total = len(ended)
+    proven = sum(repetition.cache.proven for repetition in ended)
     disturbed = [repetition for repetition in point.repetitions if repetition.disturbance.disturbed]
     told = f"in {'all ' if proven == total else f'{proven} of '}{plural(total, 'repetition')}"
-    calm = "none" if not disturbed else f"{len(disturbed)} of {plural(total, 'repetition')}"
+    calm = "none" if not disturbed else f"{len(disturbed)} of {plural(len(point.repetitions), 'repetition')}"
     if point.cache == "asis":
         return Evidence("nothing declared, nothing to prove", True, calm)
     return Evidence(f"{point.cache} was declared and proven {told}", proven == total, calm)

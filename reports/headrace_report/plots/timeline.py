@@ -38,6 +38,11 @@ class Segment:
     def end(self) -> float:
         return self.start + self.phase.elapsed_s
 
+    @property
+    def mean(self) -> float:
+        """[B/s]"""
+        return self.phase.bytes / self.phase.elapsed_s
+
 
 def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
     """Nothing when no time series was recorded."""
@@ -70,11 +75,11 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
 
 def _segments(point: Point) -> List[Segment]:
     phases = [(repetition, number, phase) for repetition in point.repetitions
-              for number, phase in enumerate(repetition.phases) if phase.series.time_s]
+              for number, phase in enumerate(repetition.phases) if phase.series.time_s and phase.elapsed_s > 0]
     total = sum(phase.elapsed_s for _, _, phase in phases)
     result, start = [], 0.0
     for repetition, number, phase in phases:
-        bins = max(4, round(MOST_POINTS * phase.elapsed_s / total)) if total > 0 else 4
+        bins = max(4, round(MOST_POINTS * phase.elapsed_s / total))
         result.append(_segment(repetition, phase, number == 0, start, bins))
         start += phase.elapsed_s
     return result
@@ -133,11 +138,9 @@ def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> Non
                 axes.axvline(segment.start, color=COLOUR["muted"], linewidth=1.0 if segment.first else 0.5,
                              linestyle="-" if segment.first else (0, (1, 2)), zorder=1)
         middle = (segment.start + segment.end) / 2
-        if segment.phase.elapsed_s > 0:
-            top.plot([middle], [segment.phase.bytes / segment.phase.elapsed_s / scale.factor], marker="o", markersize=7,
-                     color=COLOUR["ink"], markerfacecolor=COLOUR["paper"] if disturbed else COLOUR["ink"],
-                     markeredgecolor=COLOUR["ink"] if disturbed else COLOUR["paper"], markeredgewidth=1.6 if disturbed else 1,
-                     zorder=6, linestyle="none")
+        fill, edge = (COLOUR["paper"], COLOUR["ink"]) if disturbed else (COLOUR["ink"], COLOUR["paper"])
+        top.plot([middle], [segment.mean / scale.factor], marker="o", markersize=7, markerfacecolor=fill,
+                 markeredgecolor=edge, markeredgewidth=1.6 if disturbed else 1, zorder=6, linestyle="none")
         number = f"{segment.repetition.index + 1}" if segment.repetition.counted else f"({segment.repetition.index + 1})"
         label = number if segment.first else ""
         at = middle if not several_phases else segment.start
@@ -192,11 +195,10 @@ def _fits(segments: List[Segment]) -> bool:
 
 
 def _finding(point: Point, segments: List[Segment]) -> str:
-    repetitions = point.repetitions
+    repetitions = [repetition for repetition in point.repetitions if repetition.status == "ok"]
     unsteady = [repetition for repetition in repetitions if not repetition.steady]
     disturbed = sum(repetition.disturbance.disturbed for repetition in repetitions)
-    rate = float(np.median([segment.phase.bytes / segment.phase.elapsed_s for segment in segments
-                            if segment.phase.elapsed_s > 0] or [0.0]))
+    rate = float(np.median([segment.mean for segment in segments]))
     several = len({segment.phase.name for segment in segments}) > 1
     if unsteady:
         told = f"Not steady in {len(unsteady)} of {plural(len(repetitions), 'repetition')}"
@@ -212,7 +214,7 @@ def _finding(point: Point, segments: List[Segment]) -> str:
 def _describe(point: Point, segments: List[Segment]) -> str:
     return (f"{plural(len(point.repetitions), 'repetition')}, {duration(segments[-1].end)} in all. " + " ".join(
         f"Repetition {s.repetition.index + 1} {s.phase.name}: "
-        f"{quantity(s.phase.bytes / s.phase.elapsed_s if s.phase.elapsed_s else 0, 'B/s')}." for s in segments[:40]))
+        f"{quantity(s.mean, 'B/s')}." for s in segments[:40]))
 
 
 def _table(point: Point) -> Table:
