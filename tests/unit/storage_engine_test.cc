@@ -4,8 +4,10 @@
 #include <thread>
 
 #include "harness/backends/loader.h"
+#include "harness/block_loop.h"
 #include "harness/diagnostics.h"
 #include "harness/error.h"
+#include "harness/system/unique_fd.h"
 #include "tests/unit/file_io_contract.h"
 
 namespace headrace {
@@ -52,6 +54,62 @@ TEST_P(StorageEngineTest, ReadsDirectly) {
     GTEST_SKIP() << error.what();  // a file system without direct I/O
   }
   testing::reads_whole_files(whole(), options_);
+}
+
+TEST_P(StorageEngineTest, ABlockThatCannotBeReadIsAnError) {
+  TemporaryFiles files;
+  const std::vector<std::uint32_t> selected{files.add(4096)};
+  std::filesystem::remove(files.path(0));
+  std::filesystem::create_directory(files.path(0));
+  const auto reader = engine_->block_reader(files.table(), selected, options_);
+  reader->attach();
+  const BlockRequest request{.offset = 0, .length = 4096};
+  const auto done = reader->exchange({&request, 1}, 1);
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done.front().result, -EISDIR);
+}
+
+TEST_P(StorageEngineTest, WritesBlocks) {
+  TemporaryFiles files;
+  std::vector<unsigned char> memory(50'000);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = TemporaryFiles::byte(0, i);
+  const std::string path = files.table().root() + "/written";
+  const system::UniqueFd fd(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  const auto writer =
+      engine_->block_writer({.queue_depth = options_.queue_depth, .memory = memory});
+  writer->attach();
+  BlockLoop loop(options_.queue_depth);
+  std::uint32_t at = 0;
+  std::int64_t written = 0;
+  loop.run(
+      *writer,
+      [&](BlockRequest& request) {
+        if (at == memory.size()) return false;
+        request = {
+            .file = static_cast<std::uint32_t>(fd.get()), .offset = at, .from = memory.data() + at};
+        request.length =
+            std::min<std::uint32_t>(8192, static_cast<std::uint32_t>(memory.size()) - at);
+        at += request.length;
+        return true;
+      },
+      [&](const BlockCompletion& block) { written += block.result; });
+  EXPECT_EQ(written, 50'000);
+  std::ifstream file(path, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_EQ(content.size(), memory.size());
+  EXPECT_TRUE(TemporaryFiles::holds(reinterpret_cast<const unsigned char*>(content.data()), 0, 0,
+                                    content.size()));
+}
+
+TEST_P(StorageEngineTest, ABlockThatCannotBeWrittenIsAnError) {
+  const system::UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  if (!full) GTEST_SKIP() << "no /dev/full";
+  const std::vector<unsigned char> memory(4096);
+  const auto writer = engine_->block_writer({.queue_depth = 1, .memory = memory});
+  writer->attach();
+  const BlockRequest request{
+      .file = static_cast<std::uint32_t>(full.get()), .length = 4096, .from = memory.data()};
+  EXPECT_EQ(writer->exchange({&request, 1}, 1).front().result, -ENOSPC);
 }
 
 TEST_P(StorageEngineTest, AReaderCanChangeThreads) {

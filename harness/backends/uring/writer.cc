@@ -67,7 +67,8 @@ class UringWriter final : public BlockWriter {
       if (slot.done < request.length)
         return push(index);  // a disk that is full takes a part and then says why
     }
-    const std::int64_t total = result > 0 ? slot.done : (result < 0 ? result : -EIO);
+    std::int64_t total = slot.done;
+    if (result <= 0) total = result < 0 ? result : -EIO;
     done_.push_back({request.file, index, request.offset, total, slot.begin_ns, end_ns});
   }
 
