@@ -22,7 +22,8 @@ build_packages=(
 )
 report_packages=(
   "python3|runs the report maker"
-  "python3-matplotlib|draws the report"
+  "python3-matplotlib|draws the report's figures"
+  "python3-jinja2|lays out its page"
 )
 test_packages=(
   "libgtest-dev|unit tests"

@@ -30,6 +30,18 @@ constexpr const char* kFooter = R"(Exit codes:
 Start here:  headrace require configs/jobs/resnet50-imagenet.yaml
              headrace qualify -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml)";
 
+/// What is wrong with the verb, when it is the verb that is wrong; else "".
+std::string unknown_verb(const CLI::App& app) {
+  if (!app.get_subcommands().empty() || app.remaining().empty() ||
+      app.remaining().front().starts_with("-"))
+    return "";
+  std::vector<std::string> known;
+  for (const CLI::App* verb : app.get_subcommands(nullptr)) known.push_back(verb->get_name());
+  const std::string given = app.remaining().front();
+  return "headrace: no verb '" + given + "'" + did_you_mean(given, known) +
+         " (verbs: " + join(known) + ")";
+}
+
 int run_main(int argc, char** argv) {
   CLI::App app{"headrace - can this storage, host and network feed that training job?", "headrace"};
   app.footer(kFooter);
@@ -52,6 +64,10 @@ int run_main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    if (const std::string unknown = unknown_verb(app); !unknown.empty()) {
+      std::fprintf(stderr, "%s\n", unknown.c_str());
+      return 2;
+    }
     return app.exit(e) == 0 ? 0 : 2;
   }
   try {

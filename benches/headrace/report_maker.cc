@@ -51,8 +51,8 @@ Drawn draw_report(const std::string& run_json, const std::string& file) {
   if (reports.empty()) return {"", "this copy of headrace has no report maker beside it"};
   const system::ReportPython python = system::find_report_python();
   if (python.executable.empty()) {
-    return {"", "no Python with matplotlib (" + python.reason +
-                    "); install python3-matplotlib, then: headrace report " +
+    return {"", "no Python that can draw it (" + python.reason +
+                    "); install python3-matplotlib and python3-jinja2, then: headrace report " +
                     std::filesystem::path(run_json).parent_path().string()};
   }
   const int status =

@@ -33,6 +33,8 @@ class Planner {
 
   Plan make() {
     Value root = config::load_layers(options_.config_file, options_.overrides, problems_);
+    // Of a file that cannot be read at all, nothing more can be said.
+    if (root.entries.empty()) problems_.throw_if_any();
     load_job();
     std::map<std::string, std::string> names;
     if (plan_.job) {

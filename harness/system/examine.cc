@@ -226,9 +226,9 @@ void means(Report& report, Node& node) {
   const ReportPython python = find_report_python();
   report.means("report", "drawn by " + python.executable,
                installation().reports.empty() ? "this copy of headrace has no reports folder"
-               : python.executable.empty()    ? "no Python with matplotlib: " + python.reason
+               : python.executable.empty()    ? "no Python that can draw it: " + python.reason
                                               : "",
-               Level::missing, "apt install python3-matplotlib, or set HEADRACE_PYTHON");
+               Level::missing, "apt install python3-matplotlib python3-jinja2, or set HEADRACE_PYTHON");
 }
 
 void backends(Report& report, Node& node) {

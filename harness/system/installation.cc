@@ -79,7 +79,8 @@ ReportPython find_report_python() {
   // find_spec looks without importing: matplotlib itself takes half a second to load.
   const std::string code =
       "import sys, importlib.util as u; "
-      "sys.exit(3 if sys.version_info < (3, 9) else 0 if u.find_spec('matplotlib') else 4)";
+      "sys.exit(3 if sys.version_info < (3, 9) else 0 if u.find_spec('matplotlib') and "
+      "u.find_spec('jinja2') else 4)";
   std::vector<std::string> candidates;
   if (const char* chosen = std::getenv("HEADRACE_PYTHON"); chosen && *chosen) {
     candidates = {chosen};
@@ -91,7 +92,7 @@ ReportPython find_report_python() {
     const int status = run_python(candidate, code);
     if (status == 0) return {candidate, ""};
     const char* why = status == 3   ? "older than 3.9"
-                      : status == 4 ? "has no matplotlib"
+                      : status == 4 ? "lacks matplotlib or jinja2"
                                     : "cannot be started";
     result.reason += (result.reason.empty() ? "" : "; ") + candidate + " " + why;
   }

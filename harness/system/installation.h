@@ -31,7 +31,7 @@ struct ReportPython {
 };
 
 /// Tries $HEADRACE_PYTHON, then python3 on PATH, then /usr/bin/python3: the first that has
-/// matplotlib.
+/// matplotlib and jinja2.
 ReportPython find_report_python();
 
 }  // namespace headrace::system

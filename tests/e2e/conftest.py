@@ -1,0 +1,72 @@
+"""headrace as a user runs it: in a folder of its own, with a small configuration."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+BINARY = os.environ.get("HEADRACE", str(pathlib.Path(__file__).parents[2] / "build/release/headrace"))
+
+# Quick on any machine: tiny data, no cache state to make.
+TINY = """\
+schema: 1
+name: tiny
+target: {path: scratch, max_write: 200MiB}
+workloads:
+  - use: small_file_read
+    files: 40
+    file_size: 8KiB
+    workers: 2
+    cache: asis
+    repeat: 5
+"""
+
+
+class Headrace:
+    def __init__(self, folder):
+        self.folder = folder
+        self.binary = BINARY
+
+    def path(self, name):
+        return self.folder / name
+
+    def write(self, name, text):
+        self.path(name).write_text(text)
+        return name
+
+    def environment(self, **changes):
+        plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "HEADRACE")}
+        return plain | {"LC_ALL": "C.UTF-8"} | changes
+
+    def start(self, *words, **changes):
+        return subprocess.Popen([self.binary, *words], cwd=self.folder, env=self.environment(**changes), text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def __call__(self, *words, **changes):
+        """What came out; .code, .out, .err."""
+        process = self.start(*words, **changes)
+        out, err = process.communicate(timeout=120)
+        return Outcome(process.returncode, out, err)
+
+    def run(self, config, *words, verb="run", out="results"):
+        return self(verb, "-c", config, "--no-report", "--out", out, *words)
+
+    def results(self, name="run.json", out="results"):
+        return json.loads((self.path(out) / name).read_text())
+
+
+class Outcome:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self):
+        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+@pytest.fixture
+def headrace(tmp_path):
+    runner = Headrace(tmp_path)
+    runner.write("tiny.yaml", TINY)
+    return runner

@@ -1,0 +1,176 @@
+"""Data that is not as it should be, disks that are full, and that nothing of the user's is ever touched."""
+
+import os
+import shutil
+import subprocess
+import threading
+
+import pytest
+
+
+def reads(headrace, folder, *more):
+    """A configuration that reads an existing data set."""
+    return headrace.write("own.yaml", f"""\
+schema: 1
+target: {{path: scratch}}
+workloads:
+  - {{use: small_file_read, path: {folder}, workers: 2, cache: asis, repeat: 5{''.join(', ' + m for m in more)}}}
+""")
+
+
+@pytest.fixture
+def own_data(headrace):
+    folder = headrace.path("mine")
+    for n in range(20):
+        file = folder / f"d{n % 3}" / f"f{n}.bin"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(os.urandom(5000 + n))
+    return folder
+
+
+def state_of(folder):
+    return {str(p): (p.stat().st_mtime_ns, p.stat().st_mode, p.read_bytes() if p.is_file() else None)
+            for p in sorted(folder.rglob("*"))}
+
+
+def failed(result, *said):
+    assert result.code == 1, result
+    for words in said:
+        assert words in result.out + result.err, result
+
+
+def test_reads_the_users_files_and_leaves_them_alone(headrace, own_data):
+    before = state_of(own_data)
+    result = headrace.run(reads(headrace, own_data))
+    assert result.code == 0, result
+    assert state_of(own_data) == before
+    phase = headrace.results()["points"][0]["repetitions"][0]["phases"][0]
+    assert phase["operations"] == 20 and phase["bytes"] == sum(5000 + n for n in range(20))
+
+
+def test_empty(headrace):
+    headrace.path("empty").mkdir()
+    failed(headrace.run(reads(headrace, "empty")), "empty", "no file that can be read")
+
+
+def test_not_there(headrace):
+    failed(headrace.run(reads(headrace, "nowhere")), "nowhere: No such file or directory")
+
+
+def test_unreadable_files_are_left_out_and_counted(headrace, own_data):
+    if os.geteuid() == 0:
+        pytest.skip("root can read everything")
+    (own_data / "d0" / "f0.bin").chmod(0)
+    result = headrace.run(reads(headrace, own_data))
+    assert result.code == 0, result
+    assert sum(headrace.results()["points"][0]["left_out"].values()) == 1
+
+
+def test_folder_of_somebody_else_is_not_taken(headrace, own_data):
+    before = state_of(own_data)
+    result = headrace.run("tiny.yaml", "--set", f"target.path={own_data}")
+    assert result.code == 2 and "headrace did not make" in result.err, result
+    cleaned = headrace("clean", str(own_data), "--yes")
+    assert cleaned.code == 2, cleaned
+    assert state_of(own_data) == before and not headrace.path("results").exists()
+
+
+def test_clean_leaves_what_others_put_there(headrace):
+    assert headrace.run("tiny.yaml").code == 0
+    headrace.path("scratch/notes.txt").write_text("mine")
+    result = headrace("clean", "scratch")
+    assert result.code == 0 and "notes.txt" in result.out, result
+    assert headrace.path("scratch/notes.txt").read_text() == "mine"
+    assert not list(headrace.folder.glob("scratch/data/*/*"))
+
+
+def test_clean_follows_no_link(headrace, own_data):
+    assert headrace.run("tiny.yaml").code == 0
+    before = state_of(own_data)
+    os.symlink(own_data, headrace.path("scratch/data/link"))
+    headrace("clean", "scratch")
+    assert state_of(own_data) == before
+
+
+def test_results_keep_until_asked(headrace):
+    assert headrace.run("tiny.yaml").code == 0
+    assert headrace("clean", "results").code == 2
+    assert headrace.path("results/run.json").exists()
+    assert headrace("clean", "results", "--yes").code == 0
+    assert not headrace.path("results").exists()
+
+
+def test_verify_finds_a_wrong_byte(headrace):
+    assert headrace.run("tiny.yaml", "--set", "workloads.0.verify=true", out="good").code == 0
+    assert headrace.results(out="good")["points"][0]["verified"]
+    victim = max((p for p in headrace.path("scratch/data").rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+    data = bytearray(victim.read_bytes())
+    data[len(data) // 2] ^= 1
+    stamp = victim.stat()
+    victim.write_bytes(data)
+    os.utime(victim, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    result = headrace.run("tiny.yaml", "--set", "workloads.0.verify=true")
+    assert result.code == 1, result
+    wrong = headrace.results()["points"][0]["wrong_blocks"]
+    assert len(wrong) == 1 and wrong[0]["file"] in str(victim), wrong
+
+
+@pytest.mark.parametrize("harm, said", [("vanish", "No such file or directory"), ("shrink", "short")])
+def test_file_changes_in_the_middle_of_a_run(headrace, own_data, harm, said):
+    config = reads(headrace, own_data)
+    process = headrace.start("--progress", "plain", "run", "-c", config, "--no-report", "--out", "results",
+                             "--set", "workloads.0.repeat=100000", "--budget", "60s")
+    victim = own_data / "d1" / "f1.bin"
+
+    def do_harm():
+        victim.unlink() if harm == "vanish" else os.truncate(victim, 100)
+
+    threading.Timer(1.0, do_harm).start()
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 1, (out, err)
+    run = headrace.results()
+    broken = [r for r in run["points"][0]["repetitions"] if r["status"] == "error"]
+    assert broken and "f1.bin" in broken[0]["error"] and said in broken[0]["error"], broken[:1]
+    assert len(list(own_data.rglob("*.bin"))) == (19 if harm == "vanish" else 20)
+
+
+def test_more_than_may_be_written(headrace):
+    result = headrace.run("tiny.yaml", "--set", "target.max_write=10KiB")
+    assert result.code in (1, 2) and "max_write" in result.out + result.err, result
+    assert not list(headrace.folder.glob("scratch/data/*/*"))
+
+
+@pytest.fixture
+def small_disk(headrace):
+    """mount(OPTIONS) puts a small file system at `disk`; skipped where this user may not mount."""
+    disk = headrace.path("disk")
+    disk.mkdir()
+
+    def mount(options):
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", disk], capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"cannot mount a small file system: {done.stderr.strip()}")
+
+    if not shutil.which("mount"):
+        pytest.skip("no mount command")
+    yield mount
+    subprocess.run(["umount", disk], capture_output=True)
+
+
+def test_too_little_disk_is_told_before_anything_is_written(headrace, small_disk):
+    small_disk("size=1m")
+    result = headrace.run("tiny.yaml", "--set", "target.path=disk/scratch", "--set", "workloads.0.files=4000")
+    assert result.code in (1, 2), result
+    assert "free" in result.out + result.err, result
+    assert not list(headrace.folder.glob("disk/scratch/data/*/*"))
+
+
+def test_disk_fills_up_while_data_is_made(headrace, small_disk):
+    small_disk("size=64m,nr_inodes=30")  # space enough, but not for so many files
+    failed(headrace.run("tiny.yaml", "--set", "target.path=disk/scratch"), "No space left on device")
+
+
+def test_no_room_for_the_results(headrace, small_disk):
+    small_disk("size=1m")
+    headrace.path("disk/fill").write_bytes(b"x" * (1 << 20))
+    failed(headrace.run("tiny.yaml", out="disk/results"), "No space left on device")

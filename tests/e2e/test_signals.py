@@ -1,0 +1,79 @@
+"""Stopped from outside: partial results are kept, and the next run mends what a kill left behind."""
+
+import os
+import signal
+import time
+
+import pytest
+
+LONG = ["--set", "workloads.0.repeat=100000", "--set", "workloads.0.files=2000"]
+
+
+def wait_for(headrace, process, happened, seconds=60):
+    end = time.monotonic() + seconds
+    while not happened():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.01)
+
+
+def measuring(headrace):
+    """A run that has its data and is repeating."""
+    process = headrace.start("--progress", "plain", "run", "-c", "tiny.yaml", "--no-report", "--out", "results", *LONG)
+    wait_for(headrace, process, lambda: list(headrace.folder.glob("scratch/data/*/*")))
+    time.sleep(1)
+    return process
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stops_cleanly_and_keeps_what_it_has(headrace, number, code):
+    process = measuring(headrace)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == code, (out, err)
+    assert "VERDICT INTERRUPTED" in out.splitlines()[-1], out
+    run = headrace.results()
+    assert run["run"]["signal"] == number and run["summary"]["exit_code"] == code
+    assert run["points"][0]["status"] == "interrupted"
+
+
+def test_a_signal_to_process_and_group_is_one_request(headrace):
+    process = measuring(headrace)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode in (130, 143) and headrace.path("results/run.json").exists()
+
+
+def test_interrupted_while_data_is_made(headrace):
+    process = headrace.start("run", "-c", "tiny.yaml", "--no-report", "--out", "results", "--set",
+                             "workloads.0.files=200000", "--set", "target.max_write=4GiB")
+    wait_for(headrace, process, lambda: headrace.path("scratch/data").exists())
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, (out, err)
+    assert headrace.results()["summary"]["word"] == "INTERRUPTED"
+
+
+def test_killed_while_data_is_made(headrace):
+    big = ["--set", "workloads.0.files=20000", "--set", "target.max_write=4GiB"]
+    process = headrace.start("run", "-c", "tiny.yaml", "--no-report", "--out", "killed", *big)
+    wait_for(headrace, process, lambda: list(headrace.folder.glob("scratch/data/*/*")))
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert not headrace.path("killed/run.json").exists(), "results of a run that never ended"
+    again = headrace.run("tiny.yaml", *big, "--set", "workloads.0.verify=true", "--set", "workloads.0.repeat=1")
+    assert again.code == 0, again
+    point = headrace.results()["points"][0]
+    assert point["verified"] and point["wrong_blocks"] == []
+
+
+def test_killed_while_measuring(headrace):
+    process = measuring(headrace)
+    process.kill()
+    process.communicate()
+    again = headrace.run("tiny.yaml", out="again")
+    assert again.code == 0, again
+    assert headrace("clean", "scratch").code == 0
+    assert not headrace.path("scratch").exists()

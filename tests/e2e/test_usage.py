@@ -1,0 +1,124 @@
+"""What users write wrong: told with its place, all at once, exit code 2, and nothing is written."""
+
+import pytest
+
+JOB = """\
+schema: 1
+job: example
+cluster: {nodes: 2, gpus_per_node: 4}
+step: {time: 200ms, micro_batch: 32}
+dataset: {layout: files, sample_size: 130kB}
+"""
+
+
+def refused(headrace, result, *said):
+    assert result.code == 2, result
+    assert result.out == "", result
+    for words in said:
+        assert words in result.err, result
+    left = {p.name for p in headrace.folder.iterdir() if p.is_dir()}
+    assert not left & {"scratch", "results", "headrace-runs", "headrace-scratch"}, left
+
+
+def test_no_verb(headrace):
+    refused(headrace, headrace(), "--help")
+
+
+def test_unknown_verb(headrace):
+    refused(headrace, headrace("qualfy"), "no verb 'qualfy'", "did you mean 'qualify'?")
+
+
+def test_unknown_option(headrace):
+    refused(headrace, headrace("run", "-c", "tiny.yaml", "--frobnicate"), "--frobnicate")
+
+
+def test_missing_file(headrace):
+    result = headrace.run("nowhere.yaml")
+    refused(headrace, result, "nowhere.yaml: cannot be read: No such file or directory")
+    assert len(result.err.splitlines()) == 1, result
+
+
+def test_no_yaml(headrace):
+    headrace.write("bad.yaml", "schema: [1\n")
+    refused(headrace, headrace.run("bad.yaml"), "bad.yaml:2:")
+
+
+def test_every_problem_at_once_with_its_place(headrace):
+    headrace.write("bad.yaml", """\
+schema: 1
+workloads:
+  - use: small_file_read
+    quee_depth: 4
+    file_size: 8
+    engine: posix
+    queue_depth: 4
+  - use: smal_file_read
+""")
+    refused(headrace, headrace.run("bad.yaml"),
+            "bad.yaml:4:5: small_file_read: unknown key 'quee_depth'; did you mean 'queue_depth'?",
+            "bad.yaml:5:16: small_file_read: file_size: '8' needs a unit: B, kB, MB",
+            "bad.yaml:7:18: small_file_read: queue_depth: engine posix keeps one request in flight",
+            "bad.yaml:8:10: use: no workload 'smal_file_read'; did you mean 'small_file_read'?")
+
+
+def test_duplicate_key(headrace):
+    headrace.write("bad.yaml", "schema: 1\nname: a\nname: b\nworkloads: [{use: small_file_read}]\n")
+    refused(headrace, headrace.run("bad.yaml"), "bad.yaml:3:1: duplicate key 'name' (first at line 2)")
+
+
+@pytest.mark.parametrize("setting, said", [
+    ("workloads.0.workers=0", "workers"),
+    ("workloads.0.file_size=8Gbit/s", "file_size"),
+    ("workloads.0.file_size=8KiBs", "file_size"),
+    ("workloads.0.cache=hot", "'hot' is not one of: cold, warm, asis"),
+    ("workloads.0.repeat=0", "repeat"),
+    ("workloads.0.engine=iouring", "did you mean 'io_uring'?"),
+    ("target.max_write=4", "needs a unit"),
+    ("target.pth=x", "did you mean 'path'?"),
+    ("schema=2", "must be 1"),
+])
+def test_bad_value(headrace, setting, said):
+    refused(headrace, headrace.run("tiny.yaml", "--set", setting), said)
+
+
+def test_direct_needs_aligned_blocks(headrace):
+    headrace.write("bad.yaml", "schema: 1\nworkloads: [{use: shard_stream, direct: true, block_size: 1000B}]\n")
+    refused(headrace, headrace.run("bad.yaml"), "block_size: direct reads are multiples of 4KiB")
+
+
+def test_nothing_matches(headrace):
+    refused(headrace, headrace.run("tiny.yaml", "--only", "shard*"), "matches no point")
+
+
+def test_qualify_needs_something_to_judge(headrace):
+    refused(headrace, headrace.run("tiny.yaml", verb="qualify"), "nothing to judge")
+
+
+@pytest.mark.parametrize("change, said", [
+    ("step: {time: 200}", "needs a unit"),
+    ("step: {time: 200ms, micro_bach: 3}", "did you mean 'micro_batch'?"),
+    ("step: {time: 10GB}", "time"),
+    ("parallelism: {tensor: 3}", "8"),
+    ("checkpoint: {interval: 10s, stall: 60s}", "stall"),
+    ("safety: -1", "safety"),
+    ("step: {time: 200ms, time: 300ms}", "duplicate key 'time'"),
+])
+def test_bad_job(headrace, change, said):
+    key = change.split(":")[0]
+    kept = [line for line in JOB.splitlines() if not line.startswith(key + ":")]
+    headrace.write("job.yaml", "\n".join([*kept, change]) + "\n")
+    refused(headrace, headrace("require", "job.yaml"), "job.yaml:", said)
+
+
+def test_run_folders_are_never_overwritten(headrace):
+    assert headrace.run("tiny.yaml").code == 0
+    before = headrace.path("results/run.json").read_bytes()
+    again = headrace.run("tiny.yaml")
+    assert again.code == 2 and "never overwritten" in again.err, again
+    assert headrace.path("results/run.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("words", [["require", "no-such-job.yaml"], ["list", "smal_file_read"], ["report", "nowhere"],
+                                   ["formula", "no_such_formula"], ["clean", "/usr"]])
+def test_other_verbs(headrace, words):
+    refused(headrace, headrace(*words))
