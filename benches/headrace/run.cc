@@ -95,6 +95,7 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
   }
   catch_signals();
   Node node(plan.target_path);
+  node.limit_writes(plan.max_write);
   node.scratch();  // refuses a folder that is not headrace's before anything is written
   const std::string folder = run_folder(arguments, folder_id(plan));
   const auto progress = make_progress(shared, plan);

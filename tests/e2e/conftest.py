@@ -44,6 +44,15 @@ class Headrace:
         return subprocess.Popen([self.binary, *words], cwd=self.folder, env=self.environment(**changes), text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
+    def start_measuring(self, config, *words):
+        """A run that has its data and has done one repetition; it would go on for minutes."""
+        process = self.start("--progress", "json", "run", "-c", config, "--no-report", "--out", "results",
+                             "--set", "workloads.0.repeat=1000", "--set", "workloads.0.rest=100ms", *words)
+        for line in process.stderr:
+            if json.loads(line)["event"] == "repetition_done":
+                return process
+        raise AssertionError(f"ended before its first repetition: {process.communicate()}")
+
     def __call__(self, *words, **changes):
         """What came out; .code, .out, .err."""
         process = self.start(*words, **changes)

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import threading
 
 import pytest
 
@@ -117,15 +116,9 @@ def test_verify_finds_a_wrong_byte(headrace):
 
 @pytest.mark.parametrize("harm, said", [("vanish", "No such file or directory"), ("shrink", "short")])
 def test_file_changes_in_the_middle_of_a_run(headrace, own_data, harm, said):
-    config = reads(headrace, own_data)
-    process = headrace.start("--progress", "plain", "run", "-c", config, "--no-report", "--out", "results",
-                             "--set", "workloads.0.repeat=100000", "--budget", "60s")
+    process = headrace.start_measuring(reads(headrace, own_data))
     victim = own_data / "d1" / "f1.bin"
-
-    def do_harm():
-        victim.unlink() if harm == "vanish" else os.truncate(victim, 100)
-
-    threading.Timer(1.0, do_harm).start()
+    victim.unlink() if harm == "vanish" else os.truncate(victim, 100)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 1, (out, err)
     run = headrace.results()
@@ -137,7 +130,7 @@ def test_file_changes_in_the_middle_of_a_run(headrace, own_data, harm, said):
 def test_more_than_may_be_written(headrace):
     result = headrace.run("tiny.yaml", "--set", "target.max_write=10KiB")
     assert result.code in (1, 2) and "max_write" in result.out + result.err, result
-    assert not list(headrace.folder.glob("scratch/data/*/*"))
+    assert not list(headrace.path("scratch").rglob("*.bin"))
 
 
 @pytest.fixture
@@ -162,7 +155,7 @@ def test_too_little_disk_is_told_before_anything_is_written(headrace, small_disk
     result = headrace.run("tiny.yaml", "--set", "target.path=disk/scratch", "--set", "workloads.0.files=4000")
     assert result.code in (1, 2), result
     assert "free" in result.out + result.err, result
-    assert not list(headrace.folder.glob("disk/scratch/data/*/*"))
+    assert not list(headrace.path("disk").rglob("*.bin"))
 
 
 def test_disk_fills_up_while_data_is_made(headrace, small_disk):

@@ -6,9 +6,6 @@ import time
 
 import pytest
 
-LONG = ["--set", "workloads.0.repeat=100000", "--set", "workloads.0.files=2000"]
-
-
 def wait_for(headrace, process, happened, seconds=60):
     end = time.monotonic() + seconds
     while not happened():
@@ -17,17 +14,9 @@ def wait_for(headrace, process, happened, seconds=60):
         time.sleep(0.01)
 
 
-def measuring(headrace):
-    """A run that has its data and is repeating."""
-    process = headrace.start("--progress", "plain", "run", "-c", "tiny.yaml", "--no-report", "--out", "results", *LONG)
-    wait_for(headrace, process, lambda: list(headrace.folder.glob("scratch/data/*/*")))
-    time.sleep(1)
-    return process
-
-
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_stops_cleanly_and_keeps_what_it_has(headrace, number, code):
-    process = measuring(headrace)
+    process = headrace.start_measuring("tiny.yaml")
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == code, (out, err)
@@ -38,7 +27,7 @@ def test_stops_cleanly_and_keeps_what_it_has(headrace, number, code):
 
 
 def test_a_signal_to_process_and_group_is_one_request(headrace):
-    process = measuring(headrace)
+    process = headrace.start_measuring("tiny.yaml")
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
@@ -56,7 +45,7 @@ def test_interrupted_while_data_is_made(headrace):
 
 
 def test_killed_while_data_is_made(headrace):
-    big = ["--set", "workloads.0.files=20000", "--set", "target.max_write=4GiB"]
+    big = ["--set", "workloads.0.files=4000", "--set", "target.max_write=4GiB"]
     process = headrace.start("run", "-c", "tiny.yaml", "--no-report", "--out", "killed", *big)
     wait_for(headrace, process, lambda: list(headrace.folder.glob("scratch/data/*/*")))
     os.kill(process.pid, signal.SIGKILL)
@@ -70,7 +59,7 @@ def test_killed_while_data_is_made(headrace):
 
 
 def test_killed_while_measuring(headrace):
-    process = measuring(headrace)
+    process = headrace.start_measuring("tiny.yaml")
     process.kill()
     process.communicate()
     again = headrace.run("tiny.yaml", out="again")
