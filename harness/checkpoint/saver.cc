@@ -1,4 +1,4 @@
-#include "harness/checkpoint/saver.h"
+#include "harness/checkpoint_saver.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
