@@ -1,5 +1,6 @@
 // Two jobs side by side.
 #include "harness/requirements/comparison.h"
+#include "tests/unit/source_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@
 namespace headrace::requirements {
 namespace {
 
-const std::string kJob = std::string(HEADRACE_SOURCE_DIR) + "/configs/jobs/llm-70b.yaml";
+const std::string kJob = source_dir() + "/configs/jobs/llm-70b.yaml";
 
 TEST(Comparison, TellsWhatChanges) {
   const std::vector<std::string> overrides{"parallelism.sharding=zero3"};

@@ -6,6 +6,7 @@
 
 #include "harness/config/document.h"
 #include "harness/requirements/formula.h"
+#include "tests/unit/source_dir.h"
 
 namespace headrace::requirements {
 namespace {
@@ -28,7 +29,7 @@ struct Vectors {
   config::Value root;
   Vectors() {
     Diagnostics problems;
-    root = config::read_yaml(std::string(HEADRACE_SOURCE_DIR) + "/tests/golden/formulas.yaml",
+    root = config::read_yaml(source_dir() + "/tests/golden/formulas.yaml",
                              problems);
     problems.throw_if_any();
   }

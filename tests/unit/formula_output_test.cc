@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/requirements/sources.h"
+#include "tests/unit/source_dir.h"
 
 namespace headrace::requirements {
 namespace {
@@ -92,7 +93,7 @@ TEST(Output, ExplainsAFormula) {
 }
 
 TEST(Output, ThePageIsMadeFromTheFormulas) {
-  std::ifstream file(HEADRACE_SOURCE_DIR "/docs/formulas.md");
+  std::ifstream file(source_dir() + "/docs/formulas.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
   EXPECT_TRUE(page == formulas_markdown())
       << "make it anew: headrace formula --format markdown > docs/formulas.md";

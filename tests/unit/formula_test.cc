@@ -10,6 +10,7 @@
 #include <set>
 
 #include "harness/requirements/formula_output.h"
+#include "tests/unit/source_dir.h"
 
 namespace headrace::requirements {
 namespace {
@@ -266,7 +267,7 @@ TEST(Bounds, AgreeWithTables) {
 TEST(Formula, CommentsTellTheRegisteredEquation) {
   std::string comments;
   for (const auto& file : std::filesystem::recursive_directory_iterator(
-           HEADRACE_SOURCE_DIR "/harness/requirements/formulas")) {
+           source_dir() + "/harness/requirements/formulas")) {
     std::ifstream stream(file.path());
     for (std::string line; std::getline(stream, line);)
       if (line.starts_with("/// ")) comments += ' ' + line.substr(4);

@@ -1,4 +1,5 @@
 #include "harness/system/installation.h"
+#include "tests/unit/source_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +15,8 @@ namespace fs = std::filesystem;
 TEST(Installation, FindsTheSourceTreeFromABuildFolder) {
   const Installation& here = installation();
   EXPECT_FALSE(here.installed);
-  EXPECT_TRUE(fs::equivalent(here.configs, HEADRACE_SOURCE_DIR "/configs"));
-  EXPECT_TRUE(fs::equivalent(here.docs, HEADRACE_SOURCE_DIR "/docs"));
+  EXPECT_TRUE(fs::equivalent(here.configs, source_dir() + "/configs"));
+  EXPECT_TRUE(fs::equivalent(here.docs, source_dir() + "/docs"));
 }
 
 TEST(FindShipped, PrefersTheFileThatIsThere) {

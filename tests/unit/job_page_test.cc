@@ -9,18 +9,19 @@
 #include "harness/requirements/formula_output.h"
 #include "harness/requirements/job_keys_output.h"
 #include "harness/requirements/needs.h"
+#include "tests/unit/source_dir.h"
 
 namespace headrace::requirements {
 namespace {
 
 std::string read(const std::string& path) {
-  std::ifstream file(HEADRACE_SOURCE_DIR + path);
+  std::ifstream file(source_dir() + path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::vector<Job> shipped_jobs() {
   std::vector<Job> jobs;
-  for (const auto& file : std::filesystem::directory_iterator(HEADRACE_SOURCE_DIR "/configs/jobs"))
+  for (const auto& file : std::filesystem::directory_iterator(source_dir() + "/configs/jobs"))
     jobs.push_back(load_job(file.path()));
   return jobs;
 }
@@ -70,7 +71,7 @@ TEST(ClaimsPage, ItsCommandsRun) {
 TEST(ShippedJobs, AreRealAndTellTheirSources) {
   EXPECT_GE(shipped_jobs().size(), 10u);
   for (const auto& file :
-       std::filesystem::directory_iterator(HEADRACE_SOURCE_DIR "/configs/jobs")) {
+       std::filesystem::directory_iterator(source_dir() + "/configs/jobs")) {
     const std::string text = read("/configs/jobs/" + file.path().filename().string());
     EXPECT_TRUE(text.starts_with("# ")) << file.path();
     EXPECT_NE(text.find("job: " + file.path().stem().string() + "\n"), std::string::npos)

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/diagnostics.h"
+#include "tests/unit/source_dir.h"
 
 namespace headrace::requirements {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 config::Value job(const std::string& name) {
   Diagnostics problems;
   auto root = config::read_yaml(
-      std::string(HEADRACE_SOURCE_DIR) + "/configs/jobs/" + name + ".yaml", problems);
+      source_dir() + "/configs/jobs/" + name + ".yaml", problems);
   problems.throw_if_any();
   return root;
 }

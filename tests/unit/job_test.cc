@@ -8,6 +8,7 @@
 
 #include "harness/requirements/job_keys.h"
 #include "harness/units.h"
+#include "tests/unit/source_dir.h"
 
 namespace headrace::requirements {
 namespace {
@@ -252,7 +253,7 @@ TEST(Job, ReadsSpreads) {
 TEST(Job, ShippedJobsAreGood) {
   int count = 0;
   for (const auto& file :
-       std::filesystem::directory_iterator(HEADRACE_SOURCE_DIR "/configs/jobs")) {
+       std::filesystem::directory_iterator(source_dir() + "/configs/jobs")) {
     EXPECT_NO_THROW(load_job(file.path())) << file.path();
     ++count;
   }

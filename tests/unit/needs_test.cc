@@ -7,12 +7,13 @@
 
 #include "harness/diagnostics.h"
 #include "harness/requirements/need_output.h"
+#include "tests/unit/source_dir.h"
 
 namespace headrace::requirements {
 namespace {
 
 Job shipped(const std::string& name, const std::vector<std::string>& overrides = {}) {
-  return load_job(std::string(HEADRACE_SOURCE_DIR) + "/configs/jobs/" + name + ".yaml", overrides);
+  return load_job(source_dir() + "/configs/jobs/" + name + ".yaml", overrides);
 }
 
 const Need* find(const std::vector<Need>& needs, std::string_view id, Scope scope) {

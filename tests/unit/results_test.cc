@@ -13,6 +13,7 @@
 #include "harness/results/result_store.h"
 #include "tests/unit/fixed_run.h"
 #include "tests/unit/temporary_folder.h"
+#include "tests/unit/source_dir.h"
 
 namespace headrace::testing {
 
@@ -210,7 +211,7 @@ using testing::TemporaryFolder;
 using Json = nlohmann::json;
 
 TEST(RunJson, IsByteForByteTheGoldenFile) {
-  const std::string path = std::string(HEADRACE_SOURCE_DIR) + "/tests/golden/run.json";
+  const std::string path = source_dir() + "/tests/golden/run.json";
   const std::string text = run_json(FixedRun().result);
   if (std::getenv("HEADRACE_WRITE_GOLDEN") != nullptr)
     std::ofstream(path, std::ios::binary) << text;

@@ -7,13 +7,14 @@
 
 #include "harness/requirements/formula.h"
 #include "harness/requirements/need_output.h"
+#include "tests/unit/source_dir.h"
 
 namespace headrace::requirements {
 namespace {
 
 std::vector<Need> needs(const std::vector<std::string>& overrides) {
   return derive_needs(load_job(
-      std::string(HEADRACE_SOURCE_DIR) + "/configs/jobs/resnet50-imagenet.yaml", overrides));
+      source_dir() + "/configs/jobs/resnet50-imagenet.yaml", overrides));
 }
 
 const Need& find(const std::vector<Need>& all, std::string_view id) {
@@ -52,7 +53,7 @@ TEST(Uncertainty, FollowsCorrelatedInputs) {
 
 TEST(Uncertainty, IsTold) {
   const Job job =
-      load_job(std::string(HEADRACE_SOURCE_DIR) + "/configs/jobs/resnet50-imagenet.yaml",
+      load_job(source_dir() + "/configs/jobs/resnet50-imagenet.yaml",
                {"step.time=200ms +- 10%"});
   const auto all = derive_needs(job);
   EXPECT_NE(needs_text(job, all).find("known within 10 % (one standard deviation)"),
