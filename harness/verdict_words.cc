@@ -7,12 +7,14 @@
 #include <cmath>
 #include <string_view>
 
-#include "harness/units.h"
+#include "harness/named_value.h"
 
 namespace headrace {
 namespace {
 
-std::string shown(double value, const Judgement& j) { return format_in_unit(value, j.unit); }
+std::string shown(double value, const Judgement& j) {
+  return format_named(value, j.unit, j.id);
+}
 
 std::string needed(const Judgement& j) {
   return fmt::format("{}{}", j.higher_is_better ? "" : "at most ", shown(j.need, j));

@@ -8,27 +8,23 @@
 #include <set>
 
 #include "benches/headrace/terminal.h"
-#include "harness/units.h"
+#include "harness/named_value.h"
 
 namespace headrace::cli {
 namespace {
 
-/// A value in the unit that people use for it.
-std::string human(double value, std::string_view unit) {
-  if (unit == "B/s") return format_quantity(value, Dimension::bytes_per_second);
-  if (unit == "1/s") return format_quantity(value, Dimension::per_second);
-  if (unit == "B") return format_quantity(value, Dimension::bytes);
-  if (unit == "s") return format_quantity(value, Dimension::seconds);
-  if (unit == "ns") return format_quantity(value * 1e-9, Dimension::seconds);
+/// A value of the need or metric `name` in the unit that people use for it.
+std::string human(double value, std::string_view unit, std::string_view name) {
   if (unit == "ratio") return fmt::format("{:.3f}", value);
-  return fmt::format("{:.4g}{}{}", value, unit == "count" ? "" : " ", unit == "count" ? "" : unit);
+  return format_named(value, unit, name);
 }
 
 std::string bounds(const std::optional<double>& low, const std::optional<double>& high,
-                   std::string_view unit) {
+                   std::string_view unit, std::string_view name) {
   if (!low && !high) return "";
   if (low && high && *low == *high) return "";
-  return fmt::format("[{}, {}]", low ? human(*low, unit) : "?", high ? human(*high, unit) : "?");
+  return fmt::format("[{}, {}]", low ? human(*low, unit, name) : "?",
+                     high ? human(*high, unit, name) : "?");
 }
 
 /// The need's name, with its scope where that is not the node.
@@ -91,13 +87,13 @@ std::string measured_text(const RunResult& run, const Shared& shared) {
       if (!shown(point, metric.name)) continue;
       std::string interval;
       if (metric.values.size() > 1 && metric.interval.low != metric.interval.high) {
-        interval = fmt::format("[{}, {}]{}", human(metric.interval.low, metric.unit),
-                               human(metric.interval.high, metric.unit),
+        interval = fmt::format("[{}, {}]{}", human(metric.interval.low, metric.unit, metric.name),
+                               human(metric.interval.high, metric.unit, metric.name),
                                metric.interval.is_range ? " range" : "");
       }
       out +=
           fmt::format("  {} {}  {}{}\n", pad(without_unit(metric.name), 28),
-                      pad(human(metric.median, metric.unit), 12, true), interval,
+                      pad(human(metric.median, metric.unit, metric.name), 12, true), interval,
                       metric.too_few_operations ? "  too few operations for this percentile" : "");
     }
     for (const std::string& note : point.notes)
@@ -135,9 +131,9 @@ std::string verdict_text(const RunResult& run, const Shared& shared) {
     const Ink ink = Terminal::ink_of(j.outcome);
     out += fmt::format(
         "{} {}  {}  {}  {}  {}  {}\n", terminal.paint(symbol(j.outcome, terminal.ascii()), ink),
-        pad(name_of(j), id_width), pad(j.measured ? human(*j.measured, j.unit) : "-", 11, true),
-        pad(bounds(j.low, j.high, j.unit), 24),
-        pad((j.higher_is_better ? "" : "<= ") + human(j.need, j.unit), 11, true),
+        pad(name_of(j), id_width), pad(j.measured ? human(*j.measured, j.unit, j.id) : "-", 11, true),
+        pad(bounds(j.low, j.high, j.unit, j.id), 24),
+        pad((j.higher_is_better ? "" : "<= ") + human(j.need, j.unit, j.id), 11, true),
         pad(headroom_text(j), 10),
         terminal.paint(
             fmt::format("{}{}", to_string(j.outcome),

@@ -8,7 +8,7 @@
 
 #include "harness/engine/evidence.h"
 #include "harness/statistics/summary.h"
-#include "harness/units.h"
+#include "harness/named_value.h"
 
 namespace headrace::engine {
 namespace {
@@ -185,7 +185,10 @@ void confirm(std::span<const Repetition> fresh, const Question& q, Judgement& j)
   }
   const double again = statistics::median(values);
   const bool meets = j.higher_is_better ? again >= j.need : again <= j.need;
-  const std::string text = format_in_unit(again, j.unit);
+  const auto shown = [&j](double value) {
+    return format_named(value, j.unit, j.id);
+  };
+  const std::string text = shown(again);
   if (!meets) {
     j.explanation += fmt::format(" Measured again after a rest: {}.", text);
     return;
@@ -194,8 +197,7 @@ void confirm(std::span<const Repetition> fresh, const Question& q, Judgement& j)
   j.reason = Reason::straddles;
   j.explanation = fmt::format(
       "{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}.",
-      j.repetitions, format_in_unit(j.need, j.unit), format_in_unit(*j.measured, j.unit),
-      values.size(), text);
+      j.repetitions, shown(j.need), shown(*j.measured), values.size(), text);
   j.next_step = fmt::format(
       "something changes from minute to minute: compare the repetitions in report.html, then run "
       "the same command with --only '{}'",
