@@ -84,12 +84,13 @@ class Progress : public RunObserver {
   void repetition_done(const Point&, const Repetition& repetition) override {
     const std::lock_guard lock(mutex_);
     eta_.repetition_done();
-    double bytes = 0, seconds = 0;
+    double bytes = 0, operations = 0, seconds = 0;
     for (const PhaseResult& phase : repetition.phases) {
       bytes += static_cast<double>(phase.bytes);
+      operations += static_cast<double>(phase.operations);
       seconds += phase.elapsed_s;
     }
-    if (seconds > 0) rates_.push_back(bytes / seconds);
+    if (seconds > 0) rates_.push_back((bytes > 0 ? bytes : operations) / seconds);
     if (!repetition.error.empty()) say(terminal_.paint("  ! ", Ink::bad) + repetition.error);
     if (!repetition.disturbance.disturbed) return;
     // The first one is told, the others are counted: on a busy machine it is every one.
@@ -134,6 +135,7 @@ class Progress : public RunObserver {
     static const char* kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     const double high = *std::max_element(rates_.begin(), rates_.end());
     std::string text;
+    if (high <= 0) return text;
     for (const double rate : rates_)
       text += kBlocks[static_cast<int>(std::clamp(rate / high * 7.0, 0.0, 7.0))];
     return text;
