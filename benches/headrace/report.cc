@@ -23,7 +23,7 @@ int report(const std::string& run, const std::string& out) {
   const Drawn drawn = draw_report(run_json.string(), file);
   if (drawn.file.empty()) {
     std::fprintf(stderr, "report: %s\n", drawn.reason.c_str());
-    return 1;
+    return drawn.bad_run ? 2 : 1;
   }
   std::puts(drawn.file.c_str());
   return 0;

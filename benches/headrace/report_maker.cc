@@ -57,6 +57,8 @@ Drawn draw_report(const std::string& run_json, const std::string& file) {
   }
   const int status =
       run_program({python.executable, "-m", "headrace_report", run_json, "-o", file}, reports);
+  constexpr int kBadRun = 2;  // reports/headrace_report/__main__.py
+  if (status == kBadRun) return {"", "no page was drawn: see above", true};
   if (status != 0) return {"", "the report maker ended with " + std::to_string(status)};
   return {file, ""};
 }

@@ -9,6 +9,7 @@ namespace headrace::cli {
 struct Drawn {
   std::string file;  // "" = none
   std::string reason;
+  bool bad_run = false;  // the run file is not good: the user's to mend
 };
 
 /// Runs `python3 -m headrace_report RUN_JSON -o FILE`. Never throws: a run is good without its

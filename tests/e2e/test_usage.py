@@ -72,6 +72,8 @@ def test_duplicate_key(headrace):
     ("workloads.0.file_size=8KiBs", "file_size"),
     ("workloads.0.cache=hot", "'hot' is not one of: cold, warm, asis"),
     ("workloads.0.repeat=0", "repeat"),
+    ("workloads.0.repeat=2.5", "whole number, 1..10000"),
+    ("workloads.0.repeat=100000", "whole number, 1..10000"),
     ("workloads.0.engine=iouring", "did you mean 'io_uring'?"),
     ("target.max_write=4", "needs a unit"),
     ("target.pth=x", "did you mean 'path'?"),
@@ -122,3 +124,10 @@ def test_run_folders_are_never_overwritten(headrace):
                                    ["formula", "no_such_formula"], ["clean", "/usr"]])
 def test_other_verbs(headrace, words):
     refused(headrace, headrace(*words))
+
+
+def test_report_of_a_run_file_that_is_not_good(headrace):
+    headrace.write("run.json", '{"schema": 1, "points": 3}')
+    result = headrace("report", "run.json")
+    assert result.code == 2 and "run.json" in result.err, result
+    assert not headrace.path("report.html").exists()
