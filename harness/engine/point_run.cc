@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kNarrow = 0.025;          // rule 2: half width of an ungated metric's interval
 constexpr unsigned kFailuresToGiveUp = 2;  // in a row
+constexpr unsigned kAtOnce = 100;  // repetitions handed to the driver: it goes through all of them
 
 using Clock = std::chrono::steady_clock;
 
@@ -163,7 +164,11 @@ class PointRunner::Session {
     unsigned retakes_left = workload_.deterministic() ? 0 : owner_.limits_.retakes;
     unsigned missing = target - std::min(target, counted());
     while (missing > 0 && !must_stop()) {
-      drive(point_.id, missing, [this, look, target] { return sample(look, target); });
+      for (unsigned left = missing; left > 0 && !must_stop();) {
+        const unsigned now = std::min(left, kAtOnce);
+        drive(point_.id, now, [this, look, target] { return sample(look, target); });
+        left -= now;
+      }
       count_up_to(target);
       missing = std::min(retakes_left, target - std::min(target, clean()));
       retakes_left -= missing;

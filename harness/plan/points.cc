@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/config/sweep.h"
 #include "harness/config/value_reader.h"
@@ -19,20 +20,32 @@ using config::Value;
 const std::vector<std::string> kCommonKeys = {"use",  "label",  "cache",   "repeat", "duration",
                                               "rest", "verify", "ceiling", "exclude"};
 
+/// A number of repetitions. More than the most would tell nothing new.
+std::optional<unsigned> read_repetitions(const Value& value, std::string_view key,
+                                         config::ValueReader& read) {
+  constexpr double kMost = 10'000;
+  const auto n = read.quantity(&value, key, Dimension::count, 1);
+  if (!n) return std::nullopt;
+  if (*n > kMost || *n != std::floor(*n)) {
+    read.refuse(value, key, fmt::format("{} must be a whole number, 1..{}", value.text, kMost));
+    return std::nullopt;
+  }
+  return static_cast<unsigned>(*n);
+}
+
 RepeatPlan read_repeat(const Value* value, config::ValueReader& read, const PlanOptions& options) {
   RepeatPlan plan;
   if (value != nullptr && value->is_scalar()) {
-    if (const auto n = read.quantity(value, "repeat", Dimension::count, 1))
-      plan.looks = {static_cast<unsigned>(*n)};
+    if (const auto n = read_repetitions(*value, "repeat", read)) plan.looks = {*n};
   } else if (value != nullptr && value->is_map()) {
     read.known_keys(*value, {"looks", "budget"});
     if (const Value* looks = value->find("looks")) {
       plan.looks.clear();
       for (const Value& item : looks->items) {
-        const auto n = read.quantity(&item, "repeat.looks", Dimension::count, 1);
+        const auto n = read_repetitions(item, "repeat.looks", read);
         if (n && !plan.looks.empty() && *n <= plan.looks.back())
           read.refuse(item, "repeat.looks", "must grow: 5, 10, 15");
-        if (n) plan.looks.push_back(static_cast<unsigned>(*n));
+        if (n) plan.looks.push_back(*n);
       }
       if (plan.looks.empty())
         read.refuse(*looks, "repeat.looks", "must be a list of counts, such as [5, 10, 15]");

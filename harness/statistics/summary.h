@@ -11,7 +11,7 @@ namespace headrace::statistics {
 
 double median(std::span<const double> values);  // of at least one value
 
-/// A bootstrap 95 % percentile interval of the median (10,000 draws, fixed seed) from 6 values on;
+/// A bootstrap 95 % percentile interval of the median (10,000 draws, fixed seed) from 6 values on, by rank from 1,000 on;
 /// fewer: the range.
 struct Interval {
   double low = 0, high = 0;

@@ -35,6 +35,18 @@ TEST(Summary, BootstrapIsReproducible) {
   EXPECT_EQ(same.high, 7);
 }
 
+TEST(Summary, ManyValuesAreBoundedByTheirRanks) {
+  std::vector<double> values(1000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>((i * 7) % 1000);
+  const Interval i = median_interval(values);
+  EXPECT_EQ(i.low, 469);   // (1000 - 1.96 * sqrt(1000)) / 2 values lie below
+  EXPECT_EQ(i.high, 530);
+  values.pop_back();  // 999 values: by bootstrap, which ends nearly there
+  const Interval drawn = median_interval(values);
+  EXPECT_NEAR(drawn.low, 469, 8);
+  EXPECT_NEAR(drawn.high, 530, 8);
+}
+
 TEST(LookPlan, FiveTenFifteen) {
   const LookPlan plan = plan_looks({5, 10, 15});
   EXPECT_EQ(plan.ranks, (std::vector<unsigned>{1, 2, 4}));
