@@ -51,11 +51,28 @@ std::vector<std::uint64_t> missing_files(const DataSetLayout& layout, int root, 
   return all;
 }
 
-void check_space(const DataSetLayout& layout, const std::vector<std::uint64_t>& missing,
-                 const std::string& folder, const Node& node) {
-  std::uint64_t needed = layout.folders() * kBlock;
-  for (const std::uint64_t file : missing)
-    needed += (layout.size(file) + kBlock - 1) / kBlock * kBlock;
+/// What a file takes on the storage [B].
+std::uint64_t whole_blocks(std::uint64_t size) { return (size + kBlock - 1) / kBlock * kBlock; }
+
+std::uint64_t space_of(const DataSetLayout& layout, const std::vector<std::uint64_t>& files) {
+  std::uint64_t needed = 0;
+  for (const std::uint64_t file : files) needed += whole_blocks(layout.size(file));
+  return needed;
+}
+
+/// All of its files; told without a look at each where all are of one size.
+std::uint64_t space_of(const DataSetLayout& layout) {
+  if (layout.spec().file_size_spread == 0)
+    return layout.files() * whole_blocks(layout.spec().file_size);
+  std::uint64_t needed = 0;
+  for (std::uint64_t file = 0; file < layout.files(); ++file)
+    needed += whole_blocks(layout.size(file));
+  return needed;
+}
+
+void check_space(std::uint64_t needed, const DataSetLayout& layout, const std::string& folder,
+                 const Node& node) {
+  needed += layout.folders() * kBlock;
   const auto bytes = [](std::uint64_t value) {
     return format_quantity(static_cast<double>(value), Dimension::bytes);
   };
@@ -105,11 +122,13 @@ void generate(const DataSetLayout& layout, int root, const std::string& folder, 
   std::vector<std::uint64_t> todo;
   if (before && before->complete) {
     todo = missing_files(layout, root, node);
-    check_space(layout, todo, folder, node);
+    check_space(space_of(layout, todo), layout, folder, node);
   } else {
     // Cut short: a file of full size may still end in blocks that never reached the storage, so
     // each is looked at.
-    check_space(layout, missing_files(layout, root, node), folder, node);
+    const std::uint64_t needed =
+        before ? space_of(layout, missing_files(layout, root, node)) : space_of(layout);
+    check_space(needed, layout, folder, node);
     todo.resize(layout.files());
     for (std::uint64_t file = 0; file < layout.files(); ++file) todo[file] = file;
   }

@@ -28,6 +28,7 @@ class Headrace:
     def __init__(self, folder):
         self.folder = folder
         self.binary = BINARY
+        self.under = []  # a command that runs it, with its options
 
     def path(self, name):
         return self.folder / name
@@ -41,7 +42,7 @@ class Headrace:
         return plain | {"LC_ALL": "C.UTF-8"} | changes
 
     def start(self, *words, **changes):
-        return subprocess.Popen([self.binary, *words], cwd=self.folder, env=self.environment(**changes), text=True,
+        return subprocess.Popen([*self.under, self.binary, *words], cwd=self.folder, env=self.environment(**changes), text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def start_measuring(self, config, *words):

@@ -56,9 +56,24 @@ def test_not_there(headrace):
     failed(headrace.run(reads(headrace, "nowhere")), "nowhere: No such file or directory")
 
 
-def test_unreadable_files_are_left_out_and_counted(headrace, own_data):
-    if os.geteuid() == 0:
-        pytest.skip("root can read everything")
+@pytest.fixture
+def bound_by_modes(headrace):
+    """headrace without root's right to read what its mode forbids."""
+    if os.geteuid() != 0:
+        return
+    headrace.under = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    tried = subprocess.run([*headrace.under, "true"], capture_output=True, text=True)
+    if tried.returncode != 0:
+        pytest.skip(f"root can read everything, and that cannot be taken away here: {tried.stderr.strip()}")
+
+
+def test_unreadable_data_set(headrace, own_data, bound_by_modes):
+    own_data.chmod(0)
+    failed(headrace.run(reads(headrace, own_data)), str(own_data), "Permission denied")
+    own_data.chmod(0o755)
+
+
+def test_unreadable_files_are_left_out_and_counted(headrace, own_data, bound_by_modes):
     (own_data / "d0" / "f0.bin").chmod(0)
     result = headrace.run(reads(headrace, own_data))
     assert result.code == 0, result
@@ -167,3 +182,10 @@ def test_no_room_for_the_results(headrace, small_disk):
     small_disk("size=1m")
     headrace.path("disk/fill").write_bytes(b"x" * (1 << 20))
     failed(headrace.run("tiny.yaml", out="disk/results"), "No space left on device")
+
+
+def test_far_too_little_disk_is_told_at_once(headrace):
+    """A hundred million files are not looked for one by one before their size is added up."""
+    result = headrace.run("tiny.yaml", "--set", "target.max_write=900TiB", "--set", "workloads.0.files=100000000",
+                          "--set", "workloads.0.file_size=1MiB")
+    failed(result, "the data set needs 105 TB", "are free")
