@@ -14,7 +14,10 @@ namespace {
 /// rest.
 std::string as_written(double value, Dimension dimension) {
   if (dimension == Dimension::bytes) {
-    for (const auto& [size, name] : {std::pair{1024.0 * 1024 * 1024, "GiB"},
+    constexpr double kGiB = 1024.0 * 1024 * 1024;
+    for (const auto& [size, name] : {std::pair{kGiB * 1024 * 1024, "PiB"},
+                                     {kGiB * 1024, "TiB"},
+                                     {kGiB, "GiB"},
                                      {1024.0 * 1024, "MiB"},
                                      {1024.0, "KiB"},
                                      {1e9, "GB"},
