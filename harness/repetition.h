@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,19 @@ struct SeriesPoint {
   double latency_p99_ns = 0; // within 6 %
 };
 
-/// One phase of one repetition, all workers together.
+/// What a phase's background workers did (Workload::background_workers()), all together. Times are from the phase's
+/// start.
+struct BackgroundResult {
+  double begin_s = 0;  // the first of them that did anything
+  double end_s = 0;    // the last
+  std::uint64_t bytes = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t errors = 0;
+  Histogram latency;
+  std::vector<SeriesPoint> series;
+};
+
+/// One phase of one repetition, all workers together, but for those in the background.
 struct PhaseResult {
   std::string name;
   double elapsed_s = 0;       // first submit to last completion
@@ -39,6 +52,7 @@ struct PhaseResult {
   double steady_from_s = 0;         // warm-up cut (rule 3); 0 = nothing cut
   std::uint64_t cut_bytes = 0;      // finished before it
   std::uint64_t cut_operations = 0;
+  std::optional<BackgroundResult> background;  // when any of them did anything
 
   /// The time after the warm-up cut, and the rates of what finished in it.
   double steady_s() const { return elapsed_s - steady_from_s; }

@@ -69,6 +69,9 @@ class Workload {
   virtual std::optional<Skip> check(Node&) { return std::nullopt; }
   virtual Footprint footprint() const { return {}; }
   virtual unsigned workers() const { return 1; }
+  /// So many of workers(), the last ones, do something else beside what is measured: a checkpoint that is written
+  /// while others read. What they record is kept apart, as PhaseResult::background.
+  virtual unsigned background_workers() const { return 0; }
   /// Names of the extra latency channels: {"open", "read", "close"} gives open_latency_p99_ns and so on.
   virtual std::vector<std::string> latency_parts() const { return {}; }
   virtual std::vector<PhaseSpec> phases() const { return {{"main", false}}; }

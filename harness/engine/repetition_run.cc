@@ -58,25 +58,28 @@ void put_latencies(const Histogram& h, const std::string& prefix, MetricSink& si
   sink.put(prefix + "latency_max_ns", static_cast<double>(h.max_ns()));
 }
 
-/// All workers together.
-PhaseResult merged(PhaseEnd& end, unsigned parts, TimeSeries& series) {
+using Recorders = std::span<const std::unique_ptr<Recorder>>;
+
+/// All of `workers` together.
+PhaseResult merged(Recorders workers, unsigned parts, std::uint64_t released_ns,
+                   TimeSeries& series) {
   PhaseResult phase;
   phase.parts.resize(parts);
   std::uint64_t first_start = UINT64_MAX, first_finish = UINT64_MAX, last_finish = 0;
-  for (const auto& r : end.recorders) {
+  for (const auto& r : workers) {
     if (r->started_ns() == 0) continue;  // its set-up failed
     first_start = std::min(first_start, r->started_ns());
     first_finish = std::min(first_finish, r->finished_ns());
     last_finish = std::max(last_finish, r->finished_ns());
   }
-  series.start(end.released_ns);
+  series.start(released_ns);
   if (last_finish == 0) return phase;
   const auto since_start = [first_start](std::uint64_t ns) {
     return static_cast<double>(ns - first_start) * 1e-9;
   };
   phase.elapsed_s = since_start(last_finish);
   phase.first_finish_s = since_start(first_finish);
-  for (const auto& r : end.recorders) {
+  for (const auto& r : workers) {
     if (r->started_ns() == 0) continue;
     phase.bytes += r->bytes();
     phase.operations += r->operations();
@@ -88,6 +91,27 @@ PhaseResult merged(PhaseEnd& end, unsigned parts, TimeSeries& series) {
     series.merge(r->series());
   }
   return phase;
+}
+
+/// Nothing when none of `workers` did anything.
+std::optional<BackgroundResult> merged_background(Recorders workers, unsigned parts,
+                                                  std::uint64_t released_ns) {
+  if (workers.empty()) return std::nullopt;
+  TimeSeries series;
+  PhaseResult all = merged(workers, parts, released_ns, series);
+  if (all.operations + all.errors == 0) return std::nullopt;
+  store_series(series, true, all);
+  std::uint64_t start = UINT64_MAX;
+  for (const auto& r : workers)
+    if (r->operations() + r->errors() > 0) start = std::min(start, r->started_ns());
+  const double begin_s = 1e-9 * static_cast<double>(start - released_ns);
+  return BackgroundResult{.begin_s = begin_s,
+                          .end_s = begin_s + all.elapsed_s,
+                          .bytes = all.bytes,
+                          .operations = all.operations,
+                          .errors = all.errors,
+                          .latency = std::move(all.latency),
+                          .series = std::move(all.series)};
 }
 
 /// Several proven phases make one proof: bytes add up, the worst residency and the first failure
@@ -181,7 +205,8 @@ class RepetitionRunner::Attempt {
       result_.status = RepetitionStatus::interrupted;
       return;
     }
-    if (phase.errors > 0) return fail(first_error(end, phase.errors));
+    const std::uint64_t errors = phase.errors + (phase.background ? phase.background->errors : 0);
+    if (errors > 0) return fail(first_error(end, errors));
     if (point_.ceiling && phase.bytes_per_s() > *point_.ceiling) {
       return fail(fmt::format("cannot be true: {} is more than the ceiling of {}",
                               format_quantity(phase.bytes_per_s(), Dimension::bytes_per_second),
@@ -196,7 +221,12 @@ class RepetitionRunner::Attempt {
   PhaseResult& keep(PhaseEnd& end, const PhaseSpec& spec, const Counters& before,
                     const Counters& after) {
     TimeSeries series;
-    PhaseResult phase = merged(end, static_cast<unsigned>(runner_.parts_.size()), series);
+    const auto parts = static_cast<unsigned>(runner_.parts_.size());
+    const Recorders all(end.recorders);
+    const std::size_t readers =
+        all.size() - std::min<std::size_t>(all.size(), workload_.background_workers());
+    PhaseResult phase = merged(all.first(readers), parts, end.released_ns, series);
+    phase.background = merged_background(all.subspan(readers), parts, end.released_ns);
     Ledger ledger;
     ledger.add(before, after);
     ledger_.add(before, after);

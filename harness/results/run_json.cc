@@ -34,25 +34,33 @@ Json series(const std::vector<SeriesPoint>& points) {
           {"latency_p99_ns", p99}};
 }
 
+Json background(const BackgroundResult& b) {
+  return {{"begin_s", b.begin_s},       {"end_s", b.end_s},   {"bytes", b.bytes},
+          {"operations", b.operations}, {"errors", b.errors}, {"latency", histogram(b.latency)},
+          {"series", series(b.series)}};
+}
+
 Json phase(const PhaseResult& p, const std::vector<std::string>& part_names) {
   Json parts = Json::object();
   for (std::size_t i = 0; i < p.parts.size() && i < part_names.size(); ++i)
     parts[part_names[i]] = histogram(p.parts[i]);
-  return {{"name", p.name},
-          {"elapsed_s", p.elapsed_s},
-          {"first_finish_s", p.first_finish_s},
-          {"cpu_s", p.cpu_s},
-          {"bytes", p.bytes},
-          {"operations", p.operations},
-          {"errors", p.errors},
-          {"storage_bytes", p.storage_bytes},
-          {"device_bytes", p.device_bytes},
-          {"steady_from_s", p.steady_from_s},
-          {"latency", histogram(p.latency)},
-          {"parts", std::move(parts)},
-          {"worker_finish_s", p.worker_finish_s},
-          {"worker_bytes", p.worker_bytes},
-          {"series", series(p.series)}};
+  Json one{{"name", p.name},
+           {"elapsed_s", p.elapsed_s},
+           {"first_finish_s", p.first_finish_s},
+           {"cpu_s", p.cpu_s},
+           {"bytes", p.bytes},
+           {"operations", p.operations},
+           {"errors", p.errors},
+           {"storage_bytes", p.storage_bytes},
+           {"device_bytes", p.device_bytes},
+           {"steady_from_s", p.steady_from_s},
+           {"latency", histogram(p.latency)},
+           {"parts", std::move(parts)},
+           {"worker_finish_s", p.worker_finish_s},
+           {"worker_bytes", p.worker_bytes},
+           {"series", series(p.series)}};
+  if (p.background) one["background"] = background(*p.background);
+  return one;
 }
 
 Json cache(const CacheProof& c) {

@@ -161,6 +161,19 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Background:
+    """What other workers did beside those that were measured. Times are from the phase's start."""
+
+    begin_s: float
+    end_s: float
+    bytes: int = 0
+    operations: int = 0
+    errors: int = 0
+    latency: Histogram = field(default_factory=Histogram)
+    series: Series = field(default_factory=Series)
+
+
+@dataclass(frozen=True)
 class Phase:
     name: str
     elapsed_s: float
@@ -177,6 +190,7 @@ class Phase:
     worker_finish_s: List[float] = field(default_factory=list)
     worker_bytes: List[int] = field(default_factory=list)
     series: Series = field(default_factory=Series)
+    background: Optional[Background] = None
 
 
 @dataclass(frozen=True)

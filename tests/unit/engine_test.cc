@@ -83,6 +83,49 @@ TEST_F(Engine, CountsBytesOperationsAndTimeOfAllWorkers) {
   EXPECT_EQ(r.summary.exit_code, 0);
 }
 
+TEST_F(Engine, WhatBackgroundWorkersDoIsKeptApart) {
+  auto w = plan.add();
+  w->threads = 3;
+  w->background = 1;
+  w->phase_list = {{"alone", false}, {"beside", false}};
+  w->on_run = [&](Worker& worker) {
+    if (worker.index < 2) return operations(worker, 10, 1000);
+    if (worker.phase == 0) return;
+    sleep_ms(20);
+    operations(worker, 7, 1'000'000);
+  };
+  plan.plan.points[0].repeat.looks = {1};
+  const RunResult r = run();
+  const Repetition& rep = only(r).repetitions.at(0);
+  for (const PhaseResult& phase : rep.phases) {
+    EXPECT_EQ(phase.bytes, 20'000u);
+    EXPECT_EQ(phase.operations, 20u);
+    EXPECT_EQ(phase.worker_bytes.size(), 2u);
+  }
+  EXPECT_FALSE(rep.phases[0].background);
+  ASSERT_TRUE(rep.phases[1].background);
+  const BackgroundResult& beside = *rep.phases[1].background;
+  EXPECT_EQ(beside.bytes, 7'000'000u);
+  EXPECT_EQ(beside.operations, 7u);
+  EXPECT_EQ(beside.latency.total(), 7u);
+  EXPECT_GE(beside.end_s - beside.begin_s, 0.02);
+  EXPECT_FALSE(beside.series.empty());
+}
+
+TEST_F(Engine, AFailureInTheBackgroundFailsTheRepetition) {
+  auto w = plan.add();
+  w->threads = 2;
+  w->background = 1;
+  w->on_run = [&](Worker& worker) {
+    if (worker.index == 0) return operations(worker, 10, 1000);
+    worker.recorder.fail({.code = EIO}, now_ns());
+  };
+  plan.plan.points[0].repeat.looks = {1};
+  const RunResult r = run();
+  EXPECT_EQ(only(r).status, PointStatus::error);
+  EXPECT_NE(only(r).reason.find("Input/output error"), std::string::npos) << only(r).reason;
+}
+
 TEST_F(Engine, WorkersStartTogetherAfterAnUntimedStepOnTheirOwnThread) {
   auto w = plan.add();
   w->threads = 4;
@@ -455,7 +498,8 @@ TEST_F(Engine, PercentilesNeedOperations) {
                                       .where = {}});
   const RunResult r = run();
   for (const MetricSummary& m : only(r).metrics) {
-    EXPECT_EQ(m.too_few_operations, m.name == "latency_p99_ns" || m.name == "latency_p999_ns")
+    EXPECT_EQ(m.too_few_operations, m.name == "latency_p99_ns" || m.name == "latency_p999_ns" ||
+                                        m.name == "latency_p9999_ns")
         << m.name;
   }
   EXPECT_EQ(r.judgements[0].reason, Reason::few_ops);

@@ -28,7 +28,7 @@ class ScriptedWorkload final : public Workload {
     return kInfo;
   }
 
-  unsigned threads = 1;
+  unsigned threads = 1, background = 0;
   bool fact = false;
   std::vector<std::string> parts;
   std::vector<PhaseSpec> phase_list{{"main", false}};
@@ -42,6 +42,7 @@ class ScriptedWorkload final : public Workload {
 
   std::optional<Skip> check(Node&) override { return on_check(); }
   unsigned workers() const override { return threads; }
+  unsigned background_workers() const override { return background; }
   bool deterministic() const override { return fact; }
   std::vector<std::string> latency_parts() const override { return parts; }
   std::vector<PhaseSpec> phases() const override { return phase_list; }
