@@ -33,9 +33,11 @@ std::string as_written(double value, Dimension dimension) {
     if (value != 0 && value < 1) return fmt::format("{:g}ms", value * 1e3);
     return fmt::format("{:g}s", value);
   }
-  if (dimension == Dimension::per_second) return fmt::format("{:g}/s", value);
+  if (dimension == Dimension::per_second) return exact_quantity(value, dimension);
   return fmt::format("{:g}", value);
 }
+
+constexpr std::string_view kNeed = "need";
 
 std::string range_text(const Limits& limits, Dimension dimension) {
   const bool open = limits.max >= 1e299;
@@ -66,8 +68,9 @@ std::string_view type_name(Dimension dimension) {
 
 }  // namespace
 
-Params::Params(std::string owner, const config::Value& entry, Diagnostics& problems)
-    : owner_(std::move(owner)), entry_(entry), problems_(problems) {}
+Params::Params(std::string owner, const config::Value& entry, Diagnostics& problems,
+               const std::map<std::string, double>* needed)
+    : owner_(std::move(owner)), entry_(entry), problems_(problems), needed_(needed) {}
 
 const config::Value* Params::find(std::string_view name) const { return entry_.find(name); }
 
@@ -83,10 +86,12 @@ void Params::problem(std::string_view name, const std::string& why) {
 }
 
 double Params::number(std::string_view name, Dimension dimension, double fallback,
-                      const Limits& limits, std::string_view help, bool whole) {
-  const std::string allowed = range_text(limits, dimension);
+                      const Limits& limits, std::string_view help, bool whole,
+                      std::string_view also) {
+  const std::string allowed = range_text(limits, dimension) + std::string(also);
+  const bool none = fallback < limits.min;  // "not given" is no value that could be written
   declared_.push_back({std::string(name), std::string(type_name(dimension)),
-                       as_written(fallback, dimension), allowed, std::string(help)});
+                       none ? "" : as_written(fallback, dimension), allowed, std::string(help)});
   double result = fallback;
   if (const config::Value* value = find(name)) {
     if (!value->is_scalar()) {
@@ -104,6 +109,7 @@ double Params::number(std::string_view name, Dimension dimension, double fallbac
       result = parsed.value;
     }
   }
+  if (none && result == fallback) return result;
   written_[std::string(name)] = as_written(result, dimension);
   if (whole) {
     resolved_[std::string(name)] = static_cast<std::uint64_t>(result);
@@ -134,8 +140,39 @@ double Params::ratio(std::string_view name, double fallback, Limits limits, std:
   return number(name, Dimension::ratio, fallback, limits, help, false);
 }
 
-double Params::rate(std::string_view name, double fallback, Limits limits, std::string_view help) {
-  return number(name, Dimension::per_second, fallback, limits, help, false);
+double Params::rate(std::string_view name, double fallback, Limits limits, std::string_view help,
+                    std::span<const PerOperation> need) {
+  const std::string key(name);
+  const config::Value* value = find(name);
+  const std::string also = need.empty() ? "" : fmt::format(", or {}", kNeed);
+  if (need.empty() || value == nullptr || !value->is_scalar() || value->text != kNeed)
+    return number(name, Dimension::per_second, fallback, limits, help, false, also);
+  declared_.push_back(
+      {key, "rate", "", range_text(limits, Dimension::per_second) + also, std::string(help)});
+  const double rate = needed_rate(name, fallback, need);
+  resolved_[key] = rate;
+  written_[key] = as_written(rate, Dimension::per_second);
+  return rate;
+}
+
+double Params::needed_rate(std::string_view name, double fallback,
+                           std::span<const PerOperation> need) {
+  double rate = 0;
+  std::vector<std::string> metrics;
+  for (const PerOperation& one : need) {
+    const bool others = one.metric.find('.') != std::string_view::npos;
+    metrics.push_back(others ? std::string(one.metric) : fmt::format("{}.{}", owner_, one.metric));
+    if (needed_ == nullptr) continue;
+    const auto found = needed_->find(metrics.back());
+    if (found != needed_->end()) rate = std::max(rate, found->second / one.amount);
+  }
+  if (rate > 0) return rate;
+  problem(name, needed_ == nullptr
+                    ? "need: there is no job; give one with --job FILE, or a rate such as 500/s"
+                    : fmt::format("need: this job has none that is measured by {}; give a rate "
+                                  "such as 500/s",
+                                  join(metrics)));
+  return fallback;
 }
 
 bool Params::flag(std::string_view name, bool fallback, std::string_view help) {

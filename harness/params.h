@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -25,6 +26,13 @@ struct Limits {
   std::uint64_t multiple_of = 1;  // bytes and counts only
 };
 
+/// How much of a metric one operation gives: {"read_bandwidth", 4096}; of another workload's, with
+/// its name: {"small_file_read.open_rate", 1}.
+struct PerOperation {
+  std::string_view metric;
+  double amount = 1;
+};
+
 /// Everything known of one declared parameter; `headrace list WORKLOAD` prints it.
 struct ParamInfo {
   std::string name;
@@ -38,11 +46,14 @@ struct ParamInfo {
 /// default, range, help. Problems are collected, never thrown, so that all of a file's problems are
 /// told at once; a value that is wrong reads as its default. After construction, engine code calls
 /// finish(), which reports every key that nobody asked for, with the nearest known name.
+/// A number whose fallback is below its limits has no default: "not given".
 class Params {
  public:
   /// `entry` is a map of scalars (sweeps are expanded before). `owner` is the workload's name, for
-  /// messages.
-  Params(std::string owner, const config::Value& entry, Diagnostics& problems);
+  /// messages. `needed`: what the job needs on each node, for each metric that measures such a need
+  /// ("random_read.read_iops") [SI]; nullptr = there is no job.
+  Params(std::string owner, const config::Value& entry, Diagnostics& problems,
+         const std::map<std::string, double>* needed = nullptr);
 
   std::uint64_t bytes(std::string_view name, std::uint64_t fallback, Limits limits,
                       std::string_view help);
@@ -50,8 +61,10 @@ class Params {
                       std::string_view help);
   double seconds(std::string_view name, double fallback, Limits limits, std::string_view help);
   double ratio(std::string_view name, double fallback, Limits limits, std::string_view help);
-  /// An arrival rate [1/s]; 0 = none given.
-  double rate(std::string_view name, double fallback, Limits limits, std::string_view help);
+  /// A rate [1/s]. With `need`, the word `need` may stand for the rate of operations that the job
+  /// needs, when each of them gives so much of these metrics of this workload.
+  double rate(std::string_view name, double fallback, Limits limits, std::string_view help,
+              std::span<const PerOperation> need = {});
   bool flag(std::string_view name, bool fallback, std::string_view help);
   std::string choice(std::string_view name, std::string_view fallback,
                      std::vector<std::string> allowed, std::string_view help);
@@ -81,11 +94,14 @@ class Params {
   Location place(std::string_view name) const;
   void problem(std::string_view name, const std::string& why);
   double number(std::string_view name, Dimension dimension, double fallback, const Limits& limits,
-                std::string_view help, bool whole);
+                std::string_view help, bool whole, std::string_view also = "");
+  /// The rate that the job needs; a problem when there is none.
+  double needed_rate(std::string_view name, double fallback, std::span<const PerOperation> need);
 
   std::string owner_;
   const config::Value& entry_;
   Diagnostics& problems_;
+  const std::map<std::string, double>* needed_;
   std::vector<ParamInfo> declared_;
   std::map<std::string, ParamValue> resolved_;
   std::map<std::string, std::string> written_;

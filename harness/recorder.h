@@ -2,24 +2,15 @@
 // Nothing here allocates, locks or makes strings between start() and finish().
 #pragma once
 
-#include <time.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <vector>
 
+#include "harness/clock.h"
 #include "harness/histogram.h"
 
 namespace headrace {
-
-/// CLOCK_MONOTONIC [ns]: one clock for everything.
-inline std::uint64_t now_ns() noexcept {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 /// One failed operation: which file (index in the data set), where, which errno, in which part of
 /// the operation.
@@ -98,6 +89,9 @@ class alignas(128) Recorder {
   bool running() const noexcept {
     return last_ns_ < deadline_ns_ && !stop_->load(std::memory_order_relaxed);
   }
+
+  /// When the time budget is spent [ns].
+  std::uint64_t deadline_ns() const noexcept { return deadline_ns_; }
 
   /// One finished operation: from `begin_ns` (for open loops: the intended start) to `end_ns`,
   /// `bytes` delivered.

@@ -29,6 +29,7 @@ class Tuning {
   /// any size?
   static Tuning declare(Params& params, const StorageParams& io, bool block_size_too);
 
+  bool wanted() const { return wanted_; }
   /// When it is wanted, and once: searches, and leaves `use` called with the best way. use(way)
   /// opens the readers of `workload` anew; `state` is put `data` in before every trial.
   void run(Workload& workload, CacheState state, const DataSet& data, const Backends& backends,

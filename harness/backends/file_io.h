@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/clock.h"
 #include "harness/file_table.h"
 
 namespace headrace {
@@ -55,6 +56,12 @@ class WholeFileReader {
   /// valid until the next call.
   virtual std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files,
                                                    unsigned wait_for) = 0;
+  /// Between the requests of an open loop: returns what has finished as soon as something has, and
+  /// at `until_ns` (CLOCK_MONOTONIC) at the latest; maybe nothing. The span is as of exchange().
+  virtual std::span<const FileCompletion> wait_until(std::uint64_t until_ns) {
+    sleep_until(until_ns);
+    return {};
+  }
   virtual unsigned free_slots() const = 0;
   /// The bytes of the completed file in `slot`, when it fits one block (keep_data only).
   virtual const unsigned char* data(std::uint32_t slot) const = 0;
@@ -89,6 +96,11 @@ class BlockReader {
   /// only if fewer are in flight. The span is valid until the next call.
   virtual std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
                                                     unsigned wait_for) = 0;
+  /// As WholeFileReader::wait_until().
+  virtual std::span<const BlockCompletion> wait_until(std::uint64_t until_ns) {
+    sleep_until(until_ns);
+    return {};
+  }
   virtual unsigned char* data(std::uint32_t slot) = 0;
 };
 

@@ -107,6 +107,18 @@ void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics
 
 }  // namespace
 
+std::map<std::string, double> needed_of_node(const requirements::Job& job) {
+  std::map<std::string, double> needed;
+  for (const requirements::Need& need : requirements::derive_needs(job)) {
+    if (need.scope != requirements::Scope::node || need.informative) continue;
+    for (const std::string& metric : need.measured_by) {
+      double& most = needed[metric];
+      most = std::max(most, need.need);
+    }
+  }
+  return needed;
+}
+
 void ask_needs(const Value* needs, Plan& plan, Diagnostics& problems) {
   std::vector<Pattern> patterns;
   if (needs != nullptr && !needs->is_list()) {

@@ -2,9 +2,15 @@
 // itself.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "harness/plan.h"
 
 namespace headrace {
+
+/// What the job needs on each node, for each metric that measures such a need, as for Params.
+std::map<std::string, double> needed_of_node(const requirements::Job& job);
 
 /// Fills plan.needs, not_asked and declared_needs from `needs:` (null = all of the job's) and
 /// plan.job.

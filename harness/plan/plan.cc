@@ -51,8 +51,11 @@ class Planner {
       problems_.error(workloads ? workloads->where : root.where,
                       "workloads: must be a list, such as '- use: small_file_read'");
     } else {
+      std::map<std::string, double> needed;
+      if (plan_.job) needed = needed_of_node(*plan_.job);
       for (const Value& entry : workloads->items) {
-        for (Point& point : make_points(entry, root.find("defaults"), options_, problems_))
+        for (Point& point : make_points(entry, root.find("defaults"),
+                                        plan_.job ? &needed : nullptr, options_, problems_))
           add(std::move(point));
       }
     }

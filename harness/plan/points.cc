@@ -134,10 +134,11 @@ bool reads_files(const WorkloadInfo& info) {
 }
 
 Point make_point(const WorkloadInfo& info, const config::Combination& one,
-                 const PlanOptions& options, Diagnostics& problems) {
+                 const std::map<std::string, double>* needed, const PlanOptions& options,
+                 Diagnostics& problems) {
   config::ValueReader read(problems, std::string(info.name));
   const Value own = own_keys(one.entry);
-  Params params(std::string(info.name), own, problems);
+  Params params(std::string(info.name), own, problems, needed);
   Point point;
   point.info = &info;
   point.workload = info.make(params);
@@ -161,6 +162,7 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one,
 }  // namespace
 
 std::vector<Point> make_points(const Value& written, const Value* defaults,
+                               const std::map<std::string, double>* needed,
                                const PlanOptions& options, Diagnostics& problems) {
   const Value* use = written.find("use");
   if (use == nullptr || !use->is_scalar()) {
@@ -186,7 +188,7 @@ std::vector<Point> make_points(const Value& written, const Value* defaults,
   std::vector<Point> points;
   for (config::Combination& one :
        config::expand(entry, {"repeat", "exclude"}, options.max_points, problems)) {
-    points.push_back(make_point(*info, one, options, problems));
+    points.push_back(make_point(*info, one, needed, options, problems));
   }
   return points;
 }

@@ -137,4 +137,38 @@ inline void reads_blocks(const MakeBlocks& make, ReaderOptions options) {
   EXPECT_EQ(reader->exchange({&shrunk, 1}, 1).front().result, 4096);
 }
 
+/// Waiting brings what has finished, never more than is in flight, and ends when told.
+inline void waits(const MakeBlocks& make, const MakeWhole& make_whole, ReaderOptions options) {
+  TemporaryFiles files;
+  options.block_size = 8192;
+  const std::vector<std::uint32_t> selected{files.add(100'000)};
+  const auto reader = make(files.table(), selected, options);
+  reader->attach();
+  const auto soon = [] { return now_ns() + 1'000'000; };
+  EXPECT_TRUE(reader->wait_until(soon()).empty());
+  EXPECT_TRUE(reader->wait_until(0).empty());
+  std::vector<BlockRequest> batch;
+  for (std::uint32_t slot = 0; slot < options.queue_depth; ++slot)
+    batch.push_back({0, slot, 8192u * slot, 8192});
+  std::size_t seen = reader->exchange(batch, 0).size();
+  while (seen < batch.size()) {
+    for (const BlockCompletion& c : reader->wait_until(soon())) {
+      EXPECT_EQ(c.result, 8192);
+      EXPECT_TRUE(TemporaryFiles::holds(reader->data(c.slot), selected[0], c.offset, 8192));
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, batch.size());
+
+  const auto whole = make_whole(files.table(), options);
+  whole->attach();
+  EXPECT_TRUE(whole->wait_until(soon()).empty());
+  for (int time = 0; time < 3; ++time) {
+    std::size_t came = whole->exchange(selected, 0).size();
+    while (came == 0) came += whole->wait_until(soon()).size();
+    EXPECT_EQ(came, 1u);
+    EXPECT_EQ(whole->free_slots(), options.queue_depth);
+  }
+}
+
 }  // namespace headrace::testing

@@ -71,5 +71,48 @@ TEST(Params, RangeUnitMultipleAndChoiceAreToldWithWhatIsAllowed) {
   EXPECT_NE(text.find("c.yaml:5:7: w: half: 1.5 is not a whole number"), text.npos) << text;
 }
 
+TEST(Params, ARateMayBeWhatTheJobNeeds) {
+  constexpr PerOperation kNeed[] = {{"read_iops", 1}, {"read_bandwidth", 4096}};
+  const std::map<std::string, double> needed{
+      {"w.read_iops", 500}, {"w.read_bandwidth", 4'096'000}, {"other.read_iops", 1e9}};
+  for (const auto& [written, rate] : {std::pair{"10240/s", 10'240.0}, {"need", 1000.0}}) {
+    const config::Value value = entry(std::string("rate: ") + written + "\n");
+    Diagnostics problems;
+    Params p("w", value, problems, &needed);
+    EXPECT_DOUBLE_EQ(p.rate("rate", 0, {.min = 0.1}, "", kNeed), rate);
+    p.finish();
+    EXPECT_EQ(all(problems), "");
+    EXPECT_DOUBLE_EQ(std::get<double>(p.resolved().at("rate")), rate);
+    EXPECT_EQ(p.written().at("rate"), rate == 1000 ? "1000/s" : "10240/s");
+    EXPECT_EQ(p.declared().front().allowed, "0.1/s or more, or need");
+  }
+}
+
+TEST(Params, ANeedThatIsNotThereIsToldWithItsPlace) {
+  constexpr PerOperation kNeed[] = {{"read_iops", 1}};
+  const std::map<std::string, double> needed{{"other.read_iops", 1e9}};
+  const config::Value value = entry("rate: need\n");
+  Diagnostics problems;
+  Params without("w", value, problems), with("w", value, problems, &needed);
+  without.rate("rate", 0, {.min = 0.1}, "", kNeed);
+  with.rate("rate", 0, {.min = 0.1}, "", kNeed);
+  EXPECT_EQ(all(problems),
+            "c.yaml:1:7: w: rate: need: there is no job; give one with --job FILE, or a rate such "
+            "as 500/s\n"
+            "c.yaml:1:7: w: rate: need: this job has none that is measured by w.read_iops; give a "
+            "rate such as 500/s\n");
+}
+
+TEST(Params, ANumberThatIsNotGivenHasNoValue) {
+  const config::Value value = entry("{}\n");
+  Diagnostics problems;
+  Params p("w", value, problems);
+  EXPECT_EQ(p.rate("rate", 0, {.min = 0.1}, ""), 0);
+  EXPECT_EQ(p.seconds("limit", 0, {.min = 1e-6}, ""), 0);
+  EXPECT_TRUE(p.resolved().empty());
+  EXPECT_TRUE(p.written().empty());
+  EXPECT_EQ(p.declared().front().fallback, "");
+}
+
 }  // namespace
 }  // namespace headrace

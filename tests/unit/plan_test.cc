@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "harness/config/layers.h"
+#include "tests/unit/source_dir.h"
 
 namespace headrace {
 namespace {
@@ -144,6 +145,27 @@ TEST_F(PlanTest, PlaceholdersNeedAJob) {
                                         .points[0]
                                         .params.at("queue_depth")),
             7u);
+}
+
+TEST_F(PlanTest, ARateMayBeWhatTheJobNeeds) {
+  PlanOptions options;
+  options.job_file = source_dir() + "/configs/jobs/resnet50-imagenet.yaml";
+  options.config_file =
+      write("c.yaml", "schema: 1\nworkloads: [{use: small_file_read, rate: need}]\n");
+  const Plan p = make_plan(options);
+  const double rate = std::get<double>(p.points[0].params.at("rate"));
+  double need = 0;
+  for (const auto& n : p.needs)
+    if (n.id == "ingest.sample_rate" && n.scope == requirements::Scope::node) need = n.need;
+  ASSERT_GT(need, 0);
+  EXPECT_GE(rate, need / 0.99);
+  // What was resolved asks for the same without the job.
+  options.config_file = write("resolved.yaml", config::to_yaml(p.resolved));
+  options.job_file.clear();
+  EXPECT_DOUBLE_EQ(std::get<double>(make_plan(options).points[0].params.at("rate")), rate);
+  EXPECT_NE(problem("schema: 1\nworkloads:\n- use: small_file_read\n  rate: need\n")
+                .find("c.yaml:4:9: small_file_read: rate: need: there is no job"),
+            std::string::npos);
 }
 
 }  // namespace

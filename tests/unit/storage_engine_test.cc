@@ -39,6 +39,7 @@ class StorageEngineTest : public ::testing::TestWithParam<const char*> {
 TEST_P(StorageEngineTest, ReadsWholeFiles) { testing::reads_whole_files(whole(), options_); }
 TEST_P(StorageEngineTest, TellsFailures) { testing::tells_failures(whole(), options_); }
 TEST_P(StorageEngineTest, ReadsBlocks) { testing::reads_blocks(blocks(), options_); }
+TEST_P(StorageEngineTest, Waits) { testing::waits(blocks(), whole(), options_); }
 TEST_P(StorageEngineTest, ReadsInOrdinaryPages) {
   options_.huge_pages = false;
   testing::reads_whole_files(whole(), options_);

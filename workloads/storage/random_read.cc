@@ -3,6 +3,7 @@
 #include <array>
 
 #include "harness/block_loop.h"
+#include "harness/open_loop.h"
 #include "harness/random.h"
 #include "harness/storage_params.h"
 #include "harness/tune.h"
@@ -11,15 +12,15 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr auto kMetrics = with_open_loop(std::array{
     Metric{"read_iops", "1/s", Better::higher, "Reads of block_size per second"},
     Metric{"read_bandwidth", "B/s", Better::higher, "Bytes delivered per second"},
     Metric{"sample_rate", "1/s", Better::higher, "Samples of sample_size delivered per second"},
-};
+});
 
-/// One worker's reader, and the queue it keeps full.
-struct Lane {
-  std::unique_ptr<BlockReader> reader;
+/// One worker's reader, and its loop.
+struct Reader {
+  std::unique_ptr<BlockReader> io;
   BlockLoop loop;
 };
 
@@ -39,9 +40,11 @@ class RandomRead final : public Workload {
         sample_size_(p.bytes("sample_size", io_.block_size, {.min = 1},
                              "stored bytes of one sample; block_size unless told otherwise")),
         reads_(
-            p.count("reads", 0, {}, "reads per repetition; 0 = as many blocks as the files have")) {
+            p.count("reads", 0, {}, "reads per repetition; 0 = as many blocks as the files have")),
+        open_loop_(OpenLoop::declare(p, per_read())) {
     if (io_.direct && alignment_ % 4_KiB != 0)
       p.conflict("alignment", "direct reads are at multiples of 4KiB");
+    if (open_loop_.on() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
@@ -54,6 +57,7 @@ class RandomRead final : public Workload {
             .data_id = spec_.path.empty() ? spec_.id() : ""};
   }
   unsigned workers() const override { return io_.workers; }
+  std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts({}); }
   std::vector<CacheState> cache_states() const override {
     if (io_.direct) return {CacheState::bypassed, CacheState::asis};
     return {CacheState::cold, CacheState::warm, CacheState::asis};
@@ -63,13 +67,13 @@ class RandomRead final : public Workload {
     data_ = DataSet::open(spec_, node, progress);
     select_files();
     backends_ = &node.backends();
-    open_lanes();
+    open_readers();
   }
   void tune(CacheState state, const DataProgress& progress) override {
     const auto use = [this](const Way& way) {
       io_.engine = way.engine;
       io_.queue_depth = way.queue_depth;
-      open_lanes();
+      open_readers();
     };
     tuning_.run(*this, state, *data_, *backends_, use, progress);
   }
@@ -79,15 +83,16 @@ class RandomRead final : public Workload {
     order_ = RandomOrder(ends_.back(), seed);
     steps_ = steps_for(reads_ ? reads_ : blocks_);
     next_ = 0;
+    open_loop_.before_phase(io_.workers, 0, seed);
   }
-  void before_run(Worker& worker) override { lanes_[worker.index].reader->attach(); }
+  void before_run(Worker& worker) override { readers_[worker.index].io->attach(); }
 
   void run(Worker& worker) override {
-    Lane& lane = lanes_[worker.index];
+    Reader& reader = readers_[worker.index];
     Recorder& recorder = worker.recorder;
     Picker picker{*this};
-    lane.loop.run(
-        *lane.reader,
+    reader.loop.run(
+        *reader.io, open_loop_.begin(worker),
         [&](BlockRequest& request) { return recorder.running() && picker.next(request); },
         [&](const BlockCompletion& block) {
           record_block(block, io_.block_size, selected_[block.file], recorder);
@@ -99,6 +104,7 @@ class RandomRead final : public Workload {
     sink.put("read_iops", phase.operations_per_s());
     sink.put("read_bandwidth", phase.bytes_per_s());
     sink.put("sample_rate", phase.bytes_per_s() / static_cast<double>(sample_size_));
+    open_loop_.report(phase, sink);
   }
 
   std::vector<WrongBlock> verify(const DataProgress& progress) override {
@@ -108,24 +114,32 @@ class RandomRead final : public Workload {
     std::vector<std::string> notes;
     if (backends_) notes = backends_->storage(io_.engine).take_notes();
     if (!tuning_.note().empty()) notes.push_back(tuning_.note());
+    for (std::string& note : open_loop_.notes()) notes.push_back(std::move(note));
     if (data_ && selected_.size() < data_->files().count())
       notes.push_back(std::to_string(data_->files().count() - selected_.size()) +
                       " files are smaller than block_size and were not read");
     return notes;
   }
   void cleanup(Node&) override {
-    lanes_.clear();
+    readers_.clear();
     data_.reset();
   }
 
  private:
-  void open_lanes() {
-    lanes_.clear();  // first, so that two sets of buffers never exist at once
+  std::vector<PerOperation> per_read() const {
+    const auto block = static_cast<double>(io_.block_size);
+    return {{"read_iops", 1},
+            {"read_bandwidth", block},
+            {"sample_rate", block / static_cast<double>(sample_size_)}};
+  }
+
+  void open_readers() {
+    readers_.clear();  // first, so that two sets of buffers never exist at once
     ReaderOptions options = io_.reader_options();
     options.advice = Advice::random;
     StorageEngine& engine = backends_->storage(io_.engine);
     for (unsigned i = 0; i < io_.workers; ++i)
-      lanes_.push_back(
+      readers_.push_back(
           {engine.block_reader(data_->files(), selected_, options), BlockLoop(io_.queue_depth)});
   }
 
@@ -200,6 +214,7 @@ class RandomRead final : public Workload {
   Tuning tuning_;
   DataSetSpec spec_;
   std::uint64_t alignment_, sample_size_, reads_;
+  OpenLoop open_loop_;
   std::shared_ptr<DataSet> data_;
   Backends* backends_ = nullptr;
   std::vector<std::uint32_t> selected_;
@@ -208,7 +223,7 @@ class RandomRead final : public Workload {
   std::uint64_t blocks_ = 0;    // that do not overlap, in all files
   RandomOrder order_{1, 0};
   std::uint64_t steps_ = 0;
-  std::vector<Lane> lanes_;
+  std::vector<Reader> readers_;
   alignas(128) std::atomic<std::uint64_t> next_{0};
 };
 

@@ -4,6 +4,7 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/block_loop.h"
+#include "harness/open_loop.h"
 #include "harness/storage_params.h"
 #include "harness/tune.h"
 #include "harness/workload.h"
@@ -11,13 +12,13 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr auto kMetrics = with_open_loop(std::array{
     Metric{"read_bandwidth", "B/s", Better::higher, "Bytes delivered per second"},
     Metric{"sample_rate", "1/s", Better::higher, "Samples of sample_size delivered per second"},
     Metric{"first_byte_latency_ns", "ns", Better::lower,
            "From asking for a shard's first block to having it; the median of the shards"},
     Metric{"read_iops", "1/s", Better::higher, "Reads of block_size per second"},
-};
+});
 
 /// One reader and its shards.
 struct Stream {
@@ -34,7 +35,9 @@ class ShardStream final : public Workload {
         tuning_(Tuning::declare(p, io_, true)),
         spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
         sample_size_(p.bytes("sample_size", 128_KiB, {.min = 1}, "stored bytes of one sample")),
-        passes_(p.count("passes", 1, {.min = 1}, "how often each reader goes through its shards")) {
+        passes_(p.count("passes", 1, {.min = 1}, "how often each reader goes through its shards")),
+        open_loop_(OpenLoop::declare(p, per_read())) {
+    if (open_loop_.on() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
@@ -47,7 +50,9 @@ class ShardStream final : public Workload {
             .data_id = spec_.path.empty() ? spec_.id() : ""};
   }
   unsigned workers() const override { return io_.workers; }
-  std::vector<std::string> latency_parts() const override { return {"first_byte"}; }
+  std::vector<std::string> latency_parts() const override {
+    return open_loop_.latency_parts({"first_byte"});
+  }
   std::vector<CacheState> cache_states() const override {
     if (io_.direct) return {CacheState::bypassed, CacheState::asis};
     return {CacheState::cold, CacheState::warm, CacheState::asis};
@@ -69,6 +74,9 @@ class ShardStream final : public Workload {
   }
   const DataSet* data() const override { return data_.get(); }
 
+  void before_phase(unsigned, unsigned, std::uint64_t seed) override {
+    open_loop_.before_phase(io_.workers, 1, seed);
+  }
   void before_run(Worker& worker) override { streams_[worker.index].reader->attach(); }
 
   void run(Worker& worker) override {
@@ -76,7 +84,7 @@ class ShardStream final : public Workload {
     Recorder& recorder = worker.recorder;
     Cursor cursor{*this, stream};
     stream.loop.run(
-        *stream.reader,
+        *stream.reader, open_loop_.begin(worker),
         [&](BlockRequest& request) { return recorder.running() && cursor.next(request); },
         [&](const BlockCompletion& block) {
           const std::uint64_t wanted =
@@ -92,6 +100,7 @@ class ShardStream final : public Workload {
     sink.put("sample_rate", phase.bytes_per_s() / static_cast<double>(sample_size_));
     sink.put("first_byte_latency_ns", phase.parts.front().percentile(0.5));
     sink.put("read_iops", phase.operations_per_s());
+    open_loop_.report(phase, sink);
   }
 
   std::vector<WrongBlock> verify(const DataProgress& progress) override {
@@ -101,6 +110,7 @@ class ShardStream final : public Workload {
     std::vector<std::string> notes;
     if (backends_) notes = backends_->storage(io_.engine).take_notes();
     if (!tuning_.note().empty()) notes.push_back(tuning_.note());
+    for (std::string& note : open_loop_.notes()) notes.push_back(std::move(note));
     if (data_ && data_->files().count() < io_.workers)
       notes.push_back("only " + std::to_string(data_->files().count()) + " of " +
                       std::to_string(io_.workers) + " workers had a shard to read");
@@ -112,6 +122,13 @@ class ShardStream final : public Workload {
   }
 
  private:
+  std::vector<PerOperation> per_read() const {
+    const auto block = static_cast<double>(io_.block_size);
+    return {{"read_iops", 1},
+            {"read_bandwidth", block},
+            {"sample_rate", block / static_cast<double>(sample_size_)}};
+  }
+
   void open_streams() {
     streams_.clear();  // first, so that two sets of buffers never exist at once
     ReaderOptions options = io_.reader_options();
@@ -159,6 +176,7 @@ class ShardStream final : public Workload {
   Tuning tuning_;
   DataSetSpec spec_;
   std::uint64_t sample_size_, passes_;
+  OpenLoop open_loop_;
   std::shared_ptr<DataSet> data_;
   Backends* backends_ = nullptr;
   std::vector<Stream> streams_;

@@ -1,7 +1,9 @@
 // small_file_read - whole files in random order without replacement: what a loader with one file
 // per sample does.
 #include <array>
+#include <cmath>
 
+#include "harness/open_loop.h"
 #include "harness/storage_params.h"
 #include "harness/workload.h"
 #include "workloads/storage/whole_files.h"
@@ -9,14 +11,14 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr auto kMetrics = with_open_loop(std::array{
     Metric{"sample_rate", "1/s", Better::higher, "Samples read per second"},
     Metric{"read_bandwidth", "B/s", Better::higher, "File bytes delivered per second"},
     Metric{"file_rate", "1/s", Better::higher, "Files opened, read and closed per second"},
     Metric{"open_rate", "1/s", Better::higher, "Opens per second"},
     Metric{"metadata_rate", "1/s", Better::higher, "Opens and closes per second"},
     Metric{"read_iops", "1/s", Better::higher, "Read requests, of block_size at most, per second"},
-};
+});
 
 /// What one worker did besides what its recorder keeps.
 struct alignas(128) Tally {
@@ -31,7 +33,8 @@ class SmallFileRead final : public Workload {
                                    {.workers = 8, .block_size = 1_MiB, .direct_allowed = false})),
         spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB})),
         samples_per_file_(
-            p.ratio("samples_per_file", 1, {.min = 1e-9}, "samples that one file holds")) {}
+            p.ratio("samples_per_file", 1, {.min = 1e-9}, "samples that one file holds")),
+        open_loop_(OpenLoop::declare(p, per_file())) {}
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
@@ -43,7 +46,9 @@ class SmallFileRead final : public Workload {
             .data_id = spec_.path.empty() ? spec_.id() : ""};
   }
   unsigned workers() const override { return io_.workers; }
-  std::vector<std::string> latency_parts() const override { return whole_file_parts(); }
+  std::vector<std::string> latency_parts() const override {
+    return open_loop_.latency_parts(whole_file_parts());
+  }
   std::vector<CacheState> cache_states() const override {
     return {CacheState::cold, CacheState::warm, CacheState::asis};
   }
@@ -58,13 +63,15 @@ class SmallFileRead final : public Workload {
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
     queue_.fill(data_->files().count(), seed);
+    if (open_loop_.on()) queue_.keep_due();
+    open_loop_.before_phase(io_.workers, whole_file_parts().size(), seed);
     tallies_.assign(io_.workers, {});
   }
   void before_run(Worker& worker) override { readers_[worker.index]->attach(); }
 
   void run(Worker& worker) override {
     Tally tally;
-    read_whole_files(*readers_[worker.index], queue_, worker.recorder,
+    read_whole_files(*readers_[worker.index], queue_, open_loop_.begin(worker), worker.recorder,
                      [&](const FileCompletion& file) {
                        tally.reads += file.requests;
                        tally.opens += file.error == 0 || file.failed_part > 1;
@@ -93,13 +100,17 @@ class SmallFileRead final : public Workload {
     sink.put("open_rate", per_second(all.opens));
     sink.put("metadata_rate", per_second(all.opens + all.closes));
     sink.put("read_iops", per_second(all.reads));
+    open_loop_.report(phase, sink);
   }
 
   std::vector<WrongBlock> verify(const DataProgress& progress) override {
     return data_->verify(progress);
   }
   std::vector<std::string> notes() override {
-    return engine_ ? engine_->take_notes() : std::vector<std::string>{};
+    std::vector<std::string> notes = open_loop_.notes();
+    if (engine_)
+      for (std::string& note : engine_->take_notes()) notes.push_back(std::move(note));
+    return notes;
   }
   void cleanup(Node&) override {
     readers_.clear();
@@ -107,9 +118,23 @@ class SmallFileRead final : public Workload {
   }
 
  private:
+  /// Of the bytes and requests of a file only what is known before the files are seen.
+  std::vector<PerOperation> per_file() const {
+    std::vector<PerOperation> per_file{{"sample_rate", samples_per_file_},
+                                       {"file_rate", 1},
+                                       {"open_rate", 1},
+                                       {"metadata_rate", 2}};
+    if (!spec_.path.empty()) return per_file;
+    per_file.push_back({"read_bandwidth", static_cast<double>(spec_.file_size)});
+    per_file.push_back({"read_iops", std::ceil(static_cast<double>(spec_.file_size) /
+                                               static_cast<double>(io_.block_size))});
+    return per_file;
+  }
+
   StorageParams io_;
   DataSetSpec spec_;
   double samples_per_file_;
+  OpenLoop open_loop_;
   std::shared_ptr<DataSet> data_;
   StorageEngine* engine_ = nullptr;
   std::vector<std::unique_ptr<WholeFileReader>> readers_;

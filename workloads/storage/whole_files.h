@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/backends/file_io.h"
+#include "harness/open_loop.h"
 #include "harness/random.h"
 #include "harness/recorder.h"
 
@@ -27,6 +28,9 @@ class FileQueue {
     shuffle(std::span(order_), random);
     next_ = 0;
   }
+  /// Untimed, after fill(): makes room for the intended starts of an open loop.
+  void keep_due() { due_.resize(order_.size()); }
+  std::uint64_t& due(std::uint32_t file) noexcept { return due_[file]; }
   /// At most `most` files; none when all are taken.
   std::span<const std::uint32_t> take(unsigned most) noexcept {
     const std::uint64_t at = next_.fetch_add(most, std::memory_order_relaxed);
@@ -36,11 +40,27 @@ class FileQueue {
 
  private:
   std::vector<std::uint32_t> order_;
+  std::vector<std::uint64_t> due_;  // by file, each touched only by who took it
   alignas(128) std::atomic<std::uint64_t> next_{0};
 };
 
 /// The latency channels that read_whole_files() fills.
 inline std::vector<std::string> whole_file_parts() { return {"open", "read", "close"}; }
+
+/// Records one file that came back; it began at `begin_ns` for who wanted it.
+inline void record_file(const FileCompletion& file, std::uint64_t begin_ns,
+                        Recorder& recorder) noexcept {
+  if (file.error != 0) {
+    recorder.fail({file.error, file.file, file.failed_offset, file.failed_part}, file.end_ns);
+    return;
+  }
+  recorder.op(begin_ns, file.end_ns, file.bytes);
+  if (file.opened_ns < file.read_ns) {
+    recorder.part(1, file.opened_ns - file.begin_ns);
+    recorder.part(2, file.read_ns - file.opened_ns);
+  }
+  if (file.read_ns < file.end_ns) recorder.part(3, file.end_ns - file.read_ns);
+}
 
 /// One worker's share of the queue, until it is empty or the recorder says stop. `seen` is called
 /// with every completion, also of a file that failed.
@@ -53,16 +73,35 @@ void read_whole_files(WholeFileReader& reader, FileQueue& queue, Recorder& recor
     if (done.empty()) return;
     for (const FileCompletion& file : done) {
       seen(file);
-      if (file.error != 0) {
-        recorder.fail({file.error, file.file, file.failed_offset, file.failed_part}, file.end_ns);
-        continue;
-      }
-      recorder.op(file.begin_ns, file.end_ns, file.bytes);
-      if (file.opened_ns < file.read_ns) {
-        recorder.part(1, file.opened_ns - file.begin_ns);
-        recorder.part(2, file.read_ns - file.opened_ns);
-      }
-      if (file.read_ns < file.end_ns) recorder.part(3, file.end_ns - file.read_ns);
+      record_file(file, file.begin_ns, recorder);
+    }
+  }
+}
+
+/// The same in an open loop: a file is asked for when it is due. Without a lane, the above.
+template <class Seen>
+void read_whole_files(WholeFileReader& reader, FileQueue& queue, Lane* lane, Recorder& recorder,
+                      Seen&& seen) {
+  if (lane == nullptr) return read_whole_files(reader, queue, recorder, seen);
+  std::size_t in_flight = 0;
+  for (;;) {
+    const std::uint64_t now = now_ns();
+    std::span<const std::uint32_t> file;  // one: the next may belong to another worker
+    if (reader.free_slots() > 0 && lane->due(now)) {
+      file = queue.take(1);
+      if (file.empty()) lane->close();
+    }
+    if (!file.empty()) queue.due(file.front()) = lane->use();
+    in_flight += file.size();
+    if (in_flight == 0 && !lane->open()) return;
+    const auto done =
+        file.empty() ? reader.wait_until(lane->wait_until(now)) : reader.exchange(file, 0);
+    in_flight -= done.size();
+    for (const FileCompletion& one : done) {
+      const std::uint64_t due = queue.due(one.file);
+      seen(one);
+      lane->ended(due, one.begin_ns, one.end_ns);
+      record_file(one, due, recorder);
     }
   }
 }

@@ -44,11 +44,15 @@ class UringBlocks final : public BlockReader {
     do {
       const auto got = static_cast<unsigned>(done_.size());
       ring_->enter(wait_for > got ? wait_for - got : 0);
-      const std::uint64_t end_ns = now_ns();
-      ring_->reap([&](std::uint64_t slot, int result) {
-        take(static_cast<std::uint32_t>(slot), result, end_ns);
-      });
+      reap();
     } while (done_.size() < wait_for);
+    in_flight_ -= static_cast<unsigned>(done_.size());
+    return done_;
+  }
+  std::span<const BlockCompletion> wait_until(std::uint64_t until_ns) override {
+    done_.clear();
+    ring_->enter_until(until_ns);
+    reap();
     in_flight_ -= static_cast<unsigned>(done_.size());
     return done_;
   }
@@ -60,6 +64,13 @@ class UringBlocks final : public BlockReader {
     std::uint32_t done = 0;  // bytes, after a read that came back short
     std::uint64_t begin_ns = 0;
   };
+
+  void reap() noexcept {
+    const std::uint64_t end_ns = now_ns();
+    ring_->reap([&](std::uint64_t slot, int result) {
+      take(static_cast<std::uint32_t>(slot), result, end_ns);
+    });
+  }
 
   void push(std::uint32_t index) noexcept {
     const Slot& slot = slots_[index];

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <vector>
 
+#include "harness/clock.h"
 #include "harness/error.h"
 
 namespace headrace::uring {
@@ -89,6 +90,18 @@ void Ring::enter(unsigned wait_for) {
     wait_for = 0;  // interrupted, or out of memory for a moment: let the owner take what has come
     if (io_uring_cq_ready(&ring_) || io_uring_sq_ready(&ring_) == 0) return;
   }
+}
+
+void Ring::enter_until(std::uint64_t until_ns) {
+  const std::uint64_t wake = until_ns - std::min(until_ns, kWakeEarly), now = now_ns();
+  if (wake <= now || (ring_.features & IORING_FEAT_EXT_ARG) == 0) return enter(0);
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  __kernel_timespec time{.tv_sec = static_cast<long long>((wake - now) / kSecond),
+                         .tv_nsec = static_cast<long long>((wake - now) % kSecond)};
+  io_uring_cqe* first = nullptr;
+  const int result = io_uring_submit_and_wait_timeout(&ring_, &first, 1, &time, nullptr);
+  if (result < 0 && result != -ETIME && result != -EINTR && result != -EAGAIN && result != -EBUSY)
+    throw system_error("io_uring_enter", "submitting reads", -result);
 }
 
 }  // namespace headrace::uring

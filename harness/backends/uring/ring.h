@@ -57,6 +57,10 @@ class Ring {
   }
   /// Submits what was asked for and waits for at least `wait_for` completions. Throws RunError.
   void enter(unsigned wait_for);
+  /// Submits what was asked for, and waits for a completion until shortly before `until_ns`; in the
+  /// time left it does not wait, so that the caller, who comes back, is there in time. A kernel
+  /// that cannot wait so (before Linux 5.11) never waits.
+  void enter_until(std::uint64_t until_ns);
   /// Takes every completion that is there: f(user_data, result).
   template <class F>
   void reap(F&& f) {

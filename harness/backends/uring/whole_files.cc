@@ -54,18 +54,21 @@ class UringWholeFiles final : public WholeFileReader {
 
   std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files,
                                            unsigned wait_for) override {
-    // The files handed out last time are the caller's until now.
-    for (const FileCompletion& old : done_) free_.push_back(old.slot);
-    done_.clear();
+    take_back();
     const std::uint64_t begin_ns = now_ns();
     for (const std::uint32_t file : files) start(file, begin_ns);
     const auto in_flight = static_cast<unsigned>(slots_.size() - free_.size());
     wait_for = std::min(wait_for, in_flight);
     do {
       ring_->enter(done_.size() < wait_for ? 1 : 0);
-      const std::uint64_t now = now_ns();
-      ring_->reap([&](std::uint64_t tag, int result) { take(tag, result, now); });
+      reap();
     } while (done_.size() < wait_for);
+    return done_;
+  }
+  std::span<const FileCompletion> wait_until(std::uint64_t until_ns) override {
+    take_back();
+    ring_->enter_until(until_ns);
+    reap();
     return done_;
   }
   unsigned free_slots() const override {
@@ -74,6 +77,17 @@ class UringWholeFiles final : public WholeFileReader {
   const unsigned char* data(std::uint32_t slot) const override { return buffers_[slot]; }
 
  private:
+  /// The files handed out last time are the caller's until now.
+  void take_back() noexcept {
+    for (const FileCompletion& old : done_) free_.push_back(old.slot);
+    done_.clear();
+  }
+
+  void reap() noexcept {
+    const std::uint64_t now = now_ns();
+    ring_->reap([&](std::uint64_t tag, int result) { take(tag, result, now); });
+  }
+
   void start(std::uint32_t file, std::uint64_t begin_ns) noexcept {
     const std::uint32_t index = free_.back();
     free_.pop_back();
