@@ -1,4 +1,4 @@
-"""Runs the report's tests with this Python; 77 (skipped) where it lacks what they need."""
+"""Runs one file of these tests with this Python; 77 (skipped) where it lacks what they need.  run.py test_page.py"""
 
 import importlib
 import pathlib
@@ -19,7 +19,8 @@ def main() -> int:
               f"{' '.join('python3-' + module for module in missing)})")
         return 77
     import pytest
-    return int(pytest.main(["-q", "-rs", "-p", "no:cacheprovider", str(pathlib.Path(__file__).parent), *sys.argv[1:]]))
+    return int(pytest.main(["-q", "-rs", "-p", "no:cacheprovider", str(pathlib.Path(__file__).parent / sys.argv[1]),
+                            *sys.argv[2:]]))
 
 
 if __name__ == "__main__":
