@@ -32,6 +32,13 @@ test_packages=(
   "ccache|compiles what the build kinds share only once"
 )
 
+# Without these some tests are skipped and say so; not every distribution has them.
+optional_test_packages=(
+  "chromium|opens the report's pages"
+  "chromium-driver|works the browser by WebDriver"
+  "python3-selenium|speaks WebDriver"
+)
+
 is_debian_like() {
   command -v apt-get >/dev/null && command -v dpkg-query >/dev/null
 }
@@ -72,6 +79,19 @@ need_packages() {
     die "apt could not install them; its last lines are above, all of them in $log"
   fi
   rm -f "$log"
+}
+
+# want_packages "package|reason"...: installs those of them that are missing and that apt knows.
+want_packages() {
+  local entry missing=() known=()
+  is_debian_like && [ -z "${HEADRACE_NO_INSTALL:-}" ] || return 0
+  for entry in "$@"; do is_installed "${entry%%|*}" || missing+=("$entry"); done
+  [ ${#missing[@]} != 0 ] || return 0
+  as_root apt-get -q update >/dev/null 2>&1 || true
+  for entry in "${missing[@]}"; do
+    apt-cache policy "${entry%%|*}" 2>/dev/null | grep -q 'Candidate: [^(]' && known+=("$entry")
+  done
+  [ ${#known[@]} = 0 ] || (need_packages "${known[@]}") || say "going on without: their tests are skipped"
 }
 
 # build PRESET [TARGET...] -- [CMAKE OPTION...]: configures and builds with all cores, quietly while all is well.
