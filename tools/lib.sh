@@ -89,7 +89,7 @@ want_packages() {
   [ ${#missing[@]} != 0 ] || return 0
   as_root apt-get -q update >/dev/null 2>&1 || true
   for entry in "${missing[@]}"; do
-    apt-cache policy "${entry%%|*}" 2>/dev/null | grep -q 'Candidate: [^(]' && known+=("$entry")
+    [[ $(apt-cache policy "${entry%%|*}" 2>/dev/null) =~ Candidate:\ [^\(] ]] && known+=("$entry")
   done
   [ ${#known[@]} = 0 ] || (need_packages "${known[@]}") || say "going on without: their tests are skipped"
 }
