@@ -298,6 +298,38 @@ def without_needs() -> Dict[str, Any]:
     return data
 
 
+def random_reads(seed: int, size: int, operations_per_s: float, roof: float, cache: str) -> Dict[str, Any]:
+    """A device that answers at most so many requests per second, and gives at most so many bytes."""
+    chance = random.Random(seed)
+    repetitions = []
+    for index in range(5):
+        rate = 1 / (1 / (operations_per_s * size) + 1 / roof) * (1 + chance.gauss(0, 0.01))
+        p50 = 32 * size / rate * 1e9
+        one = phase(chance, "main", rate, 1.0, p50, 3000, {}, 1.0 if cache != "warm" else 0.0, 0.0, False, 20)
+        one["operations"] = int(rate / size)
+        one["bytes"] = one["operations"] * size
+        repetitions.append(repetition(chance, index, [one], cache, {
+            "read_bandwidth": rate, "latency_p50_ns": p50, "latency_p99_ns": p50 * 2.4}))
+    params = {"engine": "io_uring", "workers": 1, "queue_depth": 32, "block_size": size, "direct": cache == "bypassed",
+              "files": 4, "file_size": 256 << 20}
+    return point(f"random_read/{cache}/block_size:{size}", "random_read", "blocks in random order", params, cache, repetitions)
+
+
+def ceilings() -> Dict[str, Any]:
+    """Every stage measured, a sweep of request sizes, and a need that one stage limits."""
+    sizes = [random_reads(7 + n, 4096 << 2 * n, 80e3, 3.1e9, "bypassed") for n in range(6)]
+    cold, warm = shard_stream(20, "shard_stream/cold", 2.1e9, 5), shard_stream(21, "shard_stream/warm", 24e9, 5)
+    for one, cache in ((cold, "cold"), (warm, "warm")):
+        one["cache"] = one["params"]["cache"] = cache
+    copied = shard_stream(22, "memory_copy", 36e9, 5)
+    copied.update(workload="memory_copy", cache="asis", params={"workers": 2})
+    copied["metrics"][0]["name"] = "copy_bandwidth"
+    loader = small_files(23, "small_file_read/loader", "posix", 1.97e9, 5, 3000)
+    judgements = [judgement("ingest.read_bandwidth", "PASS", 1.59744e9, "B/s", 1.97e9, 1.94e9, 2.0e9,
+                            point="small_file_read/loader", explanation="Met at the worst of 5 repetitions.")]
+    return run_file("PASS", 0, judgements, [loader, *sizes, cold, warm, copied])
+
+
 def interrupted() -> Dict[str, Any]:
     """Stopped in the first repetition: nothing measured, the rest not reached."""
     stopped = point("small_file_read", "small_file_read", "whole files", {}, "cold", [], status="interrupted",
@@ -338,8 +370,8 @@ def golden() -> Dict[str, Any]:
         return json.load(file)
 
 
-SAMPLES = {"golden": golden, "failing": failing, "passing": passing, "without_needs": without_needs, "interrupted": interrupted,
-           "hostile": hostile}
+SAMPLES = {"golden": golden, "failing": failing, "passing": passing, "without_needs": without_needs, "ceilings": ceilings,
+           "interrupted": interrupted, "hostile": hostile}
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from .. import words
-from ..plots import Figure, epochs, forest, tail, timeline
+from ..plots import Figure, epochs, forest, ladder, roofline, tail, timeline
 from ..plots.style import styled
 from ..plots.svg import StyleSheet, inline
 from ..schema import Point, Run
@@ -54,12 +54,15 @@ def render(run: Run) -> str:
     with styled():
         overview = _panel(forest.draw(run.judgements), "forest", sheet)
         rows = views.need_rows(run, anchors)
+        limits = [_panel(ladder.draw(run), "ladder", sheet)]
+        limits += [_panel(figure, f"roofline-{number}", sheet)
+                   for number, figure in enumerate(roofline.draw_all(run), start=1)]
         sections = [_section(run, point, anchors[point.id], rows, sheet) for point in run.points]
     data, left_out = embed.embedded(run)
     script = _source(environment, "page.js")
     style = Markup(_source(environment, "page.css") + sheet.css() + "\n")
     return environment.get_template("qualification.html").render(
-        run=run, rows=rows, sections=sections, overview=overview, steps=views.steps(run), facts=views.facts(run),
+        run=run, rows=rows, sections=sections, overview=overview, limits=[panel for panel in limits if panel], steps=views.steps(run), facts=views.facts(run),
         headline=words.headline(run), count_line=words.count_line(run), tone=words.tone, symbol=words.SYMBOL,
         status=words.STATUS, unmeasured=views.unmeasured(run), command=views.command(run),
         looks=views.look_texts(run), started=views.started(run), data=data, left_out=left_out,

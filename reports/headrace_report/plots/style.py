@@ -64,3 +64,11 @@ def place(drawing: Drawing, left: float, right: float, top: float, bottom: float
     """[left, bottom, width, height] in figure shares from margins in pixels."""
     width, height = drawing.get_size_inches() * 72
     return [left / width, bottom / height, 1 - (left + right) / width, 1 - (top + bottom) / height]
+
+
+def log_ticks(low: float, high: float) -> list:
+    """Round numbers on a logarithmic axis: 1, 2, 5 of every decade, or 1 and 3, or 1 alone where they would crowd."""
+    for steps, most in (((1, 2, 5), 8), ((1, 3), 8), ((1,), 99)):
+        ticks = [step * 10.0**power for power in range(-12, 16) for step in steps if low <= step * 10.0**power <= high]
+        if len(ticks) <= most:
+            return ticks
