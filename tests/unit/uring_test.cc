@@ -1,5 +1,7 @@
 // The io_uring readers from inside: also the way that older kernels need.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #ifdef HEADRACE_HAS_URING
 #include "harness/backends/uring/ring.h"
@@ -33,6 +35,44 @@ TEST_P(UringTest, ReadsWholeFilesAtEveryDepth) {
 TEST_P(UringTest, TellsFailuresAtEveryDepth) {
   for (const std::uint32_t depth : {1u, 3u, 16u})
     testing::tells_failures(whole(), {.queue_depth = depth});
+}
+
+TEST_P(UringTest, ReadsOnThroughTheRingWhereTheCacheEnds) {
+  testing::TemporaryFiles files;
+  constexpr std::uint32_t kHalf = 256 << 10;
+  const std::uint32_t file = files.add(2 * kHalf);
+  const FileTable& table = files.table();
+  const auto forget = [&](std::uint64_t from) {
+    const int fd = ::openat(table.root_fd(), table.path(file), O_RDONLY);
+    ::fsync(fd);
+    ::posix_fadvise(fd, static_cast<off_t>(from), 0, POSIX_FADV_DONTNEED);
+    ::close(fd);
+  };
+  const ReaderOptions options{.block_size = 2 * kHalf, .advice = Advice::random};
+  const auto blocks = uring::make_blocks(table, {&file, 1}, options, notes_);
+  blocks->attach();
+  for (const std::uint64_t cached :
+       {std::uint64_t{2 * kHalf}, std::uint64_t{kHalf}, std::uint64_t{0}}) {
+    forget(cached);
+    const BlockRequest request{.length = 2 * kHalf};
+    const auto done = blocks->exchange({&request, 1}, 1);
+    ASSERT_EQ(done.size(), 1u);
+    EXPECT_EQ(done[0].result, 2 * kHalf) << cached;
+    EXPECT_TRUE(testing::TemporaryFiles::holds(blocks->data(0), file, 0, 2 * kHalf)) << cached;
+  }
+  const auto whole = uring::make_whole_files(table, options, notes_, GetParam());
+  whole->attach();
+  for (const std::uint64_t cached :
+       {std::uint64_t{2 * kHalf}, std::uint64_t{kHalf}, std::uint64_t{0}}) {
+    forget(cached);
+    const auto done = whole->exchange({&file, 1}, 1);
+    ASSERT_EQ(done.size(), 1u);
+    EXPECT_EQ(done[0].error, 0);
+    EXPECT_EQ(done[0].bytes, 2 * kHalf) << cached;
+    EXPECT_TRUE(testing::TemporaryFiles::holds(whole->data(done[0].slot), file, 0, 2 * kHalf))
+        << cached;
+  }
+  EXPECT_FALSE(notes_.take().empty()) << "told, never silent";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, UringTest, ::testing::Bool(),

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "harness/backends/open_files.h"
+#include "harness/backends/uring/cached.h"
 #include "harness/backends/uring/ring.h"
 #include "harness/backends/uring/uring_engine.h"
 #include "harness/recorder.h"
@@ -17,8 +18,10 @@ class UringBlocks final : public BlockReader {
       : notes_(notes),
         open_(files, selected, options),
         buffers_(options.queue_depth, options.block_size, options.huge_pages),
-        slots_(options.queue_depth) {
+        slots_(options.queue_depth),
+        cached_first_(is_cached_first(options)) {
     notes.add_pages(buffers_, options.huge_pages);
+    if (cached_first_) notes.add(kCachedFirst);
     done_.reserve(options.queue_depth);
     sizes_.reserve(selected.size());
     for (const std::uint32_t file : selected) sizes_.push_back(files.size(file));
@@ -37,6 +40,7 @@ class UringBlocks final : public BlockReader {
     const std::uint64_t begin_ns = now_ns();
     for (const BlockRequest& request : requests) {
       slots_[request.slot] = {request, 0, begin_ns};
+      if (cached_first_ && have_cached(request)) return done_;
       push(request.slot);
     }
     in_flight_ += static_cast<unsigned>(requests.size());
@@ -72,6 +76,18 @@ class UringBlocks final : public BlockReader {
     });
   }
 
+  /// True when all of it was in the page cache; else the ring reads what is left.
+  bool have_cached(const BlockRequest& request) noexcept {
+    const std::int64_t got =
+        read_cached(open_[request.file], buffers_[request.slot], request.length, request.offset);
+    if (got < 0) cached_first_ = errno != EOPNOTSUPP;
+    Slot& slot = slots_[request.slot];
+    if (got > 0) slot.done = static_cast<std::uint32_t>(got);
+    if (slot.done < request.length) return false;
+    done_.push_back({request.file, request.slot, request.offset, got, slot.begin_ns, now_ns()});
+    return true;
+  }
+
   void push(std::uint32_t index) noexcept {
     const Slot& slot = slots_[index];
     const BlockRequest& request = slot.request;
@@ -102,6 +118,7 @@ class UringBlocks final : public BlockReader {
   std::vector<Slot> slots_;
   std::vector<std::uint64_t> sizes_;
   std::vector<BlockCompletion> done_;  // never grows beyond what was reserved
+  bool cached_first_;
   std::unique_ptr<Ring> ring_;
   bool fixed_files_ = false;
   unsigned in_flight_ = 0;

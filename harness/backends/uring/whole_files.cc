@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "harness/backends/open_files.h"
+#include "harness/backends/uring/cached.h"
 #include "harness/backends/uring/ring.h"
 #include "harness/backends/uring/uring_engine.h"
 #include "harness/recorder.h"
@@ -22,6 +23,7 @@ struct Slot {
   int descriptor = -1;  // when files are opened the ordinary way
   int flags = kReadFlags;
   std::uint8_t pending = 0;  // completions to come
+  bool linked = true;
   bool opened = false, closed = false;
   bool moved = false;  // a step succeeded since the last push
 };
@@ -34,9 +36,11 @@ class UringWholeFiles final : public WholeFileReader {
         block_(whole_file_block(files, options)),
         direct_(options.direct),
         want_link_(link),
+        cached_first_(is_cached_first(options)),
         buffers_(options.queue_depth, block_, options.huge_pages),
         slots_(options.queue_depth) {
     notes.add_pages(buffers_, options.huge_pages);
+    if (cached_first_) notes.add(kCachedFirst);
     for (std::uint32_t i = options.queue_depth; i > 0; --i) free_.push_back(i - 1);
     done_.reserve(options.queue_depth);
   }
@@ -59,6 +63,7 @@ class UringWholeFiles final : public WholeFileReader {
     for (const std::uint32_t file : files) start(file, begin_ns);
     const auto in_flight = static_cast<unsigned>(slots_.size() - free_.size());
     wait_for = std::min(wait_for, in_flight);
+    if (done_.size() == in_flight) return done_;  // nothing is left for the ring
     do {
       ring_->enter(done_.size() < wait_for ? 1 : 0);
       reap();
@@ -98,8 +103,43 @@ class UringWholeFiles final : public WholeFileReader {
     slot.file.begin_ns = begin_ns;
     slot.size = files_.size(file);
     slot.flags = kReadFlags | (direct_ ? O_DIRECT : 0);
-    push(slot);
+    slot.linked = link_;
+    if (cached_first_ && open_cached(slot)) {
+      read_cached(slot);
+    } else {
+      push(slot);
+    }
   }
+
+  /// Opens the file if that needs no waiting.
+  bool open_cached(Slot& slot) noexcept {
+    const int fd = open_if_cached(files_.root_fd(), files_.path(slot.file.file), slot.flags);
+    if (fd < 0) return false;
+    slot.linked = false;
+    slot.moved = true;
+    opened(slot, fd, now_ns());
+    return true;
+  }
+
+  /// Reads on as long as that needs no waiting, and closes; the ring does the rest.
+  void read_cached(Slot& slot) noexcept {
+    while (slot.file.bytes < slot.size) {
+      const std::uint64_t length = std::min(block_, slot.size - slot.file.bytes);
+      const std::int64_t got =
+          uring::read_cached(slot.descriptor, buffers_[slot.file.slot], length, slot.file.bytes);
+      if (got <= 0) return push(slot);
+      have_read(slot, static_cast<int>(got), now_ns());
+    }
+    closed(slot, ::close(slot.descriptor) == 0 ? 0 : -errno);
+    finish(slot, now_ns());
+  }
+
+  /// Where the next bytes go, and how many fit: a read that came back short is gone on with behind
+  /// what it gave.
+  unsigned char* place(const Slot& slot) const noexcept {
+    return buffers_[slot.file.slot] + slot.file.bytes % block_;
+  }
+  std::uint64_t room(const Slot& slot) const noexcept { return block_ - slot.file.bytes % block_; }
 
   /// Says whose completion it will be; after the prep call, which clears the request.
   static void tag(io_uring_sqe* sqe, Slot& slot, Step step) noexcept {
@@ -113,15 +153,15 @@ class UringWholeFiles final : public WholeFileReader {
     slot.moved = false;
     if (!slot.opened) {
       io_uring_sqe* sqe = push_open(slot);
-      if (!link_) return;
+      if (!slot.linked) return;
       sqe->flags |= IOSQE_IO_LINK;
     }
     if (slot.file.bytes < slot.size && slot.file.error == 0) {
       std::uint64_t rest = slot.size - slot.file.bytes;
       if (direct_) rest = round_up(rest, kPage);
-      const std::uint64_t length = std::min(block_, rest);
+      const std::uint64_t length = std::min(room(slot), rest);
       io_uring_sqe* sqe = push_read(slot, length);
-      if (!link_ || length < rest) return;
+      if (!slot.linked || length < rest) return;
       sqe->flags |= IOSQE_IO_LINK;
     }
     push_close(slot);
@@ -130,7 +170,8 @@ class UringWholeFiles final : public WholeFileReader {
   io_uring_sqe* push_open(Slot& slot) noexcept {
     io_uring_sqe* sqe = ring_->request();
     const char* path = files_.path(slot.file.file);
-    if (link_) {  // a place in the ring's table is closed on exec anyway, and the flag is refused
+    if (slot.linked) {  // a place in the ring's table is closed on exec anyway, and the flag is
+                        // refused
       io_uring_prep_openat_direct(sqe, files_.root_fd(), path, slot.flags & ~O_CLOEXEC, 0,
                                   slot.file.slot);
     } else {
@@ -142,16 +183,16 @@ class UringWholeFiles final : public WholeFileReader {
 
   io_uring_sqe* push_read(Slot& slot, std::uint64_t length) noexcept {
     io_uring_sqe* sqe = ring_->request();
-    const int file = link_ ? static_cast<int>(slot.file.slot) : slot.descriptor;
-    ring_->prepare_read(sqe, file, buffers_[slot.file.slot], length, slot.file.bytes);
-    if (link_) sqe->flags |= IOSQE_FIXED_FILE;
+    const int file = slot.linked ? static_cast<int>(slot.file.slot) : slot.descriptor;
+    ring_->prepare_read(sqe, file, place(slot), length, slot.file.bytes);
+    if (slot.linked) sqe->flags |= IOSQE_FIXED_FILE;
     tag(sqe, slot, Step::read);
     return sqe;
   }
 
   void push_close(Slot& slot) noexcept {
     io_uring_sqe* sqe = ring_->request();
-    if (link_) {
+    if (slot.linked) {
       io_uring_prep_close_direct(sqe, slot.file.slot);
     } else {
       io_uring_prep_close(sqe, slot.descriptor);
@@ -227,7 +268,7 @@ class UringWholeFiles final : public WholeFileReader {
   const FileTable& files_;
   Notes& notes_;
   const std::uint64_t block_;
-  const bool direct_, want_link_;
+  const bool direct_, want_link_, cached_first_;
   Buffers buffers_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;  // neither this nor done_ grows beyond the queue depth
