@@ -79,6 +79,9 @@ class Saver {
   SaveParams params_;
   std::vector<std::string> notes_;
   Folder folder_;
+  // The checkpoint before the last, let go of untimed: freeing its blocks takes a file system as
+  // long as a good part of a save, and is no part of making the new one durable.
+  std::vector<system::UniqueFd> replaced_;
   std::unique_ptr<Buffers> state_, staging_;
   std::vector<std::unique_ptr<BlockWriter>> writers_;
   std::vector<BlockLoop> loops_;

@@ -71,9 +71,11 @@ system::UniqueFd Folder::create(unsigned file, int flags) const {
   return fd;
 }
 
-void Folder::publish(unsigned file) const {
+system::UniqueFd Folder::publish(unsigned file) const {
+  system::UniqueFd old(::openat(fd_.get(), name(file).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (::renameat(fd_.get(), temporary_name(file).c_str(), fd_.get(), name(file).c_str()) != 0)
     throw system_error("rename to", full_path(file), errno);
+  return old;
 }
 
 void Folder::sync() const {

@@ -27,8 +27,9 @@ class Folder {
 
   /// Opens the temporary file for writing; `fresh` empties it.
   system::UniqueFd create(unsigned file, int flags) const;
-  /// Puts the temporary file in the place of the one before it.
-  void publish(unsigned file) const;
+  /// Puts the temporary file in the place of the one before it. That one is freed when what this
+  /// returns is closed.
+  system::UniqueFd publish(unsigned file) const;
   /// Makes the names durable.
   void sync() const;
   void remove_temporary(unsigned file) const noexcept;

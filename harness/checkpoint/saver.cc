@@ -1,5 +1,3 @@
-#include "harness/checkpoint_saver.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "harness/checkpoint_saver.h"
 #include "harness/data_set/block_pattern.h"
 #include "harness/error.h"
 #include "harness/parallel.h"
@@ -216,10 +215,10 @@ class Saver::Attempt {
   /// The last rank makes the names durable; of a shared file, the last one renames it.
   void publish() {
     timed(3, [&] {
-      if (!p_.shared_file) saver_.folder_.publish(file());
+      if (!p_.shared_file) saver_.replaced_[file()] = saver_.folder_.publish(file());
       published_ = true;
       if (saver_.unpublished_.fetch_sub(1) != 1) return;
-      if (p_.shared_file) saver_.folder_.publish(file());
+      if (p_.shared_file) saver_.replaced_[file()] = saver_.folder_.publish(file());
       if (p_.durability != Durability::none) saver_.folder_.sync();
     });
   }
@@ -235,6 +234,7 @@ class Saver::Attempt {
 Saver::Saver(const SaveParams& params, Node& node)
     : params_(params),
       folder_(node.scratch()),
+      replaced_(params.ranks),
       state_(std::make_unique<Buffers>(params.ranks, params.shard_size, true)) {
   if (params.preallocate && !can_preallocate(folder_)) {
     params_.preallocate = false;
@@ -256,6 +256,8 @@ Saver::Saver(const SaveParams& params, Node& node)
 void Saver::fill(std::uint64_t generation) {
   key_ = mix(kKey ^ mix(generation));
   unpublished_ = params_.ranks;
+  for (system::UniqueFd& old : replaced_) old = {};
+  folder_.sync();  // the file system is done with them before the clock starts
   for_every_chunk(params_, [&](unsigned rank, std::uint64_t offset, std::uint64_t length) {
     fill_range(key_, rank, offset, (*state_)[rank] + offset, length);
   });

@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -149,6 +151,22 @@ TEST(CheckpointFolderTest, IsHeldByOneAndCleanedAfterACrash) {
   EXPECT_EQ(report.files, 1u);
   EXPECT_TRUE(fs::exists(scratch + "/checkpoint/notes.txt"));
   EXPECT_FALSE(report.left.empty());
+}
+
+TEST(CheckpointFolderTest, TheOldFileLivesUntilItIsLetGoOf) {
+  testing::TemporaryFolder tmp;
+  const std::string scratch = tmp / "scratch";
+  MarkedFolder::make(scratch, "scratch");
+  const checkpoint::Folder folder(scratch);
+  ASSERT_EQ(::write(folder.create(0, 0).get(), "first", 5), 5);
+  EXPECT_FALSE(folder.publish(0)) << "nothing was there before";
+  folder.create(0, 0);
+  const system::UniqueFd old = folder.publish(0);
+  struct stat status {};
+  ASSERT_EQ(::fstat(old.get(), &status), 0);
+  EXPECT_EQ(status.st_nlink, 0u);
+  EXPECT_EQ(status.st_size, 5);
+  EXPECT_EQ(fs::file_size(folder.full_path(0)), 0u);
 }
 
 TEST(CheckpointWriteParamsTest, TellsWhatCannotBe) {
