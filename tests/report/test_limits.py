@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
 import sample_run
@@ -11,9 +12,12 @@ from headrace_report.load import read_run
 from headrace_report.plots import ladder, roofline
 
 
+CEILINGS = json.dumps(sample_run.ceilings())
+
+
 @pytest.fixture
 def data():
-    return sample_run.ceilings()
+    return json.loads(CEILINGS)
 
 
 def rates(figure):
