@@ -79,8 +79,13 @@ class NullReader final : public BlockReader {
   BlockCompletion done_;
 };
 
+benchmark::Counter per_operation(const benchmark::State& state, std::uint64_t operations) {
+  return {static_cast<double>(operations) * static_cast<double>(state.iterations()),
+          benchmark::Counter::kIsRate | benchmark::Counter::kInvert};
+}
+
 /// One operation of the hot loop: choose, ask, record, with `reader` and `depth` in flight.
-void loop(benchmark::State& state, BlockReader& reader, std::uint32_t depth) {
+void loop(benchmark::State& state, BlockReader& reader, std::uint32_t depth, std::uint32_t block) {
   constexpr std::uint64_t kBlocks = 16'384;
   constexpr std::uint64_t kReads = 200'000;
   BlockLoop loop(depth);
@@ -96,23 +101,75 @@ void loop(benchmark::State& state, BlockReader& reader, std::uint32_t depth) {
         [&](BlockRequest& request) {
           if (step == kReads || !recorder.running() || !order.at(step++ % kBlocks, place))
             return false;
-          request.offset = place * kBlock;
-          request.length = kBlock;
+          request.offset = place * block;
+          request.length = block;
           return true;
         },
-        [&](const BlockCompletion& block) { record_block(block, kBlock, 0, recorder); });
+        [&](const BlockCompletion& completion) { record_block(completion, block, 0, recorder); });
   }
-  state.counters["per_op"] =
-      benchmark::Counter(static_cast<double>(kReads) * static_cast<double>(state.iterations()),
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_op"] = per_operation(state, kReads);
   if (recorder.errors()) state.SkipWithError("a read failed");
 }
 
 void loop_without_io(benchmark::State& state) {
   NullReader reader;
-  loop(state, reader, 1);
+  loop(state, reader, 1, kBlock);
 }
 BENCHMARK(loop_without_io)->Unit(benchmark::kMillisecond);
+
+/// One request through each engine, with nothing behind it: /dev/zero has no storage, no cache, and
+/// 512 bytes of it are next to no copy. What is left is the engine, its system calls and the hot
+/// loop.
+constexpr std::uint32_t kNullBlock = 512;
+
+FileTable null_device(std::uint64_t size) {
+  FileTable files(::open("/dev", O_RDONLY | O_DIRECTORY), "/dev");
+  files.add("zero", size);
+  return files;
+}
+
+void engine_null_block(benchmark::State& state, const char* name, std::uint32_t depth) {
+  Backends backends;
+  if (const std::string why = backends.why_not(name); !why.empty())
+    return state.SkipWithError(why.c_str());
+  const FileTable files = null_device(std::uint64_t{1} << 30);
+  const std::uint32_t selected[] = {0};
+  const ReaderOptions options{.queue_depth = depth, .block_size = kNullBlock};
+  const auto reader = backends.storage(name).block_reader(files, selected, options);
+  loop(state, *reader, depth, kNullBlock);
+}
+BENCHMARK_CAPTURE(engine_null_block, posix, "posix", 1u)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(engine_null_block, io_uring_1, "io_uring", 1u)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(engine_null_block, io_uring_2, "io_uring", 2u)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(engine_null_block, io_uring_32, "io_uring", 32u)->Unit(benchmark::kMillisecond);
+
+/// The same for whole files: open, read, close.
+void engine_null_file(benchmark::State& state, const char* name, std::uint32_t depth) {
+  constexpr std::uint64_t kFiles = 50'000;
+  Backends backends;
+  if (const std::string why = backends.why_not(name); !why.empty())
+    return state.SkipWithError(why.c_str());
+  const FileTable files = null_device(kNullBlock);
+  const ReaderOptions options{.queue_depth = depth, .block_size = kNullBlock};
+  const auto reader = backends.storage(name).whole_file_reader(files, options);
+  const std::vector<std::uint32_t> wanted(depth, 0);
+  for (auto _ : state) {
+    reader->attach();
+    std::uint64_t asked = 0, done = 0;
+    while (done < kFiles) {
+      const auto more = std::min<std::uint64_t>(reader->free_slots(), kFiles - asked);
+      for (const FileCompletion& file : reader->exchange(std::span(wanted).first(more), 1)) {
+        if (file.error) return state.SkipWithError("a read failed");
+        ++done;
+      }
+      asked += more;
+    }
+  }
+  state.counters["per_op"] = per_operation(state, kFiles);
+}
+BENCHMARK_CAPTURE(engine_null_file, posix, "posix", 1u)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(engine_null_file, io_uring_1, "io_uring", 1u)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(engine_null_file, io_uring_8, "io_uring", 8u)->Unit(benchmark::kMillisecond);
 
 /// 4 KiB blocks of a 64 MiB file that lies in the page cache.
 void engine_block(benchmark::State& state, const char* name, std::uint32_t depth) {
@@ -135,7 +192,7 @@ void engine_block(benchmark::State& state, const char* name, std::uint32_t depth
     options.block_size = kBlock;
     options.advice = Advice::random;
     const auto reader = backends.storage(name).block_reader(files, selected, options);
-    loop(state, *reader, depth);
+    loop(state, *reader, depth, kBlock);
   }
   ::unlink(file.c_str());
   ::rmdir(folder);
