@@ -12,6 +12,7 @@
 #include "harness/engine/driver.h"
 #include "harness/engine/evidence.h"
 #include "harness/statistics/summary.h"
+#include "harness/system/network_links.h"
 
 namespace headrace::engine {
 namespace {
@@ -68,6 +69,7 @@ class PointRunner::Session {
         return false;
       }
       prepared_ = true;
+      links_ = system::network_links();
       workload_.prepare(owner_.node_, progress());
       workload_.tune(point_.cache, progress());
     } catch (const UsageError&) {
@@ -132,6 +134,8 @@ class PointRunner::Session {
 
   void close() {
     if (!prepared_ || owner_.hung_) return;
+    for (const auto& [link, errors] : system::risen_errors(links_, system::network_links()))
+      add_note(result_, fmt::format("network errors rose meanwhile: {}: {}", link, errors));
     try {
       take_notes();
       workload_.cleanup(owner_.node_);
@@ -266,6 +270,7 @@ class PointRunner::Session {
   PointResult& result_;
   std::optional<RepetitionRunner> runner_;
   Clock::time_point started_{};
+  std::vector<system::NetworkLink> links_;  // as they were before
   bool prepared_ = false, decided_ = false;
   unsigned failed_in_a_row_ = 0;
 };

@@ -1,8 +1,12 @@
 #include "harness/system/kernel_files.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+
+#include "harness/system/unique_fd.h"
 
 namespace headrace::system {
 namespace {
@@ -17,11 +21,19 @@ std::optional<std::uint64_t> to_number(std::string_view text) {
 }  // namespace
 
 std::optional<std::string> read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) return std::nullopt;
-  return text;
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return std::nullopt;
+  std::string text;
+  char part[4096];
+  while (true) {
+    const ssize_t got = ::read(file.get(), part, sizeof part);
+    if (got == 0) return text;
+    if (got > 0) {
+      text.append(part, static_cast<std::size_t>(got));
+    } else if (errno != EINTR) {
+      return std::nullopt;  // the speed of a virtual NIC, for one: there, but cannot be read
+    }
+  }
 }
 
 std::optional<std::string> read_line(const std::string& path) {

@@ -16,6 +16,11 @@ TEST(KernelFiles, MissingFileIsAnAnswer) {
   EXPECT_FALSE(read_number("/no/such/file"));
 }
 
+TEST(KernelFiles, AFileThatRefusesToBeReadIsNone) {
+  EXPECT_FALSE(read_text("/proc/self/mem"));  // its first page is mapped nowhere: EIO
+  EXPECT_FALSE(read_text("/proc/self"));
+}
+
 TEST(KernelFiles, NumbersAreNumbersOnly) {
   const std::string path = std::filesystem::temp_directory_path() / "headrace_kernel_files_test";
   const auto number = [&](const char* text) {

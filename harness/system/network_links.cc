@@ -1,0 +1,182 @@
+// Reading /sys/class/net and /sys/class/infiniband.
+#include "harness/system/network_links.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <span>
+
+#include "harness/system/kernel_files.h"
+
+namespace headrace::system {
+namespace {
+
+namespace fs = std::filesystem;
+
+// InfiniBand and RoCE (Documentation/ABI/stable/sysfs-class-infiniband): damaged or lost on the
+// wire, links that fell, retries and timeouts of the transport.
+constexpr const char* kRdmaErrors[] = {"symbol_error",
+                                       "link_error_recovery",
+                                       "link_downed",
+                                       "port_rcv_errors",
+                                       "port_rcv_remote_physical_errors",
+                                       "local_link_integrity_errors",
+                                       "excessive_buffer_overrun_errors",
+                                       "port_xmit_discards"};
+constexpr const char* kRdmaHardwareErrors[] = {"out_of_sequence", "packet_seq_err",
+                                               "local_ack_timeout_err", "rnr_nak_retry_err",
+                                               "rx_icrc_encapsulated"};
+// Ethernet. Dropped packets are not among them: a busy host drops some of what nobody waits for.
+constexpr const char* kEthernetErrors[] = {"rx_errors", "tx_errors", "rx_crc_errors",
+                                           "rx_frame_errors", "tx_carrier_errors"};
+
+std::vector<std::string> entries(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored))
+    names.push_back(it->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string line(const std::string& path) { return read_line(path).value_or(""); }
+
+double leading_number(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// What stands behind the number of "4: ACTIVE".
+std::string behind_colon(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  return std::string(
+      trim(colon == text.npos ? std::string_view(text) : std::string_view(text).substr(colon + 1)));
+}
+
+/// "2.5 GT/s PCIe", "16.0 GT/s PCIe"; 0 for "Unknown".
+unsigned generation_of(const std::string& speed) {
+  constexpr double kRates[] = {2.5, 5, 8, 16, 32, 64, 128};  // [GT/s], generation 1..7
+  const double rate = leading_number(speed);
+  for (unsigned i = 0; i < std::size(kRates); ++i)
+    if (rate == kRates[i]) return i + 1;
+  return 0;
+}
+
+void read_counters(const std::string& folder, std::span<const char* const> names,
+                   NetworkLink& link) {
+  for (const char* name : names)
+    if (const auto count = read_number(folder + "/" + name)) link.errors[name] = *count;
+}
+
+void read_device(const std::string& device, NetworkLink& link) {
+  std::error_code ignored;
+  link.physical = fs::exists(device, ignored);
+  if (!link.physical) return;
+  const fs::path driver = fs::read_symlink(device + "/driver", ignored);
+  link.driver = driver.filename().string();
+  const std::string node = line(device + "/numa_node");
+  if (!node.empty() && node[0] != '-') link.numa_node = static_cast<int>(leading_number(node));
+  link.host_link = host_link_of(device);
+}
+
+NetworkLink interface(const std::string& folder, const std::string& name) {
+  NetworkLink link;
+  link.name = name;
+  link.kind = "Ethernet";
+  link.state = line(folder + "/operstate");
+  link.up = link.state == "up";
+  link.rate = leading_number(line(folder + "/speed")) * 1e6 / 8;  // Mbit/s; -1 when down
+  if (link.rate < 0) link.rate = 0;
+  link.mtu = read_number(folder + "/mtu").value_or(0);
+  read_device(folder + "/device", link);
+  read_counters(folder + "/statistics", kEthernetErrors, link);
+  if (const auto downs = read_number(folder + "/carrier_down_count"))
+    link.errors["carrier_down_count"] = *downs;
+  return link;
+}
+
+NetworkLink rdma_port(const std::string& device, const std::string& name, const std::string& port) {
+  const std::string folder = device + "/ports/" + port;
+  NetworkLink link;
+  link.name = name + "/" + port;
+  link.rdma = true;
+  const std::string layer = line(folder + "/link_layer");
+  link.kind = layer == "Ethernet" ? "RoCE" : layer.empty() ? "RDMA" : layer;
+  const std::string logical = behind_colon(line(folder + "/state"));
+  const std::string physical = behind_colon(line(folder + "/phys_state"));
+  link.state = logical + (physical.empty() ? "" : ", " + physical);
+  link.up = logical == "ACTIVE";
+  const std::string rate = line(folder + "/rate");  // "400 Gb/sec (4X NDR)"
+  link.rate = leading_number(rate) * 1e9 / 8;
+  if (const std::size_t open = rate.find('('); open != rate.npos)
+    link.lanes = static_cast<unsigned>(leading_number(std::string_view(rate).substr(open + 1)));
+  read_device(device + "/device", link);
+  for (const std::string& own : entries(folder + "/gid_attrs/ndevs")) {
+    const std::string with = line(folder + "/gid_attrs/ndevs/" + own);
+    if (!with.empty() &&
+        std::find(link.interfaces.begin(), link.interfaces.end(), with) == link.interfaces.end())
+      link.interfaces.push_back(with);
+  }
+  read_counters(folder + "/counters", kRdmaErrors, link);
+  read_counters(folder + "/hw_counters", kRdmaHardwareErrors, link);
+  return link;
+}
+
+}  // namespace
+
+std::optional<HostLink> host_link_of(const std::string& device_path) {
+  HostLink link;
+  link.generation = generation_of(line(device_path + "/current_link_speed"));
+  link.most_generation = generation_of(line(device_path + "/max_link_speed"));
+  const auto lanes = [&](const char* file) {
+    return static_cast<unsigned>(read_number(device_path + "/" + file).value_or(0));
+  };
+  link.lanes = lanes("current_link_width");
+  link.most_lanes = lanes("max_link_width");
+  if (link.generation == 0 || link.lanes == 0 || link.lanes > 32) return std::nullopt;
+  return link;
+}
+
+std::string in_words(const HostLink& link) {
+  const std::string now = fmt::format("PCIe gen {} x{}", link.generation, link.lanes);
+  if (!link.degraded()) return now;
+  return fmt::format("{} of gen {} x{}", now, link.most_generation, link.most_lanes);
+}
+
+std::vector<NetworkLink> network_links(const std::string& sys) {
+  std::vector<NetworkLink> links;
+  for (const std::string& name : entries(sys + "/class/net")) {
+    const std::string folder = sys + "/class/net/" + name;
+    constexpr std::uint64_t kEthernet = 1;  // ARPHRD_ETHER
+    if (read_number(folder + "/type") == kEthernet) links.push_back(interface(folder, name));
+  }
+  for (const std::string& name : entries(sys + "/class/infiniband")) {
+    const std::string device = sys + "/class/infiniband/" + name;
+    for (const std::string& port : entries(device + "/ports"))
+      links.push_back(rdma_port(device, name, port));
+  }
+  return links;
+}
+
+std::map<std::string, std::string> risen_errors(const std::vector<NetworkLink>& before,
+                                                const std::vector<NetworkLink>& after) {
+  std::map<std::string, std::string> risen;
+  for (const NetworkLink& now : after) {
+    const auto then = std::find_if(before.begin(), before.end(),
+                                   [&](const NetworkLink& l) { return l.name == now.name; });
+    if (then == before.end()) continue;
+    std::string text;
+    for (const auto& [counter, count] : now.errors) {
+      const auto old = then->errors.find(counter);
+      if (old != then->errors.end() && count > old->second)
+        text += fmt::format("{}{} +{}", text.empty() ? "" : ", ", counter, count - old->second);
+    }
+    if (!text.empty()) risen[now.name] = text;
+  }
+  return risen;
+}
+
+}  // namespace headrace::system

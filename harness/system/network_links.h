@@ -1,0 +1,49 @@
+// Network ports as /sys tells of them: Ethernet interfaces and RDMA ports, their state, their way
+// to the host, and the counters that rise when a cable, a plug or a switch is bad.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::system {
+
+/// The PCI Express link of a device, now and at most: generation 1..7 and lanes; 0 = not told.
+struct HostLink {
+  unsigned generation = 0, most_generation = 0;
+  unsigned lanes = 0, most_lanes = 0;
+  bool degraded() const { return generation < most_generation || lanes < most_lanes; }
+};
+/// Of a device's folder in /sys; nothing where the device is on no PCI Express bus.
+std::optional<HostLink> host_link_of(const std::string& device_path);
+/// "PCIe gen 4 x16", "PCIe gen 3 x8 of gen 4 x16".
+std::string in_words(const HostLink& link);
+
+struct NetworkLink {
+  std::string name;  // "eth0", "mlx5_0/1" (RDMA device and port)
+  std::string kind;  // "Ethernet", "InfiniBand", "RoCE"
+  bool rdma = false;
+  bool physical = false;  // there is a device behind it
+  bool up = false;
+  std::string state;      // as the kernel names it: "up", "ACTIVE, LinkUp"
+  double rate = 0;        // [B/s], one way; 0 = not told
+  unsigned lanes = 0;     // RDMA: 4 of "4X NDR"; 0 = not told
+  std::uint64_t mtu = 0;  // [B]; 0 = not told
+  std::string driver;
+  std::optional<int> numa_node;
+  std::optional<HostLink> host_link;
+  std::vector<std::string> interfaces;          // RDMA: the network interfaces of the same port
+  std::map<std::string, std::uint64_t> errors;  // counters that should stay as they are
+};
+
+/// All but the loopback, by name, RDMA ports last. `sys` is where /sys is. Never throws.
+std::vector<NetworkLink> network_links(const std::string& sys = "/sys");
+
+/// "port_rcv_errors +3" of every error counter that rose between two looks, by link name; those
+/// that went back were reset.
+std::map<std::string, std::string> risen_errors(const std::vector<NetworkLink>& before,
+                                                const std::vector<NetworkLink>& after);
+
+}  // namespace headrace::system
