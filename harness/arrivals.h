@@ -18,13 +18,9 @@ enum class Spacing { constant, poisson };
 class Arrivals {
  public:
   /// `rate` [1/s].
-  Arrivals(double rate, Spacing spacing) noexcept : spacing_(spacing) { set_rate(rate); }
+  Arrivals(double rate, Spacing spacing) noexcept
+      : spacing_(spacing), gap_(1e9 * kFraction / rate) {}
 
-  void set_rate(double rate) noexcept { gap_ = 1e9 * kFraction / rate; }
-  double rate() const noexcept { return 1e9 * kFraction / gap_; }
-
-  /// Untimed, before a phase.
-  void reset() noexcept { next_ = origin_ = 0; }
   /// The schedule begins at `now_ns`, unless another worker has begun it.
   void begin(std::uint64_t now_ns) noexcept {
     std::uint64_t none = 0;
@@ -48,8 +44,8 @@ class Arrivals {
     return -std::log(static_cast<double>((random.next() >> 11) + 1) * 0x1p-53);
   }
 
-  Spacing spacing_;
-  double gap_ = 0;                                   // mean [ns / kFraction]
+  const Spacing spacing_;
+  const double gap_;                                 // mean [ns / kFraction]
   alignas(128) std::atomic<std::uint64_t> next_{0};  // since the origin [ns / kFraction]
   alignas(128) std::atomic<std::uint64_t> origin_{0};
 };

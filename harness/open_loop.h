@@ -116,7 +116,7 @@ struct OpenLoopResult {
   bool sustained = false;
 };
 
-/// `lanes` as left by a phase that took `elapsed_s`; `rate` as asked.
+/// Of a phase that took `elapsed_s`; `rate` as asked.
 /// Sustained: at least 99 % of the offered rate was served (the time of one mean latency, which the
 /// last requests take, not counted), and latency grew by at most 1 % of the time.
 OpenLoopResult judge_open_loop(const LatencyTrend& trend, double rate, double elapsed_s);
@@ -140,11 +140,23 @@ class OpenLoop {
       Metric{"sustained", "ratio", Better::higher,
              "Open loop: 1 when at least 99 % of the requests were served as they came and the "
              "queue did not grow, else 0"},
+      Metric{"highest_rate", "1/s", Better::higher,
+             "ramp: the rate found, where it was sustained with a p99 of at most p99_limit"},
   };
 
-  /// Declares `rate` and `arrivals`. `need`: as for Params::rate().
+  /// Declares `rate`, `arrivals`, `ramp` and `p99_limit`. `need`: as for Params::rate().
   static OpenLoop declare(Params& params, std::span<const PerOperation> need);
+  /// Declares `rate` and `arrivals` of a loop that is always open.
+  static OpenLoop declare(Params& params, std::span<const PerOperation> need, double fallback);
   bool on() const { return rate_ > 0; }
+  /// Is it an open loop, if only once ramp() has found its rate?
+  bool asked() const { return on() || ramp_; }
+  /// As asked for, or found [1/s].
+  double rate() const { return rate_; }
+  /// With `ramp: true`, once: searches the highest rate that `workload` sustains with a p99 within
+  /// the limit, its data put in `state` before every trial.
+  void ramp(Workload& workload, CacheState state, const DataSet& data,
+            const DataProgress& progress);
   /// `parts` and, in an open loop, the time that requests waited until they were sent.
   std::vector<std::string> latency_parts(std::vector<std::string> parts) const;
 
@@ -152,18 +164,23 @@ class OpenLoop {
   void before_phase(unsigned workers, std::size_t parts, std::uint64_t seed);
   /// The worker's lane, begun; nullptr in a closed loop.
   Lane* begin(const Worker& worker) noexcept;
+  /// What the lanes of the last phase saw, all together.
+  LatencyTrend trend() const;
   /// Puts kMetrics; nothing in a closed loop.
   void report(const PhaseResult& phase, MetricSink& sink) const;
-  /// Tells when a rate was not sustained.
+  /// Tells what a ramp found, and when a rate was not sustained.
   std::vector<std::string> notes() const;
 
  private:
   double rate_ = 0;
   Spacing spacing_ = Spacing::constant;
+  bool ramp_ = false;
+  double p99_limit_s_ = 0;
+  std::string ramp_note_;  // "" before ramp()
   std::unique_ptr<Arrivals> arrivals_;
   std::vector<Lane> lanes_;
   // Found in report(), told in notes().
-  mutable unsigned repetitions_ = 0, not_sustained_ = 0;
+  mutable unsigned repetitions_ = 0, not_sustained_ = 0, beyond_limit_ = 0;
   mutable OpenLoopResult worst_;
 };
 

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <memory>
-#include <thread>
 
+#include "harness/trial.h"
 #include "harness/units.h"
 
 namespace headrace {
@@ -18,46 +16,6 @@ constexpr std::size_t kFinalists = 3;
 void best_first(std::vector<Tried>& tried) {
   std::stable_sort(tried.begin(), tried.end(),
                    [](const Tried& a, const Tried& b) { return a.bytes_per_s > b.bytes_per_s; });
-}
-
-/// Bytes/s of `workload` when its workers run for at most `seconds`; 0 when anything failed.
-double try_rate(Workload& workload, double seconds) {
-  const unsigned count = workload.workers();
-  const auto parts = static_cast<unsigned>(workload.latency_parts().size());
-  std::vector<std::unique_ptr<Recorder>> recorders;
-  for (unsigned i = 0; i < count; ++i) recorders.push_back(std::make_unique<Recorder>(parts));
-  workload.before_phase(0, 0, 1);
-  std::atomic<bool> stop{false}, failed{false};
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < count; ++i) {
-    threads.emplace_back([&, i] {
-      Worker worker{.index = i,
-                    .count = count,
-                    .phase = 0,
-                    .repetition = 0,
-                    .seed = 1,
-                    .recorder = *recorders[i]};
-      try {
-        workload.before_run(worker);
-        worker.recorder.start(now_ns() + static_cast<std::uint64_t>(seconds * 1e9), &stop);
-        workload.run(worker);
-      } catch (const std::exception&) {
-        failed = stop = true;
-      }
-      worker.recorder.finish();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  std::uint64_t bytes = 0, begin = UINT64_MAX, end = 0;
-  for (const auto& r : recorders) {
-    bytes += r->bytes();
-    failed = failed || r->errors() > 0;
-    begin = std::min(begin, r->started_ns());
-    end = std::max(end, r->finished_ns());
-  }
-  return failed || end <= begin
-             ? 0
-             : 1e9 * static_cast<double>(bytes) / static_cast<double>(end - begin);
 }
 
 }  // namespace
@@ -148,7 +106,7 @@ void Tuning::run(Workload& workload, CacheState state, const DataSet& data,
     use(way);
     CacheProof proof;
     establish(state, data, {}, proof);
-    return try_rate(workload, seconds);
+    return run_trial(workload, seconds).bytes_per_s();
   };
   const std::vector<Tried> tried = search(ways(backends), rate, progress);
   use(tried.front().way);

@@ -44,7 +44,7 @@ class RandomRead final : public Workload {
         open_loop_(OpenLoop::declare(p, per_read())) {
     if (io_.direct && alignment_ % 4_KiB != 0)
       p.conflict("alignment", "direct reads are at multiples of 4KiB");
-    if (open_loop_.on() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
+    if (open_loop_.asked() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
@@ -76,6 +76,7 @@ class RandomRead final : public Workload {
       open_readers();
     };
     tuning_.run(*this, state, *data_, *backends_, use, progress);
+    open_loop_.ramp(*this, state, *data_, progress);
   }
   const DataSet* data() const override { return data_.get(); }
 

@@ -37,7 +37,7 @@ class ShardStream final : public Workload {
         sample_size_(p.bytes("sample_size", 128_KiB, {.min = 1}, "stored bytes of one sample")),
         passes_(p.count("passes", 1, {.min = 1}, "how often each reader goes through its shards")),
         open_loop_(OpenLoop::declare(p, per_read())) {
-    if (open_loop_.on() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
+    if (open_loop_.asked() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
@@ -71,6 +71,7 @@ class ShardStream final : public Workload {
       open_streams();
     };
     tuning_.run(*this, state, *data_, *backends_, use, progress);
+    open_loop_.ramp(*this, state, *data_, progress);
   }
   const DataSet* data() const override { return data_.get(); }
 

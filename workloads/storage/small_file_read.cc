@@ -59,6 +59,9 @@ class SmallFileRead final : public Workload {
     for (unsigned i = 0; i < io_.workers; ++i)
       readers_.push_back(engine_->whole_file_reader(data_->files(), io_.reader_options()));
   }
+  void tune(CacheState state, const DataProgress& progress) override {
+    open_loop_.ramp(*this, state, *data_, progress);
+  }
   const DataSet* data() const override { return data_.get(); }
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {

@@ -1,0 +1,32 @@
+// `ramp: true` - the highest rate of an open loop that still holds.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+/// A rate that was tried, and what it gave.
+struct Rung {
+  double rate = 0;  // [1/s]
+  bool held = false;
+  double p99_s = 0;
+  std::string why;  // it did not hold: "p99 of 31 ms", "the queue grew"; "" when it did
+};
+
+struct Climb {
+  double rate = 0;  // the highest that held; the lowest tried when none did
+  bool held = false;
+  std::vector<Rung> rungs;  // in the order in which they were tried
+};
+
+/// From `start` on, doubles the rate until one does not hold (or halves it until one does), and
+/// then tries the geometric middle until what held and what did not are less than 5 % apart. A rate
+/// is given up only after it failed twice: the first may have met a neighbour.
+Climb climb(double start, const std::function<Rung(double rate)>& attempt);
+
+/// "125/s (p99 3 ms), 250/s (p99 5 ms), 500/s (no: the queue grew)".
+std::string to_string(const Climb& climb);
+
+}  // namespace headrace
