@@ -40,6 +40,7 @@ struct Footprint {
 struct PhaseSpec {
   std::string name;
   bool keeps_cache = false;  // starts with whatever the phase before left in the cache: not re-made, not proven
+  bool varies = false;       // changes as it goes, and that is what is measured: not judged for steadiness
 };
 
 /// One worker thread's view of the timed region.

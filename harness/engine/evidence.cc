@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kLongRepetition_s = 600;
 
-/// A metric needs 10/(1 - p) operations per repetition; a part's percentile counts that part's.
+/// A metric needs 10/(1 - p) operations per repetition; a part's or phase's percentile counts that
+/// one's.
 bool too_few_operations(const MetricInfo& metric, const PointResult& result) {
   const std::optional<double> share = percentile_of(metric.name);
   if (!share) return false;
@@ -21,10 +22,15 @@ bool too_few_operations(const MetricInfo& metric, const PointResult& result) {
   const auto part = std::find_if(parts.begin(), parts.end(), [&](const std::string& p) {
     return metric.name.starts_with(p + "_latency_");
   });
+  const auto names = [&](const PhaseResult& phase) {
+    return metric.name.starts_with(phase.name + "_latency_");
+  };
   for (const Repetition& r : result.repetitions) {
     if (!r.counted) continue;
+    const bool of_one_phase = std::any_of(r.phases.begin(), r.phases.end(), names);
     double operations = 0;
     for (const PhaseResult& phase : r.phases) {
+      if (of_one_phase && !names(phase)) continue;
       const std::uint64_t n =
           part == parts.end() ? phase.operations
                               : phase.parts[static_cast<std::size_t>(part - parts.begin())].total();

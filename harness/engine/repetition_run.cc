@@ -238,7 +238,7 @@ class RepetitionRunner::Attempt {
     const std::string not_steady = store_series(series, point_.cache == CacheState::cold, phase);
     // A phase that goes on with the cache as it is cannot be level: what it hits changes as it
     // goes.
-    if (!not_steady.empty() && !spec.keeps_cache && result_.steady) {
+    if (!not_steady.empty() && !spec.keeps_cache && !spec.varies && result_.steady) {
       result_.steady = false;
       result_.steady_why = not_steady;
     }

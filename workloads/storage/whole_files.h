@@ -30,6 +30,10 @@ class FileQueue {
   }
   /// Untimed, after fill(): makes room for the intended starts of an open loop.
   void keep_due() { due_.resize(order_.size()); }
+  /// Untimed, after fill(): only the first `files` of the order.
+  void keep(std::uint64_t files) { order_.resize(std::min<std::uint64_t>(files, order_.size())); }
+  /// Nothing more is taken.
+  void close() noexcept { next_.store(kClosed, std::memory_order_relaxed); }
   std::uint64_t& due(std::uint32_t file) noexcept { return due_[file]; }
   /// At most `most` files; none when all are taken.
   std::span<const std::uint32_t> take(unsigned most) noexcept {
@@ -39,6 +43,8 @@ class FileQueue {
   }
 
  private:
+  static constexpr std::uint64_t kClosed = std::uint64_t{1} << 62;
+
   std::vector<std::uint32_t> order_;
   std::vector<std::uint64_t> due_;  // by file, each touched only by who took it
   alignas(128) std::atomic<std::uint64_t> next_{0};
