@@ -100,6 +100,9 @@ METRICS = {
     "latency_p99_ns": ("ns", "lower", "99th percentile of the latency of a whole file"),
     "open_latency_p99_ns": ("ns", "lower", "99th percentile of the latency of an open"),
     "latency_p999_ns": ("ns", "lower", "99.9th percentile of the latency of a whole file"),
+    "before_latency_p99_ns": ("ns", "lower", "99 % of the reads before the save"),
+    "during_latency_p99_ns": ("ns", "lower", "99 % of the reads during the save"),
+    "latency_p99_ratio": ("ratio", "lower", "p99 during the save over p99 before it"),
     "hit_ratio": ("ratio", "higher", "share of the bytes that the page cache served from the second epoch on"),
     "hit_ratio_predicted_c2": ("ratio", "neither", "formula C2 for this memory and data set"),
     "hit_ratio_predicted_c4": ("ratio", "neither", "formula C4 for this memory and data set"),
@@ -179,6 +182,29 @@ def epochs(seed: int, id: str, count: int, epochs_each: int = 4) -> Dict[str, An
     params = {"engine": "posix", "workers": 8, "epochs": epochs_each, "files": 9000, "file_size": 130000}
     return point(id, "epochs", "the same data set again and again in a new order, from a cold cache", params, "cold",
                  repetitions)
+
+
+def mixed(seed: int, id: str, count: int) -> Dict[str, Any]:
+    """Reads at 400 files/s; while the checkpoint is saved, their p99 is six times higher."""
+    chance = random.Random(seed)
+    repetitions = []
+    for index in range(count):
+        phases = []
+        for name, elapsed, slower in (("before", 5.0, 1.0), ("during", 3.1, 6.0), ("after", 5.0, 1.1)):
+            one = phase(chance, name, 52.4e6, elapsed, 2e6 * slower, int(400 * elapsed),
+                        {"open": 0.1, "read": 0.8, "close": 0.01, "queue": 0.05}, 1.0, 0.0, False, 60)
+            if name == "during":
+                size = 1 << 30
+                one["background"] = {
+                    "begin_s": 0.0, "end_s": 3.05, "bytes": size, "operations": size >> 20, "errors": 0,
+                    "latency": histogram(tail(chance, 3e6), 1024),
+                    "series": series(chance, 3.05, size / 3.05, 9e6, 60, block=1 << 20)}
+            phases.append(one)
+        repetitions.append(repetition(chance, index, phases, "cold", {
+            "before_latency_p99_ns": 6e6, "during_latency_p99_ns": 36e6, "latency_p99_ratio": 6.0}))
+    params = {"engine": "posix", "workers": 8, "rate": 400, "files": 10000, "file_size": 131072}
+    return point(id, "mixed", "ingest reads at a fixed rate before, while and after a checkpoint is saved", params,
+                 "cold", repetitions, ["open", "read", "close", "queue"])
 
 
 def judgement(id: str, outcome: str, need: float, unit: str, measured: Any = None, low: Any = None, high: Any = None,
@@ -330,6 +356,13 @@ def ceilings() -> Dict[str, Any]:
     return run_file("PASS", 0, judgements, [loader, *sizes, cold, warm, copied])
 
 
+def saving() -> Dict[str, Any]:
+    """Reads beside a checkpoint that is saved."""
+    data = run_file("MEASURED", 0, [], [mixed(7, "mixed", 3)])
+    data["not_asked"] = []
+    return data
+
+
 def interrupted() -> Dict[str, Any]:
     """Stopped in the first repetition: nothing measured, the rest not reached."""
     stopped = point("small_file_read", "small_file_read", "whole files", {}, "cold", [], status="interrupted",
@@ -371,7 +404,7 @@ def golden() -> Dict[str, Any]:
 
 
 SAMPLES = {"golden": golden, "failing": failing, "passing": passing, "without_needs": without_needs, "ceilings": ceilings,
-           "interrupted": interrupted, "hostile": hostile}
+           "interrupted": interrupted, "hostile": hostile, "saving": saving}
 
 
 def main() -> None:

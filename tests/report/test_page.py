@@ -209,3 +209,12 @@ def test_contrast(pages, medium):
             assert contrast(palette[text], palette[ground]) >= 4.5, (medium, text, ground)
     for mark in ("muted", "thin", "pass", "fail", "inconclusive", "error", *(f"series-{n}" for n in range(1, 7))):
         assert contrast(palette[mark], palette["paper"]) >= 3.0, (medium, mark)
+
+
+def test_marks_a_checkpoint_that_is_saved_beside_the_reads(pages):
+    text = Reader(pages.text("saving")).text
+    before, during = re.search(r"p99 of the reads: (\S+ ms) alone, (\S+ ms) while a checkpoint is saved", text).groups()
+    assert float(during.split()[0]) > 4 * float(before.split()[0])
+    assert "during: 52.4 MB/s while a checkpoint of 1.07 GB is saved, for 3.05 s at 352 MB/s" in text
+    assert "a checkpoint is saved" in text and "save 352 MB/s" in text
+    assert "while a checkpoint" not in Reader(pages.text("failing")).text

@@ -25,6 +25,7 @@ def embedded(run: Run, budget: int = BUDGET) -> Tuple[Markup, str]:
             for repetition in point["repetitions"]:
                 for phase in repetition["phases"]:
                     phase.pop(key, None)
+                    phase.get("background", {}).pop(key, None)
         left_out = f"{left_out} and {words}" if left_out else words
         text = _json(data)
     return Markup(text), left_out

@@ -8,6 +8,7 @@ from typing import List, Optional
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from ..histogram import Merged
 from ..schema import Judgement, Phase, Point, Repetition
 from ..units import Scale, duration, plural, quantity, scale_of
 from . import Figure, Key, Table
@@ -57,6 +58,7 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
         for segment in segments:
             _draw_rate(top, segment, rate)
             _draw_latency(bottom, segment, latency)
+        _draw_background(top, bottom, segments)
         _draw_repetitions(top, bottom, segments, rate)
         needed = _draw_need(top, judgements, segments, rate)
         bottom.set_ylim(bottom=0)
@@ -124,6 +126,31 @@ def _draw_latency(axes, segment: Segment, scale: Scale) -> None:
     axes.plot(segment.time[cut:], segment.p99[cut:] / scale.factor, color=series(1), linestyle=style, zorder=4)
 
 
+def _draw_background(top, bottom, segments: List[Segment]) -> None:
+    """What ran beside the reads: its time shaded between two lines, its rate above where there is room."""
+    above, last_label = top.get_xaxis_transform(), -segments[-1].end
+    for segment in segments:
+        beside = segment.phase.background
+        if beside is None:
+            continue
+        begin, end = segment.start + beside.begin_s, segment.start + max(beside.begin_s, min(beside.end_s, segment.phase.elapsed_s))
+        for axes in (top, bottom):
+            axes.axvspan(begin, end, color=series(2), alpha=0.16, linewidth=0, zorder=1)
+            for at in (begin, end):
+                axes.axvline(at, color=series(2), linewidth=1.2, zorder=2)
+        text = f"save {quantity(_background_rate(segment.phase), 'B/s')}"
+        if (begin - last_label) / segments[-1].end * PLOT_PX > 6.5 * len(text):
+            last_label = begin
+            top.annotate(text, (begin, 0.0), (4, 6), xycoords=above, textcoords="offset points", ha="left", va="bottom",
+                         zorder=7)
+
+
+def _background_rate(phase: Phase) -> float:
+    """[B/s]"""
+    lasted = phase.background.end_s - phase.background.begin_s
+    return phase.background.bytes / lasted if lasted > 0 else 0.0
+
+
 def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> None:
     """Separators, numbers above, and the mean of each segment: hollow where it was disturbed."""
     total = segments[-1].end
@@ -186,6 +213,8 @@ def _keys(segments: List[Segment], needed: bool) -> List[Key]:
         keys.append(Key("band", "lowest to highest" if _fits(segments) else "lowest to highest, cut at the top"))
     if needed:
         keys.append(Key("dash", "need"))
+    if any(segment.phase.background for segment in segments):
+        keys.append(Key("shade", "a checkpoint is saved"))
     return keys
 
 
@@ -204,6 +233,8 @@ def _finding(point: Point, segments: List[Segment]) -> str:
         told = f"Not steady in {len(unsteady)} of {plural(len(repetitions), 'repetition')}"
         if unsteady[0].steady_why:
             told += f": {unsteady[0].steady_why}"
+    elif _saves(repetitions):
+        told = _beside_a_save(repetitions)
     elif several:
         told = f"{quantity(rate, 'B/s')} is the median of all phases"
     else:
@@ -211,10 +242,30 @@ def _finding(point: Point, segments: List[Segment]) -> str:
     return told + (f"; {disturbed} disturbed" if disturbed else "")
 
 
+def _saves(repetitions: List[Repetition]) -> bool:
+    return any(phase.background for repetition in repetitions for phase in repetition.phases)
+
+
+def _beside_a_save(repetitions: List[Repetition]) -> str:
+    """How the reads' tail changed, all repetitions together."""
+    phases = [phase for repetition in repetitions for phase in repetition.phases]
+    alone = Merged(repetition.phases[0].latency for repetition in repetitions if repetition.phases).percentile(0.99)
+    beside = Merged(phase.latency for phase in phases if phase.background).percentile(0.99)
+    return f"p99 of the reads: {quantity(alone, 'ns')} alone, {quantity(beside, 'ns')} while a checkpoint is saved"
+
+
 def _describe(point: Point, segments: List[Segment]) -> str:
     return (f"{plural(len(point.repetitions), 'repetition')}, {duration(segments[-1].end)} in all. " + " ".join(
         f"Repetition {s.repetition.index + 1} {s.phase.name}: "
-        f"{quantity(s.mean, 'B/s')}." for s in segments[:40]))
+        f"{quantity(s.mean, 'B/s')}{_describe_background(s.phase)}." for s in segments[:40]))
+
+
+def _describe_background(phase: Phase) -> str:
+    if phase.background is None:
+        return ""
+    lasted = phase.background.end_s - phase.background.begin_s
+    return (f" while a checkpoint of {quantity(phase.background.bytes, 'B')} is saved, for {duration(lasted)} at "
+            f"{quantity(_background_rate(phase), 'B/s')}")
 
 
 def _table(point: Point) -> Table:
@@ -229,6 +280,9 @@ def _table(point: Point) -> Table:
                 quantity(min(series_rates), "B/s") if series_rates else "\u2013",
                 quantity(max(series_rates), "B/s") if series_rates else "\u2013",
                 quantity(max(p99), "ns") if p99 else "\u2013",
-                "yes" if repetition.steady else "no", "yes" if repetition.disturbance.disturbed else "no"])
-    return Table(["repetition", "phase", "time", "warm-up cut", "mean", "lowest", "highest", "highest p99", "steady",
-                  "disturbed"], rows)
+                "yes" if repetition.steady else "no", "yes" if repetition.disturbance.disturbed else "no",
+                quantity(_background_rate(phase), "B/s") if phase.background else "\u2013"])
+    columns = ["repetition", "phase", "time", "warm-up cut", "mean", "lowest", "highest", "highest p99", "steady",
+               "disturbed", "save"]
+    shown = len(columns) if _saves(point.repetitions) else len(columns) - 1
+    return Table(columns[:shown], [row[:shown] for row in rows])
