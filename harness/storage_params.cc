@@ -24,8 +24,23 @@ StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
   p.block_size =
       params.bytes("block_size", defaults.block_size,
                    {.min = 512, .max = static_cast<double>(1_GiB)}, "largest single read");
+  p.poll_submission =
+      params.choice(
+          "submission", "normal", {"normal", "sqpoll"},
+          "io_uring: by system calls, or taken by a kernel thread that looks for them all "
+          "the time") == "sqpoll";
+  if (p.poll_submission && waits)
+    params.conflict("submission", "only engine io_uring has a kernel thread that submits");
   if (!defaults.direct_allowed) return p;
+  p.poll_completion =
+      params.choice("completion", "interrupt", {"interrupt", "iopoll"},
+                    "io_uring: the device interrupts, or is asked all the time; the latter needs "
+                    "direct: true") == "iopoll";
+  if (p.poll_completion && waits)
+    params.conflict("completion", "only engine io_uring asks the device for completions");
   p.direct = params.flag("direct", false, "O_DIRECT: bypass the page cache");
+  if (p.poll_completion && !waits && !p.direct)
+    params.conflict("completion", "only direct reads can be polled for: give 'direct: true' too");
   if (p.direct && p.engine == "mmap")
     params.conflict("direct", "engine mmap reads through the page cache: use posix or io_uring");
   if (p.direct && p.block_size % kPage != 0)
@@ -43,6 +58,8 @@ ReaderOptions StorageParams::reader_options() const {
   options.queue_depth = queue_depth;
   options.block_size = block_size;
   options.direct = direct;
+  options.poll_submission = poll_submission;
+  options.poll_completion = poll_completion;
   return options;
 }
 

@@ -27,6 +27,7 @@ struct StorageParams {
   std::uint32_t queue_depth = 1;  // requests in flight, each worker
   std::uint64_t block_size = 0;   // largest single read [B]
   bool direct = false;
+  bool poll_submission = false, poll_completion = false;  // of io_uring
 
   static StorageParams declare(Params& params, const Defaults& defaults);
   /// Why the engine cannot be used on this machine.

@@ -27,6 +27,9 @@ struct ReaderOptions {
   bool direct = false;                 // O_DIRECT: offsets, lengths and buffers aligned to 4096
   Advice advice = Advice::none;        // for buffered blocks
   bool huge_pages = true;              // buffers in huge pages where there are any
+  // io_uring: a kernel thread takes requests without being called; completions are asked for at the
+  // device instead of waited for (direct blocks only). What is refused is noted and done without.
+  bool poll_submission = false, poll_completion = false;
   bool keep_data = false;  // the caller will look at the data: data(slot) stays valid until reuse
 };
 

@@ -78,6 +78,55 @@ TEST_P(UringTest, ReadsOnThroughTheRingWhereTheCacheEnds) {
 INSTANTIATE_TEST_SUITE_P(Ways, UringTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "Linked" : "StepByStep"; });
 
+class UringPollingTest : public ::testing::TestWithParam<uring::Polling> {
+ protected:
+  void SetUp() override {
+    try {
+      uring::Ring ring(2, notes_);
+    } catch (const RunError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  Notes notes_;
+};
+
+TEST_P(UringPollingTest, ARingPollsOrSaysWhyNot) {
+  const uring::Ring ring(4, notes_, GetParam());
+  const bool noted = !notes_.take().empty();
+  EXPECT_EQ(ring.polls_submission(), GetParam().submission && !noted);
+  EXPECT_EQ(ring.polls_completion(), GetParam().completion);
+}
+
+TEST_P(UringPollingTest, ReadsTheSameAsWithoutPolling) {
+  const auto make = [this](auto& files, auto selected, auto& options) {
+    return uring::make_blocks(files, selected, options, notes_);
+  };
+  const auto make_whole = [this](auto& files, auto& options) {
+    return uring::make_whole_files(files, options, notes_);
+  };
+  ReaderOptions options{.queue_depth = 4};
+  options.direct = GetParam().completion;
+  options.poll_submission = GetParam().submission;
+  options.poll_completion = GetParam().completion;
+  try {
+    testing::reads_blocks(make, options);
+    testing::waits(make, make_whole, options);
+    testing::reads_whole_files(make_whole, options);
+  } catch (const RunError& error) {
+    GTEST_SKIP() << error.what();  // a file system without direct I/O
+  }
+  // Whole files are opened, which nothing can poll for.
+  EXPECT_TRUE(!options.poll_completion || !notes_.take().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, UringPollingTest,
+                         ::testing::Values(uring::Polling{true, false}, uring::Polling{false, true},
+                                           uring::Polling{true, true}),
+                         [](const auto& info) {
+                           return std::string(info.param.submission ? "Submission" : "") +
+                                  (info.param.completion ? "Completion" : "");
+                         });
+
 TEST(UringSetupTest, SaysWhyThereIsNoRing) {
   const std::string text = uring::setup_failure(EPERM);
   EXPECT_EQ(text.find("io_uring_setup: Operation not permitted (errno 1"), 0u) << text;

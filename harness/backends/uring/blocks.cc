@@ -1,5 +1,6 @@
 // Blocks of open files: a batch of requests and a batch of completions per system call.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "harness/backends/open_files.h"
@@ -18,6 +19,7 @@ class UringBlocks final : public BlockReader {
       : notes_(notes),
         open_(files, selected, options),
         buffers_(options.queue_depth, options.block_size, options.huge_pages),
+        polling_{options.poll_submission, options.poll_completion && options.direct},
         slots_(options.queue_depth),
         cached_first_(is_cached_first(options)) {
     notes.add_pages(buffers_, options.huge_pages);
@@ -28,8 +30,8 @@ class UringBlocks final : public BlockReader {
   }
 
   void attach() override {
-    ring_.reset();  // the old one first: both would count against the limit on locked memory
-    ring_ = std::make_unique<Ring>(static_cast<unsigned>(slots_.size()), notes_);
+    make_ring();
+    if (ring_->polls_completion()) try_polling();
     ring_->register_memory(buffers_.all(), notes_);
     fixed_files_ = !open_.all().empty() && ring_->register_files(open_.all(), notes_);
   }
@@ -68,6 +70,31 @@ class UringBlocks final : public BlockReader {
     std::uint32_t done = 0;  // bytes, after a read that came back short
     std::uint64_t begin_ns = 0;
   };
+
+  void make_ring() {
+    ring_.reset();  // the old one first: both would count against the limit on locked memory
+    ring_ = std::make_unique<Ring>(static_cast<unsigned>(slots_.size()), notes_, polling_);
+  }
+
+  /// Whether a device can be polled only a read tells.
+  void try_polling() {
+    if (open_.all().empty()) return;
+    int result = 0;
+    io_uring_sqe* sqe = ring_->request();
+    ring_->prepare_read(sqe, open_[0], buffers_[0], kPage, 0);
+    for (bool came = false; !came;) {
+      ring_->enter(1);
+      ring_->reap([&](std::uint64_t, int outcome) {
+        result = outcome;
+        came = true;
+      });
+    }
+    if (result >= 0) return;
+    notes_.add(std::string("io_uring: the device cannot be polled for completions: ") +
+               std::strerror(-result));
+    polling_.completion = false;
+    make_ring();
+  }
 
   void reap() noexcept {
     const std::uint64_t end_ns = now_ns();
@@ -115,6 +142,7 @@ class UringBlocks final : public BlockReader {
   Notes& notes_;
   OpenFiles open_;
   Buffers buffers_;
+  Polling polling_;
   std::vector<Slot> slots_;
   std::vector<std::uint64_t> sizes_;
   std::vector<BlockCompletion> done_;  // never grows beyond what was reserved

@@ -19,7 +19,7 @@ inline constexpr const char* kCachedFirst =
     "io_uring, 1 in flight: what is in the page cache is read without the ring";
 
 inline bool is_cached_first(const ReaderOptions& options) {
-  return options.queue_depth == 1 && !options.direct;
+  return options.queue_depth == 1 && !options.direct && !options.poll_submission;
 }
 
 /// A descriptor; -1 when opening would have to wait, or cannot be.

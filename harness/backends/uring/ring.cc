@@ -41,12 +41,21 @@ std::string setup_failure(int code) {
   return text + ")";
 }
 
-Ring::Ring(unsigned entries, Notes& notes) {
+Ring::Ring(unsigned entries, Notes& notes, Polling polling) {
+  const unsigned completion = polling.completion ? IORING_SETUP_IOPOLL : 0;
   int result = -EINVAL;
+  if (polling.submission) {
+    result =
+        io_uring_queue_init(entries, &ring_, IORING_SETUP_SQPOLL | completion | IORING_SETUP_CLAMP);
+    if (result < 0)
+      notes.add(std::string("io_uring: no polling for submissions: ") + std::strerror(-result));
+  }
   for (const Setup& setup : kSetups) {
-    result = io_uring_queue_init(entries, &ring_, setup.flags | IORING_SETUP_CLAMP);
-    if (result != -EINVAL) break;
-    if (setup.flags) notes.add(std::string("io_uring: this kernel has no ") + setup.lacks);
+    if (result >= 0) break;
+    result = io_uring_queue_init(entries, &ring_, setup.flags | completion | IORING_SETUP_CLAMP);
+    if (result < 0 && result != -EINVAL) break;
+    if (result < 0 && setup.flags)
+      notes.add(std::string("io_uring: this kernel has no ") + setup.lacks);
   }
   if (result < 0) throw RunError(setup_failure(-result));
   io_uring_register_ring_fd(&ring_);  // saves a look-up per system call where the kernel has it
@@ -94,7 +103,8 @@ void Ring::enter(unsigned wait_for) {
 
 void Ring::enter_until(std::uint64_t until_ns) {
   const std::uint64_t wake = until_ns - std::min(until_ns, kWakeEarly), now = now_ns();
-  if (wake <= now || (ring_.features & IORING_FEAT_EXT_ARG) == 0) return enter(0);
+  if (wake <= now || polls_completion() || (ring_.features & IORING_FEAT_EXT_ARG) == 0)
+    return enter(0);
   constexpr std::uint64_t kSecond = 1'000'000'000;
   __kernel_timespec time{.tv_sec = static_cast<long long>((wake - now) / kSecond),
                          .tv_nsec = static_cast<long long>((wake - now) % kSecond)};

@@ -14,12 +14,18 @@ namespace headrace::uring {
 /// "io_uring_setup: Operation not permitted (errno 1; kernel.io_uring_disabled = 2)".
 std::string setup_failure(int code);
 
+/// How a ring is used besides the ordinary way.
+struct Polling {
+  bool submission = false;  // a kernel thread takes requests without being called
+  bool completion = false;  // the device is asked for completions; direct reads and writes only
+};
+
 /// Belongs to the thread that made it.
 class Ring {
  public:
   /// Room for `entries` requests. Throws RunError when the kernel gives no ring; lesser rings are
   /// noted.
-  Ring(unsigned entries, Notes& notes);
+  Ring(unsigned entries, Notes& notes, Polling polling = {});
   ~Ring() { io_uring_queue_exit(&ring_); }
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
@@ -31,6 +37,8 @@ class Ring {
   bool register_files(std::span<const int> fds, Notes& notes);
   /// Makes `count` empty places for files opened through the ring. False when the kernel cannot.
   bool register_places(unsigned count);
+  bool polls_submission() const noexcept { return (ring_.flags & IORING_SETUP_SQPOLL) != 0; }
+  bool polls_completion() const noexcept { return (ring_.flags & IORING_SETUP_IOPOLL) != 0; }
   /// Can a request use the file that a request linked before it opens (Linux 5.19)?
   bool has_linked_files() const noexcept { return (ring_.features & IORING_FEAT_LINKED_FILE) != 0; }
 
@@ -58,8 +66,8 @@ class Ring {
   /// Submits what was asked for and waits for at least `wait_for` completions. Throws RunError.
   void enter(unsigned wait_for);
   /// Submits what was asked for, and waits for a completion until shortly before `until_ns`; in the
-  /// time left it does not wait, so that the caller, who comes back, is there in time. A kernel
-  /// that cannot wait so (before Linux 5.11) never waits.
+  /// time left it does not wait, so that the caller, who comes back, is there in time. A ring
+  /// that polls, or a kernel that cannot wait so (before Linux 5.11), never waits.
   void enter_until(std::uint64_t until_ns);
   /// Takes every completion that is there: f(user_data, result).
   template <class F>

@@ -37,18 +37,21 @@ class UringWholeFiles final : public WholeFileReader {
         direct_(options.direct),
         want_link_(link),
         cached_first_(is_cached_first(options)),
+        poll_submission_(options.poll_submission),
         buffers_(options.queue_depth, block_, options.huge_pages),
         slots_(options.queue_depth) {
     notes.add_pages(buffers_, options.huge_pages);
     if (cached_first_) notes.add(kCachedFirst);
     for (std::uint32_t i = options.queue_depth; i > 0; --i) free_.push_back(i - 1);
     done_.reserve(options.queue_depth);
+    if (options.poll_completion)
+      notes.add("io_uring: opening files cannot be polled for: completions interrupt");
   }
 
   void attach() override {
     ring_.reset();
     const auto depth = static_cast<unsigned>(slots_.size());
-    ring_ = std::make_unique<Ring>(3 * depth, notes_);
+    ring_ = std::make_unique<Ring>(3 * depth, notes_, Polling{.submission = poll_submission_});
     ring_->register_memory(buffers_.all(), notes_);
     link_ = want_link_ && ring_->has_linked_files() && ring_->register_places(depth);
     if (want_link_ && !link_)
@@ -268,7 +271,7 @@ class UringWholeFiles final : public WholeFileReader {
   const FileTable& files_;
   Notes& notes_;
   const std::uint64_t block_;
-  const bool direct_, want_link_, cached_first_;
+  const bool direct_, want_link_, cached_first_, poll_submission_;
   Buffers buffers_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;  // neither this nor done_ grows beyond the queue depth
