@@ -142,6 +142,7 @@ def latency_table(point: Point) -> Optional[LatencyTable]:
             rows.setdefault(match[1] or "whole operation", {})[match[2]] = metric
     if not rows:
         return None
+    columns.sort(key=lambda column: 101.0 if column == "max" else percentile(column))
     some = next(iter(next(iter(rows.values())).values()))
     kind = "" if len(some.values) < 2 else "range" if some.is_range else f"95{NBSP}%"
     return LatencyTable(

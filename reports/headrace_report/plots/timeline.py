@@ -139,9 +139,11 @@ def _draw_background(top, bottom, segments: List[Segment]) -> None:
             for at in (begin, end):
                 axes.axvline(at, color=series(2), linewidth=1.2, zorder=2)
         text = f"save {quantity(_background_rate(segment.phase), 'B/s')}"
-        if (begin - last_label) / segments[-1].end * PLOT_PX > 6.5 * len(text):
-            last_label = begin
-            top.annotate(text, (begin, 0.0), (4, 6), xycoords=above, textcoords="offset points", ha="left", va="bottom",
+        width = 6.5 * len(text) / PLOT_PX * segments[-1].end
+        at = min(begin, segments[-1].end - width)
+        if at - last_label > width:
+            last_label = at
+            top.annotate(text, (at, 0.0), (4, 6), xycoords=above, textcoords="offset points", ha="left", va="bottom",
                          zorder=7)
 
 
@@ -248,8 +250,9 @@ def _saves(repetitions: List[Repetition]) -> bool:
 
 def _beside_a_save(repetitions: List[Repetition]) -> str:
     """How the reads' tail changed, all repetitions together."""
-    phases = [phase for repetition in repetitions for phase in repetition.phases]
-    alone = Merged(repetition.phases[0].latency for repetition in repetitions if repetition.phases).percentile(0.99)
+    counted = [repetition for repetition in repetitions if repetition.counted] or repetitions
+    phases = [phase for repetition in counted for phase in repetition.phases]
+    alone = Merged(repetition.phases[0].latency for repetition in counted if repetition.phases).percentile(0.99)
     beside = Merged(phase.latency for phase in phases if phase.background).percentile(0.99)
     return f"p99 of the reads: {quantity(alone, 'ns')} alone, {quantity(beside, 'ns')} while a checkpoint is saved"
 
