@@ -90,7 +90,7 @@ OpenLoop OpenLoop::declare(Params& params, std::span<const PerOperation> need) {
     params.conflict("p99_limit", "a ramp needs a limit, such as 20ms");
   if (!loop.ramp_ && loop.p99_limit_s_ > 0)
     params.conflict("p99_limit", "only a ramp has a limit: give 'ramp: true' too");
-  if (params.given("arrivals") && !loop.asked())
+  if (loop.spacing_ == Spacing::poisson && !loop.asked())
     params.conflict("arrivals", "only an open loop has arrivals: give a rate too");
   return loop;
 }
@@ -180,9 +180,11 @@ void OpenLoop::report(const PhaseResult& phase, MetricSink& sink) const {
   beyond_limit_ += ramp_ && !held;
 }
 
-std::vector<std::string> OpenLoop::notes() const {
+std::vector<std::string> OpenLoop::notes() {
   std::vector<std::string> notes;
   if (!ramp_note_.empty()) notes.push_back(ramp_note_);
+  if (told_) return notes;
+  told_ = not_sustained_ + beyond_limit_ > 0;
   if (not_sustained_ > 0)
     notes.push_back(fmt::format(
         "rate of {} not sustained in {} of {} repetitions: {} were served, and the queue grew by "

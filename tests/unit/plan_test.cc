@@ -147,6 +147,14 @@ TEST_F(PlanTest, PlaceholdersNeedAJob) {
             7u);
 }
 
+TEST_F(PlanTest, EveryWorkloadsResolvedParametersCanBeReadAgain) {
+  for (const WorkloadInfo& info : Registry::instance().all()) {
+    const std::string name(info.name);
+    const Plan p = plan("schema: 1\nworkloads: [{use: " + name + "}]\n");
+    EXPECT_EQ(problem(config::to_yaml(p.resolved)), "") << name;
+  }
+}
+
 TEST_F(PlanTest, ARateMayBeWhatTheJobNeeds) {
   PlanOptions options;
   options.job_file = source_dir() + "/configs/jobs/resnet50-imagenet.yaml";
