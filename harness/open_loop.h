@@ -168,8 +168,8 @@ class OpenLoop {
   LatencyTrend trend() const;
   /// Puts kMetrics; nothing in a closed loop.
   void report(const PhaseResult& phase, MetricSink& sink) const;
-  /// Tells what a ramp found, and when a rate was not sustained.
-  std::vector<std::string> notes() const;
+  /// Tells what a ramp found and, once, that a rate was not sustained.
+  std::vector<std::string> notes();
 
  private:
   double rate_ = 0;
@@ -182,6 +182,7 @@ class OpenLoop {
   // Found in report(), told in notes().
   mutable unsigned repetitions_ = 0, not_sustained_ = 0, beyond_limit_ = 0;
   mutable OpenLoopResult worst_;
+  bool told_ = false;
 };
 
 /// A workload's metrics and those of an open loop.
