@@ -33,6 +33,23 @@ std::string lower(std::string_view word) {
   return text;
 }
 
+/// What the user wrote may hold line breaks and escape sequences: a problem is one line, and no
+/// command to a terminal.
+std::string printable(const std::string& text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string safe;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f)
+      safe += c;
+    else if (c == '\n' || c == '\t')
+      safe += c == '\n' ? "\\n" : "\\t";
+    else
+      safe += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return safe;
+}
+
 }  // namespace
 
 std::string to_string(const Diagnostic& diagnostic) {
@@ -44,8 +61,9 @@ std::string to_string(const Diagnostic& diagnostic) {
   return text.empty() ? diagnostic.text : text + ": " + diagnostic.text;
 }
 
+/// Control characters are told as escapes.
 void Diagnostics::error(Location where, std::string text) {
-  errors_.push_back({std::move(where), std::move(text)});
+  errors_.push_back({std::move(where), printable(text)});
 }
 
 void Diagnostics::throw_if_any() const {
@@ -78,9 +96,13 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
   std::size_t best_distance =
       std::max<std::size_t>(1, wanted.size() / 3) + 1;  // further away is not a slip
   for (const std::string& candidate : known) {
+    const std::size_t longer = std::max(wanted.size(), candidate.size()),
+                      shorter = std::min(wanted.size(), candidate.size());
+    const bool unfinished = wanted.size() >= 3 && lower(candidate).starts_with(wanted);
+    if (longer - shorter >= best_distance && !unfinished) continue;
     std::size_t distance = edit_distance(wanted, lower(candidate));
     // A word that was left unfinished is meant more surely than one with other letters.
-    if (wanted.size() >= 3 && lower(candidate).starts_with(wanted)) distance = 1;
+    if (unfinished) distance = 1;
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

@@ -21,13 +21,44 @@ namespace {
 
 /// No configuration is larger; a tree of aliases to aliases would be.
 constexpr std::size_t kMaxValues = 200000;
-constexpr std::size_t kMaxFileBytes = 16 << 20;
+constexpr std::size_t kMaxFileBytes = 16 << 20, kMaxTextBytes = 2 * kMaxFileBytes;
+constexpr std::size_t kMostKeyBytes = 200;  // YAML itself ends at 1024
 
-std::size_t count_values(const Value& value) {
-  std::size_t count = 1;
-  for (const Value& item : value.items) count += count_values(item);
-  for (const Value::Entry& entry : value.entries) count += count_values(entry.value);
-  return count;
+/// What a tree takes.
+struct Extent {
+  std::size_t values = 0, text_bytes = 0;
+};
+
+void measure(const Value& value, Extent& extent) {
+  ++extent.values;
+  extent.text_bytes += value.text.size();
+  for (const Value& item : value.items) measure(item, extent);
+  for (const Value::Entry& entry : value.entries) {
+    extent.text_bytes += entry.key.size();
+    measure(entry.value, extent);
+  }
+}
+
+/// The first byte that is not part of UTF-8 text; text.size() when all are.
+std::size_t first_wrong_byte(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned char lead = byte(i);
+    const std::size_t more = lead < 0x80   ? 0
+                             : lead < 0xc2 ? 4
+                             : lead < 0xe0 ? 1
+                             : lead < 0xf0 ? 2
+                                           : 3;
+    if (more == 4 || lead > 0xf4 || i + more >= text.size() + (more == 0)) return i;
+    for (std::size_t k = 1; k <= more; ++k)
+      if ((byte(i + k) & 0xc0) != 0x80) return i;
+    const unsigned char second = more > 0 ? byte(i + 1) : 0x80;
+    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
+        (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f))
+      return i;  // written too long, a surrogate, or beyond the last character
+    i += more + 1;
+  }
+  return text.size();
 }
 
 class TooLarge : public std::runtime_error {
@@ -55,11 +86,13 @@ class Builder final : public YAML::EventHandler {
       problems_.error(place(mark), "an alias cannot stand inside the value that it names");
       return finish(Value{}, YAML::NullAnchor);
     }
-    values_ += count_values(found->second) - 1;
-    finish(found->second, YAML::NullAnchor);
+    finish(copy(found->second), YAML::NullAnchor);
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string& text) override {
+    // yaml-cpp turns \N and \_ into single bytes.
+    if (first_wrong_byte(text) < text.size())
+      problems_.error(place(mark), "an escape that gives no UTF-8 character");
     finish(Value::scalar(text, place(mark)), anchor);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
@@ -81,6 +114,7 @@ class Builder final : public YAML::EventHandler {
     bool has_key = false;
     std::string key;
     Location key_where;
+    std::map<std::string, int> lines;  // of the keys so far
   };
 
   Location place(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
@@ -98,9 +132,17 @@ class Builder final : public YAML::EventHandler {
     finish(std::move(frame.value), frame.anchor);
   }
 
+  /// For an anchor or an alias; counted before it is made.
+  Value copy(const Value& value) {
+    measure(value, copied_);
+    if (copied_.values > kMaxValues || copied_.text_bytes > kMaxTextBytes)
+      throw TooLarge("anchors and aliases make it larger than any configuration");
+    return value;
+  }
+
   void finish(Value value, YAML::anchor_t anchor) {
     if (++values_ > kMaxValues) throw TooLarge("more than 200000 values");
-    if (anchor != YAML::NullAnchor) anchors_[anchor] = value;
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = copy(value);
     if (frames_.empty()) {
       root = std::move(value);
       return;
@@ -109,7 +151,8 @@ class Builder final : public YAML::EventHandler {
     if (frame.value.is_list()) {
       frame.value.items.push_back(std::move(value));
     } else if (!frame.has_key) {
-      if (!value.is_scalar()) problems_.error(value.where, "a key must be a plain word");
+      if (!value.is_scalar() || value.text.size() > kMostKeyBytes)
+        problems_.error(value.where, "a key must be a plain word");
       frame.has_key = true;
       frame.key = value.text;
       frame.key_where = value.where;
@@ -120,13 +163,10 @@ class Builder final : public YAML::EventHandler {
   }
 
   void add(Frame& frame, Value value) {
-    const auto& entries = frame.value.entries;
-    const auto first = std::find_if(entries.begin(), entries.end(), [&](const Value::Entry& entry) {
-      return entry.key == frame.key;
-    });
-    if (first != entries.end()) {
+    const auto [first, is_new] = frame.lines.emplace(frame.key, frame.key_where.line);
+    if (!is_new) {
       problems_.error(frame.key_where, "duplicate key '" + frame.key + "' (first at line " +
-                                           std::to_string(first->key_where.line) + ")");
+                                           std::to_string(first->second) + ")");
       return;
     }
     frame.value.entries.push_back({frame.key, frame.key_where, std::move(value)});
@@ -136,8 +176,16 @@ class Builder final : public YAML::EventHandler {
   Diagnostics& problems_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, Value> anchors_;
-  std::size_t values_ = 0;
+  std::size_t values_ = 0;  // read
+  Extent copied_;           // by anchors and aliases
 };
+
+Location place_in(std::string_view text, std::size_t at, const std::string& file) {
+  const std::string_view before = text.substr(0, at);
+  const std::size_t line = before.rfind('\n');
+  return {file, static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
+          static_cast<int>(before.size() - (line == before.npos ? 0 : line + 1)) + 1};
+}
 
 /// The parser's words end in line breaks sometimes; ours do not.
 std::string one_line(std::string text) {
@@ -248,6 +296,10 @@ Value Value::scalar(std::string text, Location where) {
 }
 
 Value parse_yaml(std::string_view text, const std::string& file_name, Diagnostics& problems) {
+  if (const std::size_t wrong = first_wrong_byte(text); wrong < text.size()) {
+    problems.error(place_in(text, wrong, file_name), "not UTF-8 text");
+    return {};
+  }
   Builder builder(file_name, problems);
   try {
     std::istringstream stream{std::string(text)};

@@ -17,6 +17,12 @@ TEST(Diagnostic, LeavesOutUnknownParts) {
   EXPECT_EQ(to_string(diagnostic), "step.time: needs a unit");
 }
 
+TEST(Diagnostics, AProblemIsOneLineWithoutCommandsToTheTerminal) {
+  Diagnostics problems;
+  problems.error({"a", 1, 2}, "use: 'x\ny\x1b[31m\t'");
+  EXPECT_EQ(problems.errors()[0].text, "use: 'x\\ny\\x1b[31m\\t'");
+}
+
 TEST(Diagnostics, TellsAllInTheOrderOfTheFile) {
   Diagnostics problems;
   EXPECT_NO_THROW(problems.throw_if_any());
@@ -45,6 +51,11 @@ TEST(Nearest, FindsSlipsOnly) {
   EXPECT_EQ(nearest("x", {}), "");
   EXPECT_EQ(did_you_mean("blocksize", keys), "; did you mean 'block_size'?");
   EXPECT_EQ(did_you_mean("zzzzzz", keys), "");
+}
+
+TEST(Nearest, AVeryLongWordTakesNoLonger) {
+  const std::vector<std::string> known{"queue_depth", "block_size"};
+  EXPECT_EQ(nearest(std::string(4 << 20, 'q'), known), "");
 }
 
 TEST(Join, Separates) {

@@ -64,6 +64,47 @@ TEST(Document, RefusesAliasBombs) {
   EXPECT_EQ(problems_of(bomb.str()).size(), 1u);
 }
 
+TEST(Document, RefusesLongTextsCopiedByAliases) {
+  Diagnostics problems;
+  std::string text = "a: &a " + std::string(1 << 20, 'x') + "\nlist: [";
+  for (int i = 0; i < 100; ++i) text += "*a, ";
+  parse_yaml(text + "*a]\n", "c.yaml", problems);
+  ASSERT_EQ(problems.errors().size(), 1u);
+  EXPECT_NE(problems.errors()[0].text.find("aliases"), std::string::npos);
+}
+
+TEST(Document, ManyKeysTakeNoLongerThanTheyMust) {
+  Diagnostics problems;
+  std::string text;
+  for (int i = 0; i < 60000; ++i) text += "k" + std::to_string(i) + ": 1\n";
+  const Value root = parse_yaml(text + "k7: 2\n", "c.yaml", problems);
+  EXPECT_EQ(root.entries.size(), 60000u);
+  ASSERT_EQ(problems.errors().size(), 1u);
+  EXPECT_EQ(problems.errors()[0].text, "duplicate key 'k7' (first at line 8)");
+}
+
+TEST(Document, RefusesWhatIsNotUtf8) {
+  for (const char* wrong :
+       {"\xff", "\xc3", "\xe2\x82", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+    Diagnostics problems;
+    parse_yaml("a: 1\nb: x" + std::string(wrong), "c.yaml", problems);
+    ASSERT_EQ(problems.errors().size(), 1u);
+    EXPECT_EQ(to_string(problems.errors()[0]), "c.yaml:2:5: not UTF-8 text");
+  }
+  Diagnostics problems;
+  EXPECT_EQ(
+      parse_yaml("a: \xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\x80", "c.yaml", problems).find("a")->text,
+      "\xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\x80");
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(Document, RefusesEscapesThatGiveNoCharacter) {
+  Diagnostics problems;
+  parse_yaml("a: \"x\\_y\"", "c.yaml", problems);
+  ASSERT_EQ(problems.errors().size(), 1u);
+  EXPECT_EQ(to_string(problems.errors()[0]), "c.yaml:1:4: an escape that gives no UTF-8 character");
+}
+
 TEST(Document, EmptyAndUnreadable) {
   EXPECT_TRUE(parse("").is_null());
   EXPECT_TRUE(parse("# only a comment\n").is_null());
