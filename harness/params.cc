@@ -7,11 +7,12 @@
 #include <cmath>
 #include <filesystem>
 
+#include "harness/config/value_reader.h"
+
 namespace headrace {
 namespace {
 
-/// A value as the user would write it: exact for whole bytes ("128KiB", "130kB"), short for the
-/// rest.
+/// A value as the user would write it ("128KiB", "130kB", "200ms"), read again as the same.
 std::string as_written(double value, Dimension dimension) {
   if (dimension == Dimension::bytes) {
     constexpr double kGiB = 1024.0 * 1024 * 1024;
@@ -24,17 +25,16 @@ std::string as_written(double value, Dimension dimension) {
                                      {1e6, "MB"},
                                      {1e3, "kB"}}) {
       if (value >= size && std::fmod(value, size) == 0)
-        return fmt::format("{:g}{}", value / size, name);
+        return fmt::format("{:.0f}{}", value / size, name);
     }
     return fmt::format("{:.0f}B", value);
   }
-  if (dimension == Dimension::seconds) {
-    if (value != 0 && value < 1e-3) return fmt::format("{:g}us", value * 1e6);
-    if (value != 0 && value < 1) return fmt::format("{:g}ms", value * 1e3);
-    return fmt::format("{:g}s", value);
+  if (dimension == Dimension::seconds && value != 0 && value < 1) {
+    const std::string text =
+        value < 1e-3 ? fmt::format("{:g}us", value * 1e6) : fmt::format("{:g}ms", value * 1e3);
+    if (parse_quantity(text, dimension).value == value) return text;
   }
-  if (dimension == Dimension::per_second) return exact_quantity(value, dimension);
-  return fmt::format("{:g}", value);
+  return exact_quantity(value, dimension);
 }
 
 constexpr std::string_view kNeed = "need";
@@ -100,6 +100,9 @@ double Params::number(std::string_view name, Dimension dimension, double fallbac
       problem(name, fmt::format("'{}' {} (allowed: {})", value->text, parsed.error, allowed));
     } else if (parsed.value < limits.min || parsed.value > limits.max) {
       problem(name, fmt::format("{} is out of range: must be {}", value->text, allowed));
+    } else if (whole && parsed.value > config::kMostWhole) {
+      problem(name,
+              fmt::format("{} is more than can be counted (allowed: {})", value->text, allowed));
     } else if (whole && std::floor(parsed.value) != parsed.value) {
       problem(name, fmt::format("{} is not a whole number (allowed: {})", value->text, allowed));
     } else if (limits.multiple_of > 1 &&

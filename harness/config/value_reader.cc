@@ -4,18 +4,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace headrace::config {
 
 std::optional<double> ValueReader::quantity(const Value* value, std::string_view key,
-                                            Dimension dimension, double min) {
+                                            Dimension dimension, double min, double max) {
   if (value == nullptr) return std::nullopt;
   if (!value->is_scalar()) return refuse(*value, key, "must be one value");
   const Parsed parsed = parse_quantity(value->text, dimension);
   if (!parsed) return refuse(*value, key, fmt::format("'{}' {}", value->text, parsed.error));
   if (parsed.value < min)
     return refuse(*value, key, fmt::format("{} must be {:g} or more", value->text, min));
+  if (parsed.value > max)
+    return refuse(
+        *value, key,
+        fmt::format("{} must be at most {}", value->text, exact_quantity(max, dimension)));
   return parsed.value;
+}
+
+std::optional<std::uint64_t> ValueReader::whole(const Value* value, std::string_view key,
+                                                Dimension dimension, double min, double max) {
+  const auto number = quantity(value, key, dimension, min, max);
+  if (!number) return std::nullopt;
+  if (std::floor(*number) != *number)
+    return refuse(*value, key, fmt::format("{} is not a whole number", value->text));
+  return static_cast<std::uint64_t>(*number);
 }
 
 bool ValueReader::flag(const Value* value, std::string_view key) {

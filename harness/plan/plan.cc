@@ -54,8 +54,8 @@ class Planner {
       std::map<std::string, double> needed;
       if (plan_.job) needed = needed_of_node(*plan_.job);
       for (const Value& entry : workloads->items) {
-        for (Point& point : make_points(entry, root.find("defaults"),
-                                        plan_.job ? &needed : nullptr, options_, problems_))
+        for (Point& point : make_points(entry, root.find("defaults"), plan_.job ? &needed : nullptr,
+                                        options_, problems_))
           add(std::move(point));
       }
     }
@@ -95,21 +95,28 @@ class Planner {
         read.refuse(*target, "target", "must be a map: {path: ./scratch, max_write: 4GiB}");
       } else {
         read.known_keys(*target, {"path", "max_write"});
-        if (const Value* path = target->find("path"))
-          plan_.target_path = read.text(path, "target.path");
-        if (const auto most =
-                read.quantity(target->find("max_write"), "target.max_write", Dimension::bytes, 1)) {
-          plan_.max_write = static_cast<std::uint64_t>(*most);
+        if (const Value* path = target->find("path")) {
+          const std::string text = read.text(path, "target.path");
+          if (!text.empty())
+            plan_.target_path = text;
+          else if (!path->is_list() && !path->is_map())
+            read.refuse(*path, "target.path", "must not be empty");
         }
+        if (const auto most =
+                read.whole(target->find("max_write"), "target.max_write", Dimension::bytes, 1))
+          plan_.max_write = *most;
       }
     }
     plan_.target_path = std::filesystem::absolute(plan_.target_path).lexically_normal().string();
-    if (const auto seed = read.quantity(root.find("seed"), "seed", Dimension::count, 0)) {
-      plan_.seed = static_cast<std::uint64_t>(*seed);
-    }
+    if (const auto seed = read.whole(root.find("seed"), "seed", Dimension::count, 0))
+      plan_.seed = *seed;
     if (options_.seed) plan_.seed = *options_.seed;
-    if (const Value* defaults = root.find("defaults"))
+    read.text(root.find("description"), "description");
+    if (const Value* defaults = root.find("defaults")) {
+      if (!defaults->is_map())
+        read.refuse(*defaults, "defaults", "must be a map: {duration: 10s, repeat: 5}");
       read.known_keys(*defaults, {"cache", "repeat", "duration", "rest", "verify"});
+    }
   }
 
   void add(Point point) {
@@ -165,14 +172,11 @@ class Planner {
       item.kind = Value::Kind::map;
       item.set("id", Value::scalar(need.id, {}));
       item.set("metric", Value::scalar(need.metric, {}));
-      const bool in_ns = need.unit == "ns";
-      const std::string unit = in_ns                                          ? "s"
-                               : need.unit == "1/s"                           ? "/s"
+      const std::string unit = need.unit == "1/s"                             ? "/s"
                                : need.unit == "ratio" || need.unit == "count" ? ""
                                                                               : need.unit;
       item.set(need.at_least ? "at_least" : "at_most",
-               Value::scalar(fmt::format("{:.15g}{}", in_ns ? need.value * 1e-9 : need.value, unit),
-                             {}));
+               Value::scalar(fmt::format("{:.15g}{}", need.value, unit), {}));
       if (!need.source.empty()) item.set("source", Value::scalar(need.source, {}));
       needs.items.push_back(std::move(item));
     }

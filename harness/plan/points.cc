@@ -33,6 +33,9 @@ std::optional<unsigned> read_repetitions(const Value& value, std::string_view ke
   return static_cast<unsigned>(*n);
 }
 
+/// A longer time for one repetition was not meant.
+constexpr double kLongest = 30 * 86400;
+
 RepeatPlan read_repeat(const Value* value, config::ValueReader& read, const PlanOptions& options) {
   RepeatPlan plan;
   if (value != nullptr && value->is_scalar()) {
@@ -50,8 +53,8 @@ RepeatPlan read_repeat(const Value* value, config::ValueReader& read, const Plan
       if (plan.looks.empty())
         read.refuse(*looks, "repeat.looks", "must be a list of counts, such as [5, 10, 15]");
     }
-    if (const auto budget =
-            read.quantity(value->find("budget"), "repeat.budget", Dimension::seconds, 0)) {
+    if (const auto budget = read.quantity(value->find("budget"), "repeat.budget",
+                                          Dimension::seconds, 0, kLongest)) {
       plan.budget_s = *budget;
     }
   } else if (value != nullptr) {
@@ -99,8 +102,10 @@ std::string point_id(std::string_view workload, const std::string& label,
   return id;
 }
 
-/// One resolved entry of config.resolved.yaml.
-Value resolved_entry(const Point& point, const std::string& label, const Params& params) {
+/// One resolved entry of config.resolved.yaml. Its label is all that tells points of one sweep
+/// apart, so that the same point has the same id when the entry is run by itself.
+Value resolved_entry(const Point& point, const Params& params) {
+  const std::string label = point.id.substr(std::min(point.id.size(), point.info->name.size() + 1));
   Value entry;
   entry.kind = Value::Kind::map;
   const auto put = [&](std::string_view key, std::string text) {
@@ -110,17 +115,18 @@ Value resolved_entry(const Point& point, const std::string& label, const Params&
   if (!label.empty()) put("label", label);
   if (!point.workload->cache_states().empty()) put("cache", std::string(to_string(point.cache)));
   for (const auto& [key, text] : params.written()) put(key, text);
-  if (point.duration_s > 0) put("duration", fmt::format("{:g}s", point.duration_s));
-  if (point.rest_s > 0) put("rest", fmt::format("{:g}s", point.rest_s));
+  if (point.duration_s > 0) put("duration", exact_quantity(point.duration_s, Dimension::seconds));
+  if (point.rest_s > 0) put("rest", exact_quantity(point.rest_s, Dimension::seconds));
   if (point.verify) put("verify", "true");
-  if (point.ceiling) put("ceiling", fmt::format("{:.0f}B/s", *point.ceiling));
+  if (point.ceiling) put("ceiling", exact_quantity(*point.ceiling, Dimension::bytes_per_second));
   Value repeat, looks;
   repeat.kind = Value::Kind::map;
   looks.kind = Value::Kind::list;
   for (const unsigned n : point.repeat.looks)
     looks.items.push_back(Value::scalar(std::to_string(n), {}));
   repeat.set("looks", looks);
-  repeat.set("budget", Value::scalar(fmt::format("{:g}s", point.repeat.budget_s), {}));
+  repeat.set("budget",
+             Value::scalar(exact_quantity(point.repeat.budget_s, Dimension::seconds), {}));
   entry.set("repeat", repeat);
   return entry;
 }
@@ -151,11 +157,13 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one,
   point.repeat = read_repeat(one.entry.find("repeat"), read, options);
   point.verify = read.flag(one.entry.find("verify"), "verify");
   point.duration_s =
-      read.quantity(one.entry.find("duration"), "duration", Dimension::seconds, 0).value_or(0);
-  point.rest_s = read.quantity(one.entry.find("rest"), "rest", Dimension::seconds, 0).value_or(0);
+      read.quantity(one.entry.find("duration"), "duration", Dimension::seconds, 0, kLongest)
+          .value_or(0);
+  point.rest_s =
+      read.quantity(one.entry.find("rest"), "rest", Dimension::seconds, 0, kLongest).value_or(0);
   point.ceiling =
       read.quantity(one.entry.find("ceiling"), "ceiling", Dimension::bytes_per_second, 1);
-  point.resolved = resolved_entry(point, label, params);
+  point.resolved = resolved_entry(point, params);
   return point;
 }
 

@@ -114,5 +114,28 @@ TEST(Params, ANumberThatIsNotGivenHasNoValue) {
   EXPECT_EQ(p.declared().front().fallback, "");
 }
 
+TEST(Params, WhatIsWrittenReadsTheSame) {
+  const config::Value value = entry("size: 1234567KiB\ntime: 123.4567891ms\nrate: 1234567.5/s\n");
+  Diagnostics problems;
+  Params p("w", value, problems);
+  EXPECT_EQ(p.bytes("size", 1, {}, ""), 1234567u * 1024u);
+  const double time = p.seconds("time", 1, {}, ""), rate = p.rate("rate", 1, {}, "");
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(parse_quantity(p.written().at("size"), Dimension::bytes).value, 1234567.0 * 1024);
+  EXPECT_EQ(parse_quantity(p.written().at("time"), Dimension::seconds).value, time);
+  EXPECT_EQ(parse_quantity(p.written().at("rate"), Dimension::per_second).value, rate);
+}
+
+TEST(Params, MoreThanCanBeCountedIsRefused) {
+  const config::Value value = entry("size: 1e300B\nreads: 1e17\n");
+  Diagnostics problems;
+  Params p("w", value, problems);
+  EXPECT_EQ(p.bytes("size", 512, {}, ""), 512u);
+  EXPECT_EQ(p.count("reads", 7, {}, ""), 7u);
+  EXPECT_NE(all(problems).find("c.yaml:1:7: w: size: 1e300B is more than can be counted"),
+            std::string::npos)
+      << all(problems);
+}
+
 }  // namespace
 }  // namespace headrace

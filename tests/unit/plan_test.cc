@@ -79,21 +79,13 @@ TEST_F(PlanTest, SweepsNamePointsByWhatDiffers) {
 
 TEST_F(PlanTest, TheResolvedConfigurationGivesTheSamePlan) {
   const Plan first = plan(
-      "schema: 1\nname: n\nworkloads:\n  - use: plan_test_workload\n    queue_depth: [1, 2]\n    "
-      "repeat: 3\n"
-      "needs: [{id: fast, metric: plan_test_workload.read_bandwidth, at_least: 1GB/s}]\n");
-  const Plan second = plan("schema: 1\n" + [&] {
-    std::string text = config::to_yaml(first.resolved);
-    text.erase(text.find("schema"), text.find('\n') + 1 - text.find("schema"));
-    // Points lose the sweep they came from, so each needs a name of its own.
-    for (std::size_t at = 0, n = 0; (at = text.find("use: plan_test_workload", at)) != text.npos;
-         at += 20) {
-      text.insert(at, "label: p" + std::to_string(n++) + "\n    ");
-      at += 16;
-    }
-    return text;
-  }());
+      "schema: 1\ntarget: {path: x}\nneeds: [{id: n, metric: plan_test_workload.read_bandwidth, "
+      "at_least: 1GB/s, source: s}]\nworkloads:\n  - use: plan_test_workload\n    queue_depth: "
+      "[2, 3]\n    repeat: 3\n    label: both\n");
+  const Plan second = plan(config::to_yaml(first.resolved));
   ASSERT_EQ(second.points.size(), 2u);
+  EXPECT_EQ(second.points[1].id, "plan_test_workload/both/queue_depth:3");
+  EXPECT_EQ(second.points[1].id, first.points[1].id);
   EXPECT_EQ(second.points[1].params, first.points[1].params);
   EXPECT_EQ(second.points[0].repeat.looks, (std::vector<unsigned>{3}));
   ASSERT_EQ(second.declared_needs.size(), 1u);
@@ -113,6 +105,24 @@ TEST_F(PlanTest, EveryProblemIsToldAtOnce) {
       text.npos)
       << text;
   EXPECT_NE(text.find("cache: 'bypased' is not one of: cold, warm"), text.npos) << text;
+}
+
+TEST_F(PlanTest, NumbersThatNoCounterHoldsAreRefused) {
+  const std::string entry = "workloads: [{use: plan_test_workload, ";
+  EXPECT_EQ(problem("schema: 1\nseed: 1e300\n" + entry + "repeat: 2}]\n"),
+            "c.yaml:2:7: seed: 1e300 must be at most 9007199254740992");
+  EXPECT_EQ(problem("schema: 1\nseed: 1.5\n" + entry + "repeat: 2}]\n"),
+            "c.yaml:2:7: seed: 1.5 is not a whole number");
+  EXPECT_EQ(problem("schema: 1\ntarget: {max_write: 1e30PB}\n" + entry + "repeat: 2}]\n"),
+            "c.yaml:2:21: target.max_write: 1e30PB must be at most 9007199254740992B");
+  EXPECT_EQ(problem("schema: 1\n" + entry + "repeat: 2.5}]\n"),
+            "c.yaml:2:47: plan_test_workload: repeat: 2.5 must be a whole number, 1..10000");
+  EXPECT_EQ(problem("schema: 1\n" + entry + "repeat: 1e10}]\n"),
+            "c.yaml:2:47: plan_test_workload: repeat: 1e10 must be a whole number, 1..10000");
+  EXPECT_EQ(problem("schema: 1\n" + entry + "duration: 1e20h}]\n"),
+            "c.yaml:2:49: plan_test_workload: duration: 1e20h must be at most 2592000s");
+  EXPECT_EQ(problem("schema: 1\ndefaults: [1]\n" + entry + "repeat: 2}]\n"),
+            "c.yaml:2:11: defaults: must be a map: {duration: 10s, repeat: 5}");
 }
 
 TEST_F(PlanTest, ExtendsMergesAndRefusesACircle) {
