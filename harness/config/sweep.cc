@@ -23,22 +23,25 @@ bool split(std::string_view text, Measure& measure) {
   return true;
 }
 
-/// How many base units a binary- or decimal-prefixed unit stands for, so that "4KiB..4MiB" can be
-/// walked.
-double scale_of(const std::string& unit) {
-  static const std::pair<std::string_view, double> kPrefixes[] = {
-      {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40},
-      {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12}};
-  for (const auto& [prefix, scale] : kPrefixes) {
-    if (unit.size() > prefix.size() && unit.compare(0, prefix.size(), prefix) == 0) return scale;
-  }
-  return 1;
-}
+/// What a unit stands for, so that "4KiB..4MiB" and "200ms..2s" can be walked: how many of the base
+/// unit that its name ends with.
+struct Scale {
+  double factor = 1;
+  std::string base;
+};
 
-std::string base_of(const std::string& unit) {
-  const double scale = scale_of(unit);
-  if (scale == 1) return unit;
-  return unit.substr(unit.size() > 1 && unit[1] == 'i' ? 2 : 1);
+Scale scale_of(const std::string& unit) {
+  static const std::pair<std::string_view, double> kTimes[] = {
+      {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+  for (const auto& [time, seconds] : kTimes)
+    if (unit == time) return {seconds, "s"};
+  static const std::pair<std::string_view, double> kPrefixes[] = {
+      {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50},
+      {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12},    {"P", 1e15}};
+  for (const auto& [prefix, factor] : kPrefixes)
+    if (unit.size() > prefix.size() && unit.starts_with(prefix))
+      return {factor, unit.substr(prefix.size())};
+  return {1, unit};
 }
 
 bool excluded(const Value& entry, const Value* exclude) {
@@ -57,6 +60,24 @@ bool excluded(const Value& entry, const Value* exclude) {
   });
 }
 
+/// A rule that can never match was not meant.
+void check_exclude(const Value& entry, const Value* exclude, Diagnostics& problems) {
+  if (exclude == nullptr) return;
+  if (!exclude->is_list())
+    return problems.error(exclude->where,
+                          "exclude: must be a list of maps, as in [{engine: mmap}]");
+  std::vector<std::string> keys;
+  for (const Value::Entry& e : entry.entries) keys.push_back(e.key);
+  for (const Value& rule : exclude->items) {
+    if (rule.entries.empty())
+      problems.error(rule.where, "exclude: each rule is a map of keys and values");
+    for (const Value::Entry& want : rule.entries)
+      if (entry.find(want.key) == nullptr)
+        problems.error(want.key_where, fmt::format("exclude: '{}' is not a key of this entry{}",
+                                                   want.key, did_you_mean(want.key, keys)));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> expand_range(const std::string& text, const Location& where,
@@ -69,25 +90,28 @@ std::vector<std::string> expand_range(const std::string& text, const Location& w
   if (!split(std::string_view(text).substr(0, dots), first)) return {};
   const bool good = split(std::string_view(text).substr(dots + 2, step_at - dots - 2), last) &&
                     split(std::string_view(text).substr(step_at + 1), step);
-  const std::string base = base_of(first.unit);
-  const double from = first.number * scale_of(first.unit), to = last.number * scale_of(last.unit);
+  const Scale one = scale_of(first.unit), end = scale_of(last.unit), each = scale_of(step.unit);
+  const double from = first.number * one.factor, to = last.number * end.factor;
   const bool multiply = text[step_at] == '*';
-  const double by = multiply ? step.number : step.number * scale_of(step.unit);
-  if (!good || base_of(last.unit) != base || from <= 0 || to < from ||
-      (multiply ? by <= 1 || !step.unit.empty() : by <= 0)) {
+  const double by = multiply ? step.number : step.number * each.factor;
+  if (!good || end.base != one.base || from <= 0 || to < from ||
+      (multiply ? by <= 1 || !step.unit.empty() : by <= 0 || each.base != one.base)) {
     problems.error(
         where,
         fmt::format("'{}' is not a range: write FIRST..LAST*FACTOR or FIRST..LAST+STEP, such as "
-                    "4KiB..4MiB*2",
+                    "4KiB..4MiB*2 or 200ms..2s+200ms",
                     text));
     return {text};
   }
   std::vector<std::string> values;
-  for (double v = from; v <= to * (1 + 1e-9) && values.size() < 100000;
-       v = multiply ? v * by : v + by) {
-    const double shown = std::fmod(v, scale_of(first.unit)) == 0 ? v / scale_of(first.unit) : v;
-    values.push_back(fmt::format("{:.15g}{}", shown,
-                                 shown == v && scale_of(first.unit) != 1 ? base : first.unit));
+  constexpr std::size_t kMost = 100000;
+  for (double v = from; v <= to * (1 + 1e-9) && values.size() < kMost;
+       v = multiply ? v * by : from + by * static_cast<double>(values.size())) {
+    // In the first value's unit where that is exact, else in the base unit.
+    const double shown = v / one.factor;
+    const bool exact = one.factor <= 1 || std::fmod(v, one.factor) == 0;
+    values.push_back(exact ? fmt::format("{:.15g}{}", shown, first.unit)
+                           : fmt::format("{:.15g}{}", v, one.base));
   }
   return values;
 }
@@ -128,6 +152,7 @@ std::vector<Combination> expand(const Value& entry, const std::vector<std::strin
     return {};
   }
   const Value* exclude = entry.find("exclude");
+  check_exclude(entry, exclude, problems);
   std::vector<Combination> result;
   std::vector<std::size_t> at(axes.size(), 0);
   for (;;) {

@@ -93,6 +93,14 @@ std::string shortened(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 3) + "...";
 }
 
+/// Quoted where a comma, a quote or a line break asks for it.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == text.npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
 /// The first problem, without its place: all come from the same swept value.
 std::string first_problem(const Diagnostics& problems) { return problems.errors().front().text; }
 
@@ -123,8 +131,13 @@ Sweep sweep_job(const config::Value& root, const std::vector<std::string>& axes,
       if (why.empty()) why = to_string(wrong.errors().front());
     } else {
       sweep.job = job.name;
-      any = true;
-      fill(derive_need_values(job), wanted, sweep, point);
+      try {
+        fill(derive_need_values(job), wanted, sweep, point);
+        any = true;
+      } catch (const DomainError& e) {
+        point.refused = e.what();
+        if (why.empty()) why = e.what();
+      }
     }
     sweep.points.push_back(std::move(point));
   }
@@ -208,15 +221,15 @@ std::string sweep_text(const Sweep& sweep) {
 }
 
 std::string sweep_csv(const Sweep& sweep) {
-  std::string out = fmt::format("{}", fmt::join(sweep.keys, ","));
+  std::string out;
+  for (const std::string& key : sweep.keys) out += csv_field(key) + ',';
   for (const SweepColumn& column : sweep.columns)
-    out += fmt::format(",{}@{} [{}]", column.id, to_string(column.scope), column.unit);
-  out += ",refused\n";
+    out += fmt::format("{}@{} [{}],", column.id, to_string(column.scope), column.unit);
+  out += "refused\n";
   for (const SweepPoint& point : sweep.points) {
-    out += fmt::format("{}", fmt::join(point.values, ","));
-    for (const double need : point.needs) need < 0 ? out += ',' : out += fmt::format(",{}", need);
-    out += fmt::format(",{}{}{}\n", point.refused.empty() ? "" : "\"", point.refused,
-                       point.refused.empty() ? "" : "\"");
+    for (const std::string& value : point.values) out += csv_field(value) + ',';
+    for (const double need : point.needs) out += need < 0 ? "," : fmt::format("{},", need);
+    out += csv_field(point.refused) + '\n';
   }
   return out;
 }

@@ -76,18 +76,18 @@ Scale scale_over(double low, double high, double from, double to, bool from_zero
 class AxisX {
  public:
   explicit AxisX(const Sweep& sweep) {
+    std::vector<Parsed> numbers;
     for (const SweepPoint& point : sweep.points) {
       const std::string& text = point.values.front();
-      if (std::find(texts_.begin(), texts_.end(), text) == texts_.end()) texts_.push_back(text);
+      if (!place_.emplace(text, static_cast<double>(texts_.size())).second) continue;
+      texts_.push_back(text);
+      numbers.push_back(parse_quantity(text, Dimension::any));
     }
-    for (const std::string& text : texts_) numbers_.push_back(parse_quantity(text, Dimension::any));
-    words_ = std::any_of(numbers_.begin(), numbers_.end(), [](const Parsed& p) { return !p; });
+    words_ = std::any_of(numbers.begin(), numbers.end(), [](const Parsed& p) { return !p; });
+    if (words_) return;
+    for (std::size_t i = 0; i < texts_.size(); ++i) place_[texts_[i]] = numbers[i].value;
   }
-  double of(const std::string& text) const {
-    const auto at =
-        static_cast<std::size_t>(std::find(texts_.begin(), texts_.end(), text) - texts_.begin());
-    return words_ ? static_cast<double>(at) : numbers_[at].value;
-  }
+  double of(const std::string& text) const { return place_.at(text); }
   Scale scale() const {
     double low = of(texts_.front()), high = low;
     for (const std::string& text : texts_) {
@@ -108,7 +108,7 @@ class AxisX {
 
  private:
   std::vector<std::string> texts_;
-  std::vector<Parsed> numbers_;
+  std::map<std::string, double> place_;
   bool words_ = false;
 };
 

@@ -68,6 +68,14 @@ TEST(JobSweep, CsvHasALinePerPoint) {
             commas(all.substr(second, all.find('\n', second) - second)));
 }
 
+TEST(JobSweep, CsvQuotesWhatHoldsCommas) {
+  const Sweep sweep = sweep_job(job("llm-70b"), {"job=plain,a \"b\""}, {"host.cpu_cores"});
+  EXPECT_NE(sweep_csv(sweep).find("\n\"a \"\"b\"\"\","), std::string::npos) << sweep_csv(sweep);
+  const Sweep refused = sweep_job(job("llm-70b"), {"step.time=1s,1"}, {"host.*"});
+  const std::string csv = sweep_csv(refused);
+  EXPECT_NE(csv.find(",\"step.time: '1' needs a unit: ns, us"), std::string::npos) << csv;
+}
+
 TEST(JobSweep, DrawsAPanelPerChangingNeed) {
   const Sweep sweep = sweep_job(job("resnet50-imagenet"), {"cluster.nodes=1..1024*2"},
                                 {"ingest.*@cluster", "host.cpu_cores"});

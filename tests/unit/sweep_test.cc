@@ -31,11 +31,21 @@ TEST(Sweep, RangesGrowByFactorOrStep) {
   EXPECT_EQ(expand_range("1..1024*4", {}, problems),
             (std::vector<std::string>{"1", "4", "16", "64", "256", "1024"}));
   EXPECT_EQ(expand_range("10..30+10", {}, problems), (std::vector<std::string>{"10", "20", "30"}));
+  EXPECT_EQ(expand_range("1s..1200ms+100ms", {}, problems),
+            (std::vector<std::string>{"1s", "1.1s", "1.2s"}));
+  EXPECT_EQ(expand_range("500us..2ms*2", {}, problems),
+            (std::vector<std::string>{"500us", "1000us", "2000us"}));
+  EXPECT_EQ(expand_range("1min..2min+30s", {}, problems),
+            (std::vector<std::string>{"1min", "90s", "2min"}));
+  EXPECT_EQ(expand_range("1s..10s+1ms", {}, problems).size(), 9001u);
   EXPECT_TRUE(expand_range("../data", {}, problems).empty());
   EXPECT_TRUE(problems.empty());
   expand_range("4KiB..1KiB*2", {}, problems);
   expand_range("1..8*1", {}, problems);
-  EXPECT_EQ(problems.errors().size(), 2u);
+  expand_range("1MiB..8MiB+1", {}, problems);  // one what?
+  expand_range("1s..10s+1kB", {}, problems);
+  expand_range("1s..10kB*2", {}, problems);
+  EXPECT_EQ(problems.errors().size(), 5u);
 }
 
 TEST(Sweep, ExcludesWhatCannotBe) {
@@ -45,6 +55,19 @@ TEST(Sweep, ExcludesWhatCannotBe) {
       "queue_depth: [8, 32]}]\n",
       problems);
   EXPECT_EQ(points.size(), 4u);
+}
+
+TEST(Sweep, AnExclusionThatCanNeverMatchIsAProblem) {
+  const auto problem = [](const std::string& exclude) {
+    Diagnostics problems;
+    expand_text("use: w\nengine: [posix, mmap]\nexclude: " + exclude + "\n", problems);
+    return problems.errors().size() == 1 ? to_string(problems.errors()[0]) : "";
+  };
+  EXPECT_EQ(problem("[{engin: mmap}]"),
+            "c.yaml:3:12: exclude: 'engin' is not a key of this entry; did you mean 'engine'?");
+  EXPECT_EQ(problem("{engine: mmap}"),
+            "c.yaml:3:10: exclude: must be a list of maps, as in [{engine: mmap}]");
+  EXPECT_EQ(problem("[mmap]"), "c.yaml:3:11: exclude: each rule is a map of keys and values");
 }
 
 TEST(Sweep, TooManyPointsIsAProblem) {
