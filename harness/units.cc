@@ -163,7 +163,7 @@ Scaled scaled(double value, const Kind& kind, bool binary, int digits) {
   const bool prefixed = !kind.units.empty() && kind.units[0].decimal;
   const bool big_count = kind.dimension == Dimension::count && reaches(1e6);
   Prefix best{"", 1};
-  if (binary && prefixed) {
+  if (binary && prefixed && kind.units[0].binary) {
     for (const Prefix& p : kBinary)
       if (reaches(p.factor)) best = p;
   } else if (prefixed || big_count) {

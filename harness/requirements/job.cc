@@ -15,6 +15,9 @@ namespace {
 
 using config::Value;
 
+/// Nothing smaller is meant, and what is divided by it could not be held.
+constexpr double kLeast = 1e-15;
+
 /// "130kB +- 10kB" -> "130kB" and "10kB"; the second is empty without a spread.
 std::pair<std::string_view, std::string_view> split_spread(std::string_view text) {
   for (const std::string_view sign : {"\u00b1", "+/-", "+-"}) {
@@ -155,6 +158,11 @@ class JobReader {
                      fmt::format("{} is out of range: must be {}{}", value.text, key.allowed(),
                                  beyond ? " and at most 1e15 in its base unit" : ""));
     }
+    if (parsed.value != 0 && std::abs(parsed.value) < kLeast)
+      return problem(
+          value, key,
+          fmt::format("{} is out of range: must be {} and not below 1e-15 in its base unit",
+                      value.text, key.allowed()));
     if (!spread.empty()) read_spread(key, value, spread, parsed.value);
     key.set(job_, parsed.value);
     job_.values[std::string(key.path)] = exact_quantity(parsed.value, key.dimension);

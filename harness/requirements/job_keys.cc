@@ -33,13 +33,16 @@ std::span<const JobSection> job_sections() {
       {"loader", "how it is read"},
       {"model", "what is trained"},
       {"parallelism", "how it is spread"},
-      {"checkpoint", "left out: no checkpoint needs", [](Job& j) { j.checkpoint.emplace(); }},
+      {"checkpoint", "left out: no checkpoint needs",
+       [](Job& j) { j.checkpoint = Job::Checkpoint{}; }},
       {"cache", "page cache of one node; left out: no needs that count on it",
-       [](Job& j) { j.cache.emplace(); }},
+       [](Job& j) { j.cache = Job::Cache{}; }},
       {"local_cache", "a cache tier on each node; left out: no needs that count on it",
-       [](Job& j) { j.local_cache.emplace(); }},
-      {"object_store", "left out: no object-store needs", [](Job& j) { j.object_store.emplace(); }},
-      {"fabric", "left out: no needs of NICs and switches", [](Job& j) { j.fabric.emplace(); }},
+       [](Job& j) { j.local_cache = Job::LocalCache{}; }},
+      {"object_store", "left out: no object-store needs",
+       [](Job& j) { j.object_store = Job::ObjectStore{}; }},
+      {"fabric", "left out: no needs of NICs and switches",
+       [](Job& j) { j.fabric = Job::Fabric{}; }},
   };
   return sections;
 }
