@@ -21,6 +21,7 @@ class UringBlocks final : public BlockReader {
         buffers_(options.queue_depth, options.block_size, options.huge_pages),
         polling_{options.poll_submission, options.poll_completion && options.direct},
         slots_(options.queue_depth),
+        direct_(options.direct),
         cached_first_(is_cached_first(options)) {
     notes.add_pages(buffers_, options.huge_pages);
     if (cached_first_) notes.add(kCachedFirst);
@@ -32,6 +33,7 @@ class UringBlocks final : public BlockReader {
   void attach() override {
     make_ring();
     if (ring_->polls_completion()) try_polling();
+    if (direct_) ring_->submit_unbatched();
     ring_->register_memory(buffers_.all(), notes_);
     fixed_files_ = !open_.all().empty() && ring_->register_files(open_.all(), notes_);
   }
@@ -146,6 +148,7 @@ class UringBlocks final : public BlockReader {
   std::vector<Slot> slots_;
   std::vector<std::uint64_t> sizes_;
   std::vector<BlockCompletion> done_;  // never grows beyond what was reserved
+  const bool direct_;
   bool cached_first_;
   std::unique_ptr<Ring> ring_;
   bool fixed_files_ = false;
