@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "harness/engine.h"
+#include "harness/system/near_cpus.h"
 
 namespace headrace {
 
@@ -209,7 +210,7 @@ PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
   for (unsigned w = 0; w < count; ++w) crew->recorders.push_back(std::make_unique<Recorder>(parts));
 
   std::vector<std::thread> threads;
-  const std::vector<int> cpus = allowed_cpus();
+  const std::vector<int> cpus = system::near_first(allowed_cpus(), request.device);
   try {
     for (unsigned w = 0; w < count; ++w) {
       threads.emplace_back(work, crew, w);

@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/engine/limits.h"
 #include "harness/recorder.h"
+#include "harness/system/block_device.h"
 #include "harness/workload.h"
 
 namespace headrace::engine {
@@ -19,6 +21,7 @@ struct PhaseRequest {
   unsigned repetition = 0;
   std::uint64_t seed = 0;
   double duration_s = 0;  // 0 = the workload's own end
+  std::optional<system::BlockDevice> device{};  // workers are pinned near it
 };
 
 /// How a phase ended. Recorders are only there to be read when it did not hang: a hung thread may

@@ -193,7 +193,8 @@ class RepetitionRunner::Attempt {
                               .phase = number,
                               .repetition = result_.index,
                               .seed = seed_,
-                              .duration_s = point_.duration_s},
+                              .duration_s = point_.duration_s,
+                              .device = runner_.device_},
                              runner_.limits_, hooks);
     if (end.kind == PhaseEnd::Kind::hung) {
       runner_.hung_ = true;
