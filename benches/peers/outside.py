@@ -33,7 +33,7 @@ def calls(log: str) -> list:
 
 
 def span(log: str, folder: Path) -> float:
-    """Seconds from the last creation of a data file below `folder` to the end of the last call on it."""
+    """Seconds from the last creation of a data file below `folder` until it and its name are durable."""
     here = [call for call in calls(log) if str(folder) in call[1]]
     created = [call for call in here if call[0] in OPENING and "O_CREAT" in call[1]]
     if not created:
@@ -43,7 +43,9 @@ def span(log: str, folder: Path) -> float:
     # Calls on the data file, and those that make its name durable.
     ends = [call[3] for call in here if call[2] > begin and call[0] not in OPENING
             and (data in call[1] or call[0] == "fsync")]
-    return max(ends) - begin
+    # Space set aside before the file is opened for the save is a part of it, too.
+    before = [call[3] - call[2] for call in here if call[0] == "fallocate" and call[2] < begin and data in call[1]]
+    return max(ends) - begin + sum(before)
 
 
 def time_to_durable(command: list, folder: Path, temporary: Path) -> float:

@@ -42,6 +42,12 @@ def test_a_save_lasts_until_its_name_is_durable():
         outside.span(SAVE, Path("/elsewhere"))
 
 
+def test_space_set_aside_beforehand_counts():
+    before = ("7 109.000000 fallocate(5</s/checkpoint/.rank-00000.bin.new>, 0, 0, 4096) = 0 <0.250000>\n"
+              "7 109.500000 fallocate(5</s/checkpoint/other>, 0, 0, 4096) = 0 <0.250000>\n")
+    assert outside.span(before + SAVE, Path("/s/checkpoint")) == pytest.approx(2.75)
+
+
 def test_an_interrupted_call_counts_until_it_returned():
     (sync,) = [call for call in outside.calls(SAVE) if call[0] == "fsync" and "rank" in call[1]]
     assert sync[2:] == (111.0, pytest.approx(111.9))
