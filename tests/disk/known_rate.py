@@ -1,14 +1,21 @@
-"""Cold shard_stream on a disk of known rate reports that rate within 2 %. Usage: known_rate.py HEADRACE RATE"""
+"""A disk of known rate: cold and direct shard_stream report that rate within 1 %. Usage: known_rate.py HEADRACE RATE
+
+The throttle hands out bytes a tenth of a second ahead, and nothing before is held against it: the first tenth comes at
+once. Reads past the cache have a warm-up, in which that is cut; a cold start is never cut, and must be long enough.
+"""
 
 import sys
 
 import bench
 
+AHEAD_S = 0.1
 rate = sys.argv[2]
 truth = {"100M": 100e6, "40M": 40e6}[rate]
-disk = bench.limited("--size", "1G", "--in-memory", "--read-bps", rate)
-result = bench.run({"use": "shard_stream", "files": 2, "file_size": f"{int(truth * 3)}B", "workers": 2,
-                    "cache": "cold", "repeat": 1}, f"{disk}/scratch")
-assert result.code == 0, result.told
-bench.proven(result)
-bench.near(result.metric("read_bandwidth"), truth, 0.02, "read_bandwidth")
+disk = bench.limited("--size", "2G", "--in-memory", "--read-bps", rate)
+shards = {"use": "shard_stream", "files": 2, "file_size": f"{int(truth * 6)}B", "workers": 2, "repeat": 1}
+
+for ways, lasts_s in (({"cache": "cold"}, 12), ({"cache": "bypassed", "direct": True, "duration": "6s"}, 6)):
+    result = bench.run(shards | ways, f"{disk}/scratch")
+    assert result.code == 0, result.told
+    bench.proven(result)
+    bench.near(result.metric("read_bandwidth"), truth, max(0.01, AHEAD_S / lasts_s), f"read_bandwidth, {ways['cache']}")
