@@ -21,6 +21,7 @@ namespace {
 
 constexpr double kMostOfOther = 0.05;  // of a cold data set in memory, of a warm one from storage
 constexpr double kLeastOfState = 1 - kMostOfOther;
+constexpr double kName = 64;  // [B] no file system keeps a name and its attributes in less
 constexpr std::uint64_t kChunk = 1 << 20;
 
 constexpr std::array<std::pair<CacheState, std::string_view>, 4> kStates{
@@ -61,6 +62,10 @@ void read_all(const FileTable& files) {
   });
 }
 
+constexpr const char* kNamesStay = "names and inodes may be in memory: only root can drop them";
+constexpr const char* kNamesRefused =
+    "names and inodes may be in memory: the kernel refused to drop them";
+
 void make_cold(const FileTable& files, const CacheOptions& options, CacheProof& proof) {
   ::syncfs(files.root_fd());  // dirty pages cannot be dropped; what fails here shows as resident
   for_each_file(files, [](unsigned, std::uint32_t, int fd) {
@@ -72,9 +77,21 @@ void make_cold(const FileTable& files, const CacheOptions& options, CacheProof& 
     proof.method += ", drop_caches";
     drop_all_caches();  // looking has brought names, inodes and their blocks back
   } else if (options.drop_caches) {
-    proof.caveat = "names and inodes may be in memory: the kernel refused to drop them";
+    proof.caveat = kNamesRefused;
   } else {
-    proof.caveat = "names and inodes may be in memory: only root can drop them";
+    proof.caveat = kNamesStay;
+  }
+}
+
+/// Names and attributes can be dropped only together with all others of the machine.
+void make_names_cold(const FileTable& files, const CacheOptions& options, CacheProof& proof) {
+  ::syncfs(files.root_fd());  // what is dirty stays
+  if (!options.drop_caches) {
+    proof.obstacle = kNamesStay;
+  } else if (!drop_all_caches()) {
+    proof.obstacle = kNamesRefused;
+  } else {
+    proof.method = "drop_caches";
   }
 }
 
@@ -116,10 +133,30 @@ Evidence traffic(const CacheProof& proof, bool wanted) {
   if (proof.delivered_bytes == 0 || (!proof.counted && bytes == 0)) return evidence;
   evidence.seen = true;
   const double share = static_cast<double>(bytes) / static_cast<double>(proof.delivered_bytes);
-  evidence.good = wanted ? share >= kLeastOfState : share <= kMostOfOther;
+  // Around the page cache, every reader goes to the storage itself.
+  const unsigned readers = proof.declared == CacheState::cold ? proof.use.readers : 1;
+  evidence.good = wanted ? share * readers >= kLeastOfState : share <= kMostOfOther;
   evidence.told = percent(share) + " of the bytes from storage";
+  if (readers > 1) evidence.told += fmt::format(" (each was read {} times)", readers);
   if (share > 1 + kMostOfOther) evidence.told += " (with read-ahead and metadata)";
   return evidence;
+}
+
+/// Names: what each operation brought from storage tells where they were.
+void judge_names(CacheProof& proof) {
+  if (!proof.counted) {
+    proof.proven = true;
+    proof.why = proof.declared == CacheState::cold
+                    ? "all caches were dropped; this file system's traffic is not counted"
+                    : "every name was asked for before; this file system's traffic is not counted";
+  } else {
+    const double each =
+        static_cast<double>(proof.storage_bytes) / static_cast<double>(proof.operations);
+    proof.proven =
+        proof.declared == CacheState::cold ? each >= kName : each <= kMostOfOther * kName;
+    proof.why = fmt::format("{:.3g} B from storage for each operation", each);
+  }
+  if (!proof.caveat.empty()) proof.why += "; " + proof.caveat;
 }
 
 }  // namespace
@@ -136,13 +173,18 @@ std::optional<CacheState> parse_cache_state(std::string_view text) {
   return std::nullopt;
 }
 
-void establish(CacheState state, const DataSet& data, const CacheOptions& options,
+void establish(CacheState state, const FileTable& files, const CacheOptions& options,
                CacheProof& proof) {
   proof.declared = state;
-  const FileTable& files = data.files();
-  if (state == CacheState::cold) make_cold(files, options, proof);
-  if (state == CacheState::warm) read_all(files);
-  if (state != CacheState::cold) proof.resident_before = resident_share(files, proof.method);
+  proof.use = options.use;
+  if (options.use.names_only) {
+    if (state == CacheState::cold) make_names_cold(files, options, proof);
+    if (state == CacheState::warm) for_each_file(files, [](unsigned, std::uint32_t, int) {});
+  } else {
+    if (state == CacheState::cold) make_cold(files, options, proof);
+    if (state == CacheState::warm) read_all(files);
+    if (state != CacheState::cold) proof.resident_before = resident_share(files, proof.method);
+  }
   examine_file_system(state, files, proof);
 }
 
@@ -154,11 +196,13 @@ void judge(CacheProof& proof) {
                     : "no state was asked for; " + residency(proof, true).told;
     return;
   }
-  if (proof.delivered_bytes == 0 || !proof.obstacle.empty()) {
+  const bool nothing = (proof.use.names_only ? proof.operations : proof.delivered_bytes) == 0;
+  if (nothing || !proof.obstacle.empty()) {
     proof.proven = false;
     proof.why = proof.obstacle.empty() ? "nothing was read" : proof.obstacle;
     return;
   }
+  if (proof.use.names_only) return judge_names(proof);
   const Evidence memory = proof.declared == CacheState::bypassed
                               ? Evidence{}
                               : residency(proof, proof.declared == CacheState::warm);

@@ -130,7 +130,7 @@ void OpenLoop::ramp(Workload& workload, CacheState state, const DataSet& data,
   const auto trial = [&](double seconds, const std::string& what) {
     if (progress) progress(0, 0, what);
     CacheProof proof;
-    establish(state, data, {}, proof);
+    establish(state, data.files(), {}, proof);
     return run_trial(workload, seconds);
   };
   double start = rate_;

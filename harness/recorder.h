@@ -22,6 +22,7 @@ struct OperationError {
   static constexpr int kShortRead =
       -1;  // fewer bytes than the file had when the data set was opened
   static constexpr int kWrongData = -2;  // a block that does not say what it should
+  static constexpr std::uint64_t kNoOffset = UINT64_MAX;  // of a name, not of data
 };
 
 /// Operations, bytes and coarse latency per interval. A fixed number of intervals; when they are
@@ -70,7 +71,7 @@ class TimeSeries {
 /// after it.
 class alignas(128) Recorder {
  public:
-  static constexpr unsigned kMaxParts = 6;
+  static constexpr unsigned kMaxParts = 8;
   static constexpr std::size_t kKeptErrors = 8;
 
   /// `parts`: number of extra latency channels (open, read, close...), at most kMaxParts.

@@ -105,7 +105,7 @@ void Tuning::run(Workload& workload, CacheState state, const DataSet& data,
   const auto rate = [&](const Way& way, double seconds) {
     use(way);
     CacheProof proof;
-    establish(state, data, {}, proof);
+    establish(state, data.files(), {}, proof);
     return run_trial(workload, seconds).bytes_per_s();
   };
   const std::vector<Tried> tried = search(ways(backends), rate, progress);

@@ -76,6 +76,9 @@ class Workload {
   /// Names of the extra latency channels: {"open", "read", "close"} gives open_latency_p99_ns and so on.
   virtual std::vector<std::string> latency_parts() const { return {}; }
   virtual std::vector<PhaseSpec> phases() const { return {{"main", false}}; }
+  /// True when each phase does another operation: the latencies of all together then say nothing, and only those of
+  /// latency_parts() are reported.
+  virtual bool phases_differ() const { return false; }
   /// True when a repetition can only ever give the same values (cores there are, free space): one is enough, and its
   /// value is its own bound.
   virtual bool deterministic() const { return false; }
@@ -84,8 +87,11 @@ class Workload {
   virtual void prepare(Node&, const DataProgress&) {}
   /// Once, untimed, after prepare: finds the best settings for reading in `state`, where the config asks for it.
   virtual void tune(CacheState /*state*/, const DataProgress&) {}
-  /// The data whose cache state the engine makes and proves; nullptr = none.
+  /// The data set that is read, if it is one; nullptr = none.
   virtual const DataSet* data() const { return nullptr; }
+  /// The files whose cache state the engine makes and proves, and whose names errors tell; nullptr = none.
+  virtual const FileTable* files() const { return data() ? &data()->files() : nullptr; }
+  virtual CacheUse cache_use() const { return {}; }
   virtual void before_phase(unsigned /*phase*/, unsigned /*repetition*/, std::uint64_t /*seed*/) {}
   /// On the worker's own thread, before the clock starts: binds to that thread what belongs to one (a ring, a device).
   virtual void before_run(Worker&) {}

@@ -90,7 +90,8 @@ class Progress : public RunObserver {
       operations += static_cast<double>(phase.operations);
       seconds += phase.elapsed_s;
     }
-    if (seconds > 0) rates_.push_back((bytes > 0 ? bytes : operations) / seconds);
+    const double done = bytes > 0 ? bytes : operations;
+    if (seconds > 0 && done > 0) rates_.push_back(done / seconds);
     if (!repetition.error.empty()) say(terminal_.paint("  ! ", Ink::bad) + repetition.error);
     if (!repetition.disturbance.disturbed) return;
     // The first one is told, the others are counted: on a busy machine it is every one.

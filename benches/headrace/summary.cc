@@ -38,9 +38,10 @@ std::string headroom_text(const Judgement& j) {
 }
 
 /// What operators look at first: the workload's own values and the middle and tail of the whole
-/// operation. The rest is in the report.
+/// operation, or the tail of each where there are several. The rest is in the report.
 bool shown(const PointResult& point, std::string_view metric) {
   if (metric == "latency_p50_ns" || metric == "latency_p99_ns") return true;
+  if (point.point->workload->phases_differ() && metric.ends_with("_latency_p99_ns")) return true;
   return std::any_of(point.point->info->metrics.begin(), point.point->info->metrics.end(),
                      [&](const Metric& m) { return m.name == metric; });
 }

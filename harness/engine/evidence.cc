@@ -45,7 +45,7 @@ bool too_few_operations(const MetricInfo& metric, const PointResult& result) {
 void look_at_repetitions(const PointResult& result, Evidence& e) {
   double taken = 0, counted = 0, unproven = 0, disturbed = 0, not_steady = 0;
   const bool proves =
-      result.point->workload->data() != nullptr && result.point->cache != CacheState::asis;
+      result.point->workload->files() != nullptr && result.point->cache != CacheState::asis;
   const unsigned looks = static_cast<unsigned>(result.looks.looks.size());
   const auto note = [](std::string& why, const std::string& text) {
     if (why.empty()) why = text;

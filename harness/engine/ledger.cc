@@ -19,6 +19,7 @@ constexpr double kForeignShare = 0.02;  // of the delivered bytes
 constexpr double kUsesDevice =
     0.05;  // of the delivered bytes: below, others' I/O is not in the way
 constexpr std::uint64_t kForeignFloor = 4_MiB;  // a journal commit or a log line disturbs nobody
+constexpr std::uint64_t kOwnFloor = 1_MiB;  // of reads where nothing is delivered: names in memory
 constexpr double kStealShare = 0.05;
 constexpr double kThrottledShare = 0.05;  // of the elapsed time
 constexpr double kShortest = 0.2;         // [s] below this, ticks of 10 ms say nothing
@@ -130,13 +131,18 @@ Disturbance Ledger::judge(std::uint64_t delivered_bytes) const {
   d.memory_pressure = share(memory_s_, memory_known_);
 
   std::vector<std::string> why;
-  const auto delivered = static_cast<double>(delivered_bytes),
-             foreign = static_cast<double>(d.foreign_bytes);
+  const bool names = delivered_bytes == 0;
+  const auto delivered = static_cast<double>(names ? self_read_ : delivered_bytes);
+  const std::uint64_t foreign_bytes = names ? grown(self_read_, device_read_) : d.foreign_bytes;
+  const auto foreign = static_cast<double>(foreign_bytes);
   const bool uses_device =
-      static_cast<double>(self_read_ + self_written_) > kUsesDevice * delivered;
-  if (uses_device && d.foreign_bytes > kForeignFloor && foreign > kForeignShare * delivered) {
-    why.push_back(fmt::format("foreign I/O on the device, {:.0f} % of the test's bytes",
-                              100 * foreign / delivered));
+      names ? self_read_ > kOwnFloor
+            : static_cast<double>(self_read_ + self_written_) > kUsesDevice * delivered;
+  if (uses_device && foreign_bytes > kForeignFloor && foreign > kForeignShare * delivered) {
+    const double times = foreign / delivered;
+    why.push_back(fmt::format(
+        "foreign I/O on the device, {} the test's bytes",
+        times < 10 ? fmt::format("{:.0f} % of", 100 * times) : fmt::format("{:.0f} times", times)));
   }
   if (elapsed_s_ >= kShortest && d.cpu_steal > kStealShare) {
     why.push_back(

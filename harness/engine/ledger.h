@@ -31,7 +31,9 @@ class Ledger {
   double cpu_s() const { return cpu_s_; }
   std::uint64_t storage_bytes() const { return self_read_; }
   std::uint64_t device_bytes() const { return device_read_; }
-  /// `delivered_bytes` is what foreign I/O is held against.
+  /// `delivered_bytes` is what foreign I/O is held against. Where nothing is delivered (names are
+  /// made and asked for), the process's own reads are: then the kernel writes the journal in its own
+  /// name, so that of others only reads can be told.
   Disturbance judge(std::uint64_t delivered_bytes) const;
 
  private:

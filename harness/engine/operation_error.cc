@@ -7,12 +7,14 @@
 namespace headrace::engine {
 
 std::string describe(const OperationError& error, std::uint64_t count,
-                     std::span<const std::string> parts, const DataSet* data) {
+                     std::span<const std::string> parts, const FileTable* files) {
   const std::string part =
       error.part >= 1 && error.part <= parts.size() ? parts[error.part - 1u] : "operation";
-  const std::string file = data != nullptr && error.file < data->files().count()
-                               ? data->files().root() + "/" + data->files().path(error.file)
+  const std::string file = files != nullptr && error.file < files->count()
+                               ? files->full_path(error.file)
                                : fmt::format("file {}", error.file);
+  const std::string at =
+      error.offset == OperationError::kNoOffset ? "" : fmt::format(" at offset {}", error.offset);
   std::string why;
   if (error.code == OperationError::kShortRead) {
     why = "the file ended early: it is shorter than when the data set was opened";
@@ -21,8 +23,8 @@ std::string describe(const OperationError& error, std::uint64_t count,
   } else {
     why = fmt::format("{} (errno {})", std::generic_category().message(error.code), error.code);
   }
-  return fmt::format("{} of {} at offset {}: {}; {} operation{} failed", part, file, error.offset,
-                     why, count, count == 1 ? "" : "s");
+  return fmt::format("{} of {}{}: {}; {} operation{} failed", part, file, at, why, count,
+                     count == 1 ? "" : "s");
 }
 
 }  // namespace headrace::engine

@@ -5,14 +5,14 @@
 #include <span>
 #include <string>
 
-#include "harness/data_set.h"
+#include "harness/file_table.h"
 #include "harness/recorder.h"
 
 namespace headrace::engine {
 
 /// "read of /data/d000/f000001.bin at offset 4096: Input/output error (errno 5); 3 operations
-/// failed". `data` may be nullptr: then the file's number stands for its name.
+/// failed". `files` may be nullptr: then the file's number stands for its name.
 std::string describe(const OperationError& error, std::uint64_t count,
-                     std::span<const std::string> parts, const DataSet* data);
+                     std::span<const std::string> parts, const FileTable* files);
 
 }  // namespace headrace::engine

@@ -122,6 +122,7 @@ void add_proof(CacheProof& all, const CacheProof& phase, bool first) {
     return;
   }
   all.delivered_bytes += phase.delivered_bytes;
+  all.operations += phase.operations;
   all.storage_bytes += phase.storage_bytes;
   all.device_bytes += phase.device_bytes;
   const bool warm = all.declared == CacheState::warm;
@@ -143,7 +144,7 @@ class RepetitionRunner::Attempt {
       : runner_(runner),
         point_(runner.point_),
         workload_(*point_.workload),
-        data_(workload_.data()) {
+        files_(workload_.files()) {
     result_.index = index;
     result_.look = look;
     result_.cache.declared = point_.cache;
@@ -176,10 +177,12 @@ class RepetitionRunner::Attempt {
   }
 
   void run_one(unsigned number, const PhaseSpec& spec) {
-    const bool proves = data_ != nullptr && !spec.keeps_cache;
+    const bool proves = files_ != nullptr && !spec.keeps_cache;
     CacheProof proof;
     proof.declared = point_.cache;
-    if (proves) establish(point_.cache, *data_, {.drop_caches = runner_.node_.is_root()}, proof);
+    if (proves)
+      establish(point_.cache, *files_,
+                {.drop_caches = runner_.node_.is_root(), .use = workload_.cache_use()}, proof);
     workload_.before_phase(number, result_.index, seed_);
 
     Counters before, after;
@@ -249,17 +252,18 @@ class RepetitionRunner::Attempt {
 
   std::string first_error(const PhaseEnd& end, std::uint64_t count) const {
     for (const auto& r : end.recorders) {
-      if (r->errors() > 0) return describe(r->kept_errors()[0], count, runner_.parts_, data_);
+      if (r->errors() > 0) return describe(r->kept_errors()[0], count, runner_.parts_, files_);
     }
     return "";
   }
 
   void prove(CacheProof& proof, const PhaseResult& phase) {
     proof.delivered_bytes = phase.bytes;
+    proof.operations = phase.operations;
     proof.storage_bytes = phase.storage_bytes;
     proof.device_bytes = phase.device_bytes;
     std::string method;
-    proof.resident_after = resident_share(data_->files(), method);
+    if (!proof.use.names_only) proof.resident_after = resident_share(*files_, method);
     judge(proof);
     add_proof(result_.cache, proof, proofs_++ == 0);
   }
@@ -276,7 +280,7 @@ class RepetitionRunner::Attempt {
       elapsed_s += phase.elapsed_s;
       cpu_s += phase.cpu_s;
     }
-    put_latencies(whole, "", sink);
+    if (!workload_.phases_differ()) put_latencies(whole, "", sink);
     sink.put("elapsed_s", elapsed_s);
     sink.put("cpu_s", cpu_s);
     for (std::size_t p = 0; p < parts.size(); ++p)
@@ -286,7 +290,7 @@ class RepetitionRunner::Attempt {
   RepetitionRunner& runner_;
   const Point& point_;
   Workload& workload_;
-  const DataSet* data_;
+  const FileTable* files_;
   std::uint64_t seed_ = 0;
   Repetition result_;
   Ledger ledger_;
@@ -303,8 +307,8 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
       limits_(limits),
       parts_(point.workload->latency_parts()) {
   catalogue_ = metric_catalogue(*point.info, parts_);
-  const DataSet* data = point.workload->data();
-  device_ = system::device_of(data != nullptr ? data->files().root() : node.scratch_path());
+  const FileTable* files = point.workload->files();
+  device_ = system::device_of(files != nullptr ? files->root() : node.scratch_path());
 }
 
 Repetition RepetitionRunner::run(unsigned index, unsigned look) {

@@ -119,6 +119,27 @@ def test_a_long_run_stays_within_the_budget(tmp_path):
     assert "without its time series" in page
 
 
+def test_work_that_moves_no_bytes_is_told_in_operations(tmp_path):
+    data = sample_run.passing()
+    point = data["points"][0]
+    for repetition in point["repetitions"]:
+        first, second = repetition["phases"][0], json.loads(json.dumps(repetition["phases"][0]))
+        for phase, name, latency in ((first, "list", 1_000), (second, "stat", 64_000)):
+            rates = phase["series"]["operations_per_s"]
+            phase.update(name=name, bytes=0, elapsed_s=2.0, operations=len(rates))
+            phase["series"]["bytes_per_s"] = [0.0] * len(rates)
+            phase["latency"] = {"min_ns": latency, "max_ns": latency,
+                                "buckets": [[sample_run.bucket_of(latency), 20_000]]}
+        repetition["phases"] = [first, second]
+    run_file = tmp_path / "run.json"
+    run_file.write_text(json.dumps(data))
+    done = program(run_file)
+    assert done.returncode == 0, done.stderr
+    text = Reader((tmp_path / "report.html").read_text()).text.replace("\u00a0", " ")
+    assert "One after the other: list and stat" in text and f"{len(rates) / 2:.1f} /s" in text
+    assert "The longest tail is that of stat: 99 % of operations end within 64" in text
+
+
 def test_markup_in_names_stays_text(pages):
     text = pages.text("hostile")
     reader = Reader(text)

@@ -75,6 +75,44 @@ TEST(JudgeCacheState, WhereOneCannotBeSeenTheOtherDecides) {
   EXPECT_FALSE(remote.proven);
 }
 
+TEST(JudgeCacheState, SharedBytesComeFromStorageOnce) {
+  CacheProof proof;
+  proof.declared = CacheState::cold;
+  proof.use.readers = 4;
+  proof.resident_before = 0;
+  proof.delivered_bytes = 400;
+  proof.storage_bytes = 100;
+  judge(proof);
+  EXPECT_TRUE(proof.proven);
+  EXPECT_EQ(proof.why,
+            "0 % in the page cache before; 25 % of the bytes from storage (each was read 4 times)");
+  proof.storage_bytes = 90;
+  judge(proof);
+  EXPECT_FALSE(proof.proven);
+  proof.declared = CacheState::bypassed;  // each reader goes to the storage
+  proof.storage_bytes = 100;
+  judge(proof);
+  EXPECT_FALSE(proof.proven);
+}
+
+TEST(JudgeCacheState, NamesAreProvenByWhatEachBringsFromStorage) {
+  const auto names = [](CacheState state, std::uint64_t operations, std::uint64_t storage) {
+    CacheProof proof;
+    proof.declared = state;
+    proof.use.names_only = true;
+    proof.operations = operations;
+    proof.storage_bytes = storage;
+    judge(proof);
+    return proof;
+  };
+  EXPECT_TRUE(names(CacheState::cold, 100, 6400).proven);
+  EXPECT_FALSE(names(CacheState::cold, 100, 6300).proven);
+  EXPECT_TRUE(names(CacheState::warm, 100, 300).proven);
+  EXPECT_FALSE(names(CacheState::warm, 100, 400).proven);
+  EXPECT_EQ(names(CacheState::cold, 100, 25'600).why, "256 B from storage for each operation");
+  EXPECT_EQ(names(CacheState::cold, 0, 0).why, "nothing was read");
+}
+
 TEST(JudgeCacheState, DeviceCounterWhereTheProcessHasNone) {
   CacheProof proof;
   proof.declared = CacheState::cold;
@@ -100,10 +138,10 @@ TEST(EstablishCacheState, WarmThenCold) {
   Node node(tmp / "scratch");
   const auto data = DataSet::open(small_set(), node, {});
   CacheProof warm, cold;
-  establish(CacheState::warm, *data, {}, warm);
+  establish(CacheState::warm, data->files(), {}, warm);
   EXPECT_GE(warm.resident_before, 0.99);
   EXPECT_FALSE(warm.method.empty());
-  establish(CacheState::cold, *data, {}, cold);
+  establish(CacheState::cold, data->files(), {}, cold);
   EXPECT_LE(cold.resident_before, 0.01);
   EXPECT_EQ(cold.caveat, "names and inodes may be in memory: only root can drop them");
   std::uint64_t before = 0, after = 0, written = 0;
@@ -114,6 +152,23 @@ TEST(EstablishCacheState, WarmThenCold) {
   }
 }
 
+TEST(EstablishCacheState, NamesCanBeColdForRootOnly) {
+  const TemporaryFolder tmp;
+  if (!system::device_of(tmp.path())) GTEST_SKIP() << "no block device under the temporary folder";
+  Node node(tmp / "scratch");
+  const auto data = DataSet::open(small_set(), node, {});
+  CacheProof warm, cold;
+  establish(CacheState::warm, data->files(), {.use = {.names_only = true}}, warm);
+  warm.operations = 50;
+  judge(warm);
+  EXPECT_TRUE(warm.proven) << warm.why;
+  establish(CacheState::cold, data->files(), {.use = {.names_only = true}}, cold);
+  cold.operations = 50;
+  judge(cold);
+  EXPECT_EQ(cold.why, "names and inodes may be in memory: only root can drop them");
+  EXPECT_FALSE(cold.proven);
+}
+
 TEST(EstablishCacheState, MemoryFileSystemsCannotBeCold) {
   const auto mount = system::mount_of("/dev/shm");
   if (!mount || mount->type != "tmpfs") GTEST_SKIP() << "/dev/shm is no tmpfs";
@@ -122,7 +177,7 @@ TEST(EstablishCacheState, MemoryFileSystemsCannotBeCold) {
     Node node(folder);
     const auto data = DataSet::open(small_set(), node, {});
     CacheProof proof;
-    establish(CacheState::cold, *data, {}, proof);
+    establish(CacheState::cold, data->files(), {}, proof);
     proof.delivered_bytes = 100;
     judge(proof);
     EXPECT_FALSE(proof.proven);

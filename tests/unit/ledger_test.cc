@@ -49,6 +49,20 @@ TEST(Ledger, OthersIoIsNotInTheWayOfAWarmRead) {
   EXPECT_FALSE(p().disturbed);
 }
 
+TEST(Ledger, WhereNothingIsDeliveredForeignReadsAreHeldAgainstOwnOnes) {
+  Phase p;
+  p.after.self_read = 100'000'000;
+  p.after.device_read = 101'000'000;
+  p.after.device_written = 500'000'000;  // the journal, written by the kernel
+  EXPECT_FALSE(p(0).disturbed) << p(0).why;
+  p.after.device_read = 110'000'000;
+  EXPECT_EQ(p(0).why, "foreign I/O on the device, 10 % of the test's bytes");
+  p.after.device_read = 2'100'000'000;
+  EXPECT_EQ(p(0).why, "foreign I/O on the device, 20 times the test's bytes");
+  p.after.self_read = 1'000'000;  // names were in memory
+  EXPECT_FALSE(p(0).disturbed) << p(0).why;
+}
+
 TEST(Ledger, AFewForeignBlocksAreNothing) {
   Phase p;
   p.after.self_read = 10'000'000;

@@ -51,7 +51,8 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
     keys = [Key("dots", "dotted: fewer than 10 operations lie beyond")]
     if limits:
         keys.append(Key("cross", "limit of a need"))
-    return Figure(finding=_finding(lines, limits), question="Is the tail acceptable?",
+    several = any(len(repetition.phases) > 1 for repetition in point.finished)
+    return Figure(finding=_finding(lines, several), question="Is the tail acceptable?",
                   description=f"Share of {whole.total} operations that ended within a latency, tail stretched. "
                   + " ".join(f"{name}: median {quantity(merged.percentile(.5), 'ns')}, 99 % within "
                              f"{quantity(merged.percentile(.99), 'ns')}." for name, merged in lines),
@@ -140,9 +141,15 @@ def _box(axes, x: float, share: float) -> Tuple[float, float, float, float]:
     return px - 10, py - 10, px + 10, py + 10
 
 
-def _finding(lines: List[Tuple[str, Merged]], limits: List[Tuple[float, float, str]]) -> str:
+def _finding(lines: List[Tuple[str, Merged]], several: bool) -> str:
+    """`several`: lines are phases, not one operation and its parts."""
     name, whole = lines[0]
-    many = "first epoch: " if len(lines) > 1 and name.startswith("epoch") else ""
+    many = ""
+    if several and name.startswith("epoch"):
+        many = "first epoch: "
+    elif several:  # operations of different kinds
+        name, whole = max(lines, key=lambda line: line[1].percentile(0.99))
+        many = f"the longest tail is that of {name}: "
     told = [f"99\u00a0% of operations end within {quantity(whole.percentile(0.99), 'ns')}"]
     if whole.total >= 10_000:
         told.append(f"99.9\u00a0% within {quantity(whole.percentile(0.999), 'ns')}")

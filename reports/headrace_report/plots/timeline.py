@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..histogram import Merged
 from ..schema import Judgement, Phase, Point, Repetition
-from ..units import Scale, duration, plural, quantity, scale_of
+from ..units import Scale, duration, listing, plural, quantity, scale_of
 from . import Figure, Key, Table
 from .style import COLOUR, WIDTH, canvas, place, series, styled
 
@@ -26,10 +26,11 @@ class Segment:
 
     repetition: Repetition
     phase: Phase
+    unit: str            # "B/s", or "1/s" for work that moves no bytes
     first: bool          # of its repetition
     start: float         # [s]
     time: np.ndarray     # bins' middles [s]
-    rate: np.ndarray     # [bins] mean B/s: the line then has the same mean as the repetition, also when reads come in bursts
+    rate: np.ndarray     # [bins] mean: the line then has the same mean as the repetition, also when reads come in bursts
     low: np.ndarray
     high: np.ndarray
     p99: np.ndarray      # [bins] ns, NaN where nothing ended
@@ -41,8 +42,7 @@ class Segment:
 
     @property
     def mean(self) -> float:
-        """[B/s]"""
-        return self.phase.bytes / self.phase.elapsed_s
+        return _mean(self.phase, self.unit)
 
 
 def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
@@ -79,22 +79,37 @@ def _segments(point: Point) -> List[Segment]:
     phases = [(repetition, number, phase) for repetition in point.repetitions
               for number, phase in enumerate(repetition.phases) if phase.series.time_s and phase.elapsed_s > 0]
     total = sum(phase.elapsed_s for _, _, phase in phases)
+    unit = _unit(point)
     result, start = [], 0.0
     for repetition, number, phase in phases:
         bins = max(4, round(MOST_POINTS * phase.elapsed_s / total))
-        result.append(_segment(repetition, phase, number == 0, start, bins))
+        result.append(_segment(repetition, phase, unit, number == 0, start, bins))
         start += phase.elapsed_s
     return result
 
 
-def _segment(repetition: Repetition, phase: Phase, first: bool, start: float, bins: int) -> Segment:
-    time, rate = np.array(phase.series.time_s), np.array(phase.series.bytes_per_s)
+def _unit(point: Point) -> str:
+    """What the rates of a point count: bytes, or operations where there are none."""
+    return "B/s" if any(phase.bytes for repetition in point.repetitions for phase in repetition.phases) else "1/s"
+
+
+def _rates(phase: Phase, unit: str) -> List[float]:
+    return phase.series.bytes_per_s if unit == "B/s" else phase.series.operations_per_s
+
+
+def _mean(phase: Phase, unit: str) -> float:
+    done = phase.bytes if unit == "B/s" else phase.operations
+    return done / phase.elapsed_s if phase.elapsed_s else 0.0
+
+
+def _segment(repetition: Repetition, phase: Phase, unit: str, first: bool, start: float, bins: int) -> Segment:
+    time, rate = np.array(phase.series.time_s), np.array(_rates(phase, unit))
     p99 = np.array(phase.series.latency_p99_ns)
     p99 = np.where(p99 > 0, p99, np.nan)
     groups = np.array_split(np.arange(len(time)), min(bins, len(time)))
     middle = np.array([time[group].mean() for group in groups])
     return Segment(
-        repetition, phase, first, start, start + middle,
+        repetition, phase, unit, first, start, start + middle,
         np.array([rate[group].mean() for group in groups]), np.array([rate[group].min() for group in groups]),
         np.array([rate[group].max() for group in groups]),
         np.array([np.nanmax(p99[group]) if np.isfinite(p99[group]).any() else np.nan for group in groups]),
@@ -102,7 +117,7 @@ def _segment(repetition: Repetition, phase: Phase, first: bool, start: float, bi
 
 
 def _scales(segments: List[Segment]) -> tuple:
-    rate = scale_of(max(float(segment.rate.max()) for segment in segments) or 1e6, "B/s")
+    rate = scale_of(max(float(segment.rate.max()) for segment in segments) or 1e6, segments[0].unit)
     latencies = np.concatenate([segment.p99[np.isfinite(segment.p99)] for segment in segments])
     return rate, scale_of(float(np.median(latencies)) if len(latencies) else 1e6, "ns")
 
@@ -186,6 +201,8 @@ def _draw_need(axes, judgements: List[Judgement], segments: List[Segment], scale
     """The highest need in bytes/s on this point, as a line; told in words when it is far above the picture."""
     highest = max(float(segment.rate.max()) for segment in segments)
     axes.set_ylim(0, highest / scale.factor * 1.12)
+    if segments[0].unit != "B/s":  # phases of different operations: a need is of some of them
+        return False
     needs = [judgement.need for judgement in judgements if judgement.unit == "B/s" and judgement.higher_is_better]
     if not needs:
         return False
@@ -230,6 +247,7 @@ def _finding(point: Point, segments: List[Segment]) -> str:
     unsteady = [repetition for repetition in repetitions if not repetition.steady]
     disturbed = sum(repetition.disturbance.disturbed for repetition in repetitions)
     rate = float(np.median([segment.mean for segment in segments]))
+    unit = segments[0].unit
     several = len({segment.phase.name for segment in segments}) > 1
     if unsteady:
         told = f"Not steady in {len(unsteady)} of {plural(len(repetitions), 'repetition')}"
@@ -237,10 +255,12 @@ def _finding(point: Point, segments: List[Segment]) -> str:
             told += f": {unsteady[0].steady_why}"
     elif _saves(repetitions):
         told = _beside_a_save(repetitions)
+    elif several and unit == "1/s":  # a rate of different operations together would say nothing
+        told = f"One after the other: {listing(list(dict.fromkeys(segment.phase.name for segment in segments)))}"
     elif several:
-        told = f"{quantity(rate, 'B/s')} is the median of all phases"
+        told = f"{quantity(rate, unit)} is the median of all phases"
     else:
-        told = f"Steady at {quantity(rate, 'B/s')} in {'all ' if len(repetitions) > 1 else ''}{plural(len(repetitions), 'repetition')}"
+        told = f"Steady at {quantity(rate, unit)} in {'all ' if len(repetitions) > 1 else ''}{plural(len(repetitions), 'repetition')}"
     return told + (f"; {disturbed} disturbed" if disturbed else "")
 
 
@@ -260,7 +280,7 @@ def _beside_a_save(repetitions: List[Repetition]) -> str:
 def _describe(point: Point, segments: List[Segment]) -> str:
     return (f"{plural(len(point.repetitions), 'repetition')}, {duration(segments[-1].end)} in all. " + " ".join(
         f"Repetition {s.repetition.index + 1} {s.phase.name}: "
-        f"{quantity(s.mean, 'B/s')}{_describe_background(s.phase)}." for s in segments[:40]))
+        f"{quantity(s.mean, s.unit)}{_describe_background(s.phase)}." for s in segments[:40]))
 
 
 def _describe_background(phase: Phase) -> str:
@@ -272,16 +292,16 @@ def _describe_background(phase: Phase) -> str:
 
 
 def _table(point: Point) -> Table:
-    rows = []
+    rows, unit = [], _unit(point)
     for repetition in point.repetitions:
         for phase in repetition.phases:
-            series_rates = phase.series.bytes_per_s
+            series_rates = _rates(phase, unit)
             p99 = [value for value in phase.series.latency_p99_ns if value > 0]
             rows.append([
                 str(repetition.index + 1), phase.name, duration(phase.elapsed_s), duration(phase.steady_from_s),
-                quantity(phase.bytes / phase.elapsed_s if phase.elapsed_s else 0.0, "B/s"),
-                quantity(min(series_rates), "B/s") if series_rates else "\u2013",
-                quantity(max(series_rates), "B/s") if series_rates else "\u2013",
+                quantity(_mean(phase, unit), unit),
+                quantity(min(series_rates), unit) if series_rates else "\u2013",
+                quantity(max(series_rates), unit) if series_rates else "\u2013",
                 quantity(max(p99), "ns") if p99 else "\u2013",
                 "yes" if repetition.steady else "no", "yes" if repetition.disturbance.disturbed else "no",
                 quantity(_background_rate(phase), "B/s") if phase.background else "\u2013"])
