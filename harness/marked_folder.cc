@@ -1,18 +1,17 @@
 // Marks: made by writing aside and renaming, read and removed relative to the folder's descriptor.
 #include "harness/marked_folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "harness/diagnostics.h"
 #include "harness/error.h"
+#include "harness/system/entries.h"
 #include "harness/system/small_file.h"
 #include "harness/system/unique_fd.h"
 #include "harness/version.h"
@@ -20,6 +19,7 @@
 namespace headrace {
 namespace {
 
+using system::entries_of;
 using system::UniqueFd;
 
 constexpr int kSchema = 1;
@@ -36,19 +36,6 @@ std::string absolute_path(const std::string& path) {
 /// The folder itself, never what a symbolic link in its place points at.
 UniqueFd open_folder(const std::string& path) {
   return UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
-
-std::vector<std::string> entries_of(int folder) {
-  std::vector<std::string> names;
-  const int fd = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> dir(fd < 0 ? nullptr : ::fdopendir(fd), ::closedir);
-  if (!dir) throw system_error("list", "folder", errno);
-  while (const dirent* entry = ::readdir(dir.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 std::string read_mark(int folder) {

@@ -1,5 +1,4 @@
 // Removes generated data sets: what the manifest names and nothing else.
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -7,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <string_view>
 
 #include "harness/data_set.h"
@@ -15,26 +13,16 @@
 #include "harness/data_set/layout.h"
 #include "harness/data_set/manifest.h"
 #include "harness/error.h"
+#include "harness/system/entries.h"
 #include "harness/system/unique_fd.h"
 
 namespace headrace {
 namespace {
 
+using system::entries_of;
 using system::UniqueFd;
 
 constexpr std::string_view kOwn[] = {Manifest::kFile, Manifest::kUnfinished};
-
-std::vector<std::string> entries_of(int folder) {
-  std::vector<std::string> names;
-  const int fd = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> list(fd < 0 ? nullptr : ::fdopendir(fd), ::closedir);
-  if (!list) return names;
-  while (const dirent* entry = ::readdir(list.get()))
-    if (const std::string_view name = entry->d_name; name != "." && name != "..")
-      names.emplace_back(name);
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 class Remover {
  public:
