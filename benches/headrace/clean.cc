@@ -10,6 +10,7 @@
 #include "harness/data_set.h"
 #include "harness/diagnostics.h"
 #include "harness/marked_folder.h"
+#include "harness/name_tree.h"
 #include "harness/results/result_store.h"
 #include "harness/units.h"
 
@@ -34,10 +35,12 @@ int clean(const std::string& folder, bool yes) {
   const std::string kind = MarkedFolder::kind_of(folder);
   if (kind == "scratch") {
     CleanReport report = remove_data_sets(folder);
-    const CleanReport checkpoint = checkpoint::remove_left_over(folder);
-    report.files += checkpoint.files;
-    report.bytes += checkpoint.bytes;
-    report.left.insert(report.left.end(), checkpoint.left.begin(), checkpoint.left.end());
+    for (const CleanReport& more :
+         {checkpoint::remove_left_over(folder), remove_left_over_names(folder)}) {
+      report.files += more.files;
+      report.bytes += more.bytes;
+      report.left.insert(report.left.end(), more.left.begin(), more.left.end());
+    }
     const CleanReport rest = remove_marked(folder, {});
     report.gone = rest.gone;
     // What lies in the way of the folder itself was told by the first look already, where it was

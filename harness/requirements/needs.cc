@@ -47,10 +47,11 @@ std::vector<std::string> measured_by(std::string_view id, Layout layout) {
   return {};
 }
 
-/// Reads that the page cache must not have answered.
+/// Reads that memory must not have answered.
 bool needs_cold(std::string_view id) {
   return id == "ingest.sample_rate" || id == "ingest.read_bandwidth" || id == "ingest.read_iops" ||
-         id == "ingest.open_rate" || id == "checkpoint.restore_bandwidth";
+         id == "ingest.open_rate" || id == "ingest.metadata_rate" ||
+         id == "checkpoint.restore_bandwidth";
 }
 
 NeedList list_needs(const Job& job, bool texts) {

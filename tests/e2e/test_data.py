@@ -47,6 +47,22 @@ def test_reads_the_users_files_and_leaves_them_alone(headrace, own_data):
     assert phase["operations"] == 20 and phase["bytes"] == sum(5000 + n for n in range(20))
 
 
+def test_asks_for_the_users_names_and_leaves_them_alone(headrace, own_data):
+    before = state_of(own_data)
+    config = headrace.write("names.yaml", f"""\
+schema: 1
+target: {{path: scratch}}
+workloads: [{{use: metadata, path: {own_data}, workers: 2, cache: asis, repeat: 3}}]
+""")
+    result = headrace.run(config)
+    assert result.code == 0, result
+    assert state_of(own_data) == before
+    assert not headrace.path("scratch").exists(), "nothing to write, nothing made"
+    phases = headrace.results()["points"][0]["repetitions"][0]["phases"]
+    assert [(phase["name"], phase["operations"]) for phase in phases] == [("list", 4), ("stat", 20), ("open", 20)]
+    assert "read-only: nothing is created" in result.out
+
+
 def test_empty(headrace):
     headrace.path("empty").mkdir()
     failed(headrace.run(reads(headrace, "empty")), "empty", "no file that can be read")

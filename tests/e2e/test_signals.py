@@ -66,3 +66,38 @@ def test_killed_while_measuring(headrace):
     assert again.code == 0, again
     assert headrace("clean", "scratch").code == 0
     assert not headrace.path("scratch").exists()
+
+
+NAMES = """\
+schema: 1
+target: {path: scratch}
+workloads:
+  - {use: metadata, width: 3, files_per_folder: 300, workers: 2, cache: asis, repeat: 5}
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_names_come_and_go(headrace, number):
+    process = headrace.start_measuring(headrace.write("names.yaml", NAMES))
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert not headrace.path("scratch/metadata").exists(), "the tree goes with the run"
+
+
+def test_killed_while_names_come_and_go(headrace):
+    names = headrace.write("names.yaml", NAMES)
+    process = headrace.start_measuring(names)
+    process.kill()
+    process.communicate()
+    assert headrace.path("scratch/metadata").exists()
+    again = headrace.run(names, out="again")
+    assert again.code == 0, again
+    assert not headrace.path("scratch/metadata").exists()
+
+
+def test_clean_after_a_kill_takes_the_names(headrace):
+    process = headrace.start_measuring(headrace.write("names.yaml", NAMES))
+    process.kill()
+    process.communicate()
+    assert headrace("clean", "scratch").code == 0
+    assert not headrace.path("scratch").exists()

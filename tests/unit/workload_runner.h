@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,21 +43,37 @@ class WorkloadRunner : private MetricSink {
     prepared_ = true;
   }
 
-  /// One repetition of the first phase; `stop` ends it before it begins. Throws what a worker
-  /// threw.
+  /// One repetition, all phases; `stop` ends each before it begins. Throws what a worker threw.
   Repetition repeat(std::uint64_t seed = 1, bool stop = false) {
+    Repetition repetition;
+    errors.clear();
+    for (const PhaseSpec& phase : workload_->phases()) run_phase(phase, seed, stop, repetition);
+    metrics.clear();
+    workload_->report(repetition, *this);
+    return repetition;
+  }
+
+  std::function<void(const std::string& phase)> before_phase = [](const std::string&) {};
+  std::map<std::string, double> metrics;  // of the last repetition
+  std::vector<OperationError> errors;
+
+ private:
+  void run_phase(const PhaseSpec& spec, std::uint64_t seed, bool stop, Repetition& repetition) {
     const unsigned count = workload_->workers();
+    const auto number = static_cast<unsigned>(repetition.phases.size());
     const std::size_t parts = workload_->latency_parts().size();
     std::vector<std::unique_ptr<Recorder>> recorders;
     for (unsigned i = 0; i < count; ++i)
       recorders.push_back(std::make_unique<Recorder>(static_cast<unsigned>(parts)));
-    workload_->before_phase(0, 0, seed);
+    workload_->before_phase(number, 0, seed);
+    before_phase(spec.name);
     const std::atomic<bool> stopped{stop};
     std::vector<std::exception_ptr> thrown(count);
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < count; ++i) {
       threads.emplace_back([&, i] {
-        Worker worker{.index = i, .count = count, .seed = seed, .recorder = *recorders[i]};
+        Worker worker{
+            .index = i, .count = count, .phase = number, .seed = seed, .recorder = *recorders[i]};
         try {
           workload_->before_run(worker);
           worker.recorder.start(UINT64_MAX, &stopped);
@@ -70,10 +87,9 @@ class WorkloadRunner : private MetricSink {
     for (std::thread& t : threads) t.join();
     for (const std::exception_ptr& e : thrown)
       if (e) std::rethrow_exception(e);
-    Repetition repetition;
     PhaseResult& phase = repetition.phases.emplace_back();
+    phase.name = spec.name;
     phase.parts.resize(parts);
-    errors.clear();
     for (const auto& r : recorders) {
       phase.elapsed_s =
           std::max(phase.elapsed_s, 1e-9 * static_cast<double>(r->finished_ns() - r->started_ns()));
@@ -85,15 +101,8 @@ class WorkloadRunner : private MetricSink {
       for (std::size_t e = 0; e < std::min<std::size_t>(r->errors(), Recorder::kKeptErrors); ++e)
         errors.push_back(r->kept_errors()[e]);
     }
-    metrics.clear();
-    workload_->report(repetition, *this);
-    return repetition;
   }
 
-  std::map<std::string, double> metrics;  // of the last repetition
-  std::vector<OperationError> errors;
-
- private:
   void put(std::string_view name, double value) override {
     EXPECT_TRUE(std::any_of(info_.metrics.begin(), info_.metrics.end(),
                             [&](const Metric& m) { return m.name == name; }))

@@ -1,0 +1,392 @@
+// metadata - names and attributes: what a data loader's scan and a checkpoint's folder ask of a
+// file system, call by call.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "harness/error.h"
+#include "harness/name_tree.h"
+#include "harness/predict.h"
+#include "harness/random.h"
+#include "harness/workload.h"
+
+namespace {
+using namespace headrace;
+
+constexpr std::array kMetrics{
+    Metric{"operation_rate", "1/s", Better::higher,
+           "Calls per second while files are opened, asked for their attributes and closed"},
+    Metric{"list_rate", "1/s", Better::higher, "Names that listing folders gives per second"},
+    Metric{"stat_rate", "1/s", Better::higher, "Files asked for their attributes per second"},
+    Metric{"open_rate", "1/s", Better::higher, "Files opened and closed per second"},
+    Metric{"create_rate", "1/s", Better::higher, "Empty files made per second"},
+    Metric{"rename_rate", "1/s", Better::higher, "Files renamed in their folder per second"},
+    Metric{"unlink_rate", "1/s", Better::higher, "Files removed per second"},
+    Metric{"scan_time_s", "s", Better::lower,
+           "Listing every folder, then asking every file for its attributes"},
+    Metric{
+        "data_set_scan_time_s", "s", Better::lower,
+        "Formula A9: the same for data_set_files files, at this time per file and as many workers"},
+};
+
+enum Step : unsigned { kCreate, kList, kStat, kOpen, kRename, kUnlink };
+constexpr std::array<const char*, 6> kNames{"create", "list", "stat", "open", "rename", "unlink"};
+constexpr unsigned kCallsPerOpen = 3;  // open, fstat, close
+
+/// Latency channels: those of the steps, and closing after an open.
+constexpr std::uint8_t kClosePart = kNames.size() + 1;
+constexpr std::uint8_t part_of(Step step) { return static_cast<std::uint8_t>(step + 1); }
+
+constexpr unsigned kLongestPath = 512;
+constexpr unsigned kClaim = 16;  // items that a worker takes at once
+
+/// Names seen by one worker, on a cache line of its own.
+struct alignas(128) Count {
+  std::uint64_t names = 0;
+};
+
+/// How many metadata operations/s does the file system answer, and how long does a scan take?
+class Metadata final : public Workload {
+ public:
+  explicit Metadata(Params& p)
+      : workers_(static_cast<unsigned>(
+            p.count("workers", 4, {.min = 1, .max = 1024}, "threads that ask"))),
+        shape_(NameTreeShape::declare(p)),
+        scanned_files_(p.count("data_set_files", 0, {.max = 1e15},
+                               "files of the data set whose scan time is told; 0 = as many as are "
+                               "here")) {
+    users_.path = p.path("path",
+                         "existing files to list, stat and open, read-only: a folder; none: empty "
+                         "files are made");
+    if (users_.path.empty()) {
+      steps_ = {kCreate, kList, kStat, kOpen, kRename, kUnlink};
+    } else {
+      steps_ = {kList, kStat, kOpen};
+      for (const char* key : {"depth", "width", "files_per_folder"})
+        if (p.given(key))
+          p.conflict(key, "makes files; not together with path, which asks existing ones");
+    }
+  }
+
+  static std::span<const Metric> metrics() { return kMetrics; }
+  Footprint footprint() const override {
+    if (!users_.path.empty()) return {};
+    return {.written_bytes = shape_.disk_bytes(),
+            .read_bytes_per_repetition = 0,
+            .memory_bytes = 0,
+            .data_id = "metadata"};
+  }
+  unsigned workers() const override { return workers_; }
+  std::vector<std::string> latency_parts() const override {
+    std::vector<std::string> parts(kNames.begin(), kNames.end());
+    parts.emplace_back("close");
+    return parts;
+  }
+  std::vector<CacheState> cache_states() const override {
+    return {CacheState::cold, CacheState::warm, CacheState::asis};
+  }
+  CacheUse cache_use() const override { return {.names_only = true}; }
+  /// A scan asks for attributes with what listing left in memory; opening starts anew.
+  std::vector<PhaseSpec> phases() const override {
+    std::vector<PhaseSpec> phases;
+    for (const Step step : steps_) {
+      // Each block that a cold name brings into memory holds others, too: such phases grow faster.
+      const bool anew = step == kList || step == kOpen;
+      phases.push_back({kNames[step], !anew, anew});
+    }
+    return phases;
+  }
+
+  bool phases_differ() const override { return true; }
+
+  void prepare(Node& node, const DataProgress& progress) override {
+    if (users_.path.empty()) {
+      node.reserve_writes("metadata", shape_.disk_bytes());
+      tree_ = std::make_unique<NameTree>(shape_, node.scratch());
+      files_ = &tree_->files();
+      folders_ = &tree_->folders();
+    } else {
+      data_ = DataSet::open(users_, node, progress);
+      files_ = &data_->files();
+      users_folders_ = folders_of(*files_);
+      folders_ = &users_folders_;
+    }
+    there_.assign(files_->count(), users_.path.empty() ? kAbsent : kFirstName);
+    counts_.resize(workers_);
+  }
+  const DataSet* data() const override { return data_.get(); }
+  const FileTable* files() const override { return files_; }
+
+  void before_phase(unsigned phase, unsigned, std::uint64_t seed) override {
+    step_ = steps_[phase];
+    if (step_ == kCreate) remove_left_over();
+    const std::uint32_t items = step_ == kList ? folders_->count() : files_->count();
+    order_.clear();
+    for (std::uint32_t i = 0; i < items; ++i)
+      if (step_ == kList || step_ == kCreate || there_[i] != kAbsent) order_.push_back(i);
+    if (step_ == kOpen) {
+      Random random(seed);
+      shuffle(std::span(order_), random);
+    }
+    if (step_ == kList) std::fill(counts_.begin(), counts_.end(), Count{});
+    next_ = 0;
+  }
+
+  void run(Worker& worker) override {
+    const int root = files_->root_fd();
+    switch (step_) {
+      case kCreate:
+        return each(worker, [&](std::uint32_t file) {
+          const int fd =
+              ::openat(root, files_->path(file), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+          if (fd < 0) return false;
+          there_[file] = kFirstName;
+          return ::close(fd) == 0;
+        });
+      case kList:
+        return each(worker, [&](std::uint32_t folder) {
+          if (!list(folder, counts_[worker.index].names))
+            throw system_error("list", folders_->full_path(folder), errno);
+          return true;
+        });
+      case kStat:
+        return each(worker, [&](std::uint32_t file) {
+          struct stat status;
+          return ::fstatat(root, files_->path(file), &status, 0) == 0;
+        });
+      case kOpen:
+        return open_each(worker);
+      case kRename:
+        return each(worker, [&](std::uint32_t file) {
+          char renamed[kLongestPath];
+          if (::renameat(root, files_->path(file), root, other_name(file, renamed)) != 0)
+            return false;
+          there_[file] = kOtherName;
+          return true;
+        });
+      case kUnlink:
+        return each(worker, [&](std::uint32_t file) { return remove(file); });
+    }
+  }
+
+  void report(const Repetition& repetition, MetricSink& sink) const override {
+    std::array<const PhaseResult*, kNames.size()> of{};
+    for (std::size_t i = 0; i < repetition.phases.size(); ++i)
+      of[steps_[i]] = &repetition.phases[i];
+    if (of[kOpen]) {
+      sink.put("operation_rate", kCallsPerOpen * of[kOpen]->operations_per_s());
+      sink.put("open_rate", of[kOpen]->operations_per_s());
+    }
+    if (of[kList] && of[kList]->elapsed_s > 0)
+      sink.put("list_rate", static_cast<double>(names_seen()) / of[kList]->elapsed_s);
+    for (const auto& [step, metric] : {std::pair{kStat, "stat_rate"},
+                                       {kCreate, "create_rate"},
+                                       {kRename, "rename_rate"},
+                                       {kUnlink, "unlink_rate"}})
+      if (of[step]) sink.put(metric, of[step]->operations_per_s());
+    if (of[kList] && of[kStat]) report_scan(*of[kList], *of[kStat], sink);
+  }
+
+  std::vector<std::string> notes() override {
+    std::vector<std::string> notes;
+    if (!users_.path.empty())
+      notes.emplace_back("path is read-only: nothing is created, renamed or unlinked");
+    if (cut_)
+      notes.emplace_back(
+          "the time budget cut the scan short: its rates are of what was asked, and no scan time "
+          "is "
+          "given");
+    return notes;
+  }
+  void cleanup(Node&) override {
+    files_ = folders_ = nullptr;
+    tree_.reset();
+    data_.reset();
+  }
+
+ private:
+  enum Presence : std::uint8_t { kAbsent, kFirstName, kOtherName };
+
+  /// The root and every folder on the way to a file.
+  static FileTable folders_of(const FileTable& files) {
+    std::set<std::string, std::less<>> folders{"."};
+    for (std::uint32_t i = 0; i < files.count(); ++i) {
+      const std::string_view path = files.path(i);
+      for (std::size_t end = path.rfind('/'); end != path.npos && end > 0;
+           end = path.rfind('/', end - 1)) {
+        if (!folders.emplace(path.substr(0, end)).second) break;
+      }
+    }
+    FileTable table(::fcntl(files.root_fd(), F_DUPFD_CLOEXEC, 0), files.root());
+    for (const std::string& folder : folders) table.add(folder, 0);
+    return table;
+  }
+
+  /// Hands out `order_` a few items at a time; calls body(item) until all are taken or the recorder
+  /// says stop.
+  template <class Body>
+  void each_item(Recorder& recorder, Body body) {
+    for (;;) {
+      const std::uint64_t at = next_.fetch_add(kClaim, std::memory_order_relaxed);
+      const std::uint64_t end = std::min<std::uint64_t>(at + kClaim, order_.size());
+      for (std::uint64_t i = at; i < end; ++i) {
+        if (!recorder.running()) return;
+        body(order_[i]);
+      }
+      if (end <= at || !recorder.running()) return;
+    }
+  }
+
+  /// `ask` returns false with errno. One clock read per call: it begins when the one before ended;
+  /// beside a call of half a microsecond, a second read would be felt.
+  template <class Ask>
+  void each(Worker& worker, Ask ask) {
+    Recorder& recorder = worker.recorder;
+    const std::uint8_t part = part_of(step_);
+    std::uint64_t begin = now_ns();
+    each_item(recorder, [&](std::uint32_t item) {
+      const bool done = ask(item);
+      const std::uint64_t end = now_ns();
+      if (done) {
+        recorder.op(begin, end, 0);
+        recorder.part(part, end - begin);
+      } else {
+        fail(recorder, item, part, end);
+      }
+      begin = end;
+    });
+  }
+
+  /// Open, fstat, close: what a loader does around reading a file.
+  void open_each(Worker& worker) {
+    Recorder& recorder = worker.recorder;
+    const int root = files_->root_fd();
+    std::uint64_t begin = now_ns();
+    each_item(recorder, [&](std::uint32_t file) {
+      const int fd = ::openat(root, files_->path(file), O_RDONLY | O_CLOEXEC);
+      const std::uint64_t opened = now_ns();
+      if (fd < 0) {
+        fail(recorder, file, part_of(kOpen), opened);
+        begin = opened;
+        return;
+      }
+      struct stat status;
+      const bool known = ::fstat(fd, &status) == 0;
+      const int code = errno;
+      const std::uint64_t asked = now_ns();
+      const bool closed = ::close(fd) == 0;
+      const std::uint64_t end = now_ns();
+      if (!known) {
+        errno = code;
+        fail(recorder, file, part_of(kStat), end);
+      } else if (!closed) {
+        fail(recorder, file, kClosePart, end);
+      } else {
+        recorder.op(begin, end, 0);
+        recorder.part(part_of(kOpen), opened - begin);
+        recorder.part(kClosePart, end - asked);
+      }
+      begin = end;
+    });
+  }
+
+  static void fail(Recorder& recorder, std::uint32_t item, std::uint8_t part, std::uint64_t end) {
+    recorder.fail({.code = errno, .file = item, .offset = OperationError::kNoOffset, .part = part},
+                  end);
+  }
+
+  /// Opens, lists and closes one folder as readdir does, and adds the names to `names`.
+  bool list(std::uint32_t folder, std::uint64_t& names) const {
+    alignas(dirent64) char entries[32 << 10];
+    const int fd =
+        ::openat(folders_->root_fd(), folders_->path(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t got;
+    while ((got = ::getdents64(fd, entries, sizeof entries)) > 0) {
+      for (ssize_t at = 0; at < got;) {
+        const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+        const char* name = entry->d_name;
+        const bool own = name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
+        names += !own;
+        at += entry->d_reclen;
+      }
+    }
+    const int code = errno;
+    const bool closed = ::close(fd) == 0;
+    if (got < 0) errno = code;
+    return got == 0 && closed;
+  }
+
+  /// The path with the first letter of the file's name exchanged.
+  const char* other_name(std::uint32_t file, char (&to)[kLongestPath]) const {
+    const char* path = files_->path(file);
+    const std::size_t length = std::strlen(path);
+    std::memcpy(to, path, length + 1);
+    char* name = to + length;
+    while (name > to && name[-1] != '/') --name;
+    *name = NameTree::kRenamed;
+    return to;
+  }
+
+  bool remove(std::uint32_t file) {
+    char renamed[kLongestPath];
+    const char* path = there_[file] == kOtherName ? other_name(file, renamed) : files_->path(file);
+    if (::unlinkat(files_->root_fd(), path, 0) != 0) return false;
+    there_[file] = kAbsent;
+    return true;
+  }
+
+  /// Of a repetition that was cut short or failed. Untimed.
+  void remove_left_over() {
+    for (std::uint32_t file = 0; file < files_->count(); ++file)
+      if (there_[file] != kAbsent && !remove(file))
+        throw system_error("unlink", files_->full_path(file), errno);
+  }
+
+  std::uint64_t names_seen() const {
+    std::uint64_t names = 0;
+    for (const Count& count : counts_) names += count.names;
+    return names;
+  }
+
+  void report_scan(const PhaseResult& listing, const PhaseResult& stats, MetricSink& sink) const {
+    const auto files = static_cast<double>(stats.operations);
+    const bool whole =
+        listing.operations == folders_->count() && stats.operations == files_->count();
+    cut_ = cut_ || !whole;
+    if (!whole) return;
+    const double scan_s = listing.elapsed_s + stats.elapsed_s;
+    sink.put("scan_time_s", scan_s);
+    const double asked = scanned_files_ > 0 ? static_cast<double>(scanned_files_) : files;
+    sink.put("data_set_scan_time_s", predict("A9", {{"files_count", asked},
+                                                    {"op_latency_s", scan_s * workers_ / files},
+                                                    {"concurrency_count", workers_}}));
+  }
+
+  unsigned workers_;
+  NameTreeShape shape_;
+  std::uint64_t scanned_files_;
+  DataSetSpec users_;
+  std::vector<Step> steps_;
+  std::unique_ptr<NameTree> tree_;
+  std::shared_ptr<DataSet> data_;
+  FileTable users_folders_;
+  const FileTable *files_ = nullptr, *folders_ = nullptr;
+  Step step_ = kCreate;
+  std::vector<Presence> there_;       // of each file
+  std::vector<std::uint32_t> order_;  // folders or files of this phase
+  std::vector<Count> counts_;
+  mutable bool cut_ = false;  // found in report(), told in notes()
+  alignas(128) std::atomic<std::uint64_t> next_{0};
+};
+
+const Register<Metadata> registered{
+    "metadata", "list, stat, open, create, rename and unlink in a tree of files: operations/s"};
+}  // namespace
