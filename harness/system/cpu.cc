@@ -11,19 +11,6 @@
 namespace headrace::system {
 namespace {
 
-/// The processors of a kernel list: "0-3,8" -> 0 1 2 3 8.
-std::vector<unsigned> parse_list(const std::string& list) {
-  std::vector<unsigned> all;
-  for (const std::string& part : split(list, ',')) {
-    char* end = nullptr;
-    const unsigned long first = std::strtoul(part.c_str(), &end, 10);
-    const unsigned long last = *end == '-' ? std::strtoul(end + 1, nullptr, 10) : first;
-    for (unsigned long cpu = first; cpu <= last && cpu < 65536; ++cpu)
-      all.push_back(static_cast<unsigned>(cpu));
-  }
-  return all;
-}
-
 std::string machine() {
   utsname name{};
   return uname(&name) == 0 ? name.machine : "";
@@ -38,8 +25,20 @@ std::string governors_in_words(const std::set<std::string>& governors) {
 
 }  // namespace
 
+std::vector<unsigned> parse_cpu_list(const std::string& list) {
+  std::vector<unsigned> all;
+  for (const std::string& part : split(list, ',')) {
+    char* end = nullptr;
+    const unsigned long first = std::strtoul(part.c_str(), &end, 10);
+    const unsigned long last = *end == '-' ? std::strtoul(end + 1, nullptr, 10) : first;
+    for (unsigned long cpu = first; cpu <= last && cpu < 65536; ++cpu)
+      all.push_back(static_cast<unsigned>(cpu));
+  }
+  return all;
+}
+
 unsigned count_cpu_list(const std::string& list) {
-  return static_cast<unsigned>(parse_list(list).size());
+  return static_cast<unsigned>(parse_cpu_list(list).size());
 }
 
 CpuFacts cpu_facts(const std::string& root) {
@@ -53,7 +52,7 @@ CpuFacts cpu_facts(const std::string& root) {
   const std::string cpus = root + "/sys/devices/system/cpu/";
   std::set<std::string> packages, governors;
   std::set<std::pair<std::string, std::string>> cores;
-  for (const unsigned cpu : parse_list(read_line(cpus + "online").value_or(""))) {
+  for (const unsigned cpu : parse_cpu_list(read_line(cpus + "online").value_or(""))) {
     const std::string folder = cpus + "cpu" + std::to_string(cpu);
     ++facts.threads;
     const std::string package = read_line(folder + "/topology/physical_package_id").value_or("0");

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace headrace::system {
 
@@ -23,6 +24,8 @@ struct CpuFacts {
 /// `root` is where /proc and /sys are looked for; tests lay their own.
 CpuFacts cpu_facts(const std::string& root = "");
 
+/// The numbers of a kernel list: "0-3,8" -> 0 1 2 3 8.
+std::vector<unsigned> parse_cpu_list(const std::string& list);
 /// How many processors a kernel list such as "0-3,8" names.
 unsigned count_cpu_list(const std::string& list);
 

@@ -1,0 +1,53 @@
+// NUMA nodes: which there are, which one to use, and work and memory put on it.
+#pragma once
+
+#include <sched.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+/// A node with processors.
+struct NumaNode {
+  int id = 0;
+  std::vector<int> cpus;
+  std::vector<unsigned> distances;  // to every node, in the order of the kernel's numbers; 10 = itself
+};
+
+/// Nodes that have processors, by number; one without a number's files still is node 0. `root` is where /sys is looked
+/// for; tests lay their own.
+std::vector<NumaNode> numa_nodes(const std::string& root = "");
+
+/// Where buffers lie, seen from a device: on its own node, on the farthest other one, or wherever the kernel puts them.
+enum class NumaChoice { local, remote, any };
+
+/// The node to use, or null: anywhere. `why`: set when what was asked for cannot be had ("the kernel does not tell the
+/// device's NUMA node").
+const NumaNode* choose_numa_node(NumaChoice choice, int device_node, const std::vector<NumaNode>& nodes,
+                                 std::string& why);
+
+/// While it lives, the calling thread runs on the node's processors and what it touches first lies in the node's memory.
+class OnNumaNode {
+ public:
+  /// `node` null: changes nothing.
+  explicit OnNumaNode(const NumaNode* node);
+  ~OnNumaNode();
+  OnNumaNode(const OnNumaNode&) = delete;
+  /// What the kernel refused, or "".
+  const std::string& refused() const { return refused_; }
+
+ private:
+  std::optional<cpu_set_t> before_;
+  bool memory_bound_ = false;
+  std::string refused_;
+};
+
+/// The calling thread stays on the node's processors (those that the process may use). null: nothing happens.
+void run_on(const NumaNode* node);
+
+/// The node on which the page at `address` lies; -1 = not told.
+int numa_node_of(const void* address);
+
+}  // namespace headrace
