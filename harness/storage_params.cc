@@ -11,8 +11,9 @@ StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
       "engine", "posix", defaults.engines,
       "posix: each worker reads and waits; io_uring: each keeps queue_depth requests in flight; "
       "mmap: each copies out of mapped files");
-  p.workers = static_cast<unsigned>(params.count(
-      "workers", defaults.workers, {.min = 1, .max = kMostWorkers}, "reading threads"));
+  p.workers =
+      static_cast<unsigned>(params.count(defaults.workers_key, defaults.workers,
+                                         {.min = 1, .max = kMostWorkers}, defaults.workers_help));
   const bool waits = p.engine != "io_uring";
   p.queue_depth = static_cast<std::uint32_t>(params.count(
       "queue_depth", waits ? 1 : defaults.queue_depth, {.min = 1, .max = kMostInFlight},
@@ -20,7 +21,8 @@ StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
   if (waits && p.queue_depth != 1)
     params.conflict("queue_depth",
                     "engine " + p.engine +
-                        " keeps one request in flight per worker: use io_uring, or more workers");
+                        " keeps one request in flight per worker: use io_uring, or more " +
+                        defaults.workers_key);
   p.block_size =
       params.bytes("block_size", defaults.block_size,
                    {.min = 512, .max = static_cast<double>(1_GiB)}, "largest single read");

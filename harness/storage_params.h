@@ -20,6 +20,8 @@ struct StorageParams {
     bool direct_allowed;  // is there a key `direct`?
     std::vector<std::string> engines = {"posix", "io_uring"};
     std::uint32_t queue_depth = 8;  // of io_uring
+    const char* workers_key = "workers";
+    const char* workers_help = "reading threads";
   };
 
   std::string engine;             // "posix", "io_uring", "mmap"

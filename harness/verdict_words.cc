@@ -56,6 +56,12 @@ std::string mend(const Judgement& j) {
            "workers or "
            "engine: io_uring; a page cache that holds the data set helps from the second epoch on";
   }
+  if (is("host.memory_bandwidth"))
+    return "copy each sample less often (decode on the GPU, collate into pinned memory), fill "
+           "every memory channel, or spread the job over more nodes";
+  if (is("checkpoint.restore"))
+    return "read the weights once and send them on (checkpoint.weight_readers: 1), keep the newest "
+           "checkpoint on local disks, or allow a longer restore; then measure again";
   if (is("checkpoint."))
     return "save asynchronously, less often, or from more writers; then measure again";
   return "look at this point's latency and time series in report.html, then change one thing and "

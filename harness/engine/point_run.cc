@@ -114,6 +114,8 @@ class PointRunner::Session {
 
   void verify() {
     if (!point_.verify || result_.status != PointStatus::ok) return;
+    if (workload_.data() != nullptr && !workload_.data()->generated())
+      return add_note(result_, "not verified: what files of yours must hold is not known");
     try {
       result_.wrong_blocks = workload_.verify(progress());
       result_.verified = true;
