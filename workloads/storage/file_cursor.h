@@ -11,17 +11,21 @@
 
 namespace headrace {
 
-/// `selected` files of the table, in that order; requests carry positions in `selected`, as a
-/// BlockReader over the same list wants them.
+/// `selected` files of the table, in that order, `passes` times; requests carry positions in
+/// `selected`, as a BlockReader over the same list wants them.
 class FileCursor {
  public:
   FileCursor(const FileTable& files, std::span<const std::uint32_t> selected,
-             std::uint64_t block_size, bool direct)
-      : files_(files), selected_(selected), block_size_(block_size), direct_(direct) {}
+             std::uint64_t block_size, bool direct, std::uint64_t passes = 1)
+      : files_(files),
+        selected_(selected),
+        block_size_(block_size),
+        direct_(direct),
+        passes_(selected.empty() ? 0 : passes) {}
 
   /// False at the end. A direct read of a file's last block asks for whole pages.
   bool next(BlockRequest& request) noexcept {
-    if (position_ == selected_.size()) return false;
+    if (passes_ == 0) return false;
     const std::uint64_t length = length_at(position_, offset_);
     request.file = position_;
     request.offset = offset_;
@@ -29,7 +33,10 @@ class FileCursor {
     offset_ += length;
     if (offset_ == files_.size(selected_[position_])) {
       offset_ = 0;
-      ++position_;
+      if (++position_ == selected_.size()) {
+        position_ = 0;
+        --passes_;
+      }
     }
     return true;
   }
@@ -43,6 +50,7 @@ class FileCursor {
   std::span<const std::uint32_t> selected_;
   std::uint64_t block_size_;
   bool direct_;
+  std::uint64_t passes_;  // left
   std::uint32_t position_ = 0;
   std::uint64_t offset_ = 0;
 };

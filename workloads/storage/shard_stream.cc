@@ -2,12 +2,12 @@
 // (tar, TFRecord) give.
 #include <array>
 
-#include "harness/backends/buffers.h"
 #include "harness/block_loop.h"
 #include "harness/open_loop.h"
 #include "harness/storage_params.h"
 #include "harness/tune.h"
 #include "harness/workload.h"
+#include "workloads/storage/file_cursor.h"
 
 namespace {
 using namespace headrace;
@@ -35,7 +35,8 @@ class ShardStream final : public Workload {
         tuning_(Tuning::declare(p, io_, true)),
         spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
         sample_size_(p.bytes("sample_size", 128_KiB, {.min = 1}, "stored bytes of one sample")),
-        passes_(p.count("passes", 1, {.min = 1}, "how often each reader goes through its shards")),
+        passes_(p.count("passes", 1, {.min = 1, .max = 1e6},
+                        "how often each reader goes through its shards")),
         open_loop_(OpenLoop::declare(p, per_read())) {
     if (open_loop_.asked() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
   }
@@ -74,6 +75,9 @@ class ShardStream final : public Workload {
     open_loop_.ramp(*this, state, *data_, progress);
   }
   const DataSet* data() const override { return data_.get(); }
+  CacheUse cache_use() const override {
+    return {.names_only = false, .readers = static_cast<unsigned>(passes_)};
+  }
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
     open_loop_.before_phase(io_.workers, 1, seed);
@@ -83,13 +87,12 @@ class ShardStream final : public Workload {
   void run(Worker& worker) override {
     Stream& stream = streams_[worker.index];
     Recorder& recorder = worker.recorder;
-    Cursor cursor{*this, stream};
+    FileCursor cursor(data_->files(), stream.shards, io_.block_size, io_.direct, passes_);
     stream.loop.run(
         *stream.reader, open_loop_.begin(worker),
         [&](BlockRequest& request) { return recorder.running() && cursor.next(request); },
         [&](const BlockCompletion& block) {
-          const std::uint64_t wanted =
-              std::min(io_.block_size, size_of(stream, block.file) - block.offset);
+          const std::uint64_t wanted = cursor.length_at(block.file, block.offset);
           if (record_block(block, wanted, stream.shards[block.file], recorder) && block.offset == 0)
             recorder.part(1, block.end_ns - block.begin_ns);
         });
@@ -142,36 +145,6 @@ class ShardStream final : public Workload {
       streams_.push_back({std::move(mine), std::move(reader), BlockLoop(io_.queue_depth)});
     }
   }
-  std::uint64_t size_of(const Stream& stream, std::uint32_t position) const noexcept {
-    return data_->files().size(stream.shards[position]);
-  }
-
-  /// Goes through a stream's shards block by block.
-  struct Cursor {
-    const ShardStream& workload;
-    const Stream& stream;
-    std::uint64_t pass = 0, offset = 0;
-    std::uint32_t position = 0;
-
-    bool next(BlockRequest& request) noexcept {
-      if (pass == workload.passes_ || stream.shards.empty()) return false;
-      const std::uint64_t size = workload.size_of(stream, position);
-      const std::uint64_t length = std::min(workload.io_.block_size, size - offset);
-      request.file = position;
-      request.offset = offset;
-      request.length =
-          static_cast<std::uint32_t>(workload.io_.direct ? round_up(length, kPage) : length);
-      offset += length;
-      if (offset == size) {
-        offset = 0;
-        if (++position == stream.shards.size()) {
-          position = 0;
-          ++pass;
-        }
-      }
-      return true;
-    }
-  };
 
   StorageParams io_;
   Tuning tuning_;
