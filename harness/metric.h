@@ -15,7 +15,13 @@ struct Metric {
   std::string_view unit;
   Better better = Better::higher;
   std::string_view description;
+  bool per_device = false;  // also told for each of Workload::devices(), as device_metric()
 };
+
+/// "bandwidth_gpu0": a metric of one device.
+inline std::string device_metric(std::string_view name, std::string_view device) {
+  return std::string(name) + "_" + std::string(device);
+}
 
 /// One measured value of one repetition.
 struct MetricValue {

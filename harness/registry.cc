@@ -60,12 +60,19 @@ std::vector<std::string> Registry::names() const {
 std::span<const Metric> standard_metrics() { return kStandardMetrics; }
 
 std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info,
-                                         std::span<const std::string> latency_parts) {
+                                         std::span<const std::string> latency_parts,
+                                         std::span<const std::string> devices) {
   std::vector<MetricInfo> all;
   const auto add = [&all](const Metric& m) {
     all.push_back({std::string(m.name), std::string(m.unit), m.better, std::string(m.description)});
   };
   for (const Metric& m : info.metrics) add(m);
+  for (const Metric& m : info.metrics) {
+    if (!m.per_device) continue;
+    for (const std::string& device : devices)
+      all.push_back({device_metric(m.name, device), std::string(m.unit), m.better,
+                     std::string(m.description) + " (" + device + ")"});
+  }
   for (const Metric& m : kStandardMetrics) add(m);
   for (const std::string& part : latency_parts) {
     for (const Metric& m : kStandardMetrics) {

@@ -46,11 +46,13 @@ struct MetricInfo {
   std::string description;
 };
 
-/// Every metric a point of this workload can report: its own, the standard ones, and for each of
-/// `latency_parts` (Workload::latency_parts()) PART_latency_p50_ns ... PART_latency_max_ns. In the
-/// order in which they are told.
+/// Every metric a point of this workload can report: its own, those marked per_device for each of
+/// `devices` (Workload::devices()), the standard ones, and for each of `latency_parts`
+/// (Workload::latency_parts()) PART_latency_p50_ns ... PART_latency_max_ns. In the order in which
+/// they are told.
 std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info,
-                                         std::span<const std::string> latency_parts);
+                                         std::span<const std::string> latency_parts,
+                                         std::span<const std::string> devices);
 
 /// The share that a percentile metric's name stands for ("latency_p999_ns": 0.999), or nothing.
 /// Such a metric needs at least 10/(1 - share) operations per repetition (rule 6).

@@ -98,6 +98,12 @@ class Workload {
   virtual void run(Worker& worker) = 0;
   /// Called after the last phase of a repetition; every metric name must be in the catalogue.
   virtual void report(const Repetition& repetition, MetricSink& sink) const = 0;
+  /// The devices that this point measures one by one ("gpu0"), known from prepare on and after cleanup still: a metric
+  /// marked per_device may also be put for each of them, as device_metric(name, device).
+  virtual std::vector<std::string> devices() const { return {}; }
+  /// Why the repetition that has just run is to be doubted, as the workload's own device tells ("gpu0 was held back:
+  /// thermal"); "" = it is not. Asked once per repetition, before report.
+  virtual std::string disturbance() { return ""; }
   /// Data check, untimed; returns what is wrong, empty = every byte is right.
   virtual std::vector<WrongBlock> verify(const DataProgress&) { return {}; }
   /// Things the reader should know of how it was done ("no huge pages: ordinary pages"), asked after prepare and run.

@@ -166,7 +166,10 @@ class RepetitionRunner::Attempt {
     }
     if (runner_.hung_) return std::move(result_);
     if (runner_.limits_.mind_neighbours) result_.disturbance = ledger_.judge(delivered_);
-    if (result_.status == RepetitionStatus::ok) report();
+    if (result_.status == RepetitionStatus::ok) {
+      doubt(workload_.disturbance());
+      report();
+    }
     return std::move(result_);
   }
 
@@ -174,6 +177,13 @@ class RepetitionRunner::Attempt {
   void fail(std::string why) {
     result_.status = RepetitionStatus::error;
     result_.error = std::move(why);
+  }
+
+  void doubt(const std::string& why) {
+    if (why.empty()) return;
+    Disturbance& d = result_.disturbance;
+    d.disturbed = true;
+    d.why += (d.why.empty() ? "" : "; ") + why;
   }
 
   void run_one(unsigned number, const PhaseSpec& spec) {
@@ -306,7 +316,7 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
       observer_(observer),
       limits_(limits),
       parts_(point.workload->latency_parts()) {
-  catalogue_ = metric_catalogue(*point.info, parts_);
+  catalogue_ = metric_catalogue(*point.info, parts_, point.workload->devices());
   const FileTable* files = point.workload->files();
   device_ = system::device_of(files != nullptr ? files->root() : node.scratch_path());
 }

@@ -35,7 +35,8 @@ std::string csv(const RunResult& run) {
       "counted\r\n";
   for (const PointResult& p : run.points) {
     std::map<std::string, MetricInfo> infos;
-    for (MetricInfo& m : metric_catalogue(*p.point->info, p.point->workload->latency_parts())) {
+    for (MetricInfo& m : metric_catalogue(*p.point->info, p.point->workload->latency_parts(),
+                                         p.point->workload->devices())) {
       infos.emplace(m.name, std::move(m));
     }
     const std::string point =

@@ -40,7 +40,7 @@ TEST(RegistryDeathTest, ADuplicateNameAborts) {
 
 TEST(Registry, TheCatalogueHoldsOwnStandardAndPartMetrics) {
   const std::vector<std::string> parts{"open"};
-  const auto all = metric_catalogue(*Registry::instance().find("zz_test_nothing"), parts);
+  const auto all = metric_catalogue(*Registry::instance().find("zz_test_nothing"), parts, {});
   const auto has = [&](std::string_view name) {
     return std::count_if(all.begin(), all.end(),
                          [&](const MetricInfo& m) { return m.name == name; });
@@ -51,6 +51,24 @@ TEST(Registry, TheCatalogueHoldsOwnStandardAndPartMetrics) {
   }
   EXPECT_EQ(has("open_elapsed_s"), 0);
   EXPECT_EQ(all.front().name, "read_bandwidth");
+}
+
+TEST(Registry, AMetricOfEachDevice) {
+  static constexpr Metric kMetrics[] = {
+      {"bandwidth", "B/s", Better::higher, "bytes per second", /*per_device=*/true},
+      {"errors", "count", Better::lower, "wrong bytes"}};
+  const WorkloadInfo info{"two_devices", "", kMetrics, nullptr};
+  const std::vector<std::string> devices{"gpu0", "gpu1"};
+  const auto all = metric_catalogue(info, {}, devices);
+  ASSERT_GT(all.size(), 4u);
+  EXPECT_EQ(all[0].name, "bandwidth");
+  EXPECT_EQ(all[2].name, "bandwidth_gpu0");
+  EXPECT_EQ(all[2].unit, "B/s");
+  EXPECT_EQ(all[2].description, "bytes per second (gpu0)");
+  EXPECT_EQ(all[3].name, device_metric("bandwidth", "gpu1"));
+  EXPECT_EQ(std::count_if(all.begin(), all.end(),
+                          [](const auto& m) { return m.name.starts_with("errors"); }),
+            1);
 }
 
 TEST(Registry, PercentileNames) {
