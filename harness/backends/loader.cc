@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "harness/backends/plugin.h"
 #include "harness/backends/posix/posix_engine.h"
@@ -24,9 +25,13 @@ struct Known {
       needs;  // what a build must find to have it; nullptr = this version has no such plugin
 };
 constexpr std::array kKnown{
-    Known{"posix", nullptr}, Known{"mmap", nullptr}, Known{"io_uring", "liburing 2.3 or later"},
-    Known{"cuda", nullptr},  Known{"nccl", nullptr},
-    Known{"verbs", nullptr}, Known{"mpi", nullptr},
+    Known{"posix", nullptr},
+    Known{"mmap", nullptr},
+    Known{"io_uring", "liburing 2.3 or later"},
+    Known{"cuda", "the CUDA Toolkit 12.4 or later"},
+    Known{"nccl", nullptr},
+    Known{"verbs", nullptr},
+    Known{"mpi", nullptr},
 };
 
 /// Beside the binary in a build folder, in an installed tree, and above it for the programs in a
@@ -70,6 +75,26 @@ Plugin* load(const fs::path& file, std::string& why) {
 
 struct Backends::Impl {
   std::map<std::string, std::unique_ptr<StorageEngine>> engines;
+  std::vector<BackendStatus> status;
+  Plugin* gpu_plugin =
+      nullptr;  // not yet asked: starting the driver takes time, and storage tests need no GPU
+  std::unique_ptr<GpuBackend> gpu;
+
+  BackendStatus* find(const std::string& name) {
+    const auto found =
+        std::find_if(status.begin(), status.end(), [&](const auto& s) { return s.name == name; });
+    return found == status.end() ? nullptr : &*found;
+  }
+  void use(std::unique_ptr<GpuBackend> backend) {
+    gpu = std::move(backend);
+    BackendStatus& cuda = *find("cuda");
+    cuda.built = true;
+    cuda.reason = gpu->unusable().value_or("");
+    cuda.usable = cuda.reason.empty();
+  }
+  void ask_for_gpu() {
+    if (Plugin* plugin = std::exchange(gpu_plugin, nullptr)) use(plugin->gpu_backend());
+  }
 };
 
 Backends::Backends() : impl_(std::make_unique<Impl>()) {
@@ -86,7 +111,7 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
       if (Plugin* plugin = load(*file, status.reason)) {
         status.version = plugin->version();
         engine = plugin->storage_engine();
-        status.usable = engine == nullptr;
+        if (status.name == "cuda") impl_->gpu_plugin = plugin;
       }
     } else if (known.needs) {
       status.reason =
@@ -99,29 +124,42 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
       status.usable = status.reason.empty();
       impl_->engines.emplace(status.name, std::move(engine));
     }
-    status_.push_back(std::move(status));
+    impl_->status.push_back(std::move(status));
   }
 }
 
 Backends::~Backends() = default;
 
+const std::vector<BackendStatus>& Backends::status() const {
+  impl_->ask_for_gpu();
+  return impl_->status;
+}
+
 std::string Backends::why_not(const std::string& name) const {
-  const auto found =
-      std::find_if(status_.begin(), status_.end(), [&](const auto& s) { return s.name == name; });
-  if (found == status_.end()) return "there is no backend '" + name + "'";
+  if (name == "cuda") impl_->ask_for_gpu();
+  const BackendStatus* found = impl_->find(name);
+  if (!found) return "there is no backend '" + name + "'";
   return found->usable ? "" : found->name + ": " + found->reason;
 }
 
 StorageEngine& Backends::storage(const std::string& name) {
-  const bool known =
-      std::any_of(status_.begin(), status_.end(), [&](const auto& s) { return s.name == name; });
   const std::string why = why_not(name);
-  if (!known) throw UsageError(why);
+  if (!impl_->find(name)) throw UsageError(why);
   if (!why.empty()) throw RunError(why);
   const auto engine = impl_->engines.find(name);
   if (engine == impl_->engines.end())
     throw UsageError("backend '" + name + "' does no storage I/O");
   return *engine->second;
+}
+
+GpuBackend& Backends::gpu() {
+  if (const std::string why = why_not("cuda"); !why.empty()) throw RunError(why);
+  return *impl_->gpu;
+}
+
+void Backends::replace_gpu(std::unique_ptr<GpuBackend> gpu) {
+  impl_->gpu_plugin = nullptr;
+  impl_->use(std::move(gpu));
 }
 
 }  // namespace headrace

@@ -9,6 +9,8 @@
 
 namespace headrace {
 
+class GpuBackend;
+
 /// One backend's state; `headrace --version` and `doctor` print it.
 struct BackendStatus {
   std::string name;
@@ -27,17 +29,21 @@ class Backends {
   Backends(const Backends&) = delete;
 
   /// All known backends in a fixed order, also those that this build does not have.
-  const std::vector<BackendStatus>& status() const { return status_; }
+  /// Starts the GPU driver if nobody did before.
+  const std::vector<BackendStatus>& status() const;
   /// The engine of that name. Throws UsageError for an unknown name and RunError for one that is
   /// not usable.
   StorageEngine& storage(const std::string& name);
+  /// The GPUs of this machine. Throws RunError when there are none that can be used: why_not("cuda").
+  GpuBackend& gpu();
+  /// Puts `gpu` in the place of the cuda plugin: what tests copy with where there is no GPU.
+  void replace_gpu(std::unique_ptr<GpuBackend> gpu);
   /// Why `name` cannot be used here, or "".
   std::string why_not(const std::string& name) const;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
-  std::vector<BackendStatus> status_;
 };
 
 }  // namespace headrace

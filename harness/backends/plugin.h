@@ -6,12 +6,13 @@
 #include <string>
 
 #include "harness/backends/file_io.h"
+#include "harness/backends/gpu.h"
 
 namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 2;
+inline constexpr int kPluginInterface = 3;
 
 /// What a plugin hands over. A new kind of backend adds a virtual function here and a header beside
 /// file_io.h.
@@ -25,6 +26,8 @@ class Plugin {
   virtual std::string version() const = 0;
   /// nullptr when this plugin is no storage engine.
   virtual std::unique_ptr<StorageEngine> storage_engine() { return nullptr; }
+  /// nullptr when this plugin drives no GPUs.
+  virtual std::unique_ptr<GpuBackend> gpu_backend() { return nullptr; }
 };
 
 /// Every plugin exports exactly this: extern "C" headrace::Plugin* headrace_plugin(); the object is

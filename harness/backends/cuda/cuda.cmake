@@ -1,0 +1,32 @@
+# cuda: needs the CUDA Toolkit 12.4 or later. The runtime is linked statically and looks for the driver by itself, so
+# that the plugin loads, and can say what is missing, on machines without one. Sets cuda_row.
+if(NOT HEADRACE_OPTIONAL_BACKENDS)
+  set(cuda_row "cuda|no|HEADRACE_OPTIONAL_BACKENDS is OFF")
+  return()
+endif()
+
+set(cuda_least 12.4)
+find_package(CUDAToolkit ${cuda_least} QUIET)
+if(NOT CUDAToolkit_FOUND OR NOT TARGET CUDA::cudart_static OR NOT CUDAToolkit_NVCC_EXECUTABLE)
+  set(cuda_row "cuda|no|CUDA Toolkit ${cuda_least} or later not found (nvcc on PATH, or -DCUDAToolkit_ROOT=DIR)")
+  return()
+endif()
+
+# One small file of kernels: compiled by hand, because enabling the language CUDA costs every configuration seconds.
+# Machine code for the GPUs that training runs on; the driver compiles the intermediate code for all others from Turing.
+set(cuda_kernels ${CMAKE_CURRENT_BINARY_DIR}/cuda_kernels.o)
+add_custom_command(OUTPUT ${cuda_kernels}
+  COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -c ${CMAKE_CURRENT_LIST_DIR}/kernels.cu -o ${cuda_kernels} -O2 -std=c++17
+          -ccbin ${CMAKE_CXX_COMPILER} -allow-unsupported-compiler -Xcompiler=-fPIC,-fvisibility=hidden
+          -I${PROJECT_SOURCE_DIR} -gencode=arch=compute_75,code=compute_75 -gencode=arch=compute_80,code=sm_80
+          -gencode=arch=compute_90,code=sm_90
+  DEPENDS ${CMAKE_CURRENT_LIST_DIR}/kernels.cu ${CMAKE_CURRENT_LIST_DIR}/kernels.h
+  COMMENT "Compiling CUDA kernels" VERBATIM)
+
+set(cuda_sources cuda_backend.cc device.cc memory.cc stream.cc nvml.cc cufile.cc)
+list(TRANSFORM cuda_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
+headrace_plugin(cuda ${cuda_sources} ${cuda_kernels})
+target_link_libraries(headrace_cuda PRIVATE CUDA::cudart_static)
+# Nothing of the static runtime may meet another copy of it in the same process.
+target_link_options(headrace_cuda PRIVATE -Wl,--exclude-libs,ALL)
+set(cuda_row "cuda|yes|")

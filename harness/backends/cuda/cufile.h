@@ -1,0 +1,71 @@
+// GPUDirect Storage, loaded when libcufile is there.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "harness/backends/cuda/library.h"
+#include "harness/backends/gpu.h"
+
+namespace headrace::cuda {
+
+/// The library's functions and the few of its types that they need, by its stable binary interface:
+/// its header comes with a part of the toolkit that need not be there.
+class CuFile {
+ public:
+  /// CUfileError_t.
+  struct Status {
+    int code;    // 0 = success, else from 5001
+    int driver;  // CUresult when `code` tells of the driver
+  };
+  /// CUfileDescr_t of an open file descriptor.
+  struct Description {
+    int type = 1;  // CU_FILE_HANDLE_TYPE_OPAQUE_FD
+    union {
+      int fd;
+      void* handle;
+    } handle{};
+    const void* operations = nullptr;
+  };
+  /// CUfileDrvProps_t up to what is read here; newer libraries write more behind it.
+  struct Properties {
+    unsigned major, minor;
+    std::size_t poll_threshold, largest_direct;
+    unsigned status_flags, control_flags;
+    unsigned char more[256];
+  };
+
+  static CuFile& instance();
+
+  /// Why it cannot be used, or nothing. Opens the library's driver on first use.
+  std::optional<std::string> unusable();
+  std::unique_ptr<GpuFileReader> reader(const FileTable& files,
+                                        std::span<const std::uint32_t> selected,
+                                        const GpuMemory& memory);
+  /// "not supported on this file system (cuFile 5008)".
+  static std::string words(int code);
+  /// How reads go: direct, or through host memory.
+  std::string mode() const;
+
+  Status (*register_file)(void** handle, Description*) = nullptr;
+  void (*forget_file)(void* handle) = nullptr;
+  Status (*register_memory)(const void*, std::size_t, int) = nullptr;
+  Status (*forget_memory)(const void*) = nullptr;
+  ssize_t (*read)(void* handle, void* memory, std::size_t, off_t file_offset,
+                  off_t memory_offset) = nullptr;
+
+ private:
+  CuFile();
+  Library library_{"libcufile.so.0", "libcufile.so"};
+  Status (*open_)() = nullptr;
+  Status (*properties_)(Properties*) = nullptr;
+  std::optional<std::string> why_;
+  bool asked_ = false;
+};
+
+}  // namespace headrace::cuda

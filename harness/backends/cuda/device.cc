@@ -1,0 +1,116 @@
+#include "harness/backends/cuda/device.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <fstream>
+
+#include "harness/backends/cuda/cufile.h"
+#include "harness/backends/cuda/memory.h"
+#include "harness/backends/cuda/nvml.h"
+#include "harness/backends/cuda/status.h"
+#include "harness/backends/cuda/stream.h"
+
+namespace headrace::cuda {
+namespace {
+
+std::atomic<bool> any_lost{false};
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  char pair[3];
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    std::snprintf(pair, sizeof pair, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += pair;
+  }
+  return text;
+}
+
+/// As /sys/bus/pci/devices names it; "" when the driver does not tell.
+std::string pci_address(int index) {
+  char text[32] = {};
+  if (cudaDeviceGetPCIBusId(text, sizeof text, index) != cudaSuccess) {
+    cudaGetLastError();
+    return "";
+  }
+  std::string address = text;
+  std::transform(address.begin(), address.end(), address.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return address;
+}
+
+int numa_node(const std::string& address) {
+  std::ifstream file("/sys/bus/pci/devices/" + address + "/numa_node");
+  int node = -1;
+  return file >> node ? node : -1;
+}
+
+}  // namespace
+
+Device::Device(int index) : index_(index), name_("gpu" + std::to_string(index)) {
+  cudaDeviceProp properties{};
+  if (const auto code = cudaGetDeviceProperties(&properties, index); code != cudaSuccess)
+    throw cuda_error("describe", name_, code);
+  facts_.name = properties.name;
+  facts_.driver = Nvml::instance().driver_version();
+  facts_.uuid = uuid_text(properties.uuid);
+  facts_.memory = properties.totalGlobalMem;
+  facts_.pci_address = pci_address(index);
+  facts_.numa_node = numa_node(facts_.pci_address);
+  facts_.coherent = properties.pageableMemoryAccessUsesHostPageTables != 0;
+  const Nvml& nvml = Nvml::instance();
+  nvml_ = nvml.device(facts_.pci_address);
+  facts_.link_max = nvml.link_max(nvml_);
+  facts_.slice = nvml.is_sliced(nvml_);
+}
+
+GpuState Device::state() { return given_up_ ? GpuState{} : Nvml::instance().state(nvml_); }
+
+std::unique_ptr<GpuMemory> Device::allocate(std::uint64_t bytes) {
+  return device_memory(*this, bytes);
+}
+
+std::unique_ptr<GpuStream> Device::stream() { return std::make_unique<Stream>(*this); }
+
+bool Device::reaches(Gpu& other) {
+  const int peer = static_cast<Device&>(other).index();
+  int can = 0;
+  use();
+  if (cudaDeviceCanAccessPeer(&can, index_, peer) != cudaSuccess || can == 0) {
+    cudaGetLastError();
+    return false;
+  }
+  const cudaError_t code = cudaDeviceEnablePeerAccess(peer, 0);
+  if (code != cudaSuccess) cudaGetLastError();
+  return code == cudaSuccess || code == cudaErrorPeerAccessAlreadyEnabled;
+}
+
+std::unique_ptr<GpuFileReader> Device::file_reader(const FileTable& files,
+                                                   std::span<const std::uint32_t> selected,
+                                                   const GpuMemory& memory) {
+  use();
+  return CuFile::instance().reader(files, selected, memory);
+}
+
+void Device::use() {
+  check();
+  if (const auto code = cudaSetDevice(index_); code != cudaSuccess)
+    throw cuda_error("use", name_, code);
+}
+
+void Device::give_up(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (why_.empty()) why_ = why;
+  given_up_ = true;
+  any_lost = true;
+}
+
+void Device::throw_given_up() const {
+  const std::lock_guard lock(mutex_);
+  throw RunError(name_ + " was given up: " + why_);
+}
+
+bool Device::any_given_up() { return any_lost; }
+
+}  // namespace headrace::cuda

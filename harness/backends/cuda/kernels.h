@@ -1,0 +1,22 @@
+// The two kernels of this backend, behind functions that the host compiler sees.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace headrace::cuda {
+
+/// What the host and a waiting kernel share, in pinned memory.
+struct Gate {
+  volatile std::uint32_t opened = 0;   // tickets up to this one may pass
+  volatile std::uint32_t gave_up = 0;  // set by a kernel that waited too long
+};
+
+/// Queues a kernel that waits until `gate->opened` has reached `ticket`, at most `timeout_ns`.
+cudaError_t launch_gate(Gate* gate, std::uint32_t ticket, std::uint64_t timeout_ns,
+                        cudaStream_t stream);
+/// Queues a kernel that keeps one multiprocessor busy for `ns`.
+cudaError_t launch_busy(std::uint64_t ns, cudaStream_t stream);
+
+}  // namespace headrace::cuda

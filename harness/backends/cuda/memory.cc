@@ -1,0 +1,94 @@
+#include "harness/backends/cuda/memory.h"
+
+#include <sys/resource.h>
+
+#include "harness/backends/cuda/status.h"
+
+namespace headrace::cuda {
+namespace {
+
+std::string mib(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+/// What may be behind a refusal to pin.
+std::string locked_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return "no limit on locked memory is set: the machine or its control group has too little";
+  return "locked memory is limited to " + mib(limit.rlim_cur) + ": ulimit -l unlimited";
+}
+
+RunError refused(const std::string& operation, std::uint64_t bytes, cudaError_t code) {
+  const RunError error = cuda_error(operation, mib(bytes) + " of host memory", code);
+  return RunError(std::string(error.what()) + "; " + locked_limit());
+}
+
+class DeviceMemory final : public GpuMemory {
+ public:
+  DeviceMemory(Device& device, std::uint64_t bytes) : device_(device) {
+    device_.use();
+    void* memory = nullptr;
+    if (const auto code = cudaMalloc(&memory, bytes); code != cudaSuccess) {
+      const RunError error = cuda_error("allocate " + mib(bytes) + " on", device_.name(), code);
+      std::size_t free = 0, total = 0;
+      if (cudaMemGetInfo(&free, &total) != cudaSuccess) throw error;
+      throw RunError(std::string(error.what()) + "; " + mib(free) + " of " + mib(total) +
+                     " are free");
+    }
+    begin_ = static_cast<unsigned char*>(memory);
+    size_ = bytes;
+  }
+  ~DeviceMemory() override {
+    if (!device_.given_up()) cudaFree(begin_);
+  }
+
+ private:
+  Device& device_;
+};
+
+class PinnedMemory final : public GpuMemory {
+ public:
+  PinnedMemory(std::uint64_t bytes, bool write_combined) {
+    const unsigned flags =
+        cudaHostAllocPortable | (write_combined ? cudaHostAllocWriteCombined : 0u);
+    void* memory = nullptr;
+    if (const auto code = cudaHostAlloc(&memory, bytes, flags); code != cudaSuccess)
+      throw refused("pin", bytes, code);
+    begin_ = static_cast<unsigned char*>(memory);
+    size_ = bytes;
+  }
+  ~PinnedMemory() override {
+    if (!Device::any_given_up()) cudaFreeHost(begin_);
+  }
+};
+
+class PinnedInPlace final : public GpuMemory {
+ public:
+  explicit PinnedInPlace(std::span<unsigned char> memory) {
+    if (const auto code = cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable);
+        code != cudaSuccess)
+      throw refused("register", memory.size(), code);
+    begin_ = memory.data();
+    size_ = memory.size();
+  }
+  ~PinnedInPlace() override {
+    if (!Device::any_given_up()) cudaHostUnregister(begin_);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<GpuMemory> device_memory(Device& device, std::uint64_t bytes) {
+  return std::make_unique<DeviceMemory>(device, bytes);
+}
+
+std::unique_ptr<GpuMemory> pinned_memory(Device& gpu, std::uint64_t bytes, bool write_combined) {
+  gpu.use();
+  return std::make_unique<PinnedMemory>(bytes, write_combined);
+}
+
+std::unique_ptr<GpuMemory> pinned_in_place(Device& gpu, std::span<unsigned char> memory) {
+  gpu.use();
+  return std::make_unique<PinnedInPlace>(memory);
+}
+
+}  // namespace headrace::cuda

@@ -1,0 +1,106 @@
+// The library's header is not needed: every function used takes an opaque handle and plain numbers,
+// and its symbols are stable. A symbol that an old driver lacks leaves its value absent.
+#include "harness/backends/cuda/nvml.h"
+
+#include <array>
+#include <utility>
+
+namespace headrace::cuda {
+namespace {
+
+constexpr int kClockSm = 1, kClockMemory = 2;    // nvmlClockType_t
+constexpr int kSensorGpu = 0;                    // nvmlTemperatureSensors_t
+constexpr int kCorrected = 0, kUncorrected = 1;  // nvmlMemoryErrorType_t
+constexpr int kSinceLoad = 0;                    // nvmlEccCounterType_t: volatile
+
+// nvmlClocksEventReasons: those that hold a working GPU back. Not here: idle, and clocks that
+// somebody set.
+constexpr std::array<std::pair<unsigned long long, const char*>, 5> kHoldBack{{
+    {0x04, "power limit"},
+    {0x08, "hardware slowdown"},
+    {0x20, "thermal, by software"},
+    {0x40, "thermal, by hardware"},
+    {0x80, "power brake"},
+}};
+
+}  // namespace
+
+const Nvml& Nvml::instance() {
+  static const Nvml nvml;
+  return nvml;
+}
+
+Nvml::Nvml() {
+  Code (*start)() = nullptr;
+  if (!library_.find("nvmlInit_v2", start) || start() != 0) return;
+  ready_ = true;
+  library_.find("nvmlSystemGetDriverVersion", driver_version_);
+  library_.find("nvmlDeviceGetHandleByPciBusId_v2", by_address_);
+  library_.find("nvmlDeviceGetCurrPcieLinkGeneration", generation_);
+  library_.find("nvmlDeviceGetCurrPcieLinkWidth", width_);
+  library_.find("nvmlDeviceGetMaxPcieLinkGeneration", max_generation_);
+  library_.find("nvmlDeviceGetMaxPcieLinkWidth", max_width_);
+  library_.find("nvmlDeviceGetPowerUsage", power_);
+  library_.find("nvmlDeviceGetPcieReplayCounter", replays_);
+  if (!library_.find("nvmlDeviceGetCurrentClocksEventReasons", reasons_))  // before driver 535
+    library_.find("nvmlDeviceGetCurrentClocksThrottleReasons", reasons_);
+  library_.find("nvmlDeviceGetClockInfo", clock_);
+  library_.find("nvmlDeviceGetTemperature", temperature_);
+  library_.find("nvmlDeviceGetTotalEccErrors", ecc_);
+  library_.find("nvmlDeviceGetMigMode", mig_);
+}
+
+std::string Nvml::driver_version() const {
+  char text[96] = {};
+  if (!ready_ || !driver_version_ || driver_version_(text, sizeof text) != 0) return "";
+  return text;
+}
+
+void* Nvml::device(const std::string& pci_address) const {
+  void* handle = nullptr;
+  if (!ready_ || !by_address_ || by_address_(pci_address.c_str(), &handle) != 0) return nullptr;
+  return handle;
+}
+
+PcieLink Nvml::link(void* device) const {
+  PcieLink link;
+  if (device && generation_ && generation_(device, &link.generation) != 0) link.generation = 0;
+  if (device && width_ && width_(device, &link.width) != 0) link.width = 0;
+  return link;
+}
+
+PcieLink Nvml::link_max(void* device) const {
+  PcieLink link;
+  if (device && max_generation_ && max_generation_(device, &link.generation) != 0)
+    link.generation = 0;
+  if (device && max_width_ && max_width_(device, &link.width) != 0) link.width = 0;
+  return link;
+}
+
+bool Nvml::is_sliced(void* device) const {
+  unsigned now = 0, later = 0;
+  return device && mig_ && mig_(device, &now, &later) == 0 && now == 1;
+}
+
+GpuState Nvml::state(void* device) const {
+  GpuState state;
+  if (!device) return state;
+  state.link = link(device);
+  unsigned number = 0;
+  unsigned long long count = 0;
+  if (clock_ && clock_(device, kClockSm, &number) == 0) state.clock_hz = number * 1e6;
+  if (clock_ && clock_(device, kClockMemory, &number) == 0) state.memory_clock_hz = number * 1e6;
+  if (power_ && power_(device, &number) == 0) state.power_w = number * 1e-3;
+  if (temperature_ && temperature_(device, kSensorGpu, &number) == 0) state.temperature_c = number;
+  if (replays_ && replays_(device, &number) == 0) state.replays = number;
+  if (ecc_ && ecc_(device, kCorrected, kSinceLoad, &count) == 0) state.ecc_corrected = count;
+  if (ecc_ && ecc_(device, kUncorrected, kSinceLoad, &count) == 0) state.ecc_uncorrected = count;
+  if (reasons_ && reasons_(device, &count) == 0) {
+    for (const auto& [bit, word] : kHoldBack) {
+      if (count & bit) state.held_back += (state.held_back.empty() ? "" : ", ") + std::string(word);
+    }
+  }
+  return state;
+}
+
+}  // namespace headrace::cuda

@@ -1,0 +1,46 @@
+// What the driver's management library tells of a GPU. Loaded when it is there; nothing is ever
+// set.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/backends/cuda/library.h"
+#include "harness/backends/gpu.h"
+
+namespace headrace::cuda {
+
+class Nvml {
+ public:
+  static const Nvml& instance();
+
+  /// "580.65.06"; "" when there is no library.
+  std::string driver_version() const;
+  /// A handle for the GPU at a PCI address; null when it is not told.
+  void* device(const std::string& pci_address) const;
+  PcieLink link(void* device) const;
+  PcieLink link_max(void* device) const;
+  bool is_sliced(void* device) const;  // MIG mode is on
+  GpuState state(void* device) const;
+
+ private:
+  Nvml();
+  using Code = int;  // nvmlReturn_t; 0 = success
+  using Number = Code(void*, unsigned*);
+  using Long = Code(void*, unsigned long long*);
+
+  Library library_{"libnvidia-ml.so.1"};
+  bool ready_ = false;
+  Code (*driver_version_)(char*, unsigned) = nullptr;
+  Code (*by_address_)(const char*, void**) = nullptr;
+  Number *generation_ = nullptr, *width_ = nullptr, *max_generation_ = nullptr,
+         *max_width_ = nullptr;
+  Number *power_ = nullptr, *replays_ = nullptr;
+  Long* reasons_ = nullptr;
+  Code (*clock_)(void*, int, unsigned*) = nullptr;
+  Code (*temperature_)(void*, int, unsigned*) = nullptr;
+  Code (*ecc_)(void*, int, int, unsigned long long*) = nullptr;
+  Code (*mig_)(void*, unsigned*, unsigned*) = nullptr;
+};
+
+}  // namespace headrace::cuda

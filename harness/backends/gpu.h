@@ -1,0 +1,162 @@
+// GPUs as workloads see them: memory, streams of copies, a gate that holds copies back, a kernel
+// that keeps a GPU busy. No vendor's header stands here; harness/backends/cuda implements it.
+// Header-only, so that plugins can use it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/file_table.h"
+
+namespace headrace {
+
+/// A link's speed; 0 = not told.
+struct PcieLink {
+  unsigned generation = 0;
+  unsigned width = 0;  // lanes
+};
+
+/// What a GPU is, asked once.
+struct GpuFacts {
+  std::string name;          // "NVIDIA H100 80GB HBM3"
+  std::string driver;          // "580.65.06"; "" = not told
+  std::string uuid;          // "GPU-1f2e..."
+  std::string pci_address;   // "0000:17:00.0": as /sys/bus/pci/devices names it; "" = not told
+  std::uint64_t memory = 0;  // [B]
+  int numa_node = -1;        // that the GPU is attached to; -1 = not told
+  PcieLink link_max;         // of this GPU in this slot
+  bool slice = false;        // a MIG slice: shares the link and the copy engines with others
+  bool coherent = false;     // reads pageable host memory by itself, over the host's page tables
+};
+
+/// What a GPU does, read now. What the driver does not tell is absent.
+struct GpuState {
+  PcieLink link;
+  std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;
+  std::string
+      held_back;  // why its clocks are held back ("thermal", "power brake"); "" = they are not
+  std::optional<std::uint64_t> replays;  // PCIe packets sent again, since the driver was loaded
+  std::optional<std::uint64_t> ecc_corrected, ecc_uncorrected;  // memory errors, likewise
+};
+
+enum class CopyKind { h2d, d2h, d2d };
+
+/// Memory of a device, or pinned memory of the host. Given back with the object.
+class GpuMemory {
+ public:
+  virtual ~GpuMemory() = default;
+  unsigned char* begin() const noexcept { return begin_; }
+  std::uint64_t size() const noexcept { return size_; }
+
+ protected:
+  unsigned char* begin_ = nullptr;
+  std::uint64_t size_ = 0;
+};
+
+/// Work of one GPU in order: copies, marks, kernels. Everything but wait(), wait_mark() and
+/// destruction only queues. Calls allocate nothing and take no lock of headrace's own. Belongs to
+/// one thread at a time. Every call throws RunError, naming the GPU, when the driver refuses.
+class GpuStream {
+ public:
+  static constexpr unsigned kMarks = 64;
+  virtual ~GpuStream() = default;
+
+  /// On the thread that is going to use it, untimed.
+  virtual void attach() = 0;
+  /// From pageable memory: waits for everything queued before, and returns when the data is staged,
+  /// perhaps before it has arrived.
+  virtual void copy(void* to, const void* from, std::uint64_t bytes, CopyKind kind) = 0;
+  /// What is queued from here on waits for release(). Not with copies of pageable memory, which
+  /// would wait in copy(). A gate that stays closed for kGateTime_s opens by itself, and wait()
+  /// says so.
+  virtual void hold() = 0;
+  virtual void release() noexcept = 0;
+  /// A kernel that keeps one multiprocessor busy for so long.
+  virtual void keep_busy(std::uint64_t ns) = 0;
+  /// Remembers when everything queued before was done. `mark` < kMarks; may be used again.
+  virtual void mark(unsigned mark) = 0;
+  /// What is queued from here on waits until `other` reaches the mark.
+  virtual void after(const GpuStream& other, unsigned mark) = 0;
+  virtual bool reached(unsigned mark) = 0;
+  /// Waits for a mark, or for everything. Throws RunError when the GPU was lost, or did not get
+  /// there within kPatience_s: then it is given up, and every later call of this GPU throws, too.
+  virtual void wait_mark(unsigned mark) = 0;
+  virtual void wait() = 0;
+  /// Device time between two reached marks of streams of this GPU [s].
+  virtual double seconds(unsigned from, const GpuStream& other, unsigned to) = 0;
+
+  static constexpr double kGateTime_s = 20;
+  static constexpr double kPatience_s = 120;
+};
+
+/// Opens the gate whatever happens.
+class HeldStream {
+ public:
+  explicit HeldStream(GpuStream& stream) : stream_(stream) { stream_.hold(); }
+  ~HeldStream() { release(); }
+  HeldStream(const HeldStream&) = delete;
+  void release() noexcept {
+    if (!released_) stream_.release();
+    released_ = true;
+  }
+
+ private:
+  GpuStream& stream_;
+  bool released_ = false;
+};
+
+/// Reads files straight into a GPU's memory, without host memory in between (GPUDirect Storage).
+class GpuFileReader {
+ public:
+  virtual ~GpuFileReader() = default;
+  /// Bytes read, or -errno. `file` is a position in the list given; `offset` and `to` in bytes,
+  /// `to` from the beginning of the memory given. Any thread.
+  virtual std::int64_t read(std::uint32_t file, std::uint64_t offset, std::uint64_t length,
+                            std::uint64_t to) noexcept = 0;
+  /// How it does that: "direct (nvidia-fs 2.24)", "compatibility mode: through host memory".
+  virtual std::string mode() const = 0;
+};
+
+/// One GPU.
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+  virtual const GpuFacts& facts() const = 0;
+  /// Untimed: asks the driver. Never throws.
+  virtual GpuState state() = 0;
+  /// Device memory. Throws RunError with what was asked for and what is free.
+  virtual std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) = 0;
+  virtual std::unique_ptr<GpuStream> stream() = 0;
+  /// Can this GPU copy from `other`'s memory without the host in between? When it can, from now on
+  /// it may.
+  virtual bool reaches(Gpu& other) = 0;
+  /// Opens `selected` of `files` for reads into `memory`. Throws RunError.
+  virtual std::unique_ptr<GpuFileReader> file_reader(const FileTable& files,
+                                                     std::span<const std::uint32_t> selected,
+                                                     const GpuMemory& memory) = 0;
+};
+
+/// The GPUs of this machine that this process may use.
+class GpuBackend {
+ public:
+  virtual ~GpuBackend() = default;
+  /// Why there is none ("libcuda.so.1 not found: no NVIDIA driver"), or nothing.
+  virtual std::optional<std::string> unusable() const = 0;
+  virtual unsigned count() const = 0;
+  virtual Gpu& gpu(unsigned index) = 0;
+  /// Host memory that every GPU can copy to and from by itself. Write-combined: not cached, for the
+  /// GPU to read. Lies where the calling thread's memory policy says. Throws RunError when it is
+  /// refused.
+  virtual std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool write_combined) = 0;
+  /// Pins memory that is there, as long as the object lives. `memory` is whole pages. Throws
+  /// RunError.
+  virtual std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) = 0;
+  /// Why files cannot be read straight into GPUs ("libcufile.so.0 not found"), or nothing.
+  virtual std::optional<std::string> no_file_reader() const = 0;
+};
+
+}  // namespace headrace
