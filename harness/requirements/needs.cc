@@ -21,7 +21,7 @@ std::string_view reader_of(Layout layout) {
 }
 
 /// What measures a need on one node, best first.
-std::vector<std::string> measured_by(std::string_view id, Layout layout) {
+std::vector<std::string> measured_by(std::string_view id, Scope scope, Layout layout) {
   const std::string reader(reader_of(layout));
   if (id == "ingest.sample_rate") return {reader + ".sample_rate"};
   if (id == "ingest.read_bandwidth") return {reader + ".read_bandwidth"};
@@ -38,8 +38,10 @@ std::vector<std::string> measured_by(std::string_view id, Layout layout) {
       id == "loader.shuffle_memory")
     return {"host_facts.memory_available"};
   if (id == "host.memory_bandwidth") return {"memory_copy.copy_bandwidth"};
-  if (id == "gpu.h2d_bandwidth") return {"h2d.bandwidth"};
-  if (id == "gpu.d2h_bandwidth") return {"d2h.bandwidth"};
+  // A GPU's own need is held against the slowest GPU, the node's against all of them at once.
+  const std::string copied = scope == Scope::gpu ? ".bandwidth" : ".node_bandwidth";
+  if (id == "gpu.h2d_bandwidth") return {"h2d" + copied};
+  if (id == "gpu.d2h_bandwidth") return {"d2h" + copied};
   if (id == "checkpoint.write_bandwidth") return {"checkpoint_write.durable_bandwidth"};
   if (id == "checkpoint.restore_bandwidth") return {"checkpoint_read.read_bandwidth"};
   if (id == "checkpoint.capacity") return {"host_facts.free_space"};
@@ -101,7 +103,7 @@ std::string_view to_string(Scope scope) {
 std::vector<Need> derive_needs(const Job& job) {
   std::vector<Need> needs = list_needs(job, true).take();
   for (Need& need : needs) {
-    need.measured_by = measured_by(need.id, job.dataset.layout);
+    need.measured_by = measured_by(need.id, need.scope, job.dataset.layout);
     need.informative = need.measured_by.empty();
     if (needs_cold(need.id)) need.cache = "cold";
   }

@@ -1,0 +1,215 @@
+// The GPU workloads besides h2d and d2h, on GPUs whose speeds are known.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "harness/diagnostics.h"
+#include "tests/unit/gpu_run.h"
+
+namespace headrace {
+namespace {
+
+using testing::HostGpuSettings;
+
+struct GpuWorkloads : testing::GpuRun {};
+
+TEST_F(GpuWorkloads, PinMemoryTellsThePriceOfPinning) {
+  for (const char* pinning : {"allocate", "register"}) {
+    const PointResult p =
+        run_one(std::string("use: pin_memory, size: 1MiB, times: 5, pinning: ") + pinning);
+    ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+    EXPECT_EQ(p.repetitions.at(0).phases.at(0).operations, 5u);
+    EXPECT_NEAR(metric(p, "pin_bandwidth") * metric(p, "pin_time_s"), 1 << 20, 1);
+    EXPECT_TRUE(has(p, "unpin_time_s"));
+    EXPECT_EQ(gpus->pinned_bytes(), 0u);
+  }
+  settings.most_pinned = 4096;
+  EXPECT_NE(run_one("use: pin_memory, size: 1MiB").reason.find("refused by the test"),
+            std::string::npos);
+}
+
+TEST_F(GpuWorkloads, D2dCopiesWithinEachGpu) {
+  settings.gpus.resize(2, HostGpuSettings{});
+  const PointResult p = run_one("use: d2d, size: 1MiB, copies: 16, verify: true");
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  EXPECT_EQ(p.repetitions.at(0).phases.size(), 2u);
+  EXPECT_NEAR(metric(p, "bandwidth_gpu0"), 100e9, 1e8);  // 10 us a copy, in whole nanoseconds
+  EXPECT_NEAR(metric(p, "bandwidth_gpu1"), 100e9, 1e8);
+  EXPECT_TRUE(p.verified);
+}
+
+TEST_F(GpuWorkloads, P2pMeasuresEveryPairInBothDirections) {
+  settings.gpus.resize(3, HostGpuSettings{});
+  settings.gpus[2].peer = 5e9;
+  const PointResult p = run_one("use: p2p, size: 256KiB, copies: 16, verify: true");
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  EXPECT_EQ(p.repetitions.at(0).phases.size(), 6u);
+  EXPECT_NEAR(metric(p, "bandwidth_gpu0_gpu1"), 20e9, 1e7);
+  EXPECT_NEAR(metric(p, "bandwidth_gpu1_gpu0"), 20e9, 1e7);
+  EXPECT_NEAR(metric(p, "bandwidth_gpu2_gpu0"), 5e9, 1e7);
+  EXPECT_NEAR(metric(p, "bandwidth"), 5e9, 1e7);
+}
+
+TEST_F(GpuWorkloads, P2pSaysWhyItCannot) {
+  PointResult p = run_one("use: p2p, size: 64KiB");
+  EXPECT_EQ(p.status, PointStatus::skipped);
+  EXPECT_EQ(p.reason, "needs 2 GPUs, here is 1");
+  settings.gpus.resize(2, HostGpuSettings{});
+  for (HostGpuSettings& gpu : settings.gpus) gpu.has_peers = false;
+  p = run_one("use: p2p, size: 64KiB");
+  EXPECT_EQ(p.reason, "no GPU reaches another one's memory without the host");
+}
+
+TEST_F(GpuWorkloads, CheckpointStageIsAsSlowAsTheSlowestGpu) {
+  settings.gpus.resize(2, HostGpuSettings{});
+  settings.gpus[1].d2h = 0.5e9;
+  const PointResult p =
+      run_one("use: checkpoint_stage, size: 5MiB, chunk_size: 64KiB, verify: true");  // 80 chunks
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  const double bytes = 5 << 20;
+  EXPECT_GE(metric(p, "stall_s"), bytes / 0.5e9);  // waits are real: never shorter
+  EXPECT_NEAR(metric(p, "stage_bandwidth") * metric(p, "stall_s"), 2 * bytes, 1);
+  EXPECT_LE(metric(p, "bandwidth"), 0.5e9);
+  EXPECT_EQ(metric(p, "bandwidth"), metric(p, "bandwidth_gpu1"));
+  EXPECT_EQ(p.repetitions.at(0).phases.at(0).operations, 160u);
+  EXPECT_TRUE(p.verified);
+  EXPECT_EQ(gpus->objects(), 0);
+}
+
+TEST_F(GpuWorkloads, CheckpointStageFindsWrongData) {
+  settings.gpus[0].corrupts = CopyKind::d2h;
+  const PointResult p = run_one(
+      "use: checkpoint_stage, size: 1MiB, chunk_size: 256KiB, memory: pageable, verify: true");
+  EXPECT_EQ(p.status, PointStatus::error);
+  ASSERT_EQ(p.wrong_blocks.size(), 1u);
+  EXPECT_EQ(p.wrong_blocks[0].offset, 128u * 1024);
+}
+
+TEST_F(GpuWorkloads, ABatchThatIsHidden) {
+  const PointResult p = run_one(
+      "use: h2d_batch, samples: 8, sample_size: 10000B, pool: 1MiB, compute_time: 20ms, steps: 6, "
+      "verify: true");
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  EXPECT_LE(metric(p, "copy_bandwidth"), 10e9 * (1 + 1e-4));  // a copy queued late looks slower
+  EXPECT_EQ(metric(p, "exposed_predicted_s"), 0);  // 8 us of copying behind 20 ms of computing
+  EXPECT_GE(metric(p, "step_time_s"), 20e-3 - 1e-9);
+  EXPECT_EQ(p.repetitions.at(0).phases.at(0).operations, 6u);
+  EXPECT_TRUE(p.verified);
+}
+
+TEST_F(GpuWorkloads, ABatchThatIsWaitedFor) {
+  // A copy of 1 ms and a kernel of 1 ms, one after the other.
+  settings.gpus[0].h2d = 80e6;
+  const PointResult p = run_one(
+      "use: h2d_batch, asynchronous: false, samples: 8, sample_size: 10000B, pool: 1MiB, "
+      "compute_time: 1ms, steps: 5");
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  EXPECT_GE(metric(p, "exposed_predicted_s"), 1e-3 - 1e-6);
+  EXPECT_GE(metric(p, "exposed_time_s"), 1e-3 - 1e-6);
+  EXPECT_GE(metric(p, "step_time_s"), 2e-3 - 1e-6);
+  EXPECT_LE(metric(p, "gpu_busy"), 0.5 + 1e-3);
+}
+
+TEST_F(GpuWorkloads, ALinkTooSlowForTheBatchShows) {
+  settings.gpus[0].h2d = 40e6;  // 2 ms for the batch, beside 1 ms of computing
+  const PointResult p = run_one(
+      "use: h2d_batch, samples: 8, sample_size: 10000B, pool: 1MiB, compute_time: 1ms, steps: 6, "
+      "verify: true");
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  EXPECT_GE(metric(p, "exposed_predicted_s"), 1e-3 - 1e-6);
+  EXPECT_GE(metric(p, "step_time_s"), 2e-3 - 1e-6);
+}
+
+TEST_F(GpuWorkloads, PageableBatchesAreNotAsynchronous) {
+  const PointResult p = run_one(
+      "use: h2d_batch, memory: pageable, samples: 8, sample_size: 10000B, pool: 1MiB, "
+      "compute_time: 1ms, steps: 5");
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  EXPECT_TRUE(noted(p, "not really asynchronous"));
+  EXPECT_GT(metric(p, "exposed_predicted_s"), 0);
+}
+
+const char* const kShards =
+    "files: 3, file_size: 300000B, block_size: 64KiB, workers: 2, cache: asis, verify: true";
+
+TEST_F(GpuWorkloads, EveryByteGoesFromStorageToTheGpu) {
+  for (const char* how :
+       {"method: pageable", "method: pipelined",
+        "method: pipelined, engine: io_uring, queue_depth: 4", "method: cufile"}) {
+    const bool straight = std::string(how) == "method: cufile";
+    if (std::string(how).find("io_uring") != std::string::npos &&
+        !node.backends().why_not("io_uring").empty())
+      continue;
+    const PointResult p = run_one("use: storage_to_gpu, " + std::string(how) + ", " + kShards);
+    ASSERT_EQ(p.status, PointStatus::ok) << how << ": " << p.reason;
+    EXPECT_TRUE(p.verified);
+    const auto& phases = p.repetitions.at(0).phases;
+    ASSERT_EQ(phases.size(), straight ? 1u : 3u);
+    for (const PhaseResult& phase : phases)
+      EXPECT_EQ(phase.bytes, 900'000u) << how << " " << phase.name;
+    EXPECT_TRUE(has(p, "bandwidth"));
+    EXPECT_EQ(has(p, "pipeline_efficiency"), !straight);
+    EXPECT_TRUE(straight ? noted(p, "GPUDirect Storage: by the test") : noted(p, "limits")) << how;
+    EXPECT_EQ(gpus->objects(), 0);
+    EXPECT_EQ(gpus->pinned_bytes(), 0u);
+  }
+}
+
+TEST_F(GpuWorkloads, TheSlowLinkIsNamed) {
+  settings.gpus[0].h2d = 30e6;
+  const PointResult p = run_one("use: storage_to_gpu, method: pipelined, " + std::string(kShards));
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  EXPECT_LE(metric(p, "copy_bandwidth"), 30e6);
+  EXPECT_LE(metric(p, "bandwidth"), 30e6);
+}
+
+TEST_F(GpuWorkloads, WrongBytesInDeviceMemoryAreFound) {
+  settings.gpus[0].corrupts = CopyKind::h2d;
+  const PointResult p = run_one("use: storage_to_gpu, method: pipelined, " + std::string(kShards));
+  EXPECT_EQ(p.status, PointStatus::error);
+  EXPECT_NE(p.reason.find("in the memory of gpu0"), std::string::npos) << p.reason;
+}
+
+TEST_F(GpuWorkloads, WithoutCuFileItSaysSo) {
+  settings.no_files = "libcufile.so.0 not found: no GPUDirect Storage";
+  const PointResult p = run_one("use: storage_to_gpu, method: cufile, " + std::string(kShards));
+  EXPECT_EQ(p.status, PointStatus::skipped);
+  EXPECT_EQ(p.reason, "libcufile.so.0 not found: no GPUDirect Storage");
+}
+
+TEST_F(GpuWorkloads, WithoutADriverAllOfThemSaySo) {
+  settings.unusable = "libcuda.so.1 not found: no NVIDIA driver";
+  for (const char* use : {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "checkpoint_stage",
+                          "storage_to_gpu"}) {
+    const PointResult p = run_one(std::string("use: ") + use);
+    EXPECT_EQ(p.status, PointStatus::skipped) << use;
+    EXPECT_EQ(p.reason, "cuda: libcuda.so.1 not found: no NVIDIA driver") << use;
+  }
+}
+
+TEST_F(GpuWorkloads, NeedsAreJudgedPerGpuAndForTheNode) {
+  settings.gpus.resize(2, HostGpuSettings{});
+  folder.write("job.yaml",
+               "schema: 1\njob: j\ncluster: {nodes: 1, gpus_per_node: 2}\nstep: {time: 100ms, "
+               "micro_batch: 64}\n"
+               "dataset: {layout: files, samples: 1e6, sample_size: 100kB, decoded_size: 600kB}\n");
+  const std::string job = folder / "job.yaml";
+  const auto judged = [&](const RunResult& r) {
+    std::map<std::string, const Judgement*> by_scope;
+    for (const Judgement& j : r.judgements) by_scope[j.scope] = &j;
+    return by_scope;
+  };
+  const RunResult r = run(
+      {"use: h2d, size: 1MiB, copies: 8", "use: h2d, label: all, gpus: all, size: 1MiB, copies: 8"},
+      "needs: [gpu.h2d_bandwidth]\n", job);
+  const auto by_scope = judged(r);
+  ASSERT_EQ(by_scope.size(), 2u);
+  EXPECT_EQ(by_scope.at("gpu")->metric, "h2d.bandwidth");
+  EXPECT_NEAR(by_scope.at("gpu")->measured.value_or(0), 10e9, 1e6);
+  EXPECT_EQ(by_scope.at("node")->metric, "h2d.node_bandwidth");
+  EXPECT_NEAR(by_scope.at("node")->measured.value_or(0), 20e9, 1e6);
+  EXPECT_EQ(by_scope.at("node")->point, "h2d/all");
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,421 @@
+// GPUs whose memory is host memory and whose copies take known times: for everything around a copy
+// that needs no GPU.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "harness/backends/gpu.h"
+#include "harness/backends/open_files.h"
+#include "harness/error.h"
+#include "harness/recorder.h"
+
+namespace headrace::testing {
+
+/// How one such GPU behaves.
+struct HostGpuSettings {
+  double h2d = 10e9, d2h = 8e9, d2d = 100e9, peer = 20e9;  // [B/s]
+  std::uint64_t copy_ns = 0;                               // of each copy, besides its bytes
+  GpuFacts facts{.name = "Test GPU",
+                 .driver = "1.0",
+                 .uuid = "GPU-0",
+                 .pci_address = "",
+                 .memory = std::uint64_t{1} << 30,
+                 .numa_node = -1,
+                 .link_max = {5, 16},
+                 .slice = false,
+                 .coherent = false};
+  GpuState state{.link = {5, 16},
+                 .clock_hz = {},
+                 .memory_clock_hz = {},
+                 .power_w = {},
+                 .temperature_c = {},
+                 .held_back = "",
+                 .replays = 0,
+                 .ecc_corrected = 0,
+                 .ecc_uncorrected = 0};
+  std::uint64_t replays_per_copy = 0;
+  bool has_peers = true;
+  std::uint64_t lost_after =
+      std::numeric_limits<std::uint64_t>::max();  // copies; then every call fails
+  std::uint64_t hangs_after =
+      std::numeric_limits<std::uint64_t>::max();  // copies; the next never ends
+  std::optional<CopyKind> corrupts;               // copies of this kind flip a bit
+};
+
+struct HostBackendSettings {
+  std::vector<HostGpuSettings> gpus{HostGpuSettings{}};
+  double staging = 5e9;  // of pageable memory [B/s]
+  std::uint64_t most_pinned = std::numeric_limits<std::uint64_t>::max();
+  std::string unusable, no_files;
+  std::chrono::milliseconds patience{200};
+};
+
+/// Device times are reckoned, not measured: a copy begins when its stream and its GPU's copy engine
+/// of that direction are free (and its gate is open), and takes what the settings say. So times
+/// between marks are exact on any machine as long as nothing is queued late, which a gate sees to.
+/// wait() does wait until that time has come.
+class HostGpuBackend final : public GpuBackend {
+ public:
+  explicit HostGpuBackend(HostBackendSettings settings) : settings_(std::move(settings)) {
+    for (unsigned i = 0; i < settings_.gpus.size(); ++i)
+      gpus_.push_back(std::make_unique<Device>(*this, i, settings_.gpus[i]));
+  }
+
+  std::optional<std::string> unusable() const override {
+    return settings_.unusable.empty() ? std::nullopt : std::optional(settings_.unusable);
+  }
+  unsigned count() const override { return static_cast<unsigned>(gpus_.size()); }
+  Gpu& gpu(unsigned index) override { return *gpus_.at(index); }
+  std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool) override {
+    if (bytes > settings_.most_pinned)
+      throw RunError("pin " + std::to_string(bytes) + " bytes: refused by the test");
+    return std::make_unique<Pinned>(*this, bytes);
+  }
+  std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) override {
+    if (memory.size() > settings_.most_pinned)
+      throw RunError("register " + std::to_string(memory.size()) + " bytes: refused by the test");
+    return std::make_unique<Pinned>(*this, memory);
+  }
+  std::optional<std::string> no_file_reader() const override {
+    return settings_.no_files.empty() ? std::nullopt : std::optional(settings_.no_files);
+  }
+
+  /// What the GPU's management library tells from now on.
+  HostGpuSettings& settings(unsigned gpu) { return gpus_.at(gpu)->settings; }
+  std::uint64_t copies(unsigned gpu) const { return gpus_.at(gpu)->copies; }
+  /// Pinned host memory that lives [B].
+  std::uint64_t pinned_bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& [begin, size] : pinned_) sum += size;
+    return sum;
+  }
+  /// Streams and device memory that live.
+  int objects() const { return objects_; }
+  unsigned most_held() const { return most_held_; }  // copies behind a closed gate at once
+
+ private:
+  struct Stream;
+  struct Device;
+
+  struct Memory final : GpuMemory {
+    Memory(HostGpuBackend& owner, const Device* device, std::uint64_t bytes)
+        : owner(owner), device(device), held(bytes, 0xdd) {
+      begin_ = held.data();
+      size_ = bytes;
+      const std::lock_guard lock(owner.mutex_);
+      owner.memories_.push_back(this);
+      ++owner.objects_;
+    }
+    ~Memory() override {
+      const std::lock_guard lock(owner.mutex_);
+      owner.memories_.remove(this);
+      --owner.objects_;
+    }
+    HostGpuBackend& owner;
+    const Device* device;
+    std::vector<unsigned char> held;
+  };
+
+  struct Pinned final : GpuMemory {
+    Pinned(HostGpuBackend& owner, std::uint64_t bytes) : owner(owner), held(bytes, 0x5a) {
+      use(held);
+    }
+    Pinned(HostGpuBackend& owner, std::span<unsigned char> memory) : owner(owner) { use(memory); }
+    ~Pinned() override {
+      const std::lock_guard lock(owner.mutex_);
+      owner.pinned_.erase(begin_);
+    }
+    void use(std::span<unsigned char> memory) {
+      begin_ = memory.data();
+      size_ = memory.size();
+      const std::lock_guard lock(owner.mutex_);
+      owner.pinned_[begin_] = size_;
+    }
+    HostGpuBackend& owner;
+    std::vector<unsigned char> held;
+  };
+
+  struct Device final : Gpu {
+    Device(HostGpuBackend& owner, unsigned index, HostGpuSettings settings)
+        : owner(owner), name("gpu" + std::to_string(index)), settings(std::move(settings)) {}
+    const GpuFacts& facts() const override { return settings.facts; }
+    GpuState state() override { return settings.state; }
+    std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) override {
+      if (bytes > settings.facts.memory) throw RunError("allocate on " + name + ": out of memory");
+      return std::make_unique<Memory>(owner, this, bytes);
+    }
+    std::unique_ptr<GpuStream> stream() override { return std::make_unique<Stream>(owner, *this); }
+    bool reaches(Gpu& other) override { return settings.has_peers && &other != this; }
+    std::unique_ptr<GpuFileReader> file_reader(const FileTable& files,
+                                               std::span<const std::uint32_t> selected,
+                                               const GpuMemory& memory) override;
+    void check() const {
+      if (hung) throw RunError(name + " was given up: TIMEOUT: its work did not end");
+      if (copies > settings.lost_after)
+        throw RunError("copy on " + name + ": the GPU has fallen off the bus");
+    }
+
+    HostGpuBackend& owner;
+    std::string name;
+    HostGpuSettings settings;
+    std::uint64_t copies = 0;
+    std::uint64_t engine_free_ns[3] = {};
+    bool hung = false;
+  };
+
+  static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+  /// One queued thing; `ready` tells when it could begin, kNever while that is open.
+  struct Work {
+    std::function<std::uint64_t(std::uint64_t free_ns)>
+        run;  // given when the stream is free; returns when it ends
+    const Stream* other = nullptr;
+    unsigned mark = 0;
+    std::uint64_t version = 0;  // of the other's mark
+    bool is_copy = false;
+  };
+
+  struct Stream final : GpuStream {
+    Stream(HostGpuBackend& owner, Device& device) : owner(owner), device(device) {
+      const std::lock_guard lock(owner.mutex_);
+      place = owner.streams_.insert(owner.streams_.end(), this);
+      ++owner.objects_;
+    }
+    ~Stream() override {
+      const std::lock_guard lock(owner.mutex_);
+      owner.streams_.erase(place);
+      --owner.objects_;
+    }
+
+    void attach() override {}
+    void copy(void* to, const void* from, std::uint64_t bytes, CopyKind kind) override {
+      std::unique_lock lock(owner.mutex_);
+      ++device.copies;
+      device.check();
+      const void* host = kind == CopyKind::h2d ? from : to;
+      const bool pageable = kind != CopyKind::d2d && !owner.is_pinned(host, bytes);
+      const std::uint64_t number = device.copies - 1;
+      std::uint64_t ns = duration(bytes, kind, to, from);
+      if (pageable) {
+        if (gated) throw std::logic_error("a copy of pageable memory behind a closed gate");
+        lock.unlock();
+        wait();
+        lock.lock();
+        ns +=
+            static_cast<std::uint64_t>(1e9 * static_cast<double>(bytes) / owner.settings_.staging);
+      }
+      Work work;
+      work.is_copy = true;
+      work.run = [this, to, from, bytes, kind, number, ns](std::uint64_t free_ns) {
+        std::uint64_t& engine = device.engine_free_ns[static_cast<std::size_t>(kind)];
+        const std::uint64_t end = std::max(free_ns, engine) + ns;
+        engine = end;
+        std::memcpy(to, from, bytes);
+        if (device.settings.state.replays)
+          *device.settings.state.replays += device.settings.replays_per_copy;
+        if (device.settings.corrupts == kind) static_cast<unsigned char*>(to)[bytes / 2] ^= 1;
+        return number >= device.settings.hangs_after ? kNever : end;
+      };
+      queue(std::move(work));
+      if (!pageable) return;
+      lock.unlock();
+      wait();  // staged and sent: that is when the caller has its buffer back
+    }
+    void hold() override {
+      const std::lock_guard lock(owner.mutex_);
+      device.check();
+      gated = true;
+    }
+    void release() noexcept override {
+      const std::lock_guard lock(owner.mutex_);
+      gated = false;
+      free_ns = std::max(free_ns, now_ns());
+      owner.advance();
+    }
+    void keep_busy(std::uint64_t ns) override {
+      const std::lock_guard lock(owner.mutex_);
+      device.check();
+      Work work;
+      work.run = [ns](std::uint64_t free) { return free + ns; };
+      queue(std::move(work));
+    }
+    void mark(unsigned mark) override {
+      const std::lock_guard lock(owner.mutex_);
+      device.check();
+      const std::uint64_t version = ++queued_version[mark];
+      Work work;
+      work.run = [this, mark, version](std::uint64_t free) {
+        reached_ns[mark] = free;
+        reached_version[mark] = version;
+        return free;
+      };
+      queue(std::move(work));
+    }
+    void after(const GpuStream& other, unsigned mark) override {
+      const std::lock_guard lock(owner.mutex_);
+      device.check();
+      const Stream& from = static_cast<const Stream&>(other);
+      Work work;
+      work.other = &from;
+      work.mark = mark;
+      work.version = from.queued_version[mark];
+      work.run = [&from, mark](std::uint64_t free) {
+        return std::max(free, from.reached_ns[mark]);
+      };
+      queue(std::move(work));
+    }
+    bool reached(unsigned mark) override {
+      const std::lock_guard lock(owner.mutex_);
+      device.check();
+      return reached_version[mark] == queued_version[mark] && reached_ns[mark] <= now_ns();
+    }
+    void wait_mark(unsigned mark) override {
+      await([this, mark] {
+        return reached_version[mark] == queued_version[mark] ? reached_ns[mark] : kNever;
+      });
+    }
+    void wait() override {
+      await([this] { return works.empty() ? free_ns : kNever; });
+    }
+    double seconds(unsigned from, const GpuStream& other, unsigned to) override {
+      const std::lock_guard lock(owner.mutex_);
+      const Stream& end = static_cast<const Stream&>(other);
+      return 1e-9 *
+             (static_cast<double>(end.reached_ns[to]) - static_cast<double>(reached_ns[from]));
+    }
+
+    std::uint64_t duration(std::uint64_t bytes, CopyKind kind, const void* to,
+                           const void* from) const {
+      const HostGpuSettings& s = device.settings;
+      const bool peer = kind == CopyKind::d2d && owner.gpu_of(to) != owner.gpu_of(from);
+      const double rate = kind == CopyKind::h2d   ? s.h2d
+                          : kind == CopyKind::d2h ? s.d2h
+                          : peer                  ? s.peer
+                                                  : s.d2d;
+      return s.copy_ns + static_cast<std::uint64_t>(1e9 * static_cast<double>(bytes) / rate);
+    }
+    void queue(Work work) {
+      if (works.empty() && !gated) free_ns = std::max(free_ns, now_ns());
+      works.push_back(std::move(work));
+      const auto held =
+          std::count_if(works.begin(), works.end(), [](const Work& w) { return w.is_copy; });
+      owner.most_held_ = std::max(owner.most_held_, static_cast<unsigned>(held));
+      owner.advance();
+    }
+    /// Runs what can run; true when something did.
+    bool step() {
+      bool moved = false;
+      while (!works.empty() && !gated && free_ns != kNever) {
+        const Work& next = works.front();
+        if (next.other && next.other->reached_version[next.mark] < next.version) break;
+        free_ns = next.run(free_ns);
+        works.pop_front();
+        moved = true;
+      }
+      return moved;
+    }
+    void await(const std::function<std::uint64_t()>& when) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (;;) {
+        std::uint64_t at;
+        {
+          const std::lock_guard lock(owner.mutex_);
+          device.check();
+          at = when();
+          if (at != kNever && at <= now_ns()) return;
+          if (at == kNever && std::chrono::steady_clock::now() - begin > owner.settings_.patience) {
+            device.hung = true;
+            device.check();
+          }
+        }
+        const std::uint64_t now = now_ns();
+        const std::uint64_t rest = at == kNever ? 1'000'000 : at > now ? at - now : 0;
+        std::this_thread::sleep_for(
+            std::chrono::nanoseconds(std::min<std::uint64_t>(rest, 5'000'000)));
+      }
+    }
+
+    HostGpuBackend& owner;
+    Device& device;
+    bool gated = false;
+    std::uint64_t free_ns = 0;
+    std::deque<Work> works;
+    std::uint64_t reached_ns[kMarks] = {}, reached_version[kMarks] = {},
+                  queued_version[kMarks] = {};
+    std::list<Stream*>::iterator place;
+  };
+  friend struct Stream;
+
+  void advance() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (Stream* stream : streams_) moved = stream->step() || moved;
+    }
+  }
+  bool is_pinned(const void* address, std::uint64_t bytes) const {
+    const auto* at = static_cast<const unsigned char*>(address);
+    auto found = pinned_.upper_bound(const_cast<unsigned char*>(at));
+    if (found == pinned_.begin()) return false;
+    --found;
+    return at + bytes <= found->first + found->second;
+  }
+  /// Whose memory it is; null = nobody's.
+  const Device* gpu_of(const void* address) const {
+    for (const Memory* m : memories_) {
+      const auto* at = static_cast<const unsigned char*>(address);
+      if (at >= m->begin() && at < m->begin() + m->size()) return m->device;
+    }
+    return nullptr;
+  }
+
+  HostBackendSettings settings_;
+  std::vector<std::unique_ptr<Device>> gpus_;
+  std::mutex mutex_;
+  std::map<unsigned char*, std::uint64_t> pinned_;
+  std::list<Stream*> streams_;
+  std::list<const Memory*> memories_;
+  std::atomic<int> objects_{0};
+  unsigned most_held_ = 0;
+};
+
+/// Reads files with pread into memory that plays a GPU's.
+class HostFileReader final : public GpuFileReader {
+ public:
+  HostFileReader(const FileTable& files, std::span<const std::uint32_t> selected,
+                 const GpuMemory& memory)
+      : memory_(memory), files_(files, selected, ReaderOptions{}) {}
+  std::int64_t read(std::uint32_t file, std::uint64_t offset, std::uint64_t length,
+                    std::uint64_t to) noexcept override {
+    const ssize_t got =
+        ::pread(files_[file], memory_.begin() + to, length, static_cast<off_t>(offset));
+    return got < 0 ? -errno : got;
+  }
+  std::string mode() const override { return "by the test"; }
+
+ private:
+  const GpuMemory& memory_;
+  OpenFiles files_;
+};
+
+inline std::unique_ptr<GpuFileReader> HostGpuBackend::Device::file_reader(
+    const FileTable& files, std::span<const std::uint32_t> selected, const GpuMemory& memory) {
+  return std::make_unique<HostFileReader>(files, selected, memory);
+}
+
+}  // namespace headrace::testing

@@ -1,0 +1,160 @@
+// Copies between memories of GPUs: what d2d and p2p share.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/workload.h"
+#include "workloads/gpu/gated_copies.h"
+#include "workloads/gpu/gpu_watch.h"
+#include "workloads/gpu/gpus.h"
+#include "workloads/gpu/pattern.h"
+
+namespace headrace::gpu {
+
+/// How many bytes/s does each of some pairs of GPU memories give, one pair after the other? Gated
+/// as h2d's pinned copies are. A byte that is copied counts once, though within a GPU it is read
+/// and written.
+class DeviceCopies : public Workload {
+ public:
+  static std::span<const Metric> metrics() {
+    static constexpr std::array kMetrics{
+        Metric{"bandwidth", "B/s", Better::higher,
+               "Bytes copied over device time, the slowest pair's",
+               /*per_device=*/true},
+        Metric{"copy_time_s", "s", Better::lower, "Device time per copy, the slowest pair's"},
+        kErrorCount,
+    };
+    return kMetrics;
+  }
+
+  Footprint footprint() const override { return {}; }
+  std::vector<std::string> latency_parts() const override { return {"submit"}; }
+  std::vector<std::string> devices() const override {
+    std::vector<std::string> names;
+    for (const auto& pair : pairs_) names.push_back(pair->name);
+    return pairs_.empty() ? names_ : names;
+  }
+  std::vector<PhaseSpec> phases() const override {
+    std::vector<PhaseSpec> phases;
+    for (const std::string& name : devices()) phases.push_back({name, false});
+    return phases;
+  }
+
+  void prepare(Node& node, const DataProgress&) override {
+    backend_ = &node.backends().gpu();
+    watch_.open(*backend_);
+    for (const auto& [from, to] : pairs(*backend_))
+      pairs_.push_back(std::make_unique<Pair>(*this, from, to));
+    names_ = devices();
+  }
+  void before_phase(unsigned phase, unsigned, std::uint64_t) override {
+    if (phase > 0) return;
+    watch_.begin();
+    for (auto& pair : pairs_) pair->device_s = 0, pair->bytes = 0;
+  }
+  void before_run(Worker& worker) override {
+    Pair& pair = *pairs_[worker.phase];
+    pair.stream->attach();
+    for (unsigned i = 0; i < kWarmUps; ++i)
+      pair.stream->copy(pair.route.to, pair.route.from, size_, CopyKind::d2d);
+    pair.stream->wait();
+  }
+  void run(Worker& worker) override {
+    Pair& pair = *pairs_[worker.phase];
+    for (std::uint64_t done = 0; done < copies_ && worker.recorder.running();) {
+      const std::uint64_t now = std::min(in_flight_, copies_ - done);
+      const BatchTimes batch =
+          gated_batch(std::span<const Route>(&pair.route, 1), size_, CopyKind::d2d, now, {},
+                      [&worker](std::uint64_t ns) { worker.recorder.part(1, ns); });
+      pair.device_s += batch.device_s;
+      pair.bytes += now * size_;
+      worker.recorder.op(batch.opened_ns, batch.ended_ns, now * size_);
+      done += now;
+    }
+  }
+  std::string disturbance() override { return watch_.end(); }
+
+  void report(const Repetition&, MetricSink& sink) const override {
+    double slowest = 0;
+    for (const auto& pair : pairs_) {
+      if (pair->device_s <= 0) return;  // stopped before this pair had its turn
+      const double rate = static_cast<double>(pair->bytes) / pair->device_s;
+      sink.put(device_metric("bandwidth", pair->name), rate);
+      if (slowest == 0 || rate < slowest) slowest = rate;
+    }
+    sink.put("bandwidth", slowest);
+    sink.put("copy_time_s", static_cast<double>(size_) / slowest);
+    watch_.put_errors(sink);
+  }
+  std::vector<WrongBlock> verify(const DataProgress&) override {
+    std::vector<WrongBlock> wrong;
+    const auto back = backend_->pinned(size_, false);
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      Pair& pair = *pairs_[i];
+      pair.stream->attach();
+      pair.stream->wait();
+      const auto reader = backend_->gpu(pair.to).stream();
+      reader->copy(back->begin(), pair.route.to, size_, CopyKind::d2h);
+      reader->wait();
+      check_pattern(back->begin(), size_, pair.key(), pair.name, wrong);
+    }
+    return wrong;
+  }
+  std::vector<std::string> notes() override { return watch_.notes(); }
+  void cleanup(Node&) override { pairs_.clear(); }
+
+ protected:
+  explicit DeviceCopies(Params& p)
+      : size_(p.bytes("size", 256_MiB, {.min = 1, .max = static_cast<double>(64_GiB)},
+                      "of one copy")),
+        in_flight_(
+            p.count("copies_in_flight", 16, {.min = 1, .max = 256}, "copies queued at once")),
+        copies_(p.count("copies", 0, {},
+                        "per repetition and pair; 0 = 16 GiB worth of them, 16 to 4096")) {
+    if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(16_GiB / size_, 16, 4096);
+  }
+  /// From which GPU's memory to which one's.
+  virtual std::vector<std::pair<unsigned, unsigned>> pairs(GpuBackend& backend) const = 0;
+  std::uint64_t size_;
+
+ private:
+  static constexpr unsigned kWarmUps = 4;
+
+  /// The GPU whose memory is read does the copying.
+  struct Pair {
+    Pair(DeviceCopies& owner, unsigned from, unsigned to)
+        : from(from),
+          to(to),
+          name(from == to ? gpu_name(from) : gpu_name(from) + "_" + gpu_name(to)) {
+      GpuBackend& backend = *owner.backend_;
+      source = backend.gpu(from).allocate(owner.size_);
+      target = backend.gpu(to).allocate(owner.size_);
+      stream = backend.gpu(from).stream();
+      route = {stream.get(), target->begin(), source->begin()};
+      const auto pattern = backend.pinned(owner.size_, false);
+      fill_pattern(pattern->begin(), owner.size_, key());
+      stream->copy(source->begin(), pattern->begin(), owner.size_, CopyKind::h2d);
+      stream->wait();
+    }
+    std::uint64_t key() const { return from * 1024u + to; }
+
+    unsigned from, to;
+    std::string name;
+    std::unique_ptr<GpuMemory> source, target;
+    std::unique_ptr<GpuStream> stream;
+    Route route;
+    double device_s = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  std::uint64_t in_flight_, copies_;
+  GpuBackend* backend_ = nullptr;
+  std::vector<std::unique_ptr<Pair>> pairs_;
+  std::vector<std::string> names_;
+  GpuWatch watch_;
+};
+
+}  // namespace headrace::gpu

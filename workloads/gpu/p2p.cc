@@ -1,0 +1,38 @@
+// p2p - copies from each GPU's memory to each other one's, where they reach each other without the
+// host.
+#include "workloads/gpu/device_copies.h"
+
+namespace {
+using namespace headrace;
+
+/// How fast does each pair of GPUs exchange data?
+class P2p final : public gpu::DeviceCopies {
+ public:
+  explicit P2p(Params& p) : DeviceCopies(p) {}
+  std::optional<Skip> check(Node& node) override {
+    const auto told = [&] {
+      GpuBackend& backend = node.backends().gpu();
+      return size_ * 2 * std::max(1u, backend.count() - 1);
+    };
+    if (auto skip = gpu::check_gpus(node, 0, 2)) return skip;
+    if (auto skip = gpu::check_gpus(node, told())) return skip;
+    if (pairs(node.backends().gpu()).empty())
+      return Skip{"no GPU reaches another one's memory without the host"};
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<std::pair<unsigned, unsigned>> pairs(GpuBackend& backend) const override {
+    std::vector<std::pair<unsigned, unsigned>> all;
+    for (unsigned from = 0; from < backend.count(); ++from) {
+      for (unsigned to = 0; to < backend.count(); ++to) {
+        if (from != to && backend.gpu(from).reaches(backend.gpu(to))) all.emplace_back(from, to);
+      }
+    }
+    return all;
+  }
+};
+
+const Register<P2p> registered{
+    "p2p", "copies between every two GPUs that reach each other without the host: a matrix"};
+}  // namespace

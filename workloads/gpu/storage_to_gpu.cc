@@ -1,0 +1,386 @@
+// storage_to_gpu - shards from storage to device memory: through pageable memory, through pinned
+// memory with reads and copies beside each other, or straight (GPUDirect Storage); and which stage
+// limits.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "harness/backends/buffers.h"
+#include "harness/block_loop.h"
+#include "harness/storage_params.h"
+#include "harness/workload.h"
+#include "workloads/gpu/gpu_watch.h"
+#include "workloads/gpu/gpus.h"
+
+namespace {
+using namespace headrace;
+
+constexpr std::array kMetrics{
+    Metric{"bandwidth", "B/s", Better::higher,
+           "Bytes that reached device memory per second, all workers and GPUs"},
+    Metric{"read_bandwidth", "B/s", Better::higher,
+           "The first stage alone: from storage to host memory"},
+    Metric{"copy_bandwidth", "B/s", Better::higher,
+           "The second stage alone: from host memory to the GPUs"},
+    Metric{"pipeline_efficiency", "ratio", Better::higher,
+           "bandwidth over that of the slower stage alone"},
+    Metric{"cpu_time_per_gb_s", "s", Better::lower,
+           "Processor time per 10^9 bytes that reached device memory"},
+    gpu::kLinkBandwidth,
+    gpu::kLinkEffective,
+    gpu::kLinkTrained,
+    gpu::kErrorCount,
+};
+
+enum class Method { pageable, pipelined, cufile };
+
+/// A block that lies in a slot: read, copied, or both.
+struct Block {
+  std::uint32_t file = 0;  // position in the lane's shards
+  std::uint64_t offset = 0, length = 0, begin_ns = 0;
+};
+
+/// One worker: its shards, its GPU, its slots (each a host buffer and a place in device memory).
+struct Lane {
+  unsigned gpu = 0;
+  const NumaNode* place = nullptr;
+  std::vector<std::uint32_t> shards;  // indices in the data set
+  std::unique_ptr<BlockReader> reader;
+  std::vector<std::unique_ptr<GpuMemory>> pins;  // of the reader's buffers; go before it
+  std::unique_ptr<GpuMemory> device;
+  std::unique_ptr<GpuStream> stream;
+  std::unique_ptr<GpuFileReader> direct;
+  std::vector<Block> blocks;             // by slot: what lies in device memory
+  std::vector<BlockRequest> requests;    // one batch
+  std::vector<std::uint32_t> free;       // slots with nothing in flight
+  std::vector<std::uint32_t> copying;    // a ring of slots in the order of their copies
+  std::uint64_t copied = 0, queued = 0;  // copies that ended, and that were queued
+};
+
+/// How many bytes/s come from storage to the GPUs, and which stage holds them up?
+class StorageToGpu final : public Workload {
+ public:
+  explicit StorageToGpu(Params& p)
+      : method_(method_of(p)),
+        io_(StorageParams::declare(p, {.workers = 4, .block_size = 1_MiB, .direct_allowed = true})),
+        spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
+        placement_(gpu::Placement::declare(p)) {
+    if (io_.queue_depth > GpuStream::kMarks)
+      p.conflict("queue_depth", "at most " + std::to_string(GpuStream::kMarks) +
+                                    " blocks of a worker are in flight here");
+    if (method_ == Method::cufile && io_.block_size % kPage != 0)
+      p.conflict("block_size", "reads straight into GPUs are multiples of 4KiB");
+  }
+
+  static std::span<const Metric> metrics() { return kMetrics; }
+  std::optional<Skip> check(Node& node) override {
+    if (auto skip = gpu::check_gpus(node, slot_bytes() * io_.queue_depth * io_.workers))
+      return skip;
+    if (auto skip = placement_.check(node)) return skip;
+    if (method_ != Method::cufile) return io_.check(node);
+    if (auto why = node.backends().gpu().no_file_reader()) return Skip{*why};
+    return std::nullopt;
+  }
+  Footprint footprint() const override {
+    const std::uint64_t bytes = spec_.bytes();
+    return {.written_bytes = spec_.path.empty() ? bytes : 0,
+            .read_bytes_per_repetition = bytes * (method_ == Method::cufile ? 1 : 2),
+            .memory_bytes = io_.buffer_bytes(),
+            .data_id = spec_.path.empty() ? spec_.id() : ""};
+  }
+  unsigned workers() const override { return io_.workers; }
+  /// Each stage alone first, then both; reads straight into the GPU have one stage.
+  std::vector<PhaseSpec> phases() const override {
+    if (method_ == Method::cufile) return {{"end to end", false}};
+    return {{"read", false}, {"copy", true}, {"end to end", false}};
+  }
+  std::vector<CacheState> cache_states() const override {
+    if (method_ == Method::cufile)
+      return {CacheState::asis};  // direct reads that the kernel's counters may not see
+    if (io_.direct) return {CacheState::bypassed, CacheState::asis};
+    return {CacheState::cold, CacheState::warm, CacheState::asis};
+  }
+
+  std::vector<std::string> devices() const override { return watch_.names(); }
+
+  void prepare(Node& node, const DataProgress& progress) override {
+    data_ = DataSet::open(spec_, node, progress);
+    backends_ = &node.backends();
+    GpuBackend& backend = backends_->gpu();
+    watch_.open(backend);
+    notes_.clear();
+    lanes_.resize(io_.workers);
+    for (std::uint32_t i = 0; i < data_->files().count(); ++i)
+      lanes_[i % io_.workers].shards.push_back(i);
+    for (unsigned i = 0; i < io_.workers; ++i) open(lanes_[i], i % backend.count(), backend);
+    if (method_ == Method::cufile)
+      notes_.push_back("GPUDirect Storage: " + lanes_.front().direct->mode());
+  }
+  const DataSet* data() const override { return data_.get(); }
+
+  void before_phase(unsigned phase, unsigned, std::uint64_t) override {
+    if (phase == 0) watch_.begin();
+  }
+  void before_run(Worker& worker) override {
+    Lane& lane = lanes_[worker.index];
+    run_on(lane.place);
+    if (lane.reader) lane.reader->attach();
+    lane.stream->attach();
+    lane.free.clear();
+    for (auto slot = io_.queue_depth; slot > 0; --slot) lane.free.push_back(slot - 1);
+    lane.copied = lane.queued = 0;
+    if (!lane.reader) return;
+    lane.stream->copy(lane.device->begin(), lane.reader->data(0), io_.block_size, CopyKind::h2d);
+    if (worker.index == lane.gpu) watch_.under_load(lane.gpu);
+    lane.stream->wait();
+  }
+  void run(Worker& worker) override {
+    Lane& lane = lanes_[worker.index];
+    if (method_ == Method::cufile) return read_straight(lane, worker.recorder);
+    switch (worker.phase) {
+      case 0:
+        return move(lane, worker.recorder, false);
+      case 1:
+        return copy_only(lane, worker.recorder);
+      default:
+        return move(lane, worker.recorder, true);
+    }
+  }
+  std::string disturbance() override { return watch_.end(); }
+
+  void report(const Repetition& repetition, MetricSink& sink) const override {
+    const PhaseResult& whole = repetition.phases.back();
+    const double rate = whole.bytes_per_s();
+    sink.put("bandwidth", rate);
+    if (whole.bytes > 0)
+      sink.put("cpu_time_per_gb_s", whole.cpu_s * 1e9 / static_cast<double>(whole.bytes));
+    watch_.put(sink);
+    if (method_ == Method::cufile) return;
+    const double read = repetition.phases[0].bytes_per_s(),
+                 copy = repetition.phases[1].bytes_per_s();
+    sink.put("read_bandwidth", read);
+    sink.put("copy_bandwidth", copy);
+    if (read > 0 && copy > 0) sink.put("pipeline_efficiency", rate / std::min(read, copy));
+    limit_ = read < copy ? "storage limits: the link alone would carry " + times(copy / read)
+                         : "the link limits: storage alone would give " + times(read / copy);
+  }
+
+  std::vector<WrongBlock> verify(const DataProgress& progress) override {
+    std::vector<WrongBlock> wrong = data_->verify(progress);
+    if (!data_->generated()) return wrong;
+    const auto back = backends_->gpu().pinned(slot_bytes(), false);
+    for (Lane& lane : lanes_) {
+      for (std::size_t slot = 0; slot < lane.blocks.size(); ++slot) {
+        const Block& block = lane.blocks[slot];
+        if (block.length == 0) continue;
+        lane.stream->attach();
+        lane.stream->copy(back->begin(), place_of(lane, slot), block.length, CopyKind::d2h);
+        lane.stream->wait();
+        WrongBlock found;
+        if (!data_->check(lane.shards[block.file], block.offset, back->begin(), block.length,
+                          &found)) {
+          found.file += " in the memory of " + gpu::gpu_name(lane.gpu);
+          wrong.push_back(std::move(found));
+        }
+      }
+    }
+    return wrong;
+  }
+  std::vector<std::string> notes() override {
+    std::vector<std::string> all = notes_;
+    if (backends_ && method_ != Method::cufile)
+      for (std::string& note : backends_->storage(io_.engine).take_notes())
+        all.push_back(std::move(note));
+    if (!limit_.empty()) all.push_back(limit_);
+    for (std::string& note : watch_.notes()) all.push_back(std::move(note));
+    return all;
+  }
+  void cleanup(Node&) override {
+    lanes_.clear();
+    data_.reset();
+  }
+
+ private:
+  static Method method_of(Params& p) {
+    const std::string word = p.choice("method", "pipelined", {"pageable", "pipelined", "cufile"},
+                                      "pageable: read, then copy, in turns; pipelined: reads into "
+                                      "pinned buffers beside copies of those before; "
+                                      "cufile: GPUDirect Storage, no host memory in between");
+    return word == "pageable"    ? Method::pageable
+           : word == "pipelined" ? Method::pipelined
+                                 : Method::cufile;
+  }
+  static std::string times(double factor) {
+    return format_quantity(factor, Dimension::ratio) + " times as much";
+  }
+
+  std::uint64_t slot_bytes() const { return round_up(io_.block_size, kPage); }
+  unsigned char* place_of(const Lane& lane, std::size_t slot) const noexcept {
+    return lane.device->begin() + slot * slot_bytes();
+  }
+  std::uint64_t size_of(const Lane& lane, std::uint32_t position) const noexcept {
+    return data_->files().size(lane.shards[position]);
+  }
+
+  void open(Lane& lane, unsigned index, GpuBackend& backend) {
+    Gpu& gpu = backend.gpu(index);
+    lane.gpu = index;
+    lane.place = placement_.node_of(index, gpu.facts(), notes_);
+    lane.device = gpu.allocate(slot_bytes() * io_.queue_depth);
+    lane.stream = gpu.stream();
+    lane.blocks.resize(io_.queue_depth);
+    lane.requests.resize(io_.queue_depth);
+    lane.copying.resize(io_.queue_depth);
+    lane.free.reserve(io_.queue_depth);
+    if (method_ == Method::cufile) {
+      lane.direct = gpu.file_reader(data_->files(), lane.shards, *lane.device);
+      return;
+    }
+    const OnNumaNode there(lane.place);
+    ReaderOptions options = io_.reader_options();
+    options.advice = Advice::sequential;
+    options.keep_data = true;
+    lane.reader = backends_->storage(io_.engine).block_reader(data_->files(), lane.shards, options);
+    if (method_ == Method::pageable) return;
+    for (std::uint32_t slot = 0; slot < io_.queue_depth; ++slot)
+      lane.pins.push_back(backend.pin({lane.reader->data(slot), slot_bytes()}));
+  }
+
+  /// Goes through a lane's shards block by block.
+  struct Cursor {
+    const StorageToGpu& workload;
+    const Lane& lane;
+    std::uint32_t position = 0;
+    std::uint64_t offset = 0;
+
+    bool next(Block& block) noexcept {
+      if (position == lane.shards.size()) return false;
+      const std::uint64_t size = workload.size_of(lane, position);
+      block = {position, offset, std::min(workload.io_.block_size, size - offset), 0};
+      offset += block.length;
+      if (offset == size) {
+        offset = 0;
+        ++position;
+      }
+      return true;
+    }
+  };
+
+  /// Reads everything; with `copies`, on to the GPU. Slots of the pipeline are free, being read, or
+  /// being copied.
+  void move(Lane& lane, Recorder& recorder, bool copies) {
+    Cursor cursor{*this, lane};
+    Block block;
+    for (std::uint32_t reading = 0;;) {
+      while (lane.copied < lane.queued && lane.stream->reached(oldest(lane)))
+        retire(lane, recorder);
+      std::size_t n = 0;
+      while (!lane.free.empty() && recorder.running() && cursor.next(block)) {
+        BlockRequest& request = lane.requests[n++];
+        request.slot = lane.free.back();
+        lane.free.pop_back();
+        lane.blocks[request.slot] = block;
+        request.file = block.file;
+        request.offset = block.offset;
+        request.length =
+            static_cast<std::uint32_t>(io_.direct ? round_up(block.length, kPage) : block.length);
+      }
+      reading += static_cast<std::uint32_t>(n);
+      if (reading == 0) {
+        if (lane.copied == lane.queued) break;
+        lane.stream->wait_mark(oldest(lane));
+        continue;
+      }
+      for (const BlockCompletion& done :
+           lane.reader->exchange(std::span(lane.requests).first(n), 1)) {
+        --reading;
+        take(lane, done, copies, recorder);
+      }
+    }
+    lane.reader->detach();
+  }
+  void take(Lane& lane, const BlockCompletion& done, bool copies, Recorder& recorder) {
+    Block& block = lane.blocks[done.slot];
+    block.begin_ns = done.begin_ns;
+    const bool arrived = done.result >= static_cast<std::int64_t>(block.length);
+    if (!arrived || !copies) {
+      record_block(done, block.length, lane.shards[block.file], recorder);
+      if (!arrived) block.length = 0;
+      lane.free.push_back(done.slot);
+      return;
+    }
+    send(lane, done.slot, block.length);
+    if (method_ == Method::pageable) {
+      lane.stream->wait();
+      retire(lane, recorder);
+    }
+  }
+  void send(Lane& lane, std::uint32_t slot, std::uint64_t length) {
+    lane.stream->copy(place_of(lane, slot), lane.reader->data(slot), length, CopyKind::h2d);
+    lane.stream->mark(slot);
+    lane.copying[lane.queued++ % lane.copying.size()] = slot;
+  }
+  static std::uint32_t oldest(const Lane& lane) noexcept {
+    return lane.copying[lane.copied % lane.copying.size()];
+  }
+  /// The oldest copy has ended: its block has gone all the way.
+  void retire(Lane& lane, Recorder& recorder) noexcept {
+    const std::uint32_t slot = oldest(lane);
+    ++lane.copied;
+    recorder.op(lane.blocks[slot].begin_ns, now_ns(), lane.blocks[slot].length);
+    lane.free.push_back(slot);
+  }
+
+  /// The same copies without reading.
+  void copy_only(Lane& lane, Recorder& recorder) {
+    Cursor cursor{*this, lane};
+    Block block;
+    for (;;) {
+      while (!lane.free.empty() && recorder.running() && cursor.next(block)) {
+        const std::uint32_t slot = lane.free.back();
+        lane.free.pop_back();
+        block.begin_ns = now_ns();
+        lane.blocks[slot] = block;
+        send(lane, slot, block.length);
+        if (method_ == Method::pageable) break;
+      }
+      if (lane.copied == lane.queued) break;
+      lane.stream->wait_mark(oldest(lane));
+      retire(lane, recorder);
+    }
+  }
+
+  /// cuFile keeps one read in flight per thread.
+  void read_straight(Lane& lane, Recorder& recorder) {
+    Cursor cursor{*this, lane};
+    Block block;
+    for (std::uint64_t n = 0; recorder.running() && cursor.next(block); ++n) {
+      const std::size_t slot = n % lane.blocks.size();
+      BlockCompletion done;
+      done.file = block.file;
+      done.offset = block.offset;
+      done.begin_ns = now_ns();
+      done.result = lane.direct->read(block.file, block.offset, block.length, slot * slot_bytes());
+      done.end_ns = now_ns();
+      const bool arrived = record_block(done, block.length, lane.shards[block.file], recorder);
+      if (!arrived) block.length = 0;
+      lane.blocks[slot] = block;
+    }
+  }
+
+  Method method_;
+  StorageParams io_;
+  DataSetSpec spec_;
+  gpu::Placement placement_;
+  std::shared_ptr<DataSet> data_;
+  Backends* backends_ = nullptr;
+  std::vector<Lane> lanes_;
+  std::vector<std::string> notes_;
+  mutable std::string limit_;  // which stage limits, as of the last repetition
+  gpu::GpuWatch watch_;
+};
+
+const Register<StorageToGpu> registered{"storage_to_gpu",
+                                        "shards from storage to device memory: pageable, pipelined "
+                                        "or GPUDirect Storage; which stage limits"};
+}  // namespace
