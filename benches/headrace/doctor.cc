@@ -10,6 +10,7 @@
 #include "benches/headrace/terminal.h"
 #include "harness/registry.h"
 #include "harness/system/examine.h"
+#include "harness/system/examine_gpus.h"
 #include "harness/system/examine_network.h"
 #include "harness/system/fingerprint.h"
 #include "harness/version.h"
@@ -114,11 +115,14 @@ void print_json(const std::string& path, const std::vector<Finding>& findings, N
 int doctor(const std::string& path, bool json, const Shared& shared) {
   Node node(path);
   std::vector<Finding> findings = system::examine(path, node);
-  const std::vector<Finding> network =
-      system::examine_network(system::network_links(), system::nccl_settings());
-  findings.insert(findings.end(), network.begin(), network.end());
-  const std::vector<Finding> runnable = workloads(node);
-  findings.insert(findings.end(), runnable.begin(), runnable.end());
+  const auto append = [&findings](const std::vector<Finding>& more) {
+    findings.insert(findings.end(), more.begin(), more.end());
+  };
+  const std::vector<system::NetworkLink> links = system::network_links();
+  append(system::examine_network(links, system::nccl_settings()));
+  if (node.backends().why_not("cuda").empty())
+    append(system::examine_gpus(node.backends().gpu(), links));
+  append(workloads(node));
   if (json)
     print_json(path, findings, node);
   else

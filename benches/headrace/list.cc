@@ -22,16 +22,24 @@ std::unique_ptr<Workload> described(const WorkloadInfo& info, std::vector<ParamI
   return workload;
 }
 
+/// Why it cannot run on this machine; "" = it can.
+std::string missing(Workload& workload, Node& node) {
+  const auto skip = workload.check(node);
+  return skip ? skip->reason : "";
+}
+
 std::string_view word(Better better) {
   return better == Better::higher ? "higher" : better == Better::lower ? "lower" : "neither";
 }
 
-std::string one_text(const WorkloadInfo& info, const Terminal& terminal) {
+std::string one_text(const WorkloadInfo& info, Node& node, const Terminal& terminal) {
   std::vector<ParamInfo> params;
   const auto workload = described(info, params);
-  std::string out = fmt::format("{}\n  {}\n\n{}\n", terminal.paint(info.name, Ink::strong),
-                                wrap(info.description, 96, 2),
-                                terminal.paint("parameters (a list is a sweep axis)", Ink::strong));
+  std::string out = fmt::format("{}\n  {}\n", terminal.paint(info.name, Ink::strong),
+                                wrap(info.description, 96, 2));
+  if (const std::string why = missing(*workload, node); !why.empty())
+    out += fmt::format("  {}\n", wrap("cannot run here: " + why, 96, 2));
+  out += "\n" + terminal.paint("parameters (a list is a sweep axis)", Ink::strong) + "\n";
   for (const ParamInfo& p : params) {
     out += fmt::format("  {} {}\n", pad(p.name, 20),
                        wrap(fmt::format("{}{} ({}{})", p.help, p.help.empty() ? "" : ".", p.allowed,
@@ -54,7 +62,7 @@ std::string one_text(const WorkloadInfo& info, const Terminal& terminal) {
   return out;
 }
 
-nlohmann::json one_json(const WorkloadInfo& info) {
+nlohmann::json one_json(const WorkloadInfo& info, Node& node) {
   using nlohmann::json;
   std::vector<ParamInfo> params;
   const auto workload = described(info, params);
@@ -77,6 +85,7 @@ nlohmann::json one_json(const WorkloadInfo& info) {
   for (const CacheState state : workload->cache_states()) states.push_back(to_string(state));
   return {{"name", info.name},
           {"description", info.description},
+          {"cannot_run_here", missing(*workload, node)},
           {"parameters", described_params},
           {"cache_states", states},
           {"metrics", metrics}};
@@ -85,24 +94,30 @@ nlohmann::json one_json(const WorkloadInfo& info) {
 int list(const std::string& name, bool json, const Shared& shared) {
   const Terminal terminal(stdout, shared);
   const Registry& registry = Registry::instance();
+  Node node(".");
   if (!name.empty()) {
     const WorkloadInfo* info = registry.find(name);
     if (info == nullptr) {
       throw UsageError(fmt::format("list: no workload '{}'{} (known: {})", name,
                                    did_you_mean(name, registry.names()), join(registry.names())));
     }
-    std::puts(json ? one_json(*info).dump(2).c_str() : one_text(*info, terminal).c_str());
+    std::puts(json ? one_json(*info, node).dump(2).c_str()
+                   : one_text(*info, node, terminal).c_str());
     return 0;
   }
   if (json) {
     nlohmann::json all = nlohmann::json::array();
-    for (const WorkloadInfo& info : registry.all()) all.push_back(one_json(info));
+    for (const WorkloadInfo& info : registry.all()) all.push_back(one_json(info, node));
     std::puts(all.dump(2).c_str());
     return 0;
   }
   for (const WorkloadInfo& info : registry.all()) {
     std::printf("%s %s\n", terminal.paint(pad(info.name, 20), Ink::strong).c_str(),
                 wrap(info.description, 78, 21).c_str());
+    std::vector<ParamInfo> ignored;
+    if (const std::string why = missing(*described(info, ignored), node); !why.empty())
+      std::printf("%21s%s\n", "",
+                  terminal.paint(wrap("cannot run here: " + why, 78, 21), Ink::faint).c_str());
   }
   std::puts("\nheadrace list NAME shows parameters, ranges, defaults and metrics.");
   return 0;

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "harness/backends/gpu.h"
 #include "harness/system/block_device.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/cpu.h"
@@ -203,6 +204,43 @@ void backends(Fingerprint& all, Node& node) {
   section.into(all);
 }
 
+/// One section per GPU: a copy's rate means nothing without its link.
+void gpus(Fingerprint& all, Node& node) {
+  if (!node.backends().why_not("cuda").empty()) return;
+  GpuBackend& backend = node.backends().gpu();
+  for (unsigned i = 0; i < backend.count(); ++i) {
+    Section section(fmt::format("gpu{}", i));
+    Gpu& gpu = backend.gpu(i);
+    const GpuFacts& facts = gpu.facts();
+    const GpuState state = gpu.state();
+    const auto link = [](const PcieLink& l) {
+      return l.generation == 0 ? "" : fmt::format("Gen{} x{}", l.generation, l.width);
+    };
+    section.put("name", facts.name);
+    section.put("driver", facts.driver);
+    section.put("uuid", facts.uuid);
+    section.put("pci_address", facts.pci_address);
+    section.bytes("memory", facts.memory);
+    if (facts.numa_node >= 0)
+      section.number("numa_node", static_cast<std::uint64_t>(facts.numa_node));
+    section.put("link_at_most", link(facts.link_max));
+    section.put("link_when_asked", link(state.link));
+    section.put("mig", facts.slice ? "yes" : "no");
+    section.put("reads_pageable_memory", facts.coherent ? "yes" : "no");
+    if (state.clock_hz) section.put("clock", fmt::format("{:.0f} MHz", *state.clock_hz / 1e6));
+    if (state.memory_clock_hz)
+      section.put("memory_clock", fmt::format("{:.0f} MHz", *state.memory_clock_hz / 1e6));
+    if (state.power_w) section.put("power", fmt::format("{:.0f} W", *state.power_w));
+    if (state.temperature_c)
+      section.put("temperature", fmt::format("{:.0f} C", *state.temperature_c));
+    section.put("held_back", state.held_back);
+    section.number("pcie_replays", state.replays);
+    section.number("ecc_corrected", state.ecc_corrected);
+    section.number("ecc_uncorrected", state.ecc_uncorrected);
+    section.into(all);
+  }
+}
+
 }  // namespace
 
 Fingerprint fingerprint(const std::string& path, Node& node) {
@@ -216,6 +254,7 @@ Fingerprint fingerprint(const std::string& path, Node& node) {
   file_system(all, path);
   device(all, path);
   backends(all, node);
+  gpus(all, node);
   return all;
 }
 

@@ -10,7 +10,7 @@
 namespace headrace::system {
 
 /// Sections "host", "kernel", "cpu", "memory", "limits", "cgroup", "file_system" and "device" (of
-/// `path`), "backends". What cannot be read is left out. Values are text as people read it. Never
+/// `path`), "backends", and one for each GPU ("gpu0"). What cannot be read is left out. Values are text as people read it. Never
 /// throws.
 Fingerprint fingerprint(const std::string& path, Node& node);
 

@@ -1,0 +1,103 @@
+// What doctor and the fingerprint tell of GPUs, and of network cards near them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness/system/examine_gpus.h"
+#include "harness/system/fingerprint.h"
+#include "tests/unit/host_gpu.h"
+
+namespace headrace::system {
+namespace {
+
+using Level = Finding::Level;
+
+struct GpuExamine : ::testing::Test {
+  std::vector<Finding> look(testing::HostGpuSettings gpu,
+                            const std::vector<NetworkLink>& links = {}) {
+    testing::HostBackendSettings settings;
+    settings.gpus = {std::move(gpu)};
+    settings.no_files = "libcufile.so.0 not found: no GPUDirect Storage";
+    node.backends().replace_gpu(std::make_unique<testing::HostGpuBackend>(settings));
+    return examine_gpus(node.backends().gpu(), links);
+  }
+  static const Finding* find(const std::vector<Finding>& all, const std::string& subject) {
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const Finding& f) { return f.subject == subject; });
+    return found == all.end() ? nullptr : &*found;
+  }
+  Node node{"/tmp/headrace-no-such-scratch"};
+};
+
+TEST_F(GpuExamine, AHealthyGpuIsGood) {
+  const auto all = look({});
+  ASSERT_TRUE(find(all, "gpu0"));
+  EXPECT_EQ(find(all, "gpu0")->text, "Test GPU, 1.00 GiB");
+  EXPECT_EQ(find(all, "gpu0 link")->level, Level::good);
+  EXPECT_EQ(find(all, "gpu0 link")->text, "Gen5 x16; at most Gen5 x16");
+  EXPECT_FALSE(find(all, "gpu0 clocks"));
+  EXPECT_EQ(find(all, "cuFile")->level, Level::missing);
+}
+
+TEST_F(GpuExamine, ASleepingLinkIsToldAndANarrowOneWarnedOf) {
+  testing::HostGpuSettings gpu;
+  gpu.state.link = {1, 16};
+  EXPECT_EQ(find(look(gpu), "gpu0 link")->level, Level::note);
+  gpu.state.link = {5, 8};
+  const auto all = look(gpu);
+  EXPECT_EQ(find(all, "gpu0 link")->level, Level::warning);
+  EXPECT_NE(find(all, "gpu0 link")->advice, "");
+  gpu.state.link = gpu.facts.link_max = {};
+  EXPECT_FALSE(find(look(gpu), "gpu0 link"));
+}
+
+TEST_F(GpuExamine, ClocksErrorsAndSlices) {
+  testing::HostGpuSettings gpu;
+  gpu.state.held_back = "power brake";
+  gpu.state.ecc_uncorrected = 2;
+  gpu.state.replays = 7;
+  gpu.facts.slice = true;
+  const auto all = look(gpu);
+  EXPECT_EQ(find(all, "gpu0 clocks")->text, "held back: power brake");
+  EXPECT_EQ(find(all, "gpu0 memory")->level, Level::warning);
+  EXPECT_EQ(find(all, "gpu0 replays")->level, Level::note);
+  EXPECT_NE(find(all, "gpu0")->advice.find("MIG"), std::string::npos);
+}
+
+TEST_F(GpuExamine, TheFingerprintHasASectionPerGpu) {
+  look({});
+  const Fingerprint all = fingerprint("/tmp", node);
+  const auto gpu = std::find_if(all.begin(), all.end(),
+                                [](const auto& section) { return section.first == "gpu0"; });
+  ASSERT_NE(gpu, all.end());
+  const auto has = [&](const std::string& key, const std::string& value) {
+    return std::count(gpu->second.begin(), gpu->second.end(), std::pair(key, value)) == 1;
+  };
+  EXPECT_TRUE(has("name", "Test GPU"));
+  EXPECT_TRUE(has("link_at_most", "Gen5 x16"));
+  EXPECT_TRUE(has("pcie_replays", "0"));
+}
+
+TEST_F(GpuExamine, AGpuFarFromEveryRdmaCardIsWarnedOf) {
+  testing::HostGpuSettings gpu;
+  gpu.facts.numa_node = 1;
+  NetworkLink card;
+  card.name = "mlx5_0/1";
+  card.rdma = true;
+  card.numa_node = 0;
+  NetworkLink ethernet;  // no RDMA: not asked for
+  ethernet.name = "eth0";
+  ethernet.numa_node = 1;
+  auto all = look(gpu, {card, ethernet});
+  EXPECT_EQ(find(all, "gpu0 place")->level, Level::warning);
+  EXPECT_EQ(find(all, "gpu0 place")->text, "on NUMA node 1, no RDMA NIC there: mlx5_0/1 on node 0");
+  card.numa_node = 1;
+  all = look(gpu, {card});
+  EXPECT_EQ(find(all, "gpu0 place")->level, Level::good);
+  EXPECT_EQ(find(look(gpu), "gpu0 place")->text, "on NUMA node 1; no RDMA NIC here");
+  gpu.facts.numa_node = -1;
+  EXPECT_FALSE(find(look(gpu, {card}), "gpu0 place"));
+}
+
+}  // namespace
+}  // namespace headrace::system
