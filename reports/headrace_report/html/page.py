@@ -11,7 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from .. import words
-from ..plots import Figure, epochs, forest, ladder, roofline, tail, timeline
+from ..plots import Figure, copies, epochs, forest, ladder, pipeline, roofline, tail, timeline
 from ..plots.style import styled
 from ..plots.svg import StyleSheet, inline
 from ..schema import Point, Run
@@ -57,6 +57,8 @@ def render(run: Run) -> str:
         limits = [_panel(ladder.draw(run), "ladder", sheet)]
         limits += [_panel(figure, f"roofline-{number}", sheet)
                    for number, figure in enumerate(roofline.draw_all(run), start=1)]
+        limits += [_panel(figure(run.points, workload), f"{workload}-{name}", sheet) for workload in copies.DIRECTIONS
+                   for name, figure in (("sizes", copies.over_size), ("gpus", copies.per_gpu))]
         sections = [_section(run, point, anchors[point.id], rows, sheet) for point in run.points]
     data, left_out = embed.embedded(run)
     script = _source(environment, "page.js")
@@ -86,7 +88,8 @@ def _section(run: Run, point: Point, anchor: str, rows: List[views.NeedRow], she
     judged = [row for row in rows if row.judgement.point == point.id]
     judgements = [row.judgement for row in judged]
     drawn: Dict[str, Optional[Figure]] = {
-        "epochs": epochs.draw(point), "time": timeline.draw(point, judgements), "tail": tail.draw(point, judgements)}
+        "epochs": epochs.draw(point), "pipeline": pipeline.draw(point),
+        "time": timeline.draw(point, judgements), "tail": tail.draw(point, judgements)}
     panels = [_panel(figure, f"{anchor}-{name}", sheet) for name, figure in drawn.items()]
     needs_a_look = any(judgement.outcome != "PASS" for judgement in judgements)
     calm = all(judgement.outcome == "PASS" for judgement in run.judgements)
