@@ -16,6 +16,8 @@ class PosixBlocks final : public BlockReader {
     notes.add_pages(buffers_, options.huge_pages);
   }
 
+  void attach() override { own_descriptors(); }
+
   std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
                                             unsigned) override {
     if (requests.empty()) return {};

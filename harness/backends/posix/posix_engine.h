@@ -12,6 +12,11 @@ std::unique_ptr<StorageEngine> make_posix_engine();
 /// Copies from mapped files: what loaders of token files and memory-mapped arrays do. Blocks only.
 std::unique_ptr<StorageEngine> make_mmap_engine();
 
+/// Gives the calling thread a descriptor table of its own, with what is open now. In a table that
+/// threads share the kernel counts a reference at every call, and those that open files wait for
+/// each other; the processes of a data loader share none. What it opens is closed when it ends.
+void own_descriptors() noexcept;
+
 /// The readers behind it, one file each.
 std::unique_ptr<WholeFileReader> make_posix_whole_files(const FileTable& files,
                                                         const ReaderOptions& options, Notes& notes);

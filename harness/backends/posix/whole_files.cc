@@ -18,6 +18,8 @@ class PosixWholeFiles final : public WholeFileReader {
     notes.add_pages(buffers_, options.huge_pages);
   }
 
+  void attach() override { own_descriptors(); }
+
   std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files,
                                            unsigned) override {
     if (files.empty()) return {};
