@@ -1,0 +1,62 @@
+// A JSON document read strictly: every value knows its place, and a wrong one is told with it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/diagnostics.h"
+
+namespace headrace::results {
+
+/// Parses strict JSON: no NaN, no infinity, no key twice in one object. Objects' members named in
+/// `ignored` are read over. Throws UsageError: "line 3, column 7: ...", or that the text ends in
+/// the middle.
+nlohmann::json parse_json(std::string_view text, const std::vector<std::string>& ignored = {});
+
+/// One value of a document, and where it stands ("points[0].metrics[2].median"). Refers to the
+/// document, which must live on. Every read of what is not there, or of another type, throws
+/// UsageError that names the place.
+class JsonPlace {
+ public:
+  explicit JsonPlace(const nlohmann::json& value, std::string place = "")
+      : value_(&value), place_(std::move(place)) {}
+
+  /// A member that must be there.
+  JsonPlace at(std::string_view key) const;
+  /// Is there such a member, and not null?
+  bool has(std::string_view key) const;
+
+  double number() const;
+  std::uint64_t whole() const;
+  bool flag() const;
+  std::string text() const;
+  /// A text, or a number or truth value as text.
+  std::string word() const;
+  std::vector<double> numbers() const;
+  std::vector<std::string> texts() const;
+
+  /// Calls for every item of a list, or every member of an object, in the file's order (members: by
+  /// name).
+  void each(const std::function<void(const JsonPlace&)>& visit) const;
+  void each_member(const std::function<void(const std::string&, const JsonPlace&)>& visit) const;
+
+  // Members that may be absent.
+  double number(std::string_view key, double fallback) const;
+  std::uint64_t whole(std::string_view key, std::uint64_t fallback) const;
+  bool flag(std::string_view key, bool fallback) const;
+  std::string text(std::string_view key, std::string_view fallback) const;
+
+  const nlohmann::json& value() const { return *value_; }
+  [[noreturn]] void refuse(const std::string& why) const;
+
+ private:
+  [[noreturn]] void expected(const char* what) const;
+  const nlohmann::json* value_;
+  std::string place_;
+};
+
+}  // namespace headrace::results

@@ -1,0 +1,77 @@
+// A finished run, read back from its run.json or from a report page that carries it: what
+// comparisons, fleets, histories and sizings start from.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/diagnostics.h"
+#include "harness/histogram.h"
+#include "harness/metric.h"
+
+namespace headrace::results {
+
+struct StoredMetric {
+  std::string name, unit, description;
+  Better better = Better::higher;
+  double median = 0, low = 0, high = 0;
+  bool is_range = false, too_few_operations = false;
+  std::vector<double> values;  // of the repetitions that count
+};
+
+/// Latencies of one phase, all counted repetitions together. `part` is "" for the whole operation.
+struct StoredLatency {
+  std::string phase, part;
+  Histogram histogram;
+};
+
+struct StoredPoint {
+  std::string id, workload, description, cache, status, reason;
+  /// "engine" -> "posix": the full parameters that comparisons join on, cache state included.
+  std::map<std::string, std::string> params;
+  std::vector<StoredMetric> metrics;
+  std::vector<StoredLatency> latency;
+  unsigned repetitions = 0;  // that count
+  /// Shares of those that count.
+  double disturbed_share = 0, cache_unproven_share = 0, not_steady_share = 0;
+
+  const StoredMetric* find(std::string_view metric) const;
+};
+
+struct StoredJudgement {
+  std::string id, scope, outcome, point, metric;
+};
+
+struct StoredRun {
+  std::string path;  // the file it came from
+  std::string version, revision;
+  std::string id, name, started_utc, config_file, config_hash, node;
+  double elapsed_s = 0;
+  std::vector<std::string> command;
+  std::map<std::string, std::string> job;  // values of the job, by path; empty = there was none
+  std::string job_name;
+  std::string word;  // PASS, FAIL...
+  int exit_code = 0;
+  std::vector<StoredJudgement> judgements;
+  std::vector<StoredPoint> points;
+  /// "kernel.release" -> "6.1.0".
+  std::map<std::string, std::string> environment;
+
+  const StoredPoint* find(std::string_view point) const;
+};
+
+/// Reads a run folder, its run.json, or a report page. Throws UsageError: "runs/a/run.json:
+/// points[0].metrics[2].median: missing". Schemas other than result_store.h's are refused before
+/// anything else is looked at; so is a file whose numbers contradict each other.
+StoredRun read_run_file(const std::string& path);
+
+/// The same from a document's text; `path` is only kept.
+StoredRun parse_run(std::string_view text, const std::string& path);
+
+/// What read_run_file opens for a folder, file or page.
+std::string run_file_in(const std::string& path);
+
+}  // namespace headrace::results
