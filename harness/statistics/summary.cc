@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/statistics/draws.h"
+
 namespace headrace::statistics {
 namespace {
 
@@ -18,14 +20,6 @@ double median_of(std::vector<double>& values) {
   return (upper +
           *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half))) /
          2;
-}
-
-// splitmix64: the same few lines in any language give the same draws.
-std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
 }
 
 // Linear interpolation between order statistics, as numpy.quantile does by default.
@@ -61,9 +55,9 @@ Interval median_interval(std::span<const double> values, std::uint64_t seed) {
   std::vector<double> medians;
   medians.reserve(kDraws);
   std::vector<double> draw(values.size());
-  std::uint64_t state = seed;
+  Draws draws(seed);
   for (int i = 0; i < kDraws; ++i) {
-    for (double& value : draw) value = values[next_random(state) % values.size()];
+    for (double& value : draw) value = values[draws.below(values.size())];
     medians.push_back(median_of(draw));
   }
   std::sort(medians.begin(), medians.end());
