@@ -7,6 +7,7 @@
 
 #include "benches/headrace/verb.h"
 #include "harness/checkpoint/folder.h"
+#include "harness/comparison/output.h"
 #include "harness/data_set.h"
 #include "harness/diagnostics.h"
 #include "harness/marked_folder.h"
@@ -52,11 +53,12 @@ int clean(const std::string& folder, bool yes) {
     tell(folder, report);
     return 0;
   }
-  if (kind == "run") {
+  if (kind == "run" || kind == "comparison") {
     if (!yes)
       throw UsageError(
-          fmt::format("clean: {} holds a run's results; add --yes to remove them", folder));
-    tell(folder, remove_marked(folder, results::run_file_names()));
+          fmt::format("clean: {} holds a {}'s results; add --yes to remove them", folder, kind));
+    tell(folder, kind == "run" ? remove_marked(folder, results::run_file_names())
+                               : remove_marked(folder, comparison::kFileNames));
     return 0;
   }
   throw UsageError(fmt::format("clean: {} is not a folder that headrace made ({})", folder,

@@ -3,21 +3,12 @@
 
 #include <map>
 
+#include "harness/results/escape.h"
 #include "harness/results/parts.h"
 #include "harness/results/result_store.h"
 
 namespace headrace::results {
 namespace {
-
-std::string field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
 
 std::string params_text(const Point& point) {
   std::string out;
@@ -39,15 +30,15 @@ std::string csv(const RunResult& run) {
                                          p.point->workload->devices())) {
       infos.emplace(m.name, std::move(m));
     }
-    const std::string point =
-        fmt::format("{},{},{},{},{}", field(run.run_id), field(node_name(run)),
-                    field(p.point->info->name), field(p.point->id), field(params_text(*p.point)));
+    const std::string point = fmt::format("{},{},{},{},{}", csv_field(run.run_id),
+                                          csv_field(node_name(run)), csv_field(p.point->info->name),
+                                          csv_field(p.point->id), csv_field(params_text(*p.point)));
     for (const Repetition& r : p.repetitions) {
       for (const MetricValue& m : r.metrics) {
         const MetricInfo& info = infos[m.name];
-        out += fmt::format("{},{},{},{},{},{},{},{}\r\n", point, field(m.name), field(info.unit),
-                           to_string(info.better), r.index, m.value, r.disturbance.disturbed,
-                           r.counted);
+        out += fmt::format("{},{},{},{},{},{},{},{}\r\n", point, csv_field(m.name),
+                           csv_field(info.unit), to_string(info.better), r.index, m.value,
+                           r.disturbance.disturbed, r.counted);
       }
     }
   }

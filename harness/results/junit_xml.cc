@@ -7,47 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "harness/results/escape.h"
 #include "harness/results/parts.h"
 #include "harness/results/result_store.h"
 
 namespace headrace::results {
 namespace {
 
-/// Escapes markup; characters that XML 1.0 cannot hold become '?'.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&apos;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      case '\t':
-        out += "&#9;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    }
-  }
-  return out;
-}
-
 std::string property(std::string_view name, std::string_view value) {
-  return fmt::format("        <property name=\"{}\" value=\"{}\"/>\n", name, escaped(value));
+  return fmt::format("        <property name=\"{}\" value=\"{}\"/>\n", name, xml_escaped(value));
 }
 
 std::string number(double value) { return fmt::format("{}", value); }
@@ -69,8 +37,8 @@ std::string properties(const Judgement& j) {
 }
 
 std::string message(const Judgement& j) {
-  return escaped(j.next_step.empty() ? j.explanation
-                                     : fmt::format("{} Next: {}", j.explanation, j.next_step));
+  return xml_escaped(j.next_step.empty() ? j.explanation
+                                         : fmt::format("{} Next: {}", j.explanation, j.next_step));
 }
 
 std::string result(const Judgement& j) {
@@ -101,7 +69,8 @@ struct Suite {
     skipped += j.outcome == Outcome::skipped;
     cases += fmt::format(
         "    <testcase classname=\"{}\" name=\"{} ({})\" time=\"{:.3f}\">\n{}{}    </testcase>\n",
-        escaped(name), escaped(j.id), escaped(j.scope), seconds, properties(j), result(j));
+        xml_escaped(name), xml_escaped(j.id), xml_escaped(j.scope), seconds, properties(j),
+        result(j));
   }
 };
 
@@ -130,15 +99,15 @@ std::string junit_xml(const RunResult& run) {
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
         "hostname=\"{}\" "
         "timestamp=\"{}\">\n{}  </testsuite>\n",
-        escaped(name), s.tests, s.failures, s.errors, s.skipped, escaped(node_name(run)),
-        escaped(run.started_utc.substr(0, 19)), s.cases);
+        xml_escaped(name), s.tests, s.failures, s.errors, s.skipped, xml_escaped(node_name(run)),
+        xml_escaped(run.started_utc.substr(0, 19)), s.cases);
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
       "time=\"{:.3f}\">\n{}"
       "</testsuites>\n",
-      escaped(run.plan->name), total.tests, total.failures, total.errors, total.skipped,
+      xml_escaped(run.plan->name), total.tests, total.failures, total.errors, total.skipped,
       run.elapsed_s, body);
 }
 

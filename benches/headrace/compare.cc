@@ -1,0 +1,149 @@
+// headrace compare: finished runs held against the first of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "benches/headrace/compare_text.h"
+#include "benches/headrace/verb.h"
+#include "harness/comparison/output.h"
+#include "harness/marked_folder.h"
+#include "harness/units.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using comparison::Comparison;
+
+struct Arguments {
+  std::vector<std::string> runs, gates, differs, across;
+  std::string history, out, format = "text", delta, delta_tail;
+  bool all = false;
+};
+
+/// "5%" or "0.05" as a share, between 0 and 1.
+double share_of(const std::string& option, const std::string& text, double fallback) {
+  if (text.empty()) return fallback;
+  const bool percent = text.ends_with('%');
+  const Parsed parsed =
+      parse_quantity(text.substr(0, text.size() - (percent ? 1 : 0)), Dimension::ratio);
+  const double share = percent ? parsed.value / 100 : parsed.value;
+  if (!parsed || share <= 0 || share >= 1)
+    throw UsageError(fmt::format("{}: '{}' must be between 0 and 100 %, such as 5%", option, text));
+  return share;
+}
+
+/// The runs below a folder, one level deep: past sessions. What cannot be read is told and left
+/// out.
+std::vector<results::StoredRun> past_runs(const std::string& folder) {
+  if (!fs::is_directory(folder))
+    throw UsageError(fmt::format("--history: {}: no such folder", folder));
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (fs::is_regular_file(entry.path() / "run.json")) files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  std::vector<results::StoredRun> runs;
+  for (const std::string& file : files) {
+    try {
+      runs.push_back(results::read_run_file(file));
+    } catch (const UsageError& e) {
+      std::fprintf(stderr, "left out of the history: %s\n", e.what());
+    }
+  }
+  return runs;
+}
+
+Comparison compare_runs(const Arguments& arguments) {
+  comparison::Options options;
+  options.delta_rate = share_of("--delta", arguments.delta, options.delta_rate);
+  options.delta_tail = share_of("--delta-tail", arguments.delta_tail, options.delta_tail);
+  options.gates = arguments.gates;
+  options.declared = arguments.differs;
+  options.across = arguments.across;
+  if (arguments.runs.size() > 26) throw UsageError("compare: at most 26 runs at once");
+  std::vector<comparison::Side> sides;
+  std::string problems;
+  for (const std::string& source : arguments.runs) {
+    try {
+      const char label = static_cast<char>('A' + sides.size());
+      sides.push_back({std::string(1, label), source, {results::read_run_file(source)}, {}});
+    } catch (const UsageError& e) {
+      problems += (problems.empty() ? "" : "\n") + std::string(e.what());
+    }
+  }
+  if (!problems.empty()) throw UsageError(problems);
+  if (!arguments.history.empty()) {
+    options.history_source = arguments.history;
+    options.history = past_runs(arguments.history);
+    // What is compared is no history of itself.
+    std::erase_if(options.history, [&](const results::StoredRun& past) {
+      return std::any_of(sides.begin(), sides.end(), [&](const comparison::Side& side) {
+        return side.first().id == past.id && side.first().started_utc == past.started_utc;
+      });
+    });
+  }
+  return comparison::compare(std::move(sides), options);
+}
+
+int compare(const Arguments& arguments, const Shared& shared) {
+  const Comparison comparison = compare_runs(arguments);
+  if (!arguments.out.empty()) {
+    const std::string folder = MarkedFolder::make(arguments.out, "comparison").path();
+    comparison::write_comparison(comparison, folder);
+  }
+  if (arguments.format == "json") {
+    std::fputs(comparison_json(comparison).c_str(), stdout);
+  } else if (arguments.format == "csv") {
+    std::fputs(comparison_csv(comparison).c_str(), stdout);
+  } else if (arguments.format == "junit") {
+    std::fputs(comparison_junit(comparison).c_str(), stdout);
+  } else {
+    std::fputs(comparison_text(comparison, Terminal(stdout, shared), arguments.all).c_str(),
+               stdout);
+    std::puts(comparison_last_line(comparison).c_str());
+  }
+  return comparison.exit_code;
+}
+
+void add_compare(CLI::App& app, Shared& shared, std::function<int()>& run) {
+  auto* verb = app.add_subcommand(
+      "compare", "Which metrics of finished runs differ, by how much, and what cannot be said");
+  auto a = std::make_shared<Arguments>();
+  verb->add_option("RUN", a->runs,
+                   "Run folders, run.json files or report pages; each is held against the first")
+      ->required()
+      ->expected(2, 1000);
+  verb->add_option(
+          "--gate", a->gates,
+          "Metrics that decide the exit code, as in 'shard_stream.read_bandwidth' or "
+          "'*.latency_p99_ns' (repeatable); default: those that needs were judged by, else "
+          "each workload's first")
+      ->allow_extra_args(false);
+  verb->add_option("--differs", a->differs,
+                   "A part of the fingerprint that differs on purpose: device, kernel.release ... "
+                   "(repeatable)")
+      ->allow_extra_args(false);
+  verb->add_option("--across", a->across,
+                   "A parameter that is compared, not joined on, as in engine (repeatable)")
+      ->allow_extra_args(false);
+  verb->add_option("--history", a->history,
+                   "A folder of past runs: how far sessions lie apart, from 8 on");
+  verb->add_option("--delta", a->delta, "Smallest change that matters (default 5%)");
+  verb->add_option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
+  verb->add_option("--out", a->out,
+                   "Write comparison.json, comparison.csv and junit.xml into this folder");
+  verb->add_option("--format", a->format, "text, json, csv or junit")
+      ->check(CLI::IsMember({"text", "json", "csv", "junit"}))
+      ->capture_default_str();
+  verb->add_flag_callback(
+      "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb->add_flag("--all", a->all, "Show what is the same, too");
+  verb->callback([&run, &shared, a] { run = [&shared, a] { return compare(*a, shared); }; });
+}
+
+const RegisterVerb registered{85, add_compare};
+
+}  // namespace
+}  // namespace headrace::cli

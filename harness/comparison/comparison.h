@@ -1,0 +1,128 @@
+// Two or more sides held against each other: which metrics differ, by how much, and when nothing
+// can be said. docs/run-files.md describes what is written of it (comparison.json).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/comparison/fingerprint_difference.h"
+#include "harness/results/run_file.h"
+#include "harness/statistics/comparison.h"
+#include "harness/verdict.h"
+
+namespace headrace::comparison {
+
+/// What is compared: one finished run, or all runs of one side of interleaved blocks.
+struct Side {
+  std::string label;   // "A"
+  std::string source;  // as the user gave it
+  std::vector<results::StoredRun> runs;
+  std::vector<unsigned> blocks;  // of each run, from 1; empty = not interleaved
+
+  const results::StoredRun& first() const { return runs.front(); }
+};
+
+/// How it was measured, and what decides.
+struct Design {
+  bool interleaved = false;
+  unsigned blocks = 0;  // finished on every side
+  unsigned look = 0, next_look = 0;
+  double level = statistics::kStoredLevel;
+  double delta_rate = statistics::kDeltaRate, delta_tail = statistics::kDeltaTail;
+  std::string sentence;
+};
+
+struct Options {
+  double delta_rate = statistics::kDeltaRate, delta_tail = statistics::kDeltaTail;
+  /// Globs on "workload.metric" and "point.metric". Empty: the metrics that the base's needs were
+  /// judged by; without needs, each workload's first metric.
+  std::vector<std::string> gates;
+  /// Fingerprint keys or sections ("device", "kernel.release") that differ on purpose.
+  std::vector<std::string> declared;
+  /// Parameters that are left out when points are joined: what is compared on purpose.
+  std::vector<std::string> across;
+  /// Past runs: those of the base's configuration and fingerprint tell how far sessions lie apart.
+  std::string history_source;
+  std::vector<results::StoredRun> history;
+};
+
+/// The values of one side.
+struct Values {
+  double median = 0, low = 0, high = 0;
+  std::vector<double> values;
+};
+
+struct Block {
+  unsigned number = 0;
+  double base = 0, other = 0;
+  bool disturbed = false;
+};
+
+/// One metric of one point on both sides.
+struct Row {
+  std::string workload, base_point, other_point;
+  std::map<std::string, std::string> params;
+  std::string metric, unit, description;
+  Better better = Better::higher;
+  bool gated = false;
+  double delta = 0;
+  std::optional<statistics::RatioEstimate> estimate;  // nothing with too few values
+  bool significant = false;                           // by rule 10; always for gated rows
+  statistics::Change change = statistics::Change::inconclusive;
+  Reason reason = Reason::none;
+  std::string explanation, next_step;
+  Values base, other;
+  std::vector<Block> blocks;
+};
+
+/// Where in the distribution latencies differ: B's latency at each share of A's and B's operations.
+struct LatencyShift {
+  std::string workload, base_point, other_point, phase, part;
+  std::vector<double> probability, base_ns, other_ns;
+  std::uint64_t base_operations = 0, other_operations = 0;
+};
+
+struct NotCompared {
+  std::string point, metric, side, why;
+  bool gated = false;  // it, or one of the point's metrics, would have decided
+};
+
+struct PairSummary {
+  unsigned worse = 0, better = 0, differs = 0, same = 0, small = 0, inconclusive = 0, gated = 0;
+  double expected_by_chance = 0, smallest_visible = 0;
+  std::string word, sentence;
+  int exit_code = 0;
+};
+
+struct Pair {
+  std::size_t base = 0, other = 0;  // indices of the sides
+  PairSummary summary;
+  std::vector<Row> rows;  // gated first, then farthest beyond delta first
+  std::vector<LatencyShift> latency;
+  std::vector<NotCompared> not_compared;
+  std::vector<std::string> warnings;
+};
+
+struct Comparison {
+  Design design;
+  std::vector<Side> sides;
+  std::vector<FingerprintDifference> fingerprint;
+  std::string history_source, history_why;  // why the spread between sessions is not known, or ""
+  unsigned history_sessions = 0;
+  std::vector<Pair> pairs;  // each other side against the first
+  std::string word;
+  int exit_code = 0;
+};
+
+/// Compares every side with the first. Throws UsageError with fewer than two sides, or when nothing
+/// at all could be joined.
+Comparison compare(std::vector<Side> sides, const Options& options);
+
+std::string_view to_string(statistics::Change change);
+
+/// 10 % for tails (percentiles from 90 on, maxima), else 5 %, unless `options` say otherwise.
+double delta_of(std::string_view metric, const Options& options);
+
+}  // namespace headrace::comparison

@@ -1,0 +1,111 @@
+// Comparisons as CSV and JUnit, and the folder they are written to.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "harness/comparison/output.h"
+#include "harness/results/escape.h"
+#include "harness/results/parts.h"
+#include "harness/results/whole_file.h"
+
+namespace headrace::comparison {
+namespace {
+
+using results::csv_field;
+using results::xml_escaped;
+using statistics::Change;
+
+std::string params_text(const Row& row) {
+  std::string text;
+  for (const auto& [key, value] : row.params)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ";", key, value);
+  return text;
+}
+
+std::string pair_name(const Comparison& all, const Pair& pair) {
+  return fmt::format("{} vs {}", all.sides[pair.other].label, all.sides[pair.base].label);
+}
+
+std::string junit_case(const std::string& suite, const Row& row) {
+  std::string properties;
+  const auto property = [&](std::string_view name, const std::string& value) {
+    properties +=
+        fmt::format("        <property name=\"{}\" value=\"{}\"/>\n", name, xml_escaped(value));
+  };
+  property("status", std::string(to_string(row.change)));
+  property("gated", row.gated ? "true" : "false");
+  if (row.reason != Reason::none) property("reason", std::string(headrace::to_string(row.reason)));
+  if (row.estimate) {
+    property("ratio", fmt::format("{}", row.estimate->ratio));
+    property("low", fmt::format("{}", row.estimate->low));
+    property("high", fmt::format("{}", row.estimate->high));
+  }
+  std::string result;
+  if (row.gated && row.change == Change::worse)
+    result = fmt::format("      <failure type=\"worse\" message=\"{}\"/>\n",
+                         xml_escaped(row.explanation));
+  if (row.gated && row.change == Change::inconclusive)
+    result = fmt::format("      <error type=\"inconclusive\" message=\"{}: {}\"/>\n",
+                         headrace::to_string(row.reason), xml_escaped(row.explanation));
+  return fmt::format(
+      "    <testcase classname=\"{}\" name=\"{}.{}\">\n      <properties>\n{}      "
+      "</properties>\n{}    </testcase>\n",
+      xml_escaped(suite), xml_escaped(row.base_point), xml_escaped(row.metric), properties, result);
+}
+
+}  // namespace
+
+std::string comparison_csv(const Comparison& all) {
+  std::string out =
+      "pair,workload,point,parameters,metric,unit,direction,gated,base,other,ratio,low,high,p,"
+      "status,reason\r\n";
+  for (const Pair& pair : all.pairs) {
+    for (const Row& row : pair.rows) {
+      out +=
+          fmt::format("{},{},{},{},{},{},{},{},{},{},", csv_field(pair_name(all, pair)),
+                      csv_field(row.workload), csv_field(row.base_point),
+                      csv_field(params_text(row)), csv_field(row.metric), csv_field(row.unit),
+                      results::to_string(row.better), row.gated, row.base.median, row.other.median);
+      out += row.estimate ? fmt::format("{},{},{},{},", row.estimate->ratio, row.estimate->low,
+                                        row.estimate->high, row.estimate->p)
+                          : ",,,,";
+      out += fmt::format("{},{}\r\n", to_string(row.change), headrace::to_string(row.reason));
+    }
+  }
+  return out;
+}
+
+std::string comparison_junit(const Comparison& all) {
+  std::string suites;
+  std::size_t tests = 0, failures = 0, errors = 0;
+  for (const Pair& pair : all.pairs) {
+    const std::string name = pair_name(all, pair);
+    std::string cases;
+    std::size_t failed = 0, open = 0;
+    for (const Row& row : pair.rows) {
+      failed += row.gated && row.change == Change::worse;
+      open += row.gated && row.change == Change::inconclusive;
+      cases += junit_case(name, row);
+    }
+    suites += fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\">\n{}  "
+        "</testsuite>\n",
+        xml_escaped(name), pair.rows.size(), failed, open, cases);
+    tests += pair.rows.size();
+    failures += failed;
+    errors += open;
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"headrace compare\" "
+      "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\">\n{}</testsuites>\n",
+      tests, failures, errors, suites);
+}
+
+void write_comparison(const Comparison& all, const std::string& folder) {
+  const auto at = [&](const char* name) { return (std::filesystem::path(folder) / name).string(); };
+  results::write_whole(at("comparison.json"), comparison_json(all));
+  results::write_whole(at("comparison.csv"), comparison_csv(all));
+  results::write_whole(at("junit.xml"), comparison_junit(all));
+}
+
+}  // namespace headrace::comparison

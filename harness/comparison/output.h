@@ -1,0 +1,29 @@
+// A comparison as programs read it: comparison.json, CSV and JUnit. docs/run-files.md describes
+// them.
+#pragma once
+
+#include <string>
+
+#include "harness/comparison/comparison.h"
+
+namespace headrace::comparison {
+
+/// Names of every file that a comparison's folder may hold: what `clean` may remove.
+inline constexpr std::string_view kFileNames[] = {"comparison.json", "comparison.csv", "junit.xml",
+                                                  "report.html"};
+
+std::string comparison_json(const Comparison& all);
+
+/// A line per row: pair,workload,point,parameters,metric,unit,direction,gated,base,other,ratio,low,
+/// high,p,status,reason.
+std::string comparison_csv(const Comparison& all);
+
+/// A suite per pair, a case per row: worse gates fail, inconclusive gates are errors; other rows
+/// pass and say in properties what they are.
+std::string comparison_junit(const Comparison& all);
+
+/// Writes the three into `folder` (marked, made by the caller), each whole or not at all. Throws
+/// RunError.
+void write_comparison(const Comparison& all, const std::string& folder);
+
+}  // namespace headrace::comparison

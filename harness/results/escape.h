@@ -1,0 +1,15 @@
+// Texts as CSV and XML hold them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headrace::results {
+
+/// RFC 4180: in quotes where a comma, a quote or a line break asks for it.
+std::string csv_field(std::string_view text);
+
+/// Markup escaped; characters that XML 1.0 cannot hold become '?'.
+std::string xml_escaped(std::string_view text);
+
+}  // namespace headrace::results

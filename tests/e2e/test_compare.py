@@ -1,0 +1,104 @@
+"""headrace compare: runs of this machine, and files that are not what they should be."""
+
+import json
+import xml.etree.ElementTree
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """One small run, and copies of it whose rates a test may change."""
+    from conftest import TINY, Headrace
+    runner = Headrace(tmp_path_factory.mktemp("compare"))
+    runner.write("tiny.yaml", TINY)
+    assert runner.run("tiny.yaml", out="a").code == 0
+    return runner
+
+
+def copy(runner, name, change=lambda run: None):
+    run = runner.results(out="a")
+    run["run"]["id"] = name
+    change(run)
+    runner.path(name).mkdir(exist_ok=True)
+    runner.write(f"{name}/run.json", json.dumps(run))
+    return name
+
+
+def scale(factor):
+    """All rates times `factor`; both sides so even that only the factor tells them apart."""
+    def change(run):
+        for point in run["points"]:
+            for metric in point["metrics"]:
+                values = [metric["median"] * (1 + 0.001 * i) for i in (-2, -1, 0, 1, 2)]
+                f = factor if metric["better"] == "higher" else 1
+                metric["values"] = [v * f for v in values]
+                for key in ("median", "low", "high"):
+                    metric[key] *= f
+                metric["low"], metric["high"] = min(metric["values"]), max(metric["values"])
+    return change
+
+
+def test_a_loss_fails_and_the_same_passes(made):
+    base, loss, same = copy(made, "base", scale(1)), copy(made, "loss", scale(0.8)), copy(made, "same", scale(1.001))
+    worse = made("compare", base, loss, "--gate", "*.sample_rate")
+    assert worse.code == 10, worse
+    assert worse.out.splitlines()[-1].startswith("VERDICT FAIL") and "exit=10" in worse.out
+    assert "-20 %" in worse.out
+    assert made("compare", base, same, "--gate", "*.sample_rate").code == 0
+    three = made("compare", base, same, loss, "--gate", "*.sample_rate", "--format", "json")
+    assert [p["summary"]["exit_code"] for p in json.loads(three.out)["pairs"]] == [0, 10]
+    assert three.code == 10
+
+
+def test_every_format_and_the_folder(made):
+    base, loss = copy(made, "base", scale(1)), copy(made, "loss", scale(0.8))
+    data = json.loads(made("compare", base, loss, "--json", "--out", "out").out)
+    assert json.loads(made.path("out/comparison.json").read_text()) == data
+    assert data["kind"] == "headrace.comparison" and data["design"]["kind"] == "stored"
+    suites = xml.etree.ElementTree.fromstring(made("compare", base, loss, "--format", "junit").out)
+    assert int(suites.get("tests")) == len(data["pairs"][0]["rows"])
+    assert made("compare", base, loss, "--format", "csv").out.count("\n") == len(data["pairs"][0]["rows"]) + 1
+    assert made("clean", "out").code == 2
+    assert made("clean", "out", "--yes").code == 0 and not made.path("out").exists()
+
+
+def test_differences_of_the_machine_come_first(made):
+    def other(run):
+        scale(0.8)(run)
+        run["environment"]["kernel"]["release"] = "9.9.9"
+    base, loss = copy(made, "base", scale(1)), copy(made, "other", other)
+    open_ = made("compare", base, loss, "--gate", "*.sample_rate")
+    assert open_.code == 11 and "fingerprint-differs" in open_.out
+    assert "differs  kernel.release" in open_.out and "--differs kernel" in open_.out
+    assert made("compare", base, loss, "--gate", "*.sample_rate", "--differs", "kernel").code == 10
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda r: r.update(schema=2), "schema 2: this headrace reads schema 1"),
+    (lambda r: r.update(kind="x"), "not a run file"),
+    (lambda r: r["points"][0]["metrics"][0].update(unit="MB/s"), "other units"),
+    (lambda r: r["points"][0]["metrics"][0].update(median=1e12), "not the median of the values"),
+    (lambda r: r["points"][0]["metrics"].clear(), "measured nothing in common"),
+    (lambda r: r["points"][0]["params"].update(workers=7), "measured with other parameters: workers 2 / 7"),
+])
+def test_odd_files_are_told_plainly(made, change, words):
+    odd = copy(made, "odd", change)
+    done = made("compare", "a", odd)
+    assert words in done.out + done.err
+    assert done.code == (2 if words not in ("other units",) else done.code)
+
+
+def test_broken_files(made):
+    text = made.path("a/run.json").read_text()
+    for name, content, words in (("cut", text[:len(text) // 2], "truncated"),
+                                 ("nan", text.replace('"elapsed_s": ', '"elapsed_s": NaN, "x": ', 1), "NaN is not a number"),
+                                 ("empty", "", "the file is empty")):
+        made.path(name).mkdir(exist_ok=True)
+        made.write(f"{name}/run.json", content)
+        done = made("compare", "a", name)
+        assert done.code == 2 and words in done.err and f"{name}/run.json" in done.err, done
+    both = made("compare", "cut", "nan")
+    assert both.err.count("\n") == 2  # all problems at once
+    assert made("compare", "a").code == 2
+    assert made("compare", "a", "nowhere").code == 2
