@@ -13,6 +13,7 @@ import argparse
 import fnmatch
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,7 @@ def main():
         return 0
     if not chosen or not (args.table or args.scratch):
         parser.error("--scratch is needed, and --only must fit a contest (see --list)")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was lent out is taken back
     results = Results(args.results)
     if not args.table:
         with tempfile.TemporaryDirectory() as temporary, huge_pages():
