@@ -72,7 +72,7 @@ void add_plan_options(CLI::App& verb, PlanArguments& arguments) {
       ->allow_extra_args(false);
   verb.add_option("--looks", arguments.looks,
                   "When to look, in repetitions: 5,10,15 (the default)");
-  verb.add_option("--budget", arguments.budget, "Longest time for one point, such as 20m");
+  verb.add_option("--budget", arguments.budget, "Longest time for one point, such as 20min");
   verb.add_option("--seed", arguments.seed, "Seed of every random order and of generated data");
   verb.add_option("--max-points", arguments.max_points, "Most points that a sweep may make")
       ->capture_default_str();

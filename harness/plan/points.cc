@@ -58,7 +58,7 @@ RepeatPlan read_repeat(const Value* value, config::ValueReader& read, const Plan
       plan.budget_s = *budget;
     }
   } else if (value != nullptr) {
-    read.refuse(*value, "repeat", "must be a count, or {looks: [5, 10, 15], budget: 20m}");
+    read.refuse(*value, "repeat", "must be a count, or {looks: [5, 10, 15], budget: 20min}");
   }
   if (!options.looks.empty()) plan.looks = options.looks;
   if (options.budget_s) plan.budget_s = *options.budget_s;

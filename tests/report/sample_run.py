@@ -286,7 +286,7 @@ def failing() -> Dict[str, Any]:
         judgement("ingest.steady_read_bandwidth", "INCONCLUSIVE", 1.22386e9, "B/s", 1.05e9, None, None,
                   reason="few-reps", repetitions=3, point="epochs/engine:posix", metric="epochs.read_bandwidth",
                   explanation="3 repetitions give no bound; the first look is after 5.",
-                  next_step="raise the time budget: --budget 20m"),
+                  next_step="raise the time budget: --budget 20min"),
         judgement("ingest.read_iops", "SKIPPED", 14500, "1/s", point="random_read/engine:io_uring/direct:true",
                   metric="random_read.read_rate", repetitions=0,
                   explanation="random_read was skipped: io_uring is not permitted in this container",
