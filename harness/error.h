@@ -1,6 +1,7 @@
 // A failure while running: which operation, on what, and the system's own word for it.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -12,7 +13,19 @@ class RunError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// "open data/d000/f000001.bin: No such file or directory (errno 2)".
+/// Thrown instead of it by prepare, and what it calls, when this machine lacks what is asked for: the point is skipped
+/// with this reason.
+class Unsupported : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+/// "Input/output error (EIO)".
+std::string errno_text(int code);
+
+/// "open data/d000/f000001.bin: No such file or directory (ENOENT)".
 RunError system_error(const std::string& operation, const std::string& target, int code);
+/// "read data/d000/f000001.bin at offset 4096: Input/output error (EIO)".
+RunError system_error(const std::string& operation, const std::string& target, std::uint64_t offset, int code);
 
 }  // namespace headrace

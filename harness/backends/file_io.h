@@ -81,8 +81,8 @@ struct BlockRequest {
 struct BlockCompletion {
   std::uint32_t file = 0;
   std::uint32_t slot = 0;
-  std::uint64_t offset = 0;
-  std::int64_t result = 0;  // bytes, or -errno
+  std::uint64_t offset = 0;  // of the request; of a failed one the place where it failed, as far as it is known
+  std::int64_t result = 0;   // bytes, or -errno
   std::uint64_t begin_ns = 0, end_ns = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -49,6 +50,8 @@ bool can_preallocate(const Folder& folder) {
 std::string differs(const unsigned char* block, std::uint64_t length, const BlockLabel& right) {
   if (length == 0) return "the file ends here";
   constexpr const char* kUnknown = "differs from what was saved";
+  if (std::all_of(block, block + length, [](unsigned char byte) { return byte == 0; }))
+    return "all zero";
   if (length < kLabelBytes) return kUnknown;
   const std::optional<BlockLabel> found = read_label(block);
   if (!found) return kUnknown;
@@ -172,6 +175,7 @@ class Saver::Attempt {
     const std::uint64_t base = saver_.offset_of(rank_);
     std::uint64_t at = 0;
     std::int64_t failed = 0;
+    std::uint64_t failed_at = 0;
     saver_.loops_[rank_].run(
         *saver_.writers_[rank_],
         [&](BlockRequest& request) {
@@ -188,14 +192,16 @@ class Saver::Attempt {
         },
         [&](const BlockCompletion& block) {
           if (block.result < 0) {
+            if (failed && block.offset > failed_at) return;
             failed = block.result;
+            failed_at = block.offset;
           } else {
             const std::uint64_t wanted = p_.shard_size - (block.offset - base);
             recorder_.op(block.begin_ns, block.end_ns,
                          std::min<std::uint64_t>(static_cast<std::uint64_t>(block.result), wanted));
           }
         });
-    if (failed) throw system_error("write", target(), static_cast<int>(-failed));
+    if (failed) throw system_error("write", target(), failed_at, static_cast<int>(-failed));
     if (at < p_.shard_size) return false;
     if (at > p_.shard_size && ::ftruncate(fd_.get(), static_cast<off_t>(p_.shard_size)) != 0)
       throw system_error("cut", target(), errno);
@@ -279,18 +285,19 @@ std::vector<WrongBlock> Saver::verify(const DataProgress& progress, std::size_t 
     ::posix_fadvise(fd.get(), static_cast<off_t>(base), static_cast<off_t>(length),
                     POSIX_FADV_DONTNEED);
     std::vector<unsigned char> found(length);
-    const ssize_t n = ::pread(fd.get(), found.data(), length, static_cast<off_t>(base));
-    if (n < 0) throw system_error("read", folder_.full_path(file), errno);
-    const auto got = static_cast<std::uint64_t>(n);
+    const std::uint64_t got = read_up_to(fd.get(), found, base, folder_.full_path(file));
     done += got;
     const unsigned char* right = state(rank) + offset;
     if (got == length && std::memcmp(found.data(), right, length) == 0) return;
-    std::uint64_t at = 0;
-    while (at < got && found[at] == right[at]) ++at;
-    at -= at % kPage;
-    std::string why = differs(found.data() + at, got - at, {key_, rank, (offset + at) / kPage});
-    const std::lock_guard lock(mutex);
-    if (wrong.size() < most) wrong.push_back({Folder::name(file), base + at, std::move(why)});
+    // Block by block, so that every wrong one is named.
+    for (std::uint64_t at = 0; at < length; at += kPage) {
+      const std::uint64_t all = std::min(kPage, length - at), part = std::min(all, got - at);
+      if (part == all && std::memcmp(found.data() + at, right + at, all) == 0) continue;
+      std::string why = differs(found.data() + at, part, {key_, rank, (offset + at) / kPage});
+      const std::lock_guard lock(mutex);
+      if (wrong.size() < most) wrong.push_back({folder_.full_path(file), base + at, std::move(why)});
+      if (part < all) return;
+    }
   };
   for_every_chunk(params_, look, [&] {
     if (progress) progress(done, params_.total_bytes(), "reading the checkpoint back");

@@ -52,14 +52,15 @@ struct Crew {
 
   std::mutex mutex;
   std::condition_variable changed;
-  unsigned ready = 0, ended = 0;  // under the mutex
-  std::string error;              // first one thrown
+  unsigned ready = 0, ended = 0, failures = 0;  // under the mutex
+  std::string error;                            // first one thrown
 
   unsigned size() const { return static_cast<unsigned>(recorders.size()); }
 
   void failed(const char* what) {
     const std::lock_guard lock(mutex);
     if (error.empty()) error = what;
+    ++failures;
     stop = true;
   }
   void count(unsigned Crew::*counter) {
@@ -256,6 +257,8 @@ PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
   end.error = crew->error;
   if (!end.error.empty()) {
     end.kind = PhaseEnd::Kind::failed;
+    if (count > 1)
+      end.error += fmt::format("; {} of {} workers failed", crew->failures, count);
   } else if (setting_up.interrupted() || running.interrupted()) {
     end.kind = PhaseEnd::Kind::interrupted;
   }

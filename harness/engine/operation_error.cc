@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <system_error>
+#include "harness/error.h"
 
 namespace headrace::engine {
 
@@ -21,7 +21,7 @@ std::string describe(const OperationError& error, std::uint64_t count,
   } else if (error.code == OperationError::kWrongData) {
     why = "the data is not what was written";
   } else {
-    why = fmt::format("{} (errno {})", std::generic_category().message(error.code), error.code);
+    why = errno_text(error.code);
   }
   return fmt::format("{} of {}{}: {}; {} operation{} failed", part, file, at, why, count,
                      count == 1 ? "" : "s");

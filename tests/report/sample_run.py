@@ -266,7 +266,7 @@ def failing() -> Dict[str, Any]:
     shards = shard_stream(3, "shard_stream/engine:io_uring", 2.41e9, 5, steady=False)
     again = epochs(4, "epochs/engine:posix", 3)
     skipped = point("random_read/engine:io_uring/direct:true", "random_read", "random reads of one file", {}, "bypassed",
-                    [], reason="io_uring_setup: Operation not permitted (errno 1): the container's seccomp profile "
+                    [], reason="io_uring_setup: Operation not permitted (EPERM): the container's seccomp profile "
                                "blocks it; allow io_uring or use engine: posix")
     uring_rate = "small_file_read/engine:io_uring"
     judgements = [

@@ -165,7 +165,7 @@ TEST_F(DataSetTest, NamesWrongBlocks) {
                       "f000006.bin@0 torn: starts as block 0 of d000/f000002.bin",
                       "f000007.bin@0 stale: holds a block of another data set",
                       "f000008.bin@4096 the file ends here",
-                      "f000009.bin@0 open : No such file or directory (errno 2)",
+                      "f000009.bin@0 open : No such file or directory (ENOENT)",
                   }));
   EXPECT_EQ(data->verify({}, 3).size(), 3u);
 }
@@ -256,7 +256,7 @@ TEST_F(DataSetTest, WalksASingleFile) {
 
 TEST_F(DataSetTest, SaysWhyThereIsNothingToRead) {
   spec_.path = tmp_ / "nothing";
-  EXPECT_EQ(failure(), "open " + spec_.path + ": No such file or directory (errno 2)");
+  EXPECT_EQ(failure(), "open " + spec_.path + ": No such file or directory (ENOENT)");
   fs::create_directory(spec_.path);
   EXPECT_EQ(failure(), spec_.path + ": holds no file that can be read");
   tmp_.write("nothing/empty", "");

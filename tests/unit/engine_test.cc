@@ -322,7 +322,7 @@ TEST_F(Engine, WhatAWorkerThrowsIsTheRepetitionsError) {
   plan.need("fixed", 1);
   const RunResult r = run();
   EXPECT_EQ(only(r).status, PointStatus::error);
-  EXPECT_EQ(only(r).reason, "ring broke (2 of 2 repetitions failed)");
+  EXPECT_EQ(only(r).reason, "ring broke; 1 of 2 workers failed (2 of 2 repetitions failed)");
   EXPECT_EQ(r.judgements[0].outcome, Outcome::error);
   EXPECT_EQ(r.summary.exit_code, 1);
 }
@@ -333,7 +333,7 @@ TEST_F(Engine, AnErrorInSettingUpAWorkerIsOne) {
   w->on_before_run = [](Worker& worker) {
     if (worker.index == 0) throw RunError("no ring for you");
   };
-  EXPECT_EQ(only(run()).reason, "no ring for you (2 of 2 repetitions failed)");
+  EXPECT_EQ(only(run()).reason, "no ring for you; 1 of 2 workers failed (2 of 2 repetitions failed)");
 }
 
 TEST_F(Engine, FailedOperationsAreNeverCounted) {
@@ -352,7 +352,7 @@ TEST_F(Engine, FailedOperationsAreNeverCounted) {
   ASSERT_EQ(only(r).repetitions.size(), 6u);  // the failed one is taken again
   EXPECT_EQ(only(r).repetitions[0].status, RepetitionStatus::error);
   EXPECT_EQ(only(r).repetitions[0].error,
-            "read of file 7 at offset 4096: Input/output error (errno 5); 3 operations failed");
+            "read of file 7 at offset 4096: Input/output error (EIO); 3 operations failed");
   EXPECT_FALSE(only(r).repetitions[0].counted);
   EXPECT_TRUE(only(r).repetitions[0].metrics.empty());
   EXPECT_EQ(only(r).metrics[0].values.size(), 5u);

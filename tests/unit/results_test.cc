@@ -114,7 +114,7 @@ void FixedRun::measured_point() {
   failed.counted = false;
   failed.status = RepetitionStatus::error;
   failed.error =
-      "read of data/f000001.bin at offset 4096: Input/output error (errno 5); 3 operations failed";
+      "read of data/f000001.bin at offset 4096: Input/output error (EIO); 3 operations failed";
   p.repetitions.push_back(failed);
   p.metrics = {{.name = "read_bandwidth",
                 .unit = "B/s",

@@ -134,7 +134,7 @@ TEST_P(StorageEngineTest, NamesTheFileThatCannotBeOpened) {
     FAIL() << "opened a file that is not there";
   } catch (const RunError& error) {
     EXPECT_EQ(std::string(error.what()),
-              "open " + files.path(1) + ": No such file or directory (errno 2)");
+              "open " + files.path(1) + ": No such file or directory (ENOENT)");
   }
 }
 

@@ -25,21 +25,24 @@ class PosixBlocks final : public BlockReader {
     done_.file = request.file;
     done_.offset = request.offset;
     done_.begin_ns = now_ns();
-    done_.result = read(open_[request.file], request);
+    done_.result = read(open_[request.file], request, done_.offset);
     done_.end_ns = now_ns();
     return {&done_, 1};
   }
   unsigned char* data(std::uint32_t) override { return buffers_[0]; }
 
  private:
-  /// Bytes up to the file's end, or -errno.
-  std::int64_t read(int fd, const BlockRequest& request) const noexcept {
+  /// Bytes up to the file's end, or -errno and where.
+  std::int64_t read(int fd, const BlockRequest& request, std::uint64_t& at) const noexcept {
     std::uint32_t done = 0;
     for (;;) {
       const ssize_t n = ::pread(fd, buffers_[0] + done, request.length - done,
                                 static_cast<off_t>(request.offset + done));
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return -errno;
+      if (n < 0) {
+        at = request.offset + done;
+        return -errno;
+      }
       done += static_cast<std::uint32_t>(n);
       if (n == 0 || done == request.length || (direct_ && done % kPage != 0)) return done;
     }
@@ -60,20 +63,23 @@ class PosixWriter final : public BlockWriter {
     done_.file = request.file;
     done_.offset = request.offset;
     done_.begin_ns = now_ns();
-    done_.result = write(request);
+    done_.result = write(request, done_.offset);
     done_.end_ns = now_ns();
     return {&done_, 1};
   }
 
  private:
-  /// All bytes, or -errno: a disk that is full takes a part and then says why.
-  static std::int64_t write(const BlockRequest& request) noexcept {
+  /// All bytes, or -errno and where: a disk that is full takes a part and then says why.
+  static std::int64_t write(const BlockRequest& request, std::uint64_t& at) noexcept {
     std::uint32_t done = 0;
     while (done < request.length) {
       const ssize_t n = ::pwrite(static_cast<int>(request.file), request.from + done,
                                  request.length - done, static_cast<off_t>(request.offset + done));
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return n < 0 ? -errno : -EIO;
+      if (n <= 0) {
+        at = request.offset + done;
+        return n < 0 ? -errno : -EIO;
+      }
       done += static_cast<std::uint32_t>(n);
     }
     return done;

@@ -18,18 +18,22 @@ namespace {
 /// A mapping has no errno: a page that cannot be read, or is no longer in the file, raises SIGBUS.
 /// While this is set, the signal ends the copy; at any other time it is what it always was.
 thread_local sigjmp_buf* copying = nullptr;
+thread_local const void* unreadable = nullptr;  // where the signal came from
 
-void on_bus_error(int signal) {
-  if (copying) ::siglongjmp(*copying, 1);
+void on_bus_error(int signal, siginfo_t* info, void*) {
+  if (copying) {
+    unreadable = info->si_addr;
+    ::siglongjmp(*copying, 1);
+  }
   ::signal(signal, SIG_DFL);  // not ours: comes again when this returns
 }
 
 void catch_bus_errors() {
   static const bool once = [] {
     struct sigaction action {};
-    action.sa_handler = on_bus_error;
+    action.sa_sigaction = on_bus_error;
     ::sigemptyset(&action.sa_mask);
-    action.sa_flags = SA_NODEFER;  // left by a jump
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;  // left by a jump
     return ::sigaction(SIGBUS, &action, nullptr) == 0;
   }();
   (void)once;
@@ -86,7 +90,10 @@ class MappedBlocks final : public BlockReader {
     done_.offset = request.offset;
     done_.begin_ns = now_ns();
     done_.result = static_cast<std::int64_t>(length);
-    if (!copy(buffers_[0], map.begin + request.offset, length)) done_.result = why_not(request);
+    if (!copy(buffers_[0], map.begin + request.offset, length)) {
+      done_.result = why_not(request);
+      if (done_.result < 0) done_.offset = place_of(unreadable, map, request);
+    }
     done_.end_ns = now_ns();
     return {&done_, 1};
   }
@@ -107,11 +114,21 @@ class MappedBlocks final : public BlockReader {
     maps_.push_back({static_cast<const unsigned char*>(begin), size});
   }
 
+  /// The page that raised the signal.
+  static std::uint64_t place_of(const void* address, const Map& map,
+                                const BlockRequest& request) noexcept {
+    const auto at = static_cast<std::uint64_t>(static_cast<const unsigned char*>(address) - map.begin);
+    return std::max(request.offset, at / kPage * kPage);
+  }
+
   /// What a read would have returned: the bytes before the end of a file that shrank, or an error.
   std::int64_t why_not(const BlockRequest& request) const noexcept {
     struct stat now {};
     if (::fstat(open_[request.file], &now) != 0) return -errno;
-    const std::int64_t rest = now.st_size - static_cast<std::int64_t>(request.offset);
+    const auto size = S_ISBLK(now.st_mode)  // a device's status tells no size
+                          ? static_cast<std::int64_t>(files_.size(selected_[request.file]))
+                          : std::int64_t{now.st_size};
+    const std::int64_t rest = size - static_cast<std::int64_t>(request.offset);
     return rest >= static_cast<std::int64_t>(request.length) ? -EIO
                                                              : std::max<std::int64_t>(rest, 0);
   }

@@ -137,8 +137,10 @@ class UringBlocks final : public BlockReader {
       if (slot.done < request.length && request.offset + slot.done < size)
         return push(index);  // short: the rest
     }
-    const std::int64_t total = result < 0 ? std::int64_t{result} : std::int64_t{slot.done};
-    done_.push_back({request.file, index, request.offset, total, slot.begin_ns, end_ns});
+    const bool failed = result < 0;
+    const std::int64_t total = failed ? std::int64_t{result} : std::int64_t{slot.done};
+    const std::uint64_t at = request.offset + (failed ? slot.done : 0);
+    done_.push_back({request.file, index, at, total, slot.begin_ns, end_ns});
   }
 
   Notes& notes_;

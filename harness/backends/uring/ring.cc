@@ -32,8 +32,8 @@ constexpr std::array kSetups{
 }  // namespace
 
 std::string setup_failure(int code) {
-  std::string text =
-      std::string("io_uring_setup: ") + std::strerror(code) + " (errno " + std::to_string(code);
+  std::string text = "io_uring_setup: " + errno_text(code);
+  text.pop_back();  // the reasons stand in the same brackets
   std::ifstream setting("/proc/sys/kernel/io_uring_disabled");
   if (std::string value; setting >> value) text += "; kernel.io_uring_disabled = " + value;
   if (code == EPERM) text += "; a seccomp filter may also forbid it, as containers do";

@@ -12,7 +12,7 @@
 
 namespace headrace::uring {
 
-/// "io_uring_setup: Operation not permitted (errno 1; kernel.io_uring_disabled = 2)".
+/// "io_uring_setup: Operation not permitted (EPERM; kernel.io_uring_disabled = 2)".
 std::string setup_failure(int code);
 
 /// How a ring is used besides the ordinary way.

@@ -68,8 +68,12 @@ class UringWriter final : public BlockWriter {
         return push(index);  // a disk that is full takes a part and then says why
     }
     std::int64_t total = slot.done;
-    if (result <= 0) total = result < 0 ? result : -EIO;
-    done_.push_back({request.file, index, request.offset, total, slot.begin_ns, end_ns});
+    std::uint64_t at = request.offset;
+    if (result <= 0) {
+      total = result < 0 ? result : -EIO;
+      at += slot.done;
+    }
+    done_.push_back({request.file, index, at, total, slot.begin_ns, end_ns});
   }
 
   Notes& notes_;
