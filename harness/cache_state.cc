@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <thread>
 #include <vector>
@@ -33,14 +34,22 @@ constexpr std::array<std::pair<CacheState, std::string_view>, 4> kStates{
 /// Enough to keep storage busy while each thread waits for its own file.
 unsigned threads() { return std::clamp(std::thread::hardware_concurrency(), 8u, 32u); }
 
-void for_each_file(const FileTable& files,
-                   const std::function<void(unsigned, std::uint32_t, int)>& body) {
-  parallel_for(files.count(), threads(), [&](unsigned worker, std::uint64_t item) {
-    const auto file = static_cast<std::uint32_t>(item);
-    const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file));
-    if (!fd) throw system_error("open", files.full_path(file), errno);
-    body(worker, file, fd.get());
-  });
+/// Calls body(worker, file, descriptor, done); it adds the bytes that it is through with to `done`.
+template <class Body>
+void for_each_file(const FileTable& files, const DataProgress& progress, const char* what,
+                   Body body) {
+  std::atomic<std::uint64_t> done{0};
+  parallel_for(
+      files.count(), threads(),
+      [&](unsigned worker, std::uint64_t item) {
+        const auto file = static_cast<std::uint32_t>(item);
+        const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file));
+        if (!fd) throw system_error("open", files.full_path(file), errno);
+        body(worker, file, fd.get(), done);
+      },
+      [&] {
+        if (progress) progress(done, files.total_bytes(), what);
+      });
 }
 
 /// Drops all clean pages, names and inodes of the whole machine; only root may. False: the kernel
@@ -50,27 +59,36 @@ bool drop_all_caches() {
   return file && ::write(file.get(), "3", 1) == 1;
 }
 
-void read_all(const FileTable& files) {
+void read_all(const FileTable& files, const DataProgress& progress) {
   std::vector<std::vector<unsigned char>> buffers(threads());
-  for_each_file(files, [&](unsigned worker, std::uint32_t file, int fd) {
-    buffers[worker].resize(kChunk);
-    while (true) {
-      const ssize_t got = ::read(fd, buffers[worker].data(), kChunk);
-      if (got == 0) return;
-      if (got < 0 && errno != EINTR) throw system_error("read", files.full_path(file), errno);
-    }
-  });
+  for_each_file(files, progress, "reading into the page cache",
+                [&](unsigned worker, std::uint32_t file, int fd, auto& done) {
+                  buffers[worker].resize(kChunk);
+                  std::uint64_t at = 0;
+                  while (true) {
+                    const ssize_t got = ::read(fd, buffers[worker].data(), kChunk);
+                    if (got == 0) return;
+                    if (got < 0 && errno == EINTR) continue;
+                    if (got < 0) throw system_error("read", files.full_path(file), at, errno);
+                    at += static_cast<std::uint64_t>(got);
+                    done += static_cast<std::uint64_t>(got);
+                  }
+                });
 }
 
 constexpr const char* kNamesStay = "names and inodes may be in memory: only root can drop them";
 constexpr const char* kNamesRefused =
     "names and inodes may be in memory: the kernel refused to drop them";
 
-void make_cold(const FileTable& files, const CacheOptions& options, CacheProof& proof) {
-  ::syncfs(files.root_fd());  // dirty pages cannot be dropped; what fails here shows as resident
-  for_each_file(files, [](unsigned, std::uint32_t, int fd) {
-    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-  });
+void make_cold(const FileTable& files, const CacheOptions& options, CacheProof& proof,
+               const DataProgress& progress) {
+  // Dirty pages cannot be dropped; what fails here shows as resident. A device is not even synced.
+  if (!files.is_device()) ::syncfs(files.root_fd());
+  for_each_file(files, progress, "dropping from the page cache",
+                [&](unsigned, std::uint32_t file, int fd, auto& done) {
+                  ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+                  done += files.size(file);
+                });
   const bool dropped = options.drop_caches && drop_all_caches();
   proof.resident_before = resident_share(files, proof.method);
   if (dropped) {
@@ -96,6 +114,7 @@ void make_names_cold(const FileTable& files, const CacheOptions& options, CacheP
 }
 
 void examine_file_system(CacheState state, const FileTable& files, CacheProof& proof) {
+  if (files.is_device()) return;
   const auto mount = system::mount_of(files.root());
   const std::string type = mount ? mount->type : "";
   const bool memory =
@@ -174,15 +193,17 @@ std::optional<CacheState> parse_cache_state(std::string_view text) {
 }
 
 void establish(CacheState state, const FileTable& files, const CacheOptions& options,
-               CacheProof& proof) {
+               CacheProof& proof, const DataProgress& progress) {
   proof.declared = state;
   proof.use = options.use;
   if (options.use.names_only) {
     if (state == CacheState::cold) make_names_cold(files, options, proof);
-    if (state == CacheState::warm) for_each_file(files, [](unsigned, std::uint32_t, int) {});
+    if (state == CacheState::warm)
+      for_each_file(files, progress, "opening every file",
+                    [&](unsigned, std::uint32_t file, int, auto& done) { done += files.size(file); });
   } else {
-    if (state == CacheState::cold) make_cold(files, options, proof);
-    if (state == CacheState::warm) read_all(files);
+    if (state == CacheState::cold) make_cold(files, options, proof, progress);
+    if (state == CacheState::warm) read_all(files, progress);
     if (state != CacheState::cold) proof.resident_before = resident_share(files, proof.method);
   }
   examine_file_system(state, files, proof);

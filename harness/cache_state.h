@@ -50,8 +50,9 @@ struct CacheOptions {
 /// and asis: nothing), then looks what is resident and, if allowed, drops the names and inodes that looking brought
 /// back. Where only names are used: cold drops all caches, warm opens every file once, and nothing is looked at. Fills
 /// declared, use, resident_before, method and obstacle; do not look again before the timed region. Works on up to 32
-/// threads. Throws RunError when a file cannot be opened or read.
-void establish(CacheState state, const FileTable& files, const CacheOptions& options, CacheProof& proof);
+/// threads. Throws RunError when a file cannot be opened or read. `progress` hears of bytes.
+void establish(CacheState state, const FileTable& files, const CacheOptions& options, CacheProof& proof,
+               const DataProgress& progress = {});
 
 /// Share of the data set's bytes in the page cache, 0..1 (every file when there are few, else a seeded sample of
 /// 2,000); -1 when the kernel does not tell: for other owners' files that this process may not write.

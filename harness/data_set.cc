@@ -16,6 +16,7 @@
 #include "harness/data_set/walk.h"
 #include "harness/error.h"
 #include "harness/node.h"
+#include "harness/system/block_device.h"
 #include "harness/system/unique_fd.h"
 
 namespace headrace {
@@ -35,14 +36,15 @@ UniqueFd open_generated(const DataSetLayout& layout, const std::string& folder, 
   const auto taken = [&](int how) {
     return ::flock(root.get(), how | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   };
-  while (true) {
+  for (unsigned waited = 0;; ++waited) {
     if (!taken(LOCK_SH)) {
       if (is_complete(layout, root.get(), node)) return root;
       if (!taken(LOCK_EX)) break;
     }
     if (progress)
       progress(0, layout.total_bytes(),
-               "waiting for another headrace, which makes the same data set");
+               fmt::format("waiting for another headrace, which makes the same data set ({} s)",
+                           waited / 5));
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   generate(layout, root.get(), folder, node, progress);
@@ -56,6 +58,14 @@ DataSetSpec DataSetSpec::declare(Params& params, Defaults defaults) {
   DataSetSpec spec;
   spec.path = params.path(
       "path", "existing files to read, read-only: a folder or one file; none: files are generated");
+  spec.allow_device = params.flag(
+      "allow_device", false, "path may be a block device: it is read, never written");
+  if (!spec.allow_device && system::is_block_device(spec.path))
+    params.conflict("path", spec.path +
+                                " is a block device: it is read only with 'allow_device: true' "
+                                "(headrace never writes to one)");
+  if (spec.allow_device && spec.path.empty())
+    params.conflict("allow_device", "names no device: give its path, such as path: /dev/nvme0n1");
   spec.files =
       params.count("files", defaults.files, {.min = 1, .max = 4e9}, "number of files to generate");
   spec.file_size = params.bytes("file_size", defaults.file_size, {.min = 1, .max = kLargestFile},
@@ -87,7 +97,7 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node,
   data->spec_ = spec;
   data->threads_ = node.cores();
   if (!spec.path.empty()) {
-    Walked walked = walk(spec.path, progress);
+    Walked walked = walk(spec.path, spec.allow_device, progress);
     data->files_ = std::move(walked.files);
     data->left_out_ = std::move(walked.left_out);
     return data;

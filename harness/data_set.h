@@ -17,10 +17,11 @@ namespace headrace {
 class Node;
 
 /// What a workload wants to read. Filled by declare(), which every storage workload calls in its constructor, so
-/// that the keys mean the same everywhere: `path` | `files`, `file_size`, `file_size_spread`, `files_per_folder`,
+/// that the keys mean the same everywhere: `path`, `allow_device` | `files`, `file_size`, `file_size_spread`, `files_per_folder`,
 /// `data_seed`.
 struct DataSetSpec {
   std::string path;                 // the user's data; "" = generate
+  bool allow_device = false;        // `path` may be a block device: read as one file, never written
   std::uint64_t files = 0;
   std::uint64_t file_size = 0;      // mean [B]
   std::uint64_t file_size_spread = 0;  // standard deviation [B], normal, cut at +-3 sigma and at 1 block

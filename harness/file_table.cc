@@ -19,6 +19,7 @@ FileTable::FileTable(FileTable&& other) noexcept { *this = std::move(other); }
 FileTable& FileTable::operator=(FileTable&& other) noexcept {
   std::swap(root_fd_, other.root_fd_);
   std::swap(root_, other.root_);
+  std::swap(is_device_, other.is_device_);
   std::swap(names_, other.names_);
   std::swap(offsets_, other.offsets_);
   std::swap(sizes_, other.sizes_);

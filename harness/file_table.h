@@ -20,6 +20,12 @@ class FileTable {
 
   void add(std::string_view relative_path, std::uint64_t size);
 
+  /// The one entry is a block device.
+  void set_device() noexcept { is_device_ = true; }
+  bool is_device() const noexcept { return is_device_; }
+  /// A path on the device that holds the data: the files' folder, or the device itself.
+  std::string place() const { return is_device_ ? full_path(0) : root_; }
+
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(sizes_.size()); }
   /// Zero-terminated path relative to root_fd().
   const char* path(std::uint32_t file) const noexcept { return names_.data() + offsets_[file]; }
@@ -33,6 +39,7 @@ class FileTable {
 
  private:
   int root_fd_ = -1;
+  bool is_device_ = false;
   std::string root_;
   std::vector<char> names_;
   std::vector<std::uint64_t> offsets_;

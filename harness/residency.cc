@@ -89,8 +89,10 @@ double resident_share(const FileTable& files, std::string& method) {
     const auto file = static_cast<std::uint32_t>(first + mix(i) % (next - first));
     const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file));
     struct stat status;
-    if (!fd || ::fstat(fd.get(), &status) != 0 || status.st_size == 0) continue;
-    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (!fd || ::fstat(fd.get(), &status) != 0) continue;
+    const auto size = S_ISBLK(status.st_mode) ? files.size(file)  // a device's status tells none
+                                              : static_cast<std::uint64_t>(status.st_size);
+    if (size == 0) continue;
     std::optional<std::uint64_t> found;
     if (!mincore) {
       found = by_cachestat(fd.get(), size);

@@ -16,6 +16,7 @@
 
 #include "harness/error.h"
 #include "harness/recorder.h"
+#include "harness/system/block_device.h"
 #include "harness/system/open_quiet.h"
 
 namespace headrace {
@@ -89,12 +90,16 @@ std::string told(const std::map<std::string, std::uint64_t>& left_out) {
 
 }  // namespace
 
-Walked walk(const std::string& path, const DataProgress& progress) {
+Walked walk(const std::string& path, bool allow_device, const DataProgress& progress) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) throw system_error("open", path, errno);
-  const bool single = S_ISREG(status.st_mode);
+  const bool device = S_ISBLK(status.st_mode), single = S_ISREG(status.st_mode) || device;
+  if (device && !allow_device)
+    throw RunError("open " + path + ": is a block device, and allow_device is not true");
   if (!single && !S_ISDIR(status.st_mode))
-    throw RunError("open " + path + ": is neither a file nor a folder");
+    throw RunError("open " + path + ": is neither a file nor a folder" +
+                   (allow_device ? " nor a block device" : ""));
+  if (device) status.st_size = static_cast<off_t>(system::device_size(path));
   const std::filesystem::path given(path);
   const std::string root = single ? given.parent_path().string() : path;
 
@@ -102,6 +107,7 @@ Walked walk(const std::string& path, const DataProgress& progress) {
   if (!fd) throw system_error("open", root, errno);
   UniqueFd list(single ? -1 : ::openat(fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   Walked walked{FileTable(fd.release(), root), {}};
+  if (device) walked.files.set_device();
   Walker walker(walked.files, status.st_dev, progress);
   if (single) {
     walker.file(walked.files.root_fd(), given.filename().string(), "", status);

@@ -17,8 +17,8 @@ struct Walked {
 };
 
 /// Every readable, non-empty regular file below `path` (or `path` itself, if it is one), by name
-/// within each folder. Symbolic links below it are not followed, other file systems not entered.
+/// within each folder; with `allow_device` also a block device, as one file. Symbolic links below it are not followed, other file systems not entered.
 /// Throws RunError, which says what was found instead, when no file is left.
-Walked walk(const std::string& path, const DataProgress& progress);
+Walked walk(const std::string& path, bool allow_device, const DataProgress& progress);
 
 }  // namespace headrace

@@ -318,7 +318,7 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
       parts_(point.workload->latency_parts()) {
   catalogue_ = metric_catalogue(*point.info, parts_, point.workload->devices());
   const FileTable* files = point.workload->files();
-  device_ = system::device_of(files != nullptr ? files->root() : node.scratch_path());
+  device_ = system::device_of(files != nullptr ? files->place() : node.scratch_path());
 }
 
 Repetition RepetitionRunner::run(unsigned index, unsigned look) {

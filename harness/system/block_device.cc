@@ -1,17 +1,22 @@
 // Finds the block device of a path by its device number, and reads its counters from /sys.
 #include "harness/system/block_device.h"
 
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 
+#include "harness/error.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
+#include "harness/system/open_quiet.h"
 
 namespace headrace::system {
 namespace {
@@ -56,6 +61,19 @@ std::optional<BlockDevice> device_of_existing(const std::string& path, int depth
 
 std::optional<BlockDevice> device_of(const std::string& path) {
   return device_of_existing(nearest_existing(path), 0);
+}
+
+bool is_block_device(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISBLK(status.st_mode);
+}
+
+std::uint64_t device_size(const std::string& path) {
+  const UniqueFd fd = open_quiet(AT_FDCWD, path.c_str());
+  if (!fd) throw system_error("open", path, errno);
+  std::uint64_t bytes = 0;
+  if (::ioctl(fd.get(), BLKGETSIZE64, &bytes) != 0) throw system_error("size of", path, errno);
+  return bytes;
 }
 
 DeviceCounters read_counters(const BlockDevice& device) {

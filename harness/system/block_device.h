@@ -15,6 +15,11 @@ struct BlockDevice {
 /// The device under the file system of `path` (nearest existing parent); nothing for tmpfs, NFS, overlay without one.
 std::optional<BlockDevice> device_of(const std::string& path);
 
+/// Is `path` (links followed) a block device? False also when it is not there.
+bool is_block_device(const std::string& path);
+/// Its size [B], by BLKGETSIZE64. Opens it for reading. Throws RunError.
+std::uint64_t device_size(const std::string& path);
+
 struct DeviceCounters {
   std::uint64_t read_bytes = 0, written_bytes = 0;
   std::uint64_t reads = 0, writes = 0;
