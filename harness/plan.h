@@ -42,6 +42,7 @@ struct Point {
   bool verify = false;
   double duration_s = 0;     // time budget of one repetition (per phase); 0 = the workload's own end
   double rest_s = 0;         // pause between repetitions
+  double timeout_s = 0;      // nothing answers for so long: it hangs; 0 = as EngineLimits say
   std::optional<double> ceiling;  // bytes/s that cannot be exceeded; above: "cannot be true"
   RepeatPlan repeat;
   config::Value resolved;    // its entry of config.resolved.yaml

@@ -29,6 +29,8 @@ test_packages=(
   "libgtest-dev|unit tests"
   "python3-pytest|tests of the report maker and of the command line"
   "python3-yaml|tests read configurations"
+  "libfuse3-dev|builds the file system with faults to order"
+  "fuse3|mounts it"
   "ccache|compiles what the build kinds share only once"
 )
 

@@ -7,7 +7,6 @@
 #include "benches/headrace/verb.h"
 #include "benches/headrace/version.h"
 #include "harness/diagnostics.h"
-#include "harness/engine.h"
 
 namespace headrace::cli {
 namespace {
@@ -87,11 +86,4 @@ RegisterVerb::RegisterVerb(int order, AddVerb add) { verbs().push_back({order, a
 
 }  // namespace headrace::cli
 
-int main(int argc, char** argv) {
-  const int code = headrace::cli::run_main(argc, argv);
-  if (headrace::abandoned_threads() > 0) {  // they still use what exit() would destroy
-    std::fflush(nullptr);
-    std::_Exit(code);
-  }
-  return code;
-}
+int main(int argc, char** argv) { return headrace::cli::run_main(argc, argv); }

@@ -11,6 +11,7 @@
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/summary.h"
+#include "benches/headrace/supervisor.h"
 #include "benches/headrace/terminal.h"
 #include "harness/engine.h"
 #include "harness/recorder.h"
@@ -29,17 +30,17 @@ struct RunArguments {
 };
 
 /// The first signal asks for a clean stop; a later one ends the program at once, as the shell
-/// expects. timeout(1) and job managers signal a process and its group together: that is one
-/// request.
+/// expects.
 void on_signal(int number) {
-  constexpr std::uint64_t kOneRequest_ns = 300'000'000;
-  static std::atomic<std::uint64_t> first_ns{0};
-  std::uint64_t first = 0;
-  const std::uint64_t now = now_ns();
-  if (first_ns.compare_exchange_strong(first, now))
-    stop_signal = number;
-  else if (now - first > kOneRequest_ns)
-    _exit(128 + number);
+  switch (count_request()) {
+    case Request::first:
+      stop_signal = number;
+      break;
+    case Request::same:
+      break;
+    case Request::again:
+      _exit(128 + number);
+  }
 }
 
 void catch_signals() {
@@ -81,28 +82,19 @@ std::string folder_id(const Plan& plan) {
   return fmt::format("{}-{}", text, name);
 }
 
-int measure(const RunArguments& arguments, const Shared& shared, bool must_judge) {
-  const PlanOptions options = plan_options(arguments.plan);
-  const Plan plan = make_plan(options);
-  if (must_judge && plan.needs.empty() && plan.declared_needs.empty()) {
-    throw UsageError(
-        "qualify: nothing to judge: give a job with --job FILE, or needs in the configuration "
-        "(headrace run measures without judging)");
-  }
-  if (arguments.dry_run) {
-    std::puts((arguments.json ? plan_json(plan) : plan_text(plan, shared)).c_str());
-    return 0;
-  }
-  catch_signals();
-  Node node(plan.target_path);
+/// All of it, in the process that measures.
+int measure_here(const RunArguments& arguments, const Shared& shared, const Plan& plan,
+                 Node& node) {
   node.limit_writes(plan.max_write);
   node.scratch();  // refuses a folder that is not headrace's before anything is written
   const std::string folder = run_folder(arguments, folder_id(plan));
+  // Before measuring: afterwards the storage may no longer answer.
+  auto environment = system::fingerprint(plan.target_path, node);
   const auto progress = make_progress(shared, plan);
   RunResult result = run_plan(plan, node, *progress);
   result.run_id = fs::path(folder).filename().string();
   result.command = shared.command;
-  result.environment = system::fingerprint(plan.target_path, node);
+  result.environment = std::move(environment);
   std::vector<std::string> files = results::write_run(result, folder);
 
   std::string report_reason;
@@ -125,6 +117,27 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
   if (!report_reason.empty()) std::printf("report  not drawn: %s\n", report_reason.c_str());
   std::puts(last_line(result.summary).c_str());
   return result.summary.exit_code;
+}
+
+int measure(const RunArguments& arguments, const Shared& shared, bool must_judge) {
+  const PlanOptions options = plan_options(arguments.plan);
+  const Plan plan = make_plan(options);
+  if (must_judge && plan.needs.empty() && plan.declared_needs.empty()) {
+    throw UsageError(
+        "qualify: nothing to judge: give a job with --job FILE, or needs in the configuration "
+        "(headrace run measures without judging)");
+  }
+  if (arguments.dry_run) {
+    std::puts((arguments.json ? plan_json(plan) : plan_text(plan, shared)).c_str());
+    return 0;
+  }
+  return supervised([&] {
+    catch_signals();
+    Node node(plan.target_path);
+    const int code = measure_here(arguments, shared, plan, node);
+    if (abandoned_threads() > 0) leave(code);  // they still use the node
+    return code;
+  });
 }
 
 void add_verb(CLI::App& app, Shared& shared, std::function<int()>& run, const char* name,

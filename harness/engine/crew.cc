@@ -199,6 +199,11 @@ std::string hung_text(unsigned still_running, unsigned all, const EngineLimits& 
 
 }  // namespace
 
+void leave_behind(std::thread& thread) {
+  thread.detach();
+  ++abandoned;
+}
+
 PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
                    const PhaseHooks& hooks) {
   auto crew = std::make_shared<Crew>();

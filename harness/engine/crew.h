@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "harness/engine/limits.h"
@@ -46,5 +47,8 @@ struct PhaseHooks {
 /// limits. Never throws for what they do.
 PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
                    const PhaseHooks& hooks);
+
+/// Lets go of a thread that hangs; it counts among abandoned_threads().
+void leave_behind(std::thread& thread);
 
 }  // namespace headrace::engine

@@ -13,6 +13,7 @@
 #include "harness/engine/evidence.h"
 #include "harness/statistics/summary.h"
 #include "harness/system/network_links.h"
+#include "harness/units.h"
 
 namespace headrace::engine {
 namespace {
@@ -63,15 +64,25 @@ class PointRunner::Session {
   /// False when it cannot go on; the result says why.
   bool open() {
     try {
-      if (const std::optional<Skip> skip = workload_.check(owner_.node_)) {
-        result_.status = PointStatus::skipped;
-        result_.reason = skip->reason;
-        return false;
-      }
+      const auto skip = std::make_shared<std::optional<Skip>>();
       prepared_ = true;
       links_ = system::network_links();
-      workload_.prepare(owner_.node_, progress());
-      workload_.tune(point_.cache, progress());
+      const WatchedEnd end = run_watched(
+          "preparing", owner_.limits_, progress(),
+          [workload = point_.workload, state = point_.cache, node = &owner_.node_,
+           skip](const DataProgress& told) {
+            *skip = workload->check(*node);
+            if (*skip) return;
+            workload->prepare(*node, told);
+            workload->tune(state, told);
+          });
+      if (end.hung) return hang(end.why);
+      if (*skip) {
+        prepared_ = false;
+        result_.status = PointStatus::skipped;
+        result_.reason = (*skip)->reason;
+        return false;
+      }
     } catch (const UsageError&) {
       throw;
     } catch (const Interrupted&) {
@@ -117,7 +128,17 @@ class PointRunner::Session {
     if (workload_.data() != nullptr && !workload_.data()->generated())
       return add_note(result_, "not verified: what files of yours must hold is not known");
     try {
-      result_.wrong_blocks = workload_.verify(progress());
+      const auto wrong = std::make_shared<std::vector<WrongBlock>>();
+      const WatchedEnd end = run_watched(
+          "verifying", owner_.limits_, progress(),
+          [workload = point_.workload, wrong](const DataProgress& told) {
+            *wrong = workload->verify(told);
+          });
+      if (end.hung) {
+        hang(end.why);
+        return;
+      }
+      result_.wrong_blocks = std::move(*wrong);
       result_.verified = true;
     } catch (const Interrupted&) {
       result_.status = PointStatus::interrupted;
@@ -140,7 +161,12 @@ class PointRunner::Session {
       add_note(result_, fmt::format("network errors rose meanwhile: {}: {}", link, errors));
     try {
       take_notes();
-      workload_.cleanup(owner_.node_);
+      const WatchedEnd end =
+          run_watched("cleaning up", owner_.limits_, {},
+                      [workload = point_.workload, node = &owner_.node_](const DataProgress&) {
+                        workload->cleanup(*node);
+                      });
+      if (end.hung) hang(end.why);
     } catch (const std::exception& e) {
       add_note(result_, fmt::format("cleaning up failed: {}", e.what()));
     }
@@ -284,7 +310,11 @@ PointRunner::PointRunner(const Plan& plan, const Point& point, std::span<const Q
       questions_(questions),
       node_(node),
       observer_(observer),
-      limits_(limits) {}
+      limits_(limits) {
+  if (point.timeout_s == 0) return;
+  limits_.stall_s = point.timeout_s;
+  limits_.grace_s = std::min(limits_.grace_s, point.timeout_s);
+}
 
 PointResult PointRunner::measure() {
   const Clock::time_point start = Clock::now();
@@ -306,6 +336,7 @@ void PointRunner::measure_again(PointResult& result) {
   const Clock::time_point start = Clock::now();
   const PointStatus status = result.status;
   const std::string reason = result.reason;
+  result.reason.clear();
   Session session(*this, result);
   if (session.open()) session.take_fresh(result.looks.looks.front());
   session.close();
@@ -314,7 +345,7 @@ void PointRunner::measure_again(PointResult& result) {
     result.reason = reason;
   } else {
     result.status = PointStatus::error;
-    result.reason = result.repetitions.back().error;
+    if (result.reason.empty()) result.reason = result.repetitions.back().error;
   }
   result.elapsed_s += seconds_since(start);
 }

@@ -12,6 +12,7 @@
 #include "harness/engine/ledger.h"
 #include "harness/engine/operation_error.h"
 #include "harness/engine/series.h"
+#include "harness/engine/watched.h"
 #include "harness/units.h"
 
 namespace headrace::engine {
@@ -190,10 +191,7 @@ class RepetitionRunner::Attempt {
     const bool proves = files_ != nullptr && !spec.keeps_cache;
     CacheProof proof;
     proof.declared = point_.cache;
-    if (proves)
-      establish(point_.cache, *files_,
-                {.drop_caches = runner_.node_.is_root(), .use = workload_.cache_use()}, proof);
-    workload_.before_phase(number, result_.index, seed_);
+    if (!make_ready(number, proves, proof)) return;
 
     Counters before, after;
     PhaseHooks hooks;
@@ -210,8 +208,8 @@ class RepetitionRunner::Attempt {
                               .device = runner_.device_},
                              runner_.limits_, hooks);
     if (end.kind == PhaseEnd::Kind::hung) {
-      runner_.hung_ = true;
-      return fail(end.error);
+      hang(end.error);
+      return;
     }
     const PhaseResult& phase = keep(end, spec, before, after);
     if (end.kind == PhaseEnd::Kind::failed) return fail(end.error);
@@ -230,6 +228,44 @@ class RepetitionRunner::Attempt {
       proof.counted = proof.counted && after.self_known;
       prove(proof, phase);
     }
+  }
+
+  /// The cache state and what the workload does before a phase. False: it hung.
+  bool make_ready(unsigned number, bool proves, CacheProof& proof) {
+    const auto made = std::make_shared<CacheProof>(proof);
+    const bool root = runner_.node_.is_root();
+    const WatchedEnd end = run_watched(
+        "making the cache state", runner_.limits_, {},
+        [workload = point_.workload, state = point_.cache, files = files_, made, proves, root, number,
+         index = result_.index, seed = seed_](const DataProgress& progress) {
+          if (proves)
+            establish(state, *files, {.drop_caches = root, .use = workload->cache_use()}, *made,
+                      progress);
+          workload->before_phase(number, index, seed);
+        });
+    if (end.hung) return hang(end.why);
+    proof = *made;
+    return true;
+  }
+
+  /// What is in the page cache afterwards. False: it hung.
+  bool look_again(CacheProof& proof) {
+    const auto resident = std::make_shared<double>(-1);
+    const WatchedEnd end = run_watched(
+        "looking what is in the page cache", runner_.limits_, {},
+        [workload = point_.workload, files = files_, resident](const DataProgress&) {
+          std::string method;
+          *resident = resident_share(*files, method);
+        });
+    if (end.hung) return hang(end.why);
+    proof.resident_after = *resident;
+    return true;
+  }
+
+  bool hang(std::string why) {
+    runner_.hung_ = true;
+    fail(std::move(why));
+    return false;
   }
 
   PhaseResult& keep(PhaseEnd& end, const PhaseSpec& spec, const Counters& before,
@@ -272,8 +308,7 @@ class RepetitionRunner::Attempt {
     proof.operations = phase.operations;
     proof.storage_bytes = phase.storage_bytes;
     proof.device_bytes = phase.device_bytes;
-    std::string method;
-    if (!proof.use.names_only) proof.resident_after = resident_share(*files_, method);
+    if (!proof.use.names_only && !look_again(proof)) return;
     judge(proof);
     add_proof(result_.cache, proof, proofs_++ == 0);
   }

@@ -115,7 +115,7 @@ class Planner {
     if (const Value* defaults = root.find("defaults")) {
       if (!defaults->is_map())
         read.refuse(*defaults, "defaults", "must be a map: {duration: 10s, repeat: 5}");
-      read.known_keys(*defaults, {"cache", "repeat", "duration", "rest", "verify"});
+      read.known_keys(*defaults, {"cache", "repeat", "duration", "rest", "timeout", "verify"});
     }
   }
 

@@ -18,7 +18,8 @@ using config::Value;
 
 /// Keys that mean the same for every workload.
 const std::vector<std::string> kCommonKeys = {"use",  "label",  "cache",   "repeat", "duration",
-                                              "rest", "verify", "ceiling", "exclude"};
+                                              "rest", "verify", "ceiling", "exclude",
+                                              "timeout"};
 
 /// A number of repetitions. More than the most would tell nothing new.
 std::optional<unsigned> read_repetitions(const Value& value, std::string_view key,
@@ -117,6 +118,7 @@ Value resolved_entry(const Point& point, const Params& params) {
   for (const auto& [key, text] : params.written()) put(key, text);
   if (point.duration_s > 0) put("duration", exact_quantity(point.duration_s, Dimension::seconds));
   if (point.rest_s > 0) put("rest", exact_quantity(point.rest_s, Dimension::seconds));
+  if (point.timeout_s > 0) put("timeout", exact_quantity(point.timeout_s, Dimension::seconds));
   if (point.verify) put("verify", "true");
   if (point.ceiling) put("ceiling", exact_quantity(*point.ceiling, Dimension::bytes_per_second));
   Value repeat, looks;
@@ -161,6 +163,9 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one,
           .value_or(0);
   point.rest_s =
       read.quantity(one.entry.find("rest"), "rest", Dimension::seconds, 0, kLongest).value_or(0);
+  point.timeout_s =
+      read.quantity(one.entry.find("timeout"), "timeout", Dimension::seconds, 0.1, kLongest)
+          .value_or(0);
   point.ceiling =
       read.quantity(one.entry.find("ceiling"), "ceiling", Dimension::bytes_per_second, 1);
   point.resolved = resolved_entry(point, params);

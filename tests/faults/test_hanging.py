@@ -1,0 +1,98 @@
+"""Storage that does not answer: TIMEOUT by the deadline, files written, and the process ends, whatever its threads do."""
+
+import json
+import time
+
+import pytest
+from conftest import BLOCK
+
+DATA = {"files": 12, "file_size": "64KiB", "workers": 2, "cache": "cold", "repeat": 1, "timeout": "1s"}
+DEADLINE_S = 20  # generous, for slow machines; without a deadline it would be for ever
+
+
+def ended(headrace, *workloads, needs=()):
+    begin = time.monotonic()
+    result = headrace(*workloads, needs=needs, timeout=DEADLINE_S)
+    assert time.monotonic() - begin < DEADLINE_S
+    return result
+
+
+def check(headrace, result):
+    assert result.code == 1, result
+    assert result.point["status"] == "error" and "TIMEOUT" in result.point["reason"], result
+    for name in ("run.json", "verdict.json", "env.json", "junit.xml", "results.csv", "headrace.prom"):
+        assert (headrace.out / name).exists(), name
+    assert not [file for file in headrace.out.iterdir() if file.name.endswith(".new")]
+    return result.point["reason"]
+
+
+@pytest.mark.parametrize("use, engine", [("small_file_read", "posix"), ("small_file_read", "io_uring"),
+                                         ("epochs", "posix"), ("epochs", "io_uring"), ("shard_stream", "posix"),
+                                         ("shard_stream", "io_uring"), ("random_read", "posix"),
+                                         ("random_read", "io_uring"), ("random_read", "mmap")])
+def test_a_read_that_never_returns(headrace, faults, use, engine):
+    faults.set(f"hang f000007.bin op=read at={2 * BLOCK}")
+    need = {"id": "rate", "metric": f"{use}.latency_max_ns", "at_most": "1h"}
+    result = ended(headrace, {"use": use, "engine": engine, **DATA},
+                   {"use": "small_file_read", "label": "next", **DATA}, needs=[need])
+    reason = check(headrace, result)
+    assert "1 of 2 workers did not end within 1 s of being asked to stop after 1 s without any progress" in reason
+    assert result.points[1]["status"] == "not_reached" and "hung" in result.points[1]["reason"]
+    assert result.judged("rate")["outcome"] == "ERROR"
+    verdict = json.loads((headrace.out / "verdict.json").read_text())
+    assert verdict["summary"]["word"] == "ERROR" and verdict["summary"]["exit_code"] == 1
+
+
+@pytest.mark.parametrize("op", ["write", "fsync", "rename"])
+@pytest.mark.parametrize("engine", ["posix", "io_uring"])
+def test_a_save_that_never_ends(headrace, faults, engine, op):
+    faults.set(f"hang *rank-00001.bin* op={op}")
+    result = ended(headrace, {"use": "checkpoint_write", "engine": engine, "ranks": 2, "shard_size": "256KiB",
+                              "block_size": "64KiB", "repeat": 1, "timeout": "1s"})
+    assert "workers did not end" in check(headrace, result)
+
+
+def test_data_that_cannot_be_made(headrace, faults):
+    faults.set("hang f000003.bin op=write")
+    result = ended(headrace, {"use": "small_file_read", **DATA})
+    assert "preparing did not go on for 1 s" in check(headrace, result)
+
+
+def test_a_folder_that_cannot_be_listed(headrace, faults):
+    (faults.backing / "mine").mkdir()
+    (faults.backing / "mine/one.bin").write_bytes(b"x" * 10000)
+    faults.set("hang mine op=readdir")
+    result = ended(headrace, {"use": "small_file_read", "path": str(faults.mount / "mine"), "cache": "asis", "repeat": 1,
+                              "timeout": "1s"})
+    assert "preparing did not go on for 1 s" in check(headrace, result)
+
+
+def test_a_cache_state_that_cannot_be_made(headrace, faults):
+    faults.set("hang f000003.bin op=read")
+    result = ended(headrace, {"use": "shard_stream", **DATA, "cache": "warm"})
+    assert "making the cache state did not go on for 1 s" in check(headrace, result)
+
+
+def test_data_that_cannot_be_verified(headrace, faults):
+    headrace({"use": "shard_stream", **DATA})
+    process = headrace.start([{"use": "random_read", **DATA, "reads": 1, "cache": "asis", "verify": True}])
+    # The one block read comes from the page cache or before the rule; verifying reads all.
+    faults.set("hang f000003.bin op=read")
+    result = headrace.end(process, timeout=DEADLINE_S)
+    assert result.code in (0, 1), result  # 0: everything was in the page cache
+    if result.code == 1:
+        assert "TIMEOUT" in result.point["reason"], result
+
+
+def test_stopped_while_nothing_answers(headrace, faults):
+    """Ctrl-C ends a run whose storage hangs, long before the deadline."""
+    faults.set("hang f000007.bin op=read")
+    process = headrace.start([{"use": "shard_stream", **DATA, "timeout": "5min"}])
+    while faults.used() == [0]:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    process.terminate()
+    time.sleep(0.5)
+    process.terminate()  # asked again: at once
+    process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 143

@@ -1,0 +1,107 @@
+"""Reads that fail, come back short or late: told with file, offset, errno and number, and never counted as throughput."""
+
+import pytest
+from conftest import BLOCK
+
+SIZE = 64 * 1024
+FILES = 12
+DATA = {"files": FILES, "file_size": f"{SIZE}B", "workers": 2, "cache": "cold", "repeat": 1}
+WHOLE = [("small_file_read", "posix"), ("small_file_read", "io_uring"), ("epochs", "posix"), ("epochs", "io_uring")]
+BLOCKS = [("shard_stream", "posix"), ("shard_stream", "io_uring"), ("random_read", "posix"),
+          ("random_read", "io_uring"), ("random_read", "mmap")]
+
+
+def reading(use, engine, **more):
+    return {"use": use, "engine": engine, **DATA, **more}
+
+
+def told(result):
+    assert result.code == 1, result
+    assert result.point["status"] == "error" and not result.point["metrics"], result
+    return result.point["reason"]
+
+
+@pytest.mark.parametrize("use, engine", WHOLE + BLOCKS)
+def test_an_unreadable_block_is_told_with_its_place(headrace, faults, use, engine):
+    bad = 5 * BLOCK
+    faults.set(f"error f000007.bin op=read errno=5 at={bad}")
+    result = headrace(reading(use, engine))
+    reason = told(result)
+    assert "/d000/f000007.bin at offset " in reason and "Input/output error (EIO)" in reason, reason
+    assert "1 operation failed" in reason, reason
+    # Blocks are told to the page, whole files to the block that was asked for.
+    assert f"offset {bad}:" in reason or (use in ("small_file_read", "epochs") and "offset 0:" in reason), reason
+    for repetition in result.point["repetitions"]:
+        phase = repetition["phases"][0]
+        assert repetition["status"] == "error" and not repetition["counted"] and phase["errors"] == 1
+        lost = BLOCK if use == "random_read" else SIZE
+        assert phase["bytes"] == FILES * SIZE - lost, "what failed is no throughput"
+
+
+@pytest.mark.parametrize("use, engine", WHOLE + BLOCKS)
+def test_every_failure_is_counted(headrace, faults, use, engine):
+    faults.set(f"error f000003.bin op=read errno=5 at=0", f"error f000007.bin op=read errno=121 at={2 * BLOCK}")
+    result = headrace(reading(use, engine))
+    assert "2 operations failed" in told(result), result
+    phase = result.point["repetitions"][0]["phases"][0]
+    lost = 2 * (BLOCK if use == "random_read" else SIZE)
+    assert phase["errors"] == 2 and phase["bytes"] == FILES * SIZE - lost
+
+
+@pytest.mark.parametrize("use, engine", WHOLE)
+def test_files_that_cannot_be_opened(headrace, faults, use, engine):
+    faults.set("error f000004.bin op=open errno=23")  # ENFILE
+    reason = told(headrace(reading(use, engine, cache="cold")))
+    assert "open" in reason and "f000004.bin" in reason and "Too many open files in system (ENFILE)" in reason, reason
+
+
+@pytest.mark.parametrize("use, engine", WHOLE + BLOCKS)
+def test_a_file_that_ends_early(headrace, faults, use, engine):
+    faults.set(f"end f000007.bin at={3 * BLOCK}")
+    reason = told(headrace(reading(use, engine)))
+    assert "f000007.bin at offset" in reason and ("shorter" in reason or "Input/output" in reason), reason
+
+
+@pytest.mark.parametrize("use, engine", [one for one in WHOLE + BLOCKS if one[1] != "mmap"])
+def test_short_reads_are_continued(headrace, faults, use, engine):
+    faults.set("uncached *", "short *")
+    result = headrace(reading(use, engine, cache="cold", verify=True))
+    assert result.code == 0 and result.point["verified"], result
+    phases = result.point["repetitions"][0]["phases"]
+    assert phases[0]["bytes"] == FILES * SIZE
+    assert faults.used()[1] > FILES, "there were short reads"
+
+
+@pytest.mark.parametrize("use, engine", WHOLE + BLOCKS)
+def test_delay_is_latency(headrace, faults, use, engine):
+    faults.set("delay f000005.bin op=read ms=150")
+    result = headrace(reading(use, engine))
+    assert result.code == 0, result
+    latency = result.point["repetitions"][0]["phases"][0]["latency"]
+    assert latency["max_ns"] >= 150e6, latency["max_ns"]
+
+
+def test_a_bad_repetition_is_not_counted_and_the_others_are(headrace, faults):
+    """What fails once is taken again; the failure is told in the notes."""
+    headrace(reading("shard_stream", "posix"))
+    process = headrace.start([reading("shard_stream", "posix", repeat=400, rest="10ms")])
+    faults.set("error f000002.bin op=read errno=5 at=0")
+    result = headrace.end(process)
+    assert result.code == 1 and "EIO" in result.point["reason"], result
+    counted = [r for r in result.point["repetitions"] if r["counted"]]
+    assert all(r["phases"][0]["bytes"] == FILES * SIZE for r in counted)
+
+
+def test_other_points_go_on(headrace, faults):
+    faults.set("error f000007.bin op=read errno=5 at=0")
+    result = headrace(reading("shard_stream", "posix"),
+                      reading("random_read", "posix", files=2, data_seed=2, file_size="128KiB"))
+    assert result.code == 1, result
+    assert [p["status"] for p in result.points] == ["error", "ok"]
+
+
+def test_an_unreadable_file_decides_no_need(headrace, faults):
+    faults.set("error f000007.bin op=read errno=5 at=0")
+    need = {"id": "rate", "metric": "shard_stream.read_bandwidth", "at_least": "1B/s"}
+    result = headrace(reading("shard_stream", "posix", repeat=5), needs=[need])
+    assert result.code == 1 and result.judged("rate")["outcome"] == "ERROR", result
