@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <span>
@@ -31,6 +33,28 @@ inline int open_for_reading(int root_fd, const char* path, int flags) noexcept {
   return fd;
 }
 
+/// Throws when the open file or folder is on a file system that keeps everything in memory. Newer
+/// kernels accept direct I/O there, and read from memory all the same.
+inline void require_storage(int fd, const std::string& path) {
+  constexpr unsigned long kTmpfs = 0x01021994, kRamfs = 0x858458f6, kHugetlbfs = 0x958458f6;
+  struct stat what;
+  struct statfs system;
+  if (::fstat(fd, &what) != 0 || ::fstatfs(fd, &system) != 0) return;
+  if (S_ISBLK(what.st_mode)) return;  // only its name is kept there
+  const auto type = static_cast<unsigned long>(system.f_type);
+  if (type == kTmpfs || type == kRamfs || type == kHugetlbfs)
+    throw Unsupported("direct I/O needs storage: " + path + " is kept in memory (tmpfs)");
+}
+
+/// Throws what a failed open means: for direct I/O, EINVAL says that this file system has none.
+[[noreturn]] inline void throw_open_error(const std::string& operation, const std::string& path,
+                                          bool direct, int code) {
+  if (direct && code == EINVAL)
+    throw Unsupported("direct I/O is refused here: " +
+                      std::string(system_error(operation, path, code).what()));
+  throw system_error(operation, path, code);
+}
+
 /// The largest single read of whole files: a buffer need not be larger than the largest file.
 inline std::uint64_t whole_file_block(const FileTable& files, const ReaderOptions& options) {
   const std::uint64_t largest = round_up(files.largest() ? files.largest() : 1, kPage);
@@ -50,11 +74,10 @@ class OpenFiles {
       if (fd < 0) {
         const int code = errno;
         close_all();
-        const bool refused = options.direct && code == EINVAL;
-        throw system_error(refused ? "open for direct I/O" : "open",
-                           files.root() + "/" + files.path(file), code);
+        throw_open_error("open", files.full_path(file), options.direct, code);
       }
       fds_.push_back(fd);
+      if (options.direct && fds_.size() == 1) check_storage(files.full_path(file));
       if (options.advice == Advice::sequential) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
       if (options.advice == Advice::random) ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     }
@@ -67,6 +90,14 @@ class OpenFiles {
   const std::vector<int>& all() const noexcept { return fds_; }
 
  private:
+  void check_storage(const std::string& path) {
+    try {
+      require_storage(fds_.front(), path);
+    } catch (...) {
+      close_all();
+      throw;
+    }
+  }
   void close_all() noexcept {
     for (const int fd : fds_) ::close(fd);
   }

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/error.h"
+#include "harness/backends/open_files.h"
 
 namespace headrace::checkpoint {
 namespace {
@@ -63,11 +63,7 @@ std::string Folder::name(unsigned file) { return fmt::format("rank-{:05}.bin", f
 system::UniqueFd Folder::create(unsigned file, int flags) const {
   system::UniqueFd fd(::openat(fd_.get(), temporary_name(file).c_str(),
                                O_CREAT | O_WRONLY | O_CLOEXEC | flags, 0644));
-  if (!fd) {
-    const bool refused = errno == EINVAL && (flags & O_DIRECT);
-    throw system_error(refused ? "open for direct I/O" : "create",
-                       path_ + "/" + temporary_name(file), errno);
-  }
+  if (!fd) throw_open_error("create", path_ + "/" + temporary_name(file), flags & O_DIRECT, errno);
   return fd;
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "harness/backends/open_files.h"
 #include "harness/checkpoint_saver.h"
 #include "harness/data_set/block_pattern.h"
 #include "harness/error.h"
@@ -40,10 +41,31 @@ void for_every_chunk(const SaveParams& params, Body body, const std::function<vo
 /// False when the file system cannot set space aside.
 bool can_preallocate(const Folder& folder) {
   const system::UniqueFd fd = folder.create(0, O_TRUNC);
-  const bool can =
-      ::fallocate(fd.get(), 0, 0, static_cast<off_t>(kPage)) == 0 || errno != EOPNOTSUPP;
+  const bool can = ::fallocate(fd.get(), 0, 0, static_cast<off_t>(kPage)) == 0 ||
+                   (errno != EOPNOTSUPP && errno != ENOSYS);
   folder.remove_temporary(0);
   return can;
+}
+
+/// Throws Unsupported when files there cannot be written past the page cache.
+void require_direct(const Folder& folder) {
+  require_storage(folder.fd(), folder.path());
+  folder.create(0, O_TRUNC | O_DIRECT);
+  folder.remove_temporary(0);
+}
+
+/// Fills `to` from `offset` on, as far as the file goes: a read may well give less than was asked for.
+std::uint64_t read_up_to(int fd, std::span<unsigned char> to, std::uint64_t offset,
+                         const std::string& path) {
+  std::uint64_t done = 0;
+  while (done < to.size()) {
+    const ssize_t n =
+        ::pread(fd, to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
+    if (n == 0) break;
+    if (n < 0 && errno != EINTR) throw system_error("read", path, offset + done, errno);
+    if (n > 0) done += static_cast<std::uint64_t>(n);
+  }
+  return done;
 }
 
 /// What is wrong with a block, of which `length` bytes are there, that is not what it should be.
@@ -242,6 +264,7 @@ Saver::Saver(const SaveParams& params, Node& node)
       folder_(node.scratch()),
       replaced_(params.ranks),
       state_(std::make_unique<Buffers>(params.ranks, params.shard_size, true)) {
+  if (params.direct) require_direct(folder_);
   if (params.preallocate && !can_preallocate(folder_)) {
     params_.preallocate = false;
     notes_.emplace_back("no fallocate on this file system: not preallocated");

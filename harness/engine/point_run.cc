@@ -85,6 +85,10 @@ class PointRunner::Session {
       }
     } catch (const UsageError&) {
       throw;
+    } catch (const Unsupported& e) {
+      result_.status = PointStatus::skipped;
+      result_.reason = e.what();
+      return false;
     } catch (const Interrupted&) {
       result_.status = PointStatus::interrupted;
       return false;
