@@ -69,7 +69,10 @@ struct Disturbance {
   double io_pressure = -1;          // PSI "some" io, share of time; -1 = kernel does not tell
   double cpu_pressure = -1;
   double memory_pressure = -1;
-  double throttled_s = 0;           // cgroup CPU throttling
+  double throttled_s = 0;           // processor time that the control group's quota withheld
+  double foreign_cpu = 0;           // share of all CPU time that other programs took, 0..1
+  double probe_before_ns = -1;      // the control probe: fixed work, lower is better; -1 = not taken
+  double probe_after_ns = -1;
   bool disturbed = false;
   std::string why;                  // "foreign I/O 6 % of the test's bytes"
 };

@@ -26,6 +26,14 @@ struct MetricSummary {
       false;  // a percentile with fewer than 10/(1-p) operations per repetition
 };
 
+/// Free memory that was touched before a point, so that the page cache grows into memory that the
+/// hypervisor has already given.
+struct FirstTouch {
+  std::uint64_t needed_bytes = 0;   // what the point will put into the page cache
+  std::uint64_t touched_bytes = 0;  // 0: not on a virtual machine, nothing needed, or done before
+  double elapsed_s = 0;
+};
+
 struct PointResult {
   const Point* point = nullptr;
   PointStatus status = PointStatus::not_reached;
@@ -38,6 +46,7 @@ struct PointResult {
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
   std::vector<WrongBlock> wrong_blocks;
   bool verified = false;
+  FirstTouch first_touch;
   double elapsed_s = 0;
 };
 

@@ -33,6 +33,7 @@ struct Footprint {
   std::uint64_t written_bytes = 0;            // made once, in the scratch folder
   std::uint64_t read_bytes_per_repetition = 0;
   std::uint64_t memory_bytes = 0;             // buffers, all workers
+  std::uint64_t page_cache_bytes = 0;         // what a repetition leaves in the page cache, if there is room
   std::string data_id;                        // points with the same id share what is written; "" = nobody does
 };
 

@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "harness/engine/probe.h"
 #include "harness/recorder.h"
+#include "harness/system/cgroup.h"
 #include "harness/system/kernel_files.h"
 #include "harness/units.h"
 
@@ -21,27 +25,34 @@ constexpr double kUsesDevice =
 constexpr std::uint64_t kForeignFloor = 4_MiB;  // a journal commit or a log line disturbs nobody
 constexpr std::uint64_t kOwnFloor = 1_MiB;  // of reads where nothing is delivered: names in memory
 constexpr double kStealShare = 0.05;
-constexpr double kThrottledShare = 0.05;  // of the elapsed time
-constexpr double kShortest = 0.2;         // [s] below this, ticks of 10 ms say nothing
+constexpr double kForeignCpuShare = 0.05;  // of all processor time
+constexpr double kThrottledShare = 0.01;   // of the elapsed time: any that can be told
+constexpr double kShortest = 0.2;          // [s] below this, ticks of 10 ms say nothing
 
-double cpu_seconds() {
+void read_own_time(Counters& c) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const auto s = [](const timeval& t) {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
   };
-  return s(usage.ru_utime) + s(usage.ru_stime);
+  c.user_s = s(usage.ru_utime);
+  c.cpu_s = c.user_s + s(usage.ru_stime);
+}
+
+double ticks_per_second() {
+  static const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
+  return ticks;
 }
 
 void read_ticks(Counters& c) {
-  constexpr std::size_t
-      kSteal = 8,
-      kGuest = 9;  // fields after "cpu": user nice system idle iowait irq softirq steal guest
+  // Fields after "cpu": user nice system idle iowait irq softirq steal guest
+  constexpr std::size_t kNice = 2, kSteal = 8, kGuest = 9;
   const std::vector<std::string> fields =
       system::split(system::read_line("/proc/stat").value_or(""), ' ');
   for (std::size_t i = 1; i < std::min(fields.size(), kGuest); ++i) {
     const double ticks = std::stod(fields[i]);
     c.all_ticks += ticks;
+    if (i <= kNice) c.user_ticks += ticks;
     if (i == kSteal) c.steal_ticks = ticks;
   }
 }
@@ -53,19 +64,6 @@ std::optional<std::uint64_t> pressure_us(const char* resource) {
   const std::size_t at = line->find("total=");
   if (at == std::string::npos) return std::nullopt;
   return std::stoull(line->substr(at + 6));
-}
-
-std::optional<double> throttled_seconds() {
-  const auto groups = system::read_text("/proc/self/cgroup");
-  if (!groups) return std::nullopt;
-  for (const std::string& line : system::split(*groups, '\n')) {
-    if (!line.starts_with("0::")) continue;
-    const auto text = system::read_text("/sys/fs/cgroup" + line.substr(3) + "/cpu.stat");
-    if (!text) return std::nullopt;
-    if (const auto us = system::number_field(*text, "throttled_usec"))
-      return static_cast<double>(*us) * 1e-6;
-  }
-  return std::nullopt;
 }
 
 /// Counters of a device can be reset, and those of a process never go back: a difference is at
@@ -97,8 +95,8 @@ Counters read_counters(const std::optional<system::BlockDevice>& device) {
   c.io_us = pressure_us("io");
   c.cpu_us = pressure_us("cpu");
   c.memory_us = pressure_us("memory");
-  c.throttled_s = throttled_seconds();
-  c.cpu_s = cpu_seconds();
+  c.throttled_s = system::throttled_seconds();
+  read_own_time(c);
   c.at_ns = now_ns();
   return c;
 }
@@ -106,11 +104,13 @@ Counters read_counters(const std::optional<system::BlockDevice>& device) {
 void Ledger::add(const Counters& before, const Counters& after) {
   elapsed_s_ += static_cast<double>(after.at_ns - before.at_ns) * 1e-9;
   cpu_s_ += after.cpu_s - before.cpu_s;
+  user_s_ += after.user_s - before.user_s;
   self_read_ += grown(before.self_read, after.self_read);
   self_written_ += grown(before.self_written, after.self_written);
   device_read_ += grown(before.device_read, after.device_read);
   device_written_ += grown(before.device_written, after.device_written);
   steal_ticks_ += after.steal_ticks - before.steal_ticks;
+  user_ticks_ += after.user_ticks - before.user_ticks;
   all_ticks_ += after.all_ticks - before.all_ticks;
   throttled_s_ += after.throttled_s.value_or(0) - before.throttled_s.value_or(0);
   add_pressure(before.io_us, after.io_us, io_s_, io_known_);
@@ -118,11 +118,19 @@ void Ledger::add(const Counters& before, const Counters& after) {
   add_pressure(before.memory_us, after.memory_us, memory_s_, memory_known_);
 }
 
-Disturbance Ledger::judge(std::uint64_t delivered_bytes) const {
+bool Ledger::can_drift() const { return elapsed_s_ >= kShortest; }
+
+Disturbance Ledger::judge(std::uint64_t delivered_bytes, double before, double after) const {
   Disturbance d;
+  d.probe_before_ns = before;
+  d.probe_after_ns = after;
   d.foreign_bytes = grown(self_read_, device_read_) + grown(self_written_, device_written_);
   d.throttled_s = std::max(0.0, throttled_s_);
   if (all_ticks_ > 0) d.cpu_steal = std::clamp(steal_ticks_ / all_ticks_, 0.0, 1.0);
+  // User time alone: what the kernel does, it may do for this process.
+  if (all_ticks_ > 0)
+    d.foreign_cpu =
+        std::clamp((user_ticks_ - user_s_ * ticks_per_second()) / all_ticks_, 0.0, 1.0);
   const auto share = [this](double seconds, bool known) {
     return known && elapsed_s_ > 0 ? std::min(1.0, seconds / elapsed_s_) : -1;
   };
@@ -148,9 +156,18 @@ Disturbance Ledger::judge(std::uint64_t delivered_bytes) const {
     why.push_back(
         fmt::format("the hypervisor took {:.0f} % of the processor time", 100 * d.cpu_steal));
   }
+  if (elapsed_s_ >= kShortest && d.foreign_cpu > kForeignCpuShare) {
+    why.push_back(
+        fmt::format("other programs took {:.0f} % of the processor time", 100 * d.foreign_cpu));
+  }
   if (elapsed_s_ >= kShortest && d.throttled_s > kThrottledShare * elapsed_s_) {
-    why.push_back(fmt::format("the control group held the process back for {}",
+    why.push_back(fmt::format("the control group's quota withheld {} of processor time",
                               format_duration(d.throttled_s)));
+  }
+  const double drift = probe_drift(before, after);
+  if (elapsed_s_ >= kShortest && std::abs(drift) > kProbeDrift) {
+    why.push_back(fmt::format("the machine became {:.0f} % {} meanwhile (control probe)",
+                              100 * std::abs(drift), drift > 0 ? "slower" : "faster"));
   }
   d.disturbed = !why.empty();
   d.why = fmt::format("{}", fmt::join(why, "; "));

@@ -14,12 +14,13 @@ namespace headrace::engine {
 struct Counters {
   std::uint64_t at_ns = 0;
   double cpu_s = 0;         // user + system of this process
+  double user_s = 0;        // user alone
   bool self_known = false;  // the kernel has /proc/self/io
   std::uint64_t self_read = 0, self_written = 0;
   std::uint64_t device_read = 0, device_written = 0;
-  double steal_ticks = 0, all_ticks = 0;                  // of /proc/stat's first line
+  double steal_ticks = 0, user_ticks = 0, all_ticks = 0;  // of /proc/stat's first line
   std::optional<std::uint64_t> io_us, cpu_us, memory_us;  // PSI "some" totals
-  std::optional<double> throttled_s;                      // of the control group
+  std::optional<double> throttled_s;                      // of the control group, all processors
 };
 Counters read_counters(const std::optional<system::BlockDevice>& device);
 
@@ -31,13 +32,17 @@ class Ledger {
   double cpu_s() const { return cpu_s_; }
   std::uint64_t storage_bytes() const { return self_read_; }
   std::uint64_t device_bytes() const { return device_read_; }
+  /// Was it long enough for the control probe to tell anything?
+  bool can_drift() const;
   /// `delivered_bytes` is what foreign I/O is held against. Where nothing is delivered (names are
   /// made and asked for), the process's own reads are: then the kernel writes the journal in its own
-  /// name, so that of others only reads can be told.
-  Disturbance judge(std::uint64_t delivered_bytes) const;
+  /// name, so that of others only reads can be told. `before` and `after`: the control probe [ns], -1 = not
+  /// taken.
+  Disturbance judge(std::uint64_t delivered_bytes, double before = -1, double after = -1) const;
 
  private:
-  double elapsed_s_ = 0, cpu_s_ = 0, steal_ticks_ = 0, all_ticks_ = 0, throttled_s_ = 0;
+  double elapsed_s_ = 0, cpu_s_ = 0, user_s_ = 0, throttled_s_ = 0;
+  double steal_ticks_ = 0, user_ticks_ = 0, all_ticks_ = 0;
   std::uint64_t self_read_ = 0, self_written_ = 0, device_read_ = 0, device_written_ = 0;
   double io_s_ = 0, cpu_wait_s_ = 0, memory_s_ = 0;
   bool io_known_ = true, cpu_known_ = true, memory_known_ = true;

@@ -10,6 +10,7 @@ struct EngineLimits {
   double live_s = 0.25;         // between two calls of RunObserver::live()
   double confirm_rest_s = 5;    // before a missed need is measured once more
   bool mind_neighbours = true;  // mark repetitions that something else disturbed
+  bool touch_memory = true;     // that the page cache will grow into, on a virtual machine
   unsigned retakes = 2;         // of disturbed or failed repetitions, per look
 };
 

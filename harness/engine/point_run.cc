@@ -11,6 +11,8 @@
 #include "harness/diagnostics.h"
 #include "harness/engine/driver.h"
 #include "harness/engine/evidence.h"
+#include "harness/engine/first_touch.h"
+#include "harness/engine/watched.h"
 #include "harness/statistics/summary.h"
 #include "harness/system/network_links.h"
 #include "harness/units.h"
@@ -21,6 +23,7 @@ namespace {
 constexpr double kNarrow = 0.025;          // rule 2: half width of an ungated metric's interval
 constexpr unsigned kFailuresToGiveUp = 2;  // in a row
 constexpr unsigned kAtOnce = 100;  // repetitions handed to the driver: it goes through all of them
+constexpr double kSlowTouch_s_per_byte = 1e-9;  // slower than any memory that is there
 
 using Clock = std::chrono::steady_clock;
 
@@ -97,6 +100,7 @@ class PointRunner::Session {
       result_.reason = e.what();
       return false;
     }
+    if (!touch_memory()) return false;
     runner_.emplace(owner_.plan_, point_, owner_.node_, owner_.observer_, owner_.limits_);
     if (workload_.data() != nullptr) result_.left_out = workload_.data()->left_out();
     take_notes();
@@ -184,9 +188,41 @@ class PointRunner::Session {
     };
   }
 
+  /// False when a signal came meanwhile.
+  bool touch_memory() {
+    std::uint64_t needed = workload_.footprint().page_cache_bytes;
+    if (needed > 0 && workload_.data())  // of the user's data only it knows the size
+      needed = std::max(needed, workload_.data()->files().total_bytes());
+    // Warm: the first reading, which is not timed, touches it.
+    const bool grows = point_.cache == CacheState::cold || point_.cache == CacheState::asis;
+    if (!owner_.limits_.touch_memory || !grows) return true;
+    try {
+      const FirstTouch touched =
+          engine::touch_memory(needed, owner_.node_.memory_available() / 10 * 9, progress());
+      result_.first_touch = touched;
+      if (touched.elapsed_s > kSlowTouch_s_per_byte * static_cast<double>(touched.touched_bytes))
+        add_note(result_,
+                 fmt::format("memory was touched before: the hypervisor had not given it yet ({} "
+                             "took {:.1f} s)",
+                             format_quantity(static_cast<double>(touched.touched_bytes),
+                                             Dimension::bytes, true),
+                             touched.elapsed_s));
+    } catch (const Interrupted&) {
+      result_.status = PointStatus::interrupted;
+      return false;
+    }
+    return true;
+  }
+
   void fail(std::string why) {
     result_.status = PointStatus::error;
     result_.reason = std::move(why);
+  }
+  /// A thread was left behind: nothing of this point may be touched any more.
+  bool hang(std::string why) {
+    owner_.hung_ = true;
+    fail(std::move(why));
+    return false;
   }
 
   bool must_stop() const {

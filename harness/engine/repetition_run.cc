@@ -11,6 +11,7 @@
 #include "harness/engine/crew.h"
 #include "harness/engine/ledger.h"
 #include "harness/engine/operation_error.h"
+#include "harness/engine/probe.h"
 #include "harness/engine/series.h"
 #include "harness/engine/watched.h"
 #include "harness/units.h"
@@ -153,6 +154,8 @@ class RepetitionRunner::Attempt {
   }
 
   Repetition run() {
+    const bool minds = runner_.limits_.mind_neighbours;
+    const double before = minds ? runner_.probe() : -1;
     const std::vector<PhaseSpec> phases = workload_.phases();
     for (unsigned p = 0; p < phases.size() && result_.status == RepetitionStatus::ok; ++p) {
       if (stop_signal.load() != 0) {
@@ -166,7 +169,9 @@ class RepetitionRunner::Attempt {
       }
     }
     if (runner_.hung_) return std::move(result_);
-    if (runner_.limits_.mind_neighbours) result_.disturbance = ledger_.judge(delivered_);
+    if (minds)
+      result_.disturbance = ledger_.judge(
+          delivered_, before, ledger_.can_drift() ? runner_.probe_after(before) : -1);
     if (result_.status == RepetitionStatus::ok) {
       doubt(workload_.disturbance());
       report();
@@ -354,6 +359,21 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
   catalogue_ = metric_catalogue(*point.info, parts_, point.workload->devices());
   const FileTable* files = point.workload->files();
   device_ = system::device_of(files != nullptr ? files->place() : node.scratch_path());
+}
+
+double RepetitionRunner::probe() {
+  constexpr std::uint64_t kFresh_ns = 500'000'000;
+  if (probed_ns_ == 0 || now_ns() - probed_ns_ > kFresh_ns) {
+    probe_ = take_probe();
+    probed_ns_ = now_ns();
+  }
+  return probe_;
+}
+
+double RepetitionRunner::probe_after(double before) {
+  probe_ = take_probe_after(before);
+  probed_ns_ = now_ns();
+  return probe_;
 }
 
 Repetition RepetitionRunner::run(unsigned index, unsigned look) {

@@ -26,6 +26,9 @@ class RepetitionRunner {
 
  private:
   class Attempt;
+  /// The control probe; of a moment ago, where it was taken then.
+  double probe();
+  double probe_after(double before);
   const Plan& plan_;
   const Point& point_;
   Node& node_;
@@ -35,6 +38,8 @@ class RepetitionRunner {
   std::vector<std::string> parts_;
   std::optional<system::BlockDevice> device_;
   bool hung_ = false;
+  double probe_ = -1;
+  std::uint64_t probed_ns_ = 0;
 };
 
 }  // namespace headrace::engine

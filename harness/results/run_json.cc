@@ -83,7 +83,10 @@ Json disturbance(const Disturbance& d) {
           {"io_pressure", d.io_pressure},
           {"cpu_pressure", d.cpu_pressure},
           {"memory_pressure", d.memory_pressure},
-          {"throttled_s", d.throttled_s}};
+          {"throttled_s", d.throttled_s},
+          {"foreign_cpu", d.foreign_cpu},
+          {"probe_before_ns", d.probe_before_ns},
+          {"probe_after_ns", d.probe_after_ns}};
 }
 
 Json repetition(const Repetition& r, const std::vector<std::string>& part_names) {
@@ -132,6 +135,10 @@ Json point(const PointResult& p) {
           {"left_out", std::move(left_out)},
           {"verified", p.verified},
           {"wrong_blocks", std::move(wrong)},
+          {"first_touch",
+           {{"needed_bytes", p.first_touch.needed_bytes},
+            {"touched_bytes", p.first_touch.touched_bytes},
+            {"elapsed_s", p.first_touch.elapsed_s}}},
           {"elapsed_s", p.elapsed_s},
           {"looks", p.looks.looks.empty() ? p.point->repeat.looks : p.looks.looks},
           {"ranks", p.looks.ranks},

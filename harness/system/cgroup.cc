@@ -122,7 +122,40 @@ void read_version_1(const std::string& root, CgroupLimits& limits) {
   }
 }
 
+/// The cpu.stat of our group and those around it, and the key in it with its unit.
+struct ThrottleFiles {
+  std::vector<std::string> files;
+  const char* key = "";
+  double unit_s = 0;
+};
+
+ThrottleFiles throttle_files(const std::string& root) {
+  ThrottleFiles found;
+  auto hierarchy = find_hierarchy(root, "cpu");
+  found.key = "throttled_time";  // version 1: ns
+  found.unit_s = 1e-9;
+  if (!hierarchy) {
+    hierarchy = find_hierarchy(root, "");
+    found.key = "throttled_usec";
+    found.unit_s = 1e-6;
+  }
+  if (!hierarchy) return found;
+  for (const std::string& folder : levels(*hierarchy)) found.files.push_back(folder + "/cpu.stat");
+  return found;
+}
+
 }  // namespace
+
+std::optional<double> throttled_seconds(const std::string& root) {
+  static const ThrottleFiles ours = throttle_files("");  // a process rarely changes its group
+  const ThrottleFiles files = root.empty() ? ours : throttle_files(root);
+  std::optional<double> sum;
+  for (const std::string& file : files.files) {
+    if (const auto n = number_field(read_text(file).value_or(""), files.key))
+      sum = sum.value_or(0) + static_cast<double>(*n) * files.unit_s;
+  }
+  return sum;
+}
 
 CgroupLimits cgroup_limits(const std::string& root) {
   CgroupLimits limits;

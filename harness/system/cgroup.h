@@ -20,4 +20,8 @@ struct CgroupLimits {
 /// `root` is where /proc and /sys are looked for; tests lay their own.
 CgroupLimits cgroup_limits(const std::string& root = "");
 
+/// Processor time that the CPU quota of this process's group, or of one around it, has withheld so
+/// far, summed over processors [s]; nothing where the kernel does not tell.
+std::optional<double> throttled_seconds(const std::string& root = "");
+
 }  // namespace headrace::system

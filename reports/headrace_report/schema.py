@@ -220,6 +220,18 @@ class Disturbance:
     cpu_pressure: float = -1.0
     memory_pressure: float = -1.0
     throttled_s: float = 0.0
+    foreign_cpu: float = -1.0  # share of all processor time that other programs took
+    probe_before_ns: float = -1.0  # the control probe; negative = not taken
+    probe_after_ns: float = -1.0
+
+
+@dataclass(frozen=True)
+class FirstTouch:
+    """Free memory that was touched before the point."""
+
+    needed_bytes: int = 0
+    touched_bytes: int = 0
+    elapsed_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -250,6 +262,7 @@ class Point:
     left_out: Dict[str, int] = field(default_factory=dict)
     verified: bool = False
     wrong_blocks: List[Any] = field(default_factory=list)
+    first_touch: FirstTouch = field(default_factory=FirstTouch)
     elapsed_s: float = 0.0
     looks: List[int] = field(default_factory=list)
     ranks: List[int] = field(default_factory=list)

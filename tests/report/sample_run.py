@@ -88,7 +88,8 @@ def repetition(chance: random.Random, index: int, phases: List[Dict[str, Any]], 
         "disturbance": {"disturbed": disturbed, "why": "foreign I/O 6 % of the test's bytes" if disturbed else "",
                         "foreign_bytes": int(delivered * (0.06 if disturbed else 0.001)),
                         "cpu_steal": 0.004, "io_pressure": round(0.3 + chance.random() / 10, 3),
-                        "cpu_pressure": round(chance.random() / 50, 3), "memory_pressure": 0.0, "throttled_s": 0.0},
+                        "cpu_pressure": round(chance.random() / 50, 3), "memory_pressure": 0.0, "throttled_s": 0.0,
+                        "foreign_cpu": 0.002, "probe_before_ns": 1.01e6, "probe_after_ns": 1.02e6},
         "phases": phases}
 
 

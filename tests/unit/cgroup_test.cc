@@ -85,5 +85,23 @@ TEST_F(Cgroup, ContainerWhoseMountStartsAtItsOwnGroup) {
 
 TEST_F(Cgroup, OfThisProcess) { EXPECT_NO_THROW(cgroup_limits()); }
 
+TEST_F(Cgroup, WithheldTimeOfVersion2CountsEveryLevel) {
+  EXPECT_FALSE(throttled_seconds(root_.string()));
+  lay("proc/self/mountinfo", "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  lay("proc/self/cgroup", "0::/slice/job\n");
+  lay("sys/fs/cgroup/slice/cpu.stat", "usage_usec 10\nnr_throttled 3\nthrottled_usec 250000\n");
+  lay("sys/fs/cgroup/slice/job/cpu.stat", "usage_usec 10\nthrottled_usec 500000\n");
+  EXPECT_DOUBLE_EQ(throttled_seconds(root_.string()).value(), 0.75);
+}
+
+TEST_F(Cgroup, WithheldTimeOfVersion1) {
+  lay("proc/self/mountinfo",
+      "31 20 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+      "30 20 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
+  lay("proc/self/cgroup", "2:cpu:/job\n0::/\n");
+  lay("sys/fs/cgroup/cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000000\n");
+  EXPECT_DOUBLE_EQ(throttled_seconds(root_.string()).value(), 1.5);
+}
+
 }  // namespace
 }  // namespace headrace::system

@@ -84,6 +84,36 @@ TEST(Ledger, StolenAndThrottledTime) {
   EXPECT_FALSE(p().disturbed);
 }
 
+TEST(Ledger, OtherPrograms) {
+  Phase p;
+  p.after.user_ticks = 60 + 18;  // 18 of 400 ticks are not ours
+  p.after.user_s = 0.6;
+  EXPECT_FALSE(p().disturbed) << p().why;
+  EXPECT_DOUBLE_EQ(p().foreign_cpu, 18.0 / 400);
+  p.after.user_ticks = 60 + 40;
+  EXPECT_EQ(p().why, "other programs took 10 % of the processor time");
+  p.after.at_ns = 100'000'000;  // too short to tell
+  EXPECT_FALSE(p().disturbed);
+}
+
+TEST(Ledger, TheControlProbe) {
+  Phase p;
+  Ledger ledger;
+  ledger.add(p.before, p.after);
+  EXPECT_FALSE(ledger.judge(kGB, 1.00e6, 1.04e6).disturbed);
+  const Disturbance slower = ledger.judge(kGB, 1.00e6, 1.20e6);
+  EXPECT_EQ(slower.why, "the machine became 20 % slower meanwhile (control probe)");
+  EXPECT_EQ(slower.probe_before_ns, 1.00e6);
+  EXPECT_EQ(slower.probe_after_ns, 1.20e6);
+  EXPECT_EQ(ledger.judge(kGB, 1.00e6, 0.90e6).why,
+            "the machine became 10 % faster meanwhile (control probe)");
+  EXPECT_FALSE(ledger.judge(kGB, -1, 1.20e6).disturbed) << "was not taken";
+  p.after.at_ns = 100'000'000;
+  Ledger brief;
+  brief.add(p.before, p.after);
+  EXPECT_FALSE(brief.judge(kGB, 1.00e6, 1.20e6).disturbed) << "too short to tell";
+}
+
 TEST(Ledger, PressureIsAShareOfTheTime) {
   Phase p;
   p.before.io_us = 500'000;

@@ -34,6 +34,7 @@ class CheckpointWrite final : public Workload {
                 2 * params_.total_bytes(),  // the old one stays until the new one is durable
             .read_bytes_per_repetition = 0,
             .memory_bytes = params_.memory_bytes(),
+            .page_cache_bytes = params_.direct ? 0 : params_.total_bytes(),
             .data_id = "checkpoint"};
   }
   unsigned workers() const override { return params_.ranks; }

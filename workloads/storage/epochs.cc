@@ -57,6 +57,7 @@ class Epochs final : public Workload {
     return {.written_bytes = spec_.path.empty() ? spec_.bytes() : 0,
             .read_bytes_per_repetition = spec_.bytes() * epochs_,
             .memory_bytes = io_.buffer_bytes(),
+            .page_cache_bytes = spec_.bytes(),
             .data_id = spec_.path.empty() ? spec_.id() : ""};
   }
   unsigned workers() const override { return io_.workers; }

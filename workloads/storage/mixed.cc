@@ -68,6 +68,8 @@ class Mixed final : public Workload {
     return {.written_bytes = (spec_.path.empty() ? spec_.bytes() : 0) + 2 * save_.total_bytes(),
             .read_bytes_per_repetition = 3 * reads_around() * spec_.file_size,
             .memory_bytes = io_.buffer_bytes() + save_.memory_bytes(),
+            .page_cache_bytes = (io_.direct ? 0 : spec_.bytes()) +
+                                (save_.direct ? 0 : save_.total_bytes()),
             .data_id = spec_.path.empty() ? "mixed " + spec_.id() : "mixed"};
   }
   unsigned workers() const override { return io_.workers + save_.ranks; }

@@ -54,6 +54,7 @@ class RandomRead final : public Workload {
     return {.written_bytes = spec_.path.empty() ? bytes : 0,
             .read_bytes_per_repetition = reads_ ? reads_ * io_.block_size : bytes,
             .memory_bytes = io_.buffer_bytes(),
+            .page_cache_bytes = io_.direct ? 0 : bytes,
             .data_id = spec_.path.empty() ? spec_.id() : ""};
   }
   unsigned workers() const override { return io_.workers; }

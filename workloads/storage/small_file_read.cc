@@ -43,6 +43,7 @@ class SmallFileRead final : public Workload {
     return {.written_bytes = spec_.path.empty() ? bytes : 0,
             .read_bytes_per_repetition = bytes,
             .memory_bytes = io_.buffer_bytes(),
+            .page_cache_bytes = bytes,
             .data_id = spec_.path.empty() ? spec_.id() : ""};
   }
   unsigned workers() const override { return io_.workers; }

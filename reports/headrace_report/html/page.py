@@ -15,7 +15,7 @@ from ..plots import Figure, copies, epochs, forest, ladder, pipeline, roofline, 
 from ..plots.style import styled
 from ..plots.svg import StyleSheet, inline
 from ..schema import Point, Run
-from ..units import duration, plural
+from ..units import duration, plural, quantity
 from . import embed, views
 
 
@@ -47,7 +47,7 @@ def render(run: Run) -> str:
     """The whole page. The same run gives the same bytes."""
     environment = jinja2.Environment(loader=jinja2.PackageLoader("headrace_report", "html/templates"), autoescape=True,
                                      trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    environment.filters.update(duration=duration, plural=plural, parameter=lambda pair: views.parameter(*pair),
+    environment.filters.update(duration=duration, plural=plural, bytes=lambda n: quantity(float(n), "B"), parameter=lambda pair: views.parameter(*pair),
                                wrong_block=views.wrong_block, section_name=words.section_name)
     sheet = StyleSheet()
     anchors = {point.id: f"point-{number}" for number, point in enumerate(run.points, start=1)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
 from .. import words
-from ..schema import Judgement, Metric, Point, Repetition, Run, Scalar
+from ..schema import Disturbance, Judgement, Metric, Point, Repetition, Run, Scalar
 from ..units import (NBSP, bounds, duration, headroom, is_memory, plural, quantity, scale_of, share)
 
 DASH = "\u2013"
@@ -216,9 +216,18 @@ class LedgerRow:
     device: str
     foreign: str
     steal: str
+    programs: str   # CPU that others took
+    drift: str      # of the control probe
     cpu: str        # pressures: share of the time that somebody waited
     io: str
     memory: str
+
+
+def probe_drift(noise: Disturbance) -> str:
+    """How much longer the control probe took after the repetition than before: +3 %."""
+    if noise.probe_before_ns <= 0 or noise.probe_after_ns <= 0:
+        return DASH
+    return f"{100 * (noise.probe_after_ns / noise.probe_before_ns - 1):+.0f}{NBSP}%".replace("-", "\u2212")
 
 
 def ledger(point: Point) -> List[LedgerRow]:
@@ -230,8 +239,8 @@ def ledger(point: Point) -> List[LedgerRow]:
             share(cache.resident_before), share(cache.resident_after), quantity(float(cache.delivered_bytes), "B"),
             share(cache.storage_bytes / cache.delivered_bytes) if cache.delivered_bytes else DASH,
             quantity(float(cache.device_bytes), "B") if cache.device_bytes else DASH,
-            quantity(float(noise.foreign_bytes), "B"), share(noise.cpu_steal), share(noise.cpu_pressure),
-            share(noise.io_pressure), share(noise.memory_pressure)))
+            quantity(float(noise.foreign_bytes), "B"), share(noise.cpu_steal), share(noise.foreign_cpu),
+            probe_drift(noise), share(noise.cpu_pressure), share(noise.io_pressure), share(noise.memory_pressure)))
     return rows
 
 

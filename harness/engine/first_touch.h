@@ -1,0 +1,23 @@
+// Memory that a virtual machine has never used: the hypervisor gives it page by page at the first
+// touch, which can make reading into the page cache several times slower - once.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/data_set.h"
+#include "harness/run_result.h"
+
+namespace headrace::engine {
+
+/// Free memory of which `needed_bytes` of page cache can be had without pushing anything out:
+/// MemFree less a reserve, and at most `most_bytes` (a control group's rest).
+std::uint64_t touchable_bytes(std::uint64_t needed_bytes, std::uint64_t free_bytes,
+                              std::uint64_t most_bytes);
+
+/// Touches as much free memory as `needed_bytes` of page cache will take, and gives it back at once.
+/// Does nothing on a real machine, and nothing for what this process touched before. `progress`
+/// hears of it and may throw to end it.
+FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes,
+                        const DataProgress& progress);
+
+}  // namespace headrace::engine

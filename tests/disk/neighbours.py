@@ -1,0 +1,65 @@
+"""Disturbances made to order are told: who, how much, and that the repetition was disturbed. Usage: neighbours.py HEADRACE WHAT"""
+
+import contextlib
+import os
+import subprocess
+import sys
+
+import bench
+
+what = sys.argv[2]
+LIMITS = {"device": ["--size", "1G", "--in-memory", "--read-bps", "200M"], "quota": ["--size", "512M", "--cores", "0.3"],
+          "programs": ["--size", "512M"]}
+disk = bench.limited(*LIMITS[what])
+
+
+@contextlib.contextmanager
+def beside(*commands):
+    """Other programs that run meanwhile."""
+    processes = [subprocess.Popen(c, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for c in commands]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def ledger(workload, *neighbours):
+    with beside(*neighbours):
+        result = bench.run({"workers": 2, "repeat": 2, **workload}, f"{disk}/scratch")
+    assert result.code == 0, result.told
+    entries = [r["disturbance"] for r in result.point["repetitions"]]
+    for entry in entries:
+        print(entry)
+    return result, entries
+
+
+if what == "device":
+    # On the same device, from another file: the test's own bytes are not foreign, the neighbour's are.
+    cold = {"use": "shard_stream", "files": 2, "file_size": "50MB", "cache": "cold"}
+    _, quiet = ledger(cold)
+    assert all(e["foreign_bytes"] < 4 << 20 for e in quiet), "nobody else was there"
+    other = f"{disk}/other"
+    with open(other, "wb") as file:
+        for _ in range(100):
+            file.write(os.urandom(1 << 20))
+        os.fsync(file.fileno())
+    again = f"while :; do dd if={other} of=/dev/null bs=1M iflag=direct; done"
+    result, entries = ledger(cold, ["sh", "-c", f"exec 2>/dev/null; {again}"])
+    assert all(e["disturbed"] and "foreign I/O on the device" in e["why"] for e in entries)
+    assert all(e["foreign_bytes"] > 10e6 for e in entries)
+    assert len(entries) == 4, "taken again, twice"
+    phase = result.point["repetitions"][0]["phases"][0]
+    assert phase["device_bytes"] > phase["bytes"] > 0.95 * phase["storage_bytes"]
+elif what == "quota":
+    busy = {"use": "shard_stream", "files": 2, "file_size": "32MiB", "passes": 1000, "duration": "1500ms", "cache": "warm"}
+    _, entries = ledger(busy)
+    assert all(e["disturbed"] and "the control group's quota withheld" in e["why"] for e in entries)
+    assert all(e["throttled_s"] > 0.3 for e in entries)
+else:
+    idle = {"use": "shard_stream", "files": 2, "file_size": "32MiB", "passes": 1000, "duration": "1500ms", "cache": "warm"}
+    spin = [sys.executable, "-c", "while True: pass"]
+    _, entries = ledger(idle, *[spin] * (os.cpu_count() or 1))
+    assert all(e["disturbed"] and "other programs took" in e["why"] for e in entries)
+    assert all(0.05 < e["foreign_cpu"] <= 1 for e in entries)
