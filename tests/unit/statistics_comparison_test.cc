@@ -14,9 +14,13 @@
 namespace headrace::statistics {
 namespace {
 
-nlohmann::json vectors() {
-  std::ifstream file(source_dir() + "/tests/golden/comparisons.json");
-  return nlohmann::json::parse(file);
+/// Kept, so that a loop may go through a part of them.
+const nlohmann::json& vectors() {
+  static const nlohmann::json all = [] {
+    std::ifstream file(source_dir() + "/tests/golden/comparisons.json");
+    return nlohmann::json::parse(file);
+  }();
+  return all;
 }
 
 void expect_estimate(const RatioEstimate& e, const nlohmann::json& v) {
