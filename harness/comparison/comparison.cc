@@ -1,4 +1,4 @@
-// Joining points, comparing their metrics, and the one word for each pair.
+// Comparing the metrics of joined points, and the one word for each pair.
 #include "harness/comparison/comparison.h"
 
 #include <fmt/format.h>
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <set>
 
+#include "harness/comparison/join.h"
 #include "harness/comparison/row_words.h"
-#include "harness/config/sweep.h"
 #include "harness/registry.h"
 #include "harness/statistics/summary.h"
 
@@ -22,97 +22,6 @@ using results::StoredRun;
 using statistics::Change;
 
 constexpr double kTolerated = 1.0 / 3;  // share of repetitions that may be disturbed
-
-/// What points are joined by: workload and full parameters, without those that are compared.
-std::string key_of(const StoredPoint& point, const Options& options) {
-  std::string key = point.workload;
-  for (const auto& [name, value] : point.params)
-    if (std::find(options.across.begin(), options.across.end(), name) == options.across.end())
-      key += '\n' + name + '=' + value;
-  return key;
-}
-
-/// The parameters in which two points differ: "workers 4 / 8".
-std::string differing_params(const StoredPoint& a, const StoredPoint& b) {
-  std::string text;
-  const auto value = [](const StoredPoint& p, const std::string& key) {
-    const auto found = p.params.find(key);
-    return found == p.params.end() ? std::string("-") : found->second;
-  };
-  std::set<std::string> names;
-  for (const StoredPoint* p : {&a, &b})
-    for (const auto& [key, unused] : p->params) names.insert(key);
-  for (const std::string& name : names)
-    if (value(a, name) != value(b, name))
-      text += fmt::format("{}{} {} / {}", text.empty() ? "" : ", ", name, value(a, name),
-                          value(b, name));
-  return text;
-}
-
-bool is_gate(const StoredPoint& point, const std::string& metric, const Options& options,
-             const StoredRun& base) {
-  const auto fits = [&](const std::string& glob) {
-    return config::glob_match(glob, point.workload + "." + metric) ||
-           config::glob_match(glob, point.id + "." + metric);
-  };
-  if (!options.gates.empty()) return std::any_of(options.gates.begin(), options.gates.end(), fits);
-  bool any_need = false;
-  for (const auto& need : base.judgements) {
-    if (need.point.empty()) continue;
-    any_need = true;
-    if (need.point == point.id && need.metric == point.workload + "." + metric) return true;
-  }
-  return !any_need && !point.metrics.empty() && point.metrics.front().name == metric;
-}
-
-bool has_gate(const StoredPoint& point, const Options& options, const StoredRun& base) {
-  return std::any_of(point.metrics.begin(), point.metrics.end(),
-                     [&](const StoredMetric& m) { return is_gate(point, m.name, options, base); });
-}
-
-/// The same point on both sides, found in every run of the side that has it.
-struct Joined {
-  const StoredPoint* base;
-  const StoredPoint* other;
-  std::string key;
-};
-
-std::vector<Joined> join(const Side& base, const Side& other, const Options& options, Pair& pair) {
-  const auto points_of = [&](const Side& side) {
-    std::vector<std::pair<std::string, const StoredPoint*>> all;
-    for (const StoredRun& run : side.runs)
-      for (const StoredPoint& point : run.points) {
-        const std::string key = key_of(point, options);
-        if (std::none_of(all.begin(), all.end(), [&](const auto& p) { return p.first == key; }))
-          all.emplace_back(key, &point);
-      }
-    return all;
-  };
-  const auto a = points_of(base), b = points_of(other);
-  const auto find = [](const auto& all, const auto& fits) {
-    const auto at = std::find_if(all.begin(), all.end(), fits);
-    return at == all.end() ? nullptr : at->second;
-  };
-  std::vector<Joined> joined;
-  const auto left_out = [&](const auto& mine, const auto& theirs, const Side& side) {
-    for (const auto& [key, point] : mine) {
-      if (find(theirs, [&, k = key](const auto& p) { return p.first == k; })) continue;
-      const StoredPoint* same_name =
-          find(theirs, [&, p = point](const auto& o) { return o.second->id == p->id; });
-      pair.not_compared.push_back(
-          {point->id, "", side.label,
-           same_name ? "measured with other parameters: " + differing_params(*point, *same_name)
-                     : "only in " + side.label,
-           has_gate(*point, options, base.first())});
-    }
-  };
-  for (const auto& [key, point] : a)
-    if (const StoredPoint* o = find(b, [&, k = key](const auto& p) { return p.first == k; }))
-      joined.push_back({point, o, key});
-  left_out(a, b, base);
-  left_out(b, a, other);
-  return joined;
-}
 
 Values values_of(const std::vector<double>& values) {
   Values v;
@@ -134,43 +43,43 @@ struct Gathered {
   double disturbed_share = 0, unproven_share = 0;  // the worst of its runs
 };
 
-Gathered gather(const Side& side, const std::string& key, const std::string& metric,
-                const Options& options) {
+Gathered gather(const Side& side, const std::vector<Found>& points, const std::string& metric) {
   Gathered g;
-  for (std::size_t r = 0; r < side.runs.size(); ++r) {
-    for (const StoredPoint& point : side.runs[r].points) {
-      const StoredMetric* found = point.find(metric);
-      if (found == nullptr || key_of(point, options) != key) continue;
-      g.values.insert(g.values.end(), found->values.begin(), found->values.end());
-      g.too_few_operations |= found->too_few_operations;
-      g.disturbed_share = std::max(g.disturbed_share, point.disturbed_share);
-      g.unproven_share = std::max(g.unproven_share, point.cache_unproven_share);
-      if (side.blocks.empty()) continue;
-      auto& block = g.by_block[side.blocks[r]];
-      block.insert(block.end(), found->values.begin(), found->values.end());
-      if (point.disturbed_share > 0) g.disturbed_blocks.insert(side.blocks[r]);
-    }
+  for (const auto& [run, point] : points) {
+    const StoredMetric* found = point->find(metric);
+    if (found == nullptr) continue;
+    g.values.insert(g.values.end(), found->values.begin(), found->values.end());
+    g.too_few_operations |= found->too_few_operations;
+    g.disturbed_share = std::max(g.disturbed_share, point->disturbed_share);
+    g.unproven_share = std::max(g.unproven_share, point->cache_unproven_share);
+    if (side.blocks.empty()) continue;
+    auto& block = g.by_block[side.blocks[run]];
+    block.insert(block.end(), found->values.begin(), found->values.end());
+    if (point->disturbed_share > 0) g.disturbed_blocks.insert(side.blocks[run]);
   }
   return g;
 }
 
-/// Medians of the metric in past runs of the same configuration on the same machine.
-statistics::SessionSpread history_of(const Comparison& all, const std::string& key,
-                                     const std::string& metric, const Options& options,
-                                     Comparison* count) {
-  if (all.design.interleaved) return {};
+/// The points of past runs of the same configuration on the same machine; interleaved blocks need
+/// none.
+PointIndex history_for(const Comparison& all, const Options& options) {
   const StoredRun& base = all.sides.front().first();
+  std::vector<const StoredRun*> runs;
+  if (!all.design.interleaved)
+    for (const StoredRun& run : options.history)
+      if (run.config_hash == base.config_hash && same_fingerprint(run, base)) runs.push_back(&run);
+  return index_points(runs, options);
+}
+
+/// How the metric's medians differ between past runs.
+statistics::SessionSpread spread_of(const PointIndex& history, const std::string& key,
+                                    const std::string& metric) {
   std::vector<double> medians;
-  for (const StoredRun& run : options.history) {
-    if (run.config_hash != base.config_hash || !same_fingerprint(run, base)) continue;
-    for (const StoredPoint& point : run.points)
-      if (const StoredMetric* m = point.find(metric);
-          m && !m->values.empty() && key_of(point, options) == key)
+  if (const auto found = history.find(key); found != history.end())
+    for (const Found& past : found->second)
+      if (const StoredMetric* m = past.point->find(metric); m && !m->values.empty())
         medians.push_back(m->median);
-  }
-  const auto spread = statistics::session_spread(medians);
-  count->history_sessions = std::max(count->history_sessions, spread.sessions);
-  return spread;
+  return statistics::session_spread(medians);
 }
 
 /// Why nothing may be said of the metric, whatever its values are.
@@ -228,13 +137,15 @@ std::vector<Block> blocks_of(const Gathered& a, const Gathered& b) {
   return blocks;
 }
 
-void compare_point(const Joined& j, const Options& options, Comparison& all, Pair& pair) {
+void compare_point(const Joined& j, const PointIndex& history, const Options& options,
+                   Comparison& all, Pair& pair) {
+  const StoredPoint &base_point = j.base_point(), &other_point = j.other_point();
   const Side &base = all.sides[pair.base], &other = all.sides[pair.other];
-  for (const StoredMetric& metric : j.base->metrics) {
-    const StoredMetric* theirs = j.other->find(metric.name);
+  for (const StoredMetric& metric : base_point.metrics) {
+    const StoredMetric* theirs = other_point.find(metric.name);
     const auto leave_out = [&](const std::string& side, const std::string& why) {
-      pair.not_compared.push_back({j.base->id, metric.name, side, why,
-                                   is_gate(*j.base, metric.name, options, base.first())});
+      pair.not_compared.push_back({base_point.id, metric.name, side, why,
+                                   is_gate(base_point, metric.name, options, base.first())});
     };
     if (theirs == nullptr) {
       leave_out(base.label, "only in " + base.label);
@@ -244,8 +155,7 @@ void compare_point(const Joined& j, const Options& options, Comparison& all, Pai
       leave_out("", fmt::format("other units: '{}' and '{}'", metric.unit, theirs->unit));
       continue;
     }
-    const Gathered a = gather(base, j.key, metric.name, options),
-                   b = gather(other, j.key, metric.name, options);
+    const Gathered a = gather(base, j.base, metric.name), b = gather(other, j.other, metric.name);
     if (a.values.empty() || b.values.empty()) {
       leave_out(a.values.empty() ? base.label : other.label, "no repetition gave a value");
       continue;
@@ -257,38 +167,49 @@ void compare_point(const Joined& j, const Options& options, Comparison& all, Pai
       continue;
     }
     Row row;
-    row.workload = j.base->workload;
-    row.base_point = j.base->id;
-    row.other_point = j.other->id;
-    row.params = j.base->params;
+    row.workload = base_point.workload;
+    row.base_point = base_point.id;
+    row.other_point = other_point.id;
+    row.params = base_point.params;
     row.metric = metric.name;
     row.unit = metric.unit;
     row.description = metric.description;
     row.better = metric.better;
-    row.gated = is_gate(*j.base, metric.name, options, base.first());
+    row.gated = is_gate(base_point, metric.name, options, base.first());
     row.delta = delta_of(metric.name, options);
     row.base = values_of(a.values);
     row.other = values_of(b.values);
     row.blocks = blocks_of(a, b);
-    judge_row(a, b, all.design, history_of(all, j.key, metric.name, options, &all), row);
+    const auto past = all.design.interleaved ? statistics::SessionSpread{}
+                                             : spread_of(history, j.key, metric.name);
+    all.history_sessions = std::max(all.history_sessions, past.sessions);
+    judge_row(a, b, all.design, past, row);
     pair.rows.push_back(std::move(row));
   }
-  for (const StoredMetric& metric : j.other->metrics)
-    if (j.base->find(metric.name) == nullptr)
-      pair.not_compared.push_back({j.other->id, metric.name, other.label, "only in " + other.label,
-                                   is_gate(*j.other, metric.name, options, base.first())});
+  for (const StoredMetric& metric : other_point.metrics)
+    if (base_point.find(metric.name) == nullptr)
+      pair.not_compared.push_back({other_point.id, metric.name, other.label,
+                                   "only in " + other.label,
+                                   is_gate(other_point, metric.name, options, base.first())});
 }
 
 void compare_latency(const Joined& j, Pair& pair) {
   static constexpr std::array kShares = {0.01,  0.05,  0.1,   0.2,    0.3,   0.4,  0.5,
                                          0.6,   0.7,   0.8,   0.9,    0.95,  0.98, 0.99,
                                          0.995, 0.998, 0.999, 0.9995, 0.9999};
-  for (const results::StoredLatency& a : j.base->latency) {
-    for (const results::StoredLatency& b : j.other->latency) {
+  for (const results::StoredLatency& a : j.base_point().latency) {
+    for (const results::StoredLatency& b : j.other_point().latency) {
       if (a.phase != b.phase || a.part != b.part) continue;
-      LatencyShift shift{
-          j.base->workload,    j.base->id,         j.other->id, a.phase, a.part, {}, {}, {},
-          a.histogram.total(), b.histogram.total()};
+      LatencyShift shift{j.base_point().workload,
+                         j.base_point().id,
+                         j.other_point().id,
+                         a.phase,
+                         a.part,
+                         {},
+                         {},
+                         {},
+                         a.histogram.total(),
+                         b.histogram.total()};
       const double fewest =
           static_cast<double>(std::min(shift.base_operations, shift.other_operations));
       for (const double share : kShares) {
@@ -443,6 +364,7 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
   all.fingerprint = fingerprint_differences(firsts, options.declared);
   all.history_source = options.history_source;
 
+  const PointIndex history = history_for(all, options);
   for (std::size_t other = 1; other < all.sides.size(); ++other) {
     Pair pair;
     pair.other = other;
@@ -452,7 +374,7 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
         });
     const auto joined = join(all.sides[0], all.sides[other], options, pair);
     for (const Joined& j : joined) {
-      compare_point(j, options, all, pair);
+      compare_point(j, history, options, all, pair);
       compare_latency(j, pair);
     }
     if (pair.rows.empty())

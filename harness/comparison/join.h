@@ -1,0 +1,40 @@
+// Which points of two sides are the same: by workload and full parameters.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/comparison/comparison.h"
+
+namespace headrace::comparison {
+
+/// A point in one of a side's runs.
+struct Found {
+  std::size_t run;  // index in Side::runs
+  const results::StoredPoint* point;
+};
+
+/// The points of many runs by what they are joined by; each list has at least one.
+using PointIndex = std::map<std::string, std::vector<Found>>;
+PointIndex index_points(const std::vector<const results::StoredRun*>& runs, const Options& options);
+
+/// The same point on both sides, in every run that has it.
+struct Joined {
+  std::string key;
+  std::vector<Found> base, other;
+
+  const results::StoredPoint& base_point() const { return *base.front().point; }
+  const results::StoredPoint& other_point() const { return *other.front().point; }
+};
+
+/// In the order of the base. What only one side has is added to the pair's list of what was not
+/// compared.
+std::vector<Joined> join(const Side& base, const Side& other, const Options& options, Pair& pair);
+
+/// May this metric decide the exit code?
+bool is_gate(const results::StoredPoint& point, const std::string& metric, const Options& options,
+             const results::StoredRun& base);
+
+}  // namespace headrace::comparison
