@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "harness/backends/ranks.h"
 #include "harness/error.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/kernel_files.h"
@@ -44,7 +45,9 @@ std::uint64_t kernel_memory_available() {
 }  // namespace
 
 Node::Node(std::string scratch_path)
-    : scratch_path_(std::move(scratch_path)), backends_(std::make_unique<Backends>()) {}
+    : scratch_path_(std::move(scratch_path)),
+      backends_(std::make_unique<Backends>()),
+      ranks_(make_solo_ranks()) {}
 
 Node::~Node() = default;
 
@@ -64,6 +67,8 @@ void Node::reserve_writes(const std::string& id, std::uint64_t bytes) {
                    "; max_write allows " + told(max_write_));
   reserved_[id] = bytes;
 }
+
+void Node::join(std::shared_ptr<Ranks> ranks) { ranks_ = std::move(ranks); }
 
 unsigned Node::cores() const {
   const unsigned by_affinity = cores_by_affinity();

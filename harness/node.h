@@ -11,6 +11,8 @@
 
 namespace headrace {
 
+class Ranks;
+
 class Node {
  public:
   /// `scratch` is made on first use, not here: describing and planning write nothing.
@@ -30,6 +32,11 @@ class Node {
   /// RunError, which names the limit, when it is passed.
   void reserve_writes(const std::string& id, std::uint64_t bytes);
 
+  /// The processes that run this plan together with this one; this one alone where nothing launched more.
+  Ranks& ranks() { return *ranks_; }
+  /// Makes this process one of several: once, before the first workload.
+  void join(std::shared_ptr<Ranks> ranks);
+
   unsigned cores() const;                  // usable by this process: affinity and cgroup quota
   std::uint64_t memory_available() const;  // MemAvailable, or the cgroup's rest if that is less [B]
   std::uint64_t free_bytes(const std::string& path) const;  // statvfs; nearest existing parent
@@ -41,6 +48,7 @@ class Node {
   std::uint64_t max_write_ = 0;
   std::map<std::string, std::uint64_t> reserved_;
   std::unique_ptr<Backends> backends_;
+  std::shared_ptr<Ranks> ranks_;
 };
 
 }  // namespace headrace

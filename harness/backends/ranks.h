@@ -1,0 +1,92 @@
+// Processes that run one plan together: who and where they are, and words between them. Every
+// exchange has a deadline, and one that fails names who was missing. For set-up and results: never
+// part of a timed region.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/error.h"
+
+namespace headrace {
+
+/// Where one of the processes runs.
+struct RankPlace {
+  std::string host;  // its host name
+  unsigned node =
+      0;  // ranks of one host share this number; 0, 1 ... in the order of their first ranks
+  unsigned local_rank = 0;  // among those of its node, from 0
+};
+
+/// Thrown when others did not answer: "connect queue pairs: no word within 10 s from rank 3
+/// (node4)".
+class RanksError : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+/// The processes of a run. Every call below is made by all of its members, in the same order, each
+/// from one thread at a time. Strings stand for bytes. `what` says what for, in messages. All throw
+/// RanksError when `timeout_s` is over, or at once when a member ended; calls after that fail the
+/// same way as soon as they need that member.
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+  virtual unsigned rank() const = 0;
+  /// One per rank.
+  virtual const std::vector<RankPlace>& places() const = 0;
+  /// What every member of `group` (rank numbers, ascending) says, in the group's order; with a
+  /// `root` among the group only that rank gets it, and the others nothing. The caller is a member.
+  /// Groups that do not overlap do not wait for each other.
+  virtual std::vector<std::string> gather(std::string_view what, const std::vector<unsigned>& group,
+                                          std::string_view own, double timeout_s,
+                                          int root = -1) = 0;
+  /// Who ended, or fell silent, of all the ranks: "rank 3 (node4) ended without a word"; "" =
+  /// nobody. Asked at any time, from any thread, while others are in an exchange or in a timed
+  /// region.
+  virtual std::string lost() const { return ""; }
+
+  unsigned size() const { return static_cast<unsigned>(places().size()); }
+  const std::string& host(unsigned rank) const { return places().at(rank).host; }
+  /// "rank 3 (node4)".
+  std::string who(unsigned rank) const {
+    return "rank " + std::to_string(rank) + " (" + host(rank) + ")";
+  }
+  unsigned nodes() const {
+    unsigned count = 0;
+    for (const RankPlace& p : places()) count = p.node + 1 > count ? p.node + 1 : count;
+    return count;
+  }
+
+  std::vector<unsigned> everyone() const {
+    std::vector<unsigned> all(size());
+    for (unsigned r = 0; r < size(); ++r) all[r] = r;
+    return all;
+  }
+  std::vector<std::string> all_gather(std::string_view what, std::string_view own,
+                                      double timeout_s) {
+    return gather(what, everyone(), own, timeout_s);
+  }
+  /// What `root` says; the others' `own` is not looked at.
+  std::string broadcast(std::string_view what, unsigned root, std::string_view own,
+                        double timeout_s) {
+    return gather(what, everyone(), rank() == root ? own : std::string_view(), timeout_s).at(root);
+  }
+  void barrier(std::string_view what, double timeout_s) { gather(what, everyone(), "", timeout_s); }
+  /// What `peer` says, who calls this with this rank: connection data of a pair.
+  std::string exchange(std::string_view what, unsigned peer, std::string_view own,
+                       double timeout_s) {
+    const bool first = rank() < peer;
+    const std::vector<unsigned> pair =
+        first ? std::vector<unsigned>{rank(), peer} : std::vector<unsigned>{peer, rank()};
+    return gather(what, pair, own, timeout_s).at(first ? 1 : 0);
+  }
+};
+
+/// One process alone: what there is where no MPI launched this one.
+std::unique_ptr<Ranks> make_solo_ranks();
+
+}  // namespace headrace

@@ -1,0 +1,336 @@
+#include "harness/ranks/hub.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "harness/clock.h"
+#include "harness/ranks/frame.h"
+#include "harness/ranks/messages.h"
+
+namespace headrace::ranks {
+namespace {
+
+constexpr double kWrite_s =
+    10;  // a rank that does not read for so long while the hub writes is lost
+constexpr double kHello_s = 5;  // strangers are dropped after that
+constexpr int kLook_ms = 100;
+
+double seconds_since(std::uint64_t ns) { return static_cast<double>(now_ns() - ns) * 1e-9; }
+
+/// Numeric addresses under which other hosts may reach this one; loopback last.
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> found, loopback;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return {"127.0.0.1"};
+  for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
+    if (i->ifa_addr == nullptr || (i->ifa_flags & IFF_UP) == 0) continue;
+    const int family = i->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    char text[INET6_ADDRSTRLEN] = "";
+    const void* from = &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr;
+    if (family == AF_INET6) {
+      const in6_addr& six = reinterpret_cast<const sockaddr_in6*>(i->ifa_addr)->sin6_addr;
+      if (IN6_IS_ADDR_LINKLOCAL(&six)) continue;  // means something on its own link only
+      from = &six;
+    }
+    ::inet_ntop(family, from, text, sizeof text);
+    ((i->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : found).emplace_back(text);
+  }
+  ::freeifaddrs(list);
+  found.insert(found.end(), loopback.begin(), loopback.end());
+  return found;
+}
+
+/// On all addresses, IPv6 and IPv4 where there is IPv6; at a free port.
+system::UniqueFd listening(std::uint16_t& port) {
+  system::UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_storage address{};
+  socklen_t length = sizeof(sockaddr_in6);
+  address.ss_family = AF_INET6;  // any address, any port
+  const int off = 0;
+  if (!socket || ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0 ||
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    socket = system::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    address = {};
+    address.ss_family = AF_INET;
+    length = sizeof(sockaddr_in);
+    if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0)
+      throw system_error("bind", "a TCP socket", errno);
+  }
+  if (::listen(socket.get(), SOMAXCONN) != 0) throw system_error("listen", "a TCP socket", errno);
+  length = sizeof address;
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length);
+  port =
+      ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                                          : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+  return socket;
+}
+
+struct Peer {
+  Connection connection;
+  std::uint64_t heard_ns = 0;
+  enum class State { absent, here, left, lost } state = State::absent;
+  std::string fate;  // of one that is not here any more: "rank 3 (node4) ended without a word"
+};
+
+/// A connection that has not yet said who it is.
+struct Stranger {
+  Connection connection;
+  std::uint64_t since_ns = 0;
+};
+
+struct Exchange {
+  Contribution first;
+  std::uint64_t begin_ns = 0;
+  std::map<unsigned, std::string> said;
+  std::string failure;  // set once it cannot be complete any more
+};
+
+}  // namespace
+
+std::string HubAddress::packed() const {
+  return wire::Writer().put(addresses).put(port).put(token).bytes();
+}
+
+HubAddress HubAddress::unpacked(const std::string& bytes) {
+  wire::Reader in(bytes);
+  HubAddress a;
+  in.get(a.addresses);
+  in.get(a.port);
+  in.get(a.token);
+  return a;
+}
+
+struct Hub::Impl {
+  std::vector<RankPlace> places;
+  double silence_s;
+  HubAddress address;
+  system::UniqueFd listener, wake_read, wake_write;
+  std::vector<Peer> peers;
+  std::vector<Stranger> strangers;
+  std::map<std::string, Exchange> exchanges;
+  std::uint64_t pinged_ns = 0;
+  std::thread thread;
+
+  std::string who(unsigned rank) const {
+    return fmt::format("rank {} ({})", rank, places[rank].host);
+  }
+
+  void send(unsigned rank, Kind kind, std::string_view bytes) {
+    Peer& peer = peers[rank];
+    if (peer.state == Peer::State::here && !peer.connection.write(kind, bytes, kWrite_s))
+      lose(rank, who(rank) + " does not take what is sent to it");
+  }
+
+  void lose(unsigned rank, std::string fate) {
+    Peer& peer = peers[rank];
+    if (peer.state != Peer::State::here) return;
+    peer.state = Peer::State::lost;
+    peer.fate = std::move(fate);
+    peer.connection.close();
+    for (unsigned r = 0; r < peers.size(); ++r) send(r, Kind::lost, peers[rank].fate);
+    settle();
+  }
+
+  void leave(unsigned rank) {
+    Peer& peer = peers[rank];
+    peer.state = Peer::State::left;
+    peer.fate = who(rank) + " has left the run";
+    peer.connection.close();
+    settle();
+  }
+
+  void take(unsigned rank, const std::string& bytes) {
+    Contribution c = Contribution::unpacked(bytes);
+    const bool known =
+        std::all_of(c.group.begin(), c.group.end(), [&](unsigned r) { return r < peers.size(); });
+    if (!known || std::find(c.group.begin(), c.group.end(), rank) == c.group.end()) return;
+    Exchange& exchange = exchanges[c.key()];
+    if (exchange.said.empty() && exchange.failure.empty()) exchange.begin_ns = now_ns();
+    exchange.said[rank] = std::move(c.own);
+    c.own.clear();
+    exchange.first = std::move(c);
+    settle();
+  }
+
+  /// Ends every exchange that is complete, that lacks somebody who is gone, or whose time is over.
+  void settle() {
+    for (bool again = true; std::exchange(again, false);) {
+      for (auto at = exchanges.begin(); at != exchanges.end(); ++at) {
+        if (!ended(at->second)) continue;
+        Exchange done = std::move(at->second);
+        const std::string key = at->first;
+        exchanges.erase(at);
+        answer(key, done);  // may lose a rank, and come back here
+        again = true;
+        break;
+      }
+    }
+  }
+
+  bool ended(Exchange& exchange) const {
+    std::string late;
+    for (const unsigned rank : exchange.first.group) {
+      if (exchange.said.count(rank) != 0) continue;
+      const Peer& peer = peers[rank];
+      if (peer.state == Peer::State::lost || peer.state == Peer::State::left) {
+        exchange.failure = fmt::format("{}: {}", exchange.first.what, peer.fate);
+        return true;
+      }
+      late += (late.empty() ? "" : ", ") + who(rank);
+    }
+    if (late.empty()) return true;
+    if (seconds_since(exchange.begin_ns) < exchange.first.timeout_s) return false;
+    exchange.failure = fmt::format("{}: no word within {:g} s from {}", exchange.first.what,
+                                   exchange.first.timeout_s, late);
+    return true;
+  }
+
+  void answer(const std::string& key, const Exchange& exchange) {
+    wire::Writer all, nothing;
+    if (exchange.failure.empty()) {
+      std::vector<std::string> said;
+      for (const unsigned rank : exchange.first.group) said.push_back(exchange.said.at(rank));
+      all.put(key).put(said);
+      nothing.put(key).put(std::vector<std::string>());
+    }
+    for (const auto& [rank, own] : exchange.said) {
+      if (!exchange.failure.empty()) {
+        send(rank, Kind::failure, wire::Writer().put(key).put(exchange.failure).bytes());
+      } else {
+        const bool gets = exchange.first.root < 0 || exchange.first.root == static_cast<int>(rank);
+        send(rank, Kind::result, (gets ? all : nothing).bytes());
+      }
+    }
+  }
+
+  void accept_strangers() {
+    for (;;) {
+      system::UniqueFd fd(
+          ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!fd) return;
+      strangers.push_back({Connection(std::move(fd)), now_ns()});
+    }
+  }
+
+  /// True when it is a stranger no more, for better or worse.
+  bool meet(Stranger& stranger) {
+    if (!stranger.connection.read_some()) return true;
+    const std::optional<Frame> frame = stranger.connection.next();
+    if (!frame) return stranger.connection.fd() < 0;
+    if (frame->kind != Kind::hello) return true;
+    wire::Reader in(frame->bytes);
+    const auto token = in.get<std::string>();
+    const auto rank = in.get<unsigned>();
+    if (token != address.token || rank >= peers.size() || peers[rank].state != Peer::State::absent)
+      return true;
+    Peer& peer = peers[rank];
+    peer.connection = std::move(stranger.connection);
+    peer.heard_ns = now_ns();
+    peer.state = Peer::State::here;
+    send(rank, Kind::welcome, "");
+    for (const Peer& other : peers)
+      if (other.state == Peer::State::lost) send(rank, Kind::lost, other.fate);
+    return true;
+  }
+
+  void hear(unsigned rank) {
+    Peer& peer = peers[rank];
+    const bool open = peer.connection.read_some();
+    while (peer.state == Peer::State::here) {
+      const std::optional<Frame> frame = peer.connection.next();
+      if (!frame) break;
+      peer.heard_ns = now_ns();
+      if (frame->kind == Kind::gather) take(rank, frame->bytes);
+      if (frame->kind == Kind::bye) leave(rank);
+    }
+    if (!open || (peer.state == Peer::State::here && peer.connection.fd() < 0))
+      lose(rank, who(rank) + " ended without a word");
+  }
+
+  void ping() {
+    if (seconds_since(pinged_ns) < std::min(0.5, silence_s / 4)) return;
+    pinged_ns = now_ns();
+    for (unsigned rank = 0; rank < peers.size(); ++rank) {
+      if (peers[rank].state != Peer::State::here) continue;
+      if (seconds_since(peers[rank].heard_ns) > silence_s)
+        lose(rank, fmt::format("{} has given no sign of life for {:g} s", who(rank), silence_s));
+      else
+        send(rank, Kind::ping, "");
+    }
+  }
+
+  void run() {
+    for (;;) {
+      std::vector<pollfd> waits{{wake_read.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};
+      std::vector<unsigned> here;
+      for (unsigned r = 0; r < peers.size(); ++r) {
+        if (peers[r].state != Peer::State::here) continue;
+        here.push_back(r);
+        waits.push_back({peers[r].connection.fd(), POLLIN, 0});
+      }
+      for (const Stranger& s : strangers) waits.push_back({s.connection.fd(), POLLIN, 0});
+      ::poll(waits.data(), waits.size(), kLook_ms);
+      if (waits[0].revents != 0) return;
+      for (std::size_t i = 0; i < here.size(); ++i)
+        if (waits[i + 2].revents != 0) guarded(here[i]);
+      std::erase_if(strangers, [this](Stranger& s) { return meet_guarded(s); });
+      accept_strangers();
+      ping();
+      settle();
+    }
+  }
+  void guarded(unsigned rank) {
+    try {
+      hear(rank);
+    } catch (const RunError& e) {
+      lose(rank, fmt::format("{}: {}", who(rank), e.what()));
+    }
+  }
+  bool meet_guarded(Stranger& stranger) {
+    try {
+      return meet(stranger) || seconds_since(stranger.since_ns) > kHello_s;
+    } catch (const RunError&) {
+      return true;
+    }
+  }
+};
+
+Hub::Hub(std::vector<RankPlace> places, double silence_s) : impl_(std::make_unique<Impl>()) {
+  impl_->places = std::move(places);
+  impl_->silence_s = silence_s;
+  impl_->peers = std::vector<Peer>(impl_->places.size());
+  impl_->address.addresses = own_addresses();
+  impl_->address.token.resize(16);
+  if (::getrandom(impl_->address.token.data(), 16, 0) != 16)
+    throw system_error("getrandom", "a token", errno);
+  impl_->listener = listening(impl_->address.port);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("pipe", "a pipe", errno);
+  impl_->wake_read = system::UniqueFd(ends[0]);
+  impl_->wake_write = system::UniqueFd(ends[1]);
+  impl_->thread = std::thread([this] { impl_->run(); });
+}
+
+Hub::~Hub() {
+  impl_->wake_write = system::UniqueFd();
+  impl_->thread.join();
+}
+
+HubAddress Hub::address() const { return impl_->address; }
+
+}  // namespace headrace::ranks

@@ -1,0 +1,191 @@
+#include "harness/backends/ranks.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "harness/clock.h"
+#include "harness/ranks/wire.h"
+#include "thread_ranks.h"
+
+namespace headrace {
+namespace {
+
+const std::vector<std::string> kFour{"node1", "node2", "node2", "node3"};
+
+std::string failure_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const RanksError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Ranks, AreNumberedByNode) {
+  const auto places = ranks::places_of({"b", "a", "b", "c", "a"});
+  EXPECT_EQ(places[0].node, 0u);
+  EXPECT_EQ(places[1].node, 1u);
+  EXPECT_EQ(places[2].node, 0u);
+  EXPECT_EQ(places[2].local_rank, 1u);
+  EXPECT_EQ(places[3].node, 2u);
+  EXPECT_EQ(places[4].local_rank, 1u);
+}
+
+TEST(Ranks, AloneSpeaksWithItself) {
+  const auto solo = make_solo_ranks();
+  EXPECT_EQ(solo->size(), 1u);
+  EXPECT_EQ(solo->nodes(), 1u);
+  EXPECT_EQ(solo->all_gather("test", "x", 1), std::vector<std::string>{"x"});
+  EXPECT_EQ(solo->broadcast("test", 0, "y", 1), "y");
+  solo->barrier("test", 1);
+}
+
+TEST(Ranks, GatherWhatEachSays) {
+  on_ranks(kFour, 10, [](std::unique_ptr<Ranks> ranks) {
+    const std::string own(100'000 * ranks->rank(), static_cast<char>('a' + ranks->rank()));
+    for (int round = 0; round < 20; ++round) {
+      const auto all = ranks->all_gather("test", own, 10);
+      ASSERT_EQ(all.size(), 4u);
+      for (unsigned r = 0; r < 4; ++r)
+        EXPECT_EQ(all[r], std::string(100'000 * r, static_cast<char>('a' + r)));
+    }
+    EXPECT_EQ(ranks->nodes(), 3u);
+    EXPECT_EQ(ranks->who(3), "rank 3 (node3)");
+  });
+}
+
+TEST(Ranks, BroadcastAndRootGather) {
+  on_ranks(kFour, 10, [](std::unique_ptr<Ranks> ranks) {
+    EXPECT_EQ(ranks->broadcast("test", 2, "from " + std::to_string(ranks->rank()), 10), "from 2");
+    const auto all = ranks->gather("test", ranks->everyone(), std::to_string(ranks->rank()), 10, 1);
+    const std::vector<std::string> expected{"0", "1", "2", "3"};
+    EXPECT_EQ(all, ranks->rank() == 1 ? expected : std::vector<std::string>());
+  });
+}
+
+TEST(Ranks, PairsExchangeWithoutTheOthers) {
+  on_ranks(kFour, 10, [](std::unique_ptr<Ranks> ranks) {
+    const unsigned peer = 3 - ranks->rank();
+    const unsigned rounds = ranks->rank() % 3 == 0 ? 2 : 3;  // 0 and 3 twice, 1 and 2 three times
+    for (unsigned round = 0; round < rounds; ++round) {
+      const auto word = [&](unsigned r) { return std::to_string(r) + "/" + std::to_string(round); };
+      EXPECT_EQ(ranks->exchange("test", peer, word(ranks->rank()), 10), word(peer));
+    }
+  });
+}
+
+TEST(Ranks, NameWhoIsLate) {
+  std::atomic<bool> done{false};
+  on_ranks(kFour, 10, [&](std::unique_ptr<Ranks> ranks) {
+    if (ranks->rank() == 2) {
+      while (!done) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    const std::string why = failure_of([&] { ranks->barrier("connect", 0.3); });
+    if (ranks->rank() != 2) {
+      EXPECT_EQ(why, "connect: no word within 0.3 s from rank 2 (node2)");
+    }
+    if (ranks->rank() == 0) done = true;
+    EXPECT_EQ(ranks->lost(), "");
+  });
+}
+
+TEST(Ranks, NameWhoLeft) {
+  on_ranks(kFour, 10, [](std::unique_ptr<Ranks> ranks) {
+    if (ranks->rank() == 1) return;
+    EXPECT_EQ(failure_of([&] { ranks->barrier("measure", 10); }),
+              "measure: rank 1 (node2) has left the run");
+    if (ranks->rank() != 0) {
+      EXPECT_EQ(ranks->exchange("still", 5 - ranks->rank(), "x", 10), "x");  // others go on
+    }
+  });
+}
+
+/// One whose process is killed: its socket closes, and it says nothing.
+TEST(Ranks, NameWhoEndedWithoutAWord) {
+  const auto places = ranks::places_of({"node1", "node2"});
+  ranks::Hub hub(places, 10);
+  const int before = ::dup(0);
+  auto one = ranks::join(hub.address(), 1, places, 10, 10);
+  auto zero = ranks::join(hub.address(), 0, places, 10, 10);
+  for (int fd = before; fd < before + 64; ++fd) {  // rank 1's socket: the one connected first
+    sockaddr_storage name;
+    socklen_t size = sizeof name;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&name), &size) == 0) {
+      ::shutdown(fd, SHUT_RDWR);
+      break;
+    }
+  }
+  const std::uint64_t begin = now_ns();
+  EXPECT_EQ(failure_of([&] { zero->barrier("measure", 30); }),
+            "measure: rank 1 (node2) ended without a word");
+  EXPECT_LT(now_ns() - begin, 5'000'000'000u);
+  EXPECT_EQ(zero->lost(), "rank 1 (node2) ended without a word");
+  ::close(before);
+}
+
+TEST(Ranks, TellWhenTheHubEnded) {
+  const auto places = ranks::places_of({"node1", "node2"});
+  auto hub = std::make_unique<ranks::Hub>(places, 10);
+  const auto one = ranks::join(hub->address(), 1, places, 10, 10);
+  hub.reset();
+  EXPECT_NE(failure_of([&] { one->barrier("measure", 30); }).find("rank 0 (node1)"),
+            std::string::npos);
+  while (one->lost().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+TEST(Ranks, SayWhatIsWrongWhenTheHubCannotBeReached) {
+  const auto places = ranks::places_of({"node1", "node2"});
+  ranks::HubAddress nobody;
+  {
+    ranks::Hub hub(places, 10);
+    nobody = hub.address();
+  }
+  nobody.addresses = {"127.0.0.1"};
+  const std::string why = failure_of([&] { ranks::join(nobody, 1, places, 10, 0.2); });
+  EXPECT_NE(why.find("rank 1 (node2) cannot reach rank 0 (node1) within 0.2 s; 127.0.0.1 port "),
+            std::string::npos)
+      << why;
+  EXPECT_NE(why.find("firewall"), std::string::npos);
+}
+
+TEST(Ranks, StrangersAreNotLetIn) {
+  const auto places = ranks::places_of({"node1", "node2"});
+  ranks::Hub hub(places, 10);
+  ranks::HubAddress forged = hub.address();
+  forged.addresses = {"127.0.0.1"};
+  forged.token[0] = static_cast<char>(forged.token[0] + 1);
+  EXPECT_NE(
+      failure_of([&] { ranks::join(forged, 1, places, 10, 0.1); }).find("not rank 0 of this run"),
+      std::string::npos);
+  EXPECT_NE(ranks::join(hub.address(), 1, places, 10, 5), nullptr);
+}
+
+TEST(Wire, GivesBackWhatWasPut) {
+  const std::string bytes = wire::Writer()
+                                .put(7u)
+                                .put(-1.5)
+                                .put(std::string("a\0b", 3))
+                                .put(std::vector<std::uint64_t>{1, 2})
+                                .bytes();
+  wire::Reader in(bytes);
+  EXPECT_EQ(in.get<unsigned>(), 7u);
+  EXPECT_EQ(in.get<double>(), -1.5);
+  EXPECT_EQ(in.get<std::string>(), std::string("a\0b", 3));
+  EXPECT_EQ(in.get<std::vector<std::uint64_t>>(), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_TRUE(in.empty());
+  EXPECT_THROW(in.get<unsigned>(), RunError);
+}
+
+TEST(Wire, RefusesLengthsThatCannotBe) {
+  const std::string bytes = wire::Writer().put(std::uint64_t{1} << 60).bytes();
+  wire::Reader text(bytes), numbers(bytes);
+  EXPECT_THROW(text.get<std::string>(), RunError);
+  EXPECT_THROW(numbers.get<std::vector<double>>(), RunError);
+}
+
+}  // namespace
+}  // namespace headrace
