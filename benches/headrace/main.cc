@@ -1,4 +1,6 @@
 // headrace: the one binary. Finds the verb, runs it, turns exceptions into exit codes.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +43,19 @@ std::string unknown_verb(const CLI::App& app) {
          " (verbs: " + join(known) + ")";
 }
 
+/// What the verb says, or what its exception stands for.
+int run_verb(const std::function<int()>& run) {
+  try {
+    return run ? run() : 0;
+  } catch (const UsageError& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 2;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "headrace: %s\n", e.what());
+    return 1;
+  }
+}
+
 int run_main(int argc, char** argv) {
   CLI::App app{"headrace - can this storage, host and network feed that training job?", "headrace"};
   app.footer(kFooter);
@@ -54,6 +69,11 @@ int run_main(int argc, char** argv) {
       ->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_option("--progress", shared.progress, "auto, plain, json or none")
       ->check(CLI::IsMember({"auto", "plain", "json", "none"}));
+  std::string exit_map = "headrace";
+  app.add_option("--exit-map", exit_map,
+                 "Exit codes as the caller wants them: headrace, posix, ctest, nagios, "
+                 "slurm-prolog or nhc")
+      ->check(CLI::IsMember(results::exit_map_names()));
   app.add_flag("-v{1},-q{-1}", shared.verbosity, "More (-v) or less (-q) on standard error");
 
   std::function<int()> run;
@@ -69,15 +89,11 @@ int run_main(int argc, char** argv) {
     }
     return app.exit(e) == 0 ? 0 : 2;
   }
-  try {
-    return run ? run() : 0;
-  } catch (const UsageError& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return 2;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "headrace: %s\n", e.what());
-    return 1;
-  }
+  shared.exit_map = *results::exit_map_named(exit_map);
+  const pid_t started = ::getpid();
+  const int code = run_verb(run);
+  // A child that measures hands its code to its parent as it is.
+  return ::getpid() == started ? results::mapped_exit(shared.exit_map, code, shared.thin) : code;
 }
 
 }  // namespace

@@ -7,14 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "harness/results/exit_map.h"
+
 namespace headrace::cli {
 
 /// Options that mean the same for every verb, parsed before the verb.
 struct Shared {
   std::string color =
       "auto";  // auto | always | never; NO_COLOR, FORCE_COLOR and TERM=dumb are honoured
-  std::string progress = "auto";     // auto | plain | json | none
-  int verbosity = 0;                 // -q = -1, -v = 1
+  std::string progress = "auto";                           // auto | plain | json | none
+  int verbosity = 0;                                       // -q = -1, -v = 1
+  results::ExitMap exit_map = results::ExitMap::headrace;  // applied in main() alone
+  bool thin = false;                 // set by a verb: met, with little to spare
   std::vector<std::string> command;  // the command line as given, for run files
 };
 

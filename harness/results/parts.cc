@@ -50,13 +50,6 @@ std::string_view to_string(Better better) {
   return "";
 }
 
-std::string param_text(const ParamValue& value) {
-  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* count = std::get_if<std::uint64_t>(&value)) return fmt::format("{}", *count);
-  if (const double* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
-  return std::get<std::string>(value);
-}
-
 std::string node_name(const RunResult& run) {
   for (const auto& [section, facts] : run.environment) {
     if (section != "host") continue;

@@ -25,9 +25,5 @@ std::vector<std::string> write_run(const RunResult& run, const std::string& fold
 std::string run_json(const RunResult& run);
 std::string verdict_json(const RunResult& run);
 std::string env_json(const RunResult& run);
-std::string gbench_json(const RunResult& run);
-std::string junit_xml(const RunResult& run);
-std::string prometheus_text(const RunResult& run);
-std::string csv(const RunResult& run);
 
 }  // namespace headrace::results

@@ -3,17 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "harness/results/json_place.h"
-#include "harness/results/result_store.h"
 #include "harness/statistics/summary.h"
 
 namespace headrace::results {
@@ -83,10 +78,25 @@ void merge(const std::string& phase, const std::string& part, const JsonPlace& p
   point.latency.push_back({phase, part, histogram});
 }
 
+StoredRepetition read_repetition(const JsonPlace& place) {
+  StoredRepetition r;
+  r.index = static_cast<unsigned>(place.whole("index", 0));
+  r.counted = place.flag("counted", true);
+  r.disturbed = place.has("disturbance") && place.at("disturbance").flag("disturbed", false);
+  if (place.has("metrics"))
+    place.at("metrics").each_member(
+        [&](const std::string& name, const JsonPlace& value) { r.metrics[name] = value.number(); });
+  if (place.has("phases"))
+    place.at("phases").each(
+        [&](const JsonPlace& phase) { r.operations += phase.whole("operations", 0); });
+  return r;
+}
+
 /// What a point knows of its repetitions that count.
 void read_repetitions(const JsonPlace& list, StoredPoint& point) {
   unsigned disturbed = 0, unproven = 0, unsteady = 0;
   list.each([&](const JsonPlace& place) {
+    point.each.push_back(read_repetition(place));
     if (!place.flag("counted", true) || place.text("status", "ok") != "ok") return;
     ++point.repetitions;
     if (place.has("disturbance")) disturbed += place.at("disturbance").flag("disturbed", false);
@@ -117,6 +127,8 @@ StoredPoint read_point(const JsonPlace& place) {
   point.description = place.text("description", "");
   point.reason = place.text("reason", "");
   point.cache = place.text("cache", "asis");
+  point.workers = static_cast<unsigned>(place.whole("workers", 1));
+  point.elapsed_s = place.number("elapsed_s", 0);
   if (place.has("params"))
     place.at("params").each_member(
         [&](const std::string& key, const JsonPlace& value) { point.params[key] = value.word(); });
@@ -131,37 +143,6 @@ StoredPoint read_point(const JsonPlace& place) {
   return point;
 }
 
-/// What the run says of itself and how it was judged.
-void read_head(const JsonPlace& root, StoredRun& run) {
-  const JsonPlace about = root.at("run"), summary = root.at("summary");
-  run.id = about.at("id").text();
-  run.name = about.at("name").text();
-  run.started_utc = about.at("started_utc").text();
-  run.node = about.at("node").text();
-  run.elapsed_s = about.number("elapsed_s", 0);
-  run.config_file = about.text("config_file", "");
-  run.config_hash = about.text("config_hash", "");
-  if (about.has("command")) run.command = about.at("command").texts();
-  if (root.has("headrace")) {
-    run.version = root.at("headrace").text("version", "");
-    run.revision = root.at("headrace").text("revision", "");
-  }
-  if (root.has("job")) {
-    run.job_name = root.at("job").text("name", "");
-    if (root.at("job").has("values"))
-      root.at("job").at("values").each_member(
-          [&](const std::string& key, const JsonPlace& value) { run.job[key] = value.word(); });
-  }
-  run.word = summary.at("word").text();
-  run.exit_code = static_cast<int>(std::min<std::uint64_t>(summary.at("exit_code").whole(), 255));
-  if (root.has("judgements"))
-    root.at("judgements").each([&](const JsonPlace& place) {
-      run.judgements.push_back({place.at("id").text(), place.text("scope", ""),
-                                place.at("outcome").text(), place.text("point", ""),
-                                place.text("metric", "")});
-    });
-}
-
 /// The run inside a report page.
 std::string_view carried(std::string_view page) {
   const std::size_t begin = page.find(kCarrier);
@@ -170,16 +151,6 @@ std::string_view carried(std::string_view page) {
   const std::size_t from = begin + kCarrier.size(), end = page.find("</script>", from);
   if (end == page.npos) throw UsageError("the page ends in the middle (truncated)");
   return page.substr(from, end - from);
-}
-
-std::string text_of(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || text.bad())
-    throw UsageError(std::string("cannot be read: ") + std::strerror(errno ? errno : EIO));
-  return std::move(text).str();
 }
 
 }  // namespace
@@ -197,17 +168,17 @@ const StoredPoint* StoredRun::find(std::string_view point) const {
 }
 
 StoredRun parse_run(std::string_view text, const std::string& path) {
-  const nlohmann::json document = parse_json(text, kIgnored);
+  const nlohmann::json document = parse_kind(text, "headrace.run", kIgnored);
   const JsonPlace root(document);
-  if (!document.is_object() || root.text("kind", "") != "headrace.run")
-    throw UsageError("not a run file: no \"kind\": \"headrace.run\"");
-  if (!root.has("schema") || document["schema"] != kSchema)
-    throw UsageError(fmt::format(
-        "schema {}: this headrace reads schema {}; use the headrace that wrote the file",
-        root.has("schema") ? document["schema"].dump() : "not told", kSchema));
   StoredRun run;
   run.path = path;
-  read_head(root, run);
+  read_verdict(root, run);
+  if (root.has("job")) {
+    run.job_name = root.at("job").text("name", "");
+    if (root.at("job").has("values"))
+      root.at("job").at("values").each_member(
+          [&](const std::string& key, const JsonPlace& value) { run.job[key] = value.word(); });
+  }
   std::set<std::string> ids;
   root.at("points").each([&](const JsonPlace& place) {
     run.points.push_back(read_point(place));
@@ -231,7 +202,7 @@ std::string run_file_in(const std::string& path) {
 StoredRun read_run_file(const std::string& path) {
   const std::string file = run_file_in(path);
   try {
-    const std::string text = text_of(file);
+    const std::string text = file_text(file);
     return parse_run(file.ends_with(".html") ? carried(text) : text, file);
   } catch (const UsageError& e) {
     throw UsageError(file + ": " + e.what());

@@ -11,6 +11,7 @@
 #include "harness/diagnostics.h"
 #include "harness/histogram.h"
 #include "harness/metric.h"
+#include "harness/results/stored_verdict.h"
 
 namespace headrace::results {
 
@@ -28,34 +29,33 @@ struct StoredLatency {
   Histogram histogram;
 };
 
+/// One repetition, whether it counts or not.
+struct StoredRepetition {
+  unsigned index = 0;
+  bool counted = true, disturbed = false;
+  std::uint64_t operations = 0;  // of all phases
+  std::map<std::string, double> metrics;
+};
+
 struct StoredPoint {
   std::string id, workload, description, cache, status, reason;
   /// "engine" -> "posix": the full parameters that comparisons join on, cache state included.
   std::map<std::string, std::string> params;
   std::vector<StoredMetric> metrics;
   std::vector<StoredLatency> latency;
-  unsigned repetitions = 0;  // that count
+  std::vector<StoredRepetition> each;  // in the order in which they were taken
+  unsigned repetitions = 0;            // that count
+  unsigned workers = 1;
+  double elapsed_s = 0;
   /// Shares of those that count.
   double disturbed_share = 0, cache_unproven_share = 0, not_steady_share = 0;
 
   const StoredMetric* find(std::string_view metric) const;
 };
 
-struct StoredJudgement {
-  std::string id, scope, outcome, point, metric;
-};
-
-struct StoredRun {
-  std::string path;  // the file it came from
-  std::string version, revision;
-  std::string id, name, started_utc, config_file, config_hash, node;
-  double elapsed_s = 0;
-  std::vector<std::string> command;
+struct StoredRun : StoredVerdict {
   std::map<std::string, std::string> job;  // values of the job, by path; empty = there was none
   std::string job_name;
-  std::string word;  // PASS, FAIL...
-  int exit_code = 0;
-  std::vector<StoredJudgement> judgements;
   std::vector<StoredPoint> points;
   /// "kernel.release" -> "6.1.0".
   std::map<std::string, std::string> environment;

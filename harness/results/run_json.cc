@@ -129,6 +129,7 @@ Json point(const PointResult& p) {
           {"description", p.point->info->description},
           {"params", std::move(params)},
           {"cache", headrace::to_string(p.point->cache)},
+          {"workers", p.point->workload->workers()},
           {"status", to_string(p.status)},
           {"reason", p.reason},
           {"notes", p.notes},

@@ -10,10 +10,12 @@
 #include <sstream>
 
 #include "harness/error.h"
+#include "harness/results/exit_map.h"
+#include "harness/results/exports.h"
 #include "harness/results/result_store.h"
 #include "tests/unit/fixed_run.h"
-#include "tests/unit/temporary_folder.h"
 #include "tests/unit/source_dir.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace headrace::testing {
 
@@ -210,6 +212,9 @@ using testing::FixedRun;
 using testing::TemporaryFolder;
 using Json = nlohmann::json;
 
+/// The run as exports see it: read back from its run.json.
+StoredRun stored(const FixedRun& run) { return parse_run(run_json(run.result), "run.json"); }
+
 TEST(RunJson, IsByteForByteTheGoldenFile) {
   const std::string path = source_dir() + "/tests/golden/run.json";
   const std::string text = run_json(FixedRun().result);
@@ -250,7 +255,7 @@ TEST(VerdictJson, HoldsTheVerdictsAlone) {
 }
 
 TEST(GbenchJson, HasWhatItsReadersAskFor) {
-  const Json g = Json::parse(gbench_json(FixedRun().result));
+  const Json g = Json::parse(gbench_json(stored(FixedRun())));
   EXPECT_TRUE(g["context"]["caches"].is_array());
   ASSERT_EQ(g["benchmarks"].size(), 5u);  // those that count
   for (std::size_t i = 0; i < 5; ++i) {
@@ -295,7 +300,7 @@ void expect_well_formed(const std::string& xml) {
 TEST(Junit, IsWellFormedAndEscaped) {
   FixedRun run;
   run.result.judgements[2].explanation = "a <b> & \"c\" \x01 'd'";
-  const std::string xml = junit_xml(run.result);
+  const std::string xml = junit_xml(stored(run));
   expect_well_formed(xml);
   EXPECT_NE(
       xml.find("<testsuites name=\"golden\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\""),
@@ -313,7 +318,7 @@ TEST(Junit, IsWellFormedAndEscaped) {
 }
 
 TEST(Prometheus, BaseUnitsAndNoTimestamps) {
-  const std::string text = prometheus_text(FixedRun().result);
+  const std::string text = prometheus_text(stored(FixedRun()));
   EXPECT_NE(text.find("# TYPE headrace_verdict gauge\n"), std::string::npos);
   EXPECT_NE(
       text.find(
@@ -334,15 +339,64 @@ TEST(Prometheus, BaseUnitsAndNoTimestamps) {
 }
 
 TEST(Csv, OneValuePerRow) {
-  const std::string text = csv(FixedRun().result);
+  const std::string text = csv(stored(FixedRun()));
   EXPECT_EQ(text.find("run,node,workload,point,parameters,metric,unit,direction,repetition,value,"
                       "disturbed,counted\r\n"),
             0u);
-  EXPECT_NE(text.find("20260131-120000-golden,node17,scripted,scripted/engine:posix,"
-                      "direct=false;engine=posix;file_size=130000;think_time=0.25;workers=2,"
-                      "read_bandwidth,B/s,higher,5,400000000,true,false\r\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("20260131-120000-golden,node17,scripted,scripted/engine:posix,"
+                "cache=cold;direct=false;engine=posix;file_size=130000;think_time=0.25;workers=2,"
+                "read_bandwidth,B/s,higher,5,400000000,true,false\r\n"),
+      std::string::npos)
       << text;
+}
+
+TEST(Junit, WhatInconclusiveBecomesIsTheReadersChoice) {
+  const StoredRun run = stored(FixedRun());
+  const std::string failures = junit_xml(run, JunitInconclusive::failure);
+  EXPECT_NE(failures.find("failures=\"2\" errors=\"0\" skipped=\"1\""), std::string::npos);
+  const std::string skipped = junit_xml(run, JunitInconclusive::skipped);
+  EXPECT_NE(skipped.find("failures=\"1\" errors=\"0\" skipped=\"2\""), std::string::npos);
+  expect_well_formed(failures);
+  expect_well_formed(skipped);
+}
+
+TEST(Bmf, EveryMetricIsAMeasureWithBounds) {
+  const Json all = Json::parse(bmf_json(stored(FixedRun())));
+  const Json& rate = all["scripted/engine:posix"]["read_bandwidth"];
+  EXPECT_EQ(rate["value"], 9.1e8);
+  EXPECT_LT(rate["lower_value"], rate["value"]);
+  EXPECT_GT(rate["upper_value"], rate["value"]);
+  EXPECT_EQ(all.size(), 1u);  // the skipped point has no measures
+}
+
+TEST(Nagios, OneLineWithRangesThatAlert) {
+  const std::string line = nagios_text(stored(FixedRun()));
+  EXPECT_EQ(line.find("HEADRACE CRITICAL - FAIL: 1 of 4 needs met"), 0u) << line;
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  EXPECT_NE(line.find("'ingest.read_bandwidth@node'=910000000;"), std::string::npos) << line;
+  EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 1);
+}
+
+TEST(ExitMaps, SayWhatTheCallerShouldDo) {
+  struct Row {
+    int code;
+    bool thin;
+    int posix, ctest, nagios, slurm;
+  };
+  for (const Row& row :
+       {Row{0, false, 0, 0, 0, 0}, Row{0, true, 0, 0, 1, 0}, Row{10, false, 1, 1, 2, 1},
+        Row{11, false, 1, 1, 3, 0}, Row{12, false, 1, 1, 3, 0}, Row{77, false, 1, 77, 3, 0},
+        Row{1, false, 1, 1, 3, 0}, Row{2, false, 1, 1, 3, 0}}) {
+    EXPECT_EQ(mapped_exit(ExitMap::headrace, row.code, row.thin), row.code);
+    EXPECT_EQ(mapped_exit(ExitMap::posix, row.code, row.thin), row.posix);
+    EXPECT_EQ(mapped_exit(ExitMap::ctest, row.code, row.thin), row.ctest);
+    EXPECT_EQ(mapped_exit(ExitMap::nagios, row.code, row.thin), row.nagios) << row.code;
+    EXPECT_EQ(mapped_exit(ExitMap::slurm_prolog, row.code, row.thin), row.slurm) << row.code;
+    EXPECT_EQ(mapped_exit(ExitMap::nhc, row.code, row.thin), row.slurm) << row.code;
+  }
+  EXPECT_EQ(exit_map_named("slurm"), ExitMap::slurm_prolog);
+  EXPECT_FALSE(exit_map_named("bash"));
 }
 
 TEST(WriteRun, EveryFileWholeAndNothingElse) {

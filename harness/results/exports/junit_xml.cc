@@ -2,14 +2,12 @@
 // as test results.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "harness/results/escape.h"
-#include "harness/results/parts.h"
-#include "harness/results/result_store.h"
+#include "harness/results/exports.h"
 
 namespace headrace::results {
 namespace {
@@ -20,10 +18,10 @@ std::string property(std::string_view name, std::string_view value) {
 
 std::string number(double value) { return fmt::format("{}", value); }
 
-std::string properties(const Judgement& j) {
+std::string properties(const StoredJudgement& j) {
   std::string out = "      <properties>\n";
-  out += property("outcome", headrace::to_string(j.outcome));
-  if (j.reason != Reason::none) out += property("reason", headrace::to_string(j.reason));
+  out += property("outcome", j.outcome);
+  if (!j.reason.empty()) out += property("reason", j.reason);
   out += property("direction", j.higher_is_better ? "at_least" : "at_most");
   out += property("required", number(j.required));
   out += property("need", number(j.need));
@@ -36,25 +34,31 @@ std::string properties(const Judgement& j) {
   return out + "      </properties>\n";
 }
 
-std::string message(const Judgement& j) {
+std::string message(const StoredJudgement& j) {
   return xml_escaped(j.next_step.empty() ? j.explanation
                                          : fmt::format("{} Next: {}", j.explanation, j.next_step));
 }
 
-std::string result(const Judgement& j) {
-  switch (j.outcome) {
-    case Outcome::pass:
-      return "";
-    case Outcome::fail:
-      return fmt::format("      <failure type=\"need\" message=\"{}\"/>\n", message(j));
-    case Outcome::error:
-      return fmt::format("      <error type=\"error\" message=\"{}\"/>\n", message(j));
-    case Outcome::inconclusive:
-      return fmt::format("      <error type=\"inconclusive\" message=\"{}: {}\"/>\n",
-                         headrace::to_string(j.reason), message(j));
-    case Outcome::skipped:
-      return fmt::format("      <skipped message=\"{}\"/>\n", message(j));
+std::string inconclusive_result(const StoredJudgement& j, JunitInconclusive as) {
+  const std::string words = xml_escaped(j.reason) + ": " + message(j);
+  switch (as) {
+    case JunitInconclusive::failure:
+      return fmt::format("      <failure type=\"inconclusive\" message=\"{}\"/>\n", words);
+    case JunitInconclusive::skipped:
+      return fmt::format("      <skipped message=\"inconclusive: {}\"/>\n", words);
+    case JunitInconclusive::error:
+      break;
   }
+  return fmt::format("      <error type=\"inconclusive\" message=\"{}\"/>\n", words);
+}
+
+std::string result(const StoredJudgement& j, JunitInconclusive inconclusive) {
+  if (j.outcome == "FAIL")
+    return fmt::format("      <failure type=\"need\" message=\"{}\"/>\n", message(j));
+  if (j.outcome == "ERROR")
+    return fmt::format("      <error type=\"error\" message=\"{}\"/>\n", message(j));
+  if (j.outcome == "INCONCLUSIVE") return inconclusive_result(j, inconclusive);
+  if (j.outcome == "SKIPPED") return fmt::format("      <skipped message=\"{}\"/>\n", message(j));
   return "";
 }
 
@@ -62,31 +66,28 @@ struct Suite {
   std::string cases;
   unsigned tests = 0, failures = 0, errors = 0, skipped = 0;
 
-  void add(const Judgement& j, const std::string& name, double seconds) {
+  void add(const StoredJudgement& j, const std::string& name, double seconds,
+           JunitInconclusive as) {
+    const bool open = j.outcome == "INCONCLUSIVE";
     ++tests;
-    failures += j.outcome == Outcome::fail;
-    errors += j.outcome == Outcome::error || j.outcome == Outcome::inconclusive;
-    skipped += j.outcome == Outcome::skipped;
+    failures += j.outcome == "FAIL" || (open && as == JunitInconclusive::failure);
+    errors += j.outcome == "ERROR" || (open && as == JunitInconclusive::error);
+    skipped += j.outcome == "SKIPPED" || (open && as == JunitInconclusive::skipped);
     cases += fmt::format(
         "    <testcase classname=\"{}\" name=\"{} ({})\" time=\"{:.3f}\">\n{}{}    </testcase>\n",
         xml_escaped(name), xml_escaped(j.id), xml_escaped(j.scope), seconds, properties(j),
-        result(j));
+        result(j, as));
   }
 };
 
 }  // namespace
 
-std::string junit_xml(const RunResult& run) {
+std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive) {
   std::map<std::string, Suite> suites;
-  for (const Judgement& j : run.judgements) {
-    std::string workload = "not measured";
-    double seconds = 0;
-    for (const PointResult& p : run.points) {
-      if (p.point->id != j.point) continue;
-      workload = p.point->info->name;
-      seconds = p.elapsed_s;
-    }
-    suites[workload].add(j, workload, seconds);
+  for (const StoredJudgement& j : run.judgements) {
+    const StoredPoint* point = run.find(j.point);
+    const std::string workload = point ? point->workload : "not measured";
+    suites[workload].add(j, workload, point ? point->elapsed_s : 0, inconclusive);
   }
   Suite total;
   std::string body;
@@ -99,7 +100,7 @@ std::string junit_xml(const RunResult& run) {
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
         "hostname=\"{}\" "
         "timestamp=\"{}\">\n{}  </testsuite>\n",
-        xml_escaped(name), s.tests, s.failures, s.errors, s.skipped, xml_escaped(node_name(run)),
+        xml_escaped(name), s.tests, s.failures, s.errors, s.skipped, xml_escaped(run.node),
         xml_escaped(run.started_utc.substr(0, 19)), s.cases);
   }
   return fmt::format(
@@ -107,7 +108,7 @@ std::string junit_xml(const RunResult& run) {
       "<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
       "time=\"{:.3f}\">\n{}"
       "</testsuites>\n",
-      xml_escaped(run.plan->name), total.tests, total.failures, total.errors, total.skipped,
+      xml_escaped(run.name), total.tests, total.failures, total.errors, total.skipped,
       run.elapsed_s, body);
 }
 

@@ -1,13 +1,13 @@
 // Prometheus text file for the node exporter's textfile collector: base units, HELP and TYPE, no
 // timestamps.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <functional>
 #include <optional>
 
+#include "harness/results/exports.h"
 #include "harness/results/parts.h"
-#include "harness/results/result_store.h"
+#include "harness/verdict.h"
 
 namespace headrace::results {
 namespace {
@@ -30,11 +30,11 @@ std::string head_of(std::string_view name, std::string_view help) {
 }
 
 /// One family with a sample per need that has a value.
-std::string per_need(const RunResult& run, std::string_view name, std::string_view help,
+std::string per_need(const StoredVerdict& run, std::string_view name, std::string_view help,
                      bool with_unit,
-                     const std::function<std::optional<double>(const Judgement&)>& value) {
+                     const std::function<std::optional<double>(const StoredJudgement&)>& value) {
   std::string out = head_of(name, help);
-  for (const Judgement& j : run.judgements) {
+  for (const StoredJudgement& j : run.judgements) {
     const std::optional<double> v = value(j);
     if (!v) continue;
     const std::string unit = with_unit ? fmt::format(",unit=\"{}\"", label(base_unit(j.unit))) : "";
@@ -44,36 +44,30 @@ std::string per_need(const RunResult& run, std::string_view name, std::string_vi
   return out;
 }
 
-double ended_at(const RunResult& run) {
-  tm utc{};
-  strptime(run.started_utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return static_cast<double>(timegm(&utc)) + run.elapsed_s;
-}
-
 }  // namespace
 
-std::string prometheus_text(const RunResult& run) {
+std::string prometheus_text(const StoredVerdict& run) {
   std::string out =
       head_of("headrace_verdict", "1 for the state that a need is in, 0 for the others.");
-  for (const Judgement& j : run.judgements) {
+  for (const StoredJudgement& j : run.judgements) {
     for (const Outcome o :
          {Outcome::pass, Outcome::fail, Outcome::inconclusive, Outcome::skipped, Outcome::error}) {
-      out +=
-          fmt::format("headrace_verdict{{need=\"{}\",scope=\"{}\",state=\"{}\"}} {}\n", label(j.id),
-                      label(j.scope), headrace::to_string(o), j.outcome == o ? 1 : 0);
+      out += fmt::format("headrace_verdict{{need=\"{}\",scope=\"{}\",state=\"{}\"}} {}\n",
+                         label(j.id), label(j.scope), headrace::to_string(o),
+                         j.outcome == headrace::to_string(o) ? 1 : 0);
     }
   }
   out += per_need(run, "headrace_measured", "Median of the repetitions.", true,
-                  [](const Judgement& j) { return j.measured; });
+                  [](const StoredJudgement& j) { return j.measured; });
   out += per_need(run, "headrace_required", "What is needed, safety margin included.", true,
-                  [](const Judgement& j) { return std::optional(j.need); });
+                  [](const StoredJudgement& j) { return std::optional(j.need); });
   out += per_need(run, "headrace_headroom_ratio",
                   "Measured over needed, or needed over measured where less is better.", false,
-                  [](const Judgement& j) { return j.headroom; });
+                  [](const StoredJudgement& j) { return j.headroom; });
   out += head_of("headrace_exit_code", "Exit code of the run.");
-  out += fmt::format("headrace_exit_code {}\n", run.summary.exit_code);
+  out += fmt::format("headrace_exit_code {}\n", run.exit_code);
   out += head_of("headrace_last_run_timestamp_seconds", "When the run ended, seconds since 1970.");
-  out += fmt::format("headrace_last_run_timestamp_seconds {:.0f}\n", ended_at(run));
+  out += fmt::format("headrace_last_run_timestamp_seconds {:.0f}\n", run.ended_s());
   return out;
 }
 

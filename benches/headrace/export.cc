@@ -1,0 +1,66 @@
+// headrace export: a finished run in the formats of other tools.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "benches/headrace/verb.h"
+#include "harness/diagnostics.h"
+#include "harness/results/exports.h"
+#include "harness/results/whole_file.h"
+
+namespace headrace::cli {
+namespace {
+
+using results::JunitInconclusive;
+
+struct Arguments {
+  std::string run, format, out, inconclusive = "error";
+};
+
+JunitInconclusive junit_word(const std::string& word) {
+  return word == "failure"   ? JunitInconclusive::failure
+         : word == "skipped" ? JunitInconclusive::skipped
+                             : JunitInconclusive::error;
+}
+
+std::string exported(const Arguments& arguments) {
+  const results::StoredRun run = results::read_run_file(arguments.run);
+  if (arguments.format == "gbench") return results::gbench_json(run);
+  if (arguments.format == "bmf") return results::bmf_json(run);
+  if (arguments.format == "junit")
+    return results::junit_xml(run, junit_word(arguments.inconclusive));
+  if (arguments.format == "prom") return results::prometheus_text(run);
+  if (arguments.format == "csv") return results::csv(run);
+  return results::nagios_text(run);
+}
+
+int export_run(const Arguments& arguments) {
+  const std::string text = exported(arguments);
+  if (arguments.out.empty()) {
+    std::fputs(text.c_str(), stdout);
+  } else {
+    results::write_whole(arguments.out, text);
+    std::puts(arguments.out.c_str());
+  }
+  return 0;
+}
+
+void add_export(CLI::App& app, Shared&, std::function<int()>& run) {
+  auto* verb = app.add_subcommand("export", "A finished run in the format of another tool");
+  auto a = std::make_shared<Arguments>();
+  verb->add_option("RUN", a->run, "A run folder, its run.json, or a report page")->required();
+  verb->add_option("--format", a->format, "gbench, bmf, junit, prom, csv or nagios")
+      ->required()
+      ->check(CLI::IsMember({"gbench", "bmf", "junit", "prom", "csv", "nagios"}));
+  verb->add_option("-o,--out", a->out, "Write it there, whole or not at all; default: print it");
+  verb->add_option("--junit-inconclusive", a->inconclusive,
+                   "What an INCONCLUSIVE need is in JUnit: error, failure or skipped")
+      ->check(CLI::IsMember({"error", "failure", "skipped"}))
+      ->capture_default_str();
+  verb->callback([&run, a] { run = [a] { return export_run(*a); }; });
+}
+
+const RegisterVerb registered{92, add_export};
+
+}  // namespace
+}  // namespace headrace::cli

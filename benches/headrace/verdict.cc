@@ -1,0 +1,156 @@
+// headrace verdict: a stored verdict told again, in milliseconds: for prologs and health checks.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "benches/headrace/summary.h"
+#include "benches/headrace/terminal.h"
+#include "benches/headrace/verb.h"
+#include "harness/results/exports.h"
+#include "harness/results/json_text.h"
+#include "harness/results/stored_verdict.h"
+#include "harness/units.h"
+
+namespace headrace::cli {
+namespace {
+
+using results::ExitMap;
+using results::StoredVerdict;
+
+constexpr int kIncomplete = 12, kUsage = 2;
+constexpr double kClockSkew_s = 300;  // clocks of nodes that are this far apart are no reason
+
+struct Arguments {
+  std::string file, max_age;
+  bool json = false;
+};
+
+/// A verdict as it stands now.
+struct Told {
+  StoredVerdict verdict;  // with the word STALE and its code where it is too old
+  double age_s = 0, max_age_s = 0;
+  std::string stale_why;
+};
+
+double max_age(const std::string& text) {
+  if (text.empty()) return 0;
+  const Parsed parsed = parse_quantity(text, Dimension::seconds);
+  if (!parsed) throw UsageError(fmt::format("--max-age: '{}' {}", text, parsed.error));
+  if (parsed.value <= 0) throw UsageError("--max-age: must be above 0, such as 24h");
+  return parsed.value;
+}
+
+Told read(const Arguments& arguments) {
+  Told told;
+  told.max_age_s = max_age(arguments.max_age);
+  told.verdict = results::read_verdict_file(arguments.file);
+  const double ended = told.verdict.ended_s();
+  told.age_s = static_cast<double>(std::time(nullptr)) - ended;
+  if (told.max_age_s == 0) return told;
+  if (ended == 0) {
+    told.stale_why = "the file does not say when it was reached";
+  } else if (told.age_s < -kClockSkew_s) {
+    told.stale_why = "it is from the future: a clock is wrong";
+  } else if (told.age_s > told.max_age_s) {
+    told.stale_why = fmt::format("{} old, and --max-age is {}", format_duration(told.age_s),
+                                 format_duration(told.max_age_s));
+  }
+  if (!told.stale_why.empty()) {
+    told.verdict.word = "STALE";
+    told.verdict.exit_code = kIncomplete;
+  }
+  return told;
+}
+
+Summary summary_of(const StoredVerdict& verdict) {
+  Summary s;
+  s.pass = verdict.count("PASS");
+  s.fail = verdict.count("FAIL");
+  s.inconclusive = verdict.count("INCONCLUSIVE");
+  s.skipped = verdict.count("SKIPPED");
+  s.error = verdict.count("ERROR");
+  s.word = verdict.word;
+  s.exit_code = verdict.exit_code;
+  return s;
+}
+
+std::string sentence(const Told& told) {
+  const StoredVerdict& v = told.verdict;
+  std::string out = fmt::format("{} on {}: {}", v.name, v.node.empty() ? "?" : v.node,
+                                told.stale_why.empty() ? "" : "no verdict, " + told.stale_why);
+  if (told.stale_why.empty())
+    out += fmt::format("{} of {} needs met, {} old", v.count("PASS"), v.judgements.size(),
+                       format_duration(std::max(0.0, told.age_s)));
+  for (const results::StoredJudgement& j : v.judgements)
+    if (told.stale_why.empty() && j.outcome == "FAIL") out += fmt::format("; {} missed", j.id);
+  return out;
+}
+
+std::string told_json(const Told& told) {
+  const StoredVerdict& v = told.verdict;
+  const Summary s = summary_of(v);
+  return results::json_text({{"word", s.word},
+                             {"exit_code", s.exit_code},
+                             {"stale", !told.stale_why.empty()},
+                             {"why", told.stale_why},
+                             {"age_s", told.age_s},
+                             {"run", v.id},
+                             {"node", v.node},
+                             {"path", v.path},
+                             {"pass", s.pass},
+                             {"fail", s.fail},
+                             {"inconclusive", s.inconclusive},
+                             {"skipped", s.skipped},
+                             {"error", s.error},
+                             {"thin", v.thin()}});
+}
+
+/// For callers that map exit codes, a file that cannot be used is a line and a code like any other.
+int unusable(const UsageError& problem, ExitMap map) {
+  std::string first = problem.what();
+  first = first.substr(0, first.find('\n'));
+  if (map == ExitMap::nagios)
+    std::printf("HEADRACE UNKNOWN - %s\n", first.c_str());
+  else
+    std::printf("headrace: no verdict: %s\n", first.c_str());
+  return kUsage;
+}
+
+int verdict(const Arguments& arguments, Shared& shared) {
+  Told told;
+  try {
+    told = read(arguments);
+  } catch (const UsageError& problem) {
+    if (shared.exit_map == ExitMap::headrace) throw;
+    return unusable(problem, shared.exit_map);
+  }
+  shared.thin = told.verdict.thin() > 0;
+  if (arguments.json) {
+    std::fputs(told_json(told).c_str(), stdout);
+  } else if (shared.exit_map == ExitMap::nagios) {
+    std::fputs(results::nagios_text(told.verdict).c_str(), stdout);
+  } else if (shared.exit_map == ExitMap::nhc || shared.exit_map == ExitMap::slurm_prolog) {
+    std::printf("headrace: %s: %s\n", told.verdict.word.c_str(), sentence(told).c_str());
+  } else {
+    std::printf("%s\n%s\n", sentence(told).c_str(), last_line(summary_of(told.verdict)).c_str());
+  }
+  return told.verdict.exit_code;
+}
+
+void add_verdict(CLI::App& app, Shared& shared, std::function<int()>& run) {
+  auto* verb = app.add_subcommand(
+      "verdict", "Tell a stored verdict again, in milliseconds: for prologs and health checks");
+  auto a = std::make_shared<Arguments>();
+  verb->add_option("FILE", a->file, "verdict.json, or a run folder")->required();
+  verb->add_option("--max-age", a->max_age,
+                   "An older verdict is STALE (exit code 12), as in 24h or 7d");
+  verb->add_flag("--json", a->json, "Print it as JSON");
+  verb->callback([&run, &shared, a] { run = [&shared, a] { return verdict(*a, shared); }; });
+}
+
+const RegisterVerb registered{82, add_verdict};
+
+}  // namespace
+}  // namespace headrace::cli

@@ -1,0 +1,51 @@
+#include "harness/results/exit_map.h"
+
+namespace headrace::results {
+namespace {
+
+struct Named {
+  std::string_view name;
+  ExitMap map;
+};
+
+constexpr Named kMaps[] = {{"headrace", ExitMap::headrace},
+                           {"posix", ExitMap::posix},
+                           {"ctest", ExitMap::ctest},
+                           {"nagios", ExitMap::nagios},
+                           {"slurm-prolog", ExitMap::slurm_prolog},
+                           {"slurm", ExitMap::slurm_prolog},
+                           {"nhc", ExitMap::nhc}};
+constexpr int kFail = 10, kSkipped = 77;
+
+}  // namespace
+
+std::optional<ExitMap> exit_map_named(std::string_view name) {
+  for (const Named& one : kMaps)
+    if (one.name == name) return one.map;
+  return std::nullopt;
+}
+
+std::vector<std::string> exit_map_names() {
+  std::vector<std::string> names;
+  for (const Named& one : kMaps) names.emplace_back(one.name);
+  return names;
+}
+
+int mapped_exit(ExitMap map, int code, bool thin) {
+  switch (map) {
+    case ExitMap::headrace:
+      return code;
+    case ExitMap::posix:
+      return code == 0 ? 0 : 1;
+    case ExitMap::ctest:
+      return code == 0 || code == kSkipped ? code : 1;
+    case ExitMap::nagios:
+      return code == 0 ? (thin ? 1 : 0) : code == kFail ? 2 : 3;
+    case ExitMap::slurm_prolog:
+    case ExitMap::nhc:
+      return code == kFail ? 1 : 0;
+  }
+  return code;
+}
+
+}  // namespace headrace::results

@@ -1,0 +1,27 @@
+// Exit codes as the callers of headrace want them: batch systems, health checks, monitoring.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace::results {
+
+enum class ExitMap { headrace, posix, ctest, nagios, slurm_prolog, nhc };
+
+/// "headrace", "posix", "ctest", "nagios", "slurm-prolog", "nhc" ("slurm" is "slurm-prolog").
+std::optional<ExitMap> exit_map_named(std::string_view name);
+std::vector<std::string> exit_map_names();
+
+/// headrace's exit code as `map` has it. `thin`: a need was met with little to spare.
+///
+///   posix          0 for 0, else 1
+///   ctest          77 stays (skipped), 0 for 0, else 1
+///   nagios         0 OK, 1 WARNING (thin), 2 CRITICAL (FAIL), 3 UNKNOWN (all else)
+///   slurm-prolog   1 for FAIL alone: a non-zero prolog drains the node, and a tool's error or a
+///                  missing verdict says nothing about the node
+///   nhc            the same
+int mapped_exit(ExitMap map, int code, bool thin);
+
+}  // namespace headrace::results

@@ -1,0 +1,27 @@
+// Bencher metric format: {"benchmark": {"measure": {"value", "lower_value", "upper_value"}}}. Every
+// metric is a measure of its own, so that rates survive beside latencies.
+#include <nlohmann/json.hpp>
+
+#include "harness/results/exports.h"
+#include "harness/results/json_text.h"
+
+namespace headrace::results {
+
+std::string bmf_json(const StoredRun& run) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::object();
+  for (const StoredPoint& point : run.points) {
+    nlohmann::ordered_json measures = nlohmann::ordered_json::object();
+    for (const StoredMetric& metric : point.metrics) {
+      if (metric.values.empty()) continue;
+      nlohmann::ordered_json& one = measures[metric.name];
+      one["value"] = metric.median;
+      if (metric.values.size() < 2) continue;  // a single value bounds nothing
+      one["lower_value"] = metric.low;
+      one["upper_value"] = metric.high;
+    }
+    if (!measures.empty()) all[point.id] = std::move(measures);
+  }
+  return json_text(all);
+}
+
+}  // namespace headrace::results

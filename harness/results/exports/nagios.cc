@@ -1,0 +1,66 @@
+// The output of a Nagios plugin (Monitoring Plugins' development guidelines): a status line and
+// performance data, 'label'=value;warn;crit. Rates have no unit there; times are in seconds.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/results/exit_map.h"
+#include "harness/results/exports.h"
+#include "harness/results/parts.h"
+
+namespace headrace::results {
+namespace {
+
+constexpr double kThin = 1.1;  // headroom under which a need is met thinly (verdict.h)
+
+/// Quotes and equal signs end a label, bars and line breaks end a line.
+std::string plain(std::string_view text, std::string_view forbidden) {
+  std::string out(text);
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < ' ' || forbidden.find(c) != forbidden.npos) c = '_';
+  return out;
+}
+
+std::string performance(const StoredJudgement& j) {
+  if (!j.measured || j.need <= 0) return "";
+  const double scale = to_base_unit(j.unit), need = j.need * scale;
+  const std::string_view unit = base_unit(j.unit);
+  const std::string_view told = unit == "s" || unit == "B" ? unit : "";
+  const std::string label = plain(j.scope.empty() ? j.id : j.id + "@" + j.scope, "'=|");
+  // "a:" alerts below a, "a" alerts above.
+  return j.higher_is_better ? fmt::format(" '{}'={:.9g}{};{:.9g}:;{:.9g}:", label,
+                                          *j.measured * scale, told, need * kThin, need)
+                            : fmt::format(" '{}'={:.9g}{};{:.9g};{:.9g}", label,
+                                          *j.measured * scale, told, need / kThin, need);
+}
+
+/// Names of the needs with this outcome, three at most.
+std::string named(const StoredVerdict& verdict, std::string_view outcome) {
+  std::string out;
+  unsigned told = 0;
+  const unsigned count = verdict.count(outcome);
+  for (const StoredJudgement& j : verdict.judgements) {
+    if (j.outcome != outcome || told == 3) continue;
+    out += (told++ == 0 ? "" : ", ") + j.id;
+  }
+  return count > told ? fmt::format("{} and {} more", out, count - told) : out;
+}
+
+}  // namespace
+
+std::string nagios_text(const StoredVerdict& verdict) {
+  constexpr std::string_view kStates[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+  const int state = mapped_exit(ExitMap::nagios, verdict.exit_code, verdict.thin() > 0);
+  std::string line = fmt::format("HEADRACE {} - {}: {} of {} needs met", kStates[state],
+                                 verdict.word, verdict.count("PASS"), verdict.judgements.size());
+  if (verdict.thin() > 0) line += fmt::format(", {} thinly", verdict.thin());
+  if (verdict.count("FAIL") > 0) line += "; missed: " + named(verdict, "FAIL");
+  if (verdict.count("ERROR") > 0) line += "; error: " + named(verdict, "ERROR");
+  if (verdict.count("INCONCLUSIVE") > 0) line += "; open: " + named(verdict, "INCONCLUSIVE");
+  line = plain(line, "|");
+  std::string data;
+  for (const StoredJudgement& j : verdict.judgements) data += performance(j);
+  return data.empty() ? line + "\n" : fmt::format("{} |{}\n", line, data);
+}
+
+}  // namespace headrace::results

@@ -1,0 +1,53 @@
+// What a finished run says of itself and how it was judged, read back: from verdict.json in
+// milliseconds, or as a part of the whole run.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/results/json_place.h"
+
+namespace headrace::results {
+
+/// One judgement, as verdict.h has it. What was not measured has no values.
+struct StoredJudgement {
+  std::string id, scope, outcome, point, metric;
+  std::string reason = {}, explanation = {}, next_step = {}, unit = {};
+  bool thin = false, higher_is_better = true;
+  double required = 0, need = 0;
+  std::optional<double> measured = {}, low = {}, high = {}, headroom = {};
+};
+
+struct StoredVerdict {
+  std::string path;  // the file it came from
+  std::string version, revision;
+  std::string id, name, started_utc, config_file, config_hash, node;
+  double elapsed_s = 0;
+  std::vector<std::string> command;
+  std::string word;  // PASS, FAIL...
+  int exit_code = 0;
+  std::vector<StoredJudgement> judgements;
+
+  /// Judgements of this outcome ("PASS"), and those that passed with little to spare.
+  unsigned count(std::string_view outcome) const;
+  unsigned thin() const;
+  /// When the run ended, in seconds since 1970; 0 when the file does not say when it started.
+  double ended_s() const;
+};
+
+/// A document's text parsed strictly, its kind and schema checked. Throws UsageError.
+nlohmann::json parse_kind(std::string_view text, std::string_view kind,
+                          const std::vector<std::string>& ignored = {});
+
+/// Fills in everything but `path` from a document that begins as run.json and verdict.json do.
+void read_verdict(const JsonPlace& root, StoredVerdict& verdict);
+
+/// Reads verdict.json, or the one in a run folder. Throws UsageError: "runs/a/verdict.json: ...".
+StoredVerdict read_verdict_file(const std::string& path);
+
+/// A file's content. Throws UsageError with the system's word.
+std::string file_text(const std::string& path);
+
+}  // namespace headrace::results

@@ -1,0 +1,119 @@
+"""headrace verdict and export: stored verdicts for prologs and health checks, and other tools' formats."""
+
+import datetime
+import json
+import os
+import pathlib
+import re
+import xml.etree.ElementTree
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A run with one need that is met by far, and verdicts of it that a test may change."""
+    from conftest import TINY, Headrace
+    runner = Headrace(tmp_path_factory.mktemp("verdict"))
+    runner.write("tiny.yaml", TINY + "needs:\n  - {id: rate, metric: small_file_read.sample_rate, at_least: 1/s}\n")
+    assert runner.run("tiny.yaml", verb="qualify", out="a").code == 0
+    return runner
+
+
+def stored(runner, name, hours=1.0, change=lambda verdict: None):
+    """verdict.json, reached so many hours ago."""
+    verdict = runner.results("verdict.json", out="a")
+    at = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=hours)
+    verdict["run"]["started_utc"] = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    change(verdict)
+    return runner.write(name, json.dumps(verdict))
+
+
+def failed(verdict):
+    verdict["summary"] = {"word": "FAIL", "exit_code": 10}
+    verdict["judgements"][0].update(outcome="FAIL", next_step="look")
+
+
+def test_tells_what_is_stored(made):
+    good = made("verdict", "a")
+    assert good.code == 0 and good.out.splitlines()[-1] == (
+        "VERDICT PASS needs=1 pass=1 fail=0 inconclusive=0 skipped=0 error=0 exit=0")
+    bad = made("verdict", stored(made, "bad.json", change=failed), "--max-age", "24h")
+    assert bad.code == 10 and "rate missed" in bad.out and "1h 00m old" in bad.out
+    data = json.loads(made("verdict", "bad.json", "--json").out)
+    assert data["word"] == "FAIL" and not data["stale"] and 3500 < data["age_s"] < 3800
+
+
+@pytest.mark.parametrize("hours, limit, stale", [(23, "24h", False), (25, "24h", True), (25, "2d", False), (-2, "24h", True)])
+def test_an_old_verdict_is_stale(made, hours, limit, stale):
+    told = made("verdict", stored(made, "old.json", hours), "--max-age", limit)
+    assert told.code == (12 if stale else 0)
+    assert ("VERDICT STALE" in told.out) == stale
+
+
+@pytest.mark.parametrize("map_, codes", [("headrace", (0, 10, 12, 2)), ("posix", (0, 1, 1, 1)), ("nagios", (0, 2, 3, 3)),
+                                         ("slurm-prolog", (0, 1, 0, 0)), ("nhc", (0, 1, 0, 0)), ("ctest", (0, 1, 1, 1))])
+def test_exit_maps(made, map_, codes):
+    files = [stored(made, "good.json"), stored(made, "bad.json", change=failed), stored(made, "old.json", 48, failed),
+             made.write("cut.json", '{"schema": 1, "kin')]
+    told = [made("verdict", file, "--max-age", "24h", "--exit-map", map_) for file in files]
+    assert tuple(t.code for t in told) == codes
+    if map_ == "nagios":
+        assert [t.out.split(" - ")[0] for t in told] == ["HEADRACE OK", "HEADRACE CRITICAL", "HEADRACE UNKNOWN", "HEADRACE UNKNOWN"]
+        assert "'rate'=" in told[0].out.replace("@node", "")
+    if map_ in ("nhc", "slurm-prolog"):
+        assert all(t.out.count("\n") == 1 for t in told)
+
+
+def test_thin_is_a_warning_for_nagios(made):
+    thin = stored(made, "thin.json", change=lambda v: v["judgements"][0].update(thin=True))
+    assert made("verdict", thin, "--exit-map", "nagios").code == 1
+    assert made("verdict", thin).code == 0
+
+
+@pytest.mark.parametrize("text, words", [("", "the file is empty"), ('{"schema": 1}', "not a verdict file"),
+                                         ('{"schema": 9, "kind": "headrace.verdict"}', "schema 9")])
+def test_bad_files(made, text, words):
+    told = made("verdict", made.write("odd.json", text))
+    assert told.code == 2 and words in told.err and "odd.json" in told.err
+    assert made("verdict", "nowhere").code == 2
+    assert made("verdict", "a", "--max-age", "24").code == 2
+
+
+def test_the_prolog_of_the_documentation(made, tmp_path):
+    """As it stands there, with headrace in the path."""
+    page = (ROOT / "docs/prologs.md").read_text()
+    prolog = tmp_path / "prolog"
+    prolog.write_text(re.search(r"```sh\n(.*?)```", page, re.S)[1])
+    prolog.chmod(0o755)
+    (tmp_path / "headrace").symlink_to(made.binary)
+
+    def run(file):
+        path = f"{tmp_path}:{os.environ['PATH']}"
+        process = made.start("-c", f"exec {prolog}", PATH=path, HEADRACE_VERDICT=str(made.path(file)))
+        return process
+    made_binary, made.binary = made.binary, "/bin/sh"
+    try:
+        for file, code, words in ((stored(made, "good.json"), 0, "PASS"), (stored(made, "bad.json", change=failed), 1, "FAIL"),
+                                  (stored(made, "old.json", 24 * 8, failed), 0, "STALE"), ("gone", 0, "no verdict")):
+            process = run(file)
+            out, err = process.communicate(timeout=60)
+            assert process.returncode == code and words in out, (out, err)
+    finally:
+        made.binary = made_binary
+
+
+def test_exports_are_what_the_run_folder_has(made):
+    for format_, name in (("gbench", "gbench.json"), ("junit", "junit.xml"), ("prom", "headrace.prom"), ("csv", "results.csv")):
+        told = made("export", "a", "--format", format_)
+        assert told.code == 0
+        assert told.out == made.path("a").joinpath(name).read_bytes().decode().replace("\r\n", "\n"), format_
+    measures = json.loads(made("export", "a/run.json", "--format", "bmf").out)["small_file_read"]
+    assert measures["sample_rate"]["lower_value"] <= measures["sample_rate"]["value"] <= measures["sample_rate"]["upper_value"]
+    assert made("export", "a", "--format", "nagios").out.startswith("HEADRACE OK - PASS: 1 of 1 needs met")
+    assert made("export", "a", "--format", "junit", "-o", "j.xml").code == 0
+    assert xml.etree.ElementTree.parse(made.path("j.xml")).getroot().get("failures") == "0"
+    assert made("export", "a", "--format", "xls").code == 2
+    assert made("export", "nowhere", "--format", "csv").code == 2
