@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "benches/headrace/compare_text.h"
+#include "benches/headrace/report_maker.h"
 #include "benches/headrace/verb.h"
 #include "harness/comparison/output.h"
+#include "harness/error.h"
 #include "harness/marked_folder.h"
 #include "harness/units.h"
 
@@ -20,7 +25,7 @@ using comparison::Comparison;
 struct Arguments {
   std::vector<std::string> runs, gates, differs, across;
   std::string history, out, format = "text", delta, delta_tail;
-  bool all = false;
+  bool all = false, no_report = false;
 };
 
 /// "5%" or "0.05" as a share, between 0 and 1.
@@ -87,11 +92,38 @@ Comparison compare_runs(const Arguments& arguments) {
   return comparison::compare(std::move(sides), options);
 }
 
-int compare(const Arguments& arguments, const Shared& shared) {
-  const Comparison comparison = compare_runs(arguments);
-  if (!arguments.out.empty()) {
-    const std::string folder = MarkedFolder::make(arguments.out, "comparison").path();
+/// Draws report.html beside the comparison.json of `folder`; tells why when it cannot.
+bool draw_page(const std::string& folder) {
+  const fs::path data = fs::path(folder) / "comparison.json";
+  const Drawn drawn = draw_report(data.string(), (fs::path(folder) / "report.html").string());
+  if (drawn.file.empty()) std::fprintf(stderr, "report: not drawn: %s\n", drawn.reason.c_str());
+  return !drawn.file.empty();
+}
+
+/// The page on standard output: drawn aside when no folder is kept.
+void print_page(const Comparison& comparison, const std::string& kept) {
+  std::string folder = kept;
+  if (kept.empty()) {
+    folder = (fs::temp_directory_path() / "headrace-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr) throw system_error("make", folder, errno);
     comparison::write_comparison(comparison, folder);
+    draw_page(folder);
+  }
+  std::ifstream file(fs::path(folder) / "report.html", std::ios::binary);
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  if (kept.empty()) fs::remove_all(folder);
+  if (page.empty()) throw RunError("no page was drawn");
+  std::fwrite(page.data(), 1, page.size(), stdout);
+}
+
+int compare(const Arguments& arguments, const Shared& shared) {
+  Comparison comparison = compare_runs(arguments);
+  comparison.command = shared.command;
+  std::string folder;
+  if (!arguments.out.empty()) {
+    folder = MarkedFolder::make(arguments.out, "comparison").path();
+    comparison::write_comparison(comparison, folder);
+    if (!arguments.no_report) draw_page(folder);
   }
   if (arguments.format == "json") {
     std::fputs(comparison_json(comparison).c_str(), stdout);
@@ -99,6 +131,8 @@ int compare(const Arguments& arguments, const Shared& shared) {
     std::fputs(comparison_csv(comparison).c_str(), stdout);
   } else if (arguments.format == "junit") {
     std::fputs(comparison_junit(comparison).c_str(), stdout);
+  } else if (arguments.format == "html") {
+    print_page(comparison, folder);
   } else {
     std::fputs(comparison_text(comparison, Terminal(stdout, shared), arguments.all).c_str(),
                stdout);
@@ -132,13 +166,15 @@ void add_compare(CLI::App& app, Shared& shared, std::function<int()>& run) {
                    "A folder of past runs: how far sessions lie apart, from 8 on");
   verb->add_option("--delta", a->delta, "Smallest change that matters (default 5%)");
   verb->add_option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
-  verb->add_option("--out", a->out,
-                   "Write comparison.json, comparison.csv and junit.xml into this folder");
-  verb->add_option("--format", a->format, "text, json, csv or junit")
-      ->check(CLI::IsMember({"text", "json", "csv", "junit"}))
+  verb->add_option(
+      "--out", a->out,
+      "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");
+  verb->add_option("--format", a->format, "text, json, csv, junit or html")
+      ->check(CLI::IsMember({"text", "json", "csv", "junit", "html"}))
       ->capture_default_str();
   verb->add_flag_callback(
       "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb->add_flag("--no-report", a->no_report, "Do not draw report.html");
   verb->add_flag("--all", a->all, "Show what is the same, too");
   verb->callback([&run, &shared, a] { run = [&shared, a] { return compare(*a, shared); }; });
 }

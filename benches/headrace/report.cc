@@ -1,4 +1,5 @@
-// headrace report: draws the page of a finished run again, from its run.json.
+// headrace report: draws the page of a finished run or comparison again, from the file that holds
+// it.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -13,14 +14,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int report(const std::string& run, const std::string& out) {
-  const fs::path run_json = fs::is_directory(run) ? fs::path(run) / "run.json" : fs::path(run);
-  if (!fs::is_regular_file(run_json)) {
-    throw UsageError(
-        fmt::format("report: {}: no run.json there (give a run folder or its run.json)", run));
+/// What a page can be drawn from, by its name in a folder.
+constexpr const char* kData[] = {"run.json", "comparison.json"};
+
+fs::path data_file(const std::string& given) {
+  if (fs::is_regular_file(given)) return given;
+  std::string names;
+  for (const char* name : kData) {
+    if (fs::is_regular_file(fs::path(given) / name)) return fs::path(given) / name;
+    names += fmt::format("{}{}", names.empty() ? "" : " or ", name);
   }
-  const std::string file = out.empty() ? (run_json.parent_path() / "report.html").string() : out;
-  const Drawn drawn = draw_report(run_json.string(), file);
+  throw UsageError(fmt::format(
+      "report: {}: no {} there (give a folder that holds one, or the file)", given, names));
+}
+
+int report(const std::string& given, const std::string& out) {
+  const fs::path data = data_file(given);
+  const std::string file = out.empty() ? (data.parent_path() / "report.html").string() : out;
+  const Drawn drawn = draw_report(data.string(), file);
   if (drawn.file.empty()) {
     std::fprintf(stderr, "report: %s\n", drawn.reason.c_str());
     return drawn.bad_run ? 2 : 1;
@@ -30,11 +41,14 @@ int report(const std::string& run, const std::string& out) {
 }
 
 void add_report(CLI::App& app, Shared&, std::function<int()>& run) {
-  auto* verb = app.add_subcommand("report", "Draw a finished run's HTML page again");
+  auto* verb =
+      app.add_subcommand("report", "Draw the HTML page of a finished run or comparison again");
   auto folder = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
-  verb->add_option("RUN", *folder, "A run folder, or its run.json")->required();
-  verb->add_option("-o,--out", *out, "The page; default RUN/report.html");
+  verb->add_option("RUN", *folder,
+                   "A folder of a run or a comparison, or its run.json or comparison.json")
+      ->required();
+  verb->add_option("-o,--out", *out, "The page; default report.html beside the data");
   verb->callback([&run, folder, out] { run = [folder, out] { return report(*folder, *out); }; });
 }
 

@@ -46,17 +46,17 @@ int run_program(const std::vector<std::string>& arguments, const std::string& py
 
 }  // namespace
 
-Drawn draw_report(const std::string& run_json, const std::string& file) {
+Drawn draw_report(const std::string& data, const std::string& file) {
   const std::string& reports = system::installation().reports;
   if (reports.empty()) return {"", "this copy of headrace has no report maker beside it"};
   const system::ReportPython python = system::find_report_python();
   if (python.executable.empty()) {
     return {"", "no Python that can draw it (" + python.reason +
                     "); install python3-matplotlib and python3-jinja2, then: headrace report " +
-                    std::filesystem::path(run_json).parent_path().string()};
+                    std::filesystem::path(data).parent_path().string()};
   }
   const int status =
-      run_program({python.executable, "-m", "headrace_report", run_json, "-o", file}, reports);
+      run_program({python.executable, "-m", "headrace_report", data, "-o", file}, reports);
   constexpr int kBadRun = 2;  // reports/headrace_report/__main__.py
   if (status == kBadRun) return {"", "no page was drawn: see above", true};
   if (status != 0) return {"", "the report maker ended with " + std::to_string(status)};

@@ -1,4 +1,4 @@
-// Draws a run's page by the Python package that headrace ships.
+// Draws a page by the Python package that headrace ships.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace headrace::cli {
 struct Drawn {
   std::string file;  // "" = none
   std::string reason;
-  bool bad_run = false;  // the run file is not good: the user's to mend
+  bool bad_run = false;  // the data file is not good: the user's to mend
 };
 
-/// Runs `python3 -m headrace_report RUN_JSON -o FILE`. Never throws: a run is good without its
-/// page.
-Drawn draw_report(const std::string& run_json, const std::string& file);
+/// Runs `python3 -m headrace_report DATA -o FILE` on run.json, comparison.json... Never throws:
+/// what was measured is good without its page.
+Drawn draw_report(const std::string& data, const std::string& file);
 
 }  // namespace headrace::cli

@@ -106,6 +106,7 @@ struct Pair {
 };
 
 struct Comparison {
+  std::vector<std::string> command;  // that made it, as given; for pages
   Design design;
   std::vector<Side> sides;
   std::vector<FingerprintDifference> fingerprint;

@@ -1,4 +1,5 @@
 // comparison.json (docs/run-files.md).
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/comparison/output.h"
@@ -61,11 +62,15 @@ Json row(const Row& r) {
             {"gated", r.gated},
             {"delta", r.delta}};
   if (r.estimate) {
-    json["ratio"] = r.estimate->ratio;
-    json["low"] = r.estimate->low;
-    json["high"] = r.estimate->high;
-    json["p"] = r.estimate->p;
-    json["smallest_visible"] = r.estimate->smallest_visible;
+    const auto known = [&](const char* key, double value) {
+      if (std::isfinite(value))
+        json[key] = value;  // wild values have no bounds that a number holds
+    };
+    known("ratio", r.estimate->ratio);
+    known("low", r.estimate->low);
+    known("high", r.estimate->high);
+    known("p", r.estimate->p);
+    known("smallest_visible", r.estimate->smallest_visible);
   }
   json["significant"] = r.significant;
   json["status"] = to_string(r.change);
@@ -137,8 +142,10 @@ std::string comparison_json(const Comparison& all) {
   Json json{{"schema", results::kSchema},
             {"kind", "headrace.comparison"},
             {"headrace", {{"version", kVersion}, {"revision", kRevision}, {"compiler", kCompiler}}},
+            {"command", all.command},
             {"design", design(all.design)},
             {"sides", Json::array()},
+            {"environment", Json(all.sides.front().first().environment)},
             {"fingerprint", Json::array()},
             {"history",
              {{"source", all.history_source},

@@ -1,4 +1,4 @@
-"""Command line: headrace_report RUN.json -o report.html."""
+"""Command line: headrace_report FILE.json -o report.html."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 from typing import List, Optional
 
 from . import __version__
-from .errors import MissingLibrary, ReportError, RunFileError
+from .errors import MissingLibrary, ReportError
 
 DEBIAN_PACKAGES = {"matplotlib": "python3-matplotlib", "numpy": "python3-numpy", "jinja2": "python3-jinja2"}
 
@@ -48,19 +48,19 @@ def write_whole(path: str, text: str) -> None:
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Returns the exit code: 0 written, 1 the tool or its surroundings failed, 2 the run file is not good."""
-    parser = argparse.ArgumentParser(prog="headrace_report", description="Draws one HTML page from a run file.")
-    parser.add_argument("run", metavar="RUN.json", help="run.json of a run folder, or the folder")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: report.html beside RUN.json)")
+    parser = argparse.ArgumentParser(prog="headrace_report", description="Draws one HTML page from a file that headrace wrote.")
+    parser.add_argument("file", metavar="FILE.json", help="run.json, comparison.json, or the folder that holds one")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: report.html beside FILE.json)")
     parser.add_argument("--version", action="version", version=f"headrace_report {__version__}")
     options = parser.parse_args(arguments)
-    run_file = os.path.join(options.run, "run.json") if os.path.isdir(options.run) else options.run
-    output = options.output or os.path.join(os.path.dirname(run_file), "report.html")
     try:
-        from .load import load_run
-        run = load_run(run_file)
+        from . import documents
+        from .load import load
+        file = documents.file_in(options.file)
+        document = load(file, documents.TYPES)
         require_libraries()
-        from .html.page import render
-        write_whole(output, render(run))
+        write_whole(options.output or os.path.join(os.path.dirname(file), "report.html"),
+                    documents.renderer(document)(document))
     except ReportError as problem:
         print(f"headrace_report: {problem}", file=sys.stderr)
         return problem.exit_code

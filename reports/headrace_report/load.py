@@ -1,4 +1,4 @@
-"""Reads run.json into the types of schema.py; every problem is a RunFileError with the place in the file."""
+"""Reads headrace's JSON files into their types; every problem is a RunFileError with the place in the file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 import json
 import math
 import typing
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Mapping, Tuple
 
 from . import schema
 from .errors import RunFileError
@@ -15,7 +15,13 @@ from .schema import Inconsistent, Run
 
 
 def load_run(path: str) -> Run:
-    """Reads, checks the kind and the schema version, then everything else. Raises RunFileError."""
+    """Reads a run file as load() does."""
+    return load(path, {schema.KIND: Run})
+
+
+def load(path: str, types: Mapping[str, type]) -> Any:
+    """Reads, checks the kind and the schema version, then everything else: an object of the type that `types` has for
+    the file's kind. Raises RunFileError."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -24,7 +30,7 @@ def load_run(path: str) -> Run:
     except UnicodeDecodeError as problem:
         raise RunFileError(f"{path}: not UTF-8 text: byte {problem.start}") from problem
     try:
-        return read_run(parse(text))
+        return read(parse(text), types)
     except RunFileError as problem:
         raise RunFileError(f"{path}: {problem}") from problem
 
@@ -44,13 +50,19 @@ def parse(text: str) -> Any:
 
 
 def read_run(data: Any) -> Run:
+    return read(data, {schema.KIND: Run})
+
+
+def read(data: Any, types: Mapping[str, type]) -> Any:
     """From parsed JSON. The version is looked at first: another schema's other problems would only confuse."""
-    if not isinstance(data, dict) or data.get("kind") != schema.KIND:
-        raise RunFileError(f"not a run file: no \"kind\": \"{schema.KIND}\"")
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if not isinstance(kind, str) or kind not in types:
+        words = {name.partition(".")[2] for name in types}
+        raise RunFileError(f"not a {' or '.join(sorted(words))} file: no \"kind\": \"{next(iter(types))}\"")
     if data.get("schema") != schema.SCHEMA or isinstance(data.get("schema"), bool):
         raise RunFileError(f"schema {data.get('schema')!r}: this report reads schema {schema.SCHEMA}; "
                            "use the report of the headrace that wrote the file")
-    return _read(Run, data, "")
+    return _read(types[kind], data, "")
 
 
 def _refuse_constant(word: str) -> None:
@@ -98,6 +110,8 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     if origin is list:
         if not isinstance(value, list):
             _fail(where, f"{_told(value)}: a list is expected")
+        if inner[0] is float and all(type(item) is float for item in value):
+            return value  # most of a file; they were all found finite when it was parsed
         return [_read(inner[0], item, f"{where}[{number}]") for number, item in enumerate(value)]
     if origin is tuple:
         if not isinstance(value, list) or len(value) != len(inner):

@@ -88,6 +88,18 @@ def headroom(ratio: Optional[float]) -> str:
     return f"{sign}{abs(percent):g}{NBSP}%"
 
 
+def change(ratio: Optional[float]) -> str:
+    """A ratio as a change: 0.901 is -9.9 %, 12.3 is 12.3 x."""
+    if ratio is None:
+        return "\u2013"
+    percent = (ratio - 1) * 100
+    if percent >= 1000:
+        return f"{ratio:.3g}{NBSP}\u00d7"
+    text = f"{abs(percent):.{1 if abs(percent) < 9.95 else 0}f}"
+    sign = "\u00b1" if float(text) == 0 else "+" if percent > 0 else MINUS
+    return f"{sign}{text}{NBSP}%"
+
+
 def share(value: float) -> str:
     """A share of 0..1 as a percentage; negative = not measured."""
     if value < 0:

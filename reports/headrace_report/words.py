@@ -9,6 +9,11 @@ from .units import plural
 
 SYMBOL = {"PASS": "\u2714", "FAIL": "\u2718", "INCONCLUSIVE": "?", "SKIPPED": "\u2013", "ERROR": "!",
           "INCOMPLETE": "?", "INTERRUPTED": "!", "MEASURED": "\u2022"}
+# Of a compared metric: its symbol and the tone that it is told in.
+STATUS_SYMBOL = {"worse": "\u2718", "better": "\u2714", "differs": "\u2260", "same": "=", "small": "\u2248",
+                 "inconclusive": "?"}
+STATUS_TONE = {"worse": "fail", "better": "pass", "differs": "error", "same": "skipped", "small": "skipped",
+               "inconclusive": "inconclusive"}
 SIGNALS = {2: "SIGINT (Ctrl-C)", 15: "SIGTERM"}
 SCOPES = {"node": "per node", "gpu": "per GPU", "cluster": "whole cluster"}
 STATUS = {"ok": "measured", "skipped": "skipped", "error": "failed", "interrupted": "interrupted",

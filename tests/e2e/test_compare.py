@@ -63,6 +63,21 @@ def test_every_format_and_the_folder(made):
     assert made("clean", "out", "--yes").code == 0 and not made.path("out").exists()
 
 
+def test_the_page(made):
+    if made("report", "a", "--out", "page.html").code != 0:
+        pytest.skip("no Python here can draw pages")
+    base, loss = copy(made, "base", scale(1)), copy(made, "<b>loss", scale(0.8))
+    assert made("compare", base, loss, "--gate", "*.sample_rate", "--out", "drawn").code == 10
+    page = made.path("drawn/report.html").read_text()
+    assert "sample_rate is worse" in page and "&lt;b&gt;loss" in page and "<b>loss" not in page
+    made.path("drawn/report.html").unlink()
+    assert made("report", "drawn").code == 0 and made.path("drawn/report.html").read_text() == page
+    printed = made("compare", base, loss, "--gate", "*.sample_rate", "--format", "html")
+    assert printed.code == 10 and "sample_rate is worse" in printed.out and printed.out.endswith("</html>")
+    assert made("compare", base, loss, "--out", "plain", "--no-report").code in (10, 11)
+    assert not made.path("plain/report.html").exists()
+
+
 def test_differences_of_the_machine_come_first(made):
     def other(run):
         scale(0.8)(run)

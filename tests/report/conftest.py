@@ -13,11 +13,14 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "reports"), str(pathlib.Path(__file__).parent)]
 
-import sample_run  # noqa: E402  (found through the path above)
+import sample_comparison  # noqa: E402  (found through the path above)
+import sample_run  # noqa: E402
+
+SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES}
 
 
 class Pages:
-    """Sample run files and their pages, each rendered once by the program as a user runs it."""
+    """Sample files and their pages, each rendered once by the program as a user runs it."""
 
     def __init__(self, folder: pathlib.Path):
         self.folder = folder
@@ -25,7 +28,7 @@ class Pages:
     def run_file(self, name: str) -> pathlib.Path:
         path = self.folder / f"{name}.run.json"
         if not path.exists():
-            path.write_text(json.dumps(sample_run.SAMPLES[name]()), encoding="utf-8")
+            path.write_text(json.dumps(SAMPLES[name]()), encoding="utf-8")
         return path
 
     def page(self, name: str) -> pathlib.Path:
@@ -50,6 +53,6 @@ def pages(tmp_path_factory) -> Pages:
     return Pages(tmp_path_factory.mktemp("pages"))
 
 
-@pytest.fixture(scope="session", params=sorted(sample_run.SAMPLES))
+@pytest.fixture(scope="session", params=sorted(SAMPLES))
 def sample(request) -> str:
     return request.param

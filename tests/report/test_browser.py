@@ -114,7 +114,10 @@ def test_a_link_opens_the_fold_it_points_to(show):
 
 
 @pytest.mark.parametrize("sample, width", [("failing", 360), ("failing", 768), ("failing", 1280), ("golden", 360),
-                                           ("hostile", 360), ("interrupted", 360), ("without_needs", 360)])
+                                           ("hostile", 360), ("interrupted", 360), ("without_needs", 360),
+                                           ("comparison_worse", 360), ("comparison_worse", 768),
+                                           ("comparison_worse", 1280), ("comparison_hostile", 360),
+                                           ("comparison_stored", 360), ("comparison_three", 360)])
 def test_nothing_overflows_sideways(show, sample, width):
     page = show(sample, width)
     page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -135,8 +138,9 @@ def test_dark_follows_the_system(show):
     assert show("passing").run(text) != show("passing", scheme="dark").run(text)
 
 
-def test_texts_of_figures_stay_inside(show):
-    page = show("failing")
+@pytest.mark.parametrize("sample", ["failing", "comparison_worse", "comparison_stored", "comparison_hostile"])
+def test_texts_of_figures_stay_inside(show, sample):
+    page = show(sample)
     page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
     clipped = page.run("""
       return [...document.querySelectorAll('.plot')].flatMap(plot => {
@@ -149,8 +153,9 @@ def test_texts_of_figures_stay_inside(show):
     assert clipped == []
 
 
-def test_print_is_light_and_open(show):
-    page = show("failing", 760, media="print", scheme="dark")
+@pytest.mark.parametrize("sample", ["failing", "comparison_worse"])
+def test_print_is_light_and_open(show, sample):
+    page = show(sample, 760, media="print", scheme="dark")
     assert page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
     folded = page.run("""
@@ -161,14 +166,44 @@ def test_print_is_light_and_open(show):
     assert pdf.startswith(b"%PDF") and len(pdf) > 20_000
 
 
-def test_reads_without_scripts(show, browser):
-    show("failing", scripts=False)
+def test_sorts_and_filters_compared_metrics(show):
+    page = show("comparison_worse")
+    shown = "return [...document.querySelectorAll('#pair-1-rows tbody')].filter(b => !b.hidden)" \
+            ".map(b => b.querySelector('th').dataset.sort)"
+    told = page.run(shown)
+    assert told[:2] == ["read_bandwidth", "write_bandwidth"]  # the gates
+    header = "document.querySelectorAll('#pair-1-rows thead button')[{}].click()"
+    page.run(header.format(3))
+    assert page.run(shown)[0] == "read_bandwidth" and page.run(shown)[-1] == "hit_ratio"  # -9.9 % ... +20 %
+    page.run(header.format(4))
+    assert page.run(shown) == told
+    page.run("document.querySelector('.chip[data-outcome=\"inconclusive\"]').click()")
+    assert len(page.run(shown)) == len(told) - 2
+    page.run("const i = document.querySelector('.controls input'); i.value = 'metadata'; i.dispatchEvent(new Event('input'))")
+    assert page.run(shown) == []
+
+
+def test_keyboard_reaches_controls_in_reading_order(show):
+    page = show("comparison_worse")
+    order = page.run("""
+      const stops = [...document.querySelectorAll('a[href], button, input, summary, [tabindex="0"]')]
+        .filter(e => e.checkVisibility() && e.tabIndex >= 0);
+      return stops.every((e, i) => i === 0 || (stops[i - 1].compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING))
+        && !document.querySelector('[tabindex]:not([tabindex="0"])') && stops.length > 20""")
+    assert order
+
+
+@pytest.mark.parametrize("sample, words", [
+    ("failing", ["node17 is not ready for", "ingest.read_bandwidth", "Do next"]),
+    ("comparison_worse", ["2 worse, 1 better", "file_system.options", "read_bandwidth", "go on to 12 blocks", "Do next"])])
+def test_reads_without_scripts(show, browser, sample, words):
+    show(sample, scripts=False)
     try:
         # The driver's own scripts are off too: the picture of the page is all there is to ask.
         tree = browser.execute_cdp_cmd("DOM.getDocument", {"depth": -1})["root"]
         assert tree["children"]
         text = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
         names = " ".join(str(node.get("name", {}).get("value", "")) for node in text)
-        assert "node17 is not ready for" in names and "ingest.read_bandwidth" in names and "Do next" in names
+        assert all(word in names for word in words)
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

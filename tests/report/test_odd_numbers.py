@@ -6,7 +6,7 @@ import pytest
 import sample_run
 
 from headrace_report.errors import RunFileError
-from headrace_report.html.page import render
+from headrace_report.html.qualification import render
 from headrace_report.load import read_run
 
 NUMBERS = (0, 1, -1, 1e-12, 0.5, 1e300, -1e300, 2**62)

@@ -83,7 +83,7 @@ def test_content_policy_allows_exactly_what_is_there(pages, sample):
     assert len(script.encode()) <= 10 * 1024
 
 
-@pytest.mark.parametrize("sample", ["failing", "golden"])
+@pytest.mark.parametrize("sample", ["failing", "golden", "comparison_worse"])
 def test_same_run_same_bytes(pages, sample, tmp_path):
     again = tmp_path / "again.html"
     done = program(pages.run_file(sample), "-o", again, PYTHONHASHSEED="7", LC_ALL="C", TZ="Asia/Tokyo")
@@ -140,8 +140,9 @@ def test_work_that_moves_no_bytes_is_told_in_operations(tmp_path):
     assert "The longest tail is that of stat: 99 % of operations end within 64" in text
 
 
-def test_markup_in_names_stays_text(pages):
-    text = pages.text("hostile")
+@pytest.mark.parametrize("sample", ["hostile", "comparison_hostile"])
+def test_markup_in_names_stays_text(pages, sample):
+    text = pages.text(sample)
     reader = Reader(text)
     assert sample_run.MARKUP in "".join(reader.seen)
     assert reader.elements.count("script") == 2 and "img" not in reader.elements
@@ -173,10 +174,12 @@ def test_verdict_is_word_and_symbol(pages):
         assert told in text
 
 
-def test_every_figure_is_complete(pages):
-    text = pages.text("failing")
+@pytest.mark.parametrize("sample, least", [("failing", 8),  # needs; time and tail of four points; epochs
+                                           ("comparison_worse", 5)])  # ratios, blocks, visible; two shifts
+def test_every_figure_is_complete(pages, sample, least):
+    text = pages.text(sample)
     figures = re.findall(r"<figure.*?</figure>", text, re.S)
-    assert len(figures) >= 8  # needs; time and tail of four points; epochs
+    assert len(figures) >= least
     for figure in figures:
         assert re.search(r"<h4[^>]*>\S.*?</h4>", figure) and re.search(r'class="question">\S', figure)
         assert re.search(r"<title[^>]*>\S", figure) and re.search(r"<desc[^>]*>\S", figure)
@@ -185,6 +188,7 @@ def test_every_figure_is_complete(pages):
         assert not re.search(r"#[0-9a-f]{6}\b", re.sub(r'id="[^"]*"|url\(#[^)]*\)|href="#[^"]*"', "", figure))
 
 
+@pytest.mark.parametrize("sample", sorted(sample_run.SAMPLES))
 def test_the_page_carries_its_data(pages, sample):
     stored = re.search(r'<script type="application/json" id="headrace-run">(.*?)</script>', pages.text(sample), re.S)[1]
     run = read_run(json.loads(stored))

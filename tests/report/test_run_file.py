@@ -31,6 +31,7 @@ def edited(good, path, value):
     return data
 
 
+@pytest.mark.parametrize("sample", sorted(sample_run.SAMPLES))
 def test_reads_every_sample(sample):
     run = read_run(parse(json.dumps(sample_run.SAMPLES[sample]())))
     assert len(run.points) > 0

@@ -1,4 +1,4 @@
-"""The page carries its own data: run.json inside it, thinned only where the page would grow too large."""
+"""The page carries its own data: its file inside it, thinned only where the page would grow too large."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ BUDGET = 1_000_000  # bytes of embedded data: leaves as much for the figures of 
 
 def embedded(run: Run, budget: int = BUDGET) -> Tuple[Markup, str]:
     """JSON for a <script type="application/json">, and what was left out of it ("" = nothing)."""
-    data = _plain(run)
+    data = plain(run)
     left_out = ""
-    text = _json(data)
+    text = script_json(data)
     for key, words in (("series", "time series"), ("parts", "latency parts")):
         if len(text) <= budget:
             break
@@ -27,26 +27,27 @@ def embedded(run: Run, budget: int = BUDGET) -> Tuple[Markup, str]:
                     phase.pop(key, None)
                     phase.get("background", {}).pop(key, None)
         left_out = f"{left_out} and {words}" if left_out else words
-        text = _json(data)
+        text = script_json(data)
     return Markup(text), left_out
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Dataclasses to JSON objects with the keys of the contract; numbers to the digits that carry meaning."""
     if dataclasses.is_dataclass(value):
         names = getattr(type(value), "JSON_NAMES", {})
-        return {names.get(field.name, field.name): _plain(getattr(value, field.name))
+        return {names.get(field.name, field.name): plain(getattr(value, field.name))
                 for field in dataclasses.fields(value) if getattr(value, field.name) is not None}
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < 2**53 else float(f"{value:.7g}")
     return value
 
 
-def _json(data: Any) -> str:
+def script_json(data: Any) -> str:
+    """JSON that can stand in a script element."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     # Nothing inside may end the element or open a comment.
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026").replace(

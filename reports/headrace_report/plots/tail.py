@@ -123,13 +123,14 @@ def _axes(axes, drawn, limits: List[float]) -> None:
     axes.set_ylim(-0.08, 4.15)
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 300 else (1.0, 2.0, 5.0)))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_time(value)))
     axes.set_yticks(stretch(np.array(TICKS) / 100), [f"{tick:g}" for tick in TICKS])
     axes.set_xlabel("latency (log)")
     axes.set_ylabel("percentile, stretched (%)")
 
 
-def _short(ns: float) -> str:
+def short_time(ns: float) -> str:
+    """A round time on an axis: "20 ms"."""
     for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "\u00b5s"), (1, "ns")):
         if ns >= factor * 0.999:
             return f"{ns / factor:g} {unit}"

@@ -1,0 +1,33 @@
+"""The files that pages are drawn from: what each kind is read into, and which module of html/ draws it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, Callable, Dict, Tuple
+
+from . import comparison, schema
+from .errors import RunFileError
+
+# Of each kind: its type, the module of html/ whose render() draws it, and its name in a folder.
+KINDS: Dict[str, Tuple[type, str, str]] = {
+    schema.KIND: (schema.Run, "qualification", "run.json"),
+    comparison.KIND: (comparison.Comparison, "comparison", "comparison.json"),
+}
+TYPES = {kind: entry[0] for kind, entry in KINDS.items()}
+
+
+def file_in(path: str) -> str:
+    """`path` itself, or the file in this folder that a page can be drawn from."""
+    if not os.path.isdir(path):
+        return path
+    for _, _, name in KINDS.values():
+        if os.path.isfile(os.path.join(path, name)):
+            return os.path.join(path, name)
+    raise RunFileError(f"{path}: holds none of {', '.join(name for _, _, name in KINDS.values())}")
+
+
+def renderer(document: Any) -> Callable[[Any], str]:
+    """The function that makes the page of a read document."""
+    module = next(name for kind, name, _ in KINDS.values() if isinstance(document, kind))
+    return importlib.import_module(f".html.{module}", __package__).render

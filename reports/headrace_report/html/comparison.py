@@ -1,0 +1,206 @@
+"""Puts page (c), runs held against each other, together."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from dataclasses import dataclass
+from typing import Any, Dict, List, Tuple
+
+from markupsafe import Markup
+
+from .. import words
+from ..comparison import STATUSES, Comparison, Difference, Pair, Row
+from ..plots import blocks, ratios, shift, visible
+from ..plots.style import styled
+from ..units import NBSP, bounds, change, is_memory, plural, quantity, scale_of
+from .embed import plain, script_json
+from .page import Page, Panel
+
+MOST_ROWS = 400       # in a table; a page of thousands helps nobody
+MOST_EVIDENCE = 4     # pairs with every figure; further ones have the first
+MOST_DATA_ROWS = 2_000
+DATA_BUDGET = 2_000_000  # bytes of embedded data, of a page of at most 5 MB
+
+
+@dataclass
+class MetricRow:
+    """One compared metric as the table tells it."""
+
+    row: Row
+    symbol: str
+    tone: str
+    arrow: str
+    direction: str
+    base: str
+    other: str
+    base_bounds: str
+    other_bounds: str
+    change: str
+    bounds: str
+    facts: List[Tuple[str, str]]
+
+
+@dataclass
+class Section:
+    """One side against the base."""
+
+    pair: Pair
+    anchor: str
+    rows: List[MetricRow]
+    hidden: int           # rows that the table leaves out
+    counts: List[Tuple[str, str, int]]
+    overview: List[Panel]
+    evidence: List[Panel]
+    steps: List[str]
+
+
+def render(comparison: Comparison) -> str:
+    """The whole page. The same comparison gives the same bytes."""
+    page = Page()
+    with styled():
+        sections = [_section(comparison, number, pair, page) for number, pair in enumerate(comparison.pairs, start=1)]
+    data, left_out = embedded(comparison)
+    return page.render(
+        "comparison.html", all=comparison, sections=sections, headline=_headline(comparison),
+        loud=[d for d in comparison.fingerprint if d.matters], calm=[d for d in comparison.fingerprint if not d.matters],
+        differs=_differs(comparison.fingerprint), facts=_facts(comparison), statistics=_statistics(comparison),
+        command=" ".join(shlex.quote(word) for word in comparison.command), environment=_sections(comparison.environment),
+        section_name=words.section_name, data=data, left_out=left_out)
+
+
+def _section(comparison: Comparison, number: int, pair: Pair, page: Page) -> Section:
+    key = f"pair-{number}"
+    evidence: List[Any] = []
+    if number <= MOST_EVIDENCE:
+        evidence = [page.panel(blocks.draw(pair), f"{key}-blocks"), page.panel(visible.draw(pair), f"{key}-visible")]
+        evidence += [page.panel(figure, f"{key}-shift-{n}")
+                     for n, figure in enumerate(shift.draw_all(pair, comparison.design), start=1)]
+    overview = page.panel(ratios.draw(pair), f"{key}-ratios")
+    rows = ratios.chosen(pair.rows, MOST_ROWS)
+    return Section(pair, key, [_metric_row(pair, row) for row in rows], len(pair.rows) - len(rows),
+                   [(words.STATUS_SYMBOL[status], status, pair.summary.of(status)) for status in STATUSES],
+                   [overview] if overview else [], [panel for panel in evidence if panel], _steps(pair))
+
+
+def _metric_row(pair: Pair, row: Row) -> MetricRow:
+    def told(values) -> Tuple[str, str]:
+        binary = is_memory(row.metric, row.unit)
+        scale = scale_of(values.median, row.unit, binary)
+        return quantity(values.median, row.unit, binary), \
+            f"{bounds(values.low, values.high, scale)}, n = {values.n}" if values.n > 1 else f"n = {values.n}"
+    (base, base_bounds), (other, other_bounds) = told(row.base), told(row.other)
+    interval = f"[{change(row.low)}, {change(row.high)}]".replace(f"{NBSP}%", "") if row.told else ""
+    facts = [("what", row.description), (f"point of {pair.base}", row.points[0])]
+    if row.points[1] != row.points[0]:
+        facts.append((f"point of {pair.other}", row.points[1]))
+    facts.append(("change that matters", f"{100 * row.delta:g}{NBSP}%"))
+    if row.smallest_visible is not None:
+        facts.append(("would have shown", f"a change of {100 * row.smallest_visible:.2g}{NBSP}% nine times in ten"))
+    if row.noise_floor is not None:
+        facts.append(("noise floor", f"\u00b1{100 * row.noise_floor:.2g}{NBSP}%, this system against itself"))
+    if row.p is not None:
+        facts.append(("p", f"{row.p:.2g}" + ("" if row.gated else ", stands out among all" if row.significant else
+                                             ", does not stand out among so many")))
+    if row.params:
+        facts.append(("parameters", ", ".join(f"{name} {value}" for name, value in row.params.items())))
+    directions = {"higher": "higher is better", "lower": "lower is better"}
+    return MetricRow(row, words.STATUS_SYMBOL[row.status], words.STATUS_TONE[row.status], ratios.arrow(row).strip(),
+                     directions.get(row.better, ""), base, other, base_bounds, other_bounds, change(row.ratio), interval,
+                     [(name, text) for name, text in facts if text])
+
+
+def _steps(pair: Pair) -> List[str]:
+    """Each once, those of gates first."""
+    rows = sorted(pair.rows, key=lambda row: not row.gated)
+    return list(dict.fromkeys(row.next_step for row in rows if row.next_step))[:5]
+
+
+def _headline(comparison: Comparison) -> Tuple[str, str]:
+    design = comparison.design
+    told = f"a change matters from {100 * design.delta_rate:g}{NBSP}%, of tails from {100 * design.delta_tail:g}{NBSP}%"
+    if len(comparison.pairs) == 1:
+        summary = comparison.pairs[0].summary
+        return summary.sentence, (f"of {plural(summary.compared, 'metric')}; {told}; at most "
+                                  f"{summary.expected_by_chance:.2g} expected by chance")
+    failed = [pair.other for pair in comparison.pairs if pair.summary.word == "FAIL"]
+    base = comparison.pairs[0].base
+    sides = plural(len(comparison.pairs), "side")
+    return (f"{len(failed)} of {sides} worse than {base}: {', '.join(failed)}" if failed else
+            f"None of {sides} is surely worse than {base}", told)
+
+
+def _differs(differences: List[Difference]) -> str:
+    """"kernel.release, device (declared)", the loud ones only."""
+    loud = [f"{d.key} (declared)" if d.declared else d.key for d in differences if d.matters]
+    return ", ".join(loud[:4]) + (f" and {len(loud) - 4} more" if len(loud) > 4 else "")
+
+
+def _facts(comparison: Comparison) -> List[Tuple[str, str]]:
+    summary = comparison.pairs[0].summary
+    facts = [(side.label, ", ".join([f"{side.source} on {side.node}" if side.node else side.source,
+                                     *([plural(side.runs, "run")] if side.runs > 1 else [])])) for side in comparison.sides]
+    facts.append(("design", comparison.design.sentence))
+    if not comparison.design.interleaved:
+        sessions = comparison.history.sessions
+        facts.append(("history", f"{plural(sessions, 'past session')} tell how far sessions lie apart" if sessions else
+                      f"none ({comparison.history.why})" if comparison.history.why else "none"))
+    if len(comparison.pairs) == 1 and summary.smallest_visible:
+        facts.append(("could see", f"{100 * summary.smallest_visible:.2g}{NBSP}% (median over metrics)"))
+    floor = comparison.noise_floor
+    facts.append(("noise floor", f"\u00b1{100 * floor.median:.2g}{NBSP}%; {100 * floor.false_alarm_rate:.2g}{NBSP}% false "
+                  f"alarms ({floor.source})" if floor else "not measured: headrace aa"))
+    facts.append(("exit code", str(comparison.summary.exit_code)))
+    return facts
+
+
+def _statistics(comparison: Comparison) -> List[str]:
+    design = comparison.design
+    level = f"{100 * design.level:g}{NBSP}%"
+    told = []
+    if design.interleaved:
+        looks = " and ".join(map(str, design.looks))
+        told.append(f"Each block measures both sides in the order {design.order}, the next one turned round, so that a drift "
+                    f"of the machine falls on both. A block gives one ratio; Student\u2019s t over their logarithms bounds "
+                    f"the ratio at {level} (bootstrap from 15 blocks on). Looks after {looks} blocks, no others.")
+    elif comparison.history.sessions:
+        told.append(f"Two stored runs: the ratio of the medians, bounded at {level} by Student\u2019s t on logarithms, widened "
+                    f"by how far {comparison.history.sessions} past sessions of the same configuration and machine lie apart.")
+    else:
+        told.append(f"Two stored runs without a history: sessions of the same system lie apart by more than repetitions do, so "
+                    f"a change is claimed only when its bounds ({level}) lie wholly beyond what matters; it says that these "
+                    f"two sessions differ, which need not be a regression.")
+    told += [
+        "Worse, better, different: the bounds exclude no change, and the ratio lies beyond \u03b4. Small: they exclude it, and "
+        "the ratio lies within. Same: the bounds lie within. Anything else is inconclusive, with a reason.",
+        f"Gates decide the exit code. Of all other metrics Benjamini and Hochberg\u2019s rule at "
+        f"{100 * design.false_discovery_rate:g}{NBSP}% says which changes stand out.",
+        "When machines, settings or programs differ and nobody said that they should, a change is fingerprint-differs."]
+    return told
+
+
+def _sections(environment: Dict[str, str]) -> Dict[str, Dict[str, str]]:
+    """{"kernel.release": ...} as {"kernel": {"release": ...}}."""
+    sections: Dict[str, Dict[str, str]] = {}
+    for key, value in environment.items():
+        section, _, name = key.partition(".")
+        sections.setdefault(section, {})[name or section] = value
+    return sections
+
+
+def embedded(comparison: Comparison, budget: int = DATA_BUDGET) -> Tuple[Markup, str]:
+    """The file for a <script type="application/json">, and what was left out of it ("" = nothing)."""
+    left_out = []
+    if sum(len(pair.rows) for pair in comparison.pairs) > MOST_DATA_ROWS:
+        pairs = [dataclasses.replace(pair, rows=ratios.chosen(pair.rows, MOST_ROWS)) for pair in comparison.pairs]
+        comparison = dataclasses.replace(comparison, pairs=pairs)
+        left_out.append("least differing metrics")
+    data = plain(comparison)
+    text = script_json(data)
+    if len(text) > budget:
+        for pair in data["pairs"]:
+            for row in pair["rows"]:
+                row["base"]["values"], row["other"]["values"] = [], []
+        left_out.append("repetitions")
+        text = script_json(data)
+    return Markup(text), " and ".join(left_out)
