@@ -13,6 +13,7 @@
 #include "harness/marked_folder.h"
 #include "harness/name_tree.h"
 #include "harness/results/result_store.h"
+#include "harness/sizing/sizing.h"
 #include "harness/units.h"
 
 namespace headrace::cli {
@@ -26,6 +27,14 @@ void tell(const std::string& folder, const CleanReport& report) {
               format_quantity(static_cast<double>(report.bytes), Dimension::bytes).c_str(),
               report.gone ? ", and the folder" : "");
   for (const std::string& left : report.left) std::printf("  left: %s\n", left.c_str());
+}
+
+/// Files that a folder of results of this kind may hold; none for other kinds.
+std::span<const std::string_view> result_files(std::string_view kind) {
+  if (kind == "run") return results::run_file_names();
+  if (kind == "comparison") return comparison::kFileNames;
+  if (kind == "sizing") return sizing::kFileNames;
+  return {};
 }
 
 int clean(const std::string& folder, bool yes) {
@@ -53,12 +62,11 @@ int clean(const std::string& folder, bool yes) {
     tell(folder, report);
     return 0;
   }
-  if (kind == "run" || kind == "comparison") {
+  if (const auto files = result_files(kind); !files.empty()) {
     if (!yes)
       throw UsageError(
           fmt::format("clean: {} holds a {}'s results; add --yes to remove them", folder, kind));
-    tell(folder, kind == "run" ? remove_marked(folder, results::run_file_names())
-                               : remove_marked(folder, comparison::kFileNames));
+    tell(folder, remove_marked(folder, files));
     return 0;
   }
   throw UsageError(fmt::format("clean: {} is not a folder that headrace made ({})", folder,

@@ -63,4 +63,9 @@ Drawn draw_report(const std::string& data, const std::string& file) {
   return {file, ""};
 }
 
+std::string drawn_or_told(const std::string& data, const std::string& file) {
+  const Drawn drawn = draw_report(data, file);
+  return drawn.file.empty() ? "not drawn: " + drawn.reason : drawn.file;
+}
+
 }  // namespace headrace::cli

@@ -16,4 +16,7 @@ struct Drawn {
 /// what was measured is good without its page.
 Drawn draw_report(const std::string& data, const std::string& file);
 
+/// The same for a line of output: the page, or "not drawn: " and why.
+std::string drawn_or_told(const std::string& data, const std::string& file);
+
 }  // namespace headrace::cli

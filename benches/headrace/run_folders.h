@@ -1,0 +1,26 @@
+// Run files below folders, as fleet, history and size take them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/results/run_file.h"
+
+namespace headrace::cli {
+
+/// Run files that `path` stands for: itself (a run.json, a report page, a run folder), or all
+/// run.json below the folder, however deep, sorted. Throws UsageError, which names `verb`, when
+/// there is none.
+std::vector<std::string> run_files_below(const std::string& path, const std::string& verb);
+
+/// A run file that could not be used.
+struct Unreadable {
+  std::string path, why;
+};
+
+/// Reads them on all cores, in the order given; what cannot be read is told in `unreadable`.
+/// `slim`: repetitions and histograms are dropped as soon as a run is read.
+std::vector<results::StoredRun> read_runs(const std::vector<std::string>& files,
+                                          std::vector<Unreadable>& unreadable, bool slim);
+
+}  // namespace headrace::cli

@@ -1,0 +1,86 @@
+// headrace size: can what was measured feed a planned job, how many GPUs, and what would change it?
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "benches/headrace/report_maker.h"
+#include "benches/headrace/run_folders.h"
+#include "benches/headrace/size_text.h"
+#include "benches/headrace/verb.h"
+#include "harness/marked_folder.h"
+#include "harness/results/whole_file.h"
+#include "harness/sizing/sizing.h"
+#include "harness/system/installation.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string job, out, format = "text";
+  std::vector<std::string> runs, overrides;
+  bool no_report = false;
+};
+
+/// Every run below the given folders; all that cannot be read is told at once.
+std::vector<results::StoredRun> all_runs(const Arguments& arguments) {
+  std::vector<std::string> files;
+  for (const std::string& path : arguments.runs)
+    for (std::string& file : run_files_below(path, "size")) files.push_back(std::move(file));
+  std::vector<Unreadable> unreadable;
+  auto runs = read_runs(files, unreadable, false);
+  std::string problems;
+  for (const Unreadable& one : unreadable) problems += (problems.empty() ? "" : "\n") + one.why;
+  if (!problems.empty()) throw UsageError(problems);
+  return runs;
+}
+
+int size(const Arguments& arguments, const Shared& shared) {
+  const auto job = requirements::load_job(system::find_shipped(arguments.job), arguments.overrides);
+  const auto runs = all_runs(arguments);
+  const sizing::Sizing sizing = sizing::size(job, arguments.job, runs);
+  std::string page;
+  if (!arguments.out.empty()) {
+    const fs::path folder = MarkedFolder::make(arguments.out, "sizing").path();
+    const std::string file = (folder / "size.json").string();
+    results::write_whole(file, sizing_json(sizing));
+    if (!arguments.no_report) page = drawn_or_told(file, (folder / "report.html").string());
+  }
+  if (arguments.format == "json") {
+    std::fputs(sizing_json(sizing).c_str(), stdout);
+    return sizing.exit_code;
+  }
+  std::fputs(sizing_text(sizing, Terminal(stdout, shared)).c_str(), stdout);
+  if (!page.empty()) std::printf("page    %s\n", page.c_str());
+  std::puts(sizing_last_line(sizing).c_str());
+  return sizing.exit_code;
+}
+
+void add_size(CLI::App& app, Shared& shared, std::function<int()>& run) {
+  auto* verb = app.add_subcommand(
+      "size",
+      "How many GPUs of a planned job the measured storage feeds, and what would feed more");
+  auto a = std::make_shared<Arguments>();
+  verb->add_option("JOB", a->job, "Job description (configs/jobs/*.yaml)")->required();
+  verb->add_option("--runs", a->runs,
+                   "Run folders, run.json files, pages, or folders of runs. Runs of several nodes "
+                   "at the same time are taken together")
+      ->required();
+  verb->add_option("--set", a->overrides, "Change the job: KEY=VALUE, as in step.time=100ms")
+      ->allow_extra_args(false);
+  verb->add_option("--out", a->out, "Write size.json and report.html into this folder");
+  verb->add_flag("--no-report", a->no_report, "Do not draw report.html");
+  verb->add_option("--format", a->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  verb->add_flag_callback(
+      "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb->callback([&run, &shared, a] { run = [&shared, a] { return size(*a, shared); }; });
+}
+
+const RegisterVerb registered{86, add_size};
+
+}  // namespace
+}  // namespace headrace::cli

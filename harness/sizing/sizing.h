@@ -1,0 +1,165 @@
+// Can what was measured feed a planned job? Each phase's supply held against its demand, how many
+// GPUs that feeds, what limits, and what would change it. docs/run-files.md describes what is
+// written of it (size.json).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/requirements/needs.h"
+#include "harness/sizing/supply.h"
+#include "harness/verdict.h"
+
+namespace headrace::sizing {
+
+/// A number with the formula that gave it: id, equation, and the equation with its numbers.
+struct Derived {
+  std::string formula, equation, substituted;
+  double value = 0;
+  std::string unit;
+};
+
+/// A number and its bounds.
+struct Bounded {
+  double median = 0, low = 0, high = 0;
+};
+
+struct Demand {
+  double required = 0;  // B/s or 1/s of the whole job
+  double need = 0;      // with the safety margin and the requirement's own uncertainty
+  double per_gpu = 0;   // required by one GPU, uncertainty included
+  bool grows_with_gpus = true;
+  Derived from;
+};
+
+struct Supply {
+  Bounded value;  // by as many clients as the job has nodes
+  unsigned clients = 1;
+  double per_client = 0;
+  std::size_t repetitions = 0;
+  bool is_range = false;
+  Basis basis = Basis::measured;
+  std::string run, point, metric;
+  Derived from;  // G6
+};
+
+/// One way in which the job uses storage or host.
+struct Phase {
+  std::string phase, title, need, unit;
+  Demand demand;
+  Supply supply;
+  std::vector<Measurement> alternatives;  // every point that measured it, the supply's among them
+  Measurement used;                       // the supply's, with the most clients
+  std::optional<Curve> curve;
+  Outcome outcome = Outcome::inconclusive;
+  std::string reason, explanation, next_step;
+  Bounded headroom, gpus_fed;  // gpus_fed: G8 of median and bounds
+  Derived fed_from;
+};
+
+/// Supply and demand over the number of GPUs, node by node.
+struct Scaling {
+  std::string phase, unit;
+  double measured_to_gpus = 0;
+  std::vector<double> gpus, supply, low, high, demand;
+  std::vector<bool> extrapolated;
+  std::optional<double> crossing;  // most GPUs whose demand is met, if the picture shows that
+};
+
+struct CapacityPart {
+  std::string what;
+  double bytes = 0;
+  Derived from;
+};
+
+struct Capacity {
+  std::vector<CapacityPart> parts;
+  double needed = 0;
+  std::optional<double> usable;
+  Outcome outcome = Outcome::skipped;
+  std::string explanation;
+};
+
+/// What saving costs, at the interval of the job and at others.
+struct Calendar {
+  double interval_s = 0, save_s = 0, stall_s = 0, stall_allowed_s = 0;
+  std::string stall_basis;  // what stall_s is built on
+  bool async = false;
+  std::optional<double> restore_s, mtbf_s, young_s, daly_s, lost, goodput;
+  struct Point {
+    double interval_s, stall, rework, lost;
+  };
+  std::vector<Point> tradeoff;
+  std::optional<double> best_interval_s;
+};
+
+/// A stretch of one cycle from save to save.
+struct Stretch {
+  std::string what;  // compute | input_wait | checkpoint_stall | checkpoint_drain
+  double from_s = 0, to_s = 0;
+};
+
+struct Starvation {
+  double utilization = 1;  // A18, the worse of the phases that feed the GPUs
+  std::string phase;
+  std::optional<double> price_usd_per_h, cost_usd_per_h, cost_total_usd;
+  Derived from;
+};
+
+struct Fix {
+  std::string fix, title, phase;
+  /// GPUs that the job has fed after it, and that its own phase has then; nothing when it was not
+  /// measured and cannot be computed.
+  std::optional<Bounded> gpus_fed, phase_gpus_fed;
+  bool capped = false;  // all of the job's GPUs
+  std::optional<Basis> basis;
+  std::vector<std::string> built_on;
+  Derived from;
+  std::string command, explanation;
+};
+
+/// One input of the job varied, all else as it is.
+struct Assumption {
+  std::string key, unit;
+  double value = 0;
+  std::optional<double> flips_at;  // where the smallest headroom crosses 1
+  std::vector<double> values, headroom;
+};
+
+struct NotMeasured {
+  std::string phase, title, why, command;
+};
+
+struct Sizing {
+  requirements::Job job;
+  std::string job_file;
+  std::vector<Session> sessions;
+  std::string word, sentence, limiting;  // limiting: a phase's name, "" when none was measured
+  int exit_code = 0;
+  Bounded gpus_fed;
+  Basis basis = Basis::measured;
+  std::vector<Phase> phases;  // worst first
+  std::vector<Scaling> scaling;
+  Capacity capacity;
+  std::optional<Calendar> calendar;
+  std::vector<Stretch> cycle;
+  std::optional<Starvation> starvation;
+  std::vector<Fix> fixes;  // largest gain first; equal ones: measured, modelled, extrapolated
+  std::vector<Assumption> assumptions;
+  std::vector<Derived> formulas;
+  std::vector<NotMeasured> not_measured;
+};
+
+/// Holds `runs` (which must outlive the result) against the job. Throws UsageError when the runs
+/// measured nothing that the job needs.
+Sizing size(const requirements::Job& job, const std::string& job_file,
+            std::span<const results::StoredRun> runs);
+
+/// size.json.
+std::string sizing_json(const Sizing& sizing);
+
+/// Names of every file that a sizing's folder may hold: what `clean` may remove.
+inline constexpr std::string_view kFileNames[] = {"size.json", "report.html"};
+
+}  // namespace headrace::sizing

@@ -1,0 +1,245 @@
+// Supply against demand: known numbers, intervals, many clients, what is extrapolated, and fixes.
+#include "harness/sizing/sizing.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/sizing/parts.h"
+#include "harness/statistics/summary.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace headrace::sizing {
+namespace {
+
+using results::StoredPoint;
+using results::StoredRun;
+
+/// One sample of 1 MB per step of 1 s and GPU: each GPU needs 1 MB/s.
+constexpr const char* kJob = R"(schema: 1
+job: known
+cluster: {nodes: 4, gpus_per_node: 8, gpu_price: 2, mtbf: 10h, restart: 5min}
+step: {time: 1s, micro_batch: 1}
+dataset: {layout: files, samples: 1000, sample_size: 1MB}
+loader: {workers_per_gpu: 1}
+model: {parameters: 1e9}
+checkpoint: {interval: 10min, stall: 10s, bytes_per_parameter: 14, restore: 60s, keep: 2}
+safety: 1
+)";
+
+requirements::Job job(const std::vector<std::string>& overrides = {}) {
+  const headrace::testing::TemporaryFolder folder;
+  folder.write("job.yaml", kJob);
+  return requirements::load_job(folder / "job.yaml", overrides);
+}
+
+void add(StoredRun& run, const std::string& workload, const std::string& metric, double value,
+         std::map<std::string, std::string> params = {}, const std::string& cache = "cold",
+         int repetitions = 6) {
+  StoredPoint p;
+  p.id = p.workload = workload;
+  for (const auto& [key, v] : params) p.id += "/" + key + ":" + v;
+  p.cache = cache;
+  p.params = std::move(params);
+  p.params["cache"] = cache;
+  results::StoredMetric m;
+  m.name = metric;
+  m.unit = "B/s";
+  for (int i = 0; i < repetitions; ++i) m.values.push_back(value * (1 + 0.01 * (i % 3 - 1)));
+  m.median = statistics::median(m.values);
+  p.metrics.push_back(m);
+  run.points.push_back(std::move(p));
+}
+
+StoredRun run_of(const std::string& node = "n1",
+                 const std::string& started = "2026-01-31T12:00:00Z") {
+  StoredRun run;
+  run.id = node + "-run";
+  run.node = node;
+  run.started_utc = started;
+  run.elapsed_s = 60;
+  run.config_hash = "c";
+  run.word = "MEASURED";
+  return run;
+}
+
+const Phase& phase(const Sizing& s, std::string_view name) {
+  for (const Phase& p : s.phases)
+    if (p.phase == name) return p;
+  throw std::runtime_error("no phase " + std::string(name));
+}
+
+const Fix* fix(const Sizing& s, std::string_view name) {
+  for (const Fix& f : s.fixes)
+    if (f.fix == name) return &f;
+  return nullptr;
+}
+
+TEST(Sizing, GpusFedAreG8OfTheSupply) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 6.05e6, {{"workers", "8"}});
+  // One node of four: 24.2 MB/s if every node gets as much; 24 of 32 GPUs.
+  const Sizing s = size(job(), "job.yaml", runs);
+  const Phase& p = phase(s, "cold_epoch");
+  EXPECT_DOUBLE_EQ(p.demand.required, 32e6);
+  EXPECT_EQ(p.gpus_fed.median, 24);
+  EXPECT_LE(p.gpus_fed.low, 24);
+  EXPECT_GE(p.gpus_fed.high, 24);
+  EXPECT_EQ(p.supply.basis, Basis::extrapolated);
+  EXPECT_EQ(p.outcome, Outcome::fail);  // not even with nothing shared
+  EXPECT_EQ(s.gpus_fed.median, 24);
+  EXPECT_EQ(s.exit_code, 10);
+  EXPECT_EQ(s.limiting, "cold_epoch");
+  EXPECT_NE(s.sentence.find("extrapolated"), std::string::npos) << s.sentence;
+  EXPECT_DOUBLE_EQ(s.starvation->utilization, 24.2 / 32);
+  EXPECT_NEAR(*s.starvation->cost_usd_per_h, 32 * 2 * (1 - 24.2 / 32), 1e-9);
+}
+
+TEST(Sizing, WhatIsExtrapolatedNeverPasses) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 20e6);
+  const Sizing s = size(job(), "job.yaml", runs);
+  EXPECT_EQ(phase(s, "cold_epoch").outcome, Outcome::inconclusive);
+  EXPECT_EQ(phase(s, "cold_epoch").reason, "extrapolated");
+  EXPECT_EQ(size(job({"cluster.nodes=1"}), "job.yaml", runs).phases[0].outcome, Outcome::pass);
+}
+
+TEST(Sizing, RunsAtTheSameTimeAddUp) {
+  std::vector<StoredRun> runs;
+  for (const char* node : {"n1", "n2", "n3", "n4"}) {
+    runs.push_back(run_of(node));
+    add(runs.back(), "small_file_read", "read_bandwidth", 9e6);
+  }
+  const Sizing s = size(job(), "job.yaml", runs);
+  const Phase& p = phase(s, "cold_epoch");
+  EXPECT_EQ(p.supply.clients, 4u);
+  EXPECT_DOUBLE_EQ(p.supply.value.median, 36e6);
+  EXPECT_LT(p.supply.value.low, 36e6);
+  EXPECT_EQ(p.supply.basis, Basis::measured);
+  EXPECT_EQ(p.outcome, Outcome::pass);
+  // The bounds of a sum are closer than the sum of bounds.
+  const auto one = statistics::median_interval(runs[0].points[0].metrics[0].values);
+  EXPECT_GT(p.supply.value.low, 4 * one.low - 1e-6);
+  EXPECT_EQ(sessions_of(runs).size(), 1u);
+  runs[3].started_utc = "2026-01-31T13:00:00Z";
+  EXPECT_EQ(sessions_of(runs).size(), 2u);
+}
+
+TEST(Sizing, ASaturatedSupplyStopsGrowing) {
+  std::vector<StoredRun> runs;
+  runs.push_back(run_of("n1"));
+  add(runs.back(), "small_file_read", "read_bandwidth", 10e6);
+  for (const char* node : {"n1", "n2"}) {
+    runs.push_back(run_of(node, "2026-01-31T13:00:00Z"));
+    add(runs.back(), "small_file_read", "read_bandwidth", 5.2e6);
+  }
+  const Sizing s = size(job(), "job.yaml", runs);
+  EXPECT_TRUE(phase(s, "cold_epoch").curve->saturated());
+  EXPECT_DOUBLE_EQ(phase(s, "cold_epoch").supply.value.median, 10.4e6);
+  EXPECT_EQ(phase(s, "cold_epoch").outcome, Outcome::fail);
+  const Scaling& curve = s.scaling[0];
+  EXPECT_EQ(curve.measured_to_gpus, 16);
+  for (std::size_t i = 0; i < curve.gpus.size(); ++i)
+    EXPECT_EQ(curve.extrapolated[i], curve.gpus[i] > 16) << curve.gpus[i];
+  EXPECT_EQ(*curve.crossing, 10);  // 10.4 MB/s
+}
+
+TEST(Sizing, FixesSayWhatTheyAreBuiltOn) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 4e6, {{"engine", "posix"}, {"workers", "8"}});
+  add(runs[0], "small_file_read", "read_bandwidth", 6e6, {{"engine", "posix"}, {"workers", "32"}});
+  add(runs[0], "shard_stream", "read_bandwidth", 50e6);
+  add(runs[0], "checkpoint_write", "durable_bandwidth", 0.7e9, {}, "asis");
+  const Sizing s = size(job({"cluster.nodes=1", "checkpoint.stall=10s"}), "job.yaml", runs);
+  EXPECT_EQ(phase(s, "cold_epoch").gpus_fed.median,
+            4);  // the point with as many workers as planned
+  const Fix* shards = fix(s, "shards");
+  ASSERT_NE(shards, nullptr);
+  EXPECT_EQ(*shards->basis, Basis::measured);
+  EXPECT_EQ(shards->phase_gpus_fed->median, 50);
+  EXPECT_EQ(shards->gpus_fed->median, 4);  // the save still limits: 14 GB in 20 s, not 10
+  const Fix* workers = fix(s, "workers");
+  ASSERT_NE(workers, nullptr);
+  EXPECT_EQ(*workers->basis, Basis::measured);
+  EXPECT_EQ(workers->phase_gpus_fed->median, 6);
+  EXPECT_EQ(workers->built_on[0], "n1-run/small_file_read/engine:posix/workers:32.read_bandwidth");
+  const Fix* async = fix(s, "async");
+  ASSERT_NE(async, nullptr);
+  EXPECT_EQ(*async->basis, Basis::modelled);
+  EXPECT_GE(async->phase_gpus_fed->median, 8);
+  EXPECT_EQ(*fix(s, "storage")->basis, Basis::extrapolated);
+  EXPECT_EQ(fix(s, "storage")->gpus_fed->median, 8);
+  for (const Fix& f : s.fixes) EXPECT_FALSE(f.command.empty()) << f.fix;
+}
+
+TEST(Sizing, TheLargestWriterSetsTheTimeOfASave) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "checkpoint_write", "durable_bandwidth", 2e9, {}, "asis");
+  const Sizing even = size(job({"parallelism.sharding=zero3"}), "job.yaml", runs),
+               uneven = size(job({"parallelism.sharding=zero1"}), "job.yaml", runs);
+  EXPECT_GT(phase(uneven, "checkpoint_save").demand.required,
+            1.5 * phase(even, "checkpoint_save").demand.required);
+  EXPECT_EQ(fix(even, "sharding"), nullptr);
+  // 32 ranks: 2 B weights + 12/32 B, over 14/32 B.
+  EXPECT_NEAR(phase(uneven, "checkpoint_save").demand.required,
+              14e9 / 10 * (2 + 12. / 32) / (14. / 32), 1);
+}
+
+TEST(Sizing, CalendarAndCapacity) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "checkpoint_write", "durable_bandwidth", 1.4e9, {}, "asis");
+  add(runs[0], "checkpoint_read", "read_bandwidth", 2.8e9);
+  add(runs[0], "host_facts", "free_space", 40e9, {}, "asis");
+  const Sizing s = size(job({"cluster.nodes=1"}), "job.yaml", runs);
+  ASSERT_TRUE(s.calendar);
+  EXPECT_NEAR(s.calendar->save_s, 10, 1e-6);
+  EXPECT_NEAR(*s.calendar->restore_s, 5, 1e-6);
+  EXPECT_NEAR(*s.calendar->young_s, std::sqrt(2 * 10 * 36000.), 1e-6);
+  EXPECT_NEAR(*s.calendar->lost, 10. / 600 + (300. + 305) / 36000, 1e-9);
+  EXPECT_EQ(s.calendar->tradeoff.size(), 61u);
+  EXPECT_DOUBLE_EQ(s.capacity.needed, 1e9 + 3 * 14e9);
+  EXPECT_EQ(s.capacity.outcome, Outcome::fail);
+}
+
+TEST(Sizing, AssumptionsTellWhereTheyFlip) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 16e6);
+  const Sizing s = size(job({"cluster.nodes=1"}), "job.yaml", runs);  // needs 8 MB/s
+  const auto sample =
+      std::find_if(s.assumptions.begin(), s.assumptions.end(),
+                   [](const Assumption& a) { return a.key == "dataset.sample_size"; });
+  ASSERT_NE(sample, s.assumptions.end());
+  ASSERT_TRUE(sample->flips_at);
+  EXPECT_NEAR(*sample->flips_at, 2e6, 2e3);
+  const auto time = std::find_if(s.assumptions.begin(), s.assumptions.end(),
+                                 [](const Assumption& a) { return a.key == "step.time"; });
+  ASSERT_NE(time, s.assumptions.end());
+  EXPECT_NEAR(*time->flips_at, 0.5, 1e-3);
+}
+
+TEST(Sizing, NothingThatFitsIsToldWithWhatWould) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 16e6, {}, "warm");
+  try {
+    size(job(), "job.yaml", runs);
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("small_file_read.read_bandwidth, cold"), std::string::npos)
+        << e.what();
+    EXPECT_NE(std::string(e.what()).find("headrace run -c configs/sizing.yaml"), std::string::npos);
+  }
+}
+
+TEST(Sizing, JsonHoldsAllOfIt) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 6e6);
+  const auto json = nlohmann::json::parse(sizing_json(size(job(), "job.yaml", runs)));
+  EXPECT_EQ(json["kind"], "headrace.size");
+  EXPECT_EQ(json["summary"]["basis"], "extrapolated");
+  EXPECT_EQ(json["phases"][0]["gpus_fed"]["formula"], "G8");
+  EXPECT_EQ(json["scaling"][0]["gpus"].size(), json["scaling"][0]["extrapolated"].size());
+  EXPECT_FALSE(json["not_measured"].empty());
+}
+
+}  // namespace
+}  // namespace headrace::sizing
