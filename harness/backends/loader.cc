@@ -30,7 +30,7 @@ constexpr std::array kKnown{
     Known{"io_uring", "liburing 2.3 or later"},
     Known{"cuda", "the CUDA Toolkit 12.4 or later"},
     Known{"nccl", nullptr},
-    Known{"verbs", nullptr},
+    Known{"verbs", "libibverbs of rdma-core 34 or later"},
     Known{"mpi", nullptr},
 };
 
@@ -79,18 +79,26 @@ struct Backends::Impl {
   Plugin* gpu_plugin =
       nullptr;  // not yet asked: starting the driver takes time, and storage tests need no GPU
   std::unique_ptr<GpuBackend> gpu;
+  std::unique_ptr<RdmaBackend> rdma;
 
   BackendStatus* find(const std::string& name) {
     const auto found =
         std::find_if(status.begin(), status.end(), [&](const auto& s) { return s.name == name; });
     return found == status.end() ? nullptr : &*found;
   }
+  void tell(const char* name, const std::optional<std::string>& unusable) {
+    BackendStatus& told = *find(name);
+    told.built = true;
+    told.reason = unusable.value_or("");
+    told.usable = told.reason.empty();
+  }
   void use(std::unique_ptr<GpuBackend> backend) {
     gpu = std::move(backend);
-    BackendStatus& cuda = *find("cuda");
-    cuda.built = true;
-    cuda.reason = gpu->unusable().value_or("");
-    cuda.usable = cuda.reason.empty();
+    tell("cuda", gpu->unusable());
+  }
+  void use(std::unique_ptr<RdmaBackend> backend) {
+    rdma = std::move(backend);
+    tell("verbs", rdma->unusable());
   }
   void ask_for_gpu() {
     if (Plugin* plugin = std::exchange(gpu_plugin, nullptr)) use(plugin->gpu_backend());
@@ -112,12 +120,17 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
         status.version = plugin->version();
         engine = plugin->storage_engine();
         if (status.name == "cuda") impl_->gpu_plugin = plugin;
+        if (status.name == "verbs") impl_->rdma = plugin->rdma_backend();
       }
     } else if (known.needs) {
       status.reason =
           std::string("not built into this installation: the build needs ") + known.needs;
     } else {
       status.reason = "not built in this version";
+    }
+    if (impl_->rdma && status.name == "verbs") {
+      status.reason = impl_->rdma->unusable().value_or("");
+      status.usable = status.reason.empty();
     }
     if (engine) {
       status.reason = engine->unusable().value_or("");
@@ -156,6 +169,13 @@ GpuBackend& Backends::gpu() {
   if (const std::string why = why_not("cuda"); !why.empty()) throw RunError(why);
   return *impl_->gpu;
 }
+
+RdmaBackend& Backends::rdma() {
+  if (const std::string why = why_not("verbs"); !why.empty()) throw RunError(why);
+  return *impl_->rdma;
+}
+
+void Backends::replace_rdma(std::unique_ptr<RdmaBackend> rdma) { impl_->use(std::move(rdma)); }
 
 void Backends::replace_gpu(std::unique_ptr<GpuBackend> gpu) {
   impl_->gpu_plugin = nullptr;

@@ -10,6 +10,7 @@
 namespace headrace {
 
 class GpuBackend;
+class RdmaBackend;
 
 /// One backend's state; `headrace --version` and `doctor` print it.
 struct BackendStatus {
@@ -38,6 +39,10 @@ class Backends {
   GpuBackend& gpu();
   /// Puts `gpu` in the place of the cuda plugin: what tests copy with where there is no GPU.
   void replace_gpu(std::unique_ptr<GpuBackend> gpu);
+  /// The RDMA devices of this machine. Throws RunError when there are none that can be used: why_not("verbs").
+  RdmaBackend& rdma();
+  /// Puts `rdma` in the place of the verbs plugin: what tests connect with where there is no device.
+  void replace_rdma(std::unique_ptr<RdmaBackend> rdma);
   /// Why `name` cannot be used here, or "".
   std::string why_not(const std::string& name) const;
 

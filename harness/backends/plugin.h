@@ -7,12 +7,13 @@
 
 #include "harness/backends/file_io.h"
 #include "harness/backends/gpu.h"
+#include "harness/backends/rdma.h"
 
 namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 3;
+inline constexpr int kPluginInterface = 4;
 
 /// What a plugin hands over. A new kind of backend adds a virtual function here and a header beside
 /// file_io.h.
@@ -28,6 +29,8 @@ class Plugin {
   virtual std::unique_ptr<StorageEngine> storage_engine() { return nullptr; }
   /// nullptr when this plugin drives no GPUs.
   virtual std::unique_ptr<GpuBackend> gpu_backend() { return nullptr; }
+  /// nullptr when this plugin drives no RDMA devices.
+  virtual std::unique_ptr<RdmaBackend> rdma_backend() { return nullptr; }
 };
 
 /// Every plugin exports exactly this: extern "C" headrace::Plugin* headrace_plugin(); the object is

@@ -173,8 +173,12 @@ class RepetitionRunner::Attempt {
       result_.disturbance = ledger_.judge(
           delivered_, before, ledger_.can_drift() ? runner_.probe_after(before) : -1);
     if (result_.status == RepetitionStatus::ok) {
-      doubt(workload_.disturbance());
-      report();
+      try {
+        doubt(workload_.disturbance());
+        report();
+      } catch (const std::exception& e) {
+        fail(e.what());
+      }
     }
     return std::move(result_);
   }

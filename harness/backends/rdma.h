@@ -1,0 +1,149 @@
+// RDMA as workloads see it: ports with their addresses, registered memory, queue pairs, work and completions. No
+// vendor's header stands here; harness/backends/verbs implements it. Header-only, so that plugins can use it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+/// An entry of a port's address table.
+struct RdmaGid {
+  enum class Kind { infiniband, roce_v1, roce_v2 };
+  unsigned index = 0;
+  Kind kind = Kind::infiniband;
+  std::array<std::uint8_t, 16> bytes{};
+  std::string interface;  // the network interface behind it: "eth2"; "" = none
+};
+
+/// A port of a device, asked once.
+struct RdmaPort {
+  std::string device;   // "mlx5_0"
+  unsigned number = 1;  // counts from 1
+  bool ethernet = false;  // RoCE; else InfiniBand
+  bool active = false;
+  std::string state;      // "ACTIVE", "DOWN"
+  double rate = 0;        // of the line, one way [B/s]; 0 = not told
+  unsigned mtu = 0;       // of a packet's payload, as the port is set: 256 .. 4096 [B]
+  unsigned most_mtu = 0;  // that it can be set to [B]
+  std::uint16_t lid = 0;  // InfiniBand: its address in the subnet
+  int numa_node = -1;     // -1 = not told
+  std::string pci_address;  // "0000:17:00.0"; "" = on no PCI bus
+  std::string firmware;
+  std::uint64_t most_message = 0;  // [B]
+  unsigned most_queue_pairs = 0, most_work = 0, most_completions = 0, most_reads = 0;
+  std::vector<RdmaGid> gids;
+
+  std::string name() const { return device + "/" + std::to_string(number); }
+};
+
+/// What the other end must know of one endpoint.
+struct RdmaAddress {
+  bool ethernet = false;
+  std::array<std::uint8_t, 16> gid{};
+  std::uint16_t lid = 0;
+  unsigned mtu = 0;    // [B]
+  unsigned reads = 0;  // that it answers at once, per queue pair
+  std::uint32_t sequence = 0;  // number of the first packet
+  std::vector<std::uint32_t> queue_pairs;
+};
+
+/// How an endpoint is made.
+struct RdmaSettings {
+  unsigned gid_index = 0;
+  unsigned queue_pairs = 1;
+  unsigned tx_depth = 128;      // work in flight per queue pair
+  unsigned rx_depth = 1;        // receives posted per queue pair
+  unsigned inline_size = 0;     // bytes that go with the request itself
+  unsigned mtu = 0;             // 0 = the smaller of both ports'
+  unsigned traffic_class = 0;   // RoCE: the IP header's; InfiniBand: of the global route
+  unsigned service_level = 0;
+};
+
+enum class RdmaOp : std::uint8_t { write, write_immediate, read, send };
+
+/// Memory that a device may reach. Given back with the object; the memory itself is the caller's.
+class RdmaMemory {
+ public:
+  virtual ~RdmaMemory() = default;
+  std::uint32_t local_key() const noexcept { return local_key_; }
+  std::uint32_t remote_key() const noexcept { return remote_key_; }
+
+ protected:
+  std::uint32_t local_key_ = 0, remote_key_ = 0;
+};
+
+/// One request.
+struct RdmaWork {
+  RdmaOp op = RdmaOp::write;
+  bool signaled = true;   // ends with a completion; what lies before it on its queue pair is then done, too
+  bool inlined = false;   // length <= settings.inline_size; the memory may be used again at once
+  std::uint32_t length = 0;
+  const void* local = nullptr;
+  std::uint32_t local_key = 0;
+  std::uint32_t remote_key = 0;
+  std::uint64_t remote = 0;     // address at the other end
+  std::uint32_t immediate = 0;  // for write_immediate
+  std::uint64_t id = 0;         // comes back with the completion
+};
+
+struct RdmaCompletion {
+  std::uint64_t id = 0;
+  int status = 0;              // 0 = done; else for RdmaEndpoint::why()
+  std::uint32_t length = 0;    // received
+  std::uint32_t immediate = 0;
+  unsigned queue = 0;          // index of the queue pair
+};
+
+/// Queue pairs of one port with common completion queues, connected to as many of another endpoint. Belongs to one
+/// thread at a time.
+class RdmaEndpoint {
+ public:
+  static constexpr unsigned kMostPosted = 64;  // requests in one call
+  virtual ~RdmaEndpoint() = default;
+  virtual const RdmaAddress& address() const = 0;
+  /// Of the packets, once connected [B].
+  virtual unsigned mtu() const = 0;
+  /// Queue pair i talks to queue pair i of `other`; of several others, each is connected to its own queue pairs by a
+  /// call with the first of them and of the other's. Throws RunError.
+  virtual void connect(const RdmaAddress& other, unsigned first = 0, unsigned others_first = 0,
+                       unsigned count = 0) = 0;
+  /// Registers memory for local and remote use. Throws RunError: memlock too small says the number needed.
+  virtual std::unique_ptr<RdmaMemory> enroll(std::span<unsigned char> memory) = 0;
+  /// A device's memory by its dma-buf: `length` bytes from `offset` of `fd`, known to the other end by `address`.
+  virtual std::unique_ptr<RdmaMemory> enroll_dma_buf(int fd, std::uint64_t offset, std::uint64_t length,
+                                                     std::uint64_t address) = 0;
+
+  // The hot path: no allocation, no lock, nothing thrown.
+
+  /// Hands over at most kMostPosted requests at once. 0 or an errno.
+  virtual int post(unsigned queue, std::span<const RdmaWork> work) noexcept = 0;
+  /// One receive of `length` bytes. 0 or an errno.
+  virtual int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,
+                      std::uint64_t id) noexcept = 0;
+  /// What has ended since the last call: how many, or -errno.
+  virtual int poll(std::span<RdmaCompletion> done) noexcept = 0;
+  virtual int poll_received(std::span<RdmaCompletion> done) noexcept = 0;
+
+  /// A failed completion in words, with what to do.
+  virtual std::string why(int status) const = 0;
+};
+
+/// The RDMA devices of this machine that this process may use.
+class RdmaBackend {
+ public:
+  virtual ~RdmaBackend() = default;
+  /// Why there is none ("no RDMA device: ..."), or nothing.
+  virtual std::optional<std::string> unusable() const = 0;
+  /// Of all devices, by name and number, also those that are down.
+  virtual const std::vector<RdmaPort>& ports() const = 0;
+  /// Queue pairs on `port`, one of ports(), not yet connected. Throws RunError.
+  virtual std::unique_ptr<RdmaEndpoint> open(const RdmaPort& port, const RdmaSettings& settings) = 0;
+};
+
+}  // namespace headrace
