@@ -10,6 +10,7 @@
 
 #include "harness/backends/ranks.h"
 #include "harness/error.h"
+#include "harness/peer.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
@@ -69,6 +70,8 @@ void Node::reserve_writes(const std::string& id, std::uint64_t bytes) {
 }
 
 void Node::join(std::shared_ptr<Ranks> ranks) { ranks_ = std::move(ranks); }
+
+void Node::meet(std::shared_ptr<Peer> peer) { peer_ = std::move(peer); }
 
 unsigned Node::cores() const {
   const unsigned by_affinity = cores_by_affinity();

@@ -11,6 +11,7 @@
 
 namespace headrace {
 
+class Peer;
 class Ranks;
 
 class Node {
@@ -36,6 +37,9 @@ class Node {
   Ranks& ranks() { return *ranks_; }
   /// Makes this process one of several: once, before the first workload.
   void join(std::shared_ptr<Ranks> ranks);
+  /// The one other process that `--peer` names, or that this one serves; nullptr: none.
+  Peer* peer() { return peer_.get(); }
+  void meet(std::shared_ptr<Peer> peer);
 
   unsigned cores() const;                  // usable by this process: affinity and cgroup quota
   std::uint64_t memory_available() const;  // MemAvailable, or the cgroup's rest if that is less [B]
@@ -49,6 +53,7 @@ class Node {
   std::map<std::string, std::uint64_t> reserved_;
   std::unique_ptr<Backends> backends_;
   std::shared_ptr<Ranks> ranks_;
+  std::shared_ptr<Peer> peer_;
 };
 
 }  // namespace headrace

@@ -19,6 +19,7 @@ build_packages=(
   "libcli11-dev|reads the command line"
   "libfmt-dev|formats text"
   "liburing-dev|the io_uring engine"
+  "libibverbs-dev|the verbs plugin: RDMA"
 )
 report_packages=(
   "python3|runs the report maker"
@@ -39,6 +40,11 @@ optional_test_packages=(
   "chromium|opens the report's pages"
   "chromium-driver|works the browser by WebDriver"
   "python3-selenium|speaks WebDriver"
+  "qemu-system-x86|boots the machine that RDMA is tested in"
+  "busybox-static|is all of its first file system"
+  "cpio|packs that"
+  "kmod|finds the kernel modules it needs"
+  "ibverbs-providers|drives its soft-RoCE devices"
   "clang|fuzzes what reads users' files (45 MB to fetch, 260 MB installed)"
   "libclang-rt-dev|libFuzzer and its sanitizers, where clang does not bring them"
 )

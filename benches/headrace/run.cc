@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
@@ -14,6 +15,7 @@
 #include "benches/headrace/supervisor.h"
 #include "benches/headrace/terminal.h"
 #include "harness/engine.h"
+#include "harness/peer/tcp_peer.h"
 #include "harness/recorder.h"
 #include "harness/results/result_store.h"
 #include "harness/system/fingerprint.h"
@@ -26,8 +28,11 @@ namespace fs = std::filesystem;
 struct RunArguments {
   PlanArguments plan;
   std::string out;
+  std::string peer, token;
   bool json = false, dry_run = false, no_report = false;
 };
+
+constexpr double kMeet_s = 10;
 
 /// The first signal asks for a clean stop; a later one ends the program at once, as the shell
 /// expects.
@@ -82,6 +87,15 @@ std::string folder_id(const Plan& plan) {
   return fmt::format("{}-{}", text, name);
 }
 
+/// The command line for run files, which others may read: without the token.
+std::vector<std::string> without_token(std::vector<std::string> command) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i].starts_with("--token=")) command[i] = "--token=***";
+    if (i > 0 && command[i - 1] == "--token") command[i] = "***";
+  }
+  return command;
+}
+
 /// All of it, in the process that measures.
 int measure_here(const RunArguments& arguments, const Shared& shared, const Plan& plan,
                  Node& node) {
@@ -93,7 +107,7 @@ int measure_here(const RunArguments& arguments, const Shared& shared, const Plan
   const auto progress = make_progress(shared, plan);
   RunResult result = run_plan(plan, node, *progress);
   result.run_id = fs::path(folder).filename().string();
-  result.command = shared.command;
+  result.command = without_token(shared.command);
   result.environment = std::move(environment);
   std::vector<std::string> files = results::write_run(result, folder);
 
@@ -131,10 +145,17 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
     std::puts((arguments.json ? plan_json(plan) : plan_text(plan, shared)).c_str());
     return 0;
   }
+  std::optional<peer::Endpoint> other;
+  if (!arguments.peer.empty()) other = peer::parse_endpoint(arguments.peer, "--peer");
+  if (other && arguments.token.empty())
+    throw UsageError("--peer: the token is needed that `headrace serve` was started with: --token TEXT, or HEADRACE_TOKEN");
   return supervised([&] {
     catch_signals();
     Node node(plan.target_path);
+    std::shared_ptr<peer::TcpPeer> peer;
+    if (other) node.meet(peer = peer::meet(*other, arguments.token, kMeet_s));
     const int code = measure_here(arguments, shared, plan, node);
+    if (peer) peer->say_goodbye();
     if (abandoned_threads() > 0) leave(code);  // they still use the node
     return code;
   });
@@ -147,6 +168,10 @@ void add_verb(CLI::App& app, Shared& shared, std::function<int()>& run, const ch
   add_plan_options(*verb, arguments->plan);
   verb->add_option("--out", arguments->out,
                    "Run folder; default headrace-runs/TIME-NAME below the current folder");
+  verb->add_option("--peer", arguments->peer,
+                   "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
+  verb->add_option("--token", arguments->token, "What `headrace serve` there was started with")
+      ->envname("HEADRACE_TOKEN");
   verb->add_flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
   verb->add_flag("--json", arguments->json,
                  "Print the verdict as JSON, and nothing else, on standard output");

@@ -20,11 +20,11 @@ struct Header {
   std::uint64_t length;
 };
 constexpr std::uint32_t kMark = 0x68647263;
-constexpr std::uint64_t kLongest = std::uint64_t{1} << 32;
 
 }  // namespace
 
-Connection::Connection(system::UniqueFd socket) : socket_(std::move(socket)) {
+Connection::Connection(system::UniqueFd socket, std::uint64_t longest)
+    : socket_(std::move(socket)), longest_(longest) {
   const int on = 1;
   ::setsockopt(fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::fcntl(fd(), F_SETFL, ::fcntl(fd(), F_GETFL) | O_NONBLOCK);
@@ -36,6 +36,7 @@ bool Connection::read_some() {
     const ssize_t got = ::recv(fd(), buffer, sizeof buffer, 0);
     if (got > 0) {
       input_.append(buffer, static_cast<std::size_t>(got));
+      if (input_.size() - used_ > longest_ + sizeof(Header)) return true;  // next() has something to do
       if (got == sizeof buffer) continue;
       return true;
     }
@@ -49,7 +50,7 @@ std::optional<Frame> Connection::next() {
   Header header;
   if (input_.size() - used_ < sizeof header) return std::nullopt;
   std::memcpy(&header, input_.data() + used_, sizeof header);
-  if (header.mark != kMark || header.length > kLongest) {  // not one of ours
+  if (header.mark != kMark || header.length > longest_) {  // not one of ours
     close();
     return std::nullopt;
   }

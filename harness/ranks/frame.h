@@ -20,6 +20,7 @@ enum class Kind : std::uint32_t {
   ping,     // hub -> rank, some times a second; answered with the same kind
   lost,     // hub -> rank: who is gone
   bye,      // rank -> hub: leaves as it should
+  step,     // leader -> follower (harness/peer): what to do next
 };
 
 struct Frame {
@@ -31,7 +32,8 @@ struct Frame {
 class Connection {
  public:
   Connection() = default;
-  explicit Connection(system::UniqueFd socket);
+  /// A frame of more than `longest` bytes is none of ours.
+  explicit Connection(system::UniqueFd socket, std::uint64_t longest = std::uint64_t{1} << 32);
 
   int fd() const { return socket_.get(); }
   /// False: it is closed, or broken.
@@ -44,6 +46,7 @@ class Connection {
 
  private:
   system::UniqueFd socket_;
+  std::uint64_t longest_ = 0;
   std::string input_;
   std::size_t used_ = 0;
 };

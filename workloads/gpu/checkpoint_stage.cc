@@ -7,7 +7,7 @@
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/host_area.h"
-#include "workloads/gpu/pattern.h"
+#include "workloads/pattern.h"
 
 namespace {
 using namespace headrace;
@@ -131,7 +131,7 @@ class CheckpointStage final : public Workload {
   std::vector<WrongBlock> verify(const DataProgress&) override {
     std::vector<WrongBlock> wrong;
     for (const auto& rank : ranks_)
-      gpu::check_pattern(rank->host.begin(), size_, rank->index, watch_.names()[rank->index],
+      check_pattern(rank->host.begin(), size_, rank->index, watch_.names()[rank->index],
                          wrong);
     return wrong;
   }
@@ -151,7 +151,7 @@ class CheckpointStage final : public Workload {
           host(backend, owner.memory_, owner.size_, place, owner.huge_pages_),
           state(backend.gpu(index).allocate(owner.size_)),
           stream(backend.gpu(index).stream()) {
-      gpu::fill_pattern(host.begin(), owner.size_, index);
+      fill_pattern(host.begin(), owner.size_, index);
       stream->copy(state->begin(), host.begin(), owner.size_, CopyKind::h2d);
       stream->wait();
       std::memset(host.begin(), 0x5a, owner.size_);

@@ -10,7 +10,7 @@
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
-#include "workloads/gpu/pattern.h"
+#include "workloads/pattern.h"
 
 namespace headrace::gpu {
 

@@ -10,7 +10,7 @@
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/host_area.h"
-#include "workloads/gpu/pattern.h"
+#include "workloads/pattern.h"
 
 namespace {
 using namespace headrace;
@@ -196,7 +196,7 @@ class H2dBatch final : public Workload {
                  backend.gpu(0).allocate(owner.batch_bytes())},
           copies(backend.gpu(0).stream()),
           compute(backend.gpu(0).stream()) {
-      gpu::fill_pattern(pool.begin(), pool_samples * owner.sample_size_, 1);
+      fill_pattern(pool.begin(), pool_samples * owner.sample_size_, 1);
     }
     GpuBackend& backend;
     const NumaNode* place;

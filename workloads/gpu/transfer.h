@@ -13,7 +13,7 @@
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/host_area.h"
-#include "workloads/gpu/pattern.h"
+#include "workloads/pattern.h"
 
 namespace headrace::gpu {
 

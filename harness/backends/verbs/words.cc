@@ -38,7 +38,9 @@ std::string completion_text(int status, unsigned mtu) {
           "(gid_index), a firewall on UDP port 4791, or a switch that drops packets of {} bytes (try mtu: 1024)",
           word, mtu);
     case IBV_WC_RNR_RETRY_EXC_ERR:
-      return fmt::format("{}: the other end posted no receive", word);
+      return fmt::format("{}: the other end posted no receive in time: its program hangs, or has ended", word);
+    case IBV_WC_REM_OP_ERR:
+      return fmt::format("{}: the other end's queue pair has failed, or its program has ended", word);
     case IBV_WC_REM_ACCESS_ERR:
     case IBV_WC_REM_INV_REQ_ERR:
       return fmt::format("{}: the other end's memory was not registered for it", word);

@@ -9,7 +9,7 @@
 
 #include "harness/data_set.h"
 
-namespace headrace::gpu {
+namespace headrace {
 
 /// Every 8 bytes tell their place and `key`: neighbours, buffers and zeros all differ.
 inline std::uint64_t pattern_word(std::uint64_t key, std::uint64_t place) noexcept {
@@ -34,4 +34,4 @@ inline void check_pattern(const unsigned char* data, std::uint64_t bytes, std::u
   }
 }
 
-}  // namespace headrace::gpu
+}  // namespace headrace

@@ -1,0 +1,80 @@
+// headrace serve: the other end of network measurements that a headrace on another host leads.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cstdio>
+
+#include "benches/headrace/verb.h"
+#include "harness/diagnostics.h"
+#include "harness/engine.h"
+#include "harness/node.h"
+#include "harness/peer/follow.h"
+#include "harness/peer/listener.h"
+#include "harness/units.h"
+
+namespace headrace::cli {
+namespace {
+
+struct ServeArguments {
+  std::string listen, token, timeout = "10min";
+  bool once = false;
+};
+
+void on_signal(int number) { stop_signal = number; }
+
+int serve(const ServeArguments& arguments, const Shared& shared) {
+  const peer::Endpoint at = peer::parse_endpoint(arguments.listen, "--listen");
+  if (arguments.token.empty())
+    throw UsageError("serve: --token TEXT (or HEADRACE_TOKEN) is needed: whoever connects must know it, too");
+  const Parsed timeout = parse_quantity(arguments.timeout, Dimension::seconds);
+  if (!timeout || timeout.value <= 0)
+    throw UsageError(fmt::format("--timeout: '{}' must be a time, such as 10min", arguments.timeout));
+
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  const auto log = [&](const std::string& text) {
+    if (shared.verbosity >= 0) std::fprintf(stderr, "serve: %s\n", text.c_str());
+  };
+  peer::Listener listener(at, arguments.token);
+  // For those who start it: where it listens, once it does.
+  std::printf("listening on %s\n", listener.address().c_str());
+  std::fflush(stdout);
+  unsigned served = 0;
+  while (!(arguments.once && served > 0)) {
+    const std::shared_ptr<peer::TcpPeer> leader =
+        listener.accept(timeout.value, log, [] { return stop_signal.load() != 0; });
+    if (const int number = stop_signal.load()) return 128 + number;
+    if (!leader) {
+      log(fmt::format("nobody came within {}", arguments.timeout));
+      return served > 0 ? 0 : 1;
+    }
+    ++served;
+    log(fmt::format("{} leads", leader->host(0)));
+    Node node("");  // no folder: a follower writes nothing
+    node.meet(leader);
+    peer::follow(*leader, node, timeout.value, log);
+    log(fmt::format("{} has left", leader->host(0)));
+  }
+  return 0;
+}
+
+void add_serve(CLI::App& app, Shared& shared, std::function<int()>& run) {
+  auto* verb = app.add_subcommand("serve", "Be the other end of network measurements that `run --peer HOST` leads");
+  auto arguments = std::make_shared<ServeArguments>();
+  verb->add_option("--listen", arguments->listen, "Address to bind to, and no other: ADDRESS, ADDRESS:PORT, [IPV6]:PORT; port 18620")
+      ->required();
+  verb->add_option("--token", arguments->token, "What who connects must know, too")->envname("HEADRACE_TOKEN");
+  verb->add_option("--timeout", arguments->timeout, "Ends when nobody comes, and drops a peer that says nothing, for so long")
+      ->capture_default_str();
+  verb->add_flag("--once", arguments->once, "End after the first peer");
+  verb->callback([&shared, &run, arguments] { run = [&shared, arguments] { return serve(*arguments, shared); }; });
+}
+
+const RegisterVerb registered{85, add_serve};
+
+}  // namespace
+}  // namespace headrace::cli

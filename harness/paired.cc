@@ -1,0 +1,66 @@
+#include "harness/paired.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/backends/ranks.h"
+
+namespace headrace {
+
+using nlohmann::json;
+
+void Paired::share(const Params& params, std::span<const std::string_view> of_this_end) {
+  json all = json::object();
+  for (const auto& [name, text] : params.written())
+    if (std::find(of_this_end.begin(), of_this_end.end(), name) == of_this_end.end() && !text.empty()) all[name] = text;
+  parameters_ = all.dump();
+}
+
+void Paired::step(std::string_view what) const {
+  if (peer_ && peer_->leads()) peer_->step(json{{"step", what}}.dump());
+}
+
+std::optional<Skip> Paired::check(Node& node) {
+  peer_ = node.peer();
+  if (!peer_ && node.ranks().size() < 2)
+    return Skip{"needs a second process: --peer HOST, where `headrace serve` waits, or mpirun with two ranks or more"};
+  return check_here(node, peer_ ? *peer_ : node.ranks());
+}
+
+void Paired::prepare(Node& node, const DataProgress& progress) {
+  peer_ = node.peer();
+  if (peer_ && peer_->leads())
+    peer_->step(json{{"step", "prepare"}, {"workload", name_}, {"parameters", parameters_}}.dump(), true);
+  prepared_ = true;
+  set_up(node, peer_ ? *peer_ : node.ranks(), progress);
+}
+
+void Paired::before_phase(unsigned phase, unsigned repetition, std::uint64_t seed) {
+  if (peer_ && peer_->leads())
+    peer_->step(json{{"step", "ready"}, {"phase", phase}, {"repetition", repetition}, {"seed", seed}}.dump());
+  make_ready(phase, seed);
+}
+
+void Paired::before_run(Worker& worker) {
+  if (worker.index == 0) step("run");
+  start(worker);
+}
+
+void Paired::report(const Repetition& repetition, MetricSink& sink) const {
+  step("conclude");
+  const_cast<Paired*>(this)->conclude();
+  tell(repetition, sink);
+}
+
+void Paired::cleanup(Node& node) {
+  if (prepared_) {
+    try {
+      step("clean up");
+    } catch (const RunError&) {  // it is gone: nothing is left to clean up there
+    }
+  }
+  prepared_ = false;
+  take_down(node);
+}
+
+}  // namespace headrace

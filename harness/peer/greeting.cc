@@ -1,0 +1,53 @@
+#include "harness/peer/greeting.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/error.h"
+#include "harness/version.h"
+
+namespace headrace::peer {
+
+using nlohmann::json;
+
+Greeting own_greeting() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return {.token = "", .host = host, .version = kVersion, .protocol = kProtocol, .refused = ""};
+}
+
+std::string to_bytes(const Greeting& g) {
+  return json{{"token", g.token}, {"host", g.host}, {"version", g.version}, {"protocol", g.protocol}, {"refused", g.refused}}
+      .dump();
+}
+
+Greeting greeting_from(const std::string& bytes) {
+  try {
+    const json j = json::parse(bytes);
+    return {.token = j.at("token"),
+            .host = j.at("host"),
+            .version = j.at("version"),
+            .protocol = j.at("protocol"),
+            .refused = j.at("refused")};
+  } catch (const json::exception&) {
+    throw RunError("what answers there is no headrace");
+  }
+}
+
+std::string versions_differ(const Greeting& here, const Greeting& there) {
+  if (here.protocol == there.protocol && here.version == there.version) return "";
+  return fmt::format(
+      "headrace {} (peer protocol {}) on {} and {} (peer protocol {}) on {} do not fit: install the same version on both",
+      here.version, here.protocol, here.host, there.version, there.protocol, there.host);
+}
+
+bool same_token(const std::string& a, const std::string& b) {
+  unsigned char differ = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < b.size(); ++i)
+    differ |= static_cast<unsigned char>((i < a.size() ? a[i] : 0) ^ b[i]);
+  return differ == 0;
+}
+
+}  // namespace headrace::peer

@@ -1,0 +1,30 @@
+// The first words of two peers, in a form that every version keeps: who, with which token, of which version.
+#pragma once
+
+#include <string>
+
+namespace headrace::peer {
+
+/// Bumped when steps or exchanges change their meaning.
+inline constexpr unsigned kProtocol = 1;
+
+struct Greeting {
+  std::string token;    // the leader's
+  std::string host;     // host name of who speaks
+  std::string version;  // of headrace: "0.1.0"
+  unsigned protocol = 0;
+  std::string refused;  // the follower's: why not; "" = welcome
+};
+
+Greeting own_greeting();
+std::string to_bytes(const Greeting& greeting);
+/// Throws RunError when it is none.
+Greeting greeting_from(const std::string& bytes);
+
+/// Why the two do not understand each other, or "".
+std::string versions_differ(const Greeting& here, const Greeting& there);
+
+/// Compares in a time that does not depend on where they differ.
+bool same_token(const std::string& a, const std::string& b);
+
+}  // namespace headrace::peer

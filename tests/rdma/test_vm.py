@@ -1,0 +1,135 @@
+"""What headrace does with real verbs: looked at here, done by `scenarios` in one boot of the virtual machine."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+BINARY = os.environ.get("HEADRACE", str(HERE.parents[1] / "build/release/headrace"))
+PLUGIN_TEST = os.environ.get("PLUGIN_TEST", "")
+
+QUICK = "repeat: {looks: [1]}, device: rxe0, time: 100ms, buffer: 2MiB"
+ALL = f"""\
+schema: 1
+name: all
+target: {{path: scratch}}
+workloads:
+  - {{use: rdma_write, message_size: [1B, 64KiB, 1MiB], tx_depth: 16, {QUICK}, verify: true}}
+  - {{use: rdma_write, label: many, queue_pairs: 4, post_list: 4, message_size: 4KiB, {QUICK}}}
+  - {{use: rdma_write, label: both, direction: both, message_size: 64KiB, {QUICK}}}
+  - {{use: rdma_write, label: latency, measure: latency, message_size: [1B, 4KiB], {QUICK}}}
+  - {{use: rdma_read, message_size: 64KiB, {QUICK}}}
+  - {{use: rdma_read, label: both, direction: both, message_size: 64KiB, {QUICK}}}
+  - {{use: rdma_read, label: latency, measure: latency, message_size: 8B, {QUICK}}}
+  - {{use: rdma_send, message_size: [1B, 64KiB], {QUICK}}}
+  - {{use: rdma_send, label: many, queue_pairs: 3, message_size: 4KiB, repeat: {{looks: [3]}}, device: rxe0, time: 100ms}}
+  - {{use: rdma_send, label: both, direction: both, message_size: 64KiB, {QUICK}}}
+  - {{use: rdma_send, label: latency, measure: latency, message_size: [1B, 4KiB], {QUICK}}}
+"""
+ONE = f"""\
+schema: 1
+name: one
+target: {{path: scratch}}
+workloads:
+  - {{use: rdma_write, {QUICK}}}
+"""
+
+
+def long(op):
+    return ONE.replace("rdma_write", f"rdma_{op}").replace("time: 100ms", "time: 20s, peer_timeout: 2s")
+
+
+@pytest.fixture(scope="session")
+def vm(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("vm")
+    for name, text in {"all": ALL, "one": ONE, "long_write": long("write"), "long_send": long("send")}.items():
+        (folder / f"{name}.yaml").write_text(text)
+    done = subprocess.run([HERE / "vm/run-in-rdma-vm", "-d", folder, "-t", "360", "--", HERE / "scenarios", BINARY, PLUGIN_TEST],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def told(vm, name):
+    return "\n".join((vm / f"{name}.{stream}").read_text() for stream in ("out", "err"))
+
+
+def code(vm, name):
+    return int((vm / f"{name}.code").read_text())
+
+
+def points(vm, name):
+    return json.loads((vm / name / "run.json").read_text())["points"]
+
+
+def metric(point, name):
+    return next((m["median"] for m in point["metrics"] if m["name"] == name), None)
+
+
+def test_the_plugin_reaches_both_devices(vm):
+    if not PLUGIN_TEST:
+        pytest.skip("the unit tests are not built")
+    assert code(vm, "plugin") == 0, told(vm, "plugin")
+    for name in ("PortsSayWhatTheyAre", "WritesToItself"):
+        assert f"[       OK ] VerbsPlugin.{name}" in told(vm, "plugin"), told(vm, "plugin")
+
+
+def test_every_workload_runs_with_its_data_right(vm):
+    for point in points(vm, "all"):
+        assert point["status"] == "ok", (point["id"], point["reason"])
+        if "latency" in point["id"]:
+            assert metric(point, "bandwidth") is None
+        else:
+            assert metric(point, "bandwidth") > 0
+            assert metric(point, "message_rate") > 0
+        assert metric(point, "latency_p50_ns") > 0
+    assert code(vm, "all") == 0, told(vm, "all")
+
+
+def test_the_address_that_leads_to_the_other_end_is_found(vm):
+    notes = " ".join(points(vm, "all")[0]["notes"])
+    assert "rxe0/1, GID 1 (RoCE v2, 10.77.0.1, rdma0), MTU 4096" in notes
+
+
+def test_several_queue_pairs_and_both_directions_are_counted(vm):
+    by_id = {p["id"]: p for p in points(vm, "all")}
+    both, one = by_id["rdma_write/both"], by_id["rdma_write/message_size:64KiB"]
+    # The bytes of one end are the recorder's; the metric counts both ends'.
+    assert metric(both, "bandwidth") > 1.2 * both["repetitions"][0]["phases"][0]["bytes"] / metric(both, "elapsed_s") > 0
+    assert metric(one, "bandwidth") == pytest.approx(
+        one["repetitions"][0]["phases"][0]["bytes"] / metric(one, "elapsed_s"), rel=0.1)
+
+
+def test_doctor_lists_the_devices(vm):
+    assert "rxe0/1" in told(vm, "doctor") and "verbs" in told(vm, "doctor")
+
+
+@pytest.mark.parametrize("name, words", [
+    ("wrong_gid", ["rxe0/1: there is no GID 9; there are: 0 (RoCE v2, fe80::"]),
+    ("wrong_device", ["there is no RDMA device 'rxe7'; did you mean", "(devices: rxe0, rxe1)"]),
+    ("wrong_token", ["wrong token"]),
+    ("memlock", ["(memlock) is 64 KiB, and", "KiB are needed: `ulimit -l"]),
+    ("nobody", ["10.77.0.2, TCP port 18620: Connection refused", "headrace serve"]),
+    ("port_down", ["RDMA port rxe0/1 is DOWN: set its network interface up"]),
+])
+def test_what_is_wrong_is_told_with_what_to_do(vm, name, words):
+    assert code(vm, name) not in (0, 124)
+    for word in words:
+        assert word in told(vm, name), told(vm, name)
+
+
+def test_ports_whose_mtu_differs_use_the_smaller_and_say_so(vm):
+    [point] = points(vm, "smaller_mtu")
+    assert point["status"] == "ok", point["reason"]
+    assert any("the ports' MTUs differ: 1024 here, 4096 on" in note for note in point["notes"]), point["notes"]
+
+
+@pytest.mark.parametrize("name", ["killed_write", "killed_send", "stopped"])
+def test_a_peer_that_dies_ends_the_run_and_is_named(vm, name):
+    assert code(vm, name) not in (0, 124), told(vm, name)
+    [point] = points(vm, name)
+    assert point["status"] == "error"
+    assert "rank 1 (rdma-vm)" in point["reason"] or "retry counter" in point["reason"], point["reason"]
