@@ -333,7 +333,8 @@ class Fixes {
     fix.fix = "sharding";
     fix.title = "Spread weights and optimizer over all ranks (ZeRO-3, or a fully parallel save)";
     fix.explanation = fmt::format(
-        "Every rank writes {} (E3), where the largest writer now has {:.3g} times as much (E4).",
+        "Every rank writes {} (E3); now the node that also writes the weights has {:.3g} times the "
+        "mean (E4), and all wait for it.",
         format_quantity(bytes / job_.cluster.gpus(), Dimension::bytes),
         phase.demand.required / required);
     fix.command =

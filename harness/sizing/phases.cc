@@ -21,13 +21,20 @@ const Need* find(std::span<const Need> needs, std::string_view id, Scope scope) 
   return nullptr;
 }
 
-/// How much larger than the mean shard the largest is: with the optimizer's state alone spread, the
-/// first replica writes the weights (E4 over E3).
-double imbalance(std::span<const Need> needs) {
+/// How many times the mean a node writes at most: with the optimizer's state alone spread, the
+/// ranks of the first replica write the weights too (E4), and as many of them as a node has share
+/// its path.
+double imbalance(const Job& job, std::span<const Need> needs) {
   const Need* largest = find(needs, "checkpoint.largest_shard", Scope::gpu);
-  const Need* mean = find(needs, "checkpoint.size", Scope::gpu);
-  return largest && mean && mean->required > 0 ? std::max(1.0, largest->required / mean->required)
-                                               : 1;
+  const Need* all = find(needs, "checkpoint.size", Scope::cluster);
+  if (largest == nullptr || all == nullptr || all->required <= 0) return 1;
+  const double model = job.parallelism.tensor * job.parallelism.pipeline,
+               ranks = job.cluster.gpus_per_node, writers = std::min(ranks, model);
+  const double weights = *job.model.parameters / model *
+                         std::min(job.model.weight_bytes, job.checkpoint->bytes_per_parameter);
+  const double others = std::max(0.0, largest->required - weights);
+  const double node = writers * largest->required + (ranks - writers) * others;
+  return std::max(1.0, node / (all->required / job.cluster.nodes));
 }
 
 /// How far a point is from what the job plans: workers, request size, a plain loader's engine.
@@ -154,7 +161,7 @@ std::optional<Demand> demand_of(const Job& job, std::span<const Need> needs,
   const Need* need = find(needs, kind.need, kind.per_node ? Scope::node : Scope::cluster);
   if (need == nullptr || need->required <= 0) return std::nullopt;
   const double nodes = kind.per_node ? job.cluster.nodes : 1;
-  const double largest = kind.phase == "checkpoint_save" ? imbalance(needs) : 1;
+  const double largest = kind.phase == "checkpoint_save" ? imbalance(job, needs) : 1;
   Demand demand;
   demand.required = need->required * nodes * largest;
   demand.need = need->need * nodes * largest;
@@ -162,8 +169,8 @@ std::optional<Demand> demand_of(const Job& job, std::span<const Need> needs,
   demand.grows_with_gpus = kind.grows;
   demand.from = {need->formula, need->equation, need->substituted, demand.required, need->unit};
   if (largest > 1) {
-    demand.from.formula = "E4 and E3 of " + demand.from.formula;
-    demand.from.equation = fmt::format("({}) * k_max / (K / G)", demand.from.equation);
+    demand.from.formula += " of E4";
+    demand.from.equation = fmt::format("({}) * k_node / (K / N)", demand.from.equation);
     demand.from.substituted = fmt::format("({}) * {:.3g}", demand.from.substituted, largest);
   }
   return demand;
@@ -276,15 +283,18 @@ Scaling scaling_of(const Job& job, const Phase& phase) {
                                                     : phase.demand.need);
     s.extrapolated.push_back(v.extrapolated);
   }
-  // The last number of GPUs before the first whose demand is not met.
-  if (phase.demand.grows_with_gpus) {
-    const double step = phase.demand.per_gpu * job.safety;
-    for (std::size_t i = 0; i < grid.size(); ++i) {
-      if (s.supply[i] >= s.demand[i]) continue;
-      const double least = i == 0 ? 0 : grid[i - 1];
-      s.crossing = std::clamp(std::floor(s.supply[i] / step), least, grid[i]);
+  const double step = phase.demand.per_gpu * job.safety;
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const bool met = s.supply[i] >= s.demand[i];
+    if (!phase.demand.grows_with_gpus) {
+      if (!met) continue;
+      s.crossing = grid[i];
       break;
     }
+    if (met) continue;
+    // The last number of GPUs before the first whose demand is not met.
+    s.crossing = std::clamp(std::floor(s.supply[i] / step), i == 0 ? 0 : grid[i - 1], grid[i]);
+    break;
   }
   return s;
 }

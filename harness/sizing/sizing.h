@@ -64,7 +64,9 @@ struct Scaling {
   double measured_to_gpus = 0;
   std::vector<double> gpus, supply, low, high, demand;
   std::vector<bool> extrapolated;
-  std::optional<double> crossing;  // most GPUs whose demand is met, if the picture shows that
+  /// Most GPUs whose demand is met; of a demand that does not grow, the fewest whose nodes give
+  /// enough. Nothing when no such number is shown.
+  std::optional<double> crossing;
 };
 
 struct CapacityPart {

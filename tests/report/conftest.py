@@ -15,8 +15,9 @@ sys.path[:0] = [str(ROOT / "reports"), str(pathlib.Path(__file__).parent)]
 
 import sample_comparison  # noqa: E402  (found through the path above)
 import sample_run  # noqa: E402
+import sample_sizing  # noqa: E402
 
-SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES}
+SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES, **sample_sizing.SAMPLES}
 
 
 class Pages:

@@ -117,7 +117,9 @@ def test_a_link_opens_the_fold_it_points_to(show):
                                            ("hostile", 360), ("interrupted", 360), ("without_needs", 360),
                                            ("comparison_worse", 360), ("comparison_worse", 768),
                                            ("comparison_worse", 1280), ("comparison_hostile", 360),
-                                           ("comparison_stored", 360), ("comparison_three", 360)])
+                                           ("comparison_stored", 360), ("comparison_three", 360),
+                                           ("sizing_golden", 360), ("sizing_golden", 768), ("sizing_golden", 1280),
+                                           ("sizing_hostile", 360), ("sizing_fed", 360)])
 def test_nothing_overflows_sideways(show, sample, width):
     page = show(sample, width)
     page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -138,7 +140,8 @@ def test_dark_follows_the_system(show):
     assert show("passing").run(text) != show("passing", scheme="dark").run(text)
 
 
-@pytest.mark.parametrize("sample", ["failing", "comparison_worse", "comparison_stored", "comparison_hostile"])
+@pytest.mark.parametrize("sample", ["failing", "comparison_worse", "comparison_stored", "comparison_hostile",
+                                    "sizing_golden", "sizing_hostile"])
 def test_texts_of_figures_stay_inside(show, sample):
     page = show(sample)
     page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -153,7 +156,7 @@ def test_texts_of_figures_stay_inside(show, sample):
     assert clipped == []
 
 
-@pytest.mark.parametrize("sample", ["failing", "comparison_worse"])
+@pytest.mark.parametrize("sample", ["failing", "comparison_worse", "sizing_golden"])
 def test_print_is_light_and_open(show, sample):
     page = show(sample, 760, media="print", scheme="dark")
     assert page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -183,8 +186,23 @@ def test_sorts_and_filters_compared_metrics(show):
     assert page.run(shown) == []
 
 
-def test_keyboard_reaches_controls_in_reading_order(show):
-    page = show("comparison_worse")
+def test_sorts_and_filters_phases_and_fixes(show):
+    page = show("sizing_golden")
+    shown = "return [...document.querySelectorAll('#{} tbody')].filter(b => !b.hidden).map(b => b.querySelector('th').dataset.sort)"
+    told = page.run(shown.format("phases-table"))
+    page.run("document.querySelectorAll('#phases-table thead button')[4].click()")  # GPUs fed, fewest first
+    assert page.run(shown.format("phases-table"))[0] == "Cold epoch"
+    page.run("document.querySelectorAll('#phases-table thead button')[4].click()")
+    assert page.run(shown.format("phases-table"))[0] == "Checkpoint restore"
+    page.run("document.querySelector('#phases .chip[data-outcome=\"FAIL\"]').click()")
+    assert len(page.run(shown.format("phases-table"))) == len(told) - 1
+    page.run("const i = document.querySelector('#fixes input'); i.value = 'shards'; i.dispatchEvent(new Event('input'))")
+    assert page.run(shown.format("fixes-table")) == ["Pack the samples into shards"]
+
+
+@pytest.mark.parametrize("sample", ["comparison_worse", "sizing_golden"])
+def test_keyboard_reaches_controls_in_reading_order(show, sample):
+    page = show(sample)
     order = page.run("""
       const stops = [...document.querySelectorAll('a[href], button, input, summary, [tabindex="0"]')]
         .filter(e => e.checkVisibility() && e.tabIndex >= 0);
@@ -195,7 +213,8 @@ def test_keyboard_reaches_controls_in_reading_order(show):
 
 @pytest.mark.parametrize("sample, words", [
     ("failing", ["node17 is not ready for", "ingest.read_bandwidth", "Do next"]),
-    ("comparison_worse", ["2 worse, 1 better", "file_system.options", "read_bandwidth", "go on to 12 blocks", "Do next"])])
+    ("comparison_worse", ["2 worse, 1 better", "file_system.options", "read_bandwidth", "go on to 12 blocks", "Do next"]),
+    ("sizing_golden", ["Feeds 96", "Checkpoint save", "What would feed more", "extrapolated: a guess"])])
 def test_reads_without_scripts(show, browser, sample, words):
     show(sample, scripts=False)
     try:

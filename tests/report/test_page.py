@@ -83,7 +83,7 @@ def test_content_policy_allows_exactly_what_is_there(pages, sample):
     assert len(script.encode()) <= 10 * 1024
 
 
-@pytest.mark.parametrize("sample", ["failing", "golden", "comparison_worse"])
+@pytest.mark.parametrize("sample", ["failing", "golden", "comparison_worse", "sizing_golden"])
 def test_same_run_same_bytes(pages, sample, tmp_path):
     again = tmp_path / "again.html"
     done = program(pages.run_file(sample), "-o", again, PYTHONHASHSEED="7", LC_ALL="C", TZ="Asia/Tokyo")
@@ -140,7 +140,7 @@ def test_work_that_moves_no_bytes_is_told_in_operations(tmp_path):
     assert "The longest tail is that of stat: 99 % of operations end within 64" in text
 
 
-@pytest.mark.parametrize("sample", ["hostile", "comparison_hostile"])
+@pytest.mark.parametrize("sample", ["hostile", "comparison_hostile", "sizing_hostile"])
 def test_markup_in_names_stays_text(pages, sample):
     text = pages.text(sample)
     reader = Reader(text)
@@ -175,7 +175,8 @@ def test_verdict_is_word_and_symbol(pages):
 
 
 @pytest.mark.parametrize("sample, least", [("failing", 8),  # needs; time and tail of four points; epochs
-                                           ("comparison_worse", 5)])  # ratios, blocks, visible; two shifts
+                                           ("comparison_worse", 5),  # ratios, blocks, visible; two shifts
+                                           ("sizing_golden", 9)])
 def test_every_figure_is_complete(pages, sample, least):
     text = pages.text(sample)
     figures = re.findall(r"<figure.*?</figure>", text, re.S)

@@ -1,0 +1,80 @@
+"""S6: the smallest headroom over each input of the job. Which assumption flips the verdict?"""
+
+from __future__ import annotations
+
+from typing import List, Optional
+
+import numpy as np
+
+from .. import words
+from ..sizing import Assumption, Sizing
+from ..units import headroom, quantity
+from . import Figure, Key, Table
+from .style import COLOUR, WIDTH, canvas, series, styled
+
+MOST = 6
+PANEL_PX = 112
+LEFT, RIGHT, TOP, BOTTOM, GAP = 46, 12, 22, 42, 46
+
+
+def draw(sizing: Sizing) -> Optional[Figure]:
+    chosen = sizing.assumptions[:MOST]
+    if not chosen:
+        return None
+    columns = min(2, len(chosen))
+    lines = (len(chosen) + columns - 1) // columns
+    width = (WIDTH - columns * (LEFT + RIGHT)) / columns
+    height = lines * (PANEL_PX + TOP) + (lines - 1) * GAP + BOTTOM
+    with styled():
+        drawing = canvas(WIDTH, height)
+        for number, assumption in enumerate(chosen):
+            line, column = divmod(number, columns)
+            left = LEFT + column * (width + LEFT + RIGHT)
+            top = TOP + line * (PANEL_PX + TOP + GAP)
+            axes = drawing.add_axes([left / WIDTH, 1 - (top + PANEL_PX) / height, width / WIDTH, PANEL_PX / height])
+            _draw_one(axes, assumption)
+    return Figure(_finding(sizing), "Which assumption flips the verdict?",
+                  "The smallest headroom of all phases over each input. " + " ".join(
+                      f"{a.assumption}: flips at {_told(a, a.flips_at)}." if a.flips_at else f"{a.assumption}: never here."
+                      for a in chosen),
+                  drawing, Table(["assumption", "now", "flips at", "value", "headroom"], [
+                      [a.assumption, _told(a, a.value), _told(a, a.flips_at) if a.flips_at else "\u2013", _told(a, value),
+                       headroom(ratio)] for a in chosen for value, ratio in zip(a.values, a.headroom)]),
+                  [Key("none", "\u25cf as the job has it"), Key("none", "\u25c7 where it flips"),
+                   Key("none", "the line: just enough")])
+
+
+def _told(assumption: Assumption, value: float) -> str:
+    return quantity(value, assumption.unit or "count")
+
+
+def _draw_one(axes, assumption: Assumption) -> None:
+    values, ratios = np.array(assumption.values), np.array(assumption.headroom)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.plot(values, ratios, color=series(0), linewidth=2)
+    axes.axhline(1.0, color=COLOUR["ink"], linewidth=1.2, zorder=1)
+    now = float(np.exp(np.interp(np.log(assumption.value), np.log(values), np.log(ratios))))
+    axes.plot([assumption.value], [now], marker="o", color=series(0), markersize=7, zorder=5)
+    if assumption.flips_at:
+        axes.plot([assumption.flips_at], [1.0], marker="D", color=COLOUR["ink"], markerfacecolor=COLOUR["paper"],
+                  markersize=7, markeredgewidth=1.5, zorder=6)
+    low, high = min(ratios.min(), 0.7), max(ratios.max(), 1.4)
+    axes.set_ylim(low / 1.15, high * 1.15)
+    axes.set_xlim(values.min(), values.max())
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if low / 1.15 <= tick <= high * 1.15]
+    axes.set_yticks(ticks, [f"{tick:g}\u00d7" for tick in ticks])
+    ends = [values.min(), assumption.value, values.max()]
+    axes.set_xticks(ends, [_told(assumption, value) for value in ends])
+    for label, align in zip(axes.get_xticklabels(), ("left", "center", "right")):
+        label.set_horizontalalignment(align)
+    axes.minorticks_off()
+    axes.set_title(words.shortened(assumption.assumption, 28), fontsize=11.5, loc="left", pad=6)
+
+
+def _finding(sizing: Sizing) -> str:
+    flips: List[Assumption] = [a for a in sizing.assumptions if a.flips_at]
+    if not flips:
+        return "No single assumption, varied fourfold either way, flips the verdict"
+    first = flips[0]
+    return f"{first.assumption} is the nearest to flip it: {_told(first, first.flips_at)} instead of {_told(first, first.value)}"

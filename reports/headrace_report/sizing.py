@@ -1,0 +1,290 @@
+"""size.json, schema 1, as Python types (docs/run-files.md). Every decision stands in it; pages only draw it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional
+
+from .schema import OUTCOMES, Inconsistent, Scalar, Tool
+
+KIND = "headrace.size"
+BASES = ("measured", "modelled", "extrapolated")
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    name: str
+    nodes: float
+    gpus_per_node: float
+    gpus: float
+    safety: float
+    description: str = ""
+    file: str = ""
+    values: Dict[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class UsedRun:
+    run: str
+    path: str
+    node: str
+    started_utc: str
+    clients: int
+    word: str
+    config_hash: str = ""
+
+
+@dataclass(frozen=True)
+class Summary:
+    word: str
+    exit_code: int
+    gpus_fed: float
+    low: float
+    high: float
+    gpus: float
+    basis: str
+    sentence: str
+    phase: str = ""
+
+
+@dataclass(frozen=True)
+class Demand:
+    required: float
+    need: float
+    per_gpu: float
+    grows_with_gpus: bool
+    formula: str = ""
+    equation: str = ""
+    substituted: str = ""
+
+
+@dataclass(frozen=True)
+class Supply:
+    median: float
+    low: float
+    high: float
+    clients: int
+    per_client: float
+    n: int
+    basis: str
+    run: str
+    point: str
+    metric: str
+    is_range: bool = False
+    formula: str = ""
+    equation: str = ""
+    substituted: str = ""
+
+    def check(self) -> None:
+        if self.basis not in BASES:
+            raise Inconsistent(f"basis '{self.basis}': one of {', '.join(BASES)}")
+        if not self.low <= self.median <= self.high:
+            raise Inconsistent(f"the median {self.median:g} does not lie within its bounds")
+
+
+@dataclass(frozen=True)
+class GpusFed:
+    median: float
+    low: float
+    high: float
+    formula: str = ""
+    equation: str = ""
+    substituted: str = ""
+
+
+@dataclass(frozen=True)
+class Phase:
+    phase: str
+    title: str
+    need: str
+    unit: str
+    demand: Demand
+    supply: Supply
+    outcome: str
+    headroom: float
+    headroom_low: float
+    headroom_high: float
+    gpus_fed: GpusFed
+    reason: str = ""
+    explanation: str = ""
+    next_step: str = ""
+
+    def check(self) -> None:
+        if self.outcome not in OUTCOMES:
+            raise Inconsistent(f"outcome '{self.outcome}': one of {', '.join(OUTCOMES)}")
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Supply and demand over the number of GPUs."""
+
+    phase: str
+    unit: str
+    measured_to_gpus: float
+    gpus: List[float]
+    supply: List[float]
+    supply_low: List[float]
+    supply_high: List[float]
+    demand: List[float]
+    extrapolated: List[bool]
+    crossing: Optional[float] = None
+
+    def check(self) -> None:
+        lists = (self.supply, self.supply_low, self.supply_high, self.demand, self.extrapolated)
+        if any(len(values) != len(self.gpus) for values in lists):
+            raise Inconsistent("lists of different lengths")
+
+
+@dataclass(frozen=True)
+class CapacityPart:
+    what: str
+    bytes: float
+    formula: str = ""
+    equation: str = ""
+    substituted: str = ""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    parts: List[CapacityPart]
+    needed: float
+    outcome: str
+    explanation: str
+    usable: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    interval_s: List[float]
+    stall: List[float]
+    rework: List[float]
+    lost: List[float]
+
+    def check(self) -> None:
+        if len({len(self.interval_s), len(self.stall), len(self.rework), len(self.lost)}) > 1:
+            raise Inconsistent("lists of different lengths")
+
+
+@dataclass(frozen=True)
+class Calendar:
+    interval_s: float
+    save_s: float
+    stall_s: float
+    stall_allowed_s: float
+    stall_basis: str = ""
+    restore_s: Optional[float] = None
+    mtbf_s: Optional[float] = None
+    young_s: Optional[float] = None
+    daly_s: Optional[float] = None
+    lost: Optional[float] = None
+    goodput: Optional[float] = None
+    tradeoff: Optional[Tradeoff] = None
+    best_interval_s: Optional[float] = None
+    asynchronous: bool = False
+
+    JSON_NAMES = {"asynchronous": "async"}
+
+
+@dataclass(frozen=True)
+class Stretch:
+    what: str
+    from_s: float
+    to_s: float
+
+
+@dataclass(frozen=True)
+class Starvation:
+    utilization: float
+    phase: str
+    gpu_price_usd_per_hour: Optional[float] = None
+    cost_usd_per_hour: Optional[float] = None
+    cost_total_usd: Optional[float] = None
+    formula: str = ""
+    equation: str = ""
+    substituted: str = ""
+
+
+@dataclass(frozen=True)
+class Fix:
+    fix: str
+    title: str
+    phase: str
+    command: str
+    explanation: str
+    gpus_fed: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
+    phase_gpus_fed: Optional[GpusFed] = None
+    capped: bool = False
+    basis: str = ""
+    built_on: List[str] = field(default_factory=list)
+    formula: str = ""
+    equation: str = ""
+    substituted: str = ""
+
+    def check(self) -> None:
+        if self.basis not in ("",) + BASES:
+            raise Inconsistent(f"basis '{self.basis}': one of {', '.join(BASES)}")
+        if (self.gpus_fed is None) != (self.basis == ""):
+            raise Inconsistent("a fix has a number of GPUs and a basis, or neither")
+
+
+@dataclass(frozen=True)
+class Assumption:
+    assumption: str
+    unit: str
+    value: float
+    values: List[float]
+    headroom: List[float]
+    flips_at: Optional[float] = None
+
+    def check(self) -> None:
+        if len(self.values) != len(self.headroom):
+            raise Inconsistent("lists of different lengths")
+
+
+@dataclass(frozen=True)
+class FormulaUse:
+    id: str
+    equation: str
+    substituted: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class NotMeasured:
+    phase: str
+    title: str
+    why: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Sizing:
+    schema: int
+    kind: str
+    headrace: Tool
+    job: PlannedJob
+    runs: List[UsedRun]
+    summary: Summary
+    phases: List[Phase]
+    scaling: List[Scaling]
+    capacity: Capacity
+    cycle: List[Stretch]
+    fixes: List[Fix]
+    assumptions: List[Assumption]
+    formulas: List[FormulaUse]
+    not_measured: List[NotMeasured]
+    calendar: Optional[Calendar] = None
+    starvation: Optional[Starvation] = None
+
+    def check(self) -> None:
+        if not self.phases:
+            raise Inconsistent("phases: one or more is expected")
+        fewest = min([self.job.gpus] + [phase.gpus_fed.median for phase in self.phases])
+        if self.summary.gpus_fed != fewest:
+            raise Inconsistent(f"the summary tells {self.summary.gpus_fed:g} GPUs fed, the phases {fewest:g}")
+
+    def phase(self, name: str) -> Optional[Phase]:
+        return next((phase for phase in self.phases if phase.phase == name), None)
