@@ -7,6 +7,7 @@
 
 #include "benches/headrace/verb.h"
 #include "harness/checkpoint/folder.h"
+#include "harness/comparison/blocks.h"
 #include "harness/comparison/output.h"
 #include "harness/data_set.h"
 #include "harness/diagnostics.h"
@@ -60,6 +61,13 @@ int clean(const std::string& folder, bool yes) {
         report.left.push_back(left);
     }
     tell(folder, report);
+    return 0;
+  }
+  if (kind == comparison::kBlocksKind) {
+    if (!yes)
+      throw UsageError(
+          fmt::format("clean: {} holds a comparison's results; add --yes to remove them", folder));
+    tell(folder, comparison::remove_blocks(folder));
     return 0;
   }
   if (const auto files = result_files(kind); !files.empty()) {

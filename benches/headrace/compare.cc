@@ -8,13 +8,14 @@
 #include <fstream>
 #include <iterator>
 
+#include "benches/headrace/compare_options.h"
 #include "benches/headrace/compare_text.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/verb.h"
+#include "harness/comparison/blocks.h"
 #include "harness/comparison/output.h"
 #include "harness/error.h"
 #include "harness/marked_folder.h"
-#include "harness/units.h"
 
 namespace headrace::cli {
 namespace {
@@ -23,22 +24,11 @@ namespace fs = std::filesystem;
 using comparison::Comparison;
 
 struct Arguments {
-  std::vector<std::string> runs, gates, differs, across;
-  std::string history, out, format = "text", delta, delta_tail;
+  std::vector<std::string> runs;
+  CompareOptions options;
+  std::string history, out, format = "text";
   bool all = false, no_report = false;
 };
-
-/// "5%" or "0.05" as a share, between 0 and 1.
-double share_of(const std::string& option, const std::string& text, double fallback) {
-  if (text.empty()) return fallback;
-  const bool percent = text.ends_with('%');
-  const Parsed parsed =
-      parse_quantity(text.substr(0, text.size() - (percent ? 1 : 0)), Dimension::ratio);
-  const double share = percent ? parsed.value / 100 : parsed.value;
-  if (!parsed || share <= 0 || share >= 1)
-    throw UsageError(fmt::format("{}: '{}' must be between 0 and 100 %, such as 5%", option, text));
-  return share;
-}
 
 /// The runs below a folder, one level deep: past sessions. What cannot be read is told and left
 /// out.
@@ -60,13 +50,24 @@ std::vector<results::StoredRun> past_runs(const std::string& folder) {
   return runs;
 }
 
+/// All runs of a folder of interleaved blocks, as they were declared when they were measured.
+Comparison compare_blocks(const std::string& folder, comparison::Options options) {
+  const comparison::Blocks blocks = comparison::read_blocks(folder);
+  options.declared.insert(options.declared.end(), blocks.declared.begin(), blocks.declared.end());
+  options.across.insert(options.across.end(), blocks.across.begin(), blocks.across.end());
+  if (options.gates.empty()) options.gates = blocks.gates;
+  auto sides = comparison::sides_of(blocks, folder);
+  if (!options.noise) options.noise = comparison::newest_noise(folder, sides.front().first());
+  return comparison::compare(std::move(sides), options);
+}
+
 Comparison compare_runs(const Arguments& arguments) {
-  comparison::Options options;
-  options.delta_rate = share_of("--delta", arguments.delta, options.delta_rate);
-  options.delta_tail = share_of("--delta-tail", arguments.delta_tail, options.delta_tail);
-  options.gates = arguments.gates;
-  options.declared = arguments.differs;
-  options.across = arguments.across;
+  comparison::Options options = compare_options(arguments.options);
+  if (arguments.runs.size() == 1) {
+    if (!comparison::holds_blocks(arguments.runs.front()))
+      throw UsageError("compare: two runs are needed, or one folder of interleaved blocks");
+    return compare_blocks(arguments.runs.front(), options);
+  }
   if (arguments.runs.size() > 26) throw UsageError("compare: at most 26 runs at once");
   std::vector<comparison::Side> sides;
   std::string problems;
@@ -88,6 +89,10 @@ Comparison compare_runs(const Arguments& arguments) {
         return side.first().id == past.id && side.first().started_utc == past.started_utc;
       });
     });
+  }
+  if (!options.noise) {
+    const fs::path run = sides.front().first().path;
+    options.noise = comparison::newest_noise(run.parent_path().string(), sides.front().first());
   }
   return comparison::compare(std::move(sides), options);
 }
@@ -145,27 +150,15 @@ void add_compare(CLI::App& app, Shared& shared, std::function<int()>& run) {
   auto* verb = app.add_subcommand(
       "compare", "Which metrics of finished runs differ, by how much, and what cannot be said");
   auto a = std::make_shared<Arguments>();
-  verb->add_option("RUN", a->runs,
-                   "Run folders, run.json files or report pages; each is held against the first")
-      ->required()
-      ->expected(2, 1000);
   verb->add_option(
-          "--gate", a->gates,
-          "Metrics that decide the exit code, as in 'shard_stream.read_bandwidth' or "
-          "'*.latency_p99_ns' (repeatable); default: those that needs were judged by, else "
-          "each workload's first")
-      ->allow_extra_args(false);
-  verb->add_option("--differs", a->differs,
-                   "A part of the fingerprint that differs on purpose: device, kernel.release ... "
-                   "(repeatable)")
-      ->allow_extra_args(false);
-  verb->add_option("--across", a->across,
-                   "A parameter that is compared, not joined on, as in engine (repeatable)")
-      ->allow_extra_args(false);
+          "RUN", a->runs,
+          "Run folders, run.json files or report pages, each held against the first; or one "
+          "folder of interleaved blocks")
+      ->required()
+      ->expected(1, 1000);
+  add_compare_options(*verb, a->options);
   verb->add_option("--history", a->history,
                    "A folder of past runs: how far sessions lie apart, from 8 on");
-  verb->add_option("--delta", a->delta, "Smallest change that matters (default 5%)");
-  verb->add_option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
   verb->add_option(
       "--out", a->out,
       "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");

@@ -78,6 +78,22 @@ void add_plan_options(CLI::App& verb, PlanArguments& arguments) {
       ->capture_default_str();
 }
 
+std::vector<std::string> plan_words(const PlanArguments& arguments) {
+  std::vector<std::string> words{"--config", arguments.config};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--job", arguments.job);
+  for (const std::string& assignment : arguments.set) add("--set", assignment);
+  for (const std::string& glob : arguments.only) add("--only", glob);
+  for (const std::string& glob : arguments.skip) add("--skip", glob);
+  add("--looks", arguments.looks);
+  add("--budget", arguments.budget);
+  if (arguments.seed) add("--seed", std::to_string(*arguments.seed));
+  add("--max-points", std::to_string(arguments.max_points));
+  return words;
+}
+
 PlanOptions plan_options(const PlanArguments& arguments) {
   PlanOptions options;
   options.config_file = system::find_shipped(arguments.config);

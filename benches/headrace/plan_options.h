@@ -20,6 +20,9 @@ struct PlanArguments {
 /// Adds -c, --job, --set, --only, --skip, --looks, --budget, --seed, --max-points.
 void add_plan_options(CLI::App& verb, PlanArguments& arguments);
 
+/// The same options as words of a command line.
+std::vector<std::string> plan_words(const PlanArguments& arguments);
+
 /// Splits --set into the job's (job.KEY=VALUE) and the configuration's, parses looks and budget.
 /// Throws UsageError.
 PlanOptions plan_options(const PlanArguments& arguments);

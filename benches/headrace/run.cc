@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
+#include "benches/headrace/against.h"
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
@@ -27,6 +29,7 @@ namespace fs = std::filesystem;
 
 struct RunArguments {
   PlanArguments plan;
+  AgainstArguments against;
   std::string out;
   std::string peer, token;
   bool json = false, dry_run = false, no_report = false;
@@ -134,6 +137,19 @@ int measure_here(const RunArguments& arguments, const Shared& shared, const Plan
 }
 
 int measure(const RunArguments& arguments, const Shared& shared, bool must_judge) {
+  if (!arguments.against.with.empty()) {
+    AgainstArguments against = arguments.against;
+    against.out = arguments.out;
+    against.json = arguments.json;
+    against.dry_run = arguments.dry_run;
+    against.no_report = arguments.no_report;
+    if (!arguments.peer.empty()) {
+      against.passed_on = {"--peer", arguments.peer};
+      // Not on the turns' command lines, which blocks.json keeps.
+      if (!arguments.token.empty()) ::setenv("HEADRACE_TOKEN", arguments.token.c_str(), 1);
+    }
+    return measure_against(arguments.plan, against, shared);
+  }
   const PlanOptions options = plan_options(arguments.plan);
   const Plan plan = make_plan(options);
   if (must_judge && plan.needs.empty() && plan.declared_needs.empty()) {
@@ -166,6 +182,7 @@ void add_verb(CLI::App& app, Shared& shared, std::function<int()>& run, const ch
   auto* verb = app.add_subcommand(name, help);
   auto arguments = std::make_shared<RunArguments>();
   add_plan_options(*verb, arguments->plan);
+  if (!must_judge) add_against_options(*verb, arguments->against);
   verb->add_option("--out", arguments->out,
                    "Run folder; default headrace-runs/TIME-NAME below the current folder");
   verb->add_option("--peer", arguments->peer,

@@ -40,23 +40,27 @@ struct Gathered {
   std::map<unsigned, std::vector<double>> by_block;
   std::set<unsigned> disturbed_blocks;
   bool too_few_operations = false;
-  double disturbed_share = 0, unproven_share = 0;  // the worst of its runs
+  double disturbed_share = 0;  // of all its repetitions
+  double unproven_share = 0;   // the worst of its runs
 };
 
 Gathered gather(const Side& side, const std::vector<Found>& points, const std::string& metric) {
   Gathered g;
+  double disturbed = 0, repetitions = 0;
   for (const auto& [run, point] : points) {
     const StoredMetric* found = point->find(metric);
     if (found == nullptr) continue;
     g.values.insert(g.values.end(), found->values.begin(), found->values.end());
     g.too_few_operations |= found->too_few_operations;
-    g.disturbed_share = std::max(g.disturbed_share, point->disturbed_share);
+    disturbed += point->disturbed_share * point->repetitions;
+    repetitions += point->repetitions;
     g.unproven_share = std::max(g.unproven_share, point->cache_unproven_share);
     if (side.blocks.empty()) continue;
     auto& block = g.by_block[side.blocks[run]];
     block.insert(block.end(), found->values.begin(), found->values.end());
     if (point->disturbed_share > 0) g.disturbed_blocks.insert(side.blocks[run]);
   }
+  if (repetitions > 0) g.disturbed_share = disturbed / repetitions;
   return g;
 }
 
@@ -82,11 +86,14 @@ statistics::SessionSpread spread_of(const PointIndex& history, const std::string
   return statistics::session_spread(medians);
 }
 
-/// Why nothing may be said of the metric, whatever its values are.
-Reason doubt(const Gathered& a, const Gathered& b) {
+/// Why nothing may be said of the metric, whatever its values are. What disturbed both sides of
+/// interleaved blocks alike is among what they were compared under: their spread tells it.
+Reason doubt(const Gathered& a, const Gathered& b, const Design& design) {
   if (std::max(a.unproven_share, b.unproven_share) > 0) return Reason::cache_unproven;
   if (a.too_few_operations || b.too_few_operations) return Reason::few_ops;
-  if (std::max(a.disturbed_share, b.disturbed_share) > kTolerated) return Reason::disturbed;
+  const double disturbed = design.interleaved ? std::abs(a.disturbed_share - b.disturbed_share)
+                                              : std::max(a.disturbed_share, b.disturbed_share);
+  if (disturbed > kTolerated) return Reason::disturbed;
   return Reason::none;
 }
 
@@ -107,7 +114,7 @@ void judge_row(const Gathered& a, const Gathered& b, const Design& design,
     row.estimate =
         statistics::compare_stored(row.base.values, row.other.values, history, design.level);
   }
-  row.reason = doubt(a, b);
+  row.reason = doubt(a, b, design);
   if (row.reason != Reason::none) return;
   if (!row.estimate || (design.interleaved && design.look == 0)) {
     row.reason = Reason::few_reps;
@@ -125,6 +132,24 @@ void judge_row(const Gathered& a, const Gathered& b, const Design& design,
                                                                             : Reason::straddles;
 }
 
+/// The noise floor holds for the first look; more blocks see through half of its variance.
+bool within_noise(const Row& row, const Design& design) {
+  if (!row.noise_floor || !row.estimate || !is_changed(row.change)) return false;
+  const double looks =
+      static_cast<double>(std::max(design.look, statistics::kFirstLook)) / statistics::kFirstLook;
+  return std::abs(std::log(row.estimate->ratio)) <= std::log1p(*row.noise_floor) / std::sqrt(looks);
+}
+
+/// What this system shows against itself, by point and metric.
+using Floors = std::map<std::pair<std::string, std::string>, double>;
+Floors floors_for(const Options& options) {
+  Floors floors;
+  if (options.noise)
+    for (const NoiseRow& row : options.noise->rows)
+      floors[{key_of(row.point, options), row.metric}] = row.noise_floor;
+  return floors;
+}
+
 /// The blocks that both sides finished.
 std::vector<Block> blocks_of(const Gathered& a, const Gathered& b) {
   std::vector<Block> blocks;
@@ -137,8 +162,8 @@ std::vector<Block> blocks_of(const Gathered& a, const Gathered& b) {
   return blocks;
 }
 
-void compare_point(const Joined& j, const PointIndex& history, const Options& options,
-                   Comparison& all, Pair& pair) {
+void compare_point(const Joined& j, const PointIndex& history, const Floors& floors,
+                   const Options& options, Comparison& all, Pair& pair) {
   const StoredPoint &base_point = j.base_point(), &other_point = j.other_point();
   const Side &base = all.sides[pair.base], &other = all.sides[pair.other];
   for (const StoredMetric& metric : base_point.metrics) {
@@ -183,7 +208,14 @@ void compare_point(const Joined& j, const PointIndex& history, const Options& op
     const auto past = all.design.interleaved ? statistics::SessionSpread{}
                                              : spread_of(history, j.key, metric.name);
     all.history_sessions = std::max(all.history_sessions, past.sessions);
+    if (const auto floor = floors.find({j.key, metric.name}); floor != floors.end())
+      row.noise_floor = floor->second;
     judge_row(a, b, all.design, past, row);
+    row.within_noise = within_noise(row, all.design);
+    if (row.within_noise) {
+      row.change = Change::inconclusive;
+      row.reason = Reason::straddles;
+    }
     pair.rows.push_back(std::move(row));
   }
   for (const StoredMetric& metric : other_point.metrics)
@@ -317,7 +349,7 @@ Design design_of(const std::vector<Side>& sides, const Options& options) {
 
 void warn(const Comparison& all, Pair& pair) {
   const StoredRun &a = all.sides[pair.base].first(), &b = all.sides[pair.other].first();
-  if (a.config_hash != b.config_hash)
+  if (a.config_hash != b.config_hash && !all.design.interleaved)  // there it is on purpose
     pair.warnings.push_back(
         fmt::format("the configurations differ: {} and {}", a.config_hash, b.config_hash));
   if (a.job != b.job) pair.warnings.push_back("the jobs differ");
@@ -334,6 +366,15 @@ double delta_of(std::string_view metric, const Options& options) {
   const auto share = percentile_of(metric);
   const bool tail = (share && *share >= 0.9) || metric.ends_with("latency_max_ns");
   return tail ? options.delta_tail : options.delta_rate;
+}
+
+void set_noise(const Noise& noise, Comparison& comparison) {
+  comparison.noise = noise.summary();
+  for (const NoiseRow& floor : noise.rows)
+    for (Pair& pair : comparison.pairs)
+      for (Row& row : pair.rows)
+        if (row.base_point == floor.point.id && row.metric == floor.metric)
+          row.noise_floor = floor.noise_floor;
 }
 
 std::string_view to_string(Change change) {
@@ -364,7 +405,10 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
   all.fingerprint = fingerprint_differences(firsts, options.declared);
   all.history_source = options.history_source;
 
+  if (options.noise) all.noise = options.noise->summary();
+
   const PointIndex history = history_for(all, options);
+  const Floors floors = floors_for(options);
   for (std::size_t other = 1; other < all.sides.size(); ++other) {
     Pair pair;
     pair.other = other;
@@ -374,7 +418,7 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
         });
     const auto joined = join(all.sides[0], all.sides[other], options, pair);
     for (const Joined& j : joined) {
-      compare_point(j, history, options, all, pair);
+      compare_point(j, history, floors, options, all, pair);
       compare_latency(j, pair);
     }
     if (pair.rows.empty())

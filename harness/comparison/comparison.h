@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/comparison/fingerprint_difference.h"
+#include "harness/comparison/noise.h"
 #include "harness/results/run_file.h"
 #include "harness/statistics/comparison.h"
 #include "harness/verdict.h"
@@ -46,6 +47,8 @@ struct Options {
   /// Past runs: those of the base's configuration and fingerprint tell how far sessions lie apart.
   std::string history_source;
   std::vector<results::StoredRun> history;
+  /// What this system shows when nothing has changed: a change within it is not called one.
+  std::optional<Noise> noise;
 };
 
 /// The values of one side.
@@ -73,6 +76,8 @@ struct Row {
   statistics::Change change = statistics::Change::inconclusive;
   Reason reason = Reason::none;
   std::string explanation, next_step;
+  std::optional<double> noise_floor;  // of this system against itself
+  bool within_noise = false;          // a change, had it not been for that
   Values base, other;
   std::vector<Block> blocks;
 };
@@ -112,6 +117,7 @@ struct Comparison {
   std::vector<FingerprintDifference> fingerprint;
   std::string history_source, history_why;  // why the spread between sessions is not known, or ""
   unsigned history_sessions = 0;
+  std::optional<NoiseSummary> noise;
   std::vector<Pair> pairs;  // each other side against the first
   std::string word;
   int exit_code = 0;
@@ -120,6 +126,10 @@ struct Comparison {
 /// Compares every side with the first. Throws UsageError with fewer than two sides, or when nothing
 /// at all could be joined.
 Comparison compare(std::vector<Side> sides, const Options& options);
+
+/// Tells what was measured of the noise with a comparison that was made without; decides nothing
+/// anew.
+void set_noise(const Noise& noise, Comparison& comparison);
 
 std::string_view to_string(statistics::Change change);
 

@@ -77,6 +77,7 @@ Json row(const Row& r) {
   json["reason"] = headrace::to_string(r.reason);
   json["explanation"] = r.explanation;
   json["next_step"] = r.next_step;
+  if (r.noise_floor) json["noise_floor"] = *r.noise_floor;
   json["base"] = values(r.base);
   json["other"] = values(r.other);
   if (r.blocks.empty()) return json;
@@ -151,8 +152,15 @@ std::string comparison_json(const Comparison& all) {
              {{"source", all.history_source},
               {"sessions", all.history_sessions},
               {"why", all.history_why}}},
+            {"noise_floor", nullptr},
             {"pairs", Json::array()},
             {"summary", {{"word", all.word}, {"exit_code", all.exit_code}}}};
+  if (all.noise)
+    json["noise_floor"] = {{"source", all.noise->source},
+                           {"median", all.noise->median},
+                           {"false_alarm_rate", all.noise->false_alarm_rate}};
+  else
+    json.erase("noise_floor");
   for (const Side& s : all.sides) json["sides"].push_back(side(s));
   for (const FingerprintDifference& d : all.fingerprint)
     json["fingerprint"].push_back(

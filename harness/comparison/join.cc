@@ -15,15 +15,6 @@ using results::StoredMetric;
 using results::StoredPoint;
 using results::StoredRun;
 
-/// What points are joined by: workload and full parameters, without those that are compared.
-std::string key_of(const StoredPoint& point, const Options& options) {
-  std::string key = point.workload;
-  for (const auto& [name, value] : point.params)
-    if (std::find(options.across.begin(), options.across.end(), name) == options.across.end())
-      key += '\n' + name + '=' + value;
-  return key;
-}
-
 /// The parameters in which two points differ: "workers 4 / 8".
 std::string differing_params(const StoredPoint& a, const StoredPoint& b) {
   std::string text;
@@ -64,6 +55,14 @@ std::vector<std::string> keys_in_order(const Side& side, const Options& options)
 }
 
 }  // namespace
+
+std::string key_of(const StoredPoint& point, const Options& options) {
+  std::string key = point.workload;
+  for (const auto& [name, value] : point.params)
+    if (std::find(options.across.begin(), options.across.end(), name) == options.across.end())
+      key += '\n' + name + '=' + value;
+  return key;
+}
 
 PointIndex index_points(const std::vector<const StoredRun*>& runs, const Options& options) {
   PointIndex index;

@@ -10,6 +10,9 @@
 
 namespace headrace::comparison {
 
+/// What points are joined by: workload and full parameters, without those that are compared.
+std::string key_of(const results::StoredPoint& point, const Options& options);
+
 /// A point in one of a side's runs.
 struct Found {
   std::size_t run;  // index in Side::runs

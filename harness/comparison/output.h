@@ -10,7 +10,7 @@ namespace headrace::comparison {
 
 /// Names of every file that a comparison's folder may hold: what `clean` may remove.
 inline constexpr std::string_view kFileNames[] = {"comparison.json", "comparison.csv", "junit.xml",
-                                                  "report.html"};
+                                                  "report.html",     "blocks.json",    "aa.json"};
 
 std::string comparison_json(const Comparison& all);
 

@@ -51,7 +51,8 @@ std::string verdict(const Comparison& all, const Row& row) {
     case Reason::cache_unproven:
       return "the cache state was not proven in every repetition";
     case Reason::disturbed:
-      return "more than a third of the repetitions were disturbed";
+      return all.design.interleaved ? "one side was disturbed more often than the other"
+                                    : "more than a third of the repetitions were disturbed";
     case Reason::fingerprint_differs:
       return "it differs, but so do machine or settings, and nobody said that they should";
     case Reason::two_humped:
@@ -60,6 +61,9 @@ std::string verdict(const Comparison& all, const Row& row) {
       return fmt::format(
           "it differs, but not wholly by more than {}: sessions may lie that far apart", limit);
     default:
+      if (row.within_noise)
+        return fmt::format("within what this system shows against itself, \u00b1{:.2g} %",
+                           100 * *row.noise_floor);
       return row.significant ? "the bounds span both the same and a change"
                              : "among so many metrics one like this is expected by chance";
   }

@@ -200,6 +200,24 @@ TEST(RunComparison, BlocksAreJudgedAtTheirLooks) {
   EXPECT_EQ(compare(sides(6, 1), {}).exit_code, 0);
 }
 
+TEST(RunComparison, WhatDisturbsBothSidesOfBlocksAlikeIsNoDoubt) {
+  const auto compared = [](double base, double other) {
+    std::vector<Side> both{{"A", "a", {}, {}}, {"B", "b", {}, {}}};
+    for (unsigned block = 1; block <= 6; ++block) {
+      both[0].runs.push_back(run(1));
+      both[1].runs.push_back(run(0.9 * (1 + 0.002 * (block % 2))));
+      both[0].runs.back().points[0].disturbed_share = base;
+      both[1].runs.back().points[0].disturbed_share = block == 1 ? 1 : other;
+      for (Side& side : both) side.blocks.push_back(block);
+    }
+    return compare(both, {});
+  };
+  EXPECT_EQ(row(compared(0, 0), "read_bandwidth").change, Change::worse);  // one of twelve
+  EXPECT_EQ(row(compared(1, 1), "read_bandwidth").change, Change::worse);
+  EXPECT_TRUE(row(compared(1, 1), "read_bandwidth").blocks[0].disturbed);
+  EXPECT_EQ(row(compared(0, 1), "read_bandwidth").reason, Reason::disturbed);
+}
+
 TEST(RunComparison, FilesHoldWhatWasDecided) {
   StoredRun b = run(0.8);
   b.points[0].id = "shard_stream/<script>";

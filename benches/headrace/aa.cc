@@ -1,0 +1,108 @@
+// headrace aa: the system against itself, and what its comparisons would show by chance.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "benches/headrace/against.h"
+#include "benches/headrace/interleave.h"
+#include "benches/headrace/terminal.h"
+#include "harness/results/whole_file.h"
+#include "harness/system/installation.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  PlanArguments plan;
+  CompareOptions compare;
+  unsigned pairs = 6;
+  std::string out;
+  bool json = false, dry_run = false, no_report = false;
+};
+
+std::string percent(double share) { return fmt::format("{:.2g} %", 100 * share); }
+
+std::string noise_text(const comparison::Noise& noise, const Terminal& terminal) {
+  std::size_t width = 6;
+  for (const auto& row : noise.rows)
+    width = std::max(width, columns(row.point.id) + columns(row.metric) + 2);
+  std::string out = terminal.paint(fmt::format("\n{}  {:>11}  {:>12}  {}\n", pad("metric", width),
+                                               "noise floor", "false alarms", "called"),
+                                   Ink::strong);
+  for (const auto& row : noise.rows)
+    out += fmt::format("{}  {:>11}  {:>12}  {}\n", pad(row.point.id + "  " + row.metric, width),
+                       "\u00b1" + percent(row.noise_floor), percent(row.false_alarm_rate),
+                       comparison::to_string(row.status));
+  const auto summary = noise.summary();
+  return out + fmt::format(
+                   "\nthis system against itself: half of the metrics lie within \u00b1{}; {} of "
+                   "such comparisons would call a change\n",
+                   percent(summary.median), percent(summary.false_alarm_rate));
+}
+
+int aa(const Arguments& arguments, const Shared& shared) {
+  const Plan plan = make_plan(plan_options(arguments.plan));
+  const comparison::Options options = compare_options(arguments.compare);
+  comparison::Blocks blocks;
+  blocks.name = plan.name;
+  blocks.planned = arguments.pairs;
+  const auto command = turn_command(system::installation().binary, arguments.plan);
+  blocks.sides = {{"A", arguments.plan.config, command}, {"B", arguments.plan.config, command}};
+  blocks.gates = options.gates;
+  if (arguments.dry_run) {
+    std::printf("%sblocks    %u, each A B B A of the same: %u runs in all\n",
+                plan_text(plan, shared).c_str(), blocks.planned,
+                blocks.planned * comparison::kTurnsPerBlock);
+    return 0;
+  }
+  const std::string folder = blocks_folder(arguments.out, "aa", blocks);
+  Interleaved result = interleave(std::move(blocks), folder, options, false, shared);
+  if (!result.comparison || result.comparison->design.blocks < 2)
+    return finish_blocks(result, folder, arguments.json ? Told::json : Told::text,
+                         !arguments.no_report, shared);
+  comparison::Noise noise = comparison::noise_of(*result.comparison);
+  const std::string file = (fs::path(folder) / "aa.json").string();
+  results::write_whole(file, comparison::noise_json(noise));
+  noise.source = file;
+  comparison::set_noise(noise, *result.comparison);  // the page shows its own
+  const int code = result.signal != 0 ? 128 + result.signal : noise.exit_code;
+  if (arguments.json) {
+    finish_blocks(result, folder, Told::none, !arguments.no_report, shared);
+    std::fputs(comparison::noise_json(noise).c_str(), stdout);
+    return code;
+  }
+  std::fputs(noise_text(noise, Terminal(stdout, shared)).c_str(), stdout);
+  finish_blocks(result, folder, Told::files, !arguments.no_report, shared);
+  const auto summary = noise.summary();
+  std::printf("VERDICT %s metrics=%zu changed=%u noise_floor=%.4f false_alarm_rate=%.4f exit=%d\n",
+              result.signal != 0 ? "INTERRUPTED" : noise.word.c_str(), noise.rows.size(),
+              noise.changed(), summary.median, summary.false_alarm_rate, code);
+  return code;
+}
+
+void add_aa(CLI::App& app, Shared& shared, std::function<int()>& run) {
+  auto* verb = app.add_subcommand(
+      "aa", "The system against itself: noise floor and false-alarm rate of each metric");
+  auto a = std::make_shared<Arguments>();
+  add_plan_options(*verb, a->plan);
+  verb->add_option("--pairs", a->pairs, "Blocks, each A B B A of the same")
+      ->check(CLI::Range(2u, 1000u))
+      ->capture_default_str();
+  add_compare_options(*verb, a->compare);
+  verb->add_option("--out", a->out,
+                   "Folder; default headrace-runs/TIME-NAME-aa below the current folder, where "
+                   "later comparisons find it");
+  verb->add_flag("--dry-run", a->dry_run, "Show the plan; run nothing");
+  verb->add_flag("--json", a->json, "Print aa.json, and nothing else, on standard output");
+  verb->add_flag("--no-report", a->no_report, "Do not draw report.html");
+  verb->callback([&run, &shared, a] { run = [&shared, a] { return aa(*a, shared); }; });
+}
+
+const RegisterVerb registered{86, add_aa};
+
+}  // namespace
+}  // namespace headrace::cli

@@ -1,0 +1,159 @@
+#include "benches/headrace/against.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "benches/headrace/interleave.h"
+#include "benches/headrace/turn.h"
+#include "harness/system/installation.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The other side: what its turns are started with, and what differs on purpose.
+struct Other {
+  std::string binary;
+  PlanArguments plan;
+  std::vector<std::string> declared;
+};
+
+bool names_config(const fs::path& path) {
+  return path.extension() == ".yaml" || path.extension() == ".yml" || path.extension() == ".json";
+}
+
+Other other_side(const std::string& given, const PlanArguments& plan) {
+  Other other{system::installation().binary, plan, {}};
+  const std::string shipped = system::find_shipped(given);
+  if (names_config(given) || names_config(shipped)) {
+    if (!fs::is_regular_file(shipped))
+      throw UsageError(fmt::format("--against: {}: no such configuration", given));
+    other.plan.config = given;
+    return other;
+  }
+  if (fs::is_regular_file(given)) {
+    if (::access(given.c_str(), X_OK) != 0)
+      throw UsageError(fmt::format(
+          "--against: {} is neither a configuration (.yaml), nor a program, nor a folder", given));
+    other.binary = fs::absolute(given).string();
+    other.declared = {"headrace"};
+    return other;
+  }
+  // A scratch folder need not be there yet, what it is to lie in must.
+  const fs::path parent = fs::absolute(given).lexically_normal().parent_path();
+  if (!fs::is_directory(given) && !fs::is_directory(parent))
+    throw UsageError(
+        fmt::format("--against: {}: there is no such configuration, program or folder", given));
+  other.plan.set.push_back("target.path=" + given);
+  other.declared = {"device", "file_system"};
+  return other;
+}
+
+/// Parameters in which points of the same name differ: they are what is compared.
+std::vector<std::string> differing_params(const Plan& a, const Plan& b) {
+  std::set<std::string> names;
+  for (const Point& point : a.points) {
+    const auto same = std::find_if(b.points.begin(), b.points.end(),
+                                   [&](const Point& p) { return p.id == point.id; });
+    if (same == b.points.end()) continue;
+    for (const auto* one : {&point, &*same})
+      for (const auto& [key, value] : one->params) {
+        const auto& there = (one == &point ? *same : point).params;
+        const auto found = there.find(key);
+        if (found == there.end() || found->second != value) names.insert(key);
+      }
+    if (point.cache != same->cache) names.insert("cache");
+  }
+  return {names.begin(), names.end()};
+}
+
+void require_common_points(const Plan& a, const Plan& b) {
+  const bool common = std::any_of(a.points.begin(), a.points.end(), [&](const Point& p) {
+    return std::any_of(b.points.begin(), b.points.end(),
+                       [&](const Point& q) { return p.info->name == q.info->name; });
+  });
+  if (!common)
+    throw UsageError("--against: the two measure different workloads: nothing could be compared");
+}
+
+/// Another headrace must take the command line before hours are spent.
+void try_out(const std::vector<std::string>& command) {
+  std::vector<std::string> dry = command;
+  dry.push_back("--dry-run");
+  std::string told;
+  const int code = run_turn(dry, [&](std::string_view line) { told += std::string(line) + '\n'; });
+  if (code != 0)
+    throw UsageError(fmt::format("--against: {} ends with {} when asked for its plan:\n{}",
+                                 command.front(), code, told));
+}
+
+}  // namespace
+
+void add_against_options(CLI::App& verb, AgainstArguments& arguments) {
+  verb.add_option("--against", arguments.with,
+                  "Measure this too, in interleaved blocks, and compare: another configuration, "
+                  "another headrace, or another folder in place of target.path");
+  verb.add_option("--blocks", arguments.blocks,
+                  "Blocks of --against, each A B B A; judged after 6 and 12")
+      ->check(CLI::Range(1u, 1000u))
+      ->capture_default_str();
+  add_compare_options(verb, arguments.compare);
+}
+
+std::vector<std::string> turn_command(const std::string& binary, const PlanArguments& plan) {
+  std::vector<std::string> command{binary, "run"};
+  for (const std::string& word : plan_words(plan)) command.push_back(word);
+  if (plan.looks.empty()) command.insert(command.end(), {"--looks", "1"});
+  command.insert(command.end(), {"--no-report", "--progress", "json"});
+  return command;
+}
+
+int measure_against(const PlanArguments& given, const AgainstArguments& arguments,
+                    const Shared& shared) {
+  const Other other = other_side(arguments.with, given);
+  comparison::Options options = compare_options(arguments.compare);
+  const Plan a = make_plan(plan_options(given)), b = make_plan(plan_options(other.plan));
+  require_common_points(a, b);
+
+  comparison::Blocks blocks;
+  blocks.name = a.name;
+  blocks.planned = arguments.blocks;
+  const std::string self = system::installation().binary;
+  blocks.sides = {{"A", given.config, turn_command(self, given)},
+                  {"B", arguments.with, turn_command(other.binary, other.plan)}};
+  for (comparison::BlockSide& side : blocks.sides)
+    side.command.insert(side.command.end(), arguments.passed_on.begin(), arguments.passed_on.end());
+  const auto add = [](std::vector<std::string>& list, const std::vector<std::string>& more) {
+    for (const std::string& one : more)
+      if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
+  };
+  add(options.declared, other.declared);
+  if (a.target_path != b.target_path) add(options.declared, {"device", "file_system"});
+  add(options.across, differing_params(a, b));
+  blocks.declared = options.declared;
+  blocks.across = options.across;
+  blocks.gates = options.gates;
+
+  if (arguments.dry_run) {
+    std::printf("A  %s\n%sB  %s\n%sblocks    %u, each A B B A: %u runs in all\n",
+                given.config.c_str(), plan_text(a, shared).c_str(), arguments.with.c_str(),
+                plan_text(b, shared).c_str(), blocks.planned,
+                blocks.planned * comparison::kTurnsPerBlock);
+    if (!options.across.empty())
+      std::printf("compared  %s\n", fmt::format("{}", fmt::join(options.across, ", ")).c_str());
+    return 0;
+  }
+  if (other.binary != self) try_out(blocks.sides[1].command);
+  const std::string folder = blocks_folder(arguments.out, "against", blocks);
+  Interleaved result = interleave(std::move(blocks), folder, options, true, shared);
+  return finish_blocks(result, folder, arguments.json ? Told::json : Told::text,
+                       !arguments.no_report, shared);
+}
+
+}  // namespace headrace::cli

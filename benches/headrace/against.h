@@ -1,0 +1,30 @@
+// headrace run --against: the configuration, and beside it another one, another headrace or another
+// place, in interleaved blocks.
+#pragma once
+
+#include "benches/headrace/compare_options.h"
+#include "benches/headrace/plan_options.h"
+
+namespace headrace::cli {
+
+struct AgainstArguments {
+  std::string with;  // configuration, binary or folder; "" = nothing to compare with
+  unsigned blocks = 6;
+  CompareOptions compare;
+  std::string out;
+  std::vector<std::string> passed_on;  // further options of every turn
+  bool json = false, dry_run = false, no_report = false;
+};
+
+/// Adds --against, --blocks and the options of comparisons.
+void add_against_options(CLI::App& verb, AgainstArguments& arguments);
+
+/// Measures both sides and compares them. Returns the exit code of the comparison.
+int measure_against(const PlanArguments& plan, const AgainstArguments& arguments,
+                    const Shared& shared);
+
+/// The command line of one turn: `binary` runs what `plan` says, without its --out. A turn takes
+/// one repetition unless --looks says otherwise: blocks are what repeats.
+std::vector<std::string> turn_command(const std::string& binary, const PlanArguments& plan);
+
+}  // namespace headrace::cli

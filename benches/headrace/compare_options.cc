@@ -1,0 +1,55 @@
+#include "benches/headrace/compare_options.h"
+
+#include <fmt/format.h>
+
+#include "harness/units.h"
+
+namespace headrace::cli {
+namespace {
+
+/// "5%" or "0.05" as a share, between 0 and 1.
+double share_of(const std::string& option, const std::string& text, double fallback) {
+  if (text.empty()) return fallback;
+  const bool percent = text.ends_with('%');
+  const Parsed parsed =
+      parse_quantity(text.substr(0, text.size() - (percent ? 1 : 0)), Dimension::ratio);
+  const double share = percent ? parsed.value / 100 : parsed.value;
+  if (!parsed || share <= 0 || share >= 1)
+    throw UsageError(fmt::format("{}: '{}' must be between 0 and 100 %, such as 5%", option, text));
+  return share;
+}
+
+}  // namespace
+
+void add_compare_options(CLI::App& verb, CompareOptions& options) {
+  verb.add_option("--gate", options.gates,
+                  "Metrics that decide the exit code, as in 'shard_stream.read_bandwidth' or "
+                  "'*.latency_p99_ns' (repeatable); default: those that needs were judged by, else "
+                  "each workload's first")
+      ->allow_extra_args(false);
+  verb.add_option("--differs", options.differs,
+                  "A part of the fingerprint that differs on purpose: device, kernel.release ... "
+                  "(repeatable)")
+      ->allow_extra_args(false);
+  verb.add_option("--across", options.across,
+                  "A parameter that is compared, not joined on, as in engine (repeatable)")
+      ->allow_extra_args(false);
+  verb.add_option("--delta", options.delta, "Smallest change that matters (default 5%)");
+  verb.add_option("--delta-tail", options.delta_tail, "The same for tails (default 10%)");
+  verb.add_option("--aa", options.noise,
+                  "What this system shows against itself (aa.json, or its folder); default: the "
+                  "newest beside the runs that is of the same machine, settings and program");
+}
+
+comparison::Options compare_options(const CompareOptions& given) {
+  comparison::Options options;
+  options.delta_rate = share_of("--delta", given.delta, options.delta_rate);
+  options.delta_tail = share_of("--delta-tail", given.delta_tail, options.delta_tail);
+  options.gates = given.gates;
+  options.declared = given.differs;
+  options.across = given.across;
+  if (!given.noise.empty()) options.noise = comparison::read_noise(given.noise);
+  return options;
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,23 @@
+// The options that say what a comparison decides by: the same for compare, run --against and aa.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "benches/headrace/verb.h"
+#include "harness/comparison/comparison.h"
+
+namespace headrace::cli {
+
+struct CompareOptions {
+  std::vector<std::string> gates, differs, across;
+  std::string delta, delta_tail, noise;
+};
+
+/// Adds --gate, --differs, --across, --delta, --delta-tail and --aa.
+void add_compare_options(CLI::App& verb, CompareOptions& options);
+
+/// Throws UsageError. The file of --aa is read; without it there is no noise floor yet.
+comparison::Options compare_options(const CompareOptions& options);
+
+}  // namespace headrace::cli
