@@ -112,7 +112,7 @@ def change(path, value):
 
 @pytest.mark.parametrize("edit, words", [
     (change(["schema"], 2), "schema 2: this report reads schema 1"),
-    (change(["kind"], "headrace.other"), "not a comparison or run file"),
+    (change(["kind"], "headrace.other"), "not a comparison or run"),
     (change(["pairs", 0, "rows", 0, "status"], "fine"), "pairs[0].rows[0]: status \"fine\": one of worse"),
     (change(["pairs", 0, "rows", 0, "status"], "same"), "the summary tells 2 worse, but 1 rows are"),
     (change(["pairs", 0, "rows", 0, "low"], 0.95), "does not lie within its bounds"),
