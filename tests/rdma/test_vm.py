@@ -26,6 +26,7 @@ workloads:
   - {{use: rdma_read, label: latency, measure: latency, message_size: 8B, {QUICK}}}
   - {{use: rdma_send, message_size: [1B, 64KiB], {QUICK}}}
   - {{use: rdma_send, label: many, queue_pairs: 3, message_size: 4KiB, repeat: {{looks: [3]}}, device: rxe0, time: 100ms}}
+  - {{use: rdma_all_reduce, message_size: [4B, 256KiB], device: rxe0, time: 100ms, repeat: {{looks: [1]}}}}
   - {{use: rdma_send, label: both, direction: both, message_size: 64KiB, {QUICK}}}
   - {{use: rdma_send, label: latency, measure: latency, message_size: [1B, 4KiB], {QUICK}}}
 """
@@ -80,7 +81,9 @@ def test_the_plugin_reaches_both_devices(vm):
 def test_every_workload_runs_with_its_data_right(vm):
     for point in points(vm, "all"):
         assert point["status"] == "ok", (point["id"], point["reason"])
-        if "latency" in point["id"]:
+        if "all_reduce" in point["id"]:
+            assert metric(point, "busbw") == pytest.approx(metric(point, "algbw"))  # of two ranks
+        elif "latency" in point["id"]:
             assert metric(point, "bandwidth") is None
         else:
             assert metric(point, "bandwidth") > 0

@@ -1,6 +1,9 @@
 // Waiting for another rank without end is no option: cards may never report a peer that is gone.
 #pragma once
 
+#include <fmt/format.h>
+#include <sched.h>
+
 #include <cstdint>
 #include <string>
 
@@ -17,10 +20,13 @@ class Patience {
   void moved() noexcept { idle_ = 0; }
   /// Throws RunError when nothing moved for so long, or when a rank is gone; both name it.
   void waited() {
-    if (++idle_ % kPolls == 0) look();
+    if (++idle_ % kYield != 0) return;
+    ::sched_yield();  // the other end may need this processor
+    if (idle_ % kPolls == 0) look();
   }
 
  private:
+  static constexpr std::uint64_t kYield = 512;
   static constexpr std::uint64_t kPolls = 4096;  // much less than a millisecond
   static constexpr double kAsk_s = 0.25;
 
@@ -34,8 +40,9 @@ class Patience {
     }
     if (seconds(since_ns_) < patience_s_) return;
     const std::string here = ranks_.host(ranks_.rank());
-    throw RunError("nothing came from " + ranks_.who(from_) + " for " + std::to_string(static_cast<int>(patience_s_ + 0.5)) +
-                   " s (peer_timeout): it is gone, or the network between it and " + here + " passes nothing on");
+    throw RunError(fmt::format("nothing came from {} for {:g} s (peer_timeout): it is gone, or the network between it and "
+                               "{} passes nothing on",
+                               ranks_.who(from_), patience_s_, here));
   }
 
   const Ranks& ranks_;
