@@ -20,7 +20,7 @@
 //                                                     a rename replaced
 //   lost     at=                                      a write to that block is acknowledged and forgotten
 //
-// op: open create read write fsync rename close fallocate getattr readdir
+// op: open create read write fsync rename unlink close fallocate getattr readdir
 #define FUSE_USE_VERSION 314
 #include <dirent.h>
 #include <errno.h>
@@ -318,7 +318,10 @@ int truncate(const char* path, off_t size, fuse_file_info* info) {
 }
 
 int mkdir(const char* path, mode_t mode) { return failed(::mkdirat(backing, below(path), mode)); }
-int unlink(const char* path) { return failed(::unlinkat(backing, below(path), 0)); }
+int unlink(const char* path) {
+  if (const int code = ordered(path, "unlink")) return code;
+  return failed(::unlinkat(backing, below(path), 0));
+}
 int rmdir(const char* path) { return failed(::unlinkat(backing, below(path), AT_REMOVEDIR)); }
 int chmod(const char* path, mode_t mode, fuse_file_info*) { return failed(::fchmodat(backing, below(path), mode, 0)); }
 int utimens(const char* path, const timespec times[2], fuse_file_info*) {

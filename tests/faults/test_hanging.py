@@ -52,6 +52,31 @@ def test_a_save_that_never_ends(headrace, faults, engine, op):
     assert "workers did not end" in check(headrace, result)
 
 
+@pytest.mark.parametrize("engine", ["posix", "io_uring", "mmap"])
+def test_a_restore_that_never_returns(headrace, faults, engine):
+    faults.set(f"hang f000001.bin op=read at={2 * BLOCK}")
+    result = ended(headrace, {"use": "checkpoint_read", "engine": engine, "ranks": 2, "shard_size": "256KiB",
+                              "repeat": 1, "timeout": "3s"})
+    assert "1 of 2 workers did not end" in check(headrace, result)
+
+
+@pytest.mark.parametrize("op, name", [("getattr", "00000017"), ("open", "00000017"), ("create", "00000017"),
+                                      ("readdir", "d001"), ("rename", "r00000017"), ("unlink", "?00000017")])
+def test_a_name_that_is_never_answered(headrace, faults, op, name):
+    faults.set(f"hang *{name} op={op}")
+    result = ended(headrace, {"use": "metadata", "workers": 2, "width": 2, "files_per_folder": 20, "cache": "cold",
+                              "repeat": 1, "timeout": "3s"})
+    assert "did not" in check(headrace, result)
+
+
+@pytest.mark.parametrize("rule", [f"hang f000007.bin op=read", "hang .rank-00001.bin.new op=fsync"])
+def test_reads_beside_a_save_that_never_end(headrace, faults, rule):
+    faults.set(rule)
+    result = ended(headrace, {"use": "mixed", "files": 30, "file_size": "8KiB", "workers": 2, "rate": "100/s",
+                              "around": "100ms", "checkpoint_shard_size": "256KiB", "repeat": 1, "timeout": "3s"})
+    assert "1 of 4 workers did not end" in check(headrace, result)
+
+
 def test_data_that_cannot_be_made(headrace, faults):
     faults.set("hang f000003.bin op=write")
     result = ended(headrace, {"use": "small_file_read", **DATA})

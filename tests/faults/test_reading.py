@@ -48,6 +48,21 @@ def test_every_failure_is_counted(headrace, faults, use, engine):
     assert phase["errors"] == 2 and phase["bytes"] == FILES * SIZE - lost
 
 
+@pytest.mark.parametrize("layout", ["sharded", "same"])
+@pytest.mark.parametrize("engine", ["posix", "io_uring", "mmap"])
+def test_a_restore_that_fails_is_no_restore(headrace, faults, engine, layout):
+    bad = 5 * BLOCK
+    file = "f000000.bin" if layout == "same" else "f000001.bin"
+    faults.set(f"error {file} op=read errno=5 at={bad}")
+    result = headrace({"use": "checkpoint_read", "engine": engine, "layout": layout, "ranks": 2, "block_size": "16KiB",
+                       "shard_size": f"{SIZE}B", "cache": "cold", "repeat": 1})
+    reason = told(result)
+    assert f"{file} at offset {bad}: " in reason and "Input/output error (EIO)" in reason, reason
+    failures = 2 if layout == "same" else 1
+    phase = result.point["repetitions"][0]["phases"][0]
+    assert phase["errors"] == failures and phase["bytes"] == 2 * SIZE - failures * 4 * BLOCK
+
+
 @pytest.mark.parametrize("use, engine", WHOLE)
 def test_files_that_cannot_be_opened(headrace, faults, use, engine):
     faults.set("error f000004.bin op=open errno=23")  # ENFILE

@@ -36,6 +36,19 @@ def test_torn_swapped_and_stale_blocks_are_named(headrace, faults, use, engine):
     assert result.judged("rate")["outcome"] == "ERROR", "wrong data is no result"
 
 
+@pytest.mark.parametrize("layout", ["sharded", "same"])
+@pytest.mark.parametrize("engine", ["posix", "io_uring", "mmap"])
+def test_a_restore_of_other_bytes(headrace, faults, engine, layout):
+    faults.set(f"torn f000000.bin at={3 * BLOCK}", f"swapped f000000.bin at={BLOCK} with={9 * BLOCK}")
+    result = headrace({"use": "checkpoint_read", "engine": engine, "layout": layout, "ranks": 2,
+                       "shard_size": f"{SIZE}B", "cache": "cold", "repeat": 1, "verify": True})
+    assert wrong(result) == {
+        ("f000000.bin", 3 * BLOCK): "torn: 4 of 8 sectors are wrong",
+        ("f000000.bin", BLOCK): "holds block 9 of d000/f000000.bin",
+        ("f000000.bin", 9 * BLOCK): "holds block 1 of d000/f000000.bin",
+    }
+
+
 def test_without_faults_all_is_right(headrace):
     result = headrace({"use": "shard_stream", **DATA})
     assert result.code == 0 and result.point["verified"] and result.point["wrong_blocks"] == []
@@ -62,3 +75,11 @@ def test_a_block_of_the_save_before(headrace, faults, engine):
     faults.set(f"stale rank-00001.bin at={7 * BLOCK}")
     assert wrong(headrace({**SAVE, "engine": engine})) == {
         ("rank-00001.bin", 7 * BLOCK): "stale: a block of another save"}
+
+
+def test_wrong_data_beside_a_save_is_named_on_both_sides(headrace, faults):
+    faults.set(f"torn f000007.bin at={BLOCK}", f"torn rank-00001.bin at={3 * BLOCK}")
+    result = headrace({"use": "mixed", "files": 30, "file_size": "8KiB", "workers": 2, "rate": "100/s", "around": "100ms",
+                       "checkpoint_shard_size": "256KiB", "cache": "cold", "repeat": 1, "verify": True})
+    assert wrong(result) == {("f000007.bin", BLOCK): "torn: 4 of 8 sectors are wrong",
+                             ("rank-00001.bin", 3 * BLOCK): "torn: only its start is what was saved"}

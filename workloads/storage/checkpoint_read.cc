@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <mutex>
 #include <tuple>
 
@@ -29,6 +30,7 @@ constexpr std::array kMetrics{
 
 constexpr double kLargestShard = 0x1p44;  // 16 TiB, what ext4 holds
 constexpr std::size_t kMostWrong = 8;
+constexpr std::uint64_t kChecked = 4_KiB;  // what says which file and offset it belongs to
 
 /// One rank: what it reads, and how.
 struct Rank {
@@ -131,13 +133,11 @@ class CheckpointRead final : public Workload {
           *rank.reader, [&](BlockRequest& request) { return cursor.next(request); },
           [&](const BlockCompletion& block) {
             const std::uint64_t wanted = cursor.length_at(block.file, block.offset);
-            WrongBlock found;
-            if (is_right(rank, block, wanted, found)) {
-              done += wanted;
-              return;
-            }
+            std::vector<WrongBlock> found = wrong_in(rank, block, wanted);
+            done += wanted;
+            if (found.empty()) return;
             const std::lock_guard lock(mutex);
-            wrong.push_back(std::move(found));
+            std::move(found.begin(), found.end(), std::back_inserter(wrong));
           });
     };
     parallel_for(io_.workers, io_.workers, look, [&] {
@@ -182,17 +182,27 @@ class CheckpointRead final : public Workload {
     return {data_->files(), rank.files, io_.block_size, io_.direct};
   }
 
-  bool is_right(const Rank& rank, const BlockCompletion& block, std::uint64_t wanted,
-                WrongBlock& found) const {
+  /// Every wrong block of one request that asked for `wanted` bytes.
+  std::vector<WrongBlock> wrong_in(const Rank& rank, const BlockCompletion& block,
+                                   std::uint64_t wanted) const {
     const std::uint32_t file = rank.files[block.file];
-    if (block.result >= static_cast<std::int64_t>(wanted))
-      return data_->check(file, block.offset, rank.reader->data(block.slot), wanted, &found);
-    const bool failed = block.result < 0;
-    found = {data_->files().full_path(file),
-             block.offset + static_cast<std::uint64_t>(failed ? 0 : block.result),
-             failed ? system_error("read", "", static_cast<int>(-block.result)).what()
-                    : "the file ends here"};
-    return false;
+    if (block.result < static_cast<std::int64_t>(wanted)) {
+      const bool failed = block.result < 0;
+      return {{data_->files().full_path(file),
+               block.offset + static_cast<std::uint64_t>(failed ? 0 : block.result),
+               failed ? system_error("read", "", static_cast<int>(-block.result)).what()
+                      : "the file ends here"}};
+    }
+    std::vector<WrongBlock> wrong;
+    const unsigned char* data = rank.reader->data(block.slot);
+    const std::uint64_t end = block.offset + wanted;
+    WrongBlock found;
+    for (std::uint64_t at = block.offset;
+         at < end && wrong.size() < kMostWrong &&
+         !data_->check(file, at, data + (at - block.offset), end - at, &found);
+         at = (found.offset / kChecked + 1) * kChecked)
+      wrong.push_back(found);
+    return wrong;
   }
 
   StorageParams io_;
