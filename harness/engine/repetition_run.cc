@@ -102,7 +102,7 @@ std::optional<BackgroundResult> merged_background(Recorders workers, unsigned pa
   TimeSeries series;
   PhaseResult all = merged(workers, parts, released_ns, series);
   if (all.operations + all.errors == 0) return std::nullopt;
-  store_series(series, true, all);
+  store_series(series, Window::cold_start, all);
   std::uint64_t start = UINT64_MAX;
   for (const auto& r : workers)
     if (r->operations() + r->errors() > 0) start = std::min(start, r->started_ns());
@@ -294,7 +294,7 @@ class RepetitionRunner::Attempt {
     phase.storage_bytes = ledger.storage_bytes();
     phase.device_bytes = ledger.device_bytes();
     delivered_ += phase.bytes;
-    const std::string not_steady = store_series(series, point_.cache == CacheState::cold, phase);
+    const std::string not_steady = store_series(series, window_of(phase), phase);
     // A phase that goes on with the cache as it is cannot be level: what it hits changes as it
     // goes.
     if (!not_steady.empty() && !spec.keeps_cache && !spec.varies && result_.steady) {
@@ -303,6 +303,12 @@ class RepetitionRunner::Attempt {
     }
     result_.phases.push_back(std::move(phase));
     return result_.phases.back();
+  }
+
+  Window window_of(const PhaseResult& phase) const {
+    if (point_.cache != CacheState::cold) return Window::settled;
+    const bool each_byte_once = files_ && phase.bytes == files_->total_bytes();
+    return each_byte_once ? Window::cold_pass : Window::cold_start;
   }
 
   std::string first_error(const PhaseEnd& end, std::uint64_t count) const {

@@ -71,7 +71,7 @@ std::vector<Group> grouped(const TimeSeries& series, const PhaseResult& phase) {
 
 }  // namespace
 
-std::string store_series(const TimeSeries& series, bool cold, PhaseResult& phase) {
+std::string store_series(const TimeSeries& series, Window window, PhaseResult& phase) {
   phase.series.clear();
   const std::vector<Group> groups = grouped(series, phase);
   for (const Group& g : groups) {
@@ -88,13 +88,16 @@ std::string store_series(const TimeSeries& series, bool cold, PhaseResult& phase
     rates.push_back(
         groups[i].rate(phase.bytes > 0 ? groups[i].sum.bytes : groups[i].sum.operations));
   }
-  const std::size_t cut = cold || rates.size() < kFewestToCut ? 0 : statistics::warmup_cut(rates);
+  const bool cuts = window == Window::settled && rates.size() >= kFewestToCut;
+  const std::size_t cut = cuts ? statistics::warmup_cut(rates) : 0;
   for (std::size_t i = 0; i < cut; ++i) {
     phase.cut_bytes += groups[i].sum.bytes;
     phase.cut_operations += groups[i].sum.operations;
     phase.steady_from_s = groups[i].end_s;
   }
-  return statistics::judge_steady(std::span(rates).subspan(cut)).why;
+  const statistics::Steady judged = statistics::judge_steady(std::span(rates).subspan(cut));
+  const bool faster = judged.halves_differ >= 0 && judged.drift >= 0;
+  return window == Window::cold_pass && faster ? "" : judged.why;
 }
 
 }  // namespace headrace::engine
