@@ -56,7 +56,7 @@ std::string one_text(const WorkloadInfo& info, Node& node, const Terminal& termi
   for (const auto& list : {info.metrics, standard_metrics()}) {
     for (const Metric& m : list) {
       out +=
-          fmt::format("  {} {} {}\n", pad(m.name, 32), pad(m.unit, 6), wrap(m.description, 58, 41));
+          fmt::format("  {} {} {}\n", pad(m.name, 32), pad(m.unit, 6), wrap(m.description, 56, 42));
     }
   }
   return out;

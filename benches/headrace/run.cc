@@ -130,7 +130,7 @@ int measure_here(const RunArguments& arguments, const Shared& shared, const Plan
   }
   if (shared.verbosity >= 0) std::fputs(measured_text(result, shared).c_str(), stdout);
   std::fputs(verdict_text(result, shared).c_str(), stdout);
-  std::printf("files   %s\n", wrap(fmt::format("{}: {}", folder, join(files)), 96, 8).c_str());
+  std::printf("files   %s\n", wrap(fmt::format("{}: {}", folder, join(files)), 90, 8).c_str());
   if (!report_reason.empty()) std::printf("report  not drawn: %s\n", report_reason.c_str());
   std::puts(last_line(result.summary).c_str());
   return result.summary.exit_code;

@@ -155,7 +155,7 @@ std::string verdict_text(const RunResult& run, const Shared& shared) {
   }
   if (run.plan != nullptr && !run.plan->not_asked.empty()) {
     out += terminal.paint(
-               wrap("not asked for by this configuration: " + join(run.plan->not_asked), 96, 7),
+               wrap("not asked for by this configuration: " + join(run.plan->not_asked), 91, 7),
                Ink::faint) +
            "\n";
   }

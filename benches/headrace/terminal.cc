@@ -94,7 +94,7 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
     const std::size_t size = columns(word);
     if (used > 0 && used + 1 + size > width) {
       result += '\n' + std::string(indent, ' ');
-      used = indent;
+      used = 0;
     } else if (used > 0) {
       result += ' ';
       ++used;

@@ -33,7 +33,7 @@ class Terminal {
 std::size_t columns(std::string_view text);
 /// Filled with blanks to `width` columns, left- or right-aligned.
 std::string pad(std::string_view text, std::size_t width, bool right = false);
-/// `text` in lines of at most `width` columns, each after the first beginning with `indent` blanks.
+/// `text` in lines of at most `width` columns, each after the first moved right by `indent` blanks.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace headrace::cli
