@@ -27,7 +27,8 @@ constexpr std::uint64_t kOwnFloor = 1_MiB;  // of reads where nothing is deliver
 constexpr double kStealShare = 0.05;
 constexpr double kForeignCpuShare = 0.05;  // of all processor time
 constexpr double kThrottledShare = 0.01;   // of the elapsed time: any that can be told
-constexpr double kShortest = 0.2;          // [s] below this, ticks of 10 ms say nothing
+constexpr double kLimitReached = 0.95;
+constexpr double kShortest = 0.2;  // [s] below this, ticks of 10 ms say nothing
 
 void read_own_time(Counters& c) {
   rusage usage{};
@@ -89,6 +90,8 @@ Counters read_counters(const std::optional<system::BlockDevice>& device) {
     const system::DeviceCounters d = system::read_counters(*device);
     c.device_read = d.read_bytes;
     c.device_written = d.written_bytes;
+    c.device_reads = d.reads;
+    c.device_writes = d.writes;
   }
   c.self_known = system::read_self_io(c.self_read, c.self_written);
   read_ticks(c);
@@ -109,6 +112,8 @@ void Ledger::add(const Counters& before, const Counters& after) {
   self_written_ += grown(before.self_written, after.self_written);
   device_read_ += grown(before.device_read, after.device_read);
   device_written_ += grown(before.device_written, after.device_written);
+  device_reads_ += grown(before.device_reads, after.device_reads);
+  device_writes_ += grown(before.device_writes, after.device_writes);
   steal_ticks_ += after.steal_ticks - before.steal_ticks;
   user_ticks_ += after.user_ticks - before.user_ticks;
   all_ticks_ += after.all_ticks - before.all_ticks;
@@ -116,6 +121,22 @@ void Ledger::add(const Counters& before, const Counters& after) {
   add_pressure(before.io_us, after.io_us, io_s_, io_known_);
   add_pressure(before.cpu_us, after.cpu_us, cpu_wait_s_, cpu_known_);
   add_pressure(before.memory_us, after.memory_us, memory_s_, memory_known_);
+}
+
+std::string Ledger::held_to(const system::IoLimits& limits) const {
+  if (elapsed_s_ < kShortest) return "";
+  const auto reached = [this](std::uint64_t count, double limit) {
+    return static_cast<double>(count) > kLimitReached * limit * elapsed_s_;
+  };
+  const auto bytes = [](double limit) {
+    return format_quantity(limit, Dimension::bytes_per_second);
+  };
+  if (reached(device_read_, limits.read_bytes)) return bytes(limits.read_bytes) + " of reads";
+  if (reached(device_written_, limits.written_bytes))
+    return bytes(limits.written_bytes) + " of writes";
+  if (reached(device_reads_, limits.reads)) return fmt::format("{:.6g} reads/s", limits.reads);
+  if (reached(device_writes_, limits.writes)) return fmt::format("{:.6g} writes/s", limits.writes);
+  return "";
 }
 
 bool Ledger::can_drift() const { return elapsed_s_ >= kShortest; }
@@ -129,8 +150,7 @@ Disturbance Ledger::judge(std::uint64_t delivered_bytes, double before, double a
   if (all_ticks_ > 0) d.cpu_steal = std::clamp(steal_ticks_ / all_ticks_, 0.0, 1.0);
   // User time alone: what the kernel does, it may do for this process.
   if (all_ticks_ > 0)
-    d.foreign_cpu =
-        std::clamp((user_ticks_ - user_s_ * ticks_per_second()) / all_ticks_, 0.0, 1.0);
+    d.foreign_cpu = std::clamp((user_ticks_ - user_s_ * ticks_per_second()) / all_ticks_, 0.0, 1.0);
   const auto share = [this](double seconds, bool known) {
     return known && elapsed_s_ > 0 ? std::min(1.0, seconds / elapsed_s_) : -1;
   };

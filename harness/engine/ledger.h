@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "harness/repetition.h"
 #include "harness/system/block_device.h"
+#include "harness/system/cgroup.h"
 
 namespace headrace::engine {
 
@@ -18,6 +20,7 @@ struct Counters {
   bool self_known = false;  // the kernel has /proc/self/io
   std::uint64_t self_read = 0, self_written = 0;
   std::uint64_t device_read = 0, device_written = 0;
+  std::uint64_t device_reads = 0, device_writes = 0;
   double steal_ticks = 0, user_ticks = 0, all_ticks = 0;  // of /proc/stat's first line
   std::optional<std::uint64_t> io_us, cpu_us, memory_us;  // PSI "some" totals
   std::optional<double> throttled_s;                      // of the control group, all processors
@@ -32,6 +35,8 @@ class Ledger {
   double cpu_s() const { return cpu_s_; }
   std::uint64_t storage_bytes() const { return self_read_; }
   std::uint64_t device_bytes() const { return device_read_; }
+  /// The limit that was reached, if one was, in words: then that was measured, and not the device.
+  std::string held_to(const system::IoLimits& limits) const;
   /// Was it long enough for the control probe to tell anything?
   bool can_drift() const;
   /// `delivered_bytes` is what foreign I/O is held against. Where nothing is delivered (names are
@@ -44,6 +49,7 @@ class Ledger {
   double elapsed_s_ = 0, cpu_s_ = 0, user_s_ = 0, throttled_s_ = 0;
   double steal_ticks_ = 0, user_ticks_ = 0, all_ticks_ = 0;
   std::uint64_t self_read_ = 0, self_written_ = 0, device_read_ = 0, device_written_ = 0;
+  std::uint64_t device_reads_ = 0, device_writes_ = 0;
   double io_s_ = 0, cpu_wait_s_ = 0, memory_s_ = 0;
   bool io_known_ = true, cpu_known_ = true, memory_known_ = true;
 };

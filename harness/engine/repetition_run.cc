@@ -169,9 +169,14 @@ class RepetitionRunner::Attempt {
       }
     }
     if (runner_.hung_) return std::move(result_);
+    if (const std::string limit = ledger_.held_to(runner_.io_limits_); !limit.empty())
+      runner_.note_ = fmt::format(
+          "the limit of this process's control group was reached, {}: that was measured, not the "
+          "storage",
+          limit);
     if (minds)
-      result_.disturbance = ledger_.judge(
-          delivered_, before, ledger_.can_drift() ? runner_.probe_after(before) : -1);
+      result_.disturbance =
+          ledger_.judge(delivered_, before, ledger_.can_drift() ? runner_.probe_after(before) : -1);
     if (result_.status == RepetitionStatus::ok) {
       try {
         doubt(workload_.disturbance());
@@ -245,8 +250,8 @@ class RepetitionRunner::Attempt {
     const bool root = runner_.node_.is_root();
     const WatchedEnd end = run_watched(
         "making the cache state", runner_.limits_, {},
-        [workload = point_.workload, state = point_.cache, files = files_, made, proves, root, number,
-         index = result_.index, seed = seed_](const DataProgress& progress) {
+        [workload = point_.workload, state = point_.cache, files = files_, made, proves, root,
+         number, index = result_.index, seed = seed_](const DataProgress& progress) {
           if (proves)
             establish(state, *files, {.drop_caches = root, .use = workload->cache_use()}, *made,
                       progress);
@@ -260,12 +265,12 @@ class RepetitionRunner::Attempt {
   /// What is in the page cache afterwards. False: it hung.
   bool look_again(CacheProof& proof) {
     const auto resident = std::make_shared<double>(-1);
-    const WatchedEnd end = run_watched(
-        "looking what is in the page cache", runner_.limits_, {},
-        [workload = point_.workload, files = files_, resident](const DataProgress&) {
-          std::string method;
-          *resident = resident_share(*files, method);
-        });
+    const WatchedEnd end =
+        run_watched("looking what is in the page cache", runner_.limits_, {},
+                    [workload = point_.workload, files = files_, resident](const DataProgress&) {
+                      std::string method;
+                      *resident = resident_share(*files, method);
+                    });
     if (end.hung) return hang(end.why);
     proof.resident_after = *resident;
     return true;
@@ -369,6 +374,8 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
   catalogue_ = metric_catalogue(*point.info, parts_, point.workload->devices());
   const FileTable* files = point.workload->files();
   device_ = system::device_of(files != nullptr ? files->place() : node.scratch_path());
+  io_limits_ =
+      system::io_limits(system::cgroup_limits(), device_ ? system::disk_number(*device_) : "none");
 }
 
 double RepetitionRunner::probe() {

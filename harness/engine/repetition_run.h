@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/engine.h"
 #include "harness/registry.h"
 #include "harness/system/block_device.h"
+#include "harness/system/cgroup.h"
 
 namespace headrace::engine {
 
@@ -21,6 +23,8 @@ class RepetitionRunner {
   Repetition run(unsigned index, unsigned look);
   /// A phase hung: nothing of this point may be touched any more.
   bool hung() const { return hung_; }
+  /// What the reader should know of the repetition that has just run; "" = nothing.
+  const std::string& note() const { return note_; }
   /// Of this point, in the order in which they are told.
   const std::vector<MetricInfo>& catalogue() const { return catalogue_; }
 
@@ -37,6 +41,8 @@ class RepetitionRunner {
   std::vector<MetricInfo> catalogue_;
   std::vector<std::string> parts_;
   std::optional<system::BlockDevice> device_;
+  system::IoLimits io_limits_;  // of this process's control group, for device_
+  std::string note_;
   bool hung_ = false;
   double probe_ = -1;
   std::uint64_t probed_ns_ = 0;

@@ -63,6 +63,14 @@ std::optional<BlockDevice> device_of(const std::string& path) {
   return device_of_existing(nearest_existing(path), 0);
 }
 
+std::string disk_number(const BlockDevice& device) {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::canonical(device.sys_path, error);
+  if (error) return "";
+  if (std::filesystem::exists(folder / "partition", error)) folder = folder.parent_path();
+  return read_line(folder / "dev").value_or("");
+}
+
 bool is_block_device(const std::string& path) {
   struct stat status;
   return ::stat(path.c_str(), &status) == 0 && S_ISBLK(status.st_mode);

@@ -15,6 +15,9 @@ struct BlockDevice {
 /// The device under the file system of `path` (nearest existing parent); nothing for tmpfs, NFS, overlay without one.
 std::optional<BlockDevice> device_of(const std::string& path);
 
+/// "254:0": the number of the disk, also where the device is a partition of it; "" where there is none.
+std::string disk_number(const BlockDevice& device);
+
 /// Is `path` (links followed) a block device? False also when it is not there.
 bool is_block_device(const std::string& path);
 /// Its size [B], by BLKGETSIZE64. Opens it for reading. Throws RunError.

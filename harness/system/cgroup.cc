@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
+#include <utility>
 
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
@@ -145,6 +147,28 @@ ThrottleFiles throttle_files(const std::string& root) {
 }
 
 }  // namespace
+
+IoLimits io_limits(const CgroupLimits& limits, std::string_view device_number) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  IoLimits found{kNone, kNone, kNone, kNone};
+  // Names of version 2 and of version 1.
+  const std::pair<std::string_view, double&> keys[] = {
+      {"rbps", found.read_bytes},    {"read_bps", found.read_bytes},
+      {"wbps", found.written_bytes}, {"write_bps", found.written_bytes},
+      {"riops", found.reads},        {"read_iops", found.reads},
+      {"wiops", found.writes},       {"write_iops", found.writes}};
+  for (const std::string& line : limits.io) {
+    const std::vector<std::string> words = split(line, ' ');
+    if (words.empty() || words[0] != device_number) continue;
+    for (const std::string& word : words)
+      for (const auto& [key, least] : keys)
+        if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=')
+          if (const double value = std::strtod(word.c_str() + key.size() + 1, nullptr);
+              value > 0)  // "max" is none
+            least = std::min(least, value);
+  }
+  return found;
+}
 
 std::optional<double> throttled_seconds(const std::string& root) {
   static const ThrottleFiles ours = throttle_files("");  // a process rarely changes its group

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace::system {
@@ -19,6 +20,13 @@ struct CgroupLimits {
 
 /// `root` is where /proc and /sys are looked for; tests lay their own.
 CgroupLimits cgroup_limits(const std::string& root = "");
+
+/// What a control group lets through to and from one device, per second; infinite where it sets no limit.
+struct IoLimits {
+  double read_bytes, written_bytes, reads, writes;
+};
+/// The tightest of `limits` for the device with this number ("254:0").
+IoLimits io_limits(const CgroupLimits& limits, std::string_view device_number);
 
 /// Processor time that the CPU quota of this process's group, or of one around it, has withheld so
 /// far, summed over processors [s]; nothing where the kernel does not tell.

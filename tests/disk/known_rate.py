@@ -21,6 +21,7 @@ def check(ways, given, share):
     assert result.code == 0, result.told
     bench.proven(result)
     bench.near(result.metric("read_bandwidth"), given, share, f"read_bandwidth, {ways['cache']}")
+    assert any("limit of this process's control group" in note for note in result.point["notes"]), result.point["notes"]
 
 
 bench.on_a_quiet_moment(lambda: check({"cache": "cold"}, truth * (1 + AHEAD_S / 12), 0.01))

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -55,6 +56,20 @@ TEST_F(Cgroup, Version2TakesTheTightestLimitOnTheWay) {
   EXPECT_EQ(found.io[0], "254:0 rbps=104857600 wbps=max riops=max wiops=max");
 }
 
+TEST_F(Cgroup, WhatIsLetThroughToADeviceIsTheTightestLimit) {
+  CgroupLimits limits;
+  limits.io = {"254:0 rbps=104857600 wbps=max riops=500 wiops=max",
+               "254:0 rbps=50000000 wbps=max riops=max wiops=max", "8:0 read_bps=1000",
+               "8:0 write_iops=70", "7:0 wbps=9"};
+  const IoLimits version_2 = io_limits(limits, "254:0"), version_1 = io_limits(limits, "8:0");
+  EXPECT_EQ(version_2.read_bytes, 50e6);
+  EXPECT_EQ(version_2.reads, 500);
+  EXPECT_TRUE(std::isinf(version_2.written_bytes) && std::isinf(version_2.writes));
+  EXPECT_EQ(version_1.read_bytes, 1000);
+  EXPECT_EQ(version_1.writes, 70);
+  EXPECT_TRUE(std::isinf(io_limits(limits, "254:1").read_bytes));
+}
+
 TEST_F(Cgroup, Version1) {
   lay("proc/self/mountinfo",
       "31 20 0:27 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
@@ -99,7 +114,8 @@ TEST_F(Cgroup, WithheldTimeOfVersion1) {
       "31 20 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
       "30 20 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
   lay("proc/self/cgroup", "2:cpu:/job\n0::/\n");
-  lay("sys/fs/cgroup/cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000000\n");
+  lay("sys/fs/cgroup/cpu/job/cpu.stat",
+      "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000000\n");
   EXPECT_DOUBLE_EQ(throttled_seconds(root_.string()).value(), 1.5);
 }
 

@@ -70,6 +70,7 @@ class CheckpointRead final : public Workload {
     return {.written_bytes = made ? spec_.bytes() : 0,
             .read_bytes_per_repetition = made ? io_.workers * spec_.file_size : 0,
             .memory_bytes = io_.buffer_bytes(),
+            .page_cache_bytes = io_.direct ? 0 : spec_.bytes(),
             .data_id = made ? spec_.id() : ""};
   }
   unsigned workers() const override { return io_.workers; }
