@@ -62,6 +62,14 @@ struct PhaseResult {
   }
 };
 
+/// One item of work in one stage of a pipeline.
+struct StageSpan {
+  std::uint32_t item = 0;  // 0, 1, 2 ... in the order in which they came through
+  std::string stage;       // "read"
+  double begin_s = 0;      // from the begin of the first
+  double end_s = 0;
+};
+
 /// What else happened on the machine meanwhile (rule 14): rates as shares of the elapsed time.
 struct Disturbance {
   std::uint64_t foreign_bytes = 0;  // device bytes that this process did not cause

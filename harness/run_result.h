@@ -45,6 +45,7 @@ struct PointResult {
   std::vector<std::string> notes;                               // fall-backs taken
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
   std::vector<WrongBlock> wrong_blocks;
+  std::vector<StageSpan> stages;  // a stretch of the last repetition that counts, of a pipeline
   bool verified = false;
   FirstTouch first_touch;
   double elapsed_s = 0;

@@ -105,6 +105,8 @@ class Workload {
   /// Why the repetition that has just run is to be doubted, as the workload's own device tells ("gpu0 was held back:
   /// thermal"); "" = it is not. Asked once per repetition, before report.
   virtual std::string disturbance() { return ""; }
+  /// A stretch of the repetition that has just run, item by item and stage by stage, where items go through a pipeline.
+  virtual std::vector<StageSpan> stages() const { return {}; }
   /// Data check, untimed; returns what is wrong, empty = every byte is right.
   virtual std::vector<WrongBlock> verify(const DataProgress&) { return {}; }
   /// Things the reader should know of how it was done ("no huge pages: ordinary pages"), asked after prepare and run.

@@ -259,6 +259,7 @@ class PointRunner::Session {
     if (!r.cache.caveat.empty())
       add_note(result_, fmt::format("{}: {}", to_string(point_.cache), r.cache.caveat));
     if (!runner_->note().empty()) add_note(result_, runner_->note());
+    if (r.counted) result_.stages = point_.workload->stages();
     owner_.observer_.repetition_done(point_, r);
     Sample s{.elapsed_s = elapsed_s(r), .values = r.metrics, .error = r.error};
     if (r.status == RepetitionStatus::interrupted) s.error = "interrupted";

@@ -124,28 +124,34 @@ Json point(const PointResult& p) {
     wrong.push_back({{"file", w.file}, {"offset", w.offset}, {"why", w.why}});
   for (const MetricSummary& m : p.metrics) metrics.push_back(metric(m));
   for (const Repetition& r : p.repetitions) repetitions.push_back(repetition(r, part_names));
-  return {{"id", p.point->id},
-          {"workload", p.point->info->name},
-          {"description", p.point->info->description},
-          {"params", std::move(params)},
-          {"cache", headrace::to_string(p.point->cache)},
-          {"workers", p.point->workload->workers()},
-          {"status", to_string(p.status)},
-          {"reason", p.reason},
-          {"notes", p.notes},
-          {"left_out", std::move(left_out)},
-          {"verified", p.verified},
-          {"wrong_blocks", std::move(wrong)},
-          {"first_touch",
-           {{"needed_bytes", p.first_touch.needed_bytes},
-            {"touched_bytes", p.first_touch.touched_bytes},
-            {"elapsed_s", p.first_touch.elapsed_s}}},
-          {"elapsed_s", p.elapsed_s},
-          {"looks", p.looks.looks.empty() ? p.point->repeat.looks : p.looks.looks},
-          {"ranks", p.looks.ranks},
-          {"latency_parts", part_names},
-          {"metrics", std::move(metrics)},
-          {"repetitions", std::move(repetitions)}};
+  Json stages = Json::array();
+  for (const StageSpan& s : p.stages)
+    stages.push_back(
+        {{"item", s.item}, {"stage", s.stage}, {"begin_s", s.begin_s}, {"end_s", s.end_s}});
+  Json told = {{"id", p.point->id},
+               {"workload", p.point->info->name},
+               {"description", p.point->info->description},
+               {"params", std::move(params)},
+               {"cache", headrace::to_string(p.point->cache)},
+               {"workers", p.point->workload->workers()},
+               {"status", to_string(p.status)},
+               {"reason", p.reason},
+               {"notes", p.notes},
+               {"left_out", std::move(left_out)},
+               {"verified", p.verified},
+               {"wrong_blocks", std::move(wrong)},
+               {"first_touch",
+                {{"needed_bytes", p.first_touch.needed_bytes},
+                 {"touched_bytes", p.first_touch.touched_bytes},
+                 {"elapsed_s", p.first_touch.elapsed_s}}},
+               {"elapsed_s", p.elapsed_s},
+               {"looks", p.looks.looks.empty() ? p.point->repeat.looks : p.looks.looks},
+               {"ranks", p.looks.ranks},
+               {"latency_parts", part_names},
+               {"metrics", std::move(metrics)},
+               {"repetitions", std::move(repetitions)}};
+  if (!stages.empty()) told["stages"] = std::move(stages);  // of pipelines alone
+  return told;
 }
 
 }  // namespace

@@ -235,6 +235,16 @@ class FirstTouch:
 
 
 @dataclass(frozen=True)
+class StageSpan:
+    """One item of work in one stage of a pipeline."""
+
+    item: int
+    stage: str
+    begin_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
 class Repetition:
     index: int
     status: str = "ok"
@@ -269,6 +279,7 @@ class Point:
     latency_parts: List[str] = field(default_factory=list)
     metrics: List[Metric] = field(default_factory=list)
     repetitions: List[Repetition] = field(default_factory=list)
+    stages: List[StageSpan] = field(default_factory=list)  # a stretch of the last repetition of a pipeline
 
     @property
     def finished(self) -> List[Repetition]:

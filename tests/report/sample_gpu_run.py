@@ -49,7 +49,25 @@ def copy_point(workload: str, label: str, memory: str, size: int, gpus: int, all
     return gpu_point(f"{workload}/{label}/memory:{memory}/size:{size}", workload, params, metrics, phases)
 
 
+def stages(count: int, read_s: float, copy_s: float, in_flight: int) -> List[Dict[str, Any]]:
+    """A block is read as soon as one of `in_flight` slots is free, and copied when it is there and the link is."""
+    spans: List[Dict[str, Any]] = []
+    ends: List[float] = []
+    for item in range(count):
+        begin = ends[item - in_flight] if item >= in_flight else 0.0
+        arrived = begin + read_s
+        sent = max(arrived, ends[-1]) if ends else arrived
+        ends.append(sent + copy_s)
+        spans += [{"item": item, "stage": "read", "begin_s": begin, "end_s": arrived},
+                  {"item": item, "stage": "copy", "begin_s": sent, "end_s": ends[-1]}]
+    return spans
+
+
 def storage_point(read: float, copy: float, whole: float) -> Dict[str, Any]:
+    return {**_storage_point(read, copy, whole), "stages": stages(24, 400e-6, 20e-6, 4)}
+
+
+def _storage_point(read: float, copy: float, whole: float) -> Dict[str, Any]:
     return gpu_point("storage_to_gpu/method:pipelined", "storage_to_gpu", {"method": "pipelined"},
                      {"bandwidth": whole, "read_bandwidth": read, "copy_bandwidth": copy, "cpu_time_per_gb_s": 0.21},
                      ["read", "copy", "end to end"])

@@ -149,6 +149,15 @@ TEST_F(GpuWorkloads, EveryByteGoesFromStorageToTheGpu) {
       EXPECT_EQ(phase.bytes, 900'000u) << how << " " << phase.name;
     EXPECT_TRUE(has(p, "bandwidth"));
     EXPECT_EQ(has(p, "pipeline_efficiency"), !straight);
+    EXPECT_EQ(p.stages.empty(), straight);
+    for (std::size_t i = 0; i + 1 < p.stages.size(); i += 2) {  // each block is read, then copied
+      EXPECT_EQ(p.stages[i].stage, "read");
+      EXPECT_EQ(p.stages[i + 1].stage, "copy");
+      EXPECT_EQ(p.stages[i].item, i / 2);
+      EXPECT_LT(p.stages[i].begin_s, p.stages[i].end_s);
+      EXPECT_LE(p.stages[i].end_s, p.stages[i + 1].begin_s);
+      EXPECT_LT(p.stages[i + 1].begin_s, p.stages[i + 1].end_s);
+    }
     EXPECT_TRUE(straight ? noted(p, "GPUDirect Storage: by the test") : noted(p, "limits")) << how;
     EXPECT_EQ(gpus->objects(), 0);
     EXPECT_EQ(gpus->pinned_bytes(), 0u);

@@ -37,8 +37,12 @@ enum class Method { pageable, pipelined, cufile };
 /// A block that lies in a slot: read, copied, or both.
 struct Block {
   std::uint32_t file = 0;  // position in the lane's shards
-  std::uint64_t offset = 0, length = 0, begin_ns = 0;
+  std::uint64_t offset = 0, length = 0;
+  std::uint64_t begin_ns = 0;  // of the read, or of the copy where nothing is read
+  std::uint64_t read_ns = 0, sent_ns = 0,
+                copied_ns = 0;  // the read's end, the copy's begin and end
 };
+constexpr std::size_t kKept = 32;  // blocks whose way is kept for the report
 
 /// One worker: its shards, its GPU, its slots (each a host buffer and a place in device memory).
 struct Lane {
@@ -55,6 +59,7 @@ struct Lane {
   std::vector<std::uint32_t> free;       // slots with nothing in flight
   std::vector<std::uint32_t> copying;    // a ring of slots in the order of their copies
   std::uint64_t copied = 0, queued = 0;  // copies that ended, and that were queued
+  std::array<Block, kKept> last;         // a ring of those that came all the way
 };
 
 /// How many bytes/s come from storage to the GPUs, and which stage holds them up?
@@ -94,6 +99,7 @@ class StorageToGpu final : public Workload {
     if (method_ == Method::cufile) return {{"end to end", false}};
     return {{"read", false}, {"copy", true}, {"end to end", false}};
   }
+  bool phases_differ() const override { return method_ != Method::cufile; }
   std::vector<CacheState> cache_states() const override {
     if (method_ == Method::cufile)
       return {CacheState::asis};  // direct reads that the kernel's counters may not see
@@ -163,6 +169,25 @@ class StorageToGpu final : public Workload {
     if (read > 0 && copy > 0) sink.put("pipeline_efficiency", rate / std::min(read, copy));
     limit_ = read < copy ? "storage limits: the link alone would carry " + times(copy / read)
                          : "the link limits: storage alone would give " + times(read / copy);
+  }
+
+  /// The last blocks of the first lane.
+  std::vector<StageSpan> stages() const override {
+    std::vector<StageSpan> spans;
+    if (method_ == Method::cufile || lanes_.empty()) return spans;
+    const Lane& lane = lanes_.front();
+    const std::uint64_t first = lane.copied - std::min<std::uint64_t>(lane.copied, kKept);
+    const std::uint64_t begin_ns = lane.last[first % kKept].begin_ns;
+    const auto since = [&](std::uint64_t ns) {
+      return ns > begin_ns ? 1e-9 * static_cast<double>(ns - begin_ns) : 0.0;
+    };
+    for (std::uint64_t n = first; n < lane.copied; ++n) {
+      const Block& block = lane.last[n % kKept];
+      const auto item = static_cast<std::uint32_t>(n - first);
+      spans.push_back({item, "read", since(block.begin_ns), since(block.read_ns)});
+      spans.push_back({item, "copy", since(block.sent_ns), since(block.copied_ns)});
+    }
+    return spans;
   }
 
   std::vector<WrongBlock> verify(const DataProgress& progress) override {
@@ -256,7 +281,7 @@ class StorageToGpu final : public Workload {
     bool next(Block& block) noexcept {
       if (position == lane.shards.size()) return false;
       const std::uint64_t size = workload.size_of(lane, position);
-      block = {position, offset, std::min(workload.io_.block_size, size - offset), 0};
+      block = {position, offset, std::min(workload.io_.block_size, size - offset)};
       offset += block.length;
       if (offset == size) {
         offset = 0;
@@ -302,6 +327,7 @@ class StorageToGpu final : public Workload {
   void take(Lane& lane, const BlockCompletion& done, bool copies, Recorder& recorder) {
     Block& block = lane.blocks[done.slot];
     block.begin_ns = done.begin_ns;
+    block.read_ns = done.end_ns;
     const bool arrived = done.result >= static_cast<std::int64_t>(block.length);
     if (!arrived || !copies) {
       record_block(done, block.length, lane.shards[block.file], recorder);
@@ -316,6 +342,7 @@ class StorageToGpu final : public Workload {
     }
   }
   void send(Lane& lane, std::uint32_t slot, std::uint64_t length) {
+    lane.blocks[slot].sent_ns = now_ns();
     lane.stream->copy(place_of(lane, slot), lane.reader->data(slot), length, CopyKind::h2d);
     lane.stream->mark(slot);
     lane.copying[lane.queued++ % lane.copying.size()] = slot;
@@ -326,8 +353,10 @@ class StorageToGpu final : public Workload {
   /// The oldest copy has ended: its block has gone all the way.
   void retire(Lane& lane, Recorder& recorder) noexcept {
     const std::uint32_t slot = oldest(lane);
-    ++lane.copied;
-    recorder.op(lane.blocks[slot].begin_ns, now_ns(), lane.blocks[slot].length);
+    Block& block = lane.blocks[slot];
+    block.copied_ns = now_ns();
+    recorder.op(block.begin_ns, block.copied_ns, block.length);
+    lane.last[lane.copied++ % kKept] = block;
     lane.free.push_back(slot);
   }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional
 
 from .. import words
-from ..plots import Figure, copies, epochs, forest, ladder, pipeline, roofline, tail, timeline
+from ..plots import Figure, copies, epochs, forest, ladder, pipeline, roofline, stages, tail, timeline
 from ..plots.style import styled
 from ..schema import Point, Run
 from . import embed, views
@@ -55,7 +55,7 @@ def _section(run: Run, point: Point, anchor: str, rows: List[views.NeedRow], pag
     judged = [row for row in rows if row.judgement.point == point.id]
     judgements = [row.judgement for row in judged]
     drawn: Dict[str, Optional[Figure]] = {
-        "epochs": epochs.draw(point), "pipeline": pipeline.draw(point),
+        "epochs": epochs.draw(point), "pipeline": pipeline.draw(point), "stages": stages.draw(point),
         "time": timeline.draw(point, judgements), "tail": tail.draw(point, judgements)}
     panels = [page.panel(figure, f"{anchor}-{name}") for name, figure in drawn.items()]
     needs_a_look = any(judgement.outcome != "PASS" for judgement in judgements)
