@@ -11,6 +11,8 @@
 #include "harness/comparison/output.h"
 #include "harness/data_set.h"
 #include "harness/diagnostics.h"
+#include "harness/fleet/fleet.h"
+#include "harness/history/history.h"
 #include "harness/marked_folder.h"
 #include "harness/name_tree.h"
 #include "harness/results/result_store.h"
@@ -35,6 +37,8 @@ std::span<const std::string_view> result_files(std::string_view kind) {
   if (kind == "run") return results::run_file_names();
   if (kind == "comparison") return comparison::kFileNames;
   if (kind == "sizing") return sizing::kFileNames;
+  if (kind == "fleet") return fleet::kFileNames;
+  if (kind == "history") return history::kFileNames;
   return {};
 }
 

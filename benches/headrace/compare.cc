@@ -11,6 +11,7 @@
 #include "benches/headrace/compare_options.h"
 #include "benches/headrace/compare_text.h"
 #include "benches/headrace/report_maker.h"
+#include "benches/headrace/shares.h"
 #include "benches/headrace/verb.h"
 #include "harness/comparison/blocks.h"
 #include "harness/comparison/output.h"

@@ -1,0 +1,180 @@
+// headrace fleet: many nodes' runs held against each other.
+#include "harness/fleet/fleet.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "benches/headrace/fleet_text.h"
+#include "benches/headrace/report_maker.h"
+#include "benches/headrace/run_folders.h"
+#include "benches/headrace/shares.h"
+#include "benches/headrace/verb.h"
+#include "harness/marked_folder.h"
+#include "harness/parallel.h"
+#include "harness/results/whole_file.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::vector<std::string> folders, metrics;
+  std::string hosts, out, format = "text", delta, delta_tail, rerun;
+  bool no_report = false;
+};
+
+/// The folder that a run file stands in: what people call the node by when the file tells nothing.
+std::string folder_name(const std::string& file) {
+  return fs::path(file).parent_path().filename().string();
+}
+
+void collect_all(const std::vector<std::string>& files, fleet::Collector& collector,
+                 std::vector<fleet::Unreadable>& unreadable) {
+  std::vector<std::string> problems(files.size());
+  parallel_for(files.size(), std::thread::hardware_concurrency(), [&](unsigned, std::uint64_t i) {
+    try {
+      fleet::collect(files[i], collector);
+    } catch (const UsageError& e) {
+      problems[i] = e.what();
+    }
+  });
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (!problems[i].empty()) unreadable.push_back({files[i], folder_name(files[i]), problems[i]});
+}
+
+/// A word that a shell takes as it is.
+std::string shell_word(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+std::string filled(std::string command, const std::string& key, const std::string& value) {
+  for (std::size_t at = 0; (at = command.find(key, at)) != command.npos; at += value.size())
+    command.replace(at, key.size(), value);
+  return command;
+}
+
+/// Has the user's command measure every suspect again; whether anything new can be read.
+bool rerun(const Arguments& arguments, const fleet::Fleet& judged,
+           std::vector<std::string>& files) {
+  std::map<std::string, std::set<std::string>> points;
+  for (const fleet::Outlier& one : judged.outliers)
+    if (one.status == fleet::Status::suspected)
+      points[judged.nodes[one.node].name].insert(judged.metrics[one.metric].point);
+  bool any = false;
+  for (const auto& [node, wanted] : points) {
+    std::string only;
+    for (const std::string& point : wanted) only += (only.empty() ? "" : ",") + point;
+    std::string name = node;
+    for (char& c : name)
+      if (c == '/') c = '_';
+    const std::string folder = (fs::path(arguments.out) / ("again-" + name)).string();
+    const std::string command = filled(
+        filled(filled(arguments.rerun, "{node}", shell_word(node)), "{points}", shell_word(only)),
+        "{out}", shell_word(folder));
+    std::fprintf(stderr, "again: %s\n", command.c_str());
+    const int status = std::system(command.c_str());
+    const std::string file = (fs::path(folder) / "run.json").string();
+    if (fs::is_regular_file(file)) {
+      files.push_back(file);
+      any = true;
+    } else {
+      std::fprintf(stderr, "again: %s: no %s (the command ended with %d)\n", node.c_str(),
+                   file.c_str(), WIFEXITED(status) ? WEXITSTATUS(status) : status);
+    }
+  }
+  return any;
+}
+
+fleet::Fleet judged(const Arguments& arguments, const std::vector<std::string>& files) {
+  comparison::Options gates;
+  gates.delta_rate = share_of("--delta", arguments.delta, gates.delta_rate);
+  gates.delta_tail = share_of("--delta-tail", arguments.delta_tail, gates.delta_tail);
+  gates.gates = arguments.metrics;
+  fleet::Collector collector(gates);
+  std::vector<fleet::Unreadable> unreadable;
+  collect_all(files, collector, unreadable);
+  fleet::Options options;
+  options.delta_rate = gates.delta_rate;
+  options.delta_tail = gates.delta_tail;
+  options.hosts_file = arguments.hosts;
+  if (!arguments.hosts.empty()) options.hosts = fleet::read_hosts(arguments.hosts);
+  return fleet::judge(collector, std::move(unreadable), options);
+}
+
+int fleet_verb(const Arguments& arguments, const Shared& shared) {
+  if (!arguments.rerun.empty() && arguments.out.empty())
+    throw UsageError("--rerun: needs --out, where the new runs go");
+  if (!arguments.hosts.empty())
+    fleet::read_hosts(arguments.hosts);  // before ten thousand files are
+  std::vector<std::string> files;
+  for (const std::string& folder : arguments.folders)
+    for (std::string& file : run_files_below(folder, "fleet")) files.push_back(std::move(file));
+  fs::path folder;
+  if (!arguments.out.empty()) folder = MarkedFolder::make(arguments.out, "fleet").path();
+  fleet::Fleet result = judged(arguments, files);
+  if (!arguments.rerun.empty() && rerun(arguments, result, files))
+    result = judged(arguments, files);
+  if (result.metrics.empty() && result.pairs.empty())
+    throw UsageError(
+        "fleet: nothing in these runs can be compared" +
+        (result.unreadable.empty() ? std::string() : "\n" + result.unreadable.front().why));
+  std::string page;
+  if (!folder.empty()) {
+    results::write_whole((folder / "fleet.json").string(), fleet_json(result));
+    results::write_whole((folder / "fleet.csv").string(), fleet_csv(result));
+    if (!arguments.no_report)
+      page = drawn_or_told((folder / "fleet.json").string(), (folder / "report.html").string());
+  }
+  if (arguments.format != "text") {
+    std::fputs((arguments.format == "json" ? fleet_json(result) : fleet_csv(result)).c_str(),
+               stdout);
+    return result.exit_code;
+  }
+  std::fputs(fleet_text(result, Terminal(stdout, shared)).c_str(), stdout);
+  if (!page.empty()) std::printf("page    %s\n", page.c_str());
+  std::puts(fleet_last_line(result).c_str());
+  return result.exit_code;
+}
+
+void add_fleet(CLI::App& app, Shared& shared, std::function<int()>& run) {
+  auto* verb = app.add_subcommand(
+      "fleet",
+      "Which of many nodes, racks and links are unlike the rest, and which did not report");
+  auto a = std::make_shared<Arguments>();
+  verb->add_option("DIR", a->folders, "Folders with run folders in them, however deep")->required();
+  verb->add_option("--hosts", a->hosts,
+                   "Who should report: a line per host, 'node01 rack=r1 switch=s1'");
+  verb->add_option(
+          "--metric", a->metrics,
+          "Metrics to judge by, as in 'shard_stream.read_bandwidth' (repeatable); default: "
+          "those that needs were judged by, else each workload's first")
+      ->allow_extra_args(false);
+  verb->add_option(
+      "--rerun", a->rerun,
+      "Measure suspects again: a shell command with {node}, {points} and {out}, such as "
+      "'srun -w {node} headrace run -c node.yaml --only {points} --out {out}'");
+  verb->add_option("--delta", a->delta, "Smallest deviation that matters (default 5%)");
+  verb->add_option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
+  verb->add_option("--out", a->out, "Write fleet.json, fleet.csv and report.html into this folder");
+  verb->add_flag("--no-report", a->no_report, "Do not draw report.html");
+  verb->add_option("--format", a->format, "text, json or csv")
+      ->check(CLI::IsMember({"text", "json", "csv"}))
+      ->capture_default_str();
+  verb->add_flag_callback(
+      "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb->callback([&run, &shared, a] { run = [&shared, a] { return fleet_verb(*a, shared); }; });
+}
+
+const RegisterVerb registered{87, add_fleet};
+
+}  // namespace
+}  // namespace headrace::cli

@@ -1,0 +1,139 @@
+// headrace history: one machine over time.
+#include "harness/history/history.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "benches/headrace/report_maker.h"
+#include "benches/headrace/run_folders.h"
+#include "benches/headrace/shares.h"
+#include "benches/headrace/terminal.h"
+#include "benches/headrace/verb.h"
+#include "harness/comparison/row_words.h"
+#include "harness/marked_folder.h"
+#include "harness/results/whole_file.h"
+#include "harness/units.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using history::Direction;
+using history::History;
+using history::Series;
+
+struct Arguments {
+  std::vector<std::string> folders, metrics;
+  std::string since, out, format = "text", delta, delta_tail;
+  bool no_report = false, all = false;
+};
+
+Ink ink_of(Direction direction) {
+  return direction == Direction::worse    ? Ink::bad
+         : direction == Direction::better ? Ink::good
+                                          : Ink::doubt;
+}
+
+std::string series_text(const History& h, const Series& s, const Terminal& terminal) {
+  std::string out =
+      fmt::format("{}  {}  {} runs", terminal.paint(s.point + "  " + s.metric, Ink::strong), s.node,
+                  s.run.size());
+  if (!s.why.empty()) return out + "  " + terminal.paint(s.why, Ink::faint) + "\n";
+  out += fmt::format("  {}\n", format_in_unit(s.levels.back().median, s.unit));
+  for (const history::Change& c : s.changes) {
+    out +=
+        fmt::format("  {} {} -> {}  {}  from {} on\n",
+                    terminal.paint(fmt::format("{} {}", comparison::change_text(c.after / c.before),
+                                               history::to_string(c.direction)),
+                                   ink_of(c.direction)),
+                    format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit),
+                    fmt::format("p = {:.2g}", c.p), h.runs[s.run[c.at]].started_utc);
+    for (const std::string& event : c.events)
+      out += "    " + terminal.paint(event, Ink::faint) + "\n";
+  }
+  if (s.newest.unusual)
+    out += "  " + terminal.paint(wrap(s.newest.explanation, 96, 2), Ink::doubt) + "\n";
+  return out;
+}
+
+std::string history_text(const History& h, const Terminal& terminal, bool all) {
+  std::string out;
+  std::size_t quiet = 0;
+  for (const Series& s : h.series) {
+    const bool told = all || !s.changes.empty() || s.newest.unusual;
+    quiet += !told;
+    if (told) out += series_text(h, s, terminal);
+  }
+  if (quiet > 0) out += fmt::format("{} more without a change (--all shows them)\n", quiet);
+  for (const auto& [path, why] : h.unreadable) out += "unreadable: " + why + "\n";
+  return out + "\n" + wrap(h.sentence, 96, 0) + "\n";
+}
+
+int history_verb(const Arguments& arguments, const Shared& shared) {
+  comparison::Options options;
+  options.delta_rate = share_of("--delta", arguments.delta, options.delta_rate);
+  options.delta_tail = share_of("--delta-tail", arguments.delta_tail, options.delta_tail);
+  options.gates = arguments.metrics;
+  std::vector<std::string> files;
+  for (const std::string& folder : arguments.folders)
+    for (std::string& file : run_files_below(folder, "history")) files.push_back(std::move(file));
+  std::vector<Unreadable> unreadable;
+  auto runs = read_runs(files, unreadable, true);
+  // Times are written the same way everywhere, so that texts compare as times do.
+  std::erase_if(runs,
+                [&](const results::StoredRun& run) { return run.started_utc < arguments.since; });
+  std::vector<std::pair<std::string, std::string>> bad;
+  for (const Unreadable& one : unreadable) bad.emplace_back(one.path, one.why);
+  const History judged = history::judge(std::move(runs), options, std::move(bad));
+  std::string page;
+  if (!arguments.out.empty()) {
+    const fs::path folder = MarkedFolder::make(arguments.out, "history").path();
+    results::write_whole((folder / "history.json").string(), history_json(judged));
+    results::write_whole((folder / "history.csv").string(), history_csv(judged));
+    if (!arguments.no_report)
+      page = drawn_or_told((folder / "history.json").string(), (folder / "report.html").string());
+  }
+  if (arguments.format != "text") {
+    std::fputs((arguments.format == "json" ? history_json(judged) : history_csv(judged)).c_str(),
+               stdout);
+    return judged.exit_code;
+  }
+  std::fputs(history_text(judged, Terminal(stdout, shared), arguments.all).c_str(), stdout);
+  if (!page.empty()) std::printf("page    %s\n", page.c_str());
+  std::printf("VERDICT %s runs=%zu series=%zu changes=%zu unusual=%zu too_short=%zu exit=%d\n",
+              judged.word.c_str(), judged.runs.size(), judged.series.size(), judged.changes,
+              judged.unusual, judged.too_short, judged.exit_code);
+  return judged.exit_code;
+}
+
+void add_history(CLI::App& app, Shared& shared, std::function<int()>& run) {
+  auto* verb = app.add_subcommand(
+      "history", "When metrics changed over past runs, by how much, and what else changed then");
+  auto a = std::make_shared<Arguments>();
+  verb->add_option("DIR", a->folders, "Folders with run folders in them, however deep")->required();
+  verb->add_option("--metric", a->metrics,
+                   "Metrics to follow, as in 'shard_stream.read_bandwidth' (repeatable); default: "
+                   "those that needs were judged by, else each workload's first")
+      ->allow_extra_args(false);
+  verb->add_option("--since", a->since,
+                   "Only runs from this time on (UTC), as in 2026-03-04 or 2026-03-04T12:00:00Z");
+  verb->add_option("--delta", a->delta, "Smallest change that matters (default 5%)");
+  verb->add_option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
+  verb->add_option("--out", a->out,
+                   "Write history.json, history.csv and report.html into this folder");
+  verb->add_flag("--no-report", a->no_report, "Do not draw report.html");
+  verb->add_flag("--all", a->all, "Show series without a change, too");
+  verb->add_option("--format", a->format, "text, json or csv")
+      ->check(CLI::IsMember({"text", "json", "csv"}))
+      ->capture_default_str();
+  verb->add_flag_callback(
+      "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb->callback([&run, &shared, a] { run = [&shared, a] { return history_verb(*a, shared); }; });
+}
+
+const RegisterVerb registered{88, add_history};
+
+}  // namespace
+}  // namespace headrace::cli

@@ -1,0 +1,25 @@
+// What collecting and judging share.
+#pragma once
+
+#include <mutex>
+
+#include "harness/fleet/fleet.h"
+
+namespace headrace::fleet {
+
+struct Collector::State {
+  explicit State(comparison::Options o) : options(std::move(o)) {}
+
+  comparison::Options options;
+  std::mutex mutex;
+  std::map<std::string, std::size_t> index;
+  std::vector<MetricKey> metrics;
+  std::vector<NodeRun> runs;
+  std::vector<PairMatrix> pairs;
+};
+
+/// Pairs below the usual of their matrix; a node is blamed when at least three partners, and most
+/// of them, agree.
+JudgedPairs judge_pairs(PairMatrix matrix);
+
+}  // namespace headrace::fleet

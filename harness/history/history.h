@@ -1,0 +1,88 @@
+// One machine over time: when did a metric change, by how much, and what else changed then?
+// docs/run-files.md describes what is written of it (history.json).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/comparison/comparison.h"
+#include "harness/results/run_file.h"
+#include "harness/statistics/change_points.h"
+
+namespace headrace::history {
+
+/// Beyond so many robust deviations of the last so many runs of its level, the newest is unusual.
+inline constexpr double kUnusual = 4;
+inline constexpr std::size_t kRecent = 40;
+
+struct Run {
+  std::string run, path, node, started_utc, config_hash, word;
+  std::vector<std::string>
+      events;  // what differs from the run before it: "kernel.release 6.1 -> 6.5"
+};
+
+struct Level {
+  std::size_t from = 0, to = 0;  // indices of the series; `to` is one past the last
+  double median = 0;
+};
+
+enum class Direction { worse, better, differs };
+std::string_view to_string(Direction direction);
+
+struct Change {
+  std::size_t at = 0;  // first index of the new level
+  double before = 0, after = 0, p = 1;
+  Direction direction = Direction::differs;
+  std::vector<std::string> events;  // of the run that it begins with
+  std::string explanation;
+
+  double change() const { return after / before - 1; }
+};
+
+struct Newest {
+  bool unusual = false;
+  double z = 0;
+  Direction direction = Direction::differs;
+  std::string explanation;
+};
+
+/// One metric of one point on one node with one configuration.
+struct Series {
+  std::string node, config_hash, workload, point, metric, unit, description;
+  std::map<std::string, std::string> params;
+  Better better = Better::higher;
+  double delta = 0;
+  std::vector<std::size_t> run;  // indices of the runs
+  std::vector<double> median, low, high;
+  std::vector<Level> levels;
+  std::vector<Change> changes;
+  Newest newest;
+  std::string why;  // why nothing was judged
+};
+
+struct History {
+  std::vector<Run> runs;                                        // by node, then time
+  std::vector<Series> series;                                   // changed ones first
+  std::vector<std::pair<std::string, std::string>> unreadable;  // path and why
+  std::size_t too_short = 0, changes = 0, unusual = 0;
+  std::string word, sentence;
+  int exit_code = 0;
+};
+
+/// Judges the metrics that `options.gates` name (none: those that needs were judged by, else each
+/// workload's first). Throws UsageError when there is no such metric.
+History judge(std::vector<results::StoredRun> runs, const comparison::Options& options,
+              std::vector<std::pair<std::string, std::string>> unreadable = {});
+
+std::string history_json(const History& history);
+/// A line per run of each series:
+/// node,started_utc,run,point,metric,unit,median,low,high,level,status.
+std::string history_csv(const History& history);
+
+/// Names of every file that a history's folder may hold: what `clean` may remove.
+inline constexpr std::string_view kFileNames[] = {"history.json", "history.csv", "report.html"};
+
+}  // namespace headrace::history

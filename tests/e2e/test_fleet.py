@@ -1,0 +1,115 @@
+"""headrace fleet and history: folders of many runs, from a run of this machine with its values changed."""
+
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    from conftest import TINY, Headrace
+    runner = Headrace(tmp_path_factory.mktemp("fleet"))
+    runner.write("tiny.yaml", TINY)
+    assert runner.run("tiny.yaml", out="a").code == 0
+    return runner
+
+
+def copy(runner, folder, node, factor, day=1, change=lambda run: None):
+    """A run of that node on that day of March, its rates so many times 1000/s."""
+    run = runner.results(out="a")
+    run["run"].update(id=f"{node}-{day}", node=node, started_utc=f"2026-03-{day:02}T12:00:00Z")
+    for metric in run["points"][0]["metrics"]:
+        if metric["name"] == "sample_rate":
+            values = [1000 * factor * (1 + 0.001 * i) for i in (-1, 0, 1)]
+            metric.update(values=values, median=values[1], low=values[0], high=values[2])
+    change(run)
+    path = runner.path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "run.json").write_text(json.dumps(run))
+
+
+@pytest.fixture(scope="module")
+def fleet(made):
+    draw = random.Random(1)
+    lines = []
+    for number in range(1, 25):
+        node = f"node{number:02}"
+        lines.append(f"{node} rack=r{(number - 1) // 8}")
+        copy(made, f"fleet/{node}", node, draw.gauss(1, 0.01) * (0.75 if number == 17 else 1), day=2)
+    made.write("hosts.txt", "\n".join(lines) + "\n")
+    return made
+
+
+def test_a_suspect_and_its_confirmation(fleet):
+    told = fleet("fleet", "fleet", "--hosts", "hosts.txt")
+    assert told.code == 11, told
+    assert "node17 suspected" in told.out and "VERDICT INCONCLUSIVE expected=24 reported=24" in told.out
+    # Measured again by the command that the user gives: a copy of a slow run stands for the second one.
+    copy(fleet, "second", "node17", 0.76, day=3)
+    again = fleet("fleet", "fleet", "--hosts", "hosts.txt", "--out", "out", "--no-report", "--rerun",
+                  "test {node} = node17 && test {points} = small_file_read && cp -r second {out}")
+    assert again.code == 10 and "node17 confirmed" in again.out, again
+    data = json.loads(fleet.path("out/fleet.json").read_text())
+    assert [(o["node"], o["status"]) for o in data["outliers"]] == [("node17", "confirmed")]
+    assert data["summary"]["judged"] == 24 and len(data["nodes"]) == 24
+    # The same files give the same bytes, however the threads took turns.
+    first = fleet("fleet", "fleet", "--json").out
+    assert all(fleet("fleet", "fleet", "--json").out == first for _ in range(3))
+    assert fleet("fleet", "fleet", "--rerun", "true").code == 2
+    failed = fleet("fleet", "fleet", "--out", "out2", "--no-report", "--rerun", "exit 3")
+    assert failed.code == 11 and "no out2/again-node17/run.json (the command ended with 3)" in failed.err
+
+
+def test_who_is_missing_makes_it_incomplete(fleet):
+    fleet.path("part").mkdir()
+    for number in (1, 2, 3, 4, 5, 6, 7, 8, 9):
+        shutil.copytree(fleet.path(f"fleet/node{number:02}"), fleet.path(f"part/node{number:02}"))
+    told = fleet("fleet", "part", "--hosts", "hosts.txt")
+    assert told.code == 12 and "VERDICT INCOMPLETE expected=24 reported=9" in told.out
+    assert "node24" in told.out or "more missing" in told.out
+    assert fleet("fleet", "part").code == 0
+    text = fleet.path("part/node03/run.json").read_text()
+    fleet.path("part/node03/run.json").write_text(text[:len(text) // 2])
+    cut = fleet("fleet", "part")
+    assert cut.code == 12 and "part/node03/run.json" in cut.out and "truncated" in cut.out
+    fleet.path("nothing").mkdir()
+    assert "no run.json below it" in fleet("fleet", "nothing").err
+    assert fleet("fleet", "fleet", "--hosts", "tiny.yaml").code == 2
+    assert fleet("fleet", "fleet", "--metric", "no.such").code == 2
+    assert fleet("fleet", "fleet", "--format", "csv").out.count("\n") == 25
+
+
+def test_a_change_in_history(made):
+    draw = random.Random(2)
+
+    def firmware(version):
+        return lambda run: run["environment"].setdefault("device", {}).update(firmware=version)
+    for day in range(1, 21):
+        copy(made, f"past/{day:02}", "node17", draw.gauss(1, 0.01) * (0.88 if day > 11 else 1), day,
+             firmware("1.4" if day > 11 else "1.3"))
+    told = made("history", "past", "--out", "trend", "--no-report")
+    assert told.code == 10, told
+    assert "device.firmware 1.3 -> 1.4" in told.out and "worse" in told.out
+    assert told.out.splitlines()[-1] == "VERDICT FAIL runs=20 series=1 changes=1 unusual=0 too_short=0 exit=10"
+    data = json.loads(made.path("trend/history.json").read_text())
+    assert data["series"][0]["changes"][0]["between"] == ["2026-03-11T12:00:00Z", "2026-03-12T12:00:00Z"]
+    short = made("history", "past", "--since", "2026-03-12")
+    assert short.code == 12 and "too_short=1" in short.out
+    assert made("history", "past", "--metric", "no.such").code == 2
+    assert made("history", "past", "--json").out == made.path("trend/history.json").read_text()
+    assert made("clean", "trend", "--yes").code == 0
+
+
+def test_ten_thousand_in_small(made, tmp_path):
+    """The program that measures large fleets, on few nodes: it finds what it has put there."""
+    done = subprocess.run([sys.executable, "-B", ROOT / "benches/fleet.py", "--nodes", "700", "--repetitions", "2", "--headrace",
+                           made.binary], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert "found    1 of 1 slow nodes confirmed, 0 others" in done.stdout and "group effects ['r3']" in done.stdout, done.stdout
