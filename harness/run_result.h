@@ -1,6 +1,7 @@
 // The whole result of a run in memory: what result writers write and the summary prints.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,12 @@ struct Build {
   std::string version = kVersion, revision = kRevision, compiler = kCompiler;
 };
 
+/// What comparisons of this system show when nothing has changed, from a run of `headrace aa`.
+struct NoiseFloor {
+  std::string source;                        // its aa.json
+  double median = 0, false_alarm_rate = 0;  // over all metrics
+};
+
 struct RunResult {
   const Plan* plan = nullptr;
   Build build;
@@ -68,6 +75,7 @@ struct RunResult {
   double elapsed_s = 0;
   std::vector<std::string> command;
   Fingerprint environment;
+  std::optional<NoiseFloor> noise;
   std::vector<PointResult> points;
   std::vector<Judgement> judgements;
   Summary summary;

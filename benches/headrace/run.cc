@@ -16,6 +16,7 @@
 #include "benches/headrace/summary.h"
 #include "benches/headrace/supervisor.h"
 #include "benches/headrace/terminal.h"
+#include "harness/comparison/noise.h"
 #include "harness/engine.h"
 #include "harness/peer/tcp_peer.h"
 #include "harness/recorder.h"
@@ -99,6 +100,19 @@ std::vector<std::string> without_token(std::vector<std::string> command) {
   return command;
 }
 
+/// What was measured beside this run of the same machine, settings and program against themselves.
+std::optional<NoiseFloor> noise_beside(const std::string& folder, const RunResult& run) {
+  results::StoredRun like;
+  like.version = run.build.version;
+  like.revision = run.build.revision;
+  for (const auto& [section, facts] : run.environment)
+    for (const auto& [key, value] : facts) like.environment[section + "." + key] = value;
+  const auto noise = comparison::newest_noise(folder, like);
+  if (!noise) return std::nullopt;
+  const comparison::NoiseSummary summary = noise->summary();
+  return NoiseFloor{summary.source, summary.median, summary.false_alarm_rate};
+}
+
 /// All of it, in the process that measures.
 int measure_here(const RunArguments& arguments, const Shared& shared, const Plan& plan,
                  Node& node) {
@@ -112,6 +126,7 @@ int measure_here(const RunArguments& arguments, const Shared& shared, const Plan
   result.run_id = fs::path(folder).filename().string();
   result.command = without_token(shared.command);
   result.environment = std::move(environment);
+  result.noise = noise_beside(folder, result);
   std::vector<std::string> files = results::write_run(result, folder);
 
   std::string report_reason;
@@ -148,7 +163,9 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
       // Not on the turns' command lines, which blocks.json keeps.
       if (!arguments.token.empty()) ::setenv("HEADRACE_TOKEN", arguments.token.c_str(), 1);
     }
-    return measure_against(arguments.plan, against, shared);
+    Shared told = shared;
+    told.command = without_token(shared.command);
+    return measure_against(arguments.plan, against, told);
   }
   const PlanOptions options = plan_options(arguments.plan);
   const Plan plan = make_plan(options);
@@ -164,7 +181,9 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
   std::optional<peer::Endpoint> other;
   if (!arguments.peer.empty()) other = peer::parse_endpoint(arguments.peer, "--peer");
   if (other && arguments.token.empty())
-    throw UsageError("--peer: the token is needed that `headrace serve` was started with: --token TEXT, or HEADRACE_TOKEN");
+    throw UsageError(
+        "--peer: the token is needed that `headrace serve` was started with: --token TEXT, or "
+        "HEADRACE_TOKEN");
   return supervised([&] {
     catch_signals();
     Node node(plan.target_path);
@@ -185,8 +204,9 @@ void add_verb(CLI::App& app, Shared& shared, std::function<int()>& run, const ch
   if (!must_judge) add_against_options(*verb, arguments->against);
   verb->add_option("--out", arguments->out,
                    "Run folder; default headrace-runs/TIME-NAME below the current folder");
-  verb->add_option("--peer", arguments->peer,
-                   "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
+  verb->add_option(
+      "--peer", arguments->peer,
+      "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
   verb->add_option("--token", arguments->token, "What `headrace serve` there was started with")
       ->envname("HEADRACE_TOKEN");
   verb->add_flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");

@@ -48,6 +48,13 @@ double share(const JsonPlace& row, std::string_view key) {
   return value;
 }
 
+/// As it is told: from here, when it lies below.
+std::string seen_from_here(const fs::path& path) {
+  std::error_code none;
+  const fs::path here = fs::proximate(path, none);
+  return none || here.empty() || *here.begin() == ".." ? path.string() : here.string();
+}
+
 }  // namespace
 
 unsigned Noise::changed() const {
@@ -196,6 +203,7 @@ std::optional<Noise> newest_noise(const std::string& folder, const results::Stor
     } catch (const UsageError&) {  // another's, or cut short: the next one
     }
   }
+  if (newest) newest->source = seen_from_here(newest->source);
   return newest;
 }
 

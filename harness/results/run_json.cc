@@ -174,6 +174,10 @@ std::string run_json(const RunResult& run) {
   for (const PointResult& p : run.points) points.push_back(point(p));
   all["points"] = std::move(points);
   all["environment"] = environment_part(run.environment);
+  if (run.noise)
+    all["noise_floor"] = {{"source", run.noise->source},
+                          {"median", run.noise->median},
+                          {"false_alarm_rate", run.noise->false_alarm_rate}};
   return json_text(all);
 }
 

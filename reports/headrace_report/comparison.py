@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
-from .schema import Inconsistent, Tool
+from .schema import Inconsistent, NoiseFloor, Tool
 
 KIND = "headrace.comparison"
 
@@ -67,15 +67,6 @@ class History:
     source: str = ""
     sessions: int = 0
     why: str = ""
-
-
-@dataclass(frozen=True)
-class NoiseFloor:
-    """What the same system against itself showed."""
-
-    source: str
-    median: float
-    false_alarm_rate: float
 
 
 @dataclass(frozen=True)

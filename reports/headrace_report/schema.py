@@ -29,6 +29,15 @@ class Tool:
 
 
 @dataclass(frozen=True)
+class NoiseFloor:
+    """What comparisons of this system show when nothing has changed: median floor, mean false-alarm rate."""
+
+    source: str
+    median: float
+    false_alarm_rate: float
+
+
+@dataclass(frozen=True)
 class RunInfo:
     id: str
     name: str
@@ -299,6 +308,7 @@ class Run:
     judgements: List[Judgement] = field(default_factory=list)
     points: List[Point] = field(default_factory=list)
     environment: Dict[str, Dict[str, Scalar]] = field(default_factory=dict)
+    noise_floor: Optional[NoiseFloor] = None
 
     def check(self) -> None:
         seen = set()

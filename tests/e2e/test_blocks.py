@@ -89,6 +89,7 @@ def test_aa_is_stored_and_used_by_later_comparisons(headrace):
     # Later comparisons beside it find it.
     for name in ("a", "b"):
         assert headrace.run("tiny.yaml", out=name).code == 0
+    assert headrace.results(out="a")["noise_floor"]["median"] == pytest.approx(aa["summary"]["noise_floor"])
     data = json.loads(headrace("compare", "a", "b", "--json").out)
     assert data["noise_floor"]["source"].endswith("aa/aa.json")
     assert data["noise_floor"]["median"] == pytest.approx(aa["summary"]["noise_floor"])

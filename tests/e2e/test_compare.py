@@ -104,6 +104,68 @@ def test_odd_files_are_told_plainly(made, change, words):
     assert done.code == (2 if words not in ("other units",) else done.code)
 
 
+def values(point, name, numbers):
+    metric = next(m for m in point["metrics"] if m["name"] == name)
+    metric.update(values=numbers, median=sorted(numbers)[len(numbers) // 2], low=min(numbers), high=max(numbers))
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda p: p["metrics"].pop(1), "only in A"),
+    (lambda p: values(p, "sample_rate", [0.0] * 5), "a value of 0 has no ratio"),
+    (lambda p: values(p, "sample_rate", [-1.0] * 5), "a value of 0 has no ratio"),
+    (lambda p: p["metrics"].append(dict(p["metrics"][0], name="unheard_of")), "only in B"),
+])
+def test_what_has_no_partner_or_no_ratio_is_named(made, change, words):
+    odd = copy(made, "odd", lambda run: change(run["points"][0]))
+    done = made("compare", copy(made, "base", scale(1)), odd)
+    assert "not compared  small_file_read" in done.out and words in done.out and done.code in (0, 10, 11, 12), done
+
+
+def test_wild_values_are_told(made):
+    base = copy(made, "base", lambda run: values(run["points"][0], "sample_rate", [1e-300, 1e300, 1e-300, 1e300, 1e-300]))
+    odd = copy(made, "odd", lambda run: values(run["points"][0], "sample_rate", [1e300, 1e-300, 1e300, 1e-300, 1e300]))
+    done = made("compare", base, odd, "--json")
+    assert done.code in (10, 11), done
+    rows = json.loads(done.out)["pairs"][0]["rows"]
+    assert next(row for row in rows if row["metric"] == "sample_rate")["status"] == "inconclusive"
+
+
+def test_thousands_of_points(made):
+    def many(factor):
+        def change(run):
+            scale(factor)(run)
+            point = run["points"][0]
+            point["repetitions"] = point["repetitions"][:1]
+            run["points"] = [dict(point, id=f"small_file_read/files:{n}", params=dict(point["params"], files=n))
+                             for n in range(2000)]
+            run["judgements"], run["summary"] = [], dict(run["summary"])
+        return change
+    base, loss = copy(made, "base", many(1)), copy(made, "loss", many(0.8))
+    done = made("compare", base, loss, "--gate", "small_file_read/files:7.sample_rate", "--json")
+    pair = json.loads(done.out)["pairs"][0]
+    assert done.code == 10 and pair["summary"]["gated"] == 1 and pair["summary"]["compared"] > 20_000, done.err
+    assert pair["rows"][0]["points"][0] == "small_file_read/files:7" and pair["rows"][0]["status"] == "worse"
+
+
+def test_markup_in_names_stays_text(made):
+    markup = "<script>alert(1)</script>&\"'"
+
+    def change(run):
+        scale(1)(run)
+        point = run["points"][0]
+        point.update(id=markup, description=markup)
+        point["metrics"][0].update(description=markup)
+        run["run"].update(name=markup, node=markup)
+        run["environment"]["kernel"]["release"] = markup + run["run"]["id"]
+    base, odd = copy(made, "base", change), copy(made, "odd", change)
+    suites = xml.etree.ElementTree.fromstring(made("compare", base, odd, "--format", "junit").out)
+    assert any(markup in case.get("name") for case in suites.iter("testcase"))
+    assert markup in json.loads(made("compare", base, odd, "--json").out)["pairs"][0]["rows"][0]["points"]
+    page = made("compare", base, odd, "--format", "html")
+    if "no Python that can draw it" not in page.err:
+        assert "&lt;script&gt;alert(1)" in page.out and page.out.count("<script>") == 1, page.err
+
+
 def test_broken_files(made):
     text = made.path("a/run.json").read_text()
     for name, content, words in (("cut", text[:len(text) // 2], "truncated"),

@@ -83,3 +83,11 @@ def test_percentile_metrics(metric, share):
 ])
 def test_headlines(sample, told):
     assert words.headline(read_run(sample_run.SAMPLES[sample]())) == told
+
+
+def test_the_noise_floor_is_told_or_that_there_is_none():
+    data = sample_run.passing()
+    assert words.noise_line(read_run(data).noise_floor) == "not measured: headrace aa"
+    data["noise_floor"] = {"source": "runs/aa/aa.json", "median": 0.0132, "false_alarm_rate": 0.004}
+    told = words.noise_line(read_run(data).noise_floor).replace("\u00a0", " ")
+    assert told == "\u00b11.3 %; 0.4 % false alarms (runs/aa/aa.json)"

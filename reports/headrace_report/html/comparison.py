@@ -91,9 +91,9 @@ def _metric_row(pair: Pair, row: Row) -> MetricRow:
             f"{bounds(values.low, values.high, scale)}, n = {values.n}" if values.n > 1 else f"n = {values.n}"
     (base, base_bounds), (other, other_bounds) = told(row.base), told(row.other)
     interval = f"[{change(row.low)}, {change(row.high)}]".replace(f"{NBSP}%", "") if row.told else ""
-    facts = [("what", row.description), (f"point of {pair.base}", row.points[0])]
+    facts = [("what", row.description)]
     if row.points[1] != row.points[0]:
-        facts.append((f"point of {pair.other}", row.points[1]))
+        facts += [(f"point of {pair.base}", row.points[0]), (f"point of {pair.other}", row.points[1])]
     facts.append(("change that matters", f"{100 * row.delta:g}{NBSP}%"))
     if row.smallest_visible is not None:
         facts.append(("would have shown", f"a change of {100 * row.smallest_visible:.2g}{NBSP}% nine times in ten"))
@@ -147,9 +147,7 @@ def _facts(comparison: Comparison) -> List[Tuple[str, str]]:
                       f"none ({comparison.history.why})" if comparison.history.why else "none"))
     if len(comparison.pairs) == 1 and summary.smallest_visible:
         facts.append(("could see", f"{100 * summary.smallest_visible:.2g}{NBSP}% (median over metrics)"))
-    floor = comparison.noise_floor
-    facts.append(("noise floor", f"\u00b1{100 * floor.median:.2g}{NBSP}%; {100 * floor.false_alarm_rate:.2g}{NBSP}% false "
-                  f"alarms ({floor.source})" if floor else "not measured: headrace aa"))
+    facts.append(("noise floor", words.noise_line(comparison.noise_floor)))
     facts.append(("exit code", str(comparison.summary.exit_code)))
     return facts
 

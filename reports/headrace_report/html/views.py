@@ -82,7 +82,8 @@ def facts(run: Run) -> List[Tuple[str, str]]:
     disturbed = sum(r.disturbance.disturbed for p in run.points for r in p.repetitions)
     told = [("took", duration(run.run.elapsed_s)), ("repetitions", words.repetition_range(run)),
             ("cache state", words.cache_line(run)),
-            ("disturbed", plural(disturbed, "repetition") if disturbed else "")]
+            ("disturbed", plural(disturbed, "repetition") if disturbed else ""),
+            ("noise floor", words.noise_line(run.noise_floor))]
     return [(name, text) for name, text in told if text]
 
 
