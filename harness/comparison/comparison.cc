@@ -211,6 +211,10 @@ void compare_point(const Joined& j, const PointIndex& history, const Floors& flo
     if (const auto floor = floors.find({j.key, metric.name}); floor != floors.end())
       row.noise_floor = floor->second;
     judge_row(a, b, all.design, past, row);
+    if (row.estimate && !std::isfinite(row.estimate->ratio)) {
+      leave_out("", "its values lie too far apart for a ratio");
+      continue;
+    }
     row.within_noise = within_noise(row, all.design);
     if (row.within_noise) {
       row.change = Change::inconclusive;
