@@ -102,7 +102,7 @@ class Judge {
     const auto place = [&](std::size_t i) {
       std::string where;
       for (const auto& [key, value] : fleet_.nodes[i].attributes) where += key + value + "\n";
-      return where;
+      return in_order(where);
     };
     std::vector<std::string> places;
     for (std::size_t i = 0; i < order.size(); ++i) places.push_back(place(i));
@@ -118,6 +118,26 @@ class Judge {
     fleet_.nodes = std::move(nodes);
     first_run_ = std::move(first);
     newest_ = std::move(newest);
+  }
+
+  /// With numbers filled up by zeros: r2 comes before r10.
+  static std::string in_order(const std::string& text) {
+    std::string out, digits;
+    const auto flush = [&] {
+      if (!digits.empty())
+        out += std::string(digits.size() < 12 ? 12 - digits.size() : 0, '0') + digits;
+      digits.clear();
+    };
+    for (const char c : text) {
+      if (c >= '0' && c <= '9') {
+        digits += c;
+        continue;
+      }
+      flush();
+      out += c;
+    }
+    flush();
+    return out;
   }
 
   static std::map<std::string, std::string> facts(const std::string& hardware) {

@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import Any, Callable, Dict, Tuple
 
-from . import comparison, schema, sizing
+from . import comparison, fleet, history, schema, sizing
 from .errors import RunFileError
 
 # Of each kind: its type, the module of html/ whose render() draws it, and its name in a folder.
@@ -14,6 +14,8 @@ KINDS: Dict[str, Tuple[type, str, str]] = {
     schema.KIND: (schema.Run, "qualification", "run.json"),
     comparison.KIND: (comparison.Comparison, "comparison", "comparison.json"),
     sizing.KIND: (sizing.Sizing, "sizing", "size.json"),
+    fleet.KIND: (fleet.Fleet, "fleet", "fleet.json"),
+    history.KIND: (history.History, "history", "history.json"),
 }
 TYPES = {kind: entry[0] for kind, entry in KINDS.items()}
 

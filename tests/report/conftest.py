@@ -14,10 +14,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "reports"), str(pathlib.Path(__file__).parent)]
 
 import sample_comparison  # noqa: E402  (found through the path above)
+import sample_fleet  # noqa: E402
 import sample_run  # noqa: E402
 import sample_sizing  # noqa: E402
 
-SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES, **sample_sizing.SAMPLES}
+SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES, **sample_sizing.SAMPLES, **sample_fleet.SAMPLES}
 
 
 class Pages:

@@ -119,7 +119,9 @@ def test_a_link_opens_the_fold_it_points_to(show):
                                            ("comparison_worse", 1280), ("comparison_hostile", 360),
                                            ("comparison_stored", 360), ("comparison_three", 360),
                                            ("sizing_golden", 360), ("sizing_golden", 768), ("sizing_golden", 1280),
-                                           ("sizing_hostile", 360), ("sizing_fed", 360)])
+                                           ("sizing_hostile", 360), ("sizing_fed", 360),
+                                           ("fleet_found", 360), ("fleet_found", 1280), ("fleet_hostile", 360),
+                                           ("history_change", 360), ("history_change", 1280), ("history_hostile", 360)])
 def test_nothing_overflows_sideways(show, sample, width):
     page = show(sample, width)
     page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -141,7 +143,8 @@ def test_dark_follows_the_system(show):
 
 
 @pytest.mark.parametrize("sample", ["failing", "comparison_worse", "comparison_stored", "comparison_hostile",
-                                    "sizing_golden", "sizing_hostile"])
+                                    "sizing_golden", "sizing_hostile", "fleet_found", "fleet_hostile", "history_change",
+                                    "history_hostile"])
 def test_texts_of_figures_stay_inside(show, sample):
     page = show(sample)
     page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -156,7 +159,7 @@ def test_texts_of_figures_stay_inside(show, sample):
     assert clipped == []
 
 
-@pytest.mark.parametrize("sample", ["failing", "comparison_worse", "sizing_golden"])
+@pytest.mark.parametrize("sample", ["failing", "comparison_worse", "sizing_golden", "fleet_found", "history_change"])
 def test_print_is_light_and_open(show, sample):
     page = show(sample, 760, media="print", scheme="dark")
     assert page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -200,7 +203,19 @@ def test_sorts_and_filters_phases_and_fixes(show):
     assert page.run(shown.format("fixes-table")) == ["Pack the samples into shards"]
 
 
-@pytest.mark.parametrize("sample", ["comparison_worse", "sizing_golden"])
+def test_sorts_and_filters_nodes(show):
+    page = show("fleet_found")
+    shown = "return [...document.querySelectorAll('#{} tbody')].filter(b => !b.hidden).map(b => b.querySelector('th').dataset.sort)"
+    assert page.run(shown.format("nodes-table"))[:2] == ["node17", "node41"]
+    page.run("document.querySelectorAll('#nodes-table thead button')[0].click()")
+    assert page.run(shown.format("nodes-table"))[:2] == ["node01", "node02"]
+    page.run("const i = document.querySelector('#nodes input'); i.value = 'rack r3'; i.dispatchEvent(new Event('input'))")
+    assert len(page.run(shown.format("nodes-table"))) == 8
+    page.run("document.querySelector('#findings .chip[data-outcome=\"suspected\"]').click()")
+    assert page.run(shown.format("outliers-table")) == ["node17"]
+
+
+@pytest.mark.parametrize("sample", ["comparison_worse", "sizing_golden", "fleet_found"])
 def test_keyboard_reaches_controls_in_reading_order(show, sample):
     page = show(sample)
     order = page.run("""

@@ -49,7 +49,7 @@ def test_needs_nothing_from_outside(pages, sample):
         if key in ("src", "srcset", "action", "data", "poster", "xlink:href"):
             pytest.fail(f"{tag} {key}={value}")
         if key == "href":
-            assert value.startswith("#"), value
+            assert value.startswith("data:image/png;base64," if tag == "image" else "#"), value[:80]
         assert not key.startswith("on") and key != "style", f"{tag} {key}"
         for target in re.findall(r"url\(([^)]*)\)", value):
             assert target.startswith("#")
@@ -63,7 +63,7 @@ def test_references_have_targets_and_ids_are_unique(pages, sample):
     text = pages.text(sample)
     reader = Reader(text)
     assert len(reader.ids) == len(set(reader.ids))
-    wanted = {value[1:] for _, key, value in reader.attributes if key == "href"}
+    wanted = {value[1:] for tag, key, value in reader.attributes if key == "href" and tag != "image"}
     wanted |= set(re.findall(r"url\(#([^)]+)\)", text))
     wanted |= {id for _, key, value in reader.attributes if key == "aria-labelledby" for id in value.split()}
     assert wanted <= set(reader.ids)
@@ -83,7 +83,7 @@ def test_content_policy_allows_exactly_what_is_there(pages, sample):
     assert len(script.encode()) <= 10 * 1024
 
 
-@pytest.mark.parametrize("sample", ["failing", "golden", "comparison_worse", "sizing_golden"])
+@pytest.mark.parametrize("sample", ["failing", "golden", "comparison_worse", "sizing_golden", "fleet_found", "history_change"])
 def test_same_run_same_bytes(pages, sample, tmp_path):
     again = tmp_path / "again.html"
     done = program(pages.run_file(sample), "-o", again, PYTHONHASHSEED="7", LC_ALL="C", TZ="Asia/Tokyo")
@@ -140,7 +140,7 @@ def test_work_that_moves_no_bytes_is_told_in_operations(tmp_path):
     assert "The longest tail is that of stat: 99 % of operations end within 64" in text
 
 
-@pytest.mark.parametrize("sample", ["hostile", "comparison_hostile", "sizing_hostile"])
+@pytest.mark.parametrize("sample", ["hostile", "comparison_hostile", "sizing_hostile", "fleet_hostile", "history_hostile"])
 def test_markup_in_names_stays_text(pages, sample):
     text = pages.text(sample)
     reader = Reader(text)
@@ -176,7 +176,7 @@ def test_verdict_is_word_and_symbol(pages):
 
 @pytest.mark.parametrize("sample, least", [("failing", 8),  # needs; time and tail of four points; epochs
                                            ("comparison_worse", 5),  # ratios, blocks, visible; two shifts
-                                           ("sizing_golden", 9)])
+                                           ("sizing_golden", 9), ("fleet_found", 3), ("history_change", 4)])
 def test_every_figure_is_complete(pages, sample, least):
     text = pages.text(sample)
     figures = re.findall(r"<figure.*?</figure>", text, re.S)
@@ -186,7 +186,7 @@ def test_every_figure_is_complete(pages, sample, least):
         assert re.search(r"<title[^>]*>\S", figure) and re.search(r"<desc[^>]*>\S", figure)
         assert "<text" in figure  # real text, no outlines
         assert re.search(r"<details.*<table", figure, re.S)
-        assert not re.search(r"#[0-9a-f]{6}\b", re.sub(r'id="[^"]*"|url\(#[^)]*\)|href="#[^"]*"', "", figure))
+        assert not re.search(r"#[0-9a-f]{6}\b", re.sub(r'id="[^"]*"|url\(#[^)]*\)|href="#[^"]*"|href="data:[^"]*"', "", figure))
 
 
 @pytest.mark.parametrize("sample", sorted(sample_run.SAMPLES))

@@ -1,0 +1,124 @@
+"""history.json, schema 1, as Python types (docs/run-files.md). Every decision stands in it; pages only draw it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, List
+
+from .schema import Inconsistent, Tool
+
+KIND = "headrace.history"
+
+
+@dataclass(frozen=True)
+class Summary:
+    word: str
+    exit_code: int
+    runs: int
+    series: int
+    too_short: int
+    changes: int
+    unusual: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class PastRun:
+    run: str
+    path: str
+    node: str
+    started_utc: str
+    config_hash: str
+    word: str
+    events: List[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Level:
+    from_: int
+    to: int
+    median: float
+
+    JSON_NAMES = {"from_": "from"}
+
+
+@dataclass(frozen=True)
+class Change:
+    at: int
+    before: float
+    after: float
+    change: float
+    p: float
+    status: str
+    between: List[str]
+    events: List[str]
+    explanation: str
+
+    def check(self) -> None:
+        if self.status not in ("worse", "better", "differs"):
+            raise Inconsistent(f"status '{self.status}': one of worse, better, differs")
+
+
+@dataclass(frozen=True)
+class Newest:
+    unusual: bool
+    z: float
+    explanation: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    node: str
+    config_hash: str
+    workload: str
+    point: str
+    metric: str
+    unit: str
+    better: str
+    delta: float
+    run: List[int]
+    median: List[float]
+    low: List[float]
+    high: List[float]
+    levels: List[Level]
+    changes: List[Change]
+    newest: Newest
+    why: str = ""
+    description: str = ""
+    params: Dict[str, str] = field(default_factory=dict)
+
+    def check(self) -> None:
+        if len({len(self.run), len(self.median), len(self.low), len(self.high)}) > 1 or not self.run:
+            raise Inconsistent("lists of different lengths, or empty ones")
+        for change in self.changes:
+            if not 0 < change.at < len(self.run):
+                raise Inconsistent(f"there is no run {change.at} to change at")
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    path: str
+    why: str
+
+
+@dataclass(frozen=True)
+class History:
+    schema: int
+    kind: str
+    headrace: Tool
+    summary: Summary
+    p_limit: float
+    permutations: int
+    min_runs: int
+    min_segment: int
+    runs: List[PastRun]
+    series: List[Series]
+    unreadable: List[Unreadable]
+
+    def check(self) -> None:
+        for series in self.series:
+            if max(series.run) >= len(self.runs) or min(series.run) < 0:
+                raise Inconsistent(f"{series.metric} of {series.point}: there is no run {max(series.run)}")
+        changes = sum(len(series.changes) for series in self.series)
+        if changes != self.summary.changes:
+            raise Inconsistent(f"the summary tells {self.summary.changes} changes, but there are {changes}")

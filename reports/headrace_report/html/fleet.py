@@ -1,0 +1,127 @@
+"""Puts the page of a fleet together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, List, Tuple
+
+from markupsafe import Markup
+
+from ..fleet import Fleet, Node, Outlier
+from ..plots import matrix, nodes, strips
+from ..plots.style import styled
+from ..units import NBSP, change, plural, quantity
+from .embed import plain, script_json
+from .page import Page
+
+MOST_OUTLIERS = 200
+MOST_NODES = 100
+MOST_MISSING = 200
+DATA_BUDGET = 2_000_000
+STATUS_TONE = {"confirmed": "fail", "suspected": "inconclusive", "passing": "skipped"}
+STATUS_SYMBOL = {"confirmed": "\u2718", "suspected": "?", "passing": "\u2248"}
+
+
+@dataclass
+class OutlierRow:
+    outlier: Outlier
+    metric: str
+    value: str
+    usual: str
+    deviation: str
+    where: str
+    symbol: str
+    tone: str
+
+
+@dataclass
+class NodeRow:
+    node: Node
+    where: str
+    worst: str
+    worst_metric: str
+    worst_sort: float
+    findings: int
+
+
+def render(fleet: Fleet) -> str:
+    """The whole page. The same fleet gives the same bytes."""
+    page = Page()
+    with styled():
+        panels = [page.panel(nodes.draw(fleet), "heat"), page.panel(strips.draw(fleet), "strips")]
+        panels += [page.panel(matrix.draw(pairs), f"pairs-{number}") for number, pairs in enumerate(fleet.pairs[:4], start=1)]
+    rows = _nodes(fleet)
+    data, left_out = _embedded(fleet)
+    return page.render(
+        "fleet.html", all=fleet, headline=_headline(fleet), facts=_facts(fleet), panels=[panel for panel in panels if panel],
+        outliers=[_outlier(fleet, one) for one in fleet.outliers[:MOST_OUTLIERS]], outliers_left=max(0, len(fleet.outliers) - MOST_OUTLIERS),
+        statuses=[(STATUS_SYMBOL[s], s) for s in STATUS_TONE if any(o.status == s for o in fleet.outliers)],
+        nodes=rows[:MOST_NODES], nodes_left=max(0, len(rows) - MOST_NODES), missing=fleet.missing[:MOST_MISSING],
+        missing_left=max(0, len(fleet.missing) - MOST_MISSING), statistics=_statistics(fleet), data=data, left_out=left_out,
+        change=change)
+
+
+def _where(attributes: Dict[str, str]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in attributes.items())
+
+
+def _outlier(fleet: Fleet, one: Outlier) -> OutlierRow:
+    metric = fleet.metrics[one.metric]
+    attributes = next((node.attributes for node in fleet.nodes if node.node == one.node), {})
+    return OutlierRow(one, f"{metric.point}.{metric.metric}", quantity(one.value, metric.unit), quantity(one.median, metric.unit),
+                      change(1 + one.deviation), _where(attributes), STATUS_SYMBOL[one.status], STATUS_TONE[one.status])
+
+
+def _nodes(fleet: Fleet) -> List[NodeRow]:
+    """The worst first."""
+    findings: Dict[str, int] = {}
+    for one in fleet.outliers:
+        if one.status != "passing":
+            findings[one.node] = findings.get(one.node, 0) + 1
+    rows = []
+    for node in fleet.nodes:
+        told = [(nodes.worse(fleet, d, m), m) for m, d in enumerate(node.deviation) if d is not None]
+        worst, metric = min(told) if told else (0.0, -1)
+        rows.append(NodeRow(node, _where(node.attributes), change(1 + node.deviation[metric]) if told else "\u2013",
+                            f"{fleet.metrics[metric].point}.{fleet.metrics[metric].metric}" if told else "", worst,
+                            findings.get(node.node, 0)))
+    return sorted(rows, key=lambda row: (-row.findings, row.worst_sort, row.node.node))
+
+
+def _headline(fleet: Fleet) -> Tuple[str, str]:
+    first, _, rest = fleet.summary.sentence.partition("; ")
+    rest = rest[0].upper() + rest[1:] if rest else ""
+    return f"{first.rstrip('.')} nodes", rest
+
+
+def _facts(fleet: Fleet) -> List[Tuple[str, str]]:
+    s = fleet.summary
+    facts = [("expected", str(s.expected) + (f" ({fleet.hosts_file})" if fleet.hosts_file else ": whoever reported")),
+             ("reported", str(s.reported)), ("judged", str(s.judged)),
+             ("outliers", f"{s.outliers} confirmed, {s.suspects} suspected, {s.passing} passing"),
+             ("groups", plural(len(fleet.groups), "kind") + " of hardware"),
+             ("matters", f"from {100 * fleet.delta_rate:g}{NBSP}%, tails from {100 * fleet.delta_tail:g}{NBSP}%"),
+             ("exit code", str(s.exit_code))]
+    if s.needs_failed:
+        facts.insert(4, ("own needs", f"missed on {plural(s.needs_failed, 'node')}"))
+    return facts
+
+
+def _statistics(fleet: Fleet) -> List[str]:
+    return [f"Nodes are compared with nodes of the same hardware and firmware; {fleet.fewest_alike} or more tell what is usual, fewer "
+            "are held against their own needs only.",
+            f"Outlier: worse than the median by more than {fleet.limit_z:g} robust standard deviations (1.4826 MAD, at least "
+            f"{100 * fleet.mad_floor:g} % of the median) and by the smallest difference that matters.",
+            "Confirmed: another run of the node says the same. Suspected: there is none. Passing: the other run was usual, and "
+            "nothing is held against the node.",
+            "A shift that three quarters of a rack or switch share is one finding; its nodes are judged after it.",
+            "A node is blamed for slow pairs when three partners or more, and most of them, agree; otherwise it is the link."]
+
+
+def _embedded(fleet: Fleet) -> Tuple[Markup, str]:
+    text = script_json(plain(fleet))
+    if len(text) <= DATA_BUDGET:
+        return Markup(text), ""
+    data = plain(fleet)
+    data["nodes"], data["pairs"] = [], []
+    return Markup(script_json(data)), "nodes and pairs"
