@@ -283,8 +283,11 @@ void judge_together(bool undeclared_difference, Pair& pair) {
   }
 }
 
-/// How far beyond delta the ratio lies, in multiples of it.
+/// How far beyond delta the ratio lies, in multiples of it. What nothing may be said of comes last.
 double distance(const Row& row) {
+  for (const Reason doubtful :
+       {Reason::few_reps, Reason::few_ops, Reason::cache_unproven, Reason::disturbed})
+    if (row.reason == doubtful) return 0;
   return row.estimate ? std::abs(std::log(row.estimate->ratio)) / std::log1p(row.delta) : 0;
 }
 

@@ -14,7 +14,7 @@ from .style import COLOUR, WIDTH, canvas, place, styled
 ROW_PX = 38
 NAMES_PX = 196
 CHANGE_PX = 60
-MOST_ROWS = 24
+MOST_ROWS = 16
 MARK = {"worse": ("fail", "X"), "better": ("pass", "o"), "differs": ("ink", "s"), "same": ("muted", "o"),
         "small": ("muted", "d"), "inconclusive": ("inconclusive", "D")}
 WIDEST = 4.0  # what lies beyond is an arrow: one huge change must not flatten the others
@@ -61,7 +61,8 @@ def chosen(rows: List[Row], most: int = MOST_ROWS) -> List[Row]:
     """Those to look at first, in the order in which they are told."""
     if len(rows) <= most:
         return rows
-    first = sorted(range(len(rows)), key=lambda i: (not rows[i].gated, not rows[i].changed, rows[i].quiet, i))[:most]
+    first = sorted(range(len(rows)), key=lambda i: (
+        not rows[i].gated, not rows[i].changed, rows[i].reason.startswith("few-"), rows[i].quiet, i))[:most]
     return [rows[i] for i in sorted(first)]
 
 
@@ -70,8 +71,10 @@ def arrow(row: Row) -> str:
 
 
 def _limits(rows: List[Row]) -> Tuple[float, float]:
-    low = min(min(row.low, 1 / (1 + row.delta)) for row in rows)
-    high = max(max(row.high, 1 + row.delta) for row in rows)
+    """What is decided, and gates, must be seen whole; what is open may reach beyond."""
+    seen = [row for row in rows if row.gated or row.status != "inconclusive"] or rows
+    low = min(min(row.low, 1 / (1 + row.delta)) if row in seen else 1 / (1 + row.delta) for row in rows)
+    high = max(max(row.high, 1 + row.delta) if row in seen else 1 + row.delta for row in rows)
     return max(low, 1 / WIDEST) / 1.01, min(high, WIDEST) * 1.01
 
 

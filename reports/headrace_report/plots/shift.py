@@ -16,7 +16,7 @@ from .tail import TICKS, short_time, stretch
 
 MOST = 4
 HEIGHT = 420
-LEFT, RIGHT, TOP, MIDDLE, STRIP, BOTTOM = 64, 10, 10, 50, 96, 42
+LEFT, RIGHT, TOP, MIDDLE, STRIP, BOTTOM = 64, 26, 10, 50, 96, 42
 
 
 def draw_all(pair: Pair, design: Design) -> List[Figure]:

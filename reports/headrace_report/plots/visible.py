@@ -13,7 +13,7 @@ from .style import COLOUR, WIDTH, canvas, place, series, styled
 
 ROW_PX = 30
 NAMES_PX = 196
-VALUE_PX = 52
+VALUE_PX = 58
 MOST_PERCENT = 60.0
 
 
@@ -42,7 +42,7 @@ def draw(pair: Pair) -> Optional[Figure]:
             names = axes.get_yaxis_transform()
             axes.annotate(words.shortened(row.metric, 29), (0, number), (-NAMES_PX + 4, 0), xycoords=names,
                           textcoords="offset points", ha="left", va="center_baseline")
-            axes.annotate(f"{seen:.2g}{NBSP}%" + (" ?" if blind else ""), (1, number), (VALUE_PX - 4, 0), xycoords=names,
+            axes.annotate((_percent(seen) if seen <= top else f"> {top:.0f}{NBSP}%") + (" ?" if blind else ""), (1, number), (VALUE_PX - 4, 0), xycoords=names,
                           textcoords="offset points", ha="right", va="center_baseline")
         axes.locator_params(axis="x", nbins=5)
         axes.tick_params(axis="y", left=False, labelleft=False)
@@ -54,6 +54,10 @@ def draw(pair: Pair) -> Optional[Figure]:
         keys.append(Key("diamond", "noise floor of this system"))
     return Figure(finding=_finding(pair, rows), question="What could this comparison have seen at all?",
                   description=_describe(rows), drawing=drawing, table=_table(rows), keys=keys)
+
+
+def _percent(value: float) -> str:
+    return f"{value:.1f}{NBSP}%" if value < 9.95 else f"{value:.0f}{NBSP}%"
 
 
 def _finding(pair: Pair, rows: List[Row]) -> str:
@@ -74,6 +78,6 @@ def _describe(rows: List[Row]) -> str:
 def _table(rows: List[Row]) -> Table:
     floors = any(row.noise_floor is not None for row in rows)
     return Table(["metric", "point", "smallest visible", "change that matters", *(["noise floor"] if floors else [])], [
-        [row.metric, row.points[0], f"{100 * row.smallest_visible:.2g}{NBSP}%", f"{100 * row.delta:g}{NBSP}%",
+        [row.metric, row.points[0], _percent(100 * row.smallest_visible), f"{100 * row.delta:g}{NBSP}%",
          *(["\u2013" if row.noise_floor is None else f"{100 * row.noise_floor:.2g}{NBSP}%"] if floors else [])]
         for row in rows])
