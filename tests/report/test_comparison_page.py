@@ -7,7 +7,7 @@ import re
 
 import pytest
 import sample_comparison
-from conftest import program
+from conftest import ROOT, program
 from test_page import Reader
 
 from headrace_report import documents
@@ -101,6 +101,18 @@ def test_the_page_carries_its_data(pages):
         assert again.fingerprint == original.fingerprint and again.summary == original.summary
 
 
+def test_the_example_in_the_docs_finds_what_would_be_found_today(tmp_path):
+    example = (ROOT / "docs/examples/comparison.html").read_text(encoding="utf-8")
+    stored = re.search(r'<script type="application/json" id="headrace-comparison">(.*?)</script>', example, re.S)[1]
+    row = read(json.loads(stored), documents.TYPES).pairs[0].rows[0]
+    assert (row.metric, row.status, row.gated) == ("read_bandwidth", "worse", True) and row.high < 1
+    (tmp_path / "comparison.json").write_text(stored, encoding="utf-8")
+    done = program(tmp_path)
+    assert done.returncode == 0, done.stderr
+    for finding in re.findall(r"<h4 id=[^>]*>(.*?)</h4>", (tmp_path / "report.html").read_text(encoding="utf-8")):
+        assert finding in example
+
+
 def change(path, value):
     def apply(data):
         *keys, last = path
@@ -112,7 +124,7 @@ def change(path, value):
 
 @pytest.mark.parametrize("edit, words", [
     (change(["schema"], 2), "schema 2: this report reads schema 1"),
-    (change(["kind"], "headrace.other"), "not a comparison or run"),
+    (change(["kind"], "headrace.other"), "not a comparison or "),
     (change(["pairs", 0, "rows", 0, "status"], "fine"), "pairs[0].rows[0]: status \"fine\": one of worse"),
     (change(["pairs", 0, "rows", 0, "status"], "same"), "the summary tells 2 worse, but 1 rows are"),
     (change(["pairs", 0, "rows", 0, "low"], 0.95), "does not lie within its bounds"),
