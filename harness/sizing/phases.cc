@@ -96,6 +96,13 @@ void tell(const Job& job, Phase& p) {
                                   told(p.supply.value.high, p.unit), needs);
       break;
     default:
+      if (p.reason != "extrapolated" && p.reason != to_string(Reason::straddles)) {
+        p.explanation = fmt::format(
+            "Gave {} and {} are needed, but it was {} while it was measured.", gives, needs,
+            p.reason == to_string(Reason::disturbed) ? "disturbed" : "not steady");
+        p.next_step = "Measure again with nothing else running.";
+        return;
+      }
       p.explanation =
           p.reason == "extrapolated"
               ? fmt::format("Would give {} if every node got what was measured ({}); needs {}.",
@@ -234,6 +241,16 @@ void judge_phase(const Job& job, Phase& p) {
   } else {
     p.outcome = Outcome::inconclusive;
     p.reason = to_string(Reason::straddles);
+  }
+  // What something else disturbed, or what never became steady, says nothing either way.
+  constexpr double kMost = 1.0 / 3;
+  const results::StoredPoint& point = *m.point;
+  const Reason doubt = point.disturbed_share > kMost    ? Reason::disturbed
+                       : point.not_steady_share > kMost ? Reason::not_steady
+                                                        : Reason::none;
+  if (doubt != Reason::none) {
+    p.outcome = Outcome::inconclusive;
+    p.reason = to_string(doubt);
   }
   tell(job, p);
 }

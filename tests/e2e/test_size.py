@@ -34,7 +34,11 @@ def made(tmp_path_factory):
     runner.write("tiny.yaml", CONFIG)
     assert runner.run("tiny.yaml", out="a").code == 0
     run = runner.results(out="a")
-    for point in run["points"]:  # as if its caches had been made cold, which not every machine lets one do
+    # As if its caches had been made cold, which not every machine lets one do, and as if nothing had disturbed it.
+    for point in run["points"]:
+        for repetition in point["repetitions"]:
+            repetition["steady"] = True
+            repetition["disturbance"]["disturbed"] = False
         if point["workload"] == "small_file_read":
             point["cache"] = "cold"
             for repetition in point["repetitions"]:

@@ -108,6 +108,20 @@ TEST(Sizing, WhatIsExtrapolatedNeverPasses) {
   EXPECT_EQ(size(job({"cluster.nodes=1"}), "job.yaml", runs).phases[0].outcome, Outcome::pass);
 }
 
+TEST(Sizing, WhatWasDisturbedDecidesNothing) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 20e6);
+  runs[0].points[0].disturbed_share = 0.5;
+  Sizing s = size(job({"cluster.nodes=1"}), "job.yaml", runs);
+  EXPECT_EQ(s.phases[0].outcome, Outcome::inconclusive);
+  EXPECT_EQ(s.phases[0].reason, "disturbed");
+  EXPECT_EQ(s.exit_code, 11);
+  runs[0].points[0].disturbed_share = 0.2;
+  runs[0].points[0].not_steady_share = 0.5;
+  s = size(job({"cluster.nodes=1"}), "job.yaml", runs);
+  EXPECT_EQ(s.phases[0].reason, "not-steady");
+}
+
 TEST(Sizing, RunsAtTheSameTimeAddUp) {
   std::vector<StoredRun> runs;
   for (const char* node : {"n1", "n2", "n3", "n4"}) {
