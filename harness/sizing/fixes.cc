@@ -212,12 +212,13 @@ class Fixes {
     // got.
     const auto shards = measured("shard_stream.read_bandwidth", "cold");
     const Measurement* ceiling = best(shards);
-    const double wanted = std::ceil(now * phase.demand.need / phase.supply.value.low);
+    constexpr double kMost = 1024;  // what the workload can start
+    const double wanted =
+        std::min(kMost, std::ceil(now * phase.demand.need / phase.supply.value.low));
     Fix fix;
     fix.fix = "workers";
     fix.title = fmt::format("{:.0f} reading workers per node, not {:.0f}", wanted, now);
-    // Not finite or not a number of processes that anyone starts: nothing to propose.
-    if (!(wanted > now) || wanted > 4096) return;
+    if (!(wanted > now)) return;
     fix.command = fmt::format("{} --set workloads.0.workers={:.0f}",
                               command_for("small_file_read*", all_.job_file), wanted);
     if (ceiling == nullptr) {
