@@ -8,8 +8,10 @@
 #include <chrono>
 #include <ctime>
 
+#include "harness/engine/fits.h"
 #include "harness/engine/judging.h"
 #include "harness/engine/point_run.h"
+#include "harness/engine/together.h"
 
 namespace headrace {
 namespace {
@@ -35,18 +37,27 @@ class Run {
         node_(node),
         observer_(observer),
         limits_(limits),
-        questions_(engine::questions(plan)) {}
+        together_(node.ranks()),
+        questions_(engine::questions(plan, node.ranks().nodes())) {
+    if (!together_.alone()) limits_.lost = [&node] { return node.ranks().lost(); };
+  }
 
   RunResult operator()() {
     const auto start = std::chrono::steady_clock::now();
     result_.plan = &plan_;
     node_.limit_writes(plan_.max_write);
     result_.started_utc = utc_now();
+    if (!together_.leads()) {
+      follow();
+      return std::move(result_);
+    }
     measure_points();
     result_.judgements = engine::answer_all(questions_, result_.points);
     confirm_failures();
+    engine::tell_of_fits(plan_, result_.points);
+    end_together();
     sort_worst_first(result_.judgements);
-    result_.signal = stop_signal.load();
+    if (result_.lost.empty()) result_.signal = stop_signal.load();  // else a launcher ended us for that
     result_.summary = summary();
     result_.elapsed_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -54,6 +65,24 @@ class Run {
   }
 
  private:
+  /// Does what rank 0 says until the run is over, or rank 0 is lost.
+  void follow() {
+    try {
+      for (engine::Step step = together_.hear(); step.kind == engine::Step::Kind::open; step = together_.hear()) {
+        if (!runner(plan_.points.at(step.point)).follow()) return;
+      }
+    } catch (const RanksError& e) {
+      result_.lost = e.what();
+    }
+  }
+  void end_together() {
+    try {
+      together_.say({.kind = engine::Step::Kind::end});
+    } catch (const RanksError&) {  // the points say it
+    }
+    result_.lost = node_.ranks().lost();
+  }
+
   PointRunner runner(const Point& point) {
     return {plan_, point, questions_, node_, observer_, limits_};
   }
@@ -63,7 +92,7 @@ class Run {
       const Point& point = plan_.points[i];
       if (hung_ || stop_signal.load() != 0) {
         result_.points.push_back(not_reached(
-            point, hung_ ? "the run ended: an earlier point hung" : "interrupted before"));
+            point, hung_ ? "the run ended: an earlier point hung, or lost a rank" : "interrupted before"));
         continue;
       }
       observer_.point_started(point, i + 1, plan_.points.size());
@@ -107,7 +136,7 @@ class Run {
       const auto question = std::find_if(
           questions_.begin(), questions_.end(),
           [&](const Question& q) { return q.blank.id == j.id && q.blank.scope == j.scope; });
-      engine::confirm(fresh, *question, j);
+      engine::confirm(fresh, engine::parts(*question, point), j);
     }
   }
 
@@ -130,6 +159,7 @@ class Run {
   Node& node_;
   RunObserver& observer_;
   EngineLimits limits_;
+  engine::Together together_;
   std::vector<Question> questions_;
   RunResult result_;
   bool hung_ = false;

@@ -1,6 +1,7 @@
 // This machine's cores, memory and space, as far as this process may use them.
 #include "harness/node.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -57,6 +58,11 @@ const std::string& Node::scratch() {
   return scratch_;
 }
 
+std::string Node::own_scratch() {
+  if (ranks_->rank() == 0) return scratch();
+  return MarkedFolder::make(fmt::format("{}/{}{:05}", scratch(), kRankFolder, ranks_->rank()), "scratch").path();
+}
+
 void Node::reserve_writes(const std::string& id, std::uint64_t bytes) {
   const auto told = [](std::uint64_t value) {
     return format_quantity(static_cast<double>(value), Dimension::bytes);
@@ -72,6 +78,12 @@ void Node::reserve_writes(const std::string& id, std::uint64_t bytes) {
 void Node::join(std::shared_ptr<Ranks> ranks) { ranks_ = std::move(ranks); }
 
 void Node::meet(std::shared_ptr<Peer> peer) { peer_ = std::move(peer); }
+
+void Node::set_team(std::vector<unsigned> ranks) {
+  team_ = std::move(ranks);
+  const auto at = std::find(team_.begin(), team_.end(), ranks_->rank());
+  team_index_ = static_cast<unsigned>(at - team_.begin());
+}
 
 unsigned Node::cores() const {
   const unsigned by_affinity = cores_by_affinity();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/backends/loader.h"
 #include "harness/marked_folder.h"
@@ -13,6 +14,9 @@ namespace headrace {
 
 class Peer;
 class Ranks;
+
+/// Folders of ranks in the scratch folder: "rank-00003".
+inline constexpr const char* kRankFolder = "rank-";
 
 class Node {
  public:
@@ -24,6 +28,9 @@ class Node {
   /// The marked folder below which data is made; made now if it is not there. Throws UsageError if
   /// it is not ours.
   const std::string& scratch();
+  /// For what this process alone writes: scratch(), or of several processes one of its own below it for each but the
+  /// first.
+  std::string own_scratch();
   const std::string& scratch_path() const { return scratch_path_; }
 
   /// Most bytes that generated data may take in all; 0 = as much as is free. Set once, before the
@@ -40,6 +47,11 @@ class Node {
   /// The one other process that `--peer` names, or that this one serves; nullptr: none.
   Peer* peer() { return peer_.get(); }
   void meet(std::shared_ptr<Peer> peer);
+  /// The ranks that take part in the present point, in order, and this one's place among them. Files are split by it.
+  const std::vector<unsigned>& team() const { return team_; }
+  unsigned team_index() const { return team_index_; }
+  /// The engine's, before each point. This rank may not be among them; then its index is team().size().
+  void set_team(std::vector<unsigned> ranks);
 
   unsigned cores() const;                  // usable by this process: affinity and cgroup quota
   std::uint64_t memory_available() const;  // MemAvailable, or the cgroup's rest if that is less [B]
@@ -54,6 +66,8 @@ class Node {
   std::unique_ptr<Backends> backends_;
   std::shared_ptr<Ranks> ranks_;
   std::shared_ptr<Peer> peer_;
+  std::vector<unsigned> team_{0};
+  unsigned team_index_ = 0;
 };
 
 }  // namespace headrace

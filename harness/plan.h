@@ -42,6 +42,8 @@ struct Point {
   bool verify = false;
   double duration_s = 0;     // time budget of one repetition (per phase); 0 = the workload's own end
   double rest_s = 0;         // pause between repetitions
+  bool one_per_node = false; // of several ranks only the first of each node takes part
+  unsigned clients = 0;      // so many of those take part, on as many nodes as can be; 0 = all
   double timeout_s = 0;      // nothing answers for so long: it hangs; 0 = as EngineLimits say
   std::optional<double> ceiling;  // bytes/s that cannot be exceeded; above: "cannot be true"
   RepeatPlan repeat;

@@ -9,6 +9,7 @@
 #include "harness/cache_state.h"
 #include "harness/histogram.h"
 #include "harness/metric.h"
+#include "harness/pair_matrix.h"
 #include "harness/recorder.h"
 
 namespace headrace {
@@ -33,7 +34,15 @@ struct BackgroundResult {
   std::vector<SeriesPoint> series;
 };
 
-/// One phase of one repetition, all workers together, but for those in the background.
+/// What one rank of several did in a phase.
+struct RankPhase {
+  unsigned rank = 0;
+  double elapsed_s = 0, first_finish_s = 0;
+  std::uint64_t bytes = 0, operations = 0, errors = 0;
+};
+
+/// One phase of one repetition, all workers together, but for those in the background. Of several ranks: bytes and
+/// operations of all, the slowest one's time.
 struct PhaseResult {
   std::string name;
   double elapsed_s = 0;       // first submit to last completion
@@ -53,6 +62,8 @@ struct PhaseResult {
   std::uint64_t cut_bytes = 0;      // finished before it
   std::uint64_t cut_operations = 0;
   std::optional<BackgroundResult> background;  // when any of them did anything
+  std::vector<RankPhase> ranks;                // where there are several
+  std::vector<SeriesPoint> slowest_series;     // of the slowest of them
 
   /// The time after the warm-up cut, and the rates of what finished in it.
   double steady_s() const { return elapsed_s - steady_from_s; }
@@ -99,6 +110,7 @@ struct Repetition {
   Disturbance disturbance;
   bool steady = true;         // rule 4
   std::string steady_why;
+  std::optional<PairMatrix> pairs;  // of workloads that measure pairs
 };
 
 }  // namespace headrace

@@ -49,6 +49,9 @@ struct PointResult {
   std::vector<StageSpan> stages;  // a stretch of the last repetition that counts, of a pipeline
   bool verified = false;
   FirstTouch first_touch;
+  unsigned nodes = 1;  // that took part
+  std::optional<PairMatrix> pairs;  // the medians of what counted, and who is to blame
+  Blame blame;
   double elapsed_s = 0;
 };
 
@@ -79,6 +82,7 @@ struct RunResult {
   std::vector<PointResult> points;
   std::vector<Judgement> judgements;
   Summary summary;
+  std::string lost;  // which other process of the run ended too early; "" = none
   int signal = 0;  // SIGINT or SIGTERM that ended it
 };
 

@@ -44,6 +44,13 @@ struct PhaseSpec {
   bool varies = false;       // changes as it goes, and that is what is measured: not judged for steadiness
 };
 
+/// How the values of several ranks make one.
+enum class AcrossRanks {
+  add,      // each does its share: rates are all that was done over the slowest rank's time, others the worst rank's
+  slowest,  // all do one thing together: the worst rank's value
+  first,    // the first rank of the team knows it all
+};
+
 /// One worker thread's view of the timed region.
 struct Worker {
   unsigned index = 0;      // 0 .. count-1
@@ -102,6 +109,9 @@ class Workload {
   /// The devices that this point measures one by one ("gpu0"), known from prepare on and after cleanup still: a metric
   /// marked per_device may also be put for each of them, as device_metric(name, device).
   virtual std::vector<std::string> devices() const { return {}; }
+  /// What the repetition that has just run gave for each pair of nodes, at the first rank of the team.
+  virtual std::optional<PairMatrix> pairs() const { return std::nullopt; }
+  virtual AcrossRanks across_ranks() const { return AcrossRanks::add; }
   /// Why the repetition that has just run is to be doubted, as the workload's own device tells ("gpu0 was held back:
   /// thermal"); "" = it is not. Asked once per repetition, before report.
   virtual std::string disturbance() { return ""; }

@@ -37,6 +37,9 @@ test_packages=(
 
 # Without these some tests are skipped and say so; not every distribution has them.
 optional_test_packages=(
+  "libopenmpi-dev|builds the MPI plugin"
+  "openmpi-bin|starts several processes"
+  "iproute2|makes several hosts of one machine"
   "chromium|opens the report's pages"
   "chromium-driver|works the browser by WebDriver"
   "python3-selenium|speaks WebDriver"

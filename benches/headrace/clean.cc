@@ -15,6 +15,7 @@
 #include "harness/history/history.h"
 #include "harness/marked_folder.h"
 #include "harness/name_tree.h"
+#include "harness/node.h"
 #include "harness/results/result_store.h"
 #include "harness/sizing/sizing.h"
 #include "harness/units.h"
@@ -42,6 +43,30 @@ std::span<const std::string_view> result_files(std::string_view kind) {
   return {};
 }
 
+void add(CleanReport& to, const CleanReport& more) {
+  to.files += more.files;
+  to.bytes += more.bytes;
+  to.left.insert(to.left.end(), more.left.begin(), more.left.end());
+}
+
+/// What a run that was killed left there.
+CleanReport remove_left_over(const std::string& folder) {
+  CleanReport report = checkpoint::remove_left_over(folder);
+  add(report, remove_left_over_names(folder));
+  return report;
+}
+
+/// The folders of ranks in a scratch folder that several processes used.
+std::vector<std::string> rank_folders(const std::string& scratch) {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(scratch)) {
+    const std::string path = entry.path().string();
+    if (entry.path().filename().string().starts_with(kRankFolder) && MarkedFolder::kind_of(path) == "scratch")
+      found.push_back(path);
+  }
+  return found;
+}
+
 int clean(const std::string& folder, bool yes) {
   if (!fs::exists(folder)) {
     std::printf("%s: nothing there\n", folder.c_str());
@@ -50,12 +75,11 @@ int clean(const std::string& folder, bool yes) {
   const std::string kind = MarkedFolder::kind_of(folder);
   if (kind == "scratch") {
     CleanReport report = remove_data_sets(folder);
-    for (const CleanReport& more :
-         {checkpoint::remove_left_over(folder), remove_left_over_names(folder)}) {
-      report.files += more.files;
-      report.bytes += more.bytes;
-      report.left.insert(report.left.end(), more.left.begin(), more.left.end());
+    for (const std::string& of_rank : rank_folders(folder)) {
+      add(report, remove_left_over(of_rank));
+      remove_marked(of_rank, {});
     }
+    add(report, remove_left_over(folder));
     const CleanReport rest = remove_marked(folder, {});
     report.gone = rest.gone;
     // What lies in the way of the folder itself was told by the first look already, where it was

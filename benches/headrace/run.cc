@@ -18,7 +18,9 @@
 #include "benches/headrace/terminal.h"
 #include "harness/comparison/noise.h"
 #include "harness/engine.h"
+#include "harness/engine/together.h"
 #include "harness/peer/tcp_peer.h"
+#include "harness/ranks/launch.h"
 #include "harness/recorder.h"
 #include "harness/results/result_store.h"
 #include "harness/system/fingerprint.h"
@@ -113,15 +115,29 @@ std::optional<NoiseFloor> noise_beside(const std::string& folder, const RunResul
   return NoiseFloor{summary.source, summary.median, summary.false_alarm_rate};
 }
 
-/// All of it, in the process that measures.
+/// A rank other than the first: measures with the others, and leaves words and files to rank 0.
+int follow_here(const Plan& plan, Node& node) {
+  RunObserver nobody;
+  const RunResult result = run_plan(plan, node, nobody);
+  if (result.lost.empty()) return 0;
+  std::fprintf(stderr, "headrace: %s: %s\n", node.ranks().who(node.ranks().rank()).c_str(),
+               result.lost.c_str());
+  return 1;
+}
+
+/// All of it, in the process that measures. `launch`: how several processes were started. `waited_for`: false once the
+/// engine leads them.
 int measure_here(const RunArguments& arguments, const Shared& shared, const Plan& plan,
-                 Node& node) {
+                 Node& node, const std::vector<std::pair<std::string, std::string>>& launch,
+                 bool* waited_for = nullptr) {
   node.limit_writes(plan.max_write);
   node.scratch();  // refuses a folder that is not headrace's before anything is written
   const std::string folder = run_folder(arguments, folder_id(plan));
   // Before measuring: afterwards the storage may no longer answer.
   auto environment = system::fingerprint(plan.target_path, node);
+  if (!launch.empty()) environment.emplace_back("launch", launch);
   const auto progress = make_progress(shared, plan);
+  if (waited_for != nullptr) *waited_for = false;
   RunResult result = run_plan(plan, node, *progress);
   result.run_id = fs::path(folder).filename().string();
   result.command = without_token(shared.command);
@@ -151,6 +167,96 @@ int measure_here(const RunArguments& arguments, const Shared& shared, const Plan
   return result.summary.exit_code;
 }
 
+void check_judges(const Plan& plan) {
+  if (plan.needs.empty() && plan.declared_needs.empty()) {
+    throw UsageError(
+        "qualify: nothing to judge: give a job with --job FILE, or needs in the configuration "
+        "(headrace run measures without judging)");
+  }
+}
+
+constexpr double kMeeting_s = 60;   // for all processes to come, and to say what they run
+constexpr double kParting_s = 600;  // rank 0 draws the report while the others wait
+constexpr double kLinger_s = 60;    // a launcher ends all processes when one fails: rank 0 writes its files first
+
+/// What the command line asks for, or why it cannot be. Each process of several reads it for itself.
+struct Asked {
+  std::optional<Plan> plan;
+  std::string wrong;
+
+  Asked(const RunArguments& arguments, bool several) {
+    try {
+      plan = make_plan(plan_options(arguments.plan));
+    } catch (const UsageError& e) {
+      if (!several) throw;
+      wrong = e.what();
+    }
+  }
+};
+
+/// All processes must run the same: told by rank 0 alone. Throws UsageError in each.
+void same_plans(Ranks& ranks, const Asked& asked) {
+  const std::string own = asked.plan ? asked.plan->config_hash : asked.wrong;
+  const auto all = ranks.all_gather("comparing configurations", own, kMeeting_s);
+  for (unsigned r = 0; r < all.size(); ++r) {
+    if (all[r] == all[0]) continue;
+    throw UsageError(fmt::format("{} has another configuration than {} ({} there, {} here): every process needs the same "
+                                 "files and options",
+                                 ranks.who(r), ranks.who(0), all[r], all[0]));
+  }
+  if (!asked.plan) throw UsageError(asked.wrong);
+}
+
+/// A process that gives no sign of life for so long is lost: at most as long as the shortest timeout that is asked for.
+double silence(const std::optional<Plan>& plan) {
+  double shortest_s = 10;
+  for (const Point& point : plan ? plan->points : std::vector<Point>{})
+    if (point.timeout_s > 0) shortest_s = std::min(shortest_s, point.timeout_s);
+  return std::max(shortest_s, 2.0);  // pings come twice a second, and machines can be busy
+}
+
+/// Rank 0 cannot begin: the others need not wait for it.
+void end_followers(Ranks& ranks) {
+  try {
+    engine::Together(ranks).say({.kind = engine::Step::Kind::end});
+  } catch (const RanksError&) {  // they know
+  }
+}
+
+/// Until it ends, which its silence tells.
+void wait_for_rank_0(Ranks& ranks) {
+  try {
+    ranks.exchange("waiting for rank 0", 0, "", kLinger_s);
+  } catch (const RanksError&) {
+  }
+}
+
+/// Rank 0 of several has the last word.
+int measure_together(const RunArguments& arguments, const Shared& shared, const Asked& asked,
+                     const ranks::Launched& launched) {
+  Node node(asked.plan ? asked.plan->target_path : "");
+  ranks::Meeting meeting = ranks::meet(node.backends(), launched, kMeeting_s, silence(asked.plan));
+  node.join(meeting.ranks);
+  const bool leads = node.ranks().rank() == 0;
+  int code = 0;
+  bool waited_for = false;  // the others wait for what rank 0 says
+  try {
+    same_plans(node.ranks(), asked);
+    waited_for = leads;
+    code = leads ? measure_here(arguments, shared, *asked.plan, node, meeting.facts, &waited_for)
+                 : follow_here(*asked.plan, node);
+  } catch (const std::exception& e) {
+    if (leads) std::fprintf(stderr, "%s\n", e.what());
+    code = dynamic_cast<const UsageError*>(&e) != nullptr ? 2 : 1;
+    if (waited_for) end_followers(node.ranks());
+  }
+  // A process that waits for MPI, or for somebody who is gone, cannot end as others do.
+  const bool parted = abandoned_threads() == 0 && ranks::part(node.backends(), meeting, kParting_s);
+  if (!parted && !leads) wait_for_rank_0(node.ranks());
+  if (!parted) leave(code == 0 && !leads ? 1 : code);
+  return leads ? code : 0;
+}
+
 int measure(const RunArguments& arguments, const Shared& shared, bool must_judge) {
   if (!arguments.against.with.empty()) {
     AgainstArguments against = arguments.against;
@@ -167,13 +273,19 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
     told.command = without_token(shared.command);
     return measure_against(arguments.plan, against, told);
   }
-  const PlanOptions options = plan_options(arguments.plan);
-  const Plan plan = make_plan(options);
-  if (must_judge && plan.needs.empty() && plan.declared_needs.empty()) {
-    throw UsageError(
-        "qualify: nothing to judge: give a job with --job FILE, or needs in the configuration "
-        "(headrace run measures without judging)");
+  const ranks::Launched launched = arguments.dry_run ? ranks::Launched{} : ranks::launched();
+  const Asked asked(arguments, launched.several());
+  if (launched.several()) {
+    if (must_judge && asked.plan) check_judges(*asked.plan);
+    return supervised(
+        [&] {
+          catch_signals();
+          return measure_together(arguments, shared, asked, launched);
+        },
+        launched.rank == 0 ? Role::first : Role::other);
   }
+  const Plan& plan = *asked.plan;
+  if (must_judge) check_judges(plan);
   if (arguments.dry_run) {
     std::puts((arguments.json ? plan_json(plan) : plan_text(plan, shared)).c_str());
     return 0;
@@ -189,7 +301,7 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
     Node node(plan.target_path);
     std::shared_ptr<peer::TcpPeer> peer;
     if (other) node.meet(peer = peer::meet(*other, arguments.token, kMeet_s));
-    const int code = measure_here(arguments, shared, plan, node);
+    const int code = measure_here(arguments, shared, plan, node, {});
     if (peer) peer->say_goodbye();
     if (abandoned_threads() > 0) leave(code);  // they still use the node
     return code;

@@ -12,12 +12,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "harness/recorder.h"
 
 namespace headrace::cli {
 namespace {
 
+constexpr unsigned kLinger_s = 20;
 constexpr std::array kHandedOn{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 volatile sig_atomic_t child = 0;
@@ -41,21 +43,37 @@ sigset_t blocked() {
   return before;
 }
 
+/// Ends this process some time after its caller did.
+void outlive(pid_t parent) {
+  while (::getppid() == parent) ::usleep(100'000);
+  ::sleep(kLinger_s);
+  std::_Exit(1);
+}
+
 /// The child's way into its work; its caller is gone if `parent` is.
 int begin_work(const std::function<int()>& work, int writing, pid_t parent,
-               const sigset_t& signals) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever kills the caller for good means this process
+               const sigset_t& signals, Role role) {
+  if (role == Role::first) {
+    ::setpgid(0, 0);  // launchers kill the group
+    std::thread(outlive, parent).detach();
+  } else {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever kills the caller for good means this process
+  }
   if (::getppid() != parent) ::_exit(1);
   handover = writing;
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   return work();
 }
 
-int exit_code_of(pid_t pid) {
+int exit_code_of(pid_t pid, Role role) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  if (role == Role::other) {
+    for (const int number : kHandedOn) ::signal(number, SIG_DFL);
+    ::sleep(kLinger_s);
+  }
   ::prctl(PR_SET_DUMPABLE, 0);  // the child left the core that there is to leave
   ::signal(WTERMSIG(status), SIG_DFL);
   sigset_t all;
@@ -67,7 +85,7 @@ int exit_code_of(pid_t pid) {
 
 }  // namespace
 
-int supervised(const std::function<int()>& work) {
+int supervised(const std::function<int()>& work, Role role) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return work();
   const pid_t parent = ::getpid();
@@ -80,7 +98,7 @@ int supervised(const std::function<int()>& work) {
   }
   if (pid == 0) {
     ::close(ends[0]);
-    return begin_work(work, ends[1], parent, signals);
+    return begin_work(work, ends[1], parent, signals, role);
   }
   ::close(ends[1]);
   child = pid;
@@ -99,7 +117,7 @@ int supervised(const std::function<int()>& work) {
     got = ::read(ends[0], &code, 1);
   } while (got < 0 && errno == EINTR);
   if (got == 1) ::_exit(code);  // it left; the kernel may hold it for as long as it likes
-  return exit_code_of(pid);
+  return exit_code_of(pid, role);
 }
 
 Request count_request() noexcept {

@@ -31,7 +31,7 @@ constexpr std::array kKnown{
     Known{"cuda", "the CUDA Toolkit 12.4 or later"},
     Known{"nccl", nullptr},
     Known{"verbs", "libibverbs of rdma-core 34 or later"},
-    Known{"mpi", nullptr},
+    Known{"mpi", "MPI 3.1 or later, such as Open MPI"},
 };
 
 /// Beside the binary in a build folder, in an installed tree, and above it for the programs in a
@@ -80,6 +80,8 @@ struct Backends::Impl {
       nullptr;  // not yet asked: starting the driver takes time, and storage tests need no GPU
   std::unique_ptr<GpuBackend> gpu;
   std::unique_ptr<RdmaBackend> rdma;
+  std::optional<fs::path> mpi_file;  // not yet loaded: MPI libraries are large, and one process needs none
+  std::unique_ptr<MessagePassing> mpi;
 
   BackendStatus* find(const std::string& name) {
     const auto found =
@@ -103,6 +105,16 @@ struct Backends::Impl {
   void ask_for_gpu() {
     if (Plugin* plugin = std::exchange(gpu_plugin, nullptr)) use(plugin->gpu_backend());
   }
+  void load_mpi() {
+    const auto file = std::exchange(mpi_file, std::nullopt);
+    if (!file) return;
+    BackendStatus& status = *find("mpi");
+    if (Plugin* plugin = load(*file, status.reason)) {
+      status.version = plugin->version();
+      mpi = plugin->message_passing();
+      status.usable = true;
+    }
+  }
 };
 
 Backends::Backends() : impl_(std::make_unique<Impl>()) {
@@ -116,7 +128,9 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
       engine = status.name == "posix" ? make_posix_engine() : make_mmap_engine();
     } else if (const auto file = find_plugin(status.name)) {
       status.built = true;
-      if (Plugin* plugin = load(*file, status.reason)) {
+      if (status.name == "mpi") {
+        impl_->mpi_file = file;
+      } else if (Plugin* plugin = load(*file, status.reason)) {
         status.version = plugin->version();
         engine = plugin->storage_engine();
         if (status.name == "cuda") impl_->gpu_plugin = plugin;
@@ -145,11 +159,13 @@ Backends::~Backends() = default;
 
 const std::vector<BackendStatus>& Backends::status() const {
   impl_->ask_for_gpu();
+  impl_->load_mpi();
   return impl_->status;
 }
 
 std::string Backends::why_not(const std::string& name) const {
   if (name == "cuda") impl_->ask_for_gpu();
+  if (name == "mpi") impl_->load_mpi();
   const BackendStatus* found = impl_->find(name);
   if (!found) return "there is no backend '" + name + "'";
   return found->usable ? "" : found->name + ": " + found->reason;
@@ -176,6 +192,11 @@ RdmaBackend& Backends::rdma() {
 }
 
 void Backends::replace_rdma(std::unique_ptr<RdmaBackend> rdma) { impl_->use(std::move(rdma)); }
+
+MessagePassing& Backends::mpi() {
+  if (const std::string why = why_not("mpi"); !why.empty()) throw RunError(why);
+  return *impl_->mpi;
+}
 
 void Backends::replace_gpu(std::unique_ptr<GpuBackend> gpu) {
   impl_->gpu_plugin = nullptr;

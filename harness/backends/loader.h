@@ -11,6 +11,7 @@ namespace headrace {
 
 class GpuBackend;
 class RdmaBackend;
+class MessagePassing;
 
 /// One backend's state; `headrace --version` and `doctor` print it.
 struct BackendStatus {
@@ -43,6 +44,8 @@ class Backends {
   RdmaBackend& rdma();
   /// Puts `rdma` in the place of the verbs plugin: what tests connect with where there is no device.
   void replace_rdma(std::unique_ptr<RdmaBackend> rdma);
+  /// The MPI library, loaded when this is first asked for. Throws RunError when there is none: why_not("mpi").
+  MessagePassing& mpi();
   /// Why `name` cannot be used here, or "".
   std::string why_not(const std::string& name) const;
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "harness/backends/collective.h"
 #include "harness/backends/file_io.h"
 #include "harness/backends/gpu.h"
 #include "harness/backends/rdma.h"
@@ -13,7 +14,7 @@ namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 4;
+inline constexpr int kPluginInterface = 5;
 
 /// What a plugin hands over. A new kind of backend adds a virtual function here and a header beside
 /// file_io.h.
@@ -31,6 +32,8 @@ class Plugin {
   virtual std::unique_ptr<GpuBackend> gpu_backend() { return nullptr; }
   /// nullptr when this plugin drives no RDMA devices.
   virtual std::unique_ptr<RdmaBackend> rdma_backend() { return nullptr; }
+  /// nullptr when this plugin is no MPI library.
+  virtual std::unique_ptr<MessagePassing> message_passing() { return nullptr; }
 };
 
 /// Every plugin exports exactly this: extern "C" headrace::Plugin* headrace_plugin(); the object is

@@ -261,7 +261,7 @@ class Saver::Attempt {
 
 Saver::Saver(const SaveParams& params, Node& node)
     : params_(params),
-      folder_(node.scratch()),
+      folder_(node.own_scratch()),
       replaced_(params.ranks),
       state_(std::make_unique<Buffers>(params.ranks, params.shard_size, true)) {
   if (params.direct) require_direct(folder_);

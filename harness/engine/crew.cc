@@ -158,7 +158,7 @@ class Watch {
           asked = Clock::now();
           crew_.stop = true;
         }
-      } else if (seconds_since(asked) > limits_.grace_s) {
+      } else if (seconds_since(asked) > (gone().empty() ? limits_.grace_s : limits_.lost_grace_s)) {
         return false;
       }
     }
@@ -174,12 +174,15 @@ class Watch {
       interrupted_ = true;
       return "after a signal";
     }
+    if (const std::string who = gone(); !who.empty()) return "because " + who;
     if (crew_.stop) return "after another worker failed";
     if (expected_s > 0 && elapsed_s > expected_s) return "at the end of the repetition's time";
     if (still_s > limits_.stall_s)
       return fmt::format("after {:.0f} s without any progress", still_s);
     return "";
   }
+
+  std::string gone() const { return limits_.lost ? limits_.lost() : ""; }
 
   Crew& crew_;
   const EngineLimits& limits_;
@@ -235,7 +238,14 @@ PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
   const PhaseHooks quiet;
   Watch setting_up(*crew, limits, quiet);
   bool answered = setting_up.until(&Crew::ready, 0);
-  if (answered && hooks.ready) hooks.ready();
+  if (answered && hooks.ready) {
+    std::string error;
+    {
+      const std::lock_guard lock(crew->mutex);
+      error = crew->error;
+    }
+    if (!hooks.ready(error)) crew->stop = true;
+  }
   crew->origin_ns = now_ns();
   crew->deadline_ns =
       request.duration_s > 0 ? crew->origin_ns + nanoseconds(request.duration_s) : UINT64_MAX;

@@ -34,11 +34,13 @@ struct PhaseEnd {
   std::uint64_t released_ns = 0;
 };
 
-/// Called on the engine's thread: `ready` when every worker waits for the start, `ended` right
+/// Called on the engine's thread: `ready` when every worker waits for the start, with what one of
+/// them threw, or ""; false = nobody starts. `ended` right
 /// after the last one; `live` some times a second with all workers' bytes/s since the last call and
 /// the time since the start.
 struct PhaseHooks {
-  std::function<void()> ready, ended;
+  std::function<bool(const std::string& error)> ready;
+  std::function<void()> ended;
   std::function<void(double bytes_per_s, double elapsed_s)> live;
 };
 

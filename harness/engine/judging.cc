@@ -9,11 +9,16 @@
 #include "harness/engine/evidence.h"
 #include "harness/statistics/summary.h"
 #include "harness/named_value.h"
+#include "harness/units.h"
 
 namespace headrace::engine {
 namespace {
 
-Question from_need(const requirements::Need& need, const Plan& plan) {
+/// Gradients travel in buckets of this size: PyTorch's DistributedDataParallel, bucket_cap_mb = 25. What larger messages
+/// reach is no answer.
+constexpr std::uint64_t kGradientBucket = 25_MiB;
+
+Question from_need(const requirements::Need& need, const Plan& plan, unsigned nodes) {
   Question q;
   q.blank.id = need.id;
   q.blank.scope = requirements::to_string(need.scope);
@@ -24,18 +29,20 @@ Question from_need(const requirements::Need& need, const Plan& plan) {
   q.blank.equation = need.equation;
   q.blank.substituted = need.substituted;
   q.measured_by = need.measured_by;
+  if (need.id == "network.gradient_busbw") q.message_size = kGradientBucket;
   if (!need.cache.empty()) q.cache = parse_cache_state(need.cache);
   if (!plan.job) return q;
   const auto& cluster = plan.job->cluster;
-  if (need.scope == requirements::Scope::cluster && cluster.nodes > 1) {
-    q.cannot = fmt::format("measured on 1 of {:.0f} nodes: a cluster needs to be measured together",
-                           cluster.nodes);
+  if (need.scope == requirements::Scope::cluster && cluster.nodes > nodes) {
+    q.cannot = fmt::format("measured on {} of {:.0f} nodes: a cluster needs to be measured together",
+                           nodes, cluster.nodes);
   }
   // Storage and host workloads measure the node, which its GPUs share; GPU and network ones measure
   // per GPU.
   const bool of_node = need.id.starts_with("ingest.") || need.id.starts_with("checkpoint.");
   if (need.scope == requirements::Scope::gpu && of_node)
     q.parts = std::max(1.0, cluster.gpus_per_node);
+  q.per_node = need.scope != requirements::Scope::cluster;
   return q;
 }
 
@@ -100,7 +107,9 @@ Judgement unanswered(const Question& q, std::span<const PointResult> points) {
   if (known.empty()) {
     skip(j, "This version of headrace has no workload that measures it.", "");
   } else {
-    const std::string cache = q.cache ? fmt::format(", cache: {}", to_string(*q.cache)) : "";
+    const std::string size =
+        q.message_size > 0 ? ", message_size: " + exact_quantity(static_cast<double>(q.message_size), Dimension::bytes) : "";
+    const std::string cache = size + (q.cache ? fmt::format(", cache: {}", to_string(*q.cache)) : "");
     skip(j, "Nothing in this configuration measures it.",
          fmt::format("add '- {{use: {}{}}}' to the configuration's workloads", known.front(),
                      cache));
@@ -110,10 +119,10 @@ Judgement unanswered(const Question& q, std::span<const PointResult> points) {
 
 }  // namespace
 
-std::vector<Question> questions(const Plan& plan) {
+std::vector<Question> questions(const Plan& plan, unsigned nodes) {
   std::vector<Question> all;
   for (const requirements::Need& need : plan.needs) {
-    if (!need.informative) all.push_back(from_need(need, plan));
+    if (!need.informative) all.push_back(from_need(need, plan, nodes));
   }
   for (const DeclaredNeed& need : plan.declared_needs) all.push_back(from_declared(need));
   return all;
@@ -121,10 +130,18 @@ std::vector<Question> questions(const Plan& plan) {
 
 std::string answering_metric(const Question& q, const Point& point) {
   if (!q.cannot.empty() || (q.cache && *q.cache != point.cache)) return "";
+  const auto size = point.params.find("message_size");
+  if (q.message_size > 0 && size != point.params.end() && size->second != ParamValue(q.message_size)) return "";
   for (const std::string& metric : q.measured_by) {
     if (workload_of(metric) == point.info->name) return metric.substr(point.info->name.size() + 1);
   }
   return "";
+}
+
+double parts(const Question& q, const PointResult& result) {
+  const bool adds = result.point->workload->across_ranks() == AcrossRanks::add;
+  const bool rate = q.blank.unit.ends_with("/s");
+  return q.per_node && adds && rate ? q.parts * result.nodes : q.parts;
 }
 
 Answer answer(const Question& q, const PointResult& result, unsigned next_look) {
@@ -136,7 +153,8 @@ Answer answer(const Question& q, const PointResult& result, unsigned next_look) 
   j.metric = fmt::format("{}.{}", result.point->info->name, name);
   const MetricSummary* metric = find_metric(result, name);
   std::vector<double> values = metric != nullptr ? metric->values : std::vector<double>{};
-  for (double& v : values) v /= q.parts;
+  const double shares = parts(q, result);
+  for (double& v : values) v /= shares;
   Evidence e = gather(result, q.blank.unit, values);
   e.next_look = next_look;
   e.too_few_operations = metric != nullptr && metric->too_few_operations;
@@ -170,13 +188,13 @@ std::vector<Judgement> answer_all(std::span<const Question> all,
   return judgements;
 }
 
-void confirm(std::span<const Repetition> fresh, const Question& q, Judgement& j) {
+void confirm(std::span<const Repetition> fresh, double shares, Judgement& j) {
   const std::string name = j.metric.substr(j.metric.find('.') + 1);
   std::vector<double> values;
   for (const Repetition& r : fresh) {
     if (r.status != RepetitionStatus::ok) continue;
     for (const MetricValue& v : r.metrics) {
-      if (v.name == name) values.push_back(v.value / q.parts);
+      if (v.name == name) values.push_back(v.value / shares);
     }
   }
   if (values.empty()) {

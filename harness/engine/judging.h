@@ -17,14 +17,19 @@ struct Question {
   Judgement blank;                       // id, scope, need, unit, direction, formula
   std::vector<std::string> measured_by;  // "small_file_read.read_bandwidth"
   std::optional<CacheState> cache;       // the state that it must have been measured in
+  std::uint64_t message_size = 0;        // of collectives that answer it; 0 = any
   double parts = 1;                      // what the node gives is shared by so many (GPUs)
-  std::string cannot;                    // not "": why one machine cannot answer it
+  bool per_node = false;                 // of what several nodes give together, each one's share answers
+  std::string cannot;                    // not "": why these machines cannot answer it
 };
 /// In the plan's order; informative needs are left out.
-std::vector<Question> questions(const Plan& plan);
+std::vector<Question> questions(const Plan& plan, unsigned nodes = 1);
 
 /// The point's metric that answers the question, or "".
 std::string answering_metric(const Question& question, const Point& point);
+
+/// How many share what the point measured: GPUs of the node that ask, and nodes that measured together.
+double parts(const Question& question, const PointResult& result);
 
 /// An answer, and whether more repetitions could change it.
 struct Answer {
@@ -41,6 +46,7 @@ std::vector<Judgement> answer_all(std::span<const Question> questions,
 
 /// A FAIL that was measured once more becomes final, or INCONCLUSIVE when the fresh set's median
 /// meets the need. `fresh`: the repetitions taken again.
-void confirm(std::span<const Repetition> fresh, const Question& question, Judgement& judgement);
+/// `parts`: as parts() says.
+void confirm(std::span<const Repetition> fresh, double parts, Judgement& judgement);
 
 }  // namespace headrace::engine

@@ -1,6 +1,9 @@
 // How patient the engine is. Tests make it less so.
 #pragma once
 
+#include <functional>
+#include <string>
+
 namespace headrace {
 
 struct EngineLimits {
@@ -12,6 +15,9 @@ struct EngineLimits {
   bool mind_neighbours = true;  // mark repetitions that something else disturbed
   bool touch_memory = true;     // that the page cache will grow into, on a virtual machine
   unsigned retakes = 2;         // of disturbed or failed repetitions, per look
+  /// Which other process of the run is gone, or "": then nothing that waits for it will end. Any thread.
+  std::function<std::string()> lost{};
+  double lost_grace_s = 1;      // workers have so long to end then: whoever launched us may end us all
 };
 
 }  // namespace headrace

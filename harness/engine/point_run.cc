@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <exception>
+#include <map>
 #include <thread>
 
 #include "harness/diagnostics.h"
@@ -64,21 +66,56 @@ class PointRunner::Session {
   Session(PointRunner& owner, PointResult& result)
       : owner_(owner), point_(owner.point_), workload_(*point_.workload), result_(result) {}
 
-  /// False when it cannot go on; the result says why.
+  /// False when it cannot go on; the result says why. With several ranks: all come here together.
   bool open() {
+    try {
+      together().say({.kind = Step::Kind::open,
+                      .point = static_cast<std::uint64_t>(&point_ - owner_.plan_.points.data())});
+      const Ranks& ranks = owner_.node_.ranks();
+      const std::vector<unsigned> team = team_of(ranks, point_.one_per_node, point_.clients);
+      if (team.empty()) {
+        result_.status = PointStatus::skipped;
+        result_.reason =
+            fmt::format("clients: {} are more than the {} that there are", point_.clients,
+                        point_.one_per_node ? ranks.nodes() : ranks.size());
+        return false;
+      }
+      result_.nodes = nodes_of(ranks, team);
+      owner_.node_.set_team(team);
+      bool ready = in_turn();
+      if (ready) ready = touch_memory();
+      return agreed(ready);
+    } catch (const RanksError& e) {
+      return hang(e.what());
+    }
+  }
+
+  /// Another rank than the first: what rank 0 says.
+  void follow(const Step& step) {
+    if (step.kind == Step::Kind::verify) {
+      verify_here();
+      return agree_on_data();
+    }
+    Repetition r = runner_->run(step.index, step.look);
+    owner_.hung_ = runner_->hung();
+    result_.repetitions.push_back(std::move(r));
+    if (owner_.hung_) fail(result_.repetitions.back().error);
+  }
+
+  /// This rank's own preparation.
+  bool prepare_here() {
     try {
       const auto skip = std::make_shared<std::optional<Skip>>();
       prepared_ = true;
       links_ = system::network_links();
-      const WatchedEnd end = run_watched(
-          "preparing", owner_.limits_, progress(),
-          [workload = point_.workload, state = point_.cache, node = &owner_.node_,
-           skip](const DataProgress& told) {
-            *skip = workload->check(*node);
-            if (*skip) return;
-            workload->prepare(*node, told);
-            workload->tune(state, told);
-          });
+      const WatchedEnd end = run_watched("preparing", owner_.limits_, progress(),
+                                         [workload = point_.workload, state = point_.cache,
+                                          node = &owner_.node_, skip](const DataProgress& told) {
+                                           *skip = workload->check(*node);
+                                           if (*skip) return;
+                                           workload->prepare(*node, told);
+                                           workload->tune(state, told);
+                                         });
       if (end.hung) return hang(end.why);
       if (*skip) {
         prepared_ = false;
@@ -86,8 +123,10 @@ class PointRunner::Session {
         result_.reason = (*skip)->reason;
         return false;
       }
-    } catch (const UsageError&) {
-      throw;
+    } catch (const UsageError& e) {
+      if (together().alone()) throw;
+      fail(e.what());
+      return false;
     } catch (const Unsupported& e) {
       result_.status = PointStatus::skipped;
       result_.reason = e.what();
@@ -100,7 +139,49 @@ class PointRunner::Session {
       result_.reason = e.what();
       return false;
     }
-    if (!touch_memory()) return false;
+    return true;
+  }
+
+  /// Ranks that read the same files make them one after the other: the first, then one of each
+  /// other node, in case the storage is the node's own, then the rest.
+  bool in_turn() {
+    const Ranks& ranks = owner_.node_.ranks();
+    const bool takes_part = owner_.node_.team_index() < owner_.node_.team().size();
+    if (together().alone() || workload_.footprint().data_id.empty())
+      return !takes_part || prepare_here();
+    const RankPlace& place = ranks.places()[ranks.rank()];
+    const unsigned turn = ranks.rank() == owner_.node_.team().front() ? 0
+                          : place.local_rank == 0                     ? 1
+                                                                      : 2;
+    bool ready = true;
+    for (unsigned now = 0; now < 3; ++now) {
+      if (now == turn && takes_part) ready = prepare_here();
+      together().wait("preparing data");
+    }
+    return ready;
+  }
+
+  /// All are ready, or nobody goes on.
+  bool agreed(bool ready) {
+    Word own;
+    if (!ready) {
+      own = {owner_.hung_                                 ? Word::Kind::hung
+             : result_.status == PointStatus::skipped     ? Word::Kind::skipped
+             : result_.status == PointStatus::interrupted ? Word::Kind::interrupted
+                                                          : Word::Kind::failed,
+             result_.reason};
+    }
+    const Word all = together().agree("preparing", own);
+    if (all.kind != Word::Kind::ok) {
+      if (ready) {
+        result_.reason = all.why;
+        result_.status = all.kind == Word::Kind::skipped       ? PointStatus::skipped
+                         : all.kind == Word::Kind::interrupted ? PointStatus::interrupted
+                                                               : PointStatus::error;
+        owner_.hung_ = owner_.hung_ || all.kind == Word::Kind::hung;
+      }
+      return false;
+    }
     runner_.emplace(owner_.plan_, point_, owner_.node_, owner_.observer_, owner_.limits_);
     if (workload_.data() != nullptr) result_.left_out = workload_.data()->left_out();
     take_notes();
@@ -133,15 +214,29 @@ class PointRunner::Session {
 
   void verify() {
     if (!point_.verify || result_.status != PointStatus::ok) return;
+    try {
+      together().say({.kind = Step::Kind::verify});
+      verify_here();
+      agree_on_data();
+    } catch (const RanksError& e) {
+      hang(e.what());
+    }
+  }
+
+  /// Data that several ranks share is checked once for each node.
+  void verify_here() {
+    const Ranks& ranks = owner_.node_.ranks();
+    if (owner_.node_.team_index() >= owner_.node_.team().size()) return;
+    if (workload_.data() != nullptr && ranks.places()[ranks.rank()].local_rank > 0) return;
     if (workload_.data() != nullptr && !workload_.data()->generated())
       return add_note(result_, "not verified: what files of yours must hold is not known");
     try {
       const auto wrong = std::make_shared<std::vector<WrongBlock>>();
-      const WatchedEnd end = run_watched(
-          "verifying", owner_.limits_, progress(),
-          [workload = point_.workload, wrong](const DataProgress& told) {
-            *wrong = workload->verify(told);
-          });
+      const WatchedEnd end =
+          run_watched("verifying", owner_.limits_, progress(),
+                      [workload = point_.workload, wrong](const DataProgress& told) {
+                        *wrong = workload->verify(told);
+                      });
       if (end.hung) {
         hang(end.why);
         return;
@@ -164,16 +259,20 @@ class PointRunner::Session {
   }
 
   void close() {
-    if (!prepared_ || owner_.hung_) return;
+    if (owner_.hung_) return;
+    try {
+      together().say({.kind = Step::Kind::close});
+    } catch (const RanksError& e) {
+      return add_note(result_, e.what());
+    }
+    if (!prepared_) return;
     for (const auto& [link, errors] : system::risen_errors(links_, system::network_links()))
       add_note(result_, fmt::format("network errors rose meanwhile: {}: {}", link, errors));
     try {
       take_notes();
-      const WatchedEnd end =
-          run_watched("cleaning up", owner_.limits_, {},
-                      [workload = point_.workload, node = &owner_.node_](const DataProgress&) {
-                        workload->cleanup(*node);
-                      });
+      const WatchedEnd end = run_watched("cleaning up", owner_.limits_, {},
+                                         [workload = point_.workload, node = &owner_.node_](
+                                             const DataProgress&) { workload->cleanup(*node); });
       if (end.hung) hang(end.why);
     } catch (const std::exception& e) {
       add_note(result_, fmt::format("cleaning up failed: {}", e.what()));
@@ -181,6 +280,15 @@ class PointRunner::Session {
   }
 
  private:
+  const Together& together() const { return owner_.together_; }
+
+  void agree_on_data() {
+    const bool wrong = result_.status == PointStatus::error;
+    const Word all =
+        together().agree("verifying", wrong ? Word{Word::Kind::failed, result_.reason} : Word{});
+    if (all.kind != Word::Kind::ok && !wrong) fail(all.why);
+  }
+
   DataProgress progress() {
     return [this](std::uint64_t done, std::uint64_t total, std::string_view what) {
       if (stop_signal.load() != 0) throw Interrupted();
@@ -252,8 +360,18 @@ class PointRunner::Session {
     const auto index = static_cast<unsigned>(result_.repetitions.size());
     if (index > 0) rest(point_.rest_s);
     owner_.observer_.repetition_started(point_, index, std::max(target, index + 1));
-    Repetition r = runner_->run(index, look);
-    owner_.hung_ = runner_->hung();
+    Repetition r;
+    try {
+      together().say({.kind = Step::Kind::repeat, .index = index, .look = look});
+      r = runner_->run(index, look);
+      owner_.hung_ = runner_->hung();
+    } catch (const RanksError& e) {
+      r.status = RepetitionStatus::error;
+      r.error = e.what();
+      owner_.hung_ = true;
+    }
+    if (r.status == RepetitionStatus::interrupted && stop_signal.load() == 0)
+      stop_signal = SIGTERM;  // another rank was asked to stop
     r.counted = r.status == RepetitionStatus::ok;
     failed_in_a_row_ = r.status == RepetitionStatus::error ? failed_in_a_row_ + 1 : 0;
     if (!r.cache.caveat.empty())
@@ -317,6 +435,7 @@ class PointRunner::Session {
     }
     const auto taken = static_cast<unsigned>(result_.repetitions.size());
     result_.status = PointStatus::ok;
+    tell_of_ranks();
     if (owner_.hung_) return fail(failure->error);
     if (stop_signal.load() != 0 && !decided_ && counted() < result_.looks.looks.back()) {
       result_.status = PointStatus::interrupted;
@@ -328,6 +447,30 @@ class PointRunner::Session {
       add_note(result_, fmt::format("{} of {} repetitions failed and {} not counted: {}", failures,
                                     taken, failures == 1 ? "is" : "are", failure->error));
     }
+  }
+
+  /// Who was slower than the others, where several ranks measured.
+  void tell_of_ranks() {
+    std::map<unsigned, unsigned> slow;
+    unsigned counted = 0;
+    std::vector<const PairMatrix*> matrices;
+    for (const Repetition& r : result_.repetitions) {
+      if (!r.counted) continue;
+      ++counted;
+      for (const unsigned rank : stragglers(r)) ++slow[rank];
+      if (r.pairs) matrices.push_back(&*r.pairs);
+    }
+    for (const auto& [rank, times] : slow) {
+      if (2 * times > counted)
+        add_note(result_,
+                 fmt::format("straggler: {}: below 80 % of the median rank in {} of {} repetitions",
+                             together().ranks().who(rank), times, counted));
+    }
+    if (matrices.empty()) return;
+    result_.pairs = median_matrix(matrices);
+    result_.blame = blame(*result_.pairs);
+    for (std::string& line : told(result_.blame, *result_.pairs))
+      add_note(result_, std::move(line));
   }
 
   void take_notes() {
@@ -352,7 +495,8 @@ PointRunner::PointRunner(const Plan& plan, const Point& point, std::span<const Q
       questions_(questions),
       node_(node),
       observer_(observer),
-      limits_(limits) {
+      limits_(limits),
+      together_(node.ranks()) {
   if (point.timeout_s == 0) return;
   limits_.stall_s = point.timeout_s;
   limits_.grace_s = std::min(limits_.grace_s, point.timeout_s);
@@ -372,6 +516,22 @@ PointResult PointRunner::measure() {
   session.close();
   result.elapsed_s = seconds_since(start);
   return result;
+}
+
+bool PointRunner::follow() {
+  PointResult result;
+  result.point = &point_;
+  Session session(*this, result);
+  session.open();
+  for (;;) {
+    const Step step = together_.hear();
+    if (step.kind == Step::Kind::end) return false;
+    if (step.kind == Step::Kind::close) {
+      session.close();
+      return true;
+    }
+    session.follow(step);
+  }
 }
 
 void PointRunner::measure_again(PointResult& result) {

@@ -21,7 +21,10 @@ class PointRunner {
   /// Takes a fresh set of the first look's size, not counted, for a need that was missed. Appends
   /// to `result`.
   void measure_again(PointResult& result);
-  /// A phase hung: the run must end.
+  /// A rank other than the first: does what rank 0 says for this point, until it says that the point is over. False:
+  /// it says that the run is over.
+  bool follow();
+  /// A phase hung, or another process of the run is gone: the run must end.
   bool hung() const { return hung_; }
 
  private:
@@ -32,6 +35,7 @@ class PointRunner {
   Node& node_;
   RunObserver& observer_;
   EngineLimits limits_;
+  Together together_;
   bool hung_ = false;
 };
 

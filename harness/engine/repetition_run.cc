@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "harness/engine/crew.h"
 #include "harness/engine/ledger.h"
@@ -146,7 +147,8 @@ class RepetitionRunner::Attempt {
       : runner_(runner),
         point_(runner.point_),
         workload_(*point_.workload),
-        files_(workload_.files()) {
+        files_(workload_.files()),
+        takes_part_(runner.node_.team_index() < runner.node_.team().size()) {
     result_.index = index;
     result_.look = look;
     result_.cache.declared = point_.cache;
@@ -154,21 +156,35 @@ class RepetitionRunner::Attempt {
   }
 
   Repetition run() {
+    measure();
+    if (runner_.together_.alone() || lost_) return std::move(result_);
+    try {
+      return runner_.together_.merged(std::move(result_), runner_.node_.team(),
+                                      workload_.across_ranks(), runner_.catalogue());
+    } catch (const RanksError& e) {
+      lose(e.what());
+      return std::move(result_);
+    }
+  }
+
+ private:
+  void measure() {
     const bool minds = runner_.limits_.mind_neighbours;
     const double before = minds ? runner_.probe() : -1;
     const std::vector<PhaseSpec> phases = workload_.phases();
     for (unsigned p = 0; p < phases.size() && result_.status == RepetitionStatus::ok; ++p) {
-      if (stop_signal.load() != 0) {
-        result_.status = RepetitionStatus::interrupted;
-        break;
-      }
+      if (stop_signal.load() != 0) result_.status = RepetitionStatus::interrupted;
       try {
-        run_one(p, phases[p]);
+        if (result_.status == RepetitionStatus::ok)
+          takes_part_ ? run_one(p, phases[p]) : stand_by(p);
+      } catch (const RanksError& e) {
+        lose(e.what());
       } catch (const std::exception& e) {
         fail(e.what());
       }
+      end_together(p);
     }
-    if (runner_.hung_) return std::move(result_);
+    if (runner_.hung_ || lost_) return;
     if (const std::string limit = ledger_.held_to(runner_.io_limits_); !limit.empty())
       runner_.note_ = fmt::format(
           "the limit of this process's control group was reached, {}: that was measured, not the "
@@ -178,17 +194,63 @@ class RepetitionRunner::Attempt {
       result_.disturbance =
           ledger_.judge(delivered_, before, ledger_.can_drift() ? runner_.probe_after(before) : -1);
     if (result_.status == RepetitionStatus::ok) {
+      if (!takes_part_) return;
       try {
         doubt(workload_.disturbance());
         report();
+        result_.pairs = workload_.pairs();
       } catch (const std::exception& e) {
         fail(e.what());
       }
     }
-    return std::move(result_);
   }
 
- private:
+  /// A rank is gone: nothing can be measured together any more.
+  void lose(std::string why) {
+    lost_ = true;
+    runner_.hung_ = true;
+    fail(std::move(why));
+  }
+  Word word() const {
+    if (runner_.hung_) return {Word::Kind::hung, result_.error};
+    if (result_.status == RepetitionStatus::error) return {Word::Kind::failed, result_.error};
+    if (result_.status == RepetitionStatus::interrupted) return {Word::Kind::interrupted, ""};
+    return {};
+  }
+  void heed(const Word& all) {
+    if (all.kind == Word::Kind::ok || word().kind != Word::Kind::ok) {
+      if (all.kind == Word::Kind::hung) runner_.hung_ = true;
+      return;
+    }
+    if (all.kind == Word::Kind::interrupted) {
+      result_.status = RepetitionStatus::interrupted;
+      return;
+    }
+    runner_.hung_ = all.kind == Word::Kind::hung;
+    fail(all.why);
+  }
+  /// All start a phase together, or nobody does.
+  bool start_together(const std::string& error) {
+    started_together_ = true;
+    if (!error.empty()) fail(error);
+    heed(runner_.together_.agree("the start of a phase", word()));
+    return result_.status == RepetitionStatus::ok;
+  }
+  void end_together(unsigned) {
+    if (runner_.together_.alone() || lost_) return;
+    try {
+      if (!std::exchange(started_together_, false)) {
+        start_together("");
+        started_together_ = false;
+      }
+      heed(runner_.together_.agree("the end of a phase", word()));
+    } catch (const RanksError& e) {
+      lose(e.what());
+    }
+  }
+  /// Another team measures.
+  void stand_by(unsigned) { start_together(""); }
+
   void fail(std::string why) {
     result_.status = RepetitionStatus::error;
     result_.error = std::move(why);
@@ -209,7 +271,17 @@ class RepetitionRunner::Attempt {
 
     Counters before, after;
     PhaseHooks hooks;
-    hooks.ready = [&] { before = read_counters(runner_.device_); };
+    hooks.ready = [&](const std::string& error) {
+      bool go = true;
+      try {
+        go = runner_.together_.alone() || start_together(error);
+      } catch (const RanksError& e) {
+        lose(e.what());
+        go = false;
+      }
+      before = read_counters(runner_.device_);
+      return go;
+    };
     hooks.ended = [&] { after = read_counters(runner_.device_); };
     hooks.live = [this](double rate, double elapsed_s) {
       runner_.observer_.live(point_, rate, elapsed_s);
@@ -225,6 +297,7 @@ class RepetitionRunner::Attempt {
       hang(end.error);
       return;
     }
+    if (result_.status != RepetitionStatus::ok) return;  // not started, for another rank's sake
     const PhaseResult& phase = keep(end, spec, before, after);
     if (end.kind == PhaseEnd::Kind::failed) return fail(end.error);
     if (end.kind == PhaseEnd::Kind::interrupted) {
@@ -361,6 +434,7 @@ class RepetitionRunner::Attempt {
   Ledger ledger_;
   std::uint64_t delivered_ = 0;
   unsigned proofs_ = 0;
+  bool takes_part_, started_together_ = false, lost_ = false;
 };
 
 RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& node,
@@ -370,6 +444,7 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
       node_(node),
       observer_(observer),
       limits_(limits),
+      together_(node.ranks()),
       parts_(point.workload->latency_parts()) {
   catalogue_ = metric_catalogue(*point.info, parts_, point.workload->devices());
   const FileTable* files = point.workload->files();

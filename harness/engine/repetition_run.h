@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/engine.h"
+#include "harness/engine/together.h"
 #include "harness/registry.h"
 #include "harness/system/block_device.h"
 #include "harness/system/cgroup.h"
@@ -38,6 +39,7 @@ class RepetitionRunner {
   Node& node_;
   RunObserver& observer_;
   EngineLimits limits_;
+  Together together_;
   std::vector<MetricInfo> catalogue_;
   std::vector<std::string> parts_;
   std::optional<system::BlockDevice> device_;

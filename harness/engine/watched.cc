@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "harness/engine.h"
@@ -73,17 +74,22 @@ WatchedEnd run_watched(const std::string& what, const EngineLimits& limits,
   step->body = std::move(body);
   std::thread thread(run, step, listening(step, progress));
   Clock::time_point signalled{};
+  std::optional<Clock::time_point> lost_since;
   std::unique_lock lock(step->mutex);
   while (!step->changed.wait_for(lock, std::chrono::milliseconds(50),
                                  [&] { return step->ended; })) {
     if (stop_signal.load() != 0 && signalled == Clock::time_point{}) signalled = Clock::now();
     const bool stopping = signalled != Clock::time_point{};
     std::string why;
-    if (stopping && seconds_since(signalled) > limits.grace_s) {
+    const std::string gone = limits.lost ? limits.lost() : "";
+    if (!gone.empty() && seconds_since(lost_since.value_or(Clock::now())) > limits.lost_grace_s) {
+      why = fmt::format("was given up because {}", gone);
+    } else if (stopping && seconds_since(signalled) > limits.grace_s) {
       why = fmt::format("did not end within {:g} s of a signal", limits.grace_s);
     } else if (seconds_since(step->alive) > limits.stall_s) {
       why = fmt::format("did not go on for {:g} s", limits.stall_s);
     }
+    if (!gone.empty() && !lost_since) lost_since = Clock::now();
     if (why.empty()) continue;
     step->left = true;
     lock.unlock();

@@ -17,9 +17,9 @@ namespace {
 using config::Value;
 
 /// Keys that mean the same for every workload.
-const std::vector<std::string> kCommonKeys = {"use",  "label",  "cache",   "repeat", "duration",
-                                              "rest", "verify", "ceiling", "exclude",
-                                              "timeout"};
+const std::vector<std::string> kCommonKeys = {"use",      "label",   "cache",     "repeat",
+                                              "duration", "rest",    "verify",    "ceiling",
+                                              "exclude",  "timeout", "processes", "clients"};
 
 /// A number of repetitions. More than the most would tell nothing new.
 std::optional<unsigned> read_repetitions(const Value& value, std::string_view key,
@@ -86,6 +86,18 @@ CacheState read_cache(const Value* value, const Workload& workload, config::Valu
   return *state;
 }
 
+/// True: one rank of each node.
+bool read_processes(const Value* value, config::ValueReader& read) {
+  if (value == nullptr || (value->is_scalar() && value->text == "all")) return false;
+  if (value->is_scalar() && value->text == "per_node") return true;
+  read.refuse(
+      *value, "processes",
+      fmt::format("'{}' is not one of: all, per_node (pairs are measured by workloads that have "
+                  "a 'schedule')",
+                  value->text));
+  return false;
+}
+
 /// The entry without the keys that are not the workload's own.
 Value own_keys(const Value& entry) {
   Value own = entry;
@@ -120,6 +132,8 @@ Value resolved_entry(const Point& point, const Params& params) {
   if (point.rest_s > 0) put("rest", exact_quantity(point.rest_s, Dimension::seconds));
   if (point.timeout_s > 0) put("timeout", exact_quantity(point.timeout_s, Dimension::seconds));
   if (point.verify) put("verify", "true");
+  if (point.one_per_node) put("processes", "per_node");
+  if (point.clients > 0) put("clients", std::to_string(point.clients));
   if (point.ceiling) put("ceiling", exact_quantity(*point.ceiling, Dimension::bytes_per_second));
   Value repeat, looks;
   repeat.kind = Value::Kind::map;
@@ -166,8 +180,13 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one,
   point.timeout_s =
       read.quantity(one.entry.find("timeout"), "timeout", Dimension::seconds, 0.1, kLongest)
           .value_or(0);
+  point.one_per_node = read_processes(one.entry.find("processes"), read);
+  point.clients = static_cast<unsigned>(
+      read.quantity(one.entry.find("clients"), "clients", Dimension::count, 1, 1e6).value_or(0));
   point.ceiling =
       read.quantity(one.entry.find("ceiling"), "ceiling", Dimension::bytes_per_second, 1);
+  if (point.one_per_node) point.params["processes"] = std::string("per_node");
+  if (point.clients > 0) point.params["clients"] = std::uint64_t{point.clients};
   point.resolved = resolved_entry(point, params);
   return point;
 }

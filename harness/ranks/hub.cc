@@ -1,10 +1,8 @@
 #include "harness/ranks/hub.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -20,6 +18,7 @@
 #include "harness/clock.h"
 #include "harness/ranks/frame.h"
 #include "harness/ranks/messages.h"
+#include "harness/system/own_addresses.h"
 
 namespace headrace::ranks {
 namespace {
@@ -30,30 +29,6 @@ constexpr double kHello_s = 5;  // strangers are dropped after that
 constexpr int kLook_ms = 100;
 
 double seconds_since(std::uint64_t ns) { return static_cast<double>(now_ns() - ns) * 1e-9; }
-
-/// Numeric addresses under which other hosts may reach this one; loopback last.
-std::vector<std::string> own_addresses() {
-  std::vector<std::string> found, loopback;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return {"127.0.0.1"};
-  for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
-    if (i->ifa_addr == nullptr || (i->ifa_flags & IFF_UP) == 0) continue;
-    const int family = i->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    char text[INET6_ADDRSTRLEN] = "";
-    const void* from = &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr;
-    if (family == AF_INET6) {
-      const in6_addr& six = reinterpret_cast<const sockaddr_in6*>(i->ifa_addr)->sin6_addr;
-      if (IN6_IS_ADDR_LINKLOCAL(&six)) continue;  // means something on its own link only
-      from = &six;
-    }
-    ::inet_ntop(family, from, text, sizeof text);
-    ((i->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : found).emplace_back(text);
-  }
-  ::freeifaddrs(list);
-  found.insert(found.end(), loopback.begin(), loopback.end());
-  return found;
-}
 
 /// On all addresses, IPv6 and IPv4 where there is IPv6; at a free port.
 system::UniqueFd listening(std::uint16_t& port) {
@@ -314,7 +289,7 @@ Hub::Hub(std::vector<RankPlace> places, double silence_s) : impl_(std::make_uniq
   impl_->places = std::move(places);
   impl_->silence_s = silence_s;
   impl_->peers = std::vector<Peer>(impl_->places.size());
-  impl_->address.addresses = own_addresses();
+  impl_->address.addresses = system::own_addresses();
   impl_->address.token.resize(16);
   if (::getrandom(impl_->address.token.data(), 16, 0) != 16)
     throw system_error("getrandom", "a token", errno);

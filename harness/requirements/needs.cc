@@ -45,7 +45,8 @@ std::vector<std::string> measured_by(std::string_view id, Scope scope, Layout la
   if (id == "checkpoint.write_bandwidth") return {"checkpoint_write.durable_bandwidth"};
   if (id == "checkpoint.restore_bandwidth") return {"checkpoint_read.read_bandwidth"};
   if (id == "checkpoint.capacity") return {"host_facts.free_space"};
-  if (id == "network.gradient_busbw") return {"all_reduce.busbw"};
+  if (id == "network.gradient_busbw")
+    return {"nccl_all_reduce.busbw", "rdma_all_reduce.busbw", "mpi_all_reduce.busbw"};
   return {};
 }
 

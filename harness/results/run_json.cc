@@ -60,6 +60,18 @@ Json phase(const PhaseResult& p, const std::vector<std::string>& part_names) {
            {"worker_bytes", p.worker_bytes},
            {"series", series(p.series)}};
   if (p.background) one["background"] = background(*p.background);
+  if (!p.ranks.empty()) {
+    Json ranks = Json::array();
+    for (const RankPhase& r : p.ranks)
+      ranks.push_back({{"rank", r.rank},
+                       {"elapsed_s", r.elapsed_s},
+                       {"first_finish_s", r.first_finish_s},
+                       {"bytes", r.bytes},
+                       {"operations", r.operations},
+                       {"errors", r.errors}});
+    one["ranks"] = std::move(ranks);
+    one["slowest_series"] = series(p.slowest_series);
+  }
   return one;
 }
 
@@ -89,16 +101,20 @@ Json disturbance(const Disturbance& d) {
           {"probe_after_ns", d.probe_after_ns}};
 }
 
+Json pairs(const PairMatrix& m) { return {{"names", m.names}, {"rate", m.rate}}; }
+
 Json repetition(const Repetition& r, const std::vector<std::string>& part_names) {
   Json metrics = Json::object(), phases = Json::array();
   for (const MetricValue& m : r.metrics) metrics[m.name] = m.value;
   for (const PhaseResult& p : r.phases) phases.push_back(phase(p, part_names));
-  return {{"index", r.index},           {"look", r.look},
+  Json one{{"index", r.index},           {"look", r.look},
           {"counted", r.counted},       {"status", to_string(r.status)},
           {"error", r.error},           {"steady", r.steady},
           {"steady_why", r.steady_why}, {"metrics", std::move(metrics)},
           {"cache", cache(r.cache)},    {"disturbance", disturbance(r.disturbance)},
           {"phases", std::move(phases)}};
+  if (r.pairs) one["pairs"] = pairs(*r.pairs);
+  return one;
 }
 
 Json metric(const MetricSummary& m) {
@@ -128,30 +144,37 @@ Json point(const PointResult& p) {
   for (const StageSpan& s : p.stages)
     stages.push_back(
         {{"item", s.item}, {"stage", s.stage}, {"begin_s", s.begin_s}, {"end_s", s.end_s}});
-  Json told = {{"id", p.point->id},
-               {"workload", p.point->info->name},
-               {"description", p.point->info->description},
-               {"params", std::move(params)},
-               {"cache", headrace::to_string(p.point->cache)},
-               {"workers", p.point->workload->workers()},
-               {"status", to_string(p.status)},
-               {"reason", p.reason},
-               {"notes", p.notes},
-               {"left_out", std::move(left_out)},
-               {"verified", p.verified},
-               {"wrong_blocks", std::move(wrong)},
-               {"first_touch",
-                {{"needed_bytes", p.first_touch.needed_bytes},
-                 {"touched_bytes", p.first_touch.touched_bytes},
-                 {"elapsed_s", p.first_touch.elapsed_s}}},
-               {"elapsed_s", p.elapsed_s},
-               {"looks", p.looks.looks.empty() ? p.point->repeat.looks : p.looks.looks},
-               {"ranks", p.looks.ranks},
-               {"latency_parts", part_names},
-               {"metrics", std::move(metrics)},
-               {"repetitions", std::move(repetitions)}};
-  if (!stages.empty()) told["stages"] = std::move(stages);  // of pipelines alone
-  return told;
+  Json one{{"id", p.point->id},
+          {"workload", p.point->info->name},
+          {"description", p.point->info->description},
+          {"params", std::move(params)},
+          {"cache", headrace::to_string(p.point->cache)},
+          {"workers", p.point->workload->workers()},
+          {"status", to_string(p.status)},
+          {"reason", p.reason},
+          {"notes", p.notes},
+          {"left_out", std::move(left_out)},
+          {"verified", p.verified},
+          {"wrong_blocks", std::move(wrong)},
+          {"first_touch",
+           {{"needed_bytes", p.first_touch.needed_bytes},
+            {"touched_bytes", p.first_touch.touched_bytes},
+            {"elapsed_s", p.first_touch.elapsed_s}}},
+          {"elapsed_s", p.elapsed_s},
+          {"looks", p.looks.looks.empty() ? p.point->repeat.looks : p.looks.looks},
+          {"ranks", p.looks.ranks},
+          {"latency_parts", part_names},
+          {"metrics", std::move(metrics)},
+          {"repetitions", std::move(repetitions)}};
+  if (p.nodes > 1) one["nodes"] = p.nodes;
+  if (p.pairs) {
+    one["pairs"] = pairs(*p.pairs);
+    one["pairs"]["reference"] = p.blame.reference;
+    one["pairs"]["blamed_nodes"] = p.blame.nodes;
+    one["pairs"]["blamed_links"] = p.blame.links;
+  }
+  if (!stages.empty()) one["stages"] = std::move(stages);  // of pipelines alone
+  return one;
 }
 
 }  // namespace

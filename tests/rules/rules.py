@@ -28,7 +28,7 @@ VENDOR_HEADERS = [
     (r"(cuda|cufile|nvml)", r"harness/backends/cuda/"),
     (r"nccl", r"harness/backends/nccl/"),
     (r"(infiniband|rdma)/", r"harness/backends/verbs/"),
-    (r"mpi\.h", r"harness/backends/mpi/"),
+    (r"mpi\.h", r"(harness/backends/mpi|benches/peers/minimal)/"),
 ]
 
 # Marks of unfinished work, and paths of one person's machine.

@@ -71,6 +71,8 @@ class Epochs final : public Workload {
 
   void prepare(Node& node, const DataProgress& progress) override {
     node_ = &node;
+    team_index_ = node.team_index();
+    team_size_ = static_cast<unsigned>(node.team().size());
     data_ = DataSet::open(spec_, node, progress);
     engine_ = &node.backends().storage(io_.engine);
     for (unsigned i = 0; i < io_.workers; ++i)
@@ -85,6 +87,7 @@ class Epochs final : public Workload {
       watch_.look(*node_);
     }
     queue_.fill(data_->files().count(), Random(seed + phase).next());
+    queue_.split(team_index_, team_size_);
   }
   void before_run(Worker& worker) override { readers_[worker.index]->attach(); }
   void run(Worker& worker) override {
@@ -170,6 +173,7 @@ class Epochs final : public Workload {
   }
 
   StorageParams io_;
+  unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
   DataSetSpec spec_;
   unsigned epochs_;
   Node* node_ = nullptr;

@@ -109,7 +109,7 @@ class Metadata final : public Workload {
   void prepare(Node& node, const DataProgress& progress) override {
     if (users_.path.empty()) {
       node.reserve_writes("metadata", shape_.disk_bytes());
-      tree_ = std::make_unique<NameTree>(shape_, node.scratch());
+      tree_ = std::make_unique<NameTree>(shape_, node.own_scratch());
       files_ = &tree_->files();
       folders_ = &tree_->folders();
     } else {

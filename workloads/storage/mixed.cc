@@ -90,6 +90,8 @@ class Mixed final : public Workload {
   }
 
   void prepare(Node& node, const DataProgress& progress) override {
+    team_index_ = node.team_index();
+    team_size_ = static_cast<unsigned>(node.team().size());
     data_ = DataSet::open(spec_, node, progress);
     if (reads_around() > data_->files().count())
       throw RunError(fmt::format("{} has {} files, and {} are read in {:g} s",
@@ -109,6 +111,7 @@ class Mixed final : public Workload {
     const std::uint64_t own_seed = Random(seed + phase).next();
     queue_.fill(data_->files().count(), own_seed);
     queue_.keep_due();
+    queue_.split(team_index_, team_size_);
     if (phase != kDuring) queue_.keep(reads_around());
     open_loop_.before_phase(io_.workers, whole_file_parts().size(), own_seed);
     if (phase != kDuring) return;
@@ -208,6 +211,7 @@ class Mixed final : public Workload {
   }
 
   StorageParams io_;
+  unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
   DataSetSpec spec_;
   OpenLoop open_loop_;
   double around_s_;

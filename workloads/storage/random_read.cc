@@ -65,6 +65,7 @@ class RandomRead final : public Workload {
   }
 
   void prepare(Node& node, const DataProgress& progress) override {
+    team_index_ = node.team_index();
     data_ = DataSet::open(spec_, node, progress);
     select_files();
     backends_ = &node.backends();
@@ -82,7 +83,7 @@ class RandomRead final : public Workload {
   const DataSet* data() const override { return data_.get(); }
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
-    order_ = RandomOrder(ends_.back(), seed);
+    order_ = RandomOrder(ends_.back(), seed + team_index_);
     steps_ = steps_for(reads_ ? reads_ : blocks_);
     next_ = 0;
     open_loop_.before_phase(io_.workers, 0, seed);
@@ -214,6 +215,7 @@ class RandomRead final : public Workload {
 
   StorageParams io_;
   Tuning tuning_;
+  unsigned team_index_ = 0;  // processes that read the same files, each in an order of its own
   DataSetSpec spec_;
   std::uint64_t alignment_, sample_size_, reads_;
   OpenLoop open_loop_;

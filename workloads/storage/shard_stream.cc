@@ -61,6 +61,8 @@ class ShardStream final : public Workload {
   }
 
   void prepare(Node& node, const DataProgress& progress) override {
+    team_index_ = node.team_index();
+    team_size_ = static_cast<unsigned>(node.team().size());
     data_ = DataSet::open(spec_, node, progress);
     backends_ = &node.backends();
     open_streams();
@@ -140,7 +142,8 @@ class ShardStream final : public Workload {
     options.advice = Advice::sequential;
     StorageEngine& engine = backends_->storage(io_.engine);
     std::vector<std::vector<std::uint32_t>> shards(io_.workers);
-    for (std::uint32_t i = 0; i < data_->files().count(); ++i) shards[i % io_.workers].push_back(i);
+    for (std::uint32_t i = team_index_; i < data_->files().count(); i += team_size_)
+      shards[i / team_size_ % io_.workers].push_back(i);
     for (auto& mine : shards) {
       auto reader = engine.block_reader(data_->files(), mine, options);
       streams_.push_back({std::move(mine), std::move(reader), BlockLoop(io_.queue_depth)});
@@ -149,6 +152,7 @@ class ShardStream final : public Workload {
 
   StorageParams io_;
   Tuning tuning_;
+  unsigned team_index_ = 0, team_size_ = 1;  // processes that share the shards
   DataSetSpec spec_;
   std::uint64_t sample_size_, passes_;
   OpenLoop open_loop_;

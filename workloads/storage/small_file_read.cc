@@ -55,6 +55,8 @@ class SmallFileRead final : public Workload {
   }
 
   void prepare(Node& node, const DataProgress& progress) override {
+    team_index_ = node.team_index();
+    team_size_ = static_cast<unsigned>(node.team().size());
     data_ = DataSet::open(spec_, node, progress);
     engine_ = &node.backends().storage(io_.engine);
     for (unsigned i = 0; i < io_.workers; ++i)
@@ -68,6 +70,7 @@ class SmallFileRead final : public Workload {
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
     queue_.fill(data_->files().count(), seed);
     if (open_loop_.on()) queue_.keep_due();
+    queue_.split(team_index_, team_size_);
     open_loop_.before_phase(io_.workers, whole_file_parts().size(), seed);
     tallies_.assign(io_.workers, {});
   }
@@ -136,6 +139,7 @@ class SmallFileRead final : public Workload {
   }
 
   StorageParams io_;
+  unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
   DataSetSpec spec_;
   double samples_per_file_;
   OpenLoop open_loop_;

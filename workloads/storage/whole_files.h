@@ -32,6 +32,12 @@ class FileQueue {
   void keep_due() { due_.resize(order_.size()); }
   /// Untimed, after fill(): only the first `files` of the order.
   void keep(std::uint64_t files) { order_.resize(std::min<std::uint64_t>(files, order_.size())); }
+  /// Untimed, after fill(): of `count` processes that filled theirs alike, each its own part of the order.
+  void split(unsigned index, unsigned count) {
+    std::size_t kept = 0;
+    for (std::size_t i = index; i < order_.size(); i += count) order_[kept++] = order_[i];
+    order_.resize(kept);
+  }
   /// Nothing more is taken.
   void close() noexcept { next_.store(kClosed, std::memory_order_relaxed); }
   std::uint64_t& due(std::uint32_t file) noexcept { return due_[file]; }

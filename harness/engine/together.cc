@@ -1,0 +1,333 @@
+#include "harness/engine/together.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "harness/ranks/wire.h"
+
+namespace headrace::engine {
+namespace {
+
+/// Whoever hangs or ends is found by other means, so that work may take its time.
+constexpr double kWhileAlive_s = 30 * 86400;
+
+constexpr double kStraggler = 0.8;  // of the median rank's rate
+
+wire::Writer& put(wire::Writer& out, const Histogram& h) {
+  const auto buckets = h.nonzero();
+  out.put(h.min_ns()).put(h.max_ns()).put<std::uint64_t>(buckets.size());
+  for (const Histogram::Bucket& b : buckets) out.put(b.index).put(b.count);
+  return out;
+}
+
+Histogram histogram(wire::Reader& in) {
+  const auto min_ns = in.get<std::uint64_t>(), max_ns = in.get<std::uint64_t>();
+  std::vector<Histogram::Bucket> buckets;
+  for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
+    const auto index = in.get<std::uint32_t>();
+    buckets.push_back({index, in.get<std::uint64_t>()});
+  }
+  return Histogram::from(buckets, min_ns, max_ns);
+}
+
+wire::Writer& put(wire::Writer& out, const std::vector<SeriesPoint>& series) {
+  out.put<std::uint64_t>(series.size());
+  for (const SeriesPoint& p : series)
+    out.put(p.time_s).put(p.bytes_per_s).put(p.operations_per_s).put(p.latency_p99_ns);
+  return out;
+}
+
+std::vector<SeriesPoint> series(wire::Reader& in) {
+  std::vector<SeriesPoint> all;
+  for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
+    SeriesPoint p;
+    in.get(p.time_s);
+    in.get(p.bytes_per_s);
+    in.get(p.operations_per_s);
+    in.get(p.latency_p99_ns);
+    all.push_back(p);
+  }
+  return all;
+}
+
+std::string packed(const Repetition& r) {
+  wire::Writer out;
+  out.put(r.status).put(r.error).put(r.steady).put(r.steady_why);
+  out.put(r.cache.proven).put(r.cache.why).put(r.disturbance.disturbed).put(r.disturbance.why);
+  out.put<std::uint64_t>(r.metrics.size());
+  for (const MetricValue& m : r.metrics) out.put(m.name).put(m.value);
+  out.put<std::uint64_t>(r.phases.size());
+  for (const PhaseResult& p : r.phases) {
+    out.put(p.elapsed_s)
+        .put(p.first_finish_s)
+        .put(p.cpu_s)
+        .put(p.bytes)
+        .put(p.operations)
+        .put(p.errors);
+    out.put(p.storage_bytes).put(p.device_bytes).put(p.worker_finish_s).put(p.worker_bytes);
+    put(put(out, p.latency), p.series);
+    out.put<std::uint64_t>(p.parts.size());
+    for (const Histogram& h : p.parts) put(out, h);
+  }
+  return out.bytes();
+}
+
+Repetition unpacked(const std::string& bytes) {
+  wire::Reader in(bytes);
+  Repetition r;
+  in.get(r.status);
+  in.get(r.error);
+  in.get(r.steady);
+  in.get(r.steady_why);
+  in.get(r.cache.proven);
+  in.get(r.cache.why);
+  in.get(r.disturbance.disturbed);
+  in.get(r.disturbance.why);
+  for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
+    MetricValue m;
+    in.get(m.name);
+    in.get(m.value);
+    r.metrics.push_back(std::move(m));
+  }
+  for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
+    PhaseResult& p = r.phases.emplace_back();
+    in.get(p.elapsed_s);
+    in.get(p.first_finish_s);
+    in.get(p.cpu_s);
+    in.get(p.bytes);
+    in.get(p.operations);
+    in.get(p.errors);
+    in.get(p.storage_bytes);
+    in.get(p.device_bytes);
+    in.get(p.worker_finish_s);
+    in.get(p.worker_bytes);
+    p.latency = histogram(in);
+    p.series = series(in);
+    for (auto parts = in.get<std::uint64_t>(); parts > 0; --parts) p.parts.push_back(histogram(in));
+  }
+  return r;
+}
+
+/// Rates of `more` are added, each at the intervals of `to`.
+void add_series(std::vector<SeriesPoint>& to, const std::vector<SeriesPoint>& more) {
+  if (to.empty())
+    to = more;
+  else {
+    for (SeriesPoint& p : to) {
+      const auto at = std::min_element(
+          more.begin(), more.end(), [&](const SeriesPoint& a, const SeriesPoint& b) {
+            return std::abs(a.time_s - p.time_s) < std::abs(b.time_s - p.time_s);
+          });
+      if (at == more.end() || p.time_s > 1.1 * more.back().time_s) continue;
+      p.bytes_per_s += at->bytes_per_s;
+      p.operations_per_s += at->operations_per_s;
+      p.latency_p99_ns = std::max(p.latency_p99_ns, at->latency_p99_ns);
+    }
+  }
+}
+
+double elapsed_of(const Repetition& r) {
+  double s = 0;
+  for (const PhaseResult& p : r.phases) s += p.elapsed_s;
+  return s;
+}
+
+/// All ranks' bytes and operations, the slowest one's time. No warm-up is cut: each rank would cut
+/// another.
+PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Repetition>& all,
+                         std::size_t number, const PhaseResult& own) {
+  PhaseResult phase = own;
+  phase.steady_from_s = 0;
+  phase.cut_bytes = phase.cut_operations = 0;
+  phase.elapsed_s = phase.cpu_s = 0;
+  phase.first_finish_s = 0;
+  phase.bytes = phase.operations = phase.errors = phase.storage_bytes = phase.device_bytes = 0;
+  phase.latency.clear();
+  for (Histogram& h : phase.parts) h.clear();
+  phase.worker_finish_s.clear();
+  phase.worker_bytes.clear();
+  phase.series.clear();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (number >= all[i].phases.size()) continue;
+    const PhaseResult& one = all[i].phases[number];
+    phase.ranks.push_back(
+        {team[i], one.elapsed_s, one.first_finish_s, one.bytes, one.operations, one.errors});
+    if (one.elapsed_s > phase.elapsed_s) phase.slowest_series = one.series;
+    phase.elapsed_s = std::max(phase.elapsed_s, one.elapsed_s);
+    const bool first = phase.ranks.size() == 1;
+    phase.first_finish_s =
+        first ? one.first_finish_s : std::min(phase.first_finish_s, one.first_finish_s);
+    phase.cpu_s += one.cpu_s;
+    phase.bytes += one.bytes;
+    phase.operations += one.operations;
+    phase.errors += one.errors;
+    phase.storage_bytes += one.storage_bytes;
+    phase.device_bytes += one.device_bytes;
+    phase.latency.merge(one.latency);
+    for (std::size_t p = 0; p < phase.parts.size() && p < one.parts.size(); ++p)
+      phase.parts[p].merge(one.parts[p]);
+    phase.worker_finish_s.insert(phase.worker_finish_s.end(), one.worker_finish_s.begin(),
+                                 one.worker_finish_s.end());
+    phase.worker_bytes.insert(phase.worker_bytes.end(), one.worker_bytes.begin(),
+                              one.worker_bytes.end());
+    add_series(phase.series, one.series);
+  }
+  return phase;
+}
+
+const std::string kPerSecond = "/s";
+
+double merged_value(const MetricInfo& metric, AcrossRanks across,
+                    const std::vector<Repetition>& all) {
+  double sum = 0, low = INFINITY, high = -INFINITY, slowest_s = 0, first = NAN;
+  for (const Repetition& r : all) {
+    const auto at = std::find_if(r.metrics.begin(), r.metrics.end(),
+                                 [&](const auto& m) { return m.name == metric.name; });
+    if (at == r.metrics.end()) continue;
+    if (std::isnan(first)) first = at->value;
+    slowest_s = std::max(slowest_s, elapsed_of(r));
+    sum += at->value * elapsed_of(r);
+    low = std::min(low, at->value);
+    high = std::max(high, at->value);
+  }
+  const bool rate = metric.unit.size() >= 2 && metric.unit.ends_with(kPerSecond);
+  if (across == AcrossRanks::first || metric.better == Better::neither) return first;
+  if (across == AcrossRanks::add && rate && slowest_s > 0) return sum / slowest_s;
+  return metric.better == Better::higher ? low : high;
+}
+
+}  // namespace
+
+void Together::say(const Step& step) const {
+  if (alone() || !leads()) return;
+  ranks_.broadcast(
+      "the next step", 0,
+      wire::Writer().put(step.kind).put(step.point).put(step.index).put(step.look).bytes(),
+      kWhileAlive_s);
+}
+
+Step Together::hear() const {
+  const std::string said = ranks_.broadcast("the next step", 0, "", kWhileAlive_s);
+  wire::Reader in(said);
+  Step step;
+  in.get(step.kind);
+  in.get(step.point);
+  in.get(step.index);
+  in.get(step.look);
+  return step;
+}
+
+Word Together::agree(const std::string& what, const Word& own) const {
+  if (alone()) return own;
+  const auto all =
+      ranks_.all_gather(what, wire::Writer().put(own.kind).put(own.why).bytes(), kWhileAlive_s);
+  Word worst;
+  for (unsigned r = 0; r < all.size(); ++r) {
+    wire::Reader in(all[r]);
+    Word word;
+    in.get(word.kind);
+    in.get(word.why);
+    if (word.kind <= worst.kind) continue;
+    worst = {word.kind, word.why.empty() ? "" : ranks_.who(r) + ": " + word.why};
+  }
+  return worst;
+}
+
+void Together::wait(const std::string& what) const {
+  if (!alone()) ranks_.barrier(what, kWhileAlive_s);
+}
+
+Repetition Together::merged(Repetition own, const std::vector<unsigned>& team, AcrossRanks across,
+                            const std::vector<MetricInfo>& catalogue) const {
+  if (alone()) return own;
+  const auto said = ranks_.gather("the results of a repetition", ranks_.everyone(), packed(own),
+                                  kWhileAlive_s, 0);
+  if (!leads()) return own;
+  std::vector<Repetition> all;
+  for (const unsigned rank : team) all.push_back(unpacked(said.at(rank)));
+  own.disturbance.disturbed = false;
+  std::string whys;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Repetition& r = all[i];
+    const std::string who = ranks_.who(team[i]) + ": ";
+    if (own.status == RepetitionStatus::ok && r.status != RepetitionStatus::ok) {
+      own.status = r.status;
+      own.error = r.error.empty() ? "" : who + r.error;
+    }
+    if (own.steady && !r.steady) {
+      own.steady = false;
+      own.steady_why = who + r.steady_why;
+    }
+    if (own.cache.proven && !r.cache.proven && !r.cache.why.empty()) {
+      own.cache.proven = false;
+      own.cache.why = who + r.cache.why;
+    }
+    if (r.disturbance.disturbed) {
+      own.disturbance.disturbed = true;
+      whys += (whys.empty() ? "" : "; ") + who + r.disturbance.why;
+    }
+  }
+  if (own.disturbance.disturbed) own.disturbance.why = whys;
+  std::size_t phases = 0;
+  for (const Repetition& r : all) phases = std::max(phases, r.phases.size());
+  std::vector<PhaseResult> merged_phases;
+  for (std::size_t p = 0; p < phases; ++p) {
+    const PhaseResult own_phase = p < own.phases.size() ? own.phases[p] : all.front().phases.at(p);
+    merged_phases.push_back(merged_phase(team, all, p, own_phase));
+  }
+  own.phases = std::move(merged_phases);
+  own.metrics.clear();
+  if (own.status != RepetitionStatus::ok) return own;
+  for (const MetricInfo& metric : catalogue) {
+    const double value = merged_value(metric, across, all);
+    if (std::isfinite(value)) own.metrics.push_back({metric.name, value});
+  }
+  return own;
+}
+
+std::vector<unsigned> team_of(const Ranks& ranks, bool one_per_node, unsigned clients) {
+  const auto& places = ranks.places();
+  std::vector<unsigned> team = ranks.everyone();
+  if (one_per_node) std::erase_if(team, [&](unsigned r) { return places[r].local_rank != 0; });
+  if (clients > team.size()) return {};
+  if (clients > 0) {
+    std::stable_sort(team.begin(), team.end(), [&](unsigned a, unsigned b) {
+      return places[a].local_rank < places[b].local_rank;
+    });
+    team.resize(clients);
+    std::sort(team.begin(), team.end());
+  }
+  return team;
+}
+
+unsigned nodes_of(const Ranks& ranks, const std::vector<unsigned>& team) {
+  std::set<unsigned> nodes;
+  for (const unsigned r : team) nodes.insert(ranks.places()[r].node);
+  return static_cast<unsigned>(nodes.size());
+}
+
+std::vector<unsigned> stragglers(const Repetition& repetition) {
+  std::map<unsigned, std::pair<double, double>> work;  // bytes (or operations), seconds
+  for (const PhaseResult& p : repetition.phases) {
+    for (const RankPhase& r : p.ranks) {
+      work[r.rank].first += static_cast<double>(r.bytes > 0 ? r.bytes : r.operations);
+      work[r.rank].second += r.elapsed_s;
+    }
+  }
+  std::vector<double> rates;
+  for (const auto& [rank, w] : work) rates.push_back(w.second > 0 ? w.first / w.second : 0);
+  if (rates.size() < 3) return {};
+  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
+                   rates.end());
+  const double median = rates[rates.size() / 2];
+  std::vector<unsigned> slow;
+  for (const auto& [rank, w] : work)
+    if (w.second > 0 && w.first / w.second < kStraggler * median) slow.push_back(rank);
+  return slow;
+}
+
+}  // namespace headrace::engine

@@ -1,0 +1,131 @@
+#include "harness/pair_matrix.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace headrace {
+namespace {
+
+/// All links at 1, but for those of `slow`, in both directions.
+PairMatrix matrix(unsigned n, const std::vector<std::pair<unsigned, unsigned>>& slow,
+                  double rate = 0.5) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < n; ++i) names.push_back("node" + std::to_string(i));
+  PairMatrix m(names);
+  for (unsigned a = 0; a < n; ++a)
+    for (unsigned b = 0; b < n; ++b)
+      if (a != b) m.rate[a][b] = 1;
+  for (const auto& [a, b] : slow) m.rate[a][b] = m.rate[b][a] = rate;
+  return m;
+}
+
+std::vector<std::pair<unsigned, unsigned>> all_of(unsigned node, unsigned n) {
+  std::vector<std::pair<unsigned, unsigned>> links;
+  for (unsigned other = 0; other < n; ++other)
+    if (other != node) links.emplace_back(node, other);
+  return links;
+}
+
+TEST(PairRounds, TournamentMeetsEachOnceAndKeepsAllBusy) {
+  for (const unsigned n : {2u, 3u, 4u, 7u, 16u}) {
+    const PairRounds rounds = all_pairs_rounds(n);
+    EXPECT_EQ(rounds.size(), n % 2 == 0 ? n - 1 : n);
+    std::set<std::pair<unsigned, unsigned>> met;
+    for (const auto& round : rounds) {
+      std::set<unsigned> busy;
+      for (const auto& [a, b] : round) {
+        EXPECT_LT(a, b);
+        EXPECT_TRUE(met.emplace(a, b).second);
+        EXPECT_TRUE(busy.insert(a).second && busy.insert(b).second);
+      }
+      EXPECT_EQ(busy.size(), n - n % 2);
+    }
+    EXPECT_EQ(met.size(), n * (n - 1) / 2);
+  }
+}
+
+TEST(PairRounds, RingHasEachLinkOnceAndNobodyTwiceInARound) {
+  for (const unsigned n : {2u, 3u, 4u, 5u, 8u}) {
+    std::size_t links = 0;
+    for (const auto& round : ring_rounds(n)) {
+      std::set<unsigned> busy;
+      for (const auto& [a, b] : round) {
+        EXPECT_EQ(b, (a + 1) % n);
+        EXPECT_TRUE(busy.insert(a).second && busy.insert(b).second) << n;
+        ++links;
+      }
+    }
+    EXPECT_EQ(links, n == 2 ? 1 : n);
+  }
+}
+
+TEST(PairRounds, BisectionCrossesTheMiddle) {
+  const PairRounds rounds = bisection_rounds(6);
+  ASSERT_EQ(rounds.size(), 1u);
+  EXPECT_EQ(rounds[0], (std::vector<std::pair<unsigned, unsigned>>{{0, 3}, {1, 4}, {2, 5}}));
+}
+
+TEST(Blame, NobodyWhereAllAreAlike) {
+  const Blame none = blame(matrix(5, {}));
+  EXPECT_EQ(none.reference, 1);
+  EXPECT_TRUE(none.nodes.empty());
+  EXPECT_TRUE(none.links.empty());
+}
+
+TEST(Blame, ANodeThatThreePartnersFindSlow) {
+  for (const unsigned n : {4u, 8u}) {
+    const Blame found = blame(matrix(n, all_of(2, n)));
+    EXPECT_EQ(found.nodes, std::vector<unsigned>{2}) << n;
+    EXPECT_TRUE(found.links.empty());
+  }
+}
+
+TEST(Blame, TheLinkWhereOnlyTwoAgree) {
+  const Blame one = blame(matrix(4, {{1, 2}}));
+  EXPECT_TRUE(one.nodes.empty());
+  EXPECT_EQ(one.links, (std::vector<std::pair<unsigned, unsigned>>{{1, 2}, {2, 1}}));
+  const Blame three_nodes = blame(matrix(3, all_of(2, 3)));
+  EXPECT_TRUE(three_nodes.nodes.empty());
+  EXPECT_EQ(three_nodes.links.size(), 4u);
+}
+
+TEST(Blame, PartnersOfSlowNodesAreNotBlamed) {
+  std::vector<std::pair<unsigned, unsigned>> slow = all_of(0, 8);
+  for (const unsigned bad : {3u, 5u})
+    for (const auto& link : all_of(bad, 8)) slow.push_back(link);
+  EXPECT_EQ(blame(matrix(8, slow)).nodes, (std::vector<unsigned>{0, 3, 5}));
+}
+
+TEST(Blame, OneWayOnly) {
+  PairMatrix m = matrix(4, {});
+  m.rate[0][3] = 0.4;
+  EXPECT_EQ(blame(m).links, (std::vector<std::pair<unsigned, unsigned>>{{0, 3}}));
+  EXPECT_TRUE(blame(m).nodes.empty());
+}
+
+TEST(Blame, PairsThatWereNotMeasuredSayNothing) {
+  PairMatrix ring({"a", "b", "c", "d"});
+  for (unsigned i = 0; i < 4; ++i) ring.rate[i][(i + 1) % 4] = i == 1 ? 0.3 : 1;
+  const Blame found = blame(ring);
+  EXPECT_EQ(found.links, (std::vector<std::pair<unsigned, unsigned>>{{1, 2}}));
+  EXPECT_TRUE(found.nodes.empty());
+}
+
+TEST(Blame, IsTold) {
+  const PairMatrix m = matrix(4, all_of(2, 4));
+  const auto lines = told(blame(m), m);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].rfind("slow node: node2: ", 0), 0u) << lines[0];
+}
+
+TEST(PairMatrix, MedianOfSeveral) {
+  PairMatrix a = matrix(2, {}), b = matrix(2, {}), c = matrix(2, {});
+  a.rate[0][1] = 5;
+  b.rate[0][1] = -1;
+  EXPECT_EQ(median_matrix({&a, &b, &c}).rate[0][1], 3);
+  EXPECT_EQ(median_matrix({&a, &b, &c}).rate[0][0], -1);
+}
+
+}  // namespace
+}  // namespace headrace
