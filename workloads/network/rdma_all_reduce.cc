@@ -39,6 +39,7 @@ class RdmaAllReduce final : public Paired {
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
+  AcrossRanks across_ranks() const override { return AcrossRanks::slowest; }
   Footprint footprint() const override {
     return {.written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = 2 * size_, .data_id = ""};
   }

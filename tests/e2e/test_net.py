@@ -1,0 +1,115 @@
+"""Several hosts in network namespaces: slow nodes are found and healthy ones are not, and a host that dies is named.
+
+HEADRACE_NET_RUNS=20 repeats the test of the slow node so often."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import pytest
+
+TOOLS = pathlib.Path(__file__).parents[1] / "net"
+RUNS = int(os.environ.get("HEADRACE_NET_RUNS", "1"))
+
+
+@pytest.fixture
+def hosts(headrace):
+    """Sets headrace.under to mpirun on four hosts; takes the options of with-net-hosts."""
+    if os.geteuid() != 0 or not shutil.which("mpirun"):
+        pytest.skip("needs root and mpirun (Debian: openmpi-bin)")
+    if subprocess.run([TOOLS / "with-net-hosts", "2", "--", "true"], capture_output=True).returncode != 0:
+        pytest.skip("network namespaces cannot be made here (Debian: iproute2)")
+    if "mpi       not" in headrace("--version").out:
+        pytest.skip("headrace was built without MPI")
+
+    def on(*options):
+        headrace.under = [str(TOOLS / "with-net-hosts"), "4", *options, "-t", "110", "--", "sh", "-c",
+                          'echo "$NET_HOSTS_ID" >id; exec "$@"', "sh", "mpirun", "--oversubscribe", "--bind-to", "none",
+                          "-n", "4"]
+        return headrace
+
+    return on
+
+
+PAIRS = """\
+schema: 1
+name: pairs
+target: {path: scratch, max_write: 10MiB}
+workloads:
+  - {use: tcp_stream, processes: per_node, schedule: all_pairs, time: 300ms, streams: 2, repeat: 3}
+"""
+
+
+@pytest.mark.parametrize("run", range(RUNS))
+def test_the_slow_node_is_blamed_and_no_other(hosts, run):
+    headrace = hosts("--rate", "400mbit", "--slow", "node3:200mbit")
+    headrace.write("pairs.yaml", PAIRS)
+    outcome = headrace.run("pairs.yaml")
+    assert outcome.code == 0, outcome
+    point = headrace.results()["points"][0]
+    pairs = point["pairs"]
+    assert pairs["names"] == ["node1", "node2", "node3", "node4"]
+    assert pairs["blamed_nodes"] == [2], pairs
+    assert pairs["blamed_links"] == [], pairs
+    assert any(note.startswith("slow node: node3: ") for note in point["notes"])
+    for a in range(4):
+        for b in range(4):
+            if a == b:
+                assert pairs["rate"][a][b] == -1
+            elif 2 in (a, b):
+                assert pairs["rate"][a][b] < 26e6
+            else:
+                assert 30e6 < pairs["rate"][a][b] < 52e6
+
+
+def test_nobody_is_blamed_where_all_are_alike(hosts):
+    headrace = hosts("--rate", "400mbit")
+    headrace.write("pairs.yaml", PAIRS)
+    outcome = headrace.run("pairs.yaml")
+    assert outcome.code == 0, outcome
+    pairs = headrace.results()["points"][0]["pairs"]
+    assert pairs["blamed_nodes"] == [] and pairs["blamed_links"] == [], pairs
+
+
+def test_ring_and_bisection(hosts):
+    headrace = hosts("--rate", "400mbit")
+    headrace.write("pairs.yaml", PAIRS.replace("all_pairs", "[ring, bisection]").replace("repeat: 3", "repeat: 1"))
+    outcome = headrace.run("pairs.yaml")
+    assert outcome.code == 0, outcome
+    ring, bisection = (p["repetitions"][0]["pairs"]["rate"] for p in headrace.results()["points"])
+    measured = [(a, b) for a in range(4) for b in range(4) if ring[a][b] > 0]
+    assert measured == [(a, b) for a in range(4) for b in range(4) if abs(a - b) in (1, 3)]
+    assert [(a, b) for a in range(4) for b in range(4) if bisection[a][b] > 0] == [(0, 2), (1, 3), (2, 0), (3, 1)]
+
+
+def test_a_host_that_dies_is_named_and_results_are_kept(hosts):
+    headrace = hosts()
+    headrace.write("long.yaml", """\
+schema: 1
+target: {path: scratch, max_write: 10MiB}
+workloads:
+  - {use: mpi_all_reduce, message_size: 4KiB, calls: 5, repeat: 2}
+  - {use: tcp_stream, label: long, time: 1s, repeat: 100, timeout: 5s}
+""")
+    process = headrace.start("--progress", "plain", "run", "-c", "long.yaml", "--no-report", "--out", "results")
+    for line in process.stderr:
+        if "tcp_stream" in line:
+            break
+    time.sleep(1)
+    namespace = headrace.path("id").read_text().strip() + "-3"
+    pids = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True).stdout.split()
+    begin = time.monotonic()
+    subprocess.run(["kill", "-9", *pids])
+    process.communicate(timeout=100)
+    assert process.returncode != 0
+    assert time.monotonic() - begin < 40
+    for _ in range(100):  # mpirun does not wait for who writes
+        if (headrace.path("results") / "run.json").exists():
+            break
+        time.sleep(0.1)
+    points = headrace.results()["points"]
+    assert points[0]["status"] == "ok"
+    assert points[1]["status"] == "error"
+    assert "rank 2 (node3)" in points[1]["reason"], points[1]["reason"]

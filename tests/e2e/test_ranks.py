@@ -1,0 +1,235 @@
+"""Several processes under mpirun: one result, and an end in time whatever happens to one of them."""
+
+import os
+import shutil
+import signal
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun (Debian: openmpi-bin)")
+
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def mpirun(ranks):
+    return ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
+
+
+@pytest.fixture
+def together(headrace, monkeypatch):
+    if "mpi       not" in headrace("--version").out:
+        pytest.skip("headrace was built without MPI")
+    for name, value in ROOT.items():
+        monkeypatch.setenv(name, value)
+    # One machine: no network is looked for.
+    monkeypatch.setenv("OMPI_MCA_btl", "self,vader,tcp")
+    monkeypatch.setenv("OMPI_MCA_btl_tcp_if_include", "lo")
+    headrace.under = mpirun(3)
+    return headrace
+
+
+READS = """\
+schema: 1
+name: reads
+target: {path: scratch, max_write: 200MiB}
+workloads:
+  - {use: small_file_read, files: 30, file_size: 8KiB, cache: asis, repeat: 3}
+"""
+
+
+def test_files_are_split_and_added_up(together):
+    together.write("reads.yaml", READS)
+    outcome = together.run("reads.yaml", "--set", "workloads.0.verify=true")
+    assert outcome.code == 0, outcome
+    run = together.results()
+    assert run["environment"]["launch"]["ranks"] == "3"
+    point = run["points"][0]
+    assert point["verified"]
+    for repetition in point["repetitions"]:
+        phase = repetition["phases"][0]
+        assert phase["operations"] == 30
+        assert phase["bytes"] == 30 * 8192
+        assert [r["rank"] for r in phase["ranks"]] == [0, 1, 2]
+        assert [r["operations"] for r in phase["ranks"]] == [10, 10, 10]
+        assert phase["elapsed_s"] == max(r["elapsed_s"] for r in phase["ranks"])
+        assert phase["first_finish_s"] == min(r["first_finish_s"] for r in phase["ranks"])
+        rate = sum(r["bytes"] for r in phase["ranks"]) / phase["elapsed_s"]
+        assert repetition["metrics"]["read_bandwidth"] == pytest.approx(rate, rel=0.01)
+    assert len(list((together.path("scratch") / "data").iterdir())) >= 1
+
+
+def test_more_and_more_clients(together):
+    together.write("reads.yaml", READS + "  - {use: random_read, files: 4, file_size: 64KiB, block_size: 4KiB, workers: 1, "
+                   "cache: asis, repeat: 2, clients: [1, 2, 4]}\n")
+    outcome = together.run("reads.yaml")
+    assert outcome.code == 12, outcome
+    points = {p["id"]: p for p in together.results()["points"]}
+    assert points["random_read/clients:4"]["status"] == "skipped"
+    assert "4 are more than the 3" in points["random_read/clients:4"]["reason"]
+    for clients in (1, 2):
+        ranks = points[f"random_read/clients:{clients}"]["repetitions"][0]["phases"][0]["ranks"]
+        assert len(ranks) == clients
+        assert points[f"random_read/clients:{clients}"]["params"]["clients"] == clients
+
+
+def test_each_process_saves_its_own_checkpoint(together):
+    together.write("save.yaml", """\
+schema: 1
+target: {path: scratch, max_write: 200MiB}
+workloads:
+  - {use: checkpoint_write, shard_size: 64KiB, repeat: 2, verify: true}
+""")
+    outcome = together.run("save.yaml")
+    assert outcome.code == 0, outcome
+    together.under = []
+    assert together("clean", "scratch").code == 0
+    assert not together.path("scratch").exists()
+
+
+ALL = "schema: 1\ntarget: {path: scratch}\nworkloads:\n" + "".join(
+    f"  - {{use: mpi_{name}, message_size: [96B, 100000B], in_place: [false, true], calls: 5, repeat: 1}}\n"
+    for name in ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv"))
+
+
+def test_collectives_give_the_right_data(together):
+    together.write("all.yaml", ALL)
+    outcome = together.run("all.yaml")
+    assert outcome.code == 0, outcome
+    factor = {"all_reduce": 4 / 3, "all_gather": 2 / 3, "reduce_scatter": 2 / 3, "all_to_all": 2 / 3, "broadcast": 1,
+              "send_recv": 1}
+    points = together.results()["points"]
+    assert len(points) == 24
+    for point in points:
+        metrics = point["repetitions"][0]["metrics"]
+        assert metrics["busbw"] == pytest.approx(factor[point["workload"][4:]] * metrics["algbw"], rel=1e-6), point["id"]
+        assert metrics["algbw"] == pytest.approx(
+            point["params"]["message_size"] // 12 * 12 / metrics["time_s"], rel=0.01), point["id"]
+
+
+def test_one_process_alone_skips_collectives(together):
+    together.under = []
+    together.write("all.yaml", ALL)
+    outcome = together.run("all.yaml")
+    assert outcome.code == 77, outcome
+    assert "mpirun -n 8" in together.results()["points"][0]["reason"]
+
+
+def test_bad_input_is_told_once(together):
+    together.write("bad.yaml", READS.replace("file_size", "filesize"))
+    outcome = together.run("bad.yaml")
+    assert outcome.code == 2, outcome
+    assert outcome.err.count("unknown key 'filesize'") == 1, outcome
+
+
+def test_other_configurations_are_refused(together):
+    together.write("one.yaml", READS)
+    together.write("other.yaml", READS.replace("files: 30", "files: 31"))
+    together.under = mpirun(1)
+    words = ["run", "-c", "one.yaml", "--no-report", "--out", "results"]
+    outcome = together(*words, ":", "-n", "2", together.binary, "run", "-c", "other.yaml", "--no-report", "--out", "results")
+    assert outcome.code == 2, outcome
+    assert "has another configuration than rank 0" in outcome.err
+    assert "rank 1 (" in outcome.err
+    assert not together.path("results").exists()
+
+
+def test_srun_without_a_way_to_meet_is_told(headrace):
+    headrace.write("reads.yaml", READS)
+    process = headrace.start("run", "-c", "reads.yaml", SLURM_PROCID="1", SLURM_STEP_NUM_TASKS="4")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "srun --mpi=pmix" in err
+
+
+ENDLESS = READS + """\
+  - {use: mpi_all_reduce, message_size: 256KiB, calls: 200, repeat: 5000, timeout: 3s}
+"""
+
+
+def measuring_child(folder, rank):
+    """The process of that rank that measures: the child of the one that waits for it."""
+    for process in os.listdir("/proc"):
+        try:
+            if not process.isdigit() or os.readlink(f"/proc/{process}/cwd") != str(folder):
+                continue
+            environment = open(f"/proc/{process}/environ", "rb").read().split(b"\0")
+            parent = open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()[1]
+            if f"OMPI_COMM_WORLD_RANK={rank}".encode() in environment and \
+                    open(f"/proc/{parent}/comm").read().strip() == "headrace":
+                return int(process)
+        except OSError:  # it ended meanwhile
+            continue
+    raise AssertionError(f"no process of rank {rank}")
+
+
+@pytest.mark.parametrize("how, word", [(signal.SIGKILL, "ended without a word"), (signal.SIGSTOP, "no sign of life")])
+def test_a_rank_that_is_gone_is_named_and_results_are_kept(together, how, word):
+    together.write("endless.yaml", ENDLESS)
+    process = together.start("--progress", "plain", "run", "-c", "endless.yaml", "--no-report", "--out", "results")
+    for line in process.stderr:
+        if "mpi_all_reduce" in line:
+            break
+    time.sleep(1)
+    child = measuring_child(together.folder, 2)
+    begin = time.monotonic()
+    os.kill(child, how)
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        try:
+            os.kill(child, signal.SIGKILL)
+        except OSError:
+            pass
+    assert process.returncode == 1, (out, err)
+    assert time.monotonic() - begin < 30
+    points = together.results()["points"]
+    assert points[0]["status"] == "ok"
+    assert points[1]["status"] == "error"
+    assert "rank 2 (" in points[1]["reason"] and word in points[1]["reason"]
+
+
+def test_the_other_ranks_end_when_rank_0_is_killed(together):
+    together.write("endless.yaml", ENDLESS)
+    process = together.start("--progress", "plain", "run", "-c", "endless.yaml", "--no-report", "--out", "results")
+    for line in process.stderr:
+        if "mpi_all_reduce" in line:
+            break
+    os.kill(measuring_child(together.folder, 0), signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+
+
+def test_an_interrupted_run_keeps_what_it_has(together):
+    together.write("endless.yaml", ENDLESS)
+    process = together.start("--progress", "plain", "run", "-c", "endless.yaml", "--no-report", "--out", "results")
+    for line in process.stderr:
+        if "mpi_all_reduce" in line:
+            break
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    for _ in range(100):  # mpirun does not wait for who writes
+        if (together.path("results") / "run.json").exists():
+            break
+        time.sleep(0.1)
+    points = together.results()["points"]
+    assert points[0]["status"] == "ok"
+    assert points[1]["status"] in ("interrupted", "error")
+
+
+def test_sixty_four_ranks_on_few_cores(together):
+    together.write("many.yaml", """\
+schema: 1
+target: {path: scratch, max_write: 200MiB}
+workloads:
+  - {use: small_file_read, files: 128, file_size: 8KiB, cache: asis, repeat: 2}
+  - {use: mpi_all_reduce, message_size: 4KiB, calls: 3, repeat: 2}
+""")
+    together.under = mpirun(64)
+    outcome = together.run("many.yaml")
+    assert outcome.code == 0, outcome
+    phase = together.results()["points"][0]["repetitions"][0]["phases"][0]
+    assert len(phase["ranks"]) == 64
+    assert phase["operations"] == 128

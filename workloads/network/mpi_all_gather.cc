@@ -1,0 +1,9 @@
+// mpi_all_gather - every rank gets every rank's part: sharded weights before they are used.
+#include "workloads/network/mpi_collective.h"
+
+namespace {
+using namespace headrace;
+using MpiAllGather = network::MpiCollective<Collective::all_gather>;
+const Register<MpiAllGather> registered{
+    "mpi_all_gather", "All-gather over MPI in host memory: sharded weights, put together"};
+}  // namespace

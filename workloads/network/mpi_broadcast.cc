@@ -1,0 +1,9 @@
+// mpi_broadcast - one rank's data at all ranks: weights after a restore.
+#include "workloads/network/mpi_collective.h"
+
+namespace {
+using namespace headrace;
+using MpiBroadcast = network::MpiCollective<Collective::broadcast>;
+const Register<MpiBroadcast> registered{
+    "mpi_broadcast", "Broadcast over MPI in host memory: weights after a restore"};
+}  // namespace

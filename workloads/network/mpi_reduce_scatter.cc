@@ -1,0 +1,9 @@
+// mpi_reduce_scatter - sums over all ranks, a part at each: sharded gradients.
+#include "workloads/network/mpi_collective.h"
+
+namespace {
+using namespace headrace;
+using MpiReduceScatter = network::MpiCollective<Collective::reduce_scatter>;
+const Register<MpiReduceScatter> registered{
+    "mpi_reduce_scatter", "Reduce-scatter over MPI in host memory: sharded gradients"};
+}  // namespace

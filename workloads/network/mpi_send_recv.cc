@@ -1,0 +1,9 @@
+// mpi_send_recv - each rank sends to the next and receives from the one before: pipeline stages.
+#include "workloads/network/mpi_collective.h"
+
+namespace {
+using namespace headrace;
+using MpiSendRecv = network::MpiCollective<Collective::send_recv>;
+const Register<MpiSendRecv> registered{
+    "mpi_send_recv", "Ring of sends over MPI in host memory: neighbouring pipeline stages"};
+}  // namespace

@@ -1,0 +1,266 @@
+// tcp_stream - TCP between pairs of ranks, several streams at once: the baseline for RDMA, and what
+// networks without it give. Each pair is measured in both directions, one after the other; the
+// result is a matrix, and who is to blame.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "harness/backends/ranks.h"
+#include "harness/pair_matrix.h"
+#include "harness/tcp_mesh.h"
+#include "harness/workload.h"
+
+namespace {
+using namespace headrace;
+
+constexpr std::array kMetrics{
+    Metric{"bandwidth", "B/s", Better::higher,
+           "Payload from one node to another, the median over the pairs measured"},
+    Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair"},
+};
+
+constexpr double kPartner_s = 30;  // for the others to come to the next round
+
+/// Which pairs meet, and in which rounds.
+PairRounds rounds_of(const std::string& schedule, unsigned n) {
+  if (schedule == "ring") return ring_rounds(n);
+  if (schedule == "bisection") return bisection_rounds(n);
+  return all_pairs_rounds(n);
+}
+
+/// How much does TCP carry between each two of the nodes?
+class TcpStream final : public Workload {
+ public:
+  explicit TcpStream(Params& p)
+      : schedule_(p.choice(
+            "schedule", "all_pairs", {"all_pairs", "ring", "bisection"},
+            "all_pairs: each with each, every node busy in every round; ring: with the next; "
+            "bisection: the first half with the second, all at once")),
+        streams_(static_cast<unsigned>(
+            p.count("streams", 1, {.min = 1, .max = 256}, "connections of a pair, a thread each"))),
+        block_size_(p.bytes("block_size", 128_KiB, {.min = 64, .max = 64.0 * 1024 * 1024},
+                            "bytes of one send")),
+        time_s_(p.seconds("time", 1, {.min = 0.05, .max = 3600}, "of one direction of a pair")),
+        interface_(
+            p.text("interface", "", "of this network interface alone (\"eth1\"); \"\" = any")),
+        socket_buffer_(p.bytes("socket_buffer", 0, {.min = 0, .max = 1e9},
+                               "of sender and receiver; 0 = the kernel adapts it")) {}
+
+  static std::span<const Metric> metrics() { return kMetrics; }
+  AcrossRanks across_ranks() const override { return AcrossRanks::first; }
+  unsigned workers() const override { return streams_; }
+  std::optional<PairMatrix> pairs() const override { return matrix_; }
+
+  std::optional<Skip> check(Node& node) override {
+    if (node.ranks().size() == 1)
+      return Skip{"one process alone: start one on each node, as in mpirun -n 8 headrace run ..."};
+    if (node.team().size() == 1) return Skip{"one rank alone: pairs need two"};
+    return std::nullopt;
+  }
+
+  void prepare(Node& node, const DataProgress&) override {
+    ranks_ = &node.ranks();
+    team_ = node.team();
+    self_ = node.team_index();
+    rounds_ = rounds_of(schedule_, static_cast<unsigned>(team_.size()));
+    std::vector<std::pair<unsigned, unsigned>> pairs;
+    for (const auto& round : rounds_) pairs.insert(pairs.end(), round.begin(), round.end());
+    mesh_ = std::make_unique<TcpMesh>(*ranks_, team_, pairs,
+                                      TcpMesh::Options{.streams = streams_,
+                                                       .buffer = socket_buffer_,
+                                                       .interface = interface_,
+                                                       .timeout_s = 10});
+    lanes_.assign(streams_, {});
+    for (Lane& lane : lanes_) lane.buffer.assign(block_size_, '\0');
+  }
+
+  void before_phase(unsigned, unsigned, std::uint64_t) override {
+    together_ = std::make_unique<std::barrier<>>(static_cast<std::ptrdiff_t>(streams_));
+    received_.assign(team_.size(), -1);
+    failed_ = false;
+    matrix_.reset();
+  }
+
+  void run(Worker& worker) override {
+    struct Leaves {  // the other streams' threads do not wait for one that throws
+      TcpStream& of;
+      ~Leaves() {
+        if (std::uncaught_exceptions() > 0) of.failed_ = true;
+        of.together_->arrive_and_drop();
+      }
+    } leaves{*this};
+    for (const auto& round : rounds_) {
+      const auto mine = std::find_if(round.begin(), round.end(), [this](const auto& pair) {
+        return pair.first == self_ || pair.second == self_;
+      });
+      for (const bool back : {false, true}) {
+        meet(worker);
+        if (mine == round.end()) continue;
+        const unsigned from = back ? mine->second : mine->first,
+                       to = back ? mine->first : mine->second;
+        if (from == self_)
+          send(worker, mesh_->socket(to, worker.index));
+        else
+          receive(worker, mesh_->socket(from, worker.index), from);
+        together_->arrive_and_wait();
+        if (failed_) throw RunError("another stream failed");
+        if (worker.index == 0 && to == self_) add_up(from);
+      }
+    }
+    if (worker.index == 0) gather_rates();
+  }
+
+  void report(const Repetition&, MetricSink& sink) const override {
+    if (!matrix_) return;  // the first of the team tells
+    std::vector<double> rates;
+    for (const auto& row : matrix_->rate)
+      for (const double rate : row)
+        if (rate >= 0) rates.push_back(rate);
+    std::sort(rates.begin(), rates.end());
+    const std::size_t n = rates.size();
+    sink.put("bandwidth", n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2);
+    sink.put("slowest_bandwidth", rates.front());
+  }
+  void cleanup(Node&) override { mesh_.reset(); }
+
+ private:
+  /// One stream's thread.
+  struct alignas(128) Lane {
+    std::vector<char> buffer;
+    double bytes_per_s = 0;
+  };
+  /// The first byte of each block: more follow, or it is the last of this direction.
+  static constexpr char kMore = 'm', kLast = 'l';
+
+  /// All ranks come to each direction together; not timed.
+  void meet(Worker& worker) {
+    if (worker.index == 0) ranks_->gather("the next pairs", team_, "", kPartner_s + time_s_);
+    together_->arrive_and_wait();
+    if (failed_) throw RunError("another stream failed");
+  }
+
+  [[noreturn]] void broken(const char* what, int code) const {
+    throw RunError(std::string(what) + ": " +
+                   (code == 0 ? "the partner closed the connection" : errno_text(code)));
+  }
+
+  /// While nothing moves: is there anybody to wait for?
+  void look() const {
+    if (const std::string lost = ranks_->lost(); !lost.empty()) throw RunError(lost);
+    if (failed_) throw RunError("another stream failed");
+  }
+
+  void send(Worker& worker, int socket) {
+    char* block = lanes_[worker.index].buffer.data();
+    const std::uint64_t end_ns = now_ns() + static_cast<std::uint64_t>(time_s_ * 1e9);
+    for (bool last = false; !last;) {
+      const std::uint64_t begin_ns = now_ns();
+      last = begin_ns > end_ns || !worker.recorder.running();
+      block[0] = last ? kLast : kMore;
+      for (std::uint64_t sent = 0; sent < block_size_;) {
+        const ssize_t done = ::send(socket, block + sent, block_size_ - sent, MSG_NOSIGNAL);
+        if (done > 0)
+          sent += static_cast<std::uint64_t>(done);
+        else if (done == 0 || (errno != EAGAIN && errno != EINTR))
+          broken("send", errno);
+        else
+          look();
+      }
+    }
+  }
+
+  /// The rate of the blocks from the first that ended to the last in time.
+  void receive(Worker& worker, int socket, unsigned from) {
+    Lane& lane = lanes_[worker.index];
+    char* block = lane.buffer.data();
+    std::uint64_t first_ns = 0, last_ns = 0, bytes = 0, begin_ns = now_ns();
+    const std::uint64_t end_ns = begin_ns + static_cast<std::uint64_t>(time_s_ * 1e9);
+    for (bool last = false; !last;) {
+      for (std::uint64_t got = 0; got < block_size_;) {
+        const ssize_t done = ::recv(socket, block + got, block_size_ - got, 0);
+        if (done > 0)
+          got += static_cast<std::uint64_t>(done);
+        else if (done == 0 || (errno != EAGAIN && errno != EINTR))
+          broken("receive", done == 0 ? 0 : errno);
+        else if (look(); now_ns() > end_ns + static_cast<std::uint64_t>(kPartner_s * 1e9))
+          throw RunError("nothing comes any more from " + ranks_->who(team_[from]));
+      }
+      if (block[0] != kMore && block[0] != kLast)
+        throw RunError("wrong data from " + ranks_->who(team_[from]));
+      last = block[0] == kLast;
+      const std::uint64_t now = now_ns();
+      worker.recorder.op(begin_ns, now, block_size_);
+      begin_ns = now;
+      if (now > end_ns && last_ns > first_ns) continue;  // what is still on its way
+      if (first_ns == 0)
+        first_ns = now;
+      else
+        bytes += block_size_;
+      last_ns = now;
+    }
+    lane.bytes_per_s = last_ns > first_ns ? 1e9 * static_cast<double>(bytes) /
+                                                static_cast<double>(last_ns - first_ns)
+                                          : 0;
+  }
+
+  void add_up(unsigned from) {
+    received_[from] = 0;
+    for (const Lane& lane : lanes_) received_[from] += lane.bytes_per_s;
+  }
+
+  /// Everyone's row, put together at the first of the team.
+  void gather_rates() {
+    std::string own(reinterpret_cast<const char*>(received_.data()),
+                    received_.size() * sizeof(double));
+    const auto rows = ranks_->gather("the rates of the pairs", team_, own, kPartner_s,
+                                     static_cast<int>(team_.front()));
+    if (self_ != 0) return;
+    std::vector<std::string> names;
+    for (const unsigned rank : team_) names.push_back(name_of(rank));
+    matrix_.emplace(names);
+    for (std::size_t to = 0; to < rows.size(); ++to) {
+      std::vector<double> row(team_.size());
+      std::memcpy(row.data(), rows[to].data(),
+                  std::min(rows[to].size(), row.size() * sizeof(double)));
+      for (std::size_t from = 0; from < row.size(); ++from) matrix_->rate[from][to] = row[from];
+    }
+  }
+  /// The host, and the rank where there are several on it.
+  std::string name_of(unsigned rank) const {
+    const auto same = std::count_if(team_.begin(), team_.end(), [&](unsigned other) {
+      return ranks_->host(other) == ranks_->host(rank);
+    });
+    return same == 1 ? ranks_->host(rank) : ranks_->host(rank) + "#" + std::to_string(rank);
+  }
+
+  std::string schedule_;
+  unsigned streams_;
+  std::uint64_t block_size_;
+  double time_s_;
+  std::string interface_;
+  std::uint64_t socket_buffer_;
+
+  Ranks* ranks_ = nullptr;
+  std::vector<unsigned> team_;
+  unsigned self_ = 0;
+  PairRounds rounds_;
+  std::unique_ptr<TcpMesh> mesh_;
+  std::vector<Lane> lanes_;
+  std::unique_ptr<std::barrier<>> together_;
+  std::atomic<bool> failed_{false};
+  std::vector<double> received_;  // by team index; below 0 = not measured
+  std::optional<PairMatrix> matrix_;
+};
+
+const Register<TcpStream> registered{
+    "tcp_stream", "TCP between pairs of nodes: a matrix of rates, and which node or link is slow"};
+
+}  // namespace
