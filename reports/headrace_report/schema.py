@@ -183,6 +183,37 @@ class Background:
 
 
 @dataclass(frozen=True)
+class RankPhase:
+    """What one of several processes did."""
+
+    rank: int
+    elapsed_s: float
+    first_finish_s: float = 0.0
+    bytes: int = 0
+    operations: int = 0
+    errors: int = 0
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Rates between nodes [from][to]; negative = not measured. Blamed: indices of names."""
+
+    names: List[str]
+    rate: List[List[float]]
+    reference: float = 0.0
+    blamed_nodes: List[int] = field(default_factory=list)
+    blamed_links: List[Tuple[int, int]] = field(default_factory=list)
+
+    def check(self) -> None:
+        count = len(self.names)
+        if len(self.rate) != count or any(len(row) != count for row in self.rate):
+            raise Inconsistent(f"rate: {count} rows of {count} are expected, one for each name")
+        used = [*self.blamed_nodes, *(node for link in self.blamed_links for node in link)]
+        if any(not 0 <= node < count for node in used):
+            raise Inconsistent("blamed: there is no such name")
+
+
+@dataclass(frozen=True)
 class Phase:
     name: str
     elapsed_s: float
@@ -200,6 +231,8 @@ class Phase:
     worker_bytes: List[int] = field(default_factory=list)
     series: Series = field(default_factory=Series)
     background: Optional[Background] = None
+    ranks: List[RankPhase] = field(default_factory=list)
+    slowest_series: Series = field(default_factory=Series)
 
 
 @dataclass(frozen=True)
@@ -266,6 +299,7 @@ class Repetition:
     cache: Cache = field(default_factory=Cache)
     disturbance: Disturbance = field(default_factory=Disturbance)
     phases: List[Phase] = field(default_factory=list)
+    pairs: Optional[Pairs] = None
 
 
 @dataclass(frozen=True)
@@ -289,6 +323,8 @@ class Point:
     metrics: List[Metric] = field(default_factory=list)
     repetitions: List[Repetition] = field(default_factory=list)
     stages: List[StageSpan] = field(default_factory=list)  # a stretch of the last repetition of a pipeline
+    nodes: int = 1
+    pairs: Optional[Pairs] = None
 
     @property
     def finished(self) -> List[Repetition]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional
 
 from .. import words
-from ..plots import Figure, copies, epochs, forest, ladder, pipeline, roofline, stages, tail, timeline
+from ..plots import Figure, copies, epochs, forest, ladder, network, pipeline, roofline, stages, tail, timeline
 from ..plots.style import styled
 from ..schema import Point, Run
 from . import embed, views
@@ -41,6 +41,10 @@ def render(run: Run) -> str:
                    for number, figure in enumerate(roofline.draw_all(run), start=1)]
         limits += [page.panel(figure(run.points, workload), f"{workload}-{name}") for workload in copies.DIRECTIONS
                    for name, figure in (("sizes", copies.over_size), ("gpus", copies.per_gpu))]
+        limits += [page.panel(network.over_size(run.points, run.judgements), "busbw"),
+                   page.panel(network.time_over_size(run.points), "call-time")]
+        limits += [page.panel(figure, f"scaling-{number}")
+                   for number, figure in enumerate(network.scaling(run.points), start=1)]
         sections = [_section(run, point, anchors[point.id], rows, page) for point in run.points]
     data, left_out = embed.embedded(run)
     return page.render(
@@ -56,6 +60,7 @@ def _section(run: Run, point: Point, anchor: str, rows: List[views.NeedRow], pag
     judgements = [row.judgement for row in judged]
     drawn: Dict[str, Optional[Figure]] = {
         "epochs": epochs.draw(point), "pipeline": pipeline.draw(point), "stages": stages.draw(point),
+        "pairs": network.pair_matrix(point), "ranks": network.ranks(point),
         "time": timeline.draw(point, judgements), "tail": tail.draw(point, judgements)}
     panels = [page.panel(figure, f"{anchor}-{name}") for name, figure in drawn.items()]
     needs_a_look = any(judgement.outcome != "PASS" for judgement in judgements)

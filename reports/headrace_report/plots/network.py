@@ -1,0 +1,219 @@
+"""Several processes and what lies between them: collectives over size, pairs of nodes, clients, and single ranks."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from ..schema import Judgement, Point
+from ..units import quantity, scale_of, share
+from . import Figure, Key, Table
+from .copies import value
+from .labels import label_lines
+from .style import COLOUR, DASHES, MARKERS, WIDTH, canvas, place, series, styled
+
+MOST_CURVES = 6
+MOST_NAMES = 32  # of a matrix whose rows are named
+
+
+def _curves(points: Sequence[Point], metric: str) -> Dict[str, List[Tuple[int, float]]]:
+    """Per workload the values over message sizes, at least two of them; a label of its own is a curve of its own."""
+    curves: Dict[str, Dict[int, float]] = {}
+    for point in points:
+        size, told = point.params.get("message_size"), value(point, metric)
+        if point.status != "ok" or told is None or not isinstance(size, int) or value(point, "busbw") is None:
+            continue
+        curves.setdefault(point.workload + (", in place" if point.params.get("in_place") else ""), {}).setdefault(size, told)
+    sized = {name: sorted(curve.items()) for name, curve in curves.items() if len(curve) > 1}
+    return dict(sorted(sized.items(), key=lambda item: -max(rate for _, rate in item[1]))[:MOST_CURVES])
+
+
+def over_size(points: Sequence[Point], judgements: Sequence[Judgement]) -> Optional[Figure]:
+    """Bus bandwidth over message size with the need's line; nothing where no collective has two sizes."""
+    need = next((j for j in judgements if j.id == "network.gradient_busbw" and j.need > 0), None)
+    return _size_figure(points, "busbw", "B/s", need, "From which message size on does the network give what is needed?")
+
+
+def time_over_size(points: Sequence[Point]) -> Optional[Figure]:
+    return _size_figure(points, "time_s", "s", None, "What does one call take, and where does latency end?")
+
+
+def _size_figure(points: Sequence[Point], metric: str, unit: str, need: Optional[Judgement],
+                 question: str) -> Optional[Figure]:
+    curves = _curves(points, metric)
+    if not curves:
+        return None
+    sizes = sorted({size for curve in curves.values() for size, _ in curve})
+    top = max(rate for curve in curves.values() for _, rate in curve)
+    scale = scale_of(top, unit)
+    with styled():
+        drawing = canvas(WIDTH, 340)
+        axes = drawing.add_axes(place(drawing, 64, 14, 16, 46))
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        lines = []
+        for number, (name, curve) in enumerate(curves.items()):
+            x, y = np.array([size for size, _ in curve], dtype=float), np.array([rate for _, rate in curve]) / scale.factor
+            axes.plot(x, y, color=series(number), linestyle=DASHES[number], marker=MARKERS[number], zorder=4)
+            lines.append((name, x, y))
+        if need:
+            axes.axhline(need.need / scale.factor, color=COLOUR["ink"], linewidth=1.4, zorder=2)
+            lines.append(("needed", np.array([sizes[0], sizes[-1]], dtype=float), np.full(2, need.need / scale.factor)))
+        axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: quantity(size, "B", True)))
+        axes.xaxis.set_major_locator(LogLocator(base=2, numticks=7))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_xlabel("message size (log\u2082)")
+        axes.set_ylabel(f"{'busbw' if metric == 'busbw' else 'one call'}, {scale.label} (log)")
+        drawing.canvas.draw()
+        label_lines(axes, lines)
+    best = next(iter(curves)) if metric == "busbw" else min(curves, key=lambda name: curves[name][0][1])
+    size, rate = max(curves[best], key=lambda item: item[1]) if metric == "busbw" else curves[best][0]
+    finding = (f"{best} reaches {quantity(rate, unit)} at {quantity(size, 'B', True)}" if metric == "busbw"
+               else f"{best} takes {quantity(rate, unit)} at {quantity(size, 'B', True)}")
+    if need:
+        enough = [size for size, rate in curves[best] if rate >= need.need]
+        finding += (f"; the needed {quantity(need.need, unit)} from {quantity(enough[0], 'B', True)} on" if enough
+                    else f"; {quantity(need.need, unit)} are needed")
+    rows = [[quantity(size, "B", True), *(quantity(dict(curve).get(size), unit) for curve in curves.values())] for size in sizes]
+    return Figure(finding=finding, question=question,
+                  description=" ".join(f"{name}: " + ", ".join(f"{quantity(rate, unit)} at {quantity(size, 'B', True)}"
+                                                               for size, rate in curve) + "." for name, curve in curves.items()),
+                  drawing=drawing, table=Table(["size", *curves], rows))
+
+
+def pair_matrix(point: Point) -> Optional[Figure]:
+    """Rates from node to node as a raster; nothing for points without pairs."""
+    pairs = point.pairs
+    if pairs is None or len(pairs.names) < 2:
+        return None
+    count = len(pairs.names)
+    rates = np.array(pairs.rate, dtype=float)
+    rates[rates < 0] = np.nan
+    if not np.isfinite(rates).any():
+        return None
+    scale = scale_of(float(np.nanmax(rates)), "B/s")
+    side = min(WIDTH - 150, max(160, 26 * count))
+    with styled():
+        drawing = canvas(WIDTH, side + 70)
+        axes = drawing.add_axes(place(drawing, 64, WIDTH - 64 - side, 10, 60))
+        shown = axes.imshow(rates / scale.factor, cmap="cividis", vmin=0, interpolation="nearest", aspect="auto")
+        bar = drawing.add_axes(place(drawing, 64 + side + 14, WIDTH - 64 - side - 28, 10, 60))
+        drawing.colorbar(shown, cax=bar).set_label(scale.label)
+        for each in (axes, bar):
+            each.grid(False)
+        if count <= MOST_NAMES:
+            axes.set_xticks(range(count), pairs.names, rotation=60 if count > 4 else 0, ha="right" if count > 4 else "center")
+            axes.set_yticks(range(count), pairs.names)
+        axes.set_xlabel("to")
+        axes.set_ylabel("from")
+        for number, (a, b) in enumerate([(n, None) for n in pairs.blamed_nodes] + list(pairs.blamed_links)):
+            if b is None:
+                axes.axhline(a, color=COLOUR["fail"], linewidth=2, zorder=5)
+                axes.axvline(a, color=COLOUR["fail"], linewidth=2, zorder=5)
+            else:
+                axes.plot([b], [a], marker="x", color=COLOUR["fail"], markersize=10, markeredgewidth=2.5, zorder=6)
+    blamed = [pairs.names[n] for n in pairs.blamed_nodes]
+    links = [f"{pairs.names[a]} to {pairs.names[b]}" for a, b in pairs.blamed_links]
+    if blamed:
+        finding = f"{', '.join(blamed)} {'is' if len(blamed) == 1 else 'are'} slow with every partner"
+    elif links:
+        finding = f"Slow: {', '.join(links[:3])}" + (f" and {len(links) - 3} more links" if len(links) > 3 else "")
+    else:
+        finding = f"All pairs reach about {quantity(pairs.reference, 'B/s')}"
+    rows = [[pairs.names[a], pairs.names[b], quantity(pairs.rate[a][b], "B/s"),
+             "node" if a in pairs.blamed_nodes or b in pairs.blamed_nodes else "link" if (a, b) in map(tuple, pairs.blamed_links) else ""]
+            for a in range(count) for b in range(count) if pairs.rate[a][b] >= 0]
+    rows.sort(key=lambda row: not row[3])
+    return Figure(finding=finding, question="Which node, or which link, is slower than the others?",
+                  description=f"{finding}. Sound nodes reach {quantity(pairs.reference, 'B/s')} with their best partners.",
+                  drawing=drawing, table=Table(["from", "to", "rate", "blamed"], rows[:400]),
+                  keys=[Key("cross", "line or cross: blamed")] if blamed or links else [])
+
+
+RATES = ("read_bandwidth", "durable_bandwidth", "bandwidth", "read_iops", "sample_rate")
+
+
+def scaling(points: Sequence[Point]) -> List[Figure]:
+    """For each workload that was run with two numbers of clients or more: what they give together."""
+    groups: Dict[Tuple, Dict[int, Point]] = {}
+    for point in points:
+        clients = point.params.get("clients")
+        if point.status != "ok" or not isinstance(clients, int) or isinstance(clients, bool):
+            continue
+        rest = tuple(sorted((k, str(v)) for k, v in point.params.items() if k != "clients"))
+        groups.setdefault((point.workload, point.cache, rest), {})[clients] = point
+    return [figure for (workload, _, _), group in groups.items() if (figure := _scaling(workload, group)) is not None]
+
+
+def _scaling(workload: str, group: Dict[int, Point]) -> Optional[Figure]:
+    metric = next((name for name in RATES if all(value(p, name) is not None for p in group.values())), None)
+    if metric is None or len(group) < 2:
+        return None
+    unit = next(m.unit for m in next(iter(group.values())).metrics if m.name == metric)
+    clients = sorted(group)
+    rates = [value(group[n], metric) for n in clients]
+    scale = scale_of(max(rates), unit)
+    ideal = [rates[0] / clients[0] * n for n in clients]
+    with styled():
+        drawing = canvas(WIDTH, 320)
+        axes = drawing.add_axes(place(drawing, 64, 14, 16, 46))
+        axes.set_xscale("log", base=2)
+        axes.plot(clients, np.array(rates) / scale.factor, color=series(0), marker=MARKERS[0], zorder=4)
+        axes.plot(clients, np.array(ideal) / scale.factor, color=COLOUR["muted"], linestyle=DASHES[2], zorder=3)
+        for n, rate, perfect in zip(clients, rates, ideal):
+            axes.annotate(share(rate / perfect), (n, rate / scale.factor), (0, -16), textcoords="offset points", ha="center")
+        axes.set_ylim(bottom=0)
+        axes.set_xticks(clients, [str(n) for n in clients])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xlabel("clients (log\u2082)")
+        axes.set_ylabel(scale.label)
+    most = max(rates)
+    enough = next(n for n, rate in zip(clients, rates) if rate >= 0.9 * most)
+    grows = enough == clients[-1]
+    finding = (f"{workload} still grows at {clients[-1]} clients: {quantity(rates[-1], unit)}" if grows else
+               f"{workload} is saturated by {enough} clients: {quantity(most, unit)}")
+    return Figure(finding=finding, question="How many clients does it take to reach what the storage can give?",
+                  description=", ".join(f"{n} clients: {quantity(rate, unit)}" for n, rate in zip(clients, rates)) + ".",
+                  drawing=drawing, keys=[Key("dots", "dotted: as many times one client's rate (G6)")],
+                  table=Table(["clients", metric, "of ideal"],
+                              [[str(n), quantity(rate, unit), share(rate / perfect)] for n, rate, perfect in zip(clients, rates, ideal)]))
+
+
+def ranks(point: Point) -> Optional[Figure]:
+    """Each rank's rate, the median repetition of each; nothing where fewer than two ranks moved bytes."""
+    each: Dict[int, List[float]] = {}
+    for repetition in point.finished:
+        work: Dict[int, Tuple[float, float]] = {}
+        for phase in repetition.phases:
+            for rank in phase.ranks:
+                done, took = work.get(rank.rank, (0.0, 0.0))
+                work[rank.rank] = (done + rank.bytes, took + rank.elapsed_s)
+        for rank, (done, took) in work.items():
+            if took > 0:
+                each.setdefault(rank, []).append(done / took)
+    rates = {rank: median(values) for rank, values in sorted(each.items())}
+    if len(rates) < 2 or max(rates.values()) <= 0:
+        return None
+    scale = scale_of(max(rates.values()), "B/s")
+    middle = median(rates.values())
+    with styled():
+        drawing = canvas(WIDTH, 150)
+        axes = drawing.add_axes(place(drawing, 56, 14, 16, 46))
+        axes.plot(list(rates), [rate / scale.factor for rate in rates.values()], color=series(0), linestyle="none",
+                  marker=MARKERS[0], zorder=4)
+        axes.axhline(middle / scale.factor, color=COLOUR["muted"], linestyle=DASHES[2], zorder=2)
+        axes.set_ylim(0, max(rates.values()) / scale.factor * 1.15)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_xlabel("rank")
+        axes.set_ylabel(scale.label)
+    slowest = min(rates, key=lambda rank: rates[rank])
+    finding = f"Rank {slowest} is the slowest with {quantity(rates[slowest], 'B/s')}, {share(rates[slowest] / middle)} of the median"
+    return Figure(finding=finding, question="Is there a straggler?", description=finding + ".", drawing=drawing,
+                  table=Table(["rank", "rate"], [[str(rank), quantity(rate, "B/s")] for rank, rate in rates.items()]),
+                  keys=[Key("dots", "dotted: the median rank")])
