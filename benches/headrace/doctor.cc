@@ -12,6 +12,7 @@
 #include "harness/system/examine.h"
 #include "harness/system/examine_gpus.h"
 #include "harness/system/examine_network.h"
+#include "harness/system/examine_rdma.h"
 #include "harness/system/fingerprint.h"
 #include "harness/version.h"
 #include "harness/workload.h"
@@ -120,6 +121,8 @@ int doctor(const std::string& path, bool json, const Shared& shared) {
   };
   const std::vector<system::NetworkLink> links = system::network_links();
   append(system::examine_network(links, system::nccl_settings()));
+  if (node.backends().why_not("verbs").empty())
+    append(system::examine_rdma(node.backends().rdma(), system::limit_of(RLIMIT_MEMLOCK), node.is_root()));
   if (node.backends().why_not("cuda").empty())
     append(system::examine_gpus(node.backends().gpu(), links));
   append(workloads(node));

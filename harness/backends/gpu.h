@@ -131,6 +131,9 @@ class Gpu {
   /// Device memory. Throws RunError with what was asked for and what is free.
   virtual std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) = 0;
   virtual std::unique_ptr<GpuStream> stream() = 0;
+  /// A file descriptor by which other devices reach `memory` (of this GPU, whole, from its beginning): the caller's to
+  /// close. -1: the driver or the GPU has no dma-buf.
+  virtual int dma_buf(const GpuMemory& /*memory*/) { return -1; }
   /// Can this GPU copy from `other`'s memory without the host in between? When it can, from now on
   /// it may.
   virtual bool reaches(Gpu& other) = 0;

@@ -29,7 +29,7 @@ constexpr std::array kKnown{
     Known{"mmap", nullptr},
     Known{"io_uring", "liburing 2.3 or later"},
     Known{"cuda", "the CUDA Toolkit 12.4 or later"},
-    Known{"nccl", nullptr},
+    Known{"nccl", "nccl.h 2.18 or later and the CUDA Toolkit"},
     Known{"verbs", "libibverbs of rdma-core 34 or later"},
     Known{"mpi", "MPI 3.1 or later, such as Open MPI"},
 };
@@ -82,6 +82,7 @@ struct Backends::Impl {
   std::unique_ptr<RdmaBackend> rdma;
   std::optional<fs::path> mpi_file;  // not yet loaded: MPI libraries are large, and one process needs none
   std::unique_ptr<MessagePassing> mpi;
+  std::unique_ptr<NcclBackend> nccl;
 
   BackendStatus* find(const std::string& name) {
     const auto found =
@@ -101,6 +102,10 @@ struct Backends::Impl {
   void use(std::unique_ptr<RdmaBackend> backend) {
     rdma = std::move(backend);
     tell("verbs", rdma->unusable());
+  }
+  void use(std::unique_ptr<NcclBackend> backend) {
+    nccl = std::move(backend);
+    tell("nccl", nccl->unusable());
   }
   void ask_for_gpu() {
     if (Plugin* plugin = std::exchange(gpu_plugin, nullptr)) use(plugin->gpu_backend());
@@ -135,6 +140,7 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
         engine = plugin->storage_engine();
         if (status.name == "cuda") impl_->gpu_plugin = plugin;
         if (status.name == "verbs") impl_->rdma = plugin->rdma_backend();
+        if (status.name == "nccl") impl_->nccl = plugin->nccl_backend();
       }
     } else if (known.needs) {
       status.reason =
@@ -144,6 +150,10 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
     }
     if (impl_->rdma && status.name == "verbs") {
       status.reason = impl_->rdma->unusable().value_or("");
+      status.usable = status.reason.empty();
+    }
+    if (impl_->nccl && status.name == "nccl") {
+      status.reason = impl_->nccl->unusable().value_or("");
       status.usable = status.reason.empty();
     }
     if (engine) {
@@ -190,6 +200,13 @@ RdmaBackend& Backends::rdma() {
   if (const std::string why = why_not("verbs"); !why.empty()) throw RunError(why);
   return *impl_->rdma;
 }
+
+NcclBackend& Backends::nccl() {
+  if (const std::string why = why_not("nccl"); !why.empty()) throw RunError(why);
+  return *impl_->nccl;
+}
+
+void Backends::replace_nccl(std::unique_ptr<NcclBackend> nccl) { impl_->use(std::move(nccl)); }
 
 void Backends::replace_rdma(std::unique_ptr<RdmaBackend> rdma) { impl_->use(std::move(rdma)); }
 

@@ -10,6 +10,7 @@
 namespace headrace {
 
 class GpuBackend;
+class NcclBackend;
 class RdmaBackend;
 class MessagePassing;
 
@@ -46,6 +47,10 @@ class Backends {
   void replace_rdma(std::unique_ptr<RdmaBackend> rdma);
   /// The MPI library, loaded when this is first asked for. Throws RunError when there is none: why_not("mpi").
   MessagePassing& mpi();
+  /// Collective operations of GPUs. Throws RunError when NCCL cannot be used: why_not("nccl").
+  NcclBackend& nccl();
+  /// Puts `nccl` in the place of the nccl plugin: for tests without GPUs.
+  void replace_nccl(std::unique_ptr<NcclBackend> nccl);
   /// Why `name` cannot be used here, or "".
   std::string why_not(const std::string& name) const;
 

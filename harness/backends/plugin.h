@@ -8,13 +8,14 @@
 #include "harness/backends/collective.h"
 #include "harness/backends/file_io.h"
 #include "harness/backends/gpu.h"
+#include "harness/backends/nccl.h"
 #include "harness/backends/rdma.h"
 
 namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 5;
+inline constexpr int kPluginInterface = 6;
 
 /// What a plugin hands over. A new kind of backend adds a virtual function here and a header beside
 /// file_io.h.
@@ -34,6 +35,8 @@ class Plugin {
   virtual std::unique_ptr<RdmaBackend> rdma_backend() { return nullptr; }
   /// nullptr when this plugin is no MPI library.
   virtual std::unique_ptr<MessagePassing> message_passing() { return nullptr; }
+  /// nullptr when this plugin has no collective operations of GPUs.
+  virtual std::unique_ptr<NcclBackend> nccl_backend() { return nullptr; }
 };
 
 /// Every plugin exports exactly this: extern "C" headrace::Plugin* headrace_plugin(); the object is

@@ -7,6 +7,7 @@
 
 #include "harness/peer/follow.h"
 #include "harness/peer/listener.h"
+#include "tests/unit/host_gpu.h"
 #include "tests/unit/host_rdma.h"
 #include "tests/unit/thread_ranks.h"
 #include "tests/unit/workload_runner.h"
@@ -35,6 +36,8 @@ std::vector<Outcome> run_ranks(unsigned ranks, const std::string& workload, cons
     WorkloadRunner runner(workload, "{" + parameters + "}");
     runner.node().join(std::shared_ptr<Ranks>(std::move(own)));
     runner.node().backends().replace_rdma(std::make_unique<HostRdmaBackend>(fabric));
+    if (parameters.find("memory: gpu") != std::string::npos)
+      runner.node().backends().replace_gpu(std::make_unique<HostGpuBackend>(HostBackendSettings{}));
     try {
       EXPECT_FALSE(runner.check());
       runner.prepare();
@@ -109,6 +112,18 @@ TEST(RdmaPair, RefusesWhatDoesNotFit) {
   EXPECT_NE(problems_of("rdma_write", "{measure: latency, queue_pairs: 2}").find("queue_pairs"), std::string::npos);
   EXPECT_NE(problems_of("rdma_write", "{mtu: 1500}").find("must be 0, 256, 512, 1024, 2048 or 4096"), std::string::npos);
   EXPECT_EQ(problems_of("rdma_write", "{mtu: 1024}"), "");
+}
+
+/// Memory that no processor here may touch but by copies; without dma-buf it is enrolled as peermem would have it.
+TEST(RdmaPair, MovesWhatIsInGpus) {
+  for (const char* workload : {"rdma_write", "rdma_read", "rdma_send"}) {
+    const auto all = run_ranks(2, workload, std::string("message_size: 3000B, memory: gpu") + kQuick);
+    EXPECT_EQ(all[0].error + all[1].error, "") << workload;
+    EXPECT_GT(all[0].metrics.at("bandwidth"), 0) << workload;
+  }
+  const auto wrong = run_ranks(2, "rdma_write", std::string("message_size: 4KiB, memory: gpu") + kQuick, {.corrupts = true});
+  EXPECT_TRUE(wrong[0].error.starts_with("wrong data on b")) << wrong[0].error;
+  EXPECT_NE(problems_of("rdma_send", "{measure: latency, memory: gpu}").find("rdma_read's"), std::string::npos);
 }
 
 TEST(RdmaPair, NeedsASecondProcess) {

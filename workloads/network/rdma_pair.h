@@ -50,7 +50,11 @@ class RdmaPair : public Paired {
                                                    "messages up to this size go with the request itself"))),
         buffer_(p.bytes("buffer", 16_MiB, {.min = 1, .max = static_cast<double>(64_GiB)},
                         "distinct bytes that messages are sent from, and received into, in turn")),
+        on_gpu_(p.choice("memory", "host", {"host", "gpu"}, "that messages are in at both ends") == "gpu"),
+        gpu_(static_cast<unsigned>(p.count("gpu", 0, {.min = 0, .max = 63}, "whose memory: the one near the port"))),
         end_(p) {
+    if (latency_ && on_gpu_ && op != RdmaOp::read)
+      p.conflict("memory", "the processor cannot see a message arrive in a GPU's memory: latency there is rdma_read's");
     if (latency_ && both_) p.conflict("direction", "latency is measured to and fro anyway");
     if (latency_ && queue_pairs_ > 1) p.conflict("queue_pairs", "latency is measured with one");
     if (moderation_ > tx_depth_) moderation_ = tx_depth_;
@@ -86,6 +90,7 @@ class RdmaPair : public Paired {
     if (theirs.size() != sizeof others_) throw RunError("the other end's results are of another version");
     std::memcpy(&others_, theirs.data(), sizeof others_);
     std::vector<WrongBlock> wrong;
+    area_->fetch();
     if (!latency_) {
       const std::uint64_t came = op_ == RdmaOp::read ? moved_.least : others_.least;
       for (unsigned q = 0; q < queue_pairs_; ++q)
@@ -104,7 +109,11 @@ class RdmaPair : public Paired {
 
  protected:
   std::optional<Skip> check_here(Node& node, Ranks&) override {
-    return RdmaEnd::check(node);
+    if (auto skip = RdmaEnd::check(node)) return skip;
+    if (!on_gpu_) return std::nullopt;
+    if (std::string why = node.backends().why_not("cuda"); !why.empty()) return Skip{"memory: gpu: " + why};
+    const unsigned count = node.backends().gpu().count();
+    return gpu_ < count ? std::nullopt : std::optional(Skip{"gpu: " + std::to_string(gpu_) + ": here are " + std::to_string(count)});
   }
 
   void set_up(Node& node, Ranks& ranks, const DataProgress&) override {
@@ -119,8 +128,8 @@ class RdmaPair : public Paired {
                         " bytes");
     slots_each_ = std::max<std::uint64_t>(1, slots() / queue_pairs_);
     area_ = std::make_unique<RdmaArea>(static_cast<std::uint32_t>(slots_each_ * queue_pairs_), size_, end_.huge_pages(),
-                                       end_.numa_node());
-    const bool inlined = op_ != RdmaOp::read && size_ <= inline_size_;
+                                       end_.numa_node(), on_gpu_ ? &node.backends().gpu().gpu(gpu_) : nullptr);
+    const bool inlined = !on_gpu_ && op_ != RdmaOp::read && size_ <= inline_size_;
     endpoint_ = end_.open({.queue_pairs = queue_pairs_,
                            .tx_depth = tx_depth_ + 1,  // and the word that ends a stream
                            .rx_depth = op_ == RdmaOp::send ? rx_depth_ : 1,
@@ -470,6 +479,8 @@ class RdmaPair : public Paired {
   unsigned moderation_;
   const unsigned inline_size_;
   const std::uint64_t buffer_;
+  const bool on_gpu_;
+  const unsigned gpu_;
   RdmaEnd end_;
 
   Ranks* ranks_ = nullptr;

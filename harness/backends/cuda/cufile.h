@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "harness/backends/cuda/library.h"
+#include "harness/backends/library.h"
 #include "harness/backends/gpu.h"
 
 namespace headrace::cuda {

@@ -71,6 +71,8 @@ std::unique_ptr<GpuMemory> Device::allocate(std::uint64_t bytes) {
   return device_memory(*this, bytes);
 }
 
+int Device::dma_buf(const GpuMemory& memory) { return dma_buf_of(*this, memory); }
+
 std::unique_ptr<GpuStream> Device::stream() { return std::make_unique<Stream>(*this); }
 
 bool Device::reaches(Gpu& other) {

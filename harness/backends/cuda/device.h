@@ -21,6 +21,7 @@ class Device final : public Gpu {
   GpuState state() override;
   std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) override;
   std::unique_ptr<GpuStream> stream() override;
+  int dma_buf(const GpuMemory& memory) override;
   bool reaches(Gpu& other) override;
   std::unique_ptr<GpuFileReader> file_reader(const FileTable& files,
                                              std::span<const std::uint32_t> selected,

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include "harness/backends/buffers.h"
 #include "harness/backends/cuda/status.h"
 
 namespace headrace::cuda {
@@ -79,6 +80,27 @@ class PinnedInPlace final : public GpuMemory {
 
 std::unique_ptr<GpuMemory> device_memory(Device& device, std::uint64_t bytes) {
   return std::make_unique<DeviceMemory>(device, bytes);
+}
+
+int dma_buf_of(Device& device, const GpuMemory& memory) {
+  // Of the driver's own interface, which the runtime hands out by name; kept in its words, so that no driver library has
+  // to be linked.
+  using Export = int (*)(void*, unsigned long long, std::size_t, int, unsigned long long);
+  constexpr int kDmaBufFd = 1;  // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+  device.use();
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  if (cudaGetDriverEntryPointByVersion("cuMemGetHandleForAddressRange", &function, 11070, cudaEnableDefault, &found) !=
+          cudaSuccess ||
+      !function) {
+    cudaGetLastError();
+    return -1;
+  }
+  int fd = -1;
+  const std::uint64_t length = (memory.size() + kPage - 1) / kPage * kPage;
+  const int code = reinterpret_cast<Export>(function)(
+      &fd, static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(memory.begin())), length, kDmaBufFd, 0);
+  return code == 0 ? fd : -1;
 }
 
 std::unique_ptr<GpuMemory> pinned_memory(Device& gpu, std::uint64_t bytes, bool write_combined) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/backends/cuda/library.h"
+#include "harness/backends/library.h"
 #include "harness/backends/gpu.h"
 
 namespace headrace::cuda {

@@ -1,4 +1,4 @@
-// A shared library that may not be there, and its functions.
+// A shared library that may not be there, and its functions. Header-only, so that plugins can use it.
 #pragma once
 
 #include <dlfcn.h>
@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <string>
 
-namespace headrace::cuda {
+namespace headrace {
 
 /// Stays loaded until the program ends: drivers do not like to be unloaded.
 class Library {
@@ -33,4 +33,4 @@ class Library {
   std::string why_;
 };
 
-}  // namespace headrace::cuda
+}  // namespace headrace

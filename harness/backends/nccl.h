@@ -1,0 +1,63 @@
+// Collective operations of GPUs, as workloads see them: this process's GPUs as members of one group, operations queued
+// on all of them, and a wait that ends. No vendor's header stands here; harness/backends/nccl implements it. Header-only,
+// so that plugins can use it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/backends/collective.h"
+
+namespace headrace {
+
+/// A GPU of this process in a group.
+struct NcclMember {
+  unsigned rank = 0;  // in the group
+  unsigned gpu = 0;   // as GpuBackend counts them
+};
+
+/// What one member brings to an operation, and where it goes; both in its GPU's memory. The same: in place.
+struct NcclBuffers {
+  const void* in = nullptr;
+  void* out = nullptr;
+};
+
+/// The members that this process has of one group (a communicator each). Belongs to one thread at a time. What fails
+/// throws RunError and gives the group up: every later call throws. A member elsewhere that died is told by the library,
+/// or never: so every wait has a deadline.
+class NcclGroup {
+ public:
+  virtual ~NcclGroup() = default;
+  virtual unsigned size() const = 0;  // ranks of all processes
+  /// Queues one operation of `count` 32-bit floats on every member; `buffers` in the order of the members. Sums; of
+  /// operations with parts, `count` is of the whole buffer of size() parts (in place: a member's own part of it is what
+  /// all_gather sends and reduce_scatter leaves); send_recv sends to the next rank and receives from the one before;
+  /// broadcast is from rank 0.
+  virtual void queue(Collective what, std::span<const NcclBuffers> buffers, std::uint64_t count) = 0;
+  /// Until everything queued is done on every member.
+  virtual void wait(double timeout_s) = 0;
+  /// Ends whatever hangs, without waiting for others. Every process of the group must do so.
+  virtual void abort() noexcept = 0;
+};
+
+class NcclBackend {
+ public:
+  virtual ~NcclBackend() = default;
+  /// Why it cannot be used ("libnccl.so.2 not found ..."), or nothing.
+  virtual std::optional<std::string> unusable() const = 0;
+  /// Of the library that is loaded: "2.28.9".
+  virtual std::string version() const = 0;
+  /// Names a new group: made by one process, handed to all by other means.
+  virtual std::string make_id() = 0;
+  /// Joins `members` to the group of `size` ranks; the other processes join theirs at the same time. Throws RunError when
+  /// they are not all there within `timeout_s`.
+  virtual std::unique_ptr<NcclGroup> join(const std::string& id, unsigned size, std::span<const NcclMember> members,
+                                          double timeout_s) = 0;
+};
+
+}  // namespace headrace

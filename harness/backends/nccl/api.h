@@ -1,0 +1,34 @@
+// The functions of libnccl that headrace calls, found when it runs.
+#pragma once
+
+#include <nccl.h>
+
+#include <string>
+
+namespace headrace::nccl {
+
+/// Filled from the library, or by a test.
+struct Api {
+  decltype(&::ncclGetVersion) version = nullptr;
+  decltype(&::ncclGetUniqueId) unique_id = nullptr;
+  decltype(&::ncclCommInitRankConfig) init = nullptr;
+  decltype(&::ncclCommFinalize) finalize = nullptr;
+  decltype(&::ncclCommDestroy) destroy = nullptr;
+  decltype(&::ncclCommAbort) abort = nullptr;
+  decltype(&::ncclCommGetAsyncError) async_error = nullptr;
+  decltype(&::ncclGetErrorString) error_text = nullptr;
+  decltype(&::ncclGetLastError) last_error = nullptr;
+  decltype(&::ncclGroupStart) group_start = nullptr;
+  decltype(&::ncclGroupEnd) group_end = nullptr;
+  decltype(&::ncclAllReduce) all_reduce = nullptr;
+  decltype(&::ncclAllGather) all_gather = nullptr;
+  decltype(&::ncclReduceScatter) reduce_scatter = nullptr;
+  decltype(&::ncclBroadcast) broadcast = nullptr;
+  decltype(&::ncclSend) send = nullptr;
+  decltype(&::ncclRecv) receive = nullptr;
+};
+
+/// From libnccl.so.2 of LD_LIBRARY_PATH, the system, or the CUDA Toolkit. False, and `why` it cannot be used.
+bool load(Api& api, std::string& why);
+
+}  // namespace headrace::nccl

@@ -1,0 +1,62 @@
+// The plugin's door, and why NCCL may not be there.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "harness/backends/library.h"
+#include "harness/backends/nccl/api.h"
+#include "harness/backends/nccl/group.h"
+#include "harness/backends/plugin.h"
+#include "harness/error.h"
+
+namespace headrace::nccl {
+namespace {
+
+std::string version_text(int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); }
+
+class Backend final : public NcclBackend {
+ public:
+  Backend() {
+    if (const Library driver{"libcuda.so.1"}; !driver) why_ = "libcuda.so.1 not found: no NVIDIA driver";
+    else load(api_, why_);
+  }
+  std::optional<std::string> unusable() const override { return why_.empty() ? std::nullopt : std::optional(why_); }
+  std::string version() const override {
+    int code = 0;
+    if (why_.empty()) api_.version(&code);
+    return version_text(code);
+  }
+  std::string make_id() override {
+    ncclUniqueId id;
+    if (const ncclResult_t code = api_.unique_id(&id); code != ncclSuccess)
+      throw RunError(fmt::format("NCCL: {} ({}): is there a network interface that it may use (NCCL_SOCKET_IFNAME)?",
+                                 api_.error_text(code), api_.last_error(nullptr)));
+    return {reinterpret_cast<const char*>(&id), sizeof id};
+  }
+  std::unique_ptr<NcclGroup> join(const std::string& id, unsigned size, std::span<const NcclMember> members,
+                                  double timeout_s) override {
+    ncclUniqueId unique;
+    if (id.size() != sizeof unique) throw RunError("NCCL: a group's name of another version");
+    std::memcpy(&unique, id.data(), sizeof unique);
+    return make_group(api_, unique, size, members, timeout_s);
+  }
+
+ private:
+  Api api_;
+  std::string why_;
+};
+
+class NcclPlugin final : public Plugin {
+ public:
+  const char* name() const override { return "nccl"; }
+  std::string version() const override { return "nccl.h " + version_text(NCCL_VERSION_CODE); }
+  std::unique_ptr<NcclBackend> nccl_backend() override { return std::make_unique<Backend>(); }
+};
+
+}  // namespace
+}  // namespace headrace::nccl
+
+extern "C" __attribute__((visibility("default"))) headrace::Plugin* headrace_plugin() {
+  static headrace::nccl::NcclPlugin plugin;
+  return &plugin;
+}

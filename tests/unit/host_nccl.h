@@ -1,0 +1,147 @@
+// Groups of GPUs whose memory is host memory: an operation is done once every rank has queued it, and never when one
+// has not. For everything around NCCL that needs no GPU; ranks may be threads of one process.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "harness/backends/nccl.h"
+#include "harness/error.h"
+
+namespace headrace::testing {
+
+/// What all processes of a test share.
+struct NcclFabric {
+  struct Operation {
+    std::vector<NcclBuffers> buffers;  // by rank
+    std::vector<bool> queued;
+    unsigned missing = 0;
+  };
+  struct Group {
+    unsigned size = 0, joined = 0;
+    std::vector<std::uint64_t> queued;  // operations by rank
+    std::map<std::uint64_t, Operation> open;
+    std::uint64_t done = 0;
+  };
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::string, Group> groups;
+  bool corrupts = false;
+
+  /// What NCCL leaves, from what every rank brought. Sources are copied first: in place.
+  static void perform(Collective what, const std::vector<NcclBuffers>& buffers, std::uint64_t count) {
+    const auto n = static_cast<unsigned>(buffers.size());
+    const std::uint64_t part = count / n;
+    std::vector<std::vector<float>> in(n);
+    for (unsigned r = 0; r < n; ++r) {
+      const auto* from = static_cast<const float*>(buffers[r].in);
+      in[r].assign(from, from + count);
+    }
+    const auto sum = [&](std::uint64_t i) {
+      float total = 0;
+      for (const auto& one : in) total += one[i];
+      return total;
+    };
+    for (unsigned r = 0; r < n; ++r) {
+      auto* out = static_cast<float*>(buffers[r].out);
+      const bool in_place = buffers[r].in == buffers[r].out;
+      switch (what) {
+        case Collective::all_reduce:
+          for (std::uint64_t i = 0; i < count; ++i) out[i] = sum(i);
+          break;
+        case Collective::all_gather:
+          for (unsigned s = 0; s < n; ++s) std::memcpy(out + s * part, in[s].data() + (in_place ? s * part : 0), part * sizeof(float));
+          break;
+        case Collective::reduce_scatter:
+          for (std::uint64_t i = 0; i < part; ++i) out[(in_place ? r * part : 0) + i] = sum(r * part + i);
+          break;
+        case Collective::broadcast:
+          std::memcpy(out, in[0].data(), count * sizeof(float));
+          break;
+        case Collective::all_to_all:
+          for (unsigned s = 0; s < n; ++s) std::memcpy(out + s * part, in[s].data() + r * part, part * sizeof(float));
+          break;
+        case Collective::send_recv:
+          std::memcpy(out, in[(r + n - 1) % n].data(), count * sizeof(float));
+          break;
+      }
+    }
+  }
+};
+
+class HostNcclGroup final : public NcclGroup {
+ public:
+  HostNcclGroup(std::shared_ptr<NcclFabric> fabric, std::string id, unsigned size, std::span<const NcclMember> members,
+                double timeout_s)
+      : fabric_(std::move(fabric)), id_(std::move(id)), size_(size), members_(members.begin(), members.end()) {
+    std::unique_lock lock(fabric_->mutex);
+    NcclFabric::Group& group = own();
+    group.size = size;
+    group.queued.resize(size);
+    group.joined += static_cast<unsigned>(members_.size());
+    fabric_->changed.notify_all();
+    if (!fabric_->changed.wait_for(lock, std::chrono::duration<double>(timeout_s), [&] { return own().joined == size_; }))
+      throw RunError("NCCL: join: did not end in time");
+  }
+  unsigned size() const override { return size_; }
+
+  void queue(Collective what, std::span<const NcclBuffers> buffers, std::uint64_t count) override {
+    const std::lock_guard lock(fabric_->mutex);
+    NcclFabric::Group& group = own();
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const unsigned rank = members_[i].rank;
+      NcclFabric::Operation& operation = group.open[group.queued[rank]++];
+      if (operation.buffers.empty()) {
+        operation.buffers.resize(size_);
+        operation.missing = size_;
+      }
+      operation.buffers[rank] = buffers[i];
+      if (--operation.missing > 0) continue;
+      NcclFabric::perform(what, operation.buffers, count);
+      if (fabric_->corrupts) static_cast<float*>(operation.buffers[size_ - 1].out)[0] += 0.5f;
+      group.open.erase(group.done++);
+      fabric_->changed.notify_all();
+    }
+  }
+  void wait(double timeout_s) override {
+    std::unique_lock lock(fabric_->mutex);
+    const auto done = [&] { return own().done >= own().queued[members_.front().rank]; };
+    if (!fabric_->changed.wait_for(lock, std::chrono::duration<double>(timeout_s), done))
+      throw RunError("NCCL: operation: did not end in time");
+  }
+  void abort() noexcept override { aborted = true; }
+  bool aborted = false;
+
+ private:
+  NcclFabric::Group& own() { return fabric_->groups[id_]; }
+  std::shared_ptr<NcclFabric> fabric_;
+  std::string id_;
+  unsigned size_;
+  std::vector<NcclMember> members_;
+};
+
+class HostNcclBackend final : public NcclBackend {
+ public:
+  explicit HostNcclBackend(std::shared_ptr<NcclFabric> fabric) : fabric_(std::move(fabric)) {}
+  std::optional<std::string> unusable() const override { return std::nullopt; }
+  std::string version() const override { return "0.0.0"; }
+  std::string make_id() override {
+    const std::lock_guard lock(fabric_->mutex);
+    return "group " + std::to_string(fabric_->groups.size());
+  }
+  std::unique_ptr<NcclGroup> join(const std::string& id, unsigned size, std::span<const NcclMember> members,
+                                  double timeout_s) override {
+    return std::make_unique<HostNcclGroup>(fabric_, id, size, members, timeout_s);
+  }
+
+ private:
+  std::shared_ptr<NcclFabric> fabric_;
+};
+
+}  // namespace headrace::testing

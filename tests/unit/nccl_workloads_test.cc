@@ -1,0 +1,123 @@
+// The NCCL workloads on GPUs that are host memory: all GPUs in one process and a process each, in and out of place; and
+// what is said when data is wrong or a rank does not come.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/unit/host_gpu.h"
+#include "tests/unit/host_nccl.h"
+#include "tests/unit/thread_ranks.h"
+#include "tests/unit/workload_runner.h"
+
+namespace headrace::testing {
+namespace {
+
+const std::map<std::string, double> kFactorsOfFour{{"nccl_all_reduce", 1.5},     {"nccl_all_gather", 0.75}, {"nccl_reduce_scatter", 0.75},
+                                                   {"nccl_all_to_all", 0.75}, {"nccl_broadcast", 1},     {"nccl_send_recv", 1}};
+
+void equip(Node& node, const std::shared_ptr<NcclFabric>& fabric, unsigned gpus) {
+  HostBackendSettings settings;
+  settings.gpus.resize(gpus);
+  node.backends().replace_gpu(std::make_unique<HostGpuBackend>(settings));
+  node.backends().replace_nccl(std::make_unique<HostNcclBackend>(fabric));
+}
+
+struct OneProcess : ::testing::Test {
+  std::shared_ptr<NcclFabric> fabric = std::make_shared<NcclFabric>();
+  std::map<std::string, double> metrics;
+
+  std::string run(const std::string& workload, const std::string& parameters, unsigned gpus = 4) {
+    WorkloadRunner runner(workload, "{" + parameters + "}");
+    equip(runner.node(), fabric, gpus);
+    if (const auto skip = runner.check()) return skip->reason;
+    try {
+      runner.prepare();
+      runner.repeat();
+      runner->verify({});
+      metrics = runner.metrics;
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(OneProcess, EveryOperationIsRightAndCountedByItsFactor) {
+  for (const auto& [workload, factor] : kFactorsOfFour) {
+    for (const char* more : {"", ", in_place: false"}) {
+      EXPECT_EQ(run(workload, std::string("message_size: 4000B, calls: 7, batch: 3") + more), "") << workload << more;
+      EXPECT_NEAR(metrics["busbw"] / metrics["algbw"], factor, 1e-9) << workload;
+      EXPECT_NEAR(metrics["algbw"] * metrics["time_s"], 4000, 1e-6) << workload;
+    }
+  }
+}
+
+TEST_F(OneProcess, ChoosesTheNumberOfOperations) {
+  EXPECT_EQ(run("nccl_all_reduce", "message_size: 8B"), "");
+  EXPECT_GT(metrics["busbw"], 0);
+}
+
+TEST_F(OneProcess, RoundsToWholeParts) {
+  EXPECT_EQ(run("nccl_all_gather", "message_size: 400B, calls: 3", 3), "");
+  EXPECT_NEAR(metrics["algbw"] * metrics["time_s"], 396, 1e-6);
+}
+
+TEST_F(OneProcess, TellsWrongData) {
+  fabric->corrupts = true;
+  EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B, calls: 3").find("wrong data: rank 3 on "), std::string::npos);
+}
+
+TEST_F(OneProcess, SaysWhyItCannotRun) {
+  EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B", 1).find("one GPU moves nothing between GPUs"), std::string::npos);
+  EXPECT_NE(run("nccl_all_gather", "message_size: 12B", 4).find("less than one element for each of 4 ranks"), std::string::npos);
+  EXPECT_NE(problems_of("nccl_all_to_all", "{in_place: true}").find("cannot be"), std::string::npos);
+  EXPECT_NE(problems_of("nccl_all_reduce", "{message_size: 6B}").find("message_size"), std::string::npos);
+  WorkloadRunner bare("nccl_all_reduce", "{message_size: 4000B}");
+  if (const auto skip = bare.check()) {
+    EXPECT_TRUE(skip->reason.starts_with("nccl: ") || skip->reason.starts_with("cuda: ") || skip->reason.find("GPU") != std::string::npos)
+        << skip->reason;
+  }
+}
+
+/// What each rank threw; rank `leaves` goes away before its first repetition, -1: none.
+std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, const std::string& parameters, int leaves = -1,
+                                   unsigned ranks_per_host = 1) {
+  const auto fabric = std::make_shared<NcclFabric>();
+  std::vector<std::string> hosts, errors(ranks);
+  for (unsigned r = 0; r < ranks; ++r) hosts.push_back(std::string(1, static_cast<char>('a' + r / ranks_per_host)));
+  on_ranks(hosts, 5, [&](std::unique_ptr<Ranks> own) {
+    const unsigned rank = own->rank();
+    WorkloadRunner runner(workload, "{" + parameters + "}");
+    runner.node().join(std::shared_ptr<Ranks>(std::move(own)));
+    equip(runner.node(), fabric, 2);
+    try {
+      if (const auto skip = runner.check()) throw RunError(skip->reason);
+      runner.prepare();
+      if (static_cast<int>(rank) == leaves) return;
+      runner.repeat();
+      runner->verify({});
+    } catch (const std::exception& e) {
+      errors[rank] = e.what();
+    }
+  });
+  return errors;
+}
+
+TEST(NcclRanks, AProcessPerGpu) {
+  for (const char* workload : {"nccl_all_reduce", "nccl_all_to_all"})
+    for (const std::string& error : run_ranks(4, workload, "message_size: 4000B, calls: 5", -1, 2)) EXPECT_EQ(error, "") << workload;
+}
+
+TEST(NcclRanks, WantAGpuEach) {
+  for (const std::string& error : run_ranks(3, "nccl_all_reduce", "message_size: 4000B", -1, 3))
+    EXPECT_EQ(error, "3 ranks share 2 GPUs of a: NCCL wants a GPU for each");
+}
+
+TEST(NcclRanks, NameTheOneThatLeft) {
+  const auto errors = run_ranks(3, "nccl_all_reduce", "message_size: 4000B, calls: 5, peer_timeout: 200ms", 2);
+  EXPECT_NE(errors[0].find("rank 2 (c)"), std::string::npos) << errors[0];
+  EXPECT_NE(errors[1].find("rank 2 (c)"), std::string::npos) << errors[1];
+}
+
+}  // namespace
+}  // namespace headrace::testing

@@ -1,0 +1,67 @@
+// Data whose every collective result is known exactly: small whole numbers, so that float holds each sum, in whatever
+// order it was added.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/backends/collective.h"
+
+namespace headrace::network {
+
+/// Of `what` among `size` ranks with `count` elements each; `rank` is this one. Elements are asked for one by one, so
+/// that buffers of any size can be filled and checked in pieces.
+class ExpectedSums {
+ public:
+  ExpectedSums(Collective what, unsigned rank, unsigned size, std::uint64_t count)
+      : what_(what), rank_(rank), size_(size), count_(count), part_(count / size) {}
+
+  static float value(unsigned rank, std::uint64_t i) noexcept { return static_cast<float>((rank * 5 + i) % 7 + 1); }
+
+  /// Element `i` of what this rank brings. In place, all_gather's own part lies where it will be in the end.
+  float brought(std::uint64_t i, bool in_place) const noexcept {
+    if (what_ != Collective::all_gather) return value(rank_, i);
+    const std::uint64_t begin = in_place ? rank_ * part_ : 0;
+    return i >= begin && i < begin + part_ ? value(rank_, i - begin) : 0;
+  }
+  /// Where the result lies in its buffer: first element, and how many.
+  std::uint64_t first(bool in_place) const noexcept {
+    return what_ == Collective::reduce_scatter && in_place ? rank_ * part_ : 0;
+  }
+  std::uint64_t results() const noexcept { return what_ == Collective::reduce_scatter ? part_ : count_; }
+  /// Element `i` of the result.
+  float result(std::uint64_t i) const noexcept {
+    switch (what_) {
+      case Collective::all_reduce:
+        return sum(i);
+      case Collective::all_gather:
+        return value(static_cast<unsigned>(i / part_), i % part_);
+      case Collective::reduce_scatter:
+        return sum(rank_ * part_ + i);
+      case Collective::broadcast:
+        return value(0, i);
+      case Collective::all_to_all:
+        return value(static_cast<unsigned>(i / part_), rank_ * part_ + i % part_);
+      case Collective::send_recv:
+        return value((rank_ + size_ - 1) % size_, i);
+    }
+    return 0;
+  }
+
+ private:
+  float sum(std::uint64_t i) const noexcept {
+    float total = 0;
+    for (unsigned r = 0; r < size_; ++r) total += value(r, i);
+    return total;
+  }
+
+  Collective what_;
+  unsigned rank_, size_;
+  std::uint64_t count_, part_;
+};
+
+}  // namespace headrace::network

@@ -1,0 +1,11 @@
+// nccl_all_reduce - sums of every GPU's numbers on every GPU: gradients of data-parallel training.
+#include "workloads/network/nccl_collective.h"
+
+namespace {
+using namespace headrace;
+
+using NcclAllReduce = network::NcclCollective<Collective::all_reduce>;
+const Register<NcclAllReduce> registered{
+    "nccl_all_reduce", "sums of every GPU's numbers on every GPU: gradients of data-parallel training"};
+
+}  // namespace

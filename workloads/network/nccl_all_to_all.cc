@@ -1,0 +1,11 @@
+// nccl_all_to_all - a part from every GPU to every GPU: tokens to their experts and back.
+#include "workloads/network/nccl_collective.h"
+
+namespace {
+using namespace headrace;
+
+using NcclAllToAll = network::NcclCollective<Collective::all_to_all>;
+const Register<NcclAllToAll> registered{
+    "nccl_all_to_all", "a part from every GPU to every GPU: tokens to their experts and back"};
+
+}  // namespace
