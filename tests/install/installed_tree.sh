@@ -13,16 +13,17 @@ mv "$work/first" "$tree"
 
 # No library from outside the tree but the C library's own: ldd follows what the carried ones need of each other, too.
 allowed='^(linux-vdso|ld-linux|ld64|libc|libm|libmvec|libdl|librt|libpthread|libresolv)[-.]'
-# What fits the machine's network cards is the machine's own, with what it needs.
-machines_own='^(libibverbs|libnl|libnl-route)[-.]'
+# What fits the machine's network cards and its launcher of processes is the machine's own, with all that it needs.
+machines_own='(libibverbs|libmpi)[.]so'
 while IFS= read -r file; do
+  [[ $(objdump -p "$file") =~ NEEDED\ +$machines_own ]] && continue
   while read -r name arrow path _; do
     [ "$arrow" = "=>" ] || continue
-    [[ ${file##*/} == headrace_verbs.so && $name =~ $machines_own ]] && continue
     [ "$path" = not ] && fail "$file needs $name, which is not there"
     [[ $path == "$work"/* || $name =~ $allowed ]] || fail "$file takes $name from outside the tree: $path"
   done < <(ldd "$file")
 done < <(find "$tree/bin" "$tree/lib" -type f -name 'headrace*')
+find "$tree/lib" -name 'libmpi*' -o -name 'libibverbs*' | grep . && fail "these must be the machine's own"
 grep -rlF --include='*' -e "$build" "$tree/share" && fail "the build folder's name is in the shipped files"
 
 cd /

@@ -1,6 +1,7 @@
 """Rules of the house that no compiler keeps. Usage: rules.py includes|workloads|words  (from anywhere; stdlib only)."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -40,11 +41,12 @@ UNWANTED = re.compile(
 
 def tracked(*patterns):
     """Files of the tree; from an unpacked archive, all that are not built or made by runs."""
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "--", *patterns], capture_output=True, text=True)
-    if listed.returncode == 0:
+    listed = shutil.which("git") and subprocess.run(["git", "-C", ROOT, "ls-files", "--", *patterns],
+                                                    capture_output=True, text=True)
+    if listed and listed.returncode == 0:
         files = [ROOT / name for name in listed.stdout.splitlines()]
     else:
-        made = {"build", "headrace-runs", "headrace-scratch"}
+        made = {".git", "build", "headrace-runs", "headrace-scratch"}
         files = [f for p in patterns or ["*"] for f in ROOT.rglob(p) if f.relative_to(ROOT).parts[0] not in made]
     return [f for f in files if f.is_file()]
 

@@ -10,8 +10,9 @@ set(HEADRACE_PLUGINS lib/headrace/plugins)
 
 # The C library must be the machine's own: it fits the kernel, the loader and the name services there.
 set(c_library "^(ld-linux|ld64|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libutil|libanl|libnsl|libnss_.*)[-.].*so")
-# So must libibverbs: the drivers of the machine's network cards fit one version of it.
-set(machines_own "${c_library}|^libibverbs[.]so")
+# So must libibverbs, for the drivers of the machine's network cards fit one version of it; and MPI, for it fits what
+# launches the processes.
+set(machines_own "${c_library}|^(libibverbs|libmpi)[.]so")
 set(carried PRE_EXCLUDE_REGEXES ${machines_own} POST_EXCLUDE_REGEXES "/${c_library}")
 
 # RPATH, not RUNPATH: it also holds for what the carried libraries need of each other.
