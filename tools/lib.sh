@@ -31,6 +31,7 @@ test_packages=(
   "python3-pytest|tests of the report maker and of the command line"
   "python3-yaml|tests read configurations"
   "libfuse3-dev|builds the file system with faults to order"
+  "pkg-config|finds it"
   "fuse3|mounts it"
   "ccache|compiles what the build kinds share only once"
 )

@@ -25,7 +25,7 @@ def restore(bytes_from_disk, slower=0.01, **more):
 
 # Of a map the kernel reads little ahead: between two faults the disk may have nothing to do.
 for engine, slower in (("posix", 0.01), ("io_uring", 0.01), ("mmap", 0.05)):
-    restore(RANKS * SHARD, slower, engine=engine, cache="cold")
+    bench.on_a_quiet_moment(lambda: restore(RANKS * SHARD, slower, engine=engine, cache="cold"))
 # Around the page cache, every rank reads the weights from the disk; through it, the first one does for all.
-restore(RANKS * SHARD, layout="same", engine="io_uring", direct=True, cache="bypassed")
-restore(SHARD, slower=0.05, layout="same", cache="cold")
+bench.on_a_quiet_moment(lambda: restore(RANKS * SHARD, layout="same", engine="io_uring", direct=True, cache="bypassed"))
+bench.on_a_quiet_moment(lambda: restore(SHARD, slower=0.05, layout="same", cache="cold"))
