@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -86,7 +87,12 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
                 [&](const results::StoredRun& run) { return run.started_utc < arguments.since; });
   std::vector<std::pair<std::string, std::string>> bad;
   for (const Unreadable& one : unreadable) bad.emplace_back(one.path, one.why);
-  const History judged = history::judge(std::move(runs), options, std::move(bad));
+  const auto newest = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+    return a.started_utc < b.started_utc;
+  });
+  const auto noise = newest == runs.end() ? std::nullopt : comparison::noise_beside(*newest);
+  History judged = history::judge(std::move(runs), options, std::move(bad));
+  judged.noise = noise;
   std::string page;
   if (!arguments.out.empty()) {
     const fs::path folder = MarkedFolder::make(arguments.out, "history").path();

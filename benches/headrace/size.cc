@@ -40,7 +40,8 @@ std::vector<results::StoredRun> all_runs(const Arguments& arguments) {
 int size(const Arguments& arguments, const Shared& shared) {
   const auto job = requirements::load_job(system::find_shipped(arguments.job), arguments.overrides);
   const auto runs = all_runs(arguments);
-  const sizing::Sizing sizing = sizing::size(job, arguments.job, runs);
+  sizing::Sizing sizing = sizing::size(job, arguments.job, runs);
+  sizing.noise = comparison::noise_beside(runs.front());
   std::string page;
   if (!arguments.out.empty()) {
     const fs::path folder = MarkedFolder::make(arguments.out, "sizing").path();

@@ -207,4 +207,10 @@ std::optional<Noise> newest_noise(const std::string& folder, const results::Stor
   return newest;
 }
 
+std::optional<NoiseSummary> noise_beside(const results::StoredRun& run) {
+  const auto noise = newest_noise(fs::path(run.path).parent_path().string(), run);
+  if (!noise) return std::nullopt;
+  return noise->summary();
+}
+
 }  // namespace headrace::comparison

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/comparison/comparison.h"
+#include "harness/comparison/noise.h"
 #include "harness/results/run_file.h"
 #include "harness/statistics/change_points.h"
 
@@ -70,6 +71,7 @@ struct History {
   std::size_t too_short = 0, changes = 0, unusual = 0;
   std::string word, sentence;
   int exit_code = 0;
+  std::optional<comparison::NoiseSummary> noise;  // of the system of the newest run; set by the caller
 };
 
 /// Judges the metrics that `options.gates` name (none: those that needs were judged by, else each

@@ -72,6 +72,10 @@ std::string history_json(const History& h) {
                     {"runs", h.runs.size()},    {"series", h.series.size()},
                     {"too_short", h.too_short}, {"changes", h.changes},
                     {"unusual", h.unusual},     {"sentence", h.sentence}};
+  if (h.noise)
+    all["noise_floor"] = {{"source", h.noise->source},
+                          {"median", h.noise->median},
+                          {"false_alarm_rate", h.noise->false_alarm_rate}};
   all["p_limit"] = statistics::kChangeLimit;
   all["permutations"] = statistics::kPermutations;
   all["min_runs"] = statistics::kFewestRuns;

@@ -195,6 +195,10 @@ std::string sizing_json(const Sizing& s) {
                     {"basis", to_string(s.basis)},
                     {"phase", s.limiting},
                     {"sentence", s.sentence}};
+  if (s.noise)
+    all["noise_floor"] = {{"source", s.noise->source},
+                          {"median", s.noise->median},
+                          {"false_alarm_rate", s.noise->false_alarm_rate}};
   all["phases"] = list(s.phases, phase);
   all["scaling"] = list(s.scaling, scaling);
   all["capacity"] = capacity(s.capacity);

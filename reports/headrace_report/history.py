@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, List
+from typing import Dict, List, Optional
 
-from .schema import Inconsistent, Tool
+from .schema import Inconsistent, NoiseFloor, Tool
 
 KIND = "headrace.history"
 
@@ -114,6 +114,7 @@ class History:
     runs: List[PastRun]
     series: List[Series]
     unreadable: List[Unreadable]
+    noise_floor: Optional[NoiseFloor] = None
 
     def check(self) -> None:
         for series in self.series:

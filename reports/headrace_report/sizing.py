@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional
 
-from .schema import OUTCOMES, Inconsistent, Scalar, Tool
+from .schema import OUTCOMES, Inconsistent, NoiseFloor, Scalar, Tool
 
 KIND = "headrace.size"
 BASES = ("measured", "modelled", "extrapolated")
@@ -278,6 +278,7 @@ class Sizing:
     not_measured: List[NotMeasured]
     calendar: Optional[Calendar] = None
     starvation: Optional[Starvation] = None
+    noise_floor: Optional[NoiseFloor] = None
 
     def check(self) -> None:
         if not self.phases:

@@ -96,6 +96,9 @@ def test_aa_is_stored_and_used_by_later_comparisons(headrace):
     floors = {row["metric"]: row["noise_floor"] for row in aa["rows"]}
     assert {row["metric"]: row["noise_floor"] for row in data["pairs"][0]["rows"]} == {
         row["metric"]: floors[row["metric"]] for row in data["pairs"][0]["rows"]}
+    # And so do pages about one run or many.
+    history = json.loads(headrace("history", "a", "b", "--format", "json").out)
+    assert history["noise_floor"] == data["noise_floor"]
     for row in data["pairs"][0]["rows"]:  # a change within the noise is not called one
         if row["status"] in ("worse", "better"):
             assert abs(row["ratio"] - 1) > 0.9 * row["noise_floor"]

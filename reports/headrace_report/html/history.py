@@ -71,7 +71,8 @@ def _facts(history: History) -> List[Tuple[str, str]]:
         facts.append(("from", times[0].replace("T", " ").replace("Z", " UTC")))
         facts.append(("to", times[-1].replace("T", " ").replace("Z", " UTC")))
     facts += [("changes", str(history.summary.changes)), ("unusual", str(history.summary.unusual)),
-              ("too short", plural(history.summary.too_short, "series", "series")), ("exit code", str(history.summary.exit_code))]
+              ("too short", plural(history.summary.too_short, "series", "series")), ("noise floor", words.noise_line(history.noise_floor)),
+              ("exit code", str(history.summary.exit_code))]
     return facts
 
 

@@ -115,6 +115,7 @@ def _facts(sizing: Sizing) -> List[Tuple[str, str]]:
             facts.append(("starvation", f"{sizing.starvation.cost_usd_per_hour:.4g} USD/h at "
                           f"{sizing.starvation.gpu_price_usd_per_hour:g} USD per GPU and hour"))
     facts.append(("capacity", f"{words.SYMBOL[sizing.capacity.outcome]} {sizing.capacity.outcome}"))
+    facts.append(("noise floor", words.noise_line(sizing.noise_floor)))
     facts.append(("exit code", str(sizing.summary.exit_code)))
     return facts
 
