@@ -60,7 +60,8 @@ std::string thrown(Call call) {
 }
 
 TEST_F(PeerTest, ExchangesWordsAndSteps) {
-  auto [leader, follower] = meet_each_other();
+  auto ends = meet_each_other();  // clang 14 cannot capture structured bindings
+  auto &leader = ends.leader, &follower = ends.follower;
   EXPECT_TRUE(leader->leads());
   EXPECT_FALSE(follower->leads());
   EXPECT_EQ(leader->local_address(), "127.0.0.1");
@@ -75,7 +76,8 @@ TEST_F(PeerTest, ExchangesWordsAndSteps) {
 }
 
 TEST_F(PeerTest, SaysWhoSaidNothingAndWhatFor) {
-  auto [leader, follower] = meet_each_other();
+  auto ends = meet_each_other();
+  auto &leader = ends.leader, &follower = ends.follower;
   const std::string why = thrown([&] { leader->exchange("connect queue pairs", 1, "", 0.05); });
   EXPECT_EQ(why, "connect queue pairs: no word within 0.05 s from " + leader->who(1));
   EXPECT_EQ(leader->lost(), "");
@@ -85,7 +87,8 @@ TEST_F(PeerTest, SaysWhoSaidNothingAndWhatFor) {
 }
 
 TEST_F(PeerTest, TellsTheLeaderWhatFailedOrIsNotThere) {
-  auto [leader, follower] = meet_each_other();
+  auto ends = meet_each_other();
+  auto &leader = ends.leader, &follower = ends.follower;
   leader->step("prepare", true);
   follower->next_step(5);
   follower->fail("no RDMA device", true);
@@ -100,7 +103,8 @@ TEST_F(PeerTest, TellsTheLeaderWhatFailedOrIsNotThere) {
 }
 
 TEST_F(PeerTest, WhatBelongsToAnEarlierWorkloadIsNotHeard) {
-  auto [leader, follower] = meet_each_other();
+  auto ends = meet_each_other();
+  auto &leader = ends.leader, &follower = ends.follower;
   leader->step("first", true);
   follower->next_step(5);
   follower->fail("too late", false);
@@ -112,7 +116,8 @@ TEST_F(PeerTest, WhatBelongsToAnEarlierWorkloadIsNotHeard) {
 }
 
 TEST_F(PeerTest, AFollowerThatWaitsHearsThatTheLeaderWentOn) {
-  auto [leader, follower] = meet_each_other();
+  auto ends = meet_each_other();
+  auto &leader = ends.leader, &follower = ends.follower;
   leader->step("run", true);
   follower->next_step(5);
   leader->step("clean up", false);

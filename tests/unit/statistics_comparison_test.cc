@@ -149,8 +149,8 @@ double share(Try one, Change wanted) {
 TEST(ComparisonSimulation, BlocksFindALossAndLeaveTheSameAlone) {
   for (const auto& [count, found, same] : {std::tuple{6u, 0.85, 0.30}, {12u, 0.99, 0.80}}) {
     Machine machine(count);
-    const auto one = [&](double speed) {
-      const auto [a, b] = machine.blocks(count, speed);
+    const auto one = [&, blocks = count](double speed) {
+      const auto [a, b] = machine.blocks(blocks, speed);
       return classify(*compare_blocks(a, b), kDeltaRate, Better::higher);
     };
     EXPECT_GE(share([&] { return one(0.92); }, Change::worse), found) << count;

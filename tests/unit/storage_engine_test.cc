@@ -171,7 +171,7 @@ TEST(BackendsTest, TellsOfEveryBackendInAFixedOrder) {
 TEST(BackendsTest, SaysWhyABackendCannotBeUsed) {
   Backends backends;
   EXPECT_EQ(backends.why_not("posix"), "");
-  EXPECT_EQ(backends.why_not("mpi"), "mpi: not built in this version");
+  EXPECT_EQ(backends.why_not("mpi").rfind("mpi: ", 0), 0u);  // not built, or nothing launched several processes
   EXPECT_THROW(backends.storage("mpi"), RunError);
   EXPECT_THROW(backends.storage("floppy"), UsageError);
 }

@@ -11,7 +11,7 @@ class D2d final : public gpu::DeviceCopies {
   std::optional<Skip> check(Node& node) override { return gpu::check_gpus(node, 2 * size_); }
 
  private:
-  std::vector<std::pair<unsigned, unsigned>> pairs(GpuBackend& backend) const override {
+  std::vector<std::pair<unsigned, unsigned>> gpu_pairs(GpuBackend& backend) const override {
     std::vector<std::pair<unsigned, unsigned>> all;
     for (unsigned i = 0; i < backend.count(); ++i) all.emplace_back(i, i);
     return all;

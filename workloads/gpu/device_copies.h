@@ -46,7 +46,7 @@ class DeviceCopies : public Workload {
   void prepare(Node& node, const DataProgress&) override {
     backend_ = &node.backends().gpu();
     watch_.open(*backend_);
-    for (const auto& [from, to] : pairs(*backend_))
+    for (const auto& [from, to] : gpu_pairs(*backend_))
       pairs_.push_back(std::make_unique<Pair>(*this, from, to));
     names_ = devices();
   }
@@ -117,7 +117,7 @@ class DeviceCopies : public Workload {
     if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(16_GiB / size_, 16, 4096);
   }
   /// From which GPU's memory to which one's.
-  virtual std::vector<std::pair<unsigned, unsigned>> pairs(GpuBackend& backend) const = 0;
+  virtual std::vector<std::pair<unsigned, unsigned>> gpu_pairs(GpuBackend& backend) const = 0;
   std::uint64_t size_;
 
  private:

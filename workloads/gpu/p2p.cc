@@ -16,13 +16,13 @@ class P2p final : public gpu::DeviceCopies {
     };
     if (auto skip = gpu::check_gpus(node, 0, 2)) return skip;
     if (auto skip = gpu::check_gpus(node, told())) return skip;
-    if (pairs(node.backends().gpu()).empty())
+    if (gpu_pairs(node.backends().gpu()).empty())
       return Skip{"no GPU reaches another one's memory without the host"};
     return std::nullopt;
   }
 
  private:
-  std::vector<std::pair<unsigned, unsigned>> pairs(GpuBackend& backend) const override {
+  std::vector<std::pair<unsigned, unsigned>> gpu_pairs(GpuBackend& backend) const override {
     std::vector<std::pair<unsigned, unsigned>> all;
     for (unsigned from = 0; from < backend.count(); ++from) {
       for (unsigned to = 0; to < backend.count(); ++to) {

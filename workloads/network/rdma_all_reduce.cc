@@ -197,18 +197,18 @@ class RdmaAllReduce final : public Paired {
         moved = true;
       }
       std::array<RdmaCompletion, 16> done;
-      int count = check(endpoint_->poll(done));
+      int count = good(endpoint_->poll(done));
       for (int i = 0; i < count; ++i) {
-        check(done[static_cast<unsigned>(i)], right());
+        must_be_good(done[static_cast<unsigned>(i)], right());
         in_flight -= static_cast<unsigned>(done[static_cast<unsigned>(i)].id);
       }
       moved = moved || count > 0;
       // What comes of the next all-reduce is left for it.
       count = received < messages_
-                  ? check(endpoint_->poll_received(std::span(done).first(std::min<std::size_t>(done.size(), messages_ - received))))
+                  ? good(endpoint_->poll_received(std::span(done).first(std::min<std::size_t>(done.size(), messages_ - received))))
                   : 0;
       for (int i = 0; i < count; ++i) {
-        check(done[static_cast<unsigned>(i)], left());
+        must_be_good(done[static_cast<unsigned>(i)], left());
         last = last || done[static_cast<unsigned>(i)].immediate != 0;
         take(received++);
         post_receive();
@@ -245,11 +245,11 @@ class RdmaAllReduce final : public Paired {
   void post_receive() {
     if (const int code = endpoint_->receive(1, nullptr, 0, 0, 0)) throw system_error("receive from", ranks_->who(left()), code);
   }
-  static int check(int count) {
+  static int good(int count) {
     if (count < 0) throw system_error("poll", "a completion queue", -count);
     return count;
   }
-  void check(const RdmaCompletion& done, unsigned other) const {
+  void must_be_good(const RdmaCompletion& done, unsigned other) const {
     if (done.status != 0) throw RunError("to " + ranks_->who(other) + ": " + endpoint_->why(done.status));
   }
 
