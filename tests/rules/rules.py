@@ -46,8 +46,8 @@ def tracked(*patterns):
     if listed and listed.returncode == 0:
         files = [ROOT / name for name in listed.stdout.splitlines()]
     else:
-        made = {".git", "build", "headrace-runs", "headrace-scratch"}
-        files = [f for p in patterns or ["*"] for f in ROOT.rglob(p) if f.relative_to(ROOT).parts[0] not in made]
+        made = {".git", "build", "headrace-runs", "headrace-scratch", "__pycache__"}
+        files = [f for p in patterns or ["*"] for f in ROOT.rglob(p) if not made & set(f.relative_to(ROOT).parts)]
     return [f for f in files if f.is_file()]
 
 
