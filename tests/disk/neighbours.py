@@ -47,8 +47,9 @@ if what == "device":
         for _ in range(100):
             file.write(os.urandom(1 << 20))
         os.fsync(file.fileno())
-    again = f"while :; do dd if={other} of=/dev/null bs=1M iflag=direct; done"
-    result, entries = ledger(cold, ["sh", "-c", f"exec 2>/dev/null; {again}"])
+    # Several, for one that waits for each of its reads gets little of a disk that reads ahead for others.
+    again = f"while :; do dd if={other} of=/dev/null bs=4M iflag=direct; done"
+    result, entries = ledger(cold, *[["sh", "-c", f"exec 2>/dev/null; {again}"]] * 4)
     assert all(e["disturbed"] and "foreign I/O on the device" in e["why"] for e in entries)
     assert all(e["foreign_bytes"] > 4 << 20 for e in entries)
     assert len(entries) == 4, "taken again, twice"
