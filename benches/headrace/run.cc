@@ -111,8 +111,7 @@ std::optional<NoiseFloor> noise_beside(const std::string& folder, const RunResul
     for (const auto& [key, value] : facts) like.environment[section + "." + key] = value;
   const auto noise = comparison::newest_noise(folder, like);
   if (!noise) return std::nullopt;
-  const comparison::NoiseSummary summary = noise->summary();
-  return NoiseFloor{summary.source, summary.median, summary.false_alarm_rate};
+  return noise->summary();
 }
 
 /// A rank other than the first: measures with the others, and leaves words and files to rank 0.

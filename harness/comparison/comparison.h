@@ -117,7 +117,7 @@ struct Comparison {
   std::vector<FingerprintDifference> fingerprint;
   std::string history_source, history_why;  // why the spread between sessions is not known, or ""
   unsigned history_sessions = 0;
-  std::optional<NoiseSummary> noise;
+  std::optional<NoiseFloor> noise;
   std::vector<Pair> pairs;  // each other side against the first
   std::string word;
   int exit_code = 0;

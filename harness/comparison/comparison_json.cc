@@ -156,9 +156,7 @@ std::string comparison_json(const Comparison& all) {
             {"pairs", Json::array()},
             {"summary", {{"word", all.word}, {"exit_code", all.exit_code}}}};
   if (all.noise)
-    json["noise_floor"] = {{"source", all.noise->source},
-                           {"median", all.noise->median},
-                           {"false_alarm_rate", all.noise->false_alarm_rate}};
+    json["noise_floor"] = results::noise_part(*all.noise);
   else
     json.erase("noise_floor");
   for (const Side& s : all.sides) json["sides"].push_back(side(s));

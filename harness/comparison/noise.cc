@@ -62,7 +62,7 @@ unsigned Noise::changed() const {
       rows.begin(), rows.end(), [](const NoiseRow& row) { return is_changed(row.status); }));
 }
 
-NoiseSummary Noise::summary() const {
+NoiseFloor Noise::summary() const {
   std::vector<double> floors;
   double alarms = 0;
   for (const NoiseRow& row : rows) {
@@ -107,7 +107,7 @@ Noise noise_of(const Comparison& comparison) {
 }
 
 std::string noise_json(const Noise& noise) {
-  const NoiseSummary summary = noise.summary();
+  const NoiseFloor summary = noise.summary();
   Json json{{"schema", results::kSchema},
             {"kind", kKind},
             {"headrace", {{"version", noise.system.version}, {"revision", noise.system.revision}}},
@@ -207,7 +207,7 @@ std::optional<Noise> newest_noise(const std::string& folder, const results::Stor
   return newest;
 }
 
-std::optional<NoiseSummary> noise_beside(const results::StoredRun& run) {
+std::optional<NoiseFloor> noise_beside(const results::StoredRun& run) {
   const auto noise = newest_noise(fs::path(run.path).parent_path().string(), run);
   if (!noise) return std::nullopt;
   return noise->summary();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/results/run_file.h"
+#include "harness/run_result.h"
 #include "harness/statistics/comparison.h"
 
 namespace headrace::comparison {
@@ -26,12 +27,6 @@ struct NoiseRow {
   std::vector<double> blocks;   // ratios
 };
 
-/// What is told of it elsewhere.
-struct NoiseSummary {
-  std::string source;  // the file
-  double median = 0, false_alarm_rate = 0;
-};
-
 struct Noise {
   results::StoredRun system;  // node, version, environment, configuration of the first run
   unsigned blocks = 0;
@@ -41,7 +36,7 @@ struct Noise {
 
   unsigned changed() const;
   /// Median floor and mean false-alarm rate over all metrics.
-  NoiseSummary summary() const;
+  NoiseFloor summary() const;
 };
 
 /// Of a comparison of a system with itself in interleaved blocks, at least two of them. FAIL when a
@@ -57,6 +52,6 @@ Noise read_noise(const std::string& path);
 /// program as `like`. What cannot be read is passed over.
 std::optional<Noise> newest_noise(const std::string& folder, const results::StoredRun& like);
 /// What is told of the one beside a stored run.
-std::optional<NoiseSummary> noise_beside(const results::StoredRun& run);
+std::optional<NoiseFloor> noise_beside(const results::StoredRun& run);
 
 }  // namespace headrace::comparison

@@ -71,7 +71,7 @@ struct History {
   std::size_t too_short = 0, changes = 0, unusual = 0;
   std::string word, sentence;
   int exit_code = 0;
-  std::optional<comparison::NoiseSummary> noise;  // of the system of the newest run; set by the caller
+  std::optional<NoiseFloor> noise;  // of the system of the newest run; set by the caller
 };
 
 /// Judges the metrics that `options.gates` name (none: those that needs were judged by, else each

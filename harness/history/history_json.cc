@@ -73,9 +73,7 @@ std::string history_json(const History& h) {
                     {"too_short", h.too_short}, {"changes", h.changes},
                     {"unusual", h.unusual},     {"sentence", h.sentence}};
   if (h.noise)
-    all["noise_floor"] = {{"source", h.noise->source},
-                          {"median", h.noise->median},
-                          {"false_alarm_rate", h.noise->false_alarm_rate}};
+    all["noise_floor"] = results::noise_part(*h.noise);
   all["p_limit"] = statistics::kChangeLimit;
   all["permutations"] = statistics::kPermutations;
   all["min_runs"] = statistics::kFewestRuns;

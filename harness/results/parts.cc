@@ -131,4 +131,10 @@ Json environment_part(const Fingerprint& environment) {
   return all;
 }
 
+nlohmann::ordered_json noise_part(const NoiseFloor& noise) {
+  return {{"source", noise.source},
+          {"median", noise.median},
+          {"false_alarm_rate", noise.false_alarm_rate}};
+}
+
 }  // namespace headrace::results

@@ -23,6 +23,7 @@ nlohmann::ordered_json head(const RunResult& run, std::string_view kind);
 nlohmann::ordered_json run_part(const RunResult& run);
 nlohmann::ordered_json summary_part(const Summary& summary);
 nlohmann::ordered_json judgements_part(const RunResult& run);
+nlohmann::ordered_json noise_part(const NoiseFloor& noise);
 nlohmann::ordered_json environment_part(const Fingerprint& environment);
 
 }  // namespace headrace::results

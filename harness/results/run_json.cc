@@ -198,9 +198,7 @@ std::string run_json(const RunResult& run) {
   all["points"] = std::move(points);
   all["environment"] = environment_part(run.environment);
   if (run.noise)
-    all["noise_floor"] = {{"source", run.noise->source},
-                          {"median", run.noise->median},
-                          {"false_alarm_rate", run.noise->false_alarm_rate}};
+    all["noise_floor"] = noise_part(*run.noise);
   return json_text(all);
 }
 

@@ -140,7 +140,7 @@ struct Sizing {
   std::vector<Session> sessions;
   std::string word, sentence, limiting;  // limiting: a phase's name, "" when none was measured
   int exit_code = 0;
-  std::optional<comparison::NoiseSummary> noise;  // of the system that was measured first; set by the caller
+  std::optional<NoiseFloor> noise;  // of the system that was measured first; set by the caller
   Bounded gpus_fed;
   Basis basis = Basis::measured;
   std::vector<Phase> phases;  // worst first

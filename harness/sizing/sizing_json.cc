@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/results/json_text.h"
+#include "harness/results/parts.h"
 #include "harness/results/result_store.h"
 #include "harness/sizing/sizing.h"
 #include "harness/version.h"
@@ -196,9 +197,7 @@ std::string sizing_json(const Sizing& s) {
                     {"phase", s.limiting},
                     {"sentence", s.sentence}};
   if (s.noise)
-    all["noise_floor"] = {{"source", s.noise->source},
-                          {"median", s.noise->median},
-                          {"false_alarm_rate", s.noise->false_alarm_rate}};
+    all["noise_floor"] = results::noise_part(*s.noise);
   all["phases"] = list(s.phases, phase);
   all["scaling"] = list(s.scaling, scaling);
   all["capacity"] = capacity(s.capacity);
