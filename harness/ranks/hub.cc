@@ -98,6 +98,9 @@ struct Hub::Impl {
   std::vector<Peer> peers;
   std::vector<Stranger> strangers;
   std::map<std::string, Exchange> exchanges;
+  /// Why exchanges failed, for who comes to one afterwards: those who were told may have left since,
+  /// and would be blamed for it.
+  std::map<std::string, std::string> failures;
   std::uint64_t pinged_ns = 0;
   std::thread thread;
 
@@ -134,7 +137,10 @@ struct Hub::Impl {
     const bool known =
         std::all_of(c.group.begin(), c.group.end(), [&](unsigned r) { return r < peers.size(); });
     if (!known || std::find(c.group.begin(), c.group.end(), rank) == c.group.end()) return;
-    Exchange& exchange = exchanges[c.key()];
+    const std::string key = c.key();
+    if (const auto failed = failures.find(key); failed != failures.end())
+      return send_failure(rank, key, failed->second);
+    Exchange& exchange = exchanges[key];
     if (exchange.said.empty() && exchange.failure.empty()) exchange.begin_ns = now_ns();
     exchange.said[rank] = std::move(c.own);
     c.own.clear();
@@ -182,15 +188,21 @@ struct Hub::Impl {
       for (const unsigned rank : exchange.first.group) said.push_back(exchange.said.at(rank));
       all.put(key).put(said);
       nothing.put(key).put(std::vector<std::string>());
+    } else {
+      failures[key] = exchange.failure;
     }
     for (const auto& [rank, own] : exchange.said) {
       if (!exchange.failure.empty()) {
-        send(rank, Kind::failure, wire::Writer().put(key).put(exchange.failure).bytes());
+        send_failure(rank, key, exchange.failure);
       } else {
         const bool gets = exchange.first.root < 0 || exchange.first.root == static_cast<int>(rank);
         send(rank, Kind::result, (gets ? all : nothing).bytes());
       }
     }
+  }
+
+  void send_failure(unsigned rank, const std::string& key, const std::string& why) {
+    send(rank, Kind::failure, wire::Writer().put(key).put(why).bytes());
   }
 
   void accept_strangers() {

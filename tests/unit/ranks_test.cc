@@ -104,6 +104,20 @@ TEST(Ranks, NameWhoLeft) {
   });
 }
 
+/// Who comes last is told of the one who was missing, not of those who gave up on it meanwhile.
+TEST(Ranks, NameWhoLeftToThoseWhoComeAfterTheOthersGaveUp) {
+  std::atomic<int> gave_up{0};
+  on_ranks(kFour, 10, [&](std::unique_ptr<Ranks> ranks) {
+    const unsigned rank = ranks->rank();
+    if (rank == 1) return;
+    while (rank == 3 && gave_up < 2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(failure_of([&] { ranks->barrier("measure", 10); }),
+              "measure: rank 1 (node2) has left the run");
+    ranks.reset();
+    ++gave_up;
+  });
+}
+
 /// One whose process is killed: its socket closes, and it says nothing.
 TEST(Ranks, NameWhoEndedWithoutAWord) {
   const auto places = ranks::places_of({"node1", "node2"});
