@@ -25,6 +25,65 @@ double between(const PairMatrix& m, std::size_t a, std::size_t b) {
 
 std::string rate_text(double rate) { return format_quantity(rate, Dimension::bytes_per_second); }
 
+/// Who is to blame among the ends from `first` to before `last`, added to `found`; their reference.
+double blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last, double share,
+                   Blame& found) {
+  std::vector<double> best;
+  for (std::size_t a = first; a < last; ++a) {
+    double most = -1;
+    for (std::size_t b = first; b < last; ++b)
+      if (a != b) most = std::max(most, between(matrix, a, b));
+    if (most >= 0) best.push_back(most);
+  }
+  if (best.size() < 2) return 0;
+  const double reference = median(best);
+  const auto slow = [&](double rate) { return rate >= 0 && rate < share * reference; };
+
+  std::vector<bool> blamed(last, false);
+  for (;;) {
+    std::size_t worst = last, worst_slow = 0, worst_all = 1;
+    for (std::size_t a = first; a < last; ++a) {
+      if (blamed[a]) continue;
+      std::size_t all = 0, bad = 0;
+      for (std::size_t b = first; b < last; ++b) {
+        if (a == b || blamed[b] || between(matrix, a, b) < 0) continue;
+        ++all;
+        bad += slow(between(matrix, a, b));
+      }
+      if (bad < 3 || 2 * bad <= all) continue;
+      if (bad * worst_all > worst_slow * all) {
+        worst = a;
+        worst_slow = bad;
+        worst_all = all;
+      }
+    }
+    if (worst == last) break;
+    blamed[worst] = true;
+  }
+  for (std::size_t a = first; a < last; ++a) {
+    if (blamed[a]) found.nodes.push_back(static_cast<unsigned>(a));
+    for (std::size_t b = first; b < last; ++b) {
+      if (a != b && !blamed[a] && !blamed[b] && slow(matrix.rate[a][b]))
+        found.links.emplace_back(static_cast<unsigned>(a), static_cast<unsigned>(b));
+    }
+  }
+  return reference;
+}
+
+/// The node of an end: "node3" of "node3 eth1".
+std::string node_of(const PairMatrix& matrix, std::size_t end) {
+  const std::string& name = matrix.names[end];
+  return name.substr(0, name.size() - matrix.rails[end / matrix.ends_of_rail()].size() - 1);
+}
+
+/// Are all rails of the node slow of which this is an end?
+bool on_all_rails(const Blame& blame, const PairMatrix& matrix, unsigned end) {
+  const std::size_t ends = matrix.ends_of_rail();
+  for (std::size_t other = end % ends; other < matrix.names.size(); other += ends)
+    if (std::find(blame.nodes.begin(), blame.nodes.end(), other) == blame.nodes.end()) return false;
+  return matrix.rails.size() > 1;
+}
+
 }  // namespace
 
 PairRounds all_pairs_rounds(unsigned n) {
@@ -56,48 +115,37 @@ PairRounds bisection_rounds(unsigned n) {
   return rounds;
 }
 
-Blame blame(const PairMatrix& matrix, double share) {
-  const std::size_t n = matrix.names.size();
-  Blame found;
-  std::vector<double> best;
-  for (std::size_t a = 0; a < n; ++a) {
-    double most = -1;
-    for (std::size_t b = 0; b < n; ++b)
-      if (a != b) most = std::max(most, between(matrix, a, b));
-    if (most >= 0) best.push_back(most);
+PairRounds rails_rounds(unsigned nodes, unsigned rails, bool at_once) {
+  const PairRounds one = all_pairs_rounds(nodes);
+  PairRounds rounds(at_once ? one.size() : rails * one.size());
+  for (unsigned rail = 0; rail < rails; ++rail) {
+    for (std::size_t r = 0; r < one.size(); ++r)
+      for (const auto& [a, b] : one[r])
+        rounds[at_once ? r : rail * one.size() + r].emplace_back(rail * nodes + a,
+                                                                 rail * nodes + b);
   }
-  if (best.size() < 2) return found;
-  found.reference = median(best);
-  const auto slow = [&](double rate) { return rate >= 0 && rate < share * found.reference; };
+  return rounds;
+}
 
-  std::vector<bool> blamed(n, false);
-  for (;;) {
-    std::size_t worst = n, worst_slow = 0, worst_all = 1;
-    for (std::size_t a = 0; a < n; ++a) {
-      if (blamed[a]) continue;
-      std::size_t all = 0, bad = 0;
-      for (std::size_t b = 0; b < n; ++b) {
-        if (a == b || blamed[b] || between(matrix, a, b) < 0) continue;
-        ++all;
-        bad += slow(between(matrix, a, b));
-      }
-      if (bad < 3 || 2 * bad <= all) continue;
-      if (bad * worst_all > worst_slow * all) {
-        worst = a;
-        worst_slow = bad;
-        worst_all = all;
-      }
-    }
-    if (worst == n) break;
-    blamed[worst] = true;
-    found.nodes.push_back(static_cast<unsigned>(worst));
+PairMatrix::PairMatrix(const std::vector<std::string>& nodes, std::vector<std::string> of) {
+  rails = std::move(of);
+  for (const std::string& rail : rails)
+    for (const std::string& node : nodes) names.push_back(node + " " + rail);
+  rate.assign(names.size(), std::vector<double>(names.size(), -1));
+}
+
+Blame blame(const PairMatrix& matrix, double share) {
+  const std::size_t ends = matrix.ends_of_rail();
+  Blame found;
+  if (ends == 0) return found;
+  for (std::size_t first = 0; first < matrix.names.size(); first += ends) {
+    const double reference = blame_among(matrix, first, first + ends, share, found);
+    found.reference = std::max(found.reference, reference);
+    if (!matrix.rails.empty()) found.rail_reference.push_back(reference);
   }
-  std::sort(found.nodes.begin(), found.nodes.end());
-  for (std::size_t a = 0; a < n; ++a) {
-    for (std::size_t b = 0; b < n; ++b) {
-      if (a != b && !blamed[a] && !blamed[b] && slow(matrix.rate[a][b]))
-        found.links.emplace_back(static_cast<unsigned>(a), static_cast<unsigned>(b));
-    }
+  for (unsigned rail = 0; rail < found.rail_reference.size(); ++rail) {
+    const double reference = found.rail_reference[rail];
+    if (reference > 0 && reference < share * found.reference) found.rails.push_back(rail);
   }
   return found;
 }
@@ -105,6 +153,7 @@ Blame blame(const PairMatrix& matrix, double share) {
 PairMatrix median_matrix(const std::vector<const PairMatrix*>& several) {
   if (several.empty()) return {};
   PairMatrix middle(several.front()->names);
+  middle.rails = several.front()->rails;
   for (std::size_t a = 0; a < middle.names.size(); ++a) {
     for (std::size_t b = 0; b < middle.names.size(); ++b) {
       std::vector<double> values;
@@ -117,20 +166,33 @@ PairMatrix median_matrix(const std::vector<const PairMatrix*>& several) {
 }
 
 std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix) {
+  const std::size_t ends = matrix.ends_of_rail();
+  const auto reference = [&](std::size_t end) {
+    return matrix.rails.empty() ? blame.reference : blame.rail_reference[end / ends];
+  };
   std::vector<std::string> lines;
+  for (const unsigned rail : blame.rails)
+    lines.push_back(fmt::format("slow rail: {}: nodes reach {} on it, where the best rail gives {}",
+                                matrix.rails[rail], rate_text(blame.rail_reference[rail]),
+                                rate_text(blame.reference)));
   for (const unsigned node : blame.nodes) {
     std::vector<double> rates;
     for (unsigned other = 0; other < matrix.names.size(); ++other)
       if (other != node && between(matrix, node, other) >= 0)
         rates.push_back(between(matrix, node, other));
-    lines.push_back(fmt::format("slow node: {}: {} with its {} partners, where others reach {}",
-                                matrix.names[node], rate_text(median(rates)), rates.size(),
-                                rate_text(blame.reference)));
+    const bool whole = on_all_rails(blame, matrix, node);
+    if (whole && node >= ends) continue;  // told with its first rail
+    lines.push_back(fmt::format(
+        "slow {}: {}: {} with its {} partners{}, where others reach {}",
+        whole || matrix.rails.empty() ? "node" : "rail of a node",
+        whole ? node_of(matrix, node) : matrix.names[node], rate_text(median(rates)), rates.size(),
+        whole ? fmt::format(" on {}, likewise on its other rails", matrix.rails.front()) : "",
+        rate_text(reference(node))));
   }
   for (const auto& [from, to] : blame.links)
     lines.push_back(fmt::format("slow link: {} to {}: {}, where others reach {}",
                                 matrix.names[from], matrix.names[to],
-                                rate_text(matrix.rate[from][to]), rate_text(blame.reference)));
+                                rate_text(matrix.rate[from][to]), rate_text(reference(from))));
   return lines;
 }
 

@@ -19,33 +19,49 @@ PairRounds all_pairs_rounds(unsigned n);
 PairRounds ring_rounds(unsigned n);
 /// One round: the first half with the second, all at once, across the middle of the fabric.
 PairRounds bisection_rounds(unsigned n);
+/// The same network interface of every node with each other's, as a rail-optimized fabric joins
+/// them. Ends are numbered rail by rail: `rail * nodes + node`; pairs stay within a rail. Of each
+/// rail a tournament: all rails `at_once`, so that every end is busy in every round, or one rail
+/// after the other.
+PairRounds rails_rounds(unsigned nodes, unsigned rails, bool at_once);
 
-/// `rate[from][to]` [unit]; below 0 = not measured.
+/// `rate[from][to]` [B/s]; below 0 = not measured.
 struct PairMatrix {
-  std::vector<std::string> names;
+  std::vector<std::string> names;  // of nodes; of rails' ends: "node3 eth1"
   std::vector<std::vector<double>> rate;
+  std::vector<std::string> rails;  // where ends are rails of nodes, as rails_rounds() numbers them
 
   PairMatrix() = default;
   explicit PairMatrix(std::vector<std::string> of)
       : names(std::move(of)), rate(names.size(), std::vector<double>(names.size(), -1)) {}
+  /// Of the rails of nodes.
+  PairMatrix(const std::vector<std::string>& nodes, std::vector<std::string> rails);
+
+  /// Ends that may meet: all, or those of one rail.
+  std::size_t ends_of_rail() const {
+    return rails.empty() ? names.size() : names.size() / rails.size();
+  }
 };
 
 struct Blame {
-  double reference =
-      0;  // the rate that a sound node reaches with its best partner: the median of those
-  std::vector<unsigned> nodes;  // at least three partners, and more than half of them, find it slow
+  double reference = 0;  // the rate that a sound node reaches with its best partner: the median of
+                         // those; of several rails the best one's
+  std::vector<double> rail_reference;  // likewise, of each rail; empty where there are none
+  std::vector<unsigned> rails;  // slow as a whole: their reference is below `share` of the best one's
+  std::vector<unsigned> nodes;  // ends: at least three partners, and more than half, find it slow
   std::vector<std::pair<unsigned, unsigned>> links;  // from, to: slow, and neither end is blamed
 };
 
-/// A rate below `share` of the reference is slow. A node is blamed only where at least three of its
-/// partners agree: those that are blamed themselves do not count, so the worst is looked at first.
-/// Otherwise the link is named.
+/// A rate below `share` of the reference is slow; of an end of a rail, of its own rail's reference.
+/// A node is blamed only where at least three of its partners agree: those that are blamed
+/// themselves do not count, so the worst is looked at first. Otherwise the link is named.
 Blame blame(const PairMatrix& matrix, double share = 0.75);
 
 /// Per pair the median of what was measured.
 PairMatrix median_matrix(const std::vector<const PairMatrix*>& several);
 
-/// One line per finding: "node3: slow with 3 of 3 partners (0.49 of 0.98 GB/s)".
+/// One line per finding: "slow node: node3: 0.49 GB/s with its 3 partners, where others reach 0.98
+/// GB/s"; "slow rail: eth1: ..."; "slow link: ...".
 std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix);
 
 }  // namespace headrace

@@ -127,5 +127,80 @@ TEST(PairMatrix, MedianOfSeveral) {
   EXPECT_EQ(median_matrix({&a, &b, &c}).rate[0][0], -1);
 }
 
+TEST(PairRounds, RailsMeetTheirLikeOnEveryOtherNode) {
+  for (const unsigned nodes : {2u, 3u, 4u, 8u}) {
+    for (const bool at_once : {false, true}) {
+      const unsigned rails = 3;
+      std::set<std::pair<unsigned, unsigned>> met;
+      for (const auto& round : rails_rounds(nodes, rails, at_once)) {
+        std::set<unsigned> busy, of_rails;
+        for (const auto& [a, b] : round) {
+          EXPECT_EQ(a / nodes, b / nodes) << "two rails meet";
+          of_rails.insert(a / nodes);
+          EXPECT_TRUE(met.emplace(a, b).second);
+          EXPECT_TRUE(busy.insert(a).second && busy.insert(b).second);
+        }
+        EXPECT_EQ(of_rails.size(), at_once ? rails : 1);
+        EXPECT_EQ(busy.size(), (nodes - nodes % 2) * of_rails.size());
+      }
+      EXPECT_EQ(met.size(), rails * nodes * (nodes - 1) / 2);
+    }
+  }
+}
+
+/// Every pair of a rail at that rail's rate.
+PairMatrix rails(unsigned nodes, const std::vector<double>& rates) {
+  std::vector<std::string> node_names, rail_names;
+  for (unsigned i = 0; i < nodes; ++i) node_names.push_back("node" + std::to_string(i));
+  for (unsigned i = 0; i < rates.size(); ++i) rail_names.push_back("eth" + std::to_string(i));
+  PairMatrix m(node_names, rail_names);
+  for (const auto& round : rails_rounds(nodes, static_cast<unsigned>(rates.size()), true))
+    for (const auto& [a, b] : round) m.rate[a][b] = m.rate[b][a] = rates[a / nodes];
+  return m;
+}
+
+void slow_end(PairMatrix& m, unsigned end, double rate) {
+  for (unsigned other = 0; other < m.names.size(); ++other)
+    if (m.rate[end][other] >= 0) m.rate[end][other] = m.rate[other][end] = rate;
+}
+
+TEST(Blame, NamesTheRailOfOneNode) {
+  PairMatrix m = rails(4, {1e9, 1e9});
+  slow_end(m, 4 + 2, 0.4e9);
+  const Blame found = blame(m);
+  EXPECT_EQ(found.nodes, std::vector<unsigned>{6});
+  EXPECT_TRUE(found.links.empty() && found.rails.empty());
+  const auto lines = told(found, m);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].find("slow rail of a node: node2 eth1: "), 0u) << lines[0];
+}
+
+TEST(Blame, NamesTheNodeWhenAllItsRailsAreSlow) {
+  PairMatrix m = rails(4, {1e9, 1e9});
+  slow_end(m, 1, 0.4e9);
+  slow_end(m, 4 + 1, 0.4e9);
+  const auto lines = told(blame(m), m);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].find("slow node: node1: "), 0u) << lines[0];
+}
+
+TEST(Blame, NamesAWholeRailAndNobodyOnIt) {
+  const PairMatrix m = rails(4, {1e9, 0.5e9});
+  const Blame found = blame(m);
+  EXPECT_EQ(found.rails, std::vector<unsigned>{1});
+  EXPECT_TRUE(found.nodes.empty() && found.links.empty());
+  EXPECT_EQ(told(found, m).at(0).find("slow rail: eth1: "), 0u);
+  EXPECT_TRUE(told(blame(rails(4, {1e9, 0.9e9})), m).empty());
+}
+
+TEST(Blame, NamesALinkOfARail) {
+  PairMatrix m = rails(4, {1e9, 1e9});
+  m.rate[4][5] = 0.5e9;
+  const Blame found = blame(m);
+  EXPECT_TRUE(found.nodes.empty() && found.rails.empty());
+  ASSERT_EQ(found.links.size(), 1u);
+  EXPECT_EQ(told(found, m).at(0).find("slow link: node0 eth1 to node1 eth1: "), 0u);
+}
+
 }  // namespace
 }  // namespace headrace
