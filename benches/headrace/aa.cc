@@ -84,22 +84,22 @@ int aa(const Arguments& arguments, const Shared& shared) {
   return code;
 }
 
-void add_aa(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand(
-      "aa", "The system against itself: noise floor and false-alarm rate of each metric");
+void add_aa(Verbs& verbs, Shared& shared) {
+  Verb verb =
+      verbs.add("aa", "The system against itself: noise floor and false-alarm rate of each metric");
   auto a = std::make_shared<Arguments>();
-  add_plan_options(*verb, a->plan);
-  verb->add_option("--pairs", a->pairs, "Blocks, each A B B A of the same")
-      ->check(CLI::Range(2u, 1000u))
-      ->capture_default_str();
-  add_compare_options(*verb, a->compare);
-  verb->add_option("--out", a->out,
-                   "Folder; default headrace-runs/TIME-NAME-aa below the current folder, where "
-                   "later comparisons find it");
-  verb->add_flag("--dry-run", a->dry_run, "Show the plan; run nothing");
-  verb->add_flag("--json", a->json, "Print aa.json, and nothing else, on standard output");
-  verb->add_flag("--no-report", a->no_report, "Do not draw report.html");
-  verb->callback([&run, &shared, a] { run = [&shared, a] { return aa(*a, shared); }; });
+  add_plan_options(verb, a->plan);
+  verb.option("--pairs", a->pairs, "Blocks, each A B B A of the same")
+      .between(2, 1000)
+      .shows_default();
+  add_compare_options(verb, a->compare);
+  verb.option("--out", a->out,
+              "Folder; default headrace-runs/TIME-NAME-aa below the current folder, where "
+              "later comparisons find it");
+  verb.flag("--dry-run", a->dry_run, "Show the plan; run nothing");
+  verb.flag("--json", a->json, "Print aa.json, and nothing else, on standard output");
+  verb.flag("--no-report", a->no_report, "Do not draw report.html");
+  verb.does([&shared, a] { return aa(*a, shared); });
 }
 
 const RegisterVerb registered{86, add_aa};

@@ -95,14 +95,14 @@ void try_out(const std::vector<std::string>& command) {
 
 }  // namespace
 
-void add_against_options(CLI::App& verb, AgainstArguments& arguments) {
-  verb.add_option("--against", arguments.with,
-                  "Measure this too, in interleaved blocks, and compare: another configuration, "
-                  "another headrace, or another folder in place of target.path");
-  verb.add_option("--blocks", arguments.blocks,
-                  "Blocks of --against, each A B B A; judged after 6 and 12")
-      ->check(CLI::Range(1u, 1000u))
-      ->capture_default_str();
+void add_against_options(Verb& verb, AgainstArguments& arguments) {
+  verb.option("--against", arguments.with,
+              "Measure this too, in interleaved blocks, and compare: another configuration, "
+              "another headrace, or another folder in place of target.path");
+  verb.option("--blocks", arguments.blocks,
+              "Blocks of --against, each A B B A; judged after 6 and 12")
+      .between(1, 1000)
+      .shows_default();
   add_compare_options(verb, arguments.compare);
 }
 

@@ -17,7 +17,7 @@ struct AgainstArguments {
 };
 
 /// Adds --against, --blocks and the options of comparisons.
-void add_against_options(CLI::App& verb, AgainstArguments& arguments);
+void add_against_options(Verb& verb, AgainstArguments& arguments);
 
 /// Measures both sides and compares them. Returns the exit code of the comparison.
 int measure_against(const PlanArguments& plan, const AgainstArguments& arguments,

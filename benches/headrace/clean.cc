@@ -61,7 +61,8 @@ std::vector<std::string> rank_folders(const std::string& scratch) {
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator(scratch)) {
     const std::string path = entry.path().string();
-    if (entry.path().filename().string().starts_with(kRankFolder) && MarkedFolder::kind_of(path) == "scratch")
+    if (entry.path().filename().string().starts_with(kRankFolder) &&
+        MarkedFolder::kind_of(path) == "scratch")
       found.push_back(path);
   }
   return found;
@@ -109,15 +110,14 @@ int clean(const std::string& folder, bool yes) {
                                kind.empty() ? "it has no mark" : "its mark says: " + kind));
 }
 
-void add_clean(CLI::App& app, Shared&, std::function<int()>& run) {
-  auto* verb = app.add_subcommand(
-      "clean", "Remove data that headrace generated; nothing else is ever touched");
+void add_clean(Verbs& verbs, Shared&) {
+  Verb verb =
+      verbs.add("clean", "Remove data that headrace generated; nothing else is ever touched");
   auto folder = std::make_shared<std::string>("headrace-scratch");
   auto yes = std::make_shared<bool>(false);
-  verb->add_option("DIR", *folder, "A scratch folder, or with --yes a run folder")
-      ->capture_default_str();
-  verb->add_flag("--yes", *yes, "Remove a run folder's results too");
-  verb->callback([&run, folder, yes] { run = [folder, yes] { return clean(*folder, *yes); }; });
+  verb.option("DIR", *folder, "A scratch folder, or with --yes a run folder").shows_default();
+  verb.flag("--yes", *yes, "Remove a run folder's results too");
+  verb.does([folder, yes] { return clean(*folder, *yes); });
 }
 
 const RegisterVerb registered{100, add_clean};

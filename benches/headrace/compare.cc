@@ -147,30 +147,28 @@ int compare(const Arguments& arguments, const Shared& shared) {
   return comparison.exit_code;
 }
 
-void add_compare(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand(
+void add_compare(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add(
       "compare", "Which metrics of finished runs differ, by how much, and what cannot be said");
   auto a = std::make_shared<Arguments>();
-  verb->add_option(
-          "RUN", a->runs,
-          "Run folders, run.json files or report pages, each held against the first; or one "
-          "folder of interleaved blocks")
-      ->required()
-      ->expected(1, 1000);
-  add_compare_options(*verb, a->options);
-  verb->add_option("--history", a->history,
-                   "A folder of past runs: how far sessions lie apart, from 8 on");
-  verb->add_option(
-      "--out", a->out,
-      "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");
-  verb->add_option("--format", a->format, "text, json, csv, junit or html")
-      ->check(CLI::IsMember({"text", "json", "csv", "junit", "html"}))
-      ->capture_default_str();
-  verb->add_flag_callback(
+  verb.option("RUN", a->runs,
+              "Run folders, run.json files or report pages, each held against the first; or one "
+              "folder of interleaved blocks")
+      .required()
+      .at_most(1000);
+  add_compare_options(verb, a->options);
+  verb.option("--history", a->history,
+              "A folder of past runs: how far sessions lie apart, from 8 on");
+  verb.option("--out", a->out,
+              "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");
+  verb.option("--format", a->format, "text, json, csv, junit or html")
+      .one_of({"text", "json", "csv", "junit", "html"})
+      .shows_default();
+  verb.flag(
       "--json", [a] { a->format = "json"; }, "The same as --format json");
-  verb->add_flag("--no-report", a->no_report, "Do not draw report.html");
-  verb->add_flag("--all", a->all, "Show what is the same, too");
-  verb->callback([&run, &shared, a] { run = [&shared, a] { return compare(*a, shared); }; });
+  verb.flag("--no-report", a->no_report, "Do not draw report.html");
+  verb.flag("--all", a->all, "Show what is the same, too");
+  verb.does([&shared, a] { return compare(*a, shared); });
 }
 
 const RegisterVerb registered{85, add_compare};

@@ -15,7 +15,7 @@ struct CompareOptions {
 };
 
 /// Adds --gate, --differs, --across, --delta, --delta-tail and --aa.
-void add_compare_options(CLI::App& verb, CompareOptions& options);
+void add_compare_options(Verb& verb, CompareOptions& options);
 
 /// Throws UsageError. The file of --aa is read; without it there is no noise floor yet.
 comparison::Options compare_options(const CompareOptions& options);

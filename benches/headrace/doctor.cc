@@ -122,7 +122,8 @@ int doctor(const std::string& path, bool json, const Shared& shared) {
   const std::vector<system::NetworkLink> links = system::network_links();
   append(system::examine_network(links, system::nccl_settings()));
   if (node.backends().why_not("verbs").empty())
-    append(system::examine_rdma(node.backends().rdma(), system::limit_of(RLIMIT_MEMLOCK), node.is_root()));
+    append(system::examine_rdma(node.backends().rdma(), system::limit_of(RLIMIT_MEMLOCK),
+                                node.is_root()));
   if (node.backends().why_not("cuda").empty())
     append(system::examine_gpus(node.backends().gpu(), links));
   append(workloads(node));
@@ -133,16 +134,14 @@ int doctor(const std::string& path, bool json, const Shared& shared) {
   return 0;
 }
 
-void add_doctor(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand(
-      "doctor", "What this machine is, what can run on it, and why the rest cannot");
+void add_doctor(Verbs& verbs, Shared& shared) {
+  Verb verb =
+      verbs.add("doctor", "What this machine is, what can run on it, and why the rest cannot");
   auto path = std::make_shared<std::string>(".");
   auto json = std::make_shared<bool>(false);
-  verb->add_option("DIR", *path, "Where the data of a run would be (default: the current folder)");
-  verb->add_flag("--json", *json, "Print JSON");
-  verb->callback([&shared, &run, path, json] {
-    run = [&shared, path, json] { return doctor(*path, *json, shared); };
-  });
+  verb.option("DIR", *path, "Where the data of a run would be (default: the current folder)");
+  verb.flag("--json", *json, "Print JSON");
+  verb.does([&shared, path, json] { return doctor(*path, *json, shared); });
 }
 
 const RegisterVerb registered{20, add_doctor};

@@ -45,19 +45,19 @@ int export_run(const Arguments& arguments) {
   return 0;
 }
 
-void add_export(CLI::App& app, Shared&, std::function<int()>& run) {
-  auto* verb = app.add_subcommand("export", "A finished run in the format of another tool");
+void add_export(Verbs& verbs, Shared&) {
+  Verb verb = verbs.add("export", "A finished run in the format of another tool");
   auto a = std::make_shared<Arguments>();
-  verb->add_option("RUN", a->run, "A run folder, its run.json, or a report page")->required();
-  verb->add_option("--format", a->format, "gbench, bmf, junit, prom, csv or nagios")
-      ->required()
-      ->check(CLI::IsMember({"gbench", "bmf", "junit", "prom", "csv", "nagios"}));
-  verb->add_option("-o,--out", a->out, "Write it there, whole or not at all; default: print it");
-  verb->add_option("--junit-inconclusive", a->inconclusive,
-                   "What an INCONCLUSIVE need is in JUnit: error, failure or skipped")
-      ->check(CLI::IsMember({"error", "failure", "skipped"}))
-      ->capture_default_str();
-  verb->callback([&run, a] { run = [a] { return export_run(*a); }; });
+  verb.option("RUN", a->run, "A run folder, its run.json, or a report page").required();
+  verb.option("--format", a->format, "gbench, bmf, junit, prom, csv or nagios")
+      .required()
+      .one_of({"gbench", "bmf", "junit", "prom", "csv", "nagios"});
+  verb.option("-o,--out", a->out, "Write it there, whole or not at all; default: print it");
+  verb.option("--junit-inconclusive", a->inconclusive,
+              "What an INCONCLUSIVE need is in JUnit: error, failure or skipped")
+      .one_of({"error", "failure", "skipped"})
+      .shows_default();
+  verb.does([a] { return export_run(*a); });
 }
 
 const RegisterVerb registered{92, add_export};

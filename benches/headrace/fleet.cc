@@ -145,33 +145,31 @@ int fleet_verb(const Arguments& arguments, const Shared& shared) {
   return result.exit_code;
 }
 
-void add_fleet(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand(
+void add_fleet(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add(
       "fleet",
       "Which of many nodes, racks and links are unlike the rest, and which did not report");
   auto a = std::make_shared<Arguments>();
-  verb->add_option("DIR", a->folders, "Folders with run folders in them, however deep")->required();
-  verb->add_option("--hosts", a->hosts,
-                   "Who should report: a line per host, 'node01 rack=r1 switch=s1'");
-  verb->add_option(
-          "--metric", a->metrics,
-          "Metrics to judge by, as in 'shard_stream.read_bandwidth' (repeatable); default: "
-          "those that needs were judged by, else each workload's first")
-      ->allow_extra_args(false);
-  verb->add_option(
-      "--rerun", a->rerun,
-      "Measure suspects again: a shell command with {node}, {points} and {out}, such as "
-      "'srun -w {node} headrace run -c node.yaml --only {points} --out {out}'");
-  verb->add_option("--delta", a->delta, "Smallest deviation that matters (default 5%)");
-  verb->add_option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
-  verb->add_option("--out", a->out, "Write fleet.json, fleet.csv and report.html into this folder");
-  verb->add_flag("--no-report", a->no_report, "Do not draw report.html");
-  verb->add_option("--format", a->format, "text, json or csv")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
-      ->capture_default_str();
-  verb->add_flag_callback(
+  verb.option("DIR", a->folders, "Folders with run folders in them, however deep").required();
+  verb.option("--hosts", a->hosts,
+              "Who should report: a line per host, 'node01 rack=r1 switch=s1'");
+  verb.option("--metric", a->metrics,
+              "Metrics to judge by, as in 'shard_stream.read_bandwidth' (repeatable); default: "
+              "those that needs were judged by, else each workload's first")
+      .one_value_each();
+  verb.option("--rerun", a->rerun,
+              "Measure suspects again: a shell command with {node}, {points} and {out}, such as "
+              "'srun -w {node} headrace run -c node.yaml --only {points} --out {out}'");
+  verb.option("--delta", a->delta, "Smallest deviation that matters (default 5%)");
+  verb.option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
+  verb.option("--out", a->out, "Write fleet.json, fleet.csv and report.html into this folder");
+  verb.flag("--no-report", a->no_report, "Do not draw report.html");
+  verb.option("--format", a->format, "text, json or csv")
+      .one_of({"text", "json", "csv"})
+      .shows_default();
+  verb.flag(
       "--json", [a] { a->format = "json"; }, "The same as --format json");
-  verb->callback([&run, &shared, a] { run = [&shared, a] { return fleet_verb(*a, shared); }; });
+  verb.does([&shared, a] { return fleet_verb(*a, shared); });
 }
 
 const RegisterVerb registered{87, add_fleet};

@@ -46,23 +46,20 @@ int formula(const std::string& name, const std::vector<std::string>& assignments
   return 0;
 }
 
-void add_formula_verb(CLI::App& app, Shared&, std::function<int()>& run) {
-  auto* verb =
-      app.add_subcommand("formula", "List the formulas, explain one (NAME or id), or evaluate it");
+void add_formula_verb(Verbs& verbs, Shared&) {
+  Verb verb = verbs.add("formula", "List the formulas, explain one (NAME or id), or evaluate it");
   auto name = std::make_shared<std::string>();
   auto assignments = std::make_shared<std::vector<std::string>>();
   auto format = std::make_shared<std::string>("text");
-  verb->add_option("NAME", *name, "Name or id, as in read_bandwidth_required or A3");
-  verb->add_option("INPUT=VALUE", *assignments,
-                   "Inputs with units, as in sample_bytes=130kB, or bare SI numbers");
-  verb->add_option("--format", *format, "text, json, or markdown (the page of all formulas)")
-      ->check(CLI::IsMember({"text", "json", "markdown"}))
-      ->capture_default_str();
-  verb->add_flag_callback(
+  verb.option("NAME", *name, "Name or id, as in read_bandwidth_required or A3");
+  verb.option("INPUT=VALUE", *assignments,
+              "Inputs with units, as in sample_bytes=130kB, or bare SI numbers");
+  verb.option("--format", *format, "text, json, or markdown (the page of all formulas)")
+      .one_of({"text", "json", "markdown"})
+      .shows_default();
+  verb.flag(
       "--json", [format] { *format = "json"; }, "The same as --format json");
-  verb->callback([&run, name, assignments, format] {
-    run = [name, assignments, format] { return formula(*name, *assignments, *format); };
-  });
+  verb.does([name, assignments, format] { return formula(*name, *assignments, *format); });
 }
 
 const RegisterVerb registered{20, add_formula_verb};

@@ -114,29 +114,28 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
   return judged.exit_code;
 }
 
-void add_history(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand(
+void add_history(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add(
       "history", "When metrics changed over past runs, by how much, and what else changed then");
   auto a = std::make_shared<Arguments>();
-  verb->add_option("DIR", a->folders, "Folders with run folders in them, however deep")->required();
-  verb->add_option("--metric", a->metrics,
-                   "Metrics to follow, as in 'shard_stream.read_bandwidth' (repeatable); default: "
-                   "those that needs were judged by, else each workload's first")
-      ->allow_extra_args(false);
-  verb->add_option("--since", a->since,
-                   "Only runs from this time on (UTC), as in 2026-03-04 or 2026-03-04T12:00:00Z");
-  verb->add_option("--delta", a->delta, "Smallest change that matters (default 5%)");
-  verb->add_option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
-  verb->add_option("--out", a->out,
-                   "Write history.json, history.csv and report.html into this folder");
-  verb->add_flag("--no-report", a->no_report, "Do not draw report.html");
-  verb->add_flag("--all", a->all, "Show series without a change, too");
-  verb->add_option("--format", a->format, "text, json or csv")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
-      ->capture_default_str();
-  verb->add_flag_callback(
+  verb.option("DIR", a->folders, "Folders with run folders in them, however deep").required();
+  verb.option("--metric", a->metrics,
+              "Metrics to follow, as in 'shard_stream.read_bandwidth' (repeatable); default: "
+              "those that needs were judged by, else each workload's first")
+      .one_value_each();
+  verb.option("--since", a->since,
+              "Only runs from this time on (UTC), as in 2026-03-04 or 2026-03-04T12:00:00Z");
+  verb.option("--delta", a->delta, "Smallest change that matters (default 5%)");
+  verb.option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
+  verb.option("--out", a->out, "Write history.json, history.csv and report.html into this folder");
+  verb.flag("--no-report", a->no_report, "Do not draw report.html");
+  verb.flag("--all", a->all, "Show series without a change, too");
+  verb.option("--format", a->format, "text, json or csv")
+      .one_of({"text", "json", "csv"})
+      .shows_default();
+  verb.flag(
       "--json", [a] { a->format = "json"; }, "The same as --format json");
-  verb->callback([&run, &shared, a] { run = [&shared, a] { return history_verb(*a, shared); }; });
+  verb.does([&shared, a] { return history_verb(*a, shared); });
 }
 
 const RegisterVerb registered{88, add_history};

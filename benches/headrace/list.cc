@@ -123,16 +123,14 @@ int list(const std::string& name, bool json, const Shared& shared) {
   return 0;
 }
 
-void add_list(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand(
-      "list", "The workloads; with a name: its parameters, ranges, defaults and metrics");
+void add_list(Verbs& verbs, Shared& shared) {
+  Verb verb =
+      verbs.add("list", "The workloads; with a name: its parameters, ranges, defaults and metrics");
   auto name = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  verb->add_option("WORKLOAD", *name, "A workload's name");
-  verb->add_flag("--json", *json, "Print JSON");
-  verb->callback([&shared, &run, name, json] {
-    run = [&shared, name, json] { return list(*name, *json, shared); };
-  });
+  verb.option("WORKLOAD", *name, "A workload's name");
+  verb.flag("--json", *json, "Print JSON");
+  verb.does([&shared, name, json] { return list(*name, *json, shared); });
 }
 
 const RegisterVerb registered{30, add_list};

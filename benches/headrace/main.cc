@@ -1,6 +1,7 @@
 // headrace: the one binary. Finds the verb, runs it, turns exceptions into exit codes.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +19,7 @@ struct Entry {
   AddVerb add;
 };
 
-std::vector<Entry>& verbs() {
+std::vector<Entry>& entries() {
   static std::vector<Entry> all;
   return all;
 }
@@ -77,9 +78,10 @@ int run_main(int argc, char** argv) {
   app.add_flag("-v{1},-q{-1}", shared.verbosity, "More (-v) or less (-q) on standard error");
 
   std::function<int()> run;
-  std::sort(verbs().begin(), verbs().end(),
+  std::sort(entries().begin(), entries().end(),
             [](const Entry& a, const Entry& b) { return a.order < b.order; });
-  for (const Entry& verb : verbs()) verb.add(app, shared, run);
+  Verbs verbs(app, run);
+  for (const Entry& verb : entries()) verb.add(verbs, shared);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -98,7 +100,7 @@ int run_main(int argc, char** argv) {
 
 }  // namespace
 
-RegisterVerb::RegisterVerb(int order, AddVerb add) { verbs().push_back({order, add}); }
+RegisterVerb::RegisterVerb(int order, AddVerb add) { entries().push_back({order, add}); }
 
 }  // namespace headrace::cli
 

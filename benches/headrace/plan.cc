@@ -7,34 +7,29 @@
 namespace headrace::cli {
 namespace {
 
-void add_plan(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand(
+void add_plan(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add(
       "plan", "Show what a run would do: points, repetitions, bytes, needs (same as --dry-run)");
   auto arguments = std::make_shared<PlanArguments>();
   auto json = std::make_shared<bool>(false);
-  add_plan_options(*verb, *arguments);
-  verb->add_flag("--json", *json, "Print JSON");
-  verb->callback([&shared, &run, arguments, json] {
-    run = [&shared, arguments, json] {
-      const Plan plan = make_plan(plan_options(*arguments));
-      std::puts((*json ? plan_json(plan) : plan_text(plan, shared)).c_str());
-      return 0;
-    };
+  add_plan_options(verb, *arguments);
+  verb.flag("--json", *json, "Print JSON");
+  verb.does([&shared, arguments, json] {
+    const Plan plan = make_plan(plan_options(*arguments));
+    std::puts((*json ? plan_json(plan) : plan_text(plan, shared)).c_str());
+    return 0;
   });
 }
 
-void add_validate(CLI::App& app, Shared&, std::function<int()>& run) {
-  auto* verb =
-      app.add_subcommand("validate", "Check a configuration (and a job) completely; run nothing");
+void add_validate(Verbs& verbs, Shared&) {
+  Verb verb = verbs.add("validate", "Check a configuration (and a job) completely; run nothing");
   auto arguments = std::make_shared<PlanArguments>();
-  add_plan_options(*verb, *arguments);
-  verb->callback([&run, arguments] {
-    run = [arguments] {
-      const Plan plan = make_plan(plan_options(*arguments));
-      std::printf("%s: good: %zu points, %zu needs\n", arguments->config.c_str(),
-                  plan.points.size(), plan.needs.size() + plan.declared_needs.size());
-      return 0;
-    };
+  add_plan_options(verb, *arguments);
+  verb.does([arguments] {
+    const Plan plan = make_plan(plan_options(*arguments));
+    std::printf("%s: good: %zu points, %zu needs\n", arguments->config.c_str(), plan.points.size(),
+                plan.needs.size() + plan.declared_needs.size());
+    return 0;
   });
 }
 

@@ -56,26 +56,25 @@ std::string bytes_or_unknown(std::uint64_t bytes) {
 
 }  // namespace
 
-void add_plan_options(CLI::App& verb, PlanArguments& arguments) {
-  verb.add_option("-c,--config", arguments.config, "Configuration: what to run (configs/*.yaml)")
-      ->required();
-  verb.add_option("--job", arguments.job, "Job description: what is needed (configs/jobs/*.yaml)");
-  verb.add_option("--set", arguments.set,
-                  "Override: KEY=VALUE of the configuration, job.KEY=VALUE of the job (repeatable)")
-      ->allow_extra_args(false);
-  verb.add_option("--only", arguments.only,
-                  "Only points or workloads that match a glob (comma-separated or repeated)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  verb.add_option("--skip", arguments.skip, "Leave out points or workloads that match a glob")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  verb.add_option("--looks", arguments.looks,
-                  "When to look, in repetitions: 5,10,15 (the default)");
-  verb.add_option("--budget", arguments.budget, "Longest time for one point, such as 20min");
-  verb.add_option("--seed", arguments.seed, "Seed of every random order and of generated data");
-  verb.add_option("--max-points", arguments.max_points, "Most points that a sweep may make")
-      ->capture_default_str();
+void add_plan_options(Verb& verb, PlanArguments& arguments) {
+  verb.option("-c,--config", arguments.config, "Configuration: what to run (configs/*.yaml)")
+      .required();
+  verb.option("--job", arguments.job, "Job description: what is needed (configs/jobs/*.yaml)");
+  verb.option("--set", arguments.set,
+              "Override: KEY=VALUE of the configuration, job.KEY=VALUE of the job (repeatable)")
+      .one_value_each();
+  verb.option("--only", arguments.only,
+              "Only points or workloads that match a glob (comma-separated or repeated)")
+      .separated_by(',')
+      .one_value_each();
+  verb.option("--skip", arguments.skip, "Leave out points or workloads that match a glob")
+      .separated_by(',')
+      .one_value_each();
+  verb.option("--looks", arguments.looks, "When to look, in repetitions: 5,10,15 (the default)");
+  verb.option("--budget", arguments.budget, "Longest time for one point, such as 20min");
+  verb.option("--seed", arguments.seed, "Seed of every random order and of generated data");
+  verb.option("--max-points", arguments.max_points, "Most points that a sweep may make")
+      .shows_default();
 }
 
 std::vector<std::string> plan_words(const PlanArguments& arguments) {

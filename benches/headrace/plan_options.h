@@ -18,7 +18,7 @@ struct PlanArguments {
 };
 
 /// Adds -c, --job, --set, --only, --skip, --looks, --budget, --seed, --max-points.
-void add_plan_options(CLI::App& verb, PlanArguments& arguments);
+void add_plan_options(Verb& verb, PlanArguments& arguments);
 
 /// The same options as words of a command line.
 std::vector<std::string> plan_words(const PlanArguments& arguments);

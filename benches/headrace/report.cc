@@ -41,16 +41,15 @@ int report(const std::string& given, const std::string& out) {
   return 0;
 }
 
-void add_report(CLI::App& app, Shared&, std::function<int()>& run) {
-  auto* verb =
-      app.add_subcommand("report", "Draw the HTML page of a finished run or comparison again");
+void add_report(Verbs& verbs, Shared&) {
+  Verb verb = verbs.add("report", "Draw the HTML page of a finished run or comparison again");
   auto folder = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
-  verb->add_option("RUN", *folder,
-                   "A folder of a run or a comparison, or its run.json or comparison.json")
-      ->required();
-  verb->add_option("-o,--out", *out, "The page; default report.html beside the data");
-  verb->callback([&run, folder, out] { run = [folder, out] { return report(*folder, *out); }; });
+  verb.option("RUN", *folder,
+              "A folder of a run or a comparison, or its run.json or comparison.json")
+      .required();
+  verb.option("-o,--out", *out, "The page; default report.html beside the data");
+  verb.does([folder, out] { return report(*folder, *out); });
 }
 
 const RegisterVerb registered{90, add_report};

@@ -101,28 +101,25 @@ int require(const Arguments& arguments) {
   return 0;
 }
 
-void add_require(CLI::App& app, Shared&, std::function<int()>& run) {
-  auto* verb =
-      app.add_subcommand("require", "What a job needs, each need with its equation and numbers");
+void add_require(Verbs& verbs, Shared&) {
+  Verb verb = verbs.add("require", "What a job needs, each need with its equation and numbers");
   auto a = std::make_shared<Arguments>();
-  verb->add_option("JOB", a->job, "Job description (configs/jobs/*.yaml)");
-  verb->add_option("--format", a->format, "text, json or csv")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
-      ->capture_default_str();
-  verb->add_flag_callback(
+  verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)");
+  verb.option("--format", a->format, "text, json or csv")
+      .one_of({"text", "json", "csv"})
+      .shows_default();
+  verb.flag(
       "--json", [a] { a->format = "json"; }, "The same as --format json");
-  verb->add_option("--set", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)");
-  verb->add_flag("--keys", a->keys, "List the keys of a job file, and nothing else");
-  verb->add_flag("--explain", a->explain, "Also tell which keys would give further needs");
-  verb->add_flag("--compare", a->compare, "Needs before and after the overrides, side by side");
-  verb->add_option(
-      "--sweep", a->sweep,
-      "Needs over KEY=FIRST..LAST*FACTOR, FIRST..LAST+STEP or A,B,C (repeatable: crossed)");
-  verb->add_option(
-      "--need", a->needs,
-      "Sweep: only needs that match, as in 'ingest.*' or 'ingest.read_bandwidth@node'");
-  verb->add_option("--plot", a->plot, "Sweep: draw it, too (FILE.svg or FILE.html)");
-  verb->callback([&run, a] { run = [a] { return require(*a); }; });
+  verb.option("--set", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)");
+  verb.flag("--keys", a->keys, "List the keys of a job file, and nothing else");
+  verb.flag("--explain", a->explain, "Also tell which keys would give further needs");
+  verb.flag("--compare", a->compare, "Needs before and after the overrides, side by side");
+  verb.option("--sweep", a->sweep,
+              "Needs over KEY=FIRST..LAST*FACTOR, FIRST..LAST+STEP or A,B,C (repeatable: crossed)");
+  verb.option("--need", a->needs,
+              "Sweep: only needs that match, as in 'ingest.*' or 'ingest.read_bandwidth@node'");
+  verb.option("--plot", a->plot, "Sweep: draw it, too (FILE.svg or FILE.html)");
+  verb.does([a] { return require(*a); });
 }
 
 const RegisterVerb registered{10, add_require};

@@ -124,10 +124,10 @@ int follow_here(const Plan& plan, Node& node) {
   return 1;
 }
 
-/// All of it, in the process that measures. `launch`: how several processes were started. `waited_for`: false once the
-/// engine leads them.
-int measure_here(const RunArguments& arguments, const Shared& shared, const Plan& plan,
-                 Node& node, const std::vector<std::pair<std::string, std::string>>& launch,
+/// All of it, in the process that measures. `launch`: how several processes were started.
+/// `waited_for`: false once the engine leads them.
+int measure_here(const RunArguments& arguments, const Shared& shared, const Plan& plan, Node& node,
+                 const std::vector<std::pair<std::string, std::string>>& launch,
                  bool* waited_for = nullptr) {
   node.limit_writes(plan.max_write);
   node.scratch();  // refuses a folder that is not headrace's before anything is written
@@ -176,9 +176,11 @@ void check_judges(const Plan& plan) {
 
 constexpr double kMeeting_s = 60;   // for all processes to come, and to say what they run
 constexpr double kParting_s = 600;  // rank 0 draws the report while the others wait
-constexpr double kLinger_s = 60;    // a launcher ends all processes when one fails: rank 0 writes its files first
+constexpr double kLinger_s =
+    60;  // a launcher ends all processes when one fails: rank 0 writes its files first
 
-/// What the command line asks for, or why it cannot be. Each process of several reads it for itself.
+/// What the command line asks for, or why it cannot be. Each process of several reads it for
+/// itself.
 struct Asked {
   std::optional<Plan> plan;
   std::string wrong;
@@ -199,14 +201,16 @@ void same_plans(Ranks& ranks, const Asked& asked) {
   const auto all = ranks.all_gather("comparing configurations", own, kMeeting_s);
   for (unsigned r = 0; r < all.size(); ++r) {
     if (all[r] == all[0]) continue;
-    throw UsageError(fmt::format("{} has another configuration than {} ({} there, {} here): every process needs the same "
-                                 "files and options",
-                                 ranks.who(r), ranks.who(0), all[r], all[0]));
+    throw UsageError(fmt::format(
+        "{} has another configuration than {} ({} there, {} here): every process needs the same "
+        "files and options",
+        ranks.who(r), ranks.who(0), all[r], all[0]));
   }
   if (!asked.plan) throw UsageError(asked.wrong);
 }
 
-/// A process that gives no sign of life for so long is lost: at most as long as the shortest timeout that is asked for.
+/// A process that gives no sign of life for so long is lost: at most as long as the shortest
+/// timeout that is asked for.
 double silence(const std::optional<Plan>& plan) {
   double shortest_s = 10;
   for (const Point& point : plan ? plan->points : std::vector<Point>{})
@@ -307,34 +311,31 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
   });
 }
 
-void add_verb(CLI::App& app, Shared& shared, std::function<int()>& run, const char* name,
-              const char* help, bool must_judge) {
-  auto* verb = app.add_subcommand(name, help);
+void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, bool must_judge) {
+  Verb verb = verbs.add(name, help);
   auto arguments = std::make_shared<RunArguments>();
-  add_plan_options(*verb, arguments->plan);
-  if (!must_judge) add_against_options(*verb, arguments->against);
-  verb->add_option("--out", arguments->out,
-                   "Run folder; default headrace-runs/TIME-NAME below the current folder");
-  verb->add_option(
+  add_plan_options(verb, arguments->plan);
+  if (!must_judge) add_against_options(verb, arguments->against);
+  verb.option("--out", arguments->out,
+              "Run folder; default headrace-runs/TIME-NAME below the current folder");
+  verb.option(
       "--peer", arguments->peer,
       "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
-  verb->add_option("--token", arguments->token, "What `headrace serve` there was started with")
-      ->envname("HEADRACE_TOKEN");
-  verb->add_flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
-  verb->add_flag("--json", arguments->json,
-                 "Print the verdict as JSON, and nothing else, on standard output");
-  verb->add_flag("--no-report", arguments->no_report, "Do not draw report.html");
-  verb->callback([&shared, &run, arguments, must_judge] {
-    run = [&shared, arguments, must_judge] { return measure(*arguments, shared, must_judge); };
-  });
+  verb.option("--token", arguments->token, "What `headrace serve` there was started with")
+      .or_environment("HEADRACE_TOKEN");
+  verb.flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
+  verb.flag("--json", arguments->json,
+            "Print the verdict as JSON, and nothing else, on standard output");
+  verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
+  verb.does([&shared, arguments, must_judge] { return measure(*arguments, shared, must_judge); });
 }
 
-void add_run(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  add_verb(app, shared, run, "run", "Measure what a configuration asks for", false);
+void add_run(Verbs& verbs, Shared& shared) {
+  add_verb(verbs, shared, "run", "Measure what a configuration asks for", false);
 }
 
-void add_qualify(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  add_verb(app, shared, run, "qualify",
+void add_qualify(Verbs& verbs, Shared& shared) {
+  add_verb(verbs, shared, "qualify",
            "Measure, hold against a job's needs, and say PASS or FAIL for each", true);
 }
 

@@ -25,10 +25,12 @@ void on_signal(int number) { stop_signal = number; }
 int serve(const ServeArguments& arguments, const Shared& shared) {
   const peer::Endpoint at = peer::parse_endpoint(arguments.listen, "--listen");
   if (arguments.token.empty())
-    throw UsageError("serve: --token TEXT (or HEADRACE_TOKEN) is needed: whoever connects must know it, too");
+    throw UsageError(
+        "serve: --token TEXT (or HEADRACE_TOKEN) is needed: whoever connects must know it, too");
   const Parsed timeout = parse_quantity(arguments.timeout, Dimension::seconds);
   if (!timeout || timeout.value <= 0)
-    throw UsageError(fmt::format("--timeout: '{}' must be a time, such as 10min", arguments.timeout));
+    throw UsageError(
+        fmt::format("--timeout: '{}' must be a time, such as 10min", arguments.timeout));
 
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -62,16 +64,20 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
   return 0;
 }
 
-void add_serve(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand("serve", "Be the other end of network measurements that `run --peer HOST` leads");
+void add_serve(Verbs& verbs, Shared& shared) {
+  Verb verb =
+      verbs.add("serve", "Be the other end of network measurements that `run --peer HOST` leads");
   auto arguments = std::make_shared<ServeArguments>();
-  verb->add_option("--listen", arguments->listen, "Address to bind to, and no other: ADDRESS, ADDRESS:PORT, [IPV6]:PORT; port 18620")
-      ->required();
-  verb->add_option("--token", arguments->token, "What who connects must know, too")->envname("HEADRACE_TOKEN");
-  verb->add_option("--timeout", arguments->timeout, "Ends when nobody comes, and drops a peer that says nothing, for so long")
-      ->capture_default_str();
-  verb->add_flag("--once", arguments->once, "End after the first peer");
-  verb->callback([&shared, &run, arguments] { run = [&shared, arguments] { return serve(*arguments, shared); }; });
+  verb.option("--listen", arguments->listen,
+              "Address to bind to, and no other: ADDRESS, ADDRESS:PORT, [IPV6]:PORT; port 18620")
+      .required();
+  verb.option("--token", arguments->token, "What who connects must know, too")
+      .or_environment("HEADRACE_TOKEN");
+  verb.option("--timeout", arguments->timeout,
+              "Ends when nobody comes, and drops a peer that says nothing, for so long")
+      .shows_default();
+  verb.flag("--once", arguments->once, "End after the first peer");
+  verb.does([&shared, arguments] { return serve(*arguments, shared); });
 }
 
 const RegisterVerb registered{85, add_serve};

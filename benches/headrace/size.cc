@@ -59,26 +59,24 @@ int size(const Arguments& arguments, const Shared& shared) {
   return sizing.exit_code;
 }
 
-void add_size(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand(
+void add_size(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add(
       "size",
       "How many GPUs of a planned job the measured storage feeds, and what would feed more");
   auto a = std::make_shared<Arguments>();
-  verb->add_option("JOB", a->job, "Job description (configs/jobs/*.yaml)")->required();
-  verb->add_option("--runs", a->runs,
-                   "Run folders, run.json files, pages, or folders of runs. Runs of several nodes "
-                   "at the same time are taken together")
-      ->required();
-  verb->add_option("--set", a->overrides, "Change the job: KEY=VALUE, as in step.time=100ms")
-      ->allow_extra_args(false);
-  verb->add_option("--out", a->out, "Write size.json and report.html into this folder");
-  verb->add_flag("--no-report", a->no_report, "Do not draw report.html");
-  verb->add_option("--format", a->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  verb->add_flag_callback(
+  verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
+  verb.option("--runs", a->runs,
+              "Run folders, run.json files, pages, or folders of runs. Runs of several nodes "
+              "at the same time are taken together")
+      .required();
+  verb.option("--set", a->overrides, "Change the job: KEY=VALUE, as in step.time=100ms")
+      .one_value_each();
+  verb.option("--out", a->out, "Write size.json and report.html into this folder");
+  verb.flag("--no-report", a->no_report, "Do not draw report.html");
+  verb.option("--format", a->format, "text or json").one_of({"text", "json"}).shows_default();
+  verb.flag(
       "--json", [a] { a->format = "json"; }, "The same as --format json");
-  verb->callback([&run, &shared, a] { run = [&shared, a] { return size(*a, shared); }; });
+  verb.does([&shared, a] { return size(*a, shared); });
 }
 
 const RegisterVerb registered{86, add_size};

@@ -2,11 +2,10 @@
 // options.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "benches/headrace/verb_options.h"
 #include "harness/results/exit_map.h"
 
 namespace headrace::cli {
@@ -25,7 +24,7 @@ struct Shared {
 /// Called once at start; adds the verb to `app`. The verb's callback stores what to do: run() is
 /// called after parsing and its result is the exit code. UsageError thrown from it is printed and
 /// becomes exit code 2, any other exception 1.
-using AddVerb = void (*)(CLI::App& app, Shared& shared, std::function<int()>& run);
+using AddVerb = void (*)(Verbs& verbs, Shared& shared);
 
 /// `const RegisterVerb registered{40, add_require};` - the number orders the verbs in --help.
 struct RegisterVerb {

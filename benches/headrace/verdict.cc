@@ -139,15 +139,14 @@ int verdict(const Arguments& arguments, Shared& shared) {
   return told.verdict.exit_code;
 }
 
-void add_verdict(CLI::App& app, Shared& shared, std::function<int()>& run) {
-  auto* verb = app.add_subcommand(
+void add_verdict(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add(
       "verdict", "Tell a stored verdict again, in milliseconds: for prologs and health checks");
   auto a = std::make_shared<Arguments>();
-  verb->add_option("FILE", a->file, "verdict.json, or a run folder")->required();
-  verb->add_option("--max-age", a->max_age,
-                   "An older verdict is STALE (exit code 12), as in 24h or 7d");
-  verb->add_flag("--json", a->json, "Print it as JSON");
-  verb->callback([&run, &shared, a] { run = [&shared, a] { return verdict(*a, shared); }; });
+  verb.option("FILE", a->file, "verdict.json, or a run folder").required();
+  verb.option("--max-age", a->max_age, "An older verdict is STALE (exit code 12), as in 24h or 7d");
+  verb.flag("--json", a->json, "Print it as JSON");
+  verb.does([&shared, a] { return verdict(*a, shared); });
 }
 
 const RegisterVerb registered{82, add_verdict};

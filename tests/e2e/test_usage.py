@@ -32,6 +32,11 @@ def test_unknown_option(headrace):
     refused(headrace, headrace("run", "-c", "tiny.yaml", "--frobnicate"), "--frobnicate")
 
 
+def test_word_that_an_option_does_not_know(headrace):
+    refused(headrace, headrace("require", "--format", "jso", "job.yaml"),
+            "--format: 'jso' is not one of text, json, csv; did you mean 'json'?")
+
+
 def test_missing_file(headrace):
     result = headrace.run("nowhere.yaml")
     refused(headrace, result, "nowhere.yaml: cannot be read: No such file or directory")
