@@ -59,7 +59,9 @@ class HostFabric {
       const Receive receive = q.receives.front();
       q.waiting.pop_front();
       q.receives.pop_front();
-      if (message.is_send) std::memcpy(receive.to, message.data.data(), std::min<std::size_t>(message.data.size(), receive.length));
+      if (message.is_send)
+        std::copy_n(message.data.begin(), std::min<std::size_t>(message.data.size(), receive.length),
+                    static_cast<unsigned char*>(receive.to));
       q.received->push_back({receive.id, 0, static_cast<std::uint32_t>(message.data.size()), message.immediate, q.index});
     }
   }
