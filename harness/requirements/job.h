@@ -53,7 +53,7 @@ struct Job {
   struct Parallelism {
     double tensor = 1, pipeline = 1, context = 1, expert = 1;
     Sharding sharding = Sharding::none;
-    double window = 2.0 / 3, overlap = 0.9, exposed = 0, virtual_stages = 1;
+    double window = 2.0 / 3, overlap = 0.9, exposed = 0, virtual_stages = 1, bucket = 25 << 20;
     ContextMethod context_method = ContextMethod::ring;
     std::optional<double> tensor_time, expert_time, expert_nodes;
   } parallelism;

@@ -97,6 +97,11 @@ Derivation checkpoint_size_of(const Job& job);
 Derivation checkpoint_write_of(const Job& job, double checkpoint_bytes);
 /// F6, F7 or F8: bytes that each of `ranks` sends per step to keep the replicas equal.
 Derivation gradient_bytes_of(const Job& job, double ranks);
+/// A collective of groups of `ranks`, neighbours `stride` apart. Ranks lie on nodes with
+/// tensor-parallel neighbours first, then context, replicas, pipeline stages.
+JobCollective collective_of(const Job& job, double message, double ranks, double stride);
+/// That of the gradients of groups of `ranks`.
+JobCollective gradient_collective_of(const Job& job, double ranks);
 /// F18 of the above.
 Derivation gradient_busbw_of(const Job& job, double ranks);
 

@@ -59,6 +59,14 @@ std::string block(const Job& job, std::span<const Need> scopes) {
   if (measured != scopes.end() && !first.informative)
     out += fmt::format("  measured by {}{}\n", join(measured->measured_by, ", else "),
                        first.cache.empty() ? "" : ", " + first.cache);
+  if (first.collective)
+    out += fmt::format("  in messages of {} among {:.0f} ranks{}\n",
+                       compact_quantity(static_cast<double>(first.collective->message_size()),
+                                        Dimension::bytes),
+                       first.collective->ranks,
+                       first.collective->stride > 1
+                           ? fmt::format(", {:.0f} apart", first.collective->stride)
+                           : "");
   return out + '\n';
 }
 
@@ -101,6 +109,11 @@ std::string needs_json(const Job& job, std::span<const Need> needs) {
                {"measured_by", need.measured_by}};
     if (need.uncertainty > 0) entry["relative_uncertainty"] = need.uncertainty;
     if (!need.cache.empty()) entry["cache"] = need.cache;
+    if (const auto& c = need.collective)
+      entry["collective"] = {{"message_bytes", c->message_size()},
+                             {"ranks", c->ranks},
+                             {"stride", c->stride},
+                             {"nodes", c->nodes}};
     if (need.informative) entry["informative"] = true;
     root["needs"].push_back(std::move(entry));
   }

@@ -1,6 +1,9 @@
 // All needs of a job, and the workload metrics that measure them.
 #include "harness/requirements/needs.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "harness/requirements/need_list.h"
 #include "harness/requirements/uncertainty.h"
 
@@ -21,7 +24,8 @@ std::string_view reader_of(Layout layout) {
 }
 
 /// What measures a need on one node, best first.
-std::vector<std::string> measured_by(std::string_view id, Scope scope, Layout layout) {
+std::vector<std::string> measured_by(std::string_view id, Scope scope, const Job& job) {
+  const Layout layout = job.dataset.layout;
   const std::string reader(reader_of(layout));
   if (id == "ingest.sample_rate") return {reader + ".sample_rate"};
   if (id == "ingest.read_bandwidth") return {reader + ".read_bandwidth"};
@@ -47,6 +51,14 @@ std::vector<std::string> measured_by(std::string_view id, Scope scope, Layout la
   if (id == "checkpoint.capacity") return {"host_facts.free_space"};
   if (id == "network.gradient_busbw")
     return {"nccl_all_reduce.busbw", "rdma_all_reduce.busbw", "mpi_all_reduce.busbw"};
+  if (id == "network.tensor_busbw") return {"nccl_all_reduce.busbw", "mpi_all_reduce.busbw"};
+  const bool ring = job.parallelism.context_method == ContextMethod::ring;
+  if (id == "network.pipeline_bandwidth" || (id == "network.context_busbw" && ring))
+    return {"nccl_send_recv.busbw", "mpi_send_recv.busbw"};
+  if (id == "network.expert_busbw" || id == "network.context_busbw")
+    return {"nccl_all_to_all.busbw", "mpi_all_to_all.busbw"};
+  if (id == "network.node_bandwidth")
+    return {"nccl_all_reduce.node_busbw", "mpi_all_reduce.node_busbw"};
   return {};
 }
 
@@ -74,6 +86,12 @@ NeedList list_needs(const Job& job, bool texts) {
 }
 
 }  // namespace
+
+std::uint64_t JobCollective::message_size() const {
+  constexpr double kMost = 8589934588.0, kFloat = 4;  // what MPI counts to
+  return static_cast<std::uint64_t>(
+      std::clamp(std::round(message / kFloat) * kFloat, 2 * kFloat, kMost));
+}
 
 Basis::Basis(const Job& job)
     : sample_rate([&] {
@@ -104,7 +122,7 @@ std::string_view to_string(Scope scope) {
 std::vector<Need> derive_needs(const Job& job) {
   std::vector<Need> needs = list_needs(job, true).take();
   for (Need& need : needs) {
-    need.measured_by = measured_by(need.id, need.scope, job.dataset.layout);
+    need.measured_by = measured_by(need.id, need.scope, job);
     need.informative = need.measured_by.empty();
     if (needs_cold(need.id)) need.cache = "cold";
   }

@@ -1,6 +1,8 @@
 // From the job to its needs: a metric, a value with unit and scope, and the formula that gave it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +14,20 @@ namespace headrace::requirements {
 
 enum class Scope { cluster, node, gpu };
 std::string_view to_string(Scope scope);
+
+/// The collective that a need of the network is about, as the job does it.
+struct JobCollective {
+  double message = 0;   // bytes of one call, as message_size of the workloads that measure it
+  double ranks = 0;     // of one group
+  double stride = 1;    // from one rank of a group to the next, counted node by node
+  double nodes = 1;     // that a group lies on
+  double wire = 0;      // bytes that each rank sends ...
+  double hidden_s = 0;  // ... while other work hides so much of the time
+  double times = 1;     // so often per step
+
+  /// `message` as a whole number of floats, no more than all workloads can send at once.
+  std::uint64_t message_size() const;
+};
 
 /// One requirement. Always "at least": a rate, free memory, free space or cores that must be
 /// reached.
@@ -30,6 +46,7 @@ struct Need {
   std::vector<std::string> measured_by;
   std::string
       cache;  // cache state that the measurement must have been proven in: "cold", or "" = any
+  std::optional<JobCollective> collective;  // of the network's
   bool informative =
       false;  // printed, never judged: a size, a time, a price, or nothing measures it
 };

@@ -26,6 +26,21 @@ Derivation rate(const Job& job, const Derivation& traffic, double hidden, double
       .of("wire_bytes", traffic);
 }
 
+/// Bytes of the activations of one micro-batch between two layers, on one rank of its context.
+double activation_bytes(const Job& job) {
+  return job.step.micro_batch * *job.model.sequence_length / job.parallelism.context *
+         *job.model.hidden * job.model.activation_bytes;
+}
+
+/// A need whose traffic goes in such calls.
+void add_rate(NeedList& needs, std::string_view id, const Derivation& rate, JobCollective calls,
+              double wire, double hidden_s, double times = 1) {
+  calls.wire = wire;
+  calls.hidden_s = hidden_s;
+  calls.times = times;
+  needs.add(id, Scope::gpu, rate).collective = calls;
+}
+
 void add_tensor(const Job& job, NeedList& needs) {
   if (job.parallelism.tensor <= 1 ||
       !needs.have({"network.tensor_traffic", "network.tensor_busbw"},
@@ -41,7 +56,8 @@ void add_tensor(const Job& job, NeedList& needs) {
   needs.add("network.tensor_traffic", Scope::gpu, step);
   // Rarely overlapped: without a measurement it all shows.
   if (needs.have({"network.tensor_busbw"}, {"parallelism.tensor_time"}))
-    needs.add("network.tensor_busbw", Scope::gpu, rate(job, step, 0, *job.parallelism.tensor_time));
+    add_rate(needs, "network.tensor_busbw", rate(job, step, 0, *job.parallelism.tensor_time),
+             collective_of(job, activation_bytes(job), job.parallelism.tensor, 1), step.value(), 0);
 }
 
 void add_pipeline(const Job& job, NeedList& needs) {
@@ -68,11 +84,13 @@ void add_pipeline(const Job& job, NeedList& needs) {
   const double chunk_time =
       job.step.time / (job.step.accumulation * p.virtual_stages + p.pipeline - 1);
   const Derivation one = traffic(1, 1);
-  needs.add("network.pipeline_bandwidth", Scope::gpu,
-            Derivation("F18", {{"wire_bytes", one.value()},
-                               {"overlap_window_s", chunk_time},
-                               {"overlap_ratio", 1}})
-                .of("wire_bytes", one));
+  add_rate(needs, "network.pipeline_bandwidth",
+           Derivation("F18", {{"wire_bytes", one.value()},
+                              {"overlap_window_s", chunk_time},
+                              {"overlap_ratio", 1}})
+               .of("wire_bytes", one),
+           collective_of(job, one.value(), p.pipeline, p.tensor * p.context * job.replicas()),
+           one.value(), chunk_time, job.step.accumulation * p.virtual_stages);
 }
 
 void add_context(const Job& job, NeedList& needs) {
@@ -98,7 +116,16 @@ void add_context(const Job& job, NeedList& needs) {
                                {"sequence_parallel_count", p.context}}));
   needs.add("network.context_traffic", Scope::gpu, step);
   if (p.overlap + p.exposed > 0)
-    needs.add("network.context_busbw", Scope::gpu, rate(job, step, p.overlap, p.exposed));
+    // Keys and values of one block travel together; or queries, keys, values and outputs one after
+    // the other: their mean.
+    add_rate(needs, "network.context_busbw", rate(job, step, p.overlap, p.exposed),
+             collective_of(job,
+                           activation_bytes(job) / *m.hidden *
+                               (p.context_method == ContextMethod::ring
+                                    ? 2 * kv_hidden
+                                    : (*m.hidden + kv_hidden) / 2),
+                           p.context, p.tensor),
+             step.value(), p.overlap * job.step.time);
   if (p.context_method == ContextMethod::ring &&
       needs.have({"network.context_block"}, {"cluster.gpu_flops", "step.mfu", "cluster.nic_rate"}))
     needs.add("network.context_block", Scope::gpu,
@@ -126,7 +153,9 @@ void add_expert(const Job& job, NeedList& needs) {
                                        {"expert_parallel_count", p.expert}}));
   needs.add("network.expert_traffic", Scope::gpu, step);
   if (needs.have({"network.expert_busbw"}, {"parallelism.expert_time"}))
-    needs.add("network.expert_busbw", Scope::gpu, rate(job, step, 0, *p.expert_time));
+    add_rate(needs, "network.expert_busbw", rate(job, step, 0, *p.expert_time),
+             collective_of(job, activation_bytes(job) * *job.model.top_k, p.expert, p.tensor),
+             step.value(), 0);
   const double nodes = std::ceil(p.expert / job.cluster.gpus_per_node);
   if (nodes > 1)
     needs.add("network.expert_remote_nodes", Scope::gpu,

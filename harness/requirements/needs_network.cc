@@ -60,10 +60,28 @@ Derivation gradient_busbw_of(const Job& job, double ranks) {
       .of("wire_bytes", wire);
 }
 
+JobCollective collective_of(const Job& job, double message, double ranks, double stride) {
+  const double in_node =
+      std::min(ranks, std::max(1.0, std::floor(job.cluster.gpus_per_node / stride)));
+  return {.message = message, .ranks = ranks, .stride = stride, .nodes = std::ceil(ranks / in_node)};
+}
+
+JobCollective gradient_collective_of(const Job& job, double ranks) {
+  const double gradients = *job.model.parameters /
+                           (job.parallelism.tensor * job.parallelism.pipeline) *
+                           job.model.gradient_bytes;
+  JobCollective c = collective_of(job, std::min(job.parallelism.bucket, gradients), ranks,
+                                  job.parallelism.tensor);
+  c.wire = gradient_bytes_of(job, ranks).value();
+  c.hidden_s = job.parallelism.overlap * job.parallelism.window * job.step.time;
+  return c;
+}
+
 void add_network_needs(const Job& job, NeedList& needs) {
   const GradientGroups groups(job);
   if (groups.ranks <= 1 || !needs.have({"network.gradient_busbw"}, {"model.parameters"})) return;
-  needs.add("network.gradient_busbw", Scope::gpu, gradient_busbw_of(job, groups.ranks));
+  needs.add("network.gradient_busbw", Scope::gpu, gradient_busbw_of(job, groups.ranks))
+      .collective = gradient_collective_of(job, groups.ranks);
 }
 
 void add_fabric_needs(const Job& job, NeedList& needs) {
@@ -72,8 +90,9 @@ void add_fabric_needs(const Job& job, NeedList& needs) {
   // A ring passes each node once, so a group's bus bandwidth leaves the node once, whatever ranks
   // are on it.
   const Derivation busbw = gradient_busbw_of(job, groups.ranks);
-  needs.add("network.node_bandwidth", Scope::node, busbw,
-            {groups.per_node, "groups_per_node", true});
+  needs
+      .add("network.node_bandwidth", Scope::node, busbw, {groups.per_node, "groups_per_node", true})
+      .collective = gradient_collective_of(job, groups.ranks);
   const double node_rate = busbw.value() * groups.per_node;
   const Job::Fabric fabric = job.fabric.value_or(Job::Fabric{});
   const double crossing = std::max(1.0, fabric.crossing * fabric.oversubscription);

@@ -51,6 +51,33 @@ TEST(Needs, Resnet50) {
   EXPECT_EQ(find(needs, "checkpoint.size", Scope::cluster), nullptr);
 }
 
+void expect_collective(const Need* need, double message, double ranks, double stride, double nodes) {
+  ASSERT_TRUE(need && need->collective);
+  EXPECT_EQ(need->collective->message, message) << need->id;
+  EXPECT_EQ(need->collective->ranks, ranks) << need->id;
+  EXPECT_EQ(need->collective->stride, stride) << need->id;
+  EXPECT_EQ(need->collective->nodes, nodes) << need->id;
+  EXPECT_FALSE(need->informative) << need->id;
+}
+
+/// In which messages, among whom: Llama 3 70B, tensor 8, pipeline 4 on 256 nodes of 8.
+TEST(Needs, NetworkNeedsTellTheirCollective) {
+  const auto needs = derive_needs(shipped("llama3-70b"));
+  const double activations = 8192.0 * 8192 * 2;
+  expect_collective(find(needs, "network.gradient_busbw", Scope::gpu), 25 << 20, 64, 8, 64);
+  expect_collective(find(needs, "network.node_bandwidth", Scope::node), 25 << 20, 64, 8, 64);
+  expect_collective(find(needs, "network.tensor_busbw", Scope::gpu), activations, 8, 1, 1);
+  expect_collective(find(needs, "network.pipeline_bandwidth", Scope::gpu), activations, 4, 512, 4);
+  const auto mixed = derive_needs(shipped("mixtral-8x7b"));
+  const Need* experts = find(mixed, "network.expert_busbw", Scope::gpu);
+  if (experts) EXPECT_EQ(experts->measured_by.front(), "nccl_all_to_all.busbw");
+  // A model smaller than a bucket is one message.
+  const auto small = derive_needs(shipped("resnet50-imagenet", {"model.parameters=1000", "model.gradient_bytes=4"}));
+  EXPECT_EQ(find(small, "network.gradient_busbw", Scope::gpu)->collective->message, 4000);
+  const auto buckets = derive_needs(shipped("resnet50-imagenet", {"parallelism.bucket=1000001B"}));
+  EXPECT_EQ(find(buckets, "network.gradient_busbw", Scope::gpu)->collective->message_size(), 1000000u);
+}
+
 TEST(Needs, Llm70b) {
   const auto needs = derive_needs(shipped("llm-70b"));
   expect_near(required(needs, "ingest.read_bandwidth", Scope::cluster), 5.5924053e6);
