@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/cache_state.h"
@@ -16,6 +17,7 @@
 #include "harness/metric.h"
 #include "harness/node.h"
 #include "harness/params.h"
+#include "harness/rank_groups.h"
 #include "harness/recorder.h"
 #include "harness/registry.h"
 #include "harness/repetition.h"
@@ -50,6 +52,9 @@ enum class AcrossRanks {
   slowest,  // all do one thing together: the worst rank's value
   first,    // the first rank of the team knows it all
 };
+
+/// What is known of how something was done, by name.
+using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// One worker thread's view of the timed region.
 struct Worker {
@@ -121,6 +126,10 @@ class Workload {
   virtual std::vector<WrongBlock> verify(const DataProgress&) { return {}; }
   /// Things the reader should know of how it was done ("no huge pages: ordinary pages"), asked after prepare and run.
   virtual std::vector<std::string> notes() { return {}; }
+  /// The same by name ("algorithm", "NVLS"), for the run file and for whoever compares: asked when notes are.
+  virtual Facts facts() { return {}; }
+  /// The groups in which ranks work together; nothing where they do not. Known from prepare on.
+  virtual std::optional<GroupShape> group() const { return std::nullopt; }
   virtual void cleanup(Node&) {}
 };
 

@@ -54,6 +54,14 @@ class NcclBackend {
   virtual std::string version() const = 0;
   /// Names a new group: made by one process, handed to all by other means.
   virtual std::string make_id() = 0;
+  /// Has NCCL write down what it decides: before join(), until heard(), which must come before anything is timed.
+  virtual void listen() {}
+  /// What it wrote, by lines as harness/nccl_log.h reads them.
+  virtual std::string heard() { return ""; }
+  /// Why it writes nothing down, or "".
+  virtual std::string why_deaf() const { return ""; }
+  /// NCCL_* variables in force, "NAME=VALUE", sorted; without those that listen() needs.
+  virtual std::vector<std::string> settings() const { return {}; }
   /// Joins `members` to the group of `size` ranks; the other processes join theirs at the same time. Throws RunError when
   /// they are not all there within `timeout_s`.
   virtual std::unique_ptr<NcclGroup> join(const std::string& id, unsigned size, std::span<const NcclMember> members,

@@ -32,7 +32,10 @@ struct NcclFabric {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::string, Group> groups;
+  unsigned ids = 0;
   bool corrupts = false;
+  std::string log;  // what it would write
+  bool listens = false;
 
   /// What NCCL leaves, from what every rank brought. Sources are copied first: in place.
   static void perform(Collective what, const std::vector<NcclBuffers>& buffers, std::uint64_t count) {
@@ -133,8 +136,18 @@ class HostNcclBackend final : public NcclBackend {
   std::string version() const override { return "0.0.0"; }
   std::string make_id() override {
     const std::lock_guard lock(fabric_->mutex);
-    return "group " + std::to_string(fabric_->groups.size());
+    return "group " + std::to_string(fabric_->ids++);
   }
+  void listen() override {
+    const std::lock_guard lock(fabric_->mutex);
+    fabric_->listens = true;
+  }
+  std::string heard() override {
+    const std::lock_guard lock(fabric_->mutex);
+    fabric_->listens = false;
+    return fabric_->log;
+  }
+  std::vector<std::string> settings() const override { return {"NCCL_ALGO=Ring"}; }
   std::unique_ptr<NcclGroup> join(const std::string& id, unsigned size, std::span<const NcclMember> members,
                                   double timeout_s) override {
     return std::make_unique<HostNcclGroup>(fabric_, id, size, members, timeout_s);

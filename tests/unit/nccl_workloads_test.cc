@@ -64,7 +64,7 @@ TEST_F(OneProcess, RoundsToWholeParts) {
 
 TEST_F(OneProcess, TellsWrongData) {
   fabric->corrupts = true;
-  EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B, calls: 3").find("wrong data: rank 3 on "), std::string::npos);
+  EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B, calls: 3").find("wrong data: element 0 is "), std::string::npos);
 }
 
 TEST_F(OneProcess, SaysWhyItCannotRun) {
@@ -77,6 +77,33 @@ TEST_F(OneProcess, SaysWhyItCannotRun) {
     EXPECT_TRUE(skip->reason.starts_with("nccl: ") || skip->reason.starts_with("cuda: ") || skip->reason.find("GPU") != std::string::npos)
         << skip->reason;
   }
+}
+
+TEST_F(OneProcess, EveryOperationIsRightInGroups) {
+  for (const auto& [workload, factor] : kFactorsOfFour) {
+    EXPECT_EQ(run(workload, "message_size: 4000B, calls: 7, batch: 3, group_size: 2, group_stride: 2"), "") << workload;
+    EXPECT_NEAR(metrics["algbw"] * metrics["time_s"], 4000, 1e-6) << workload;
+    EXPECT_EQ(metrics.count("node_busbw"), 0u) << "nothing leaves the only node";
+  }
+  EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, group: inter_node"), "inter_node: all ranks are on one node");
+}
+
+TEST_F(OneProcess, TellsWhatTheLogSays) {
+  fabric->log =
+      "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
+      "a:1:2 [0] NCCL INFO AllReduce: 4000 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..1}\n";
+  WorkloadRunner runner("nccl_all_reduce", "{message_size: 4000B, calls: 3}");
+  equip(runner.node(), fabric, 4);
+  runner.prepare();
+  std::map<std::string, std::string> facts;
+  for (const auto& [name, value] : runner->facts()) facts[name] = value;
+  EXPECT_EQ(facts["transport"], "P2P");
+  EXPECT_EQ(facts["algorithm"], "Ring");
+  EXPECT_EQ(facts["protocol"], "LL128");
+  EXPECT_EQ(facts["settings"], "NCCL_ALGO=Ring");
+  EXPECT_EQ(facts.count("decisions"), 0u);
+  EXPECT_FALSE(fabric->listens) << "nothing may be timed while NCCL writes";
+  EXPECT_EQ(runner->group()->ranks, 4u);
 }
 
 /// What each rank threw; rank `leaves` goes away before its first repetition, -1: none.
@@ -108,9 +135,22 @@ TEST(NcclRanks, AProcessPerGpu) {
     for (const std::string& error : run_ranks(4, workload, "message_size: 4000B, calls: 5", -1, 2)) EXPECT_EQ(error, "") << workload;
 }
 
+TEST(NcclRanks, InGroups) {
+  for (const char* group : {"group: intra_node", "group: per_rail", "group: inter_node", "group_size: 2, group_stride: 2"})
+    for (const std::string& error : run_ranks(4, "nccl_all_gather", std::string("message_size: 4000B, ") + group, -1, 2))
+      EXPECT_EQ(error, "") << group;
+}
+
 TEST(NcclRanks, WantAGpuEach) {
   for (const std::string& error : run_ranks(3, "nccl_all_reduce", "message_size: 4000B", -1, 3))
     EXPECT_EQ(error, "3 ranks share 2 GPUs of a: NCCL wants a GPU for each");
+}
+
+TEST(NcclRanks, NameTheOneThatLeftAnotherGroup) {
+  const auto errors =
+      run_ranks(4, "nccl_all_reduce", "message_size: 4000B, calls: 5, peer_timeout: 200ms, group: per_rail", 3, 2);
+  for (const unsigned rank : {0u, 2u}) EXPECT_NE(errors[rank].find("rank "), std::string::npos) << errors[rank];
+  EXPECT_NE(errors[0].find("rank 3 (b)"), std::string::npos) << errors[0];
 }
 
 TEST(NcclRanks, NameTheOneThatLeft) {

@@ -28,6 +28,18 @@ class ExpectedSums {
     const std::uint64_t begin = in_place ? rank_ * part_ : 0;
     return i >= begin && i < begin + part_ ? value(rank_, i - begin) : 0;
   }
+  /// All that this rank brings, `in` having room for count elements.
+  void fill(float* in, bool in_place) const noexcept {
+    for (std::uint64_t i = 0; i < count_; ++i) in[i] = brought(i, in_place);
+  }
+  /// Which of `n` elements of the result, from `first` on, which `out` holds, is wrong; nothing when none is.
+  std::optional<std::string> wrong(const float* out, std::uint64_t first, std::uint64_t n) const {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (const float right = result(first + i); out[i] != right)
+        return fmt::format("wrong data: element {} is {}, must be {}", first + i, out[i], right);
+    }
+    return std::nullopt;
+  }
   /// Where the result lies in its buffer: first element, and how many.
   std::uint64_t first(bool in_place) const noexcept {
     return what_ == Collective::reduce_scatter && in_place ? rank_ * part_ : 0;

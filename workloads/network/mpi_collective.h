@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,72 +14,10 @@
 #include "harness/backends/collective.h"
 #include "harness/backends/ranks.h"
 #include "harness/workload.h"
+#include "workloads/network/collective_groups.h"
+#include "workloads/network/expected_sums.h"
 
 namespace headrace::network {
-
-inline constexpr std::array kCollectiveMetrics{
-    Metric{"busbw", "B/s", Better::higher, "Bus bandwidth: what each link carried (formula F1)"},
-    Metric{"algbw", "B/s", Better::higher,
-           "Algorithm bandwidth: message size over time of one call"},
-    Metric{"time_s", "s", Better::lower, "Time of one call, the slowest rank's"},
-};
-
-/// What `what` must leave, element by element, when each rank brings value(rank, i). Sums stay
-/// small whole numbers, so that float holds them exactly, in whatever order they were added.
-class ExpectedData {
- public:
-  ExpectedData(Collective what, unsigned rank, unsigned size, std::uint64_t count)
-      : what_(what), rank_(rank), size_(size), count_(count), part_(count / size) {}
-
-  static float value(unsigned rank, std::uint64_t i) {
-    return static_cast<float>((rank * 5 + i) % 7 + 1);
-  }
-
-  /// Fills what this rank brings. In place, all_gather's own part lies where it will be in the end.
-  void fill(std::vector<float>& in, bool in_place) const {
-    std::fill(in.begin(), in.end(), 0.0f);
-    const bool own_part = what_ == Collective::all_gather;
-    const std::uint64_t begin = own_part && in_place ? rank_ * part_ : 0;
-    for (std::uint64_t i = 0; i < (own_part ? part_ : count_); ++i) in[begin + i] = value(rank_, i);
-  }
-  /// The first element of `out` that is wrong.
-  std::optional<std::string> wrong(const std::vector<float>& out) const {
-    const std::uint64_t checked = what_ == Collective::reduce_scatter ? part_ : count_;
-    for (std::uint64_t i = 0; i < checked; ++i) {
-      if (const float right = expected(i); out[i] != right)
-        return fmt::format("wrong data: element {} is {}, must be {}", i, out[i], right);
-    }
-    return std::nullopt;
-  }
-
- private:
-  float sum(std::uint64_t i) const {
-    float total = 0;
-    for (unsigned r = 0; r < size_; ++r) total += value(r, i);
-    return total;
-  }
-  float expected(std::uint64_t i) const {
-    switch (what_) {
-      case Collective::all_reduce:
-        return sum(i);
-      case Collective::all_gather:
-        return value(static_cast<unsigned>(i / part_), i % part_);
-      case Collective::reduce_scatter:
-        return sum(rank_ * part_ + i);
-      case Collective::broadcast:
-        return value(0, i);
-      case Collective::all_to_all:
-        return value(static_cast<unsigned>(i / part_), rank_ * part_ + i % part_);
-      case Collective::send_recv:
-        return value((rank_ + size_ - 1) % size_, i);
-    }
-    return 0;
-  }
-
-  Collective what_;
-  unsigned rank_, size_;
-  std::uint64_t count_, part_;
-};
 
 template <Collective kWhat>
 class MpiCollective final : public Workload {
@@ -88,13 +25,15 @@ class MpiCollective final : public Workload {
   explicit MpiCollective(Params& p)
       : message_size_(
             p.bytes("message_size", 25_MiB, {.min = 4, .max = 8589934588.0, .multiple_of = 4},
-                    "bytes of one call; of the whole buffer where each rank has a part of it")),
+                    "bytes of one call; of the whole buffer where each rank has a part of it; need: "
+                    "those of the job's own calls")),
         in_place_(p.flag("in_place", false, "the result replaces what is sent")),
         calls_(p.count("calls", 0, {.min = 0, .max = 1e7},
-                       "timed calls of one repetition; 0 = as many as take about 0.2 s")) {}
+                       "timed calls of one repetition; 0 = as many as take about 0.2 s")),
+        groups_(p) {}
 
   static std::span<const Metric> metrics() { return kCollectiveMetrics; }
-  AcrossRanks across_ranks() const override { return AcrossRanks::slowest; }
+  AcrossRanks across_ranks() const override { return AcrossRanks::first; }
   Footprint footprint() const override {
     Footprint f;
     f.memory_bytes = (in_place_ ? 1 : 2) * message_size_;
@@ -102,31 +41,34 @@ class MpiCollective final : public Workload {
   }
 
   std::optional<Skip> check(Node& node) override {
-    const auto n = static_cast<unsigned>(node.team().size());
     if (node.ranks().size() == 1)
       return Skip{"one process alone: start several, as in mpirun -n 8 headrace run ..."};
-    if (n == 1) return Skip{"a group of one rank moves nothing"};
-    if (message_size_ / sizeof(float) < n && has_parts(kWhat))
-      return Skip{
-          fmt::format("message_size: {} bytes are less than one element for each of {} ranks",
-                      message_size_, n)};
-    return std::nullopt;
+    std::vector<RankPlace> places;
+    for (const unsigned rank : node.team()) places.push_back(node.ranks().places()[rank]);
+    return groups_.split(std::move(places), kWhat, message_size_);
   }
 
   void prepare(Node& node, const DataProgress&) override {
-    group_ = node.backends().mpi().group(node.team());
-    count_ = message_size_ / sizeof(float);
-    if (has_parts(kWhat)) count_ -= count_ % group_->size();
-    in_.assign(count_, 0.0f);
-    if (!in_place_) out_.assign(count_, 0.0f);
-    check_data();
-    chosen_ = calls_ != 0 ? calls_ : calls_for(node, 0.2);
+    ranks_ = &node.ranks();
+    team_ = node.team();
+    own_ = groups_.of(node.team_index());
+    if (own_) {
+      std::vector<unsigned> members;
+      for (const unsigned i : groups_[*own_]) members.push_back(team_[i]);
+      group_ = node.backends().mpi().group(members);
+      count_ = groups_.count(*own_, kWhat, message_size_);
+      in_.assign(count_, 0.0f);
+      if (!in_place_) out_.assign(count_, 0.0f);
+      check_data();
+    }
+    chosen_ = calls_ != 0 ? calls_ : calls_for(0.2);
   }
   void before_phase(unsigned, unsigned, std::uint64_t) override {
-    ExpectedData(kWhat, group_->rank(), group_->size(), count_).fill(in_, in_place_);
+    if (own_) expected().fill(in_.data(), in_place_);
   }
 
   void run(Worker& worker) override {
+    if (!own_) return;
     float* out = in_place_ ? in_.data() : out_.data();
     group_->barrier();
     begin_ns_ = end_ns_ = now_ns();
@@ -140,12 +82,19 @@ class MpiCollective final : public Workload {
   }
 
   void report(const Repetition&, MetricSink& sink) const override {
-    const double time_s =
+    const double own_s =
         1e-9 * static_cast<double>(end_ns_ - begin_ns_) / static_cast<double>(chosen_);
-    const double algbw = static_cast<double>(bytes()) / time_s;
-    sink.put("busbw", algbw * bus_factor(kWhat, group_->size()));
-    sink.put("algbw", algbw);
-    sink.put("time_s", time_s);
+    const auto said = ranks_->gather("time of one call", team_, fmt::format("{}", own_s), kWords_s);
+    std::vector<double> times(groups_.size(), 0);
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      for (const unsigned i : groups_[g]) times[g] = std::max(times[g], std::stod(said.at(i)));
+    groups_.report(times, kWhat, message_size_, sink);
+  }
+
+  std::optional<GroupShape> group() const override { return groups_.shape(); }
+  std::vector<std::string> notes() override {
+    const std::string words = groups_.words();
+    return words.empty() ? std::vector<std::string>{} : std::vector{words};
   }
   void cleanup(Node&) override {
     group_.reset();
@@ -153,32 +102,45 @@ class MpiCollective final : public Workload {
   }
 
  private:
+  static constexpr double kWords_s = 60;
+
   std::uint64_t bytes() const { return count_ * sizeof(float); }
+  ExpectedSums expected() const { return {kWhat, group_->rank(), group_->size(), count_}; }
 
   void check_data() {
-    const ExpectedData data(kWhat, group_->rank(), group_->size(), count_);
-    data.fill(in_, in_place_);
+    const ExpectedSums data = expected();
+    data.fill(in_.data(), in_place_);
     std::vector<float>& out = in_place_ ? in_ : out_;
     group_->run(kWhat, in_.data(), out.data(), count_);
-    if (const auto why = data.wrong(out)) throw RunError(*why);
+    // MPI leaves a reduce_scatter's part at the begin, in place too.
+    if (const auto why = data.wrong(out.data(), 0, data.results())) throw RunError(*why);
   }
-  /// So many calls as take about `seconds`: the same for all ranks.
-  std::uint64_t calls_for(Node& node, double seconds) {
-    float* out = in_place_ ? in_.data() : out_.data();
+  /// So many calls as take about `seconds` in the slowest group: the same for all.
+  std::uint64_t calls_for(double seconds) {
     constexpr unsigned kTried = 5;
-    group_->barrier();
-    const std::uint64_t begin = now_ns();
-    for (unsigned i = 0; i < kTried; ++i) group_->run(kWhat, in_.data(), out, count_);
-    const double each_s = std::max(1e-7, 1e-9 * static_cast<double>(now_ns() - begin) / kTried);
-    const auto calls = static_cast<std::uint64_t>(std::clamp(seconds / each_s, 5.0, 200'000.0));
-    const auto said =
-        node.ranks().gather("the number of calls", node.team(), std::to_string(calls), 60);
-    return std::stoull(said.front());
+    std::uint64_t calls = kMostCalls;
+    if (own_) {
+      float* out = in_place_ ? in_.data() : out_.data();
+      group_->barrier();
+      const std::uint64_t begin = now_ns();
+      for (unsigned i = 0; i < kTried; ++i) group_->run(kWhat, in_.data(), out, count_);
+      const double each_s = std::max(1e-7, 1e-9 * static_cast<double>(now_ns() - begin) / kTried);
+      calls = static_cast<std::uint64_t>(std::clamp(seconds / each_s, 5.0, double{kMostCalls}));
+    }
+    for (const std::string& said :
+         ranks_->gather("the number of calls", team_, std::to_string(calls), kWords_s))
+      calls = std::min<std::uint64_t>(calls, std::stoull(said));
+    return calls;
   }
+  static constexpr std::uint32_t kMostCalls = 200'000;
 
   std::uint64_t message_size_;
   bool in_place_;
   std::uint64_t calls_, chosen_ = 1, count_ = 0;
+  CollectiveGroups groups_;
+  Ranks* ranks_ = nullptr;
+  std::vector<unsigned> team_;
+  std::optional<std::size_t> own_;  // this rank's group
   std::unique_ptr<MpiGroup> group_;
   std::vector<float> in_, out_;
   std::uint64_t begin_ns_ = 0, end_ns_ = 0;

@@ -32,6 +32,7 @@ bool load(Api& api, std::string& why) {
   find("ncclBroadcast", api.broadcast);
   find("ncclSend", api.send);
   find("ncclRecv", api.receive);
+  library.find("ncclResetDebugInit", api.reset_debug);
   if (missing) why = std::string("libnccl.so.2 has no ") + missing + ": NCCL 2.18 or later is needed";
   return !missing;
 }

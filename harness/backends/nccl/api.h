@@ -26,6 +26,7 @@ struct Api {
   decltype(&::ncclBroadcast) broadcast = nullptr;
   decltype(&::ncclSend) send = nullptr;
   decltype(&::ncclRecv) receive = nullptr;
+  void (*reset_debug)() = nullptr;  // nullptr where this version has none
 };
 
 /// From libnccl.so.2 of LD_LIBRARY_PATH, the system, or the CUDA Toolkit. False, and `why` it cannot be used.

@@ -5,6 +5,7 @@
 
 #include "harness/backends/library.h"
 #include "harness/backends/nccl/api.h"
+#include "harness/backends/nccl/debug_log.h"
 #include "harness/backends/nccl/group.h"
 #include "harness/backends/plugin.h"
 #include "harness/error.h"
@@ -18,7 +19,7 @@ class Backend final : public NcclBackend {
  public:
   Backend() {
     if (const Library driver{"libcuda.so.1"}; !driver) why_ = "libcuda.so.1 not found: no NVIDIA driver";
-    else load(api_, why_);
+    else if (load(api_, why_)) log_.emplace(api_.reset_debug);
   }
   std::optional<std::string> unusable() const override { return why_.empty() ? std::nullopt : std::optional(why_); }
   std::string version() const override {
@@ -33,6 +34,10 @@ class Backend final : public NcclBackend {
                                  api_.error_text(code), api_.last_error(nullptr)));
     return {reinterpret_cast<const char*>(&id), sizeof id};
   }
+  void listen() override { log_->on(); }
+  std::string heard() override { return log_->off(); }
+  std::string why_deaf() const override { return log_->why_deaf(); }
+  std::vector<std::string> settings() const override { return log_->settings(); }
   std::unique_ptr<NcclGroup> join(const std::string& id, unsigned size, std::span<const NcclMember> members,
                                   double timeout_s) override {
     ncclUniqueId unique;
@@ -44,6 +49,7 @@ class Backend final : public NcclBackend {
  private:
   Api api_;
   std::string why_;
+  std::optional<DebugLog> log_;  // where it is usable
 };
 
 class NcclPlugin final : public Plugin {
