@@ -54,7 +54,7 @@ class Run {
     measure_points();
     result_.judgements = engine::answer_all(questions_, result_.points);
     confirm_failures();
-    engine::tell_of_fits(plan_, result_.points);
+    result_.collectives = engine::fit_curves(plan_, result_.points);
     end_together();
     sort_worst_first(result_.judgements);
     if (result_.lost.empty()) result_.signal = stop_signal.load();  // else a launcher ended us for that

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/collective_fit.h"
 #include "harness/plan.h"
 #include "harness/repetition.h"
 #include "harness/statistics/summary.h"
@@ -44,6 +45,8 @@ struct PointResult {
   std::vector<Repetition> repetitions;
   std::vector<MetricSummary> metrics;
   std::vector<std::string> notes;                               // fall-backs taken
+  Facts facts;                                                  // how it was done, by name
+  std::optional<GroupShape> group;                              // of collectives
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
   std::vector<WrongBlock> wrong_blocks;
   std::vector<StageSpan> stages;  // a stretch of the last repetition that counts, of a pipeline
@@ -80,6 +83,7 @@ struct RunResult {
   Fingerprint environment;
   std::optional<NoiseFloor> noise;
   std::vector<PointResult> points;
+  std::vector<CollectiveCurve> collectives;  // fitted to points of several sizes
   std::vector<Judgement> judgements;
   Summary summary;
   std::string lost;  // which other process of the run ended too early; "" = none

@@ -7,12 +7,11 @@
 #include <map>
 
 #include "harness/collective_fit.h"
+#include "harness/requirements/needs.h"
 #include "harness/units.h"
 
 namespace headrace::engine {
 namespace {
-
-constexpr double kBucket = 25 * 1024 * 1024;  // as judging.cc asks
 
 double median_of(const PointResult& point, std::string_view name) {
   for (const MetricSummary& m : point.metrics)
@@ -20,11 +19,16 @@ double median_of(const PointResult& point, std::string_view name) {
   return 0;
 }
 
-/// What was measured at several sizes, all else being equal.
-using Group = std::vector<PointResult*>;
+std::string kind_of(const Point& point) {
+  const auto group = point.params.find("group");
+  return group == point.params.end() ? "all" : std::get<std::string>(group->second);
+}
 
-std::map<std::string, Group> groups(std::vector<PointResult>& points) {
-  std::map<std::string, Group> all;
+/// What was measured at several sizes, all else being equal.
+using Sizes = std::vector<PointResult*>;
+
+std::vector<Sizes> by_size(std::vector<PointResult>& points) {
+  std::map<std::string, Sizes> all;
   for (PointResult& p : points) {
     const auto size = p.point->params.find("message_size");
     if (p.status != PointStatus::ok || size == p.point->params.end() ||
@@ -37,49 +41,119 @@ std::map<std::string, Group> groups(std::vector<PointResult>& points) {
     }
     all[key].push_back(&p);
   }
-  return all;
+  std::vector<Sizes> sorted;
+  for (auto& [key, sizes] : all) {
+    std::sort(sizes.begin(), sizes.end(), [](const PointResult* a, const PointResult* b) {
+      return std::get<std::uint64_t>(a->point->params.at("message_size")) <
+             std::get<std::uint64_t>(b->point->params.at("message_size"));
+    });
+    sorted.push_back(std::move(sizes));
+  }
+  return sorted;
 }
 
-std::string told(const Plan& plan, const Group& group, const CollectiveFit& fit) {
-  const auto seconds = [](double s) { return format_quantity(s, Dimension::seconds); };
-  const auto rate = [](double r) { return format_quantity(r, Dimension::bytes_per_second); };
-  std::string text = fmt::format("fitted over {} sizes: {} + size / {}", group.size(),
-                                 seconds(fit.fixed_s), rate(fit.bytes_per_s));
-  if (!group.front()->point->info->name.ends_with("all_reduce")) return text;
-  // busbw / algbw is 2(n-1)/n: so many ranks.
-  const double factor = median_of(*group.front(), "busbw") / median_of(*group.front(), "algbw");
-  if (!(factor > 0) || factor >= 2) return text;
-  const auto n = static_cast<unsigned>(std::lround(2 / (2 - factor)));
-  if (n < 2) return text;
-  const RingModel model = ring_model(fit, n);
-  text += fmt::format("; as a ring of {} ranks (F3): {} a hop, {} a link", n,
-                      seconds(model.alpha_s), rate(model.link_bytes_per_s));
-  if (!plan.job) return text;
-  const auto step = gradient_step(model, *plan.job, kBucket);
-  if (!step) return text;
-  return text + fmt::format(
-                    "; the job's gradients, {:.0f} ranks, {:.0f} buckets: {} a step, of which {} "
-                    "are exposed",
-                    step->ranks, step->buckets, seconds(step->time_s), seconds(step->exposed_s));
+/// By its name's ending: "rdma_all_reduce".
+std::optional<Collective> collective_of(std::string_view workload) {
+  for (const auto& [what, name] : kCollectiveNames)
+    if (workload.ends_with(name)) return what;
+  return std::nullopt;
+}
+
+/// As told by the workload, or by busbw / algbw, which is 2 (n-1)/n of an all-reduce.
+unsigned ranks_of(const PointResult& point, Collective what) {
+  if (point.group) return point.group->ranks;
+  const double factor = median_of(point, "busbw") / median_of(point, "algbw");
+  if (what != Collective::all_reduce || !(factor > 0) || factor >= 2) return 0;
+  return static_cast<unsigned>(std::lround(2 / (2 - factor)));
+}
+
+std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
+std::string rate(double r) { return format_quantity(r, Dimension::bytes_per_second); }
+std::string size(double b) { return format_quantity(b, Dimension::bytes, true); }
+std::string within(const Fitted& f, std::string (*words)(double)) {
+  return f.high ? fmt::format("{} ({} to {})", words(f.value), words(f.low), words(*f.high))
+                : fmt::format("{} (at least {})", words(f.value), words(f.low));
+}
+
+std::string told(const CollectiveCurve& curve) {
+  const bool all_reduce = curve.link.what == Collective::all_reduce;
+  std::string text = fmt::format("fitted over {} sizes: {} + size / {}, within {:.0f} %; a ring of {} ranks{}: {} a "
+                                 "hop, {} a link",
+                                 curve.points.size(), within(curve.fit.fixed_s, seconds),
+                                 within(curve.fit.bytes_per_s, rate), 100 * curve.fit.worst_error, curve.ranks,
+                                 all_reduce ? " (F3)" : "", seconds(curve.link.alpha_s.value),
+                                 rate(curve.link.bytes_per_s.value));
+  for (const JobPrediction& p : curve.job) {
+    text += fmt::format("; {}: {:.0f} calls of {} among {:.0f} ranks, {} each", p.need, p.calls, size(p.message_bytes),
+                        p.ranks, seconds(p.ring_s));
+    if (p.tree_s) text += fmt::format(" (as a tree {}, F4", seconds(*p.tree_s));
+    if (p.tree_s) text += *p.crossover_bytes > 0 ? fmt::format("; the ring wins from {}, F5)", size(*p.crossover_bytes)) : ")";
+    text += fmt::format(": {} a step, of which {} are exposed (F18)", seconds(p.step_s), seconds(p.exposed_s));
+  }
+  return text;
+}
+
+std::string told(const FabricPrediction& f) {
+  std::string text = fmt::format("{} of gradients over {} within nodes and {} between them: {} in two levels (F19), {} as "
+                                 "a ring over all NICs (F20)",
+                                 size(f.message_bytes), rate(f.intra_bytes_per_s), rate(f.nic_under_load),
+                                 seconds(f.two_level_s), seconds(f.multirail_s));
+  if (f.nics) text += fmt::format("; {:.0f} NICs a node at {:.0f} % of their line rate (F22)", *f.nics, 100 * *f.nic_efficiency);
+  return text;
+}
+
+/// Of the same library ("nccl_"), with such groups.
+const CollectiveCurve* find(const std::vector<CollectiveCurve>& curves, const std::vector<std::string>& kinds,
+                            const CollectiveCurve& like, std::initializer_list<std::string_view> wanted) {
+  for (const std::string_view kind : wanted)
+    for (std::size_t i = 0; i < curves.size(); ++i)
+      if (kinds[i] == kind && curves[i].workload == like.workload) return &curves[i];
+  return nullptr;
 }
 
 }  // namespace
 
-void tell_of_fits(const Plan& plan, std::vector<PointResult>& points) {
-  for (auto& [key, group] : groups(points)) {
-    std::vector<std::pair<double, double>> times;
-    for (const PointResult* p : group) {
+std::vector<CollectiveCurve> fit_curves(const Plan& plan, std::vector<PointResult>& points) {
+  std::optional<std::vector<requirements::Need>> needs;
+  std::vector<CollectiveCurve> curves;
+  std::vector<std::string> kinds;
+  std::vector<PointResult*> largest;
+  for (const Sizes& sizes : by_size(points)) {
+    CollectiveCurve curve;
+    curve.workload = sizes.front()->point->info->name;
+    const auto what = collective_of(curve.workload);
+    curve.ranks = what ? ranks_of(*sizes.front(), *what) : 0;
+    if (curve.ranks < 2) continue;
+    for (const PointResult* p : sizes) {
       const double time_s = median_of(*p, "time_s");
-      times.emplace_back(median_of(*p, "algbw") * time_s, time_s);
+      curve.points.push_back(p->point->id);
+      curve.times.emplace_back(median_of(*p, "algbw") * time_s, time_s);
     }
-    if (const auto fit = fit_collective(times)) {
-      const auto last = std::max_element(group.begin(), group.end(),
-                                         [](const PointResult* a, const PointResult* b) {
-                                           return median_of(*a, "time_s") < median_of(*b, "time_s");
-                                         });
-      (*last)->notes.push_back(told(plan, group, *fit));
+    const auto fit = fit_collective(curve.times);
+    if (!fit) continue;
+    curve.fit = *fit;
+    curve.link = link_model(*fit, *what, curve.ranks);
+    if (!needs)
+      needs = plan.job ? requirements::derive_needs(*plan.job) : std::vector<requirements::Need>{};
+    for (const requirements::Need& need : *needs) {
+      const bool measures = std::find(need.measured_by.begin(), need.measured_by.end(), curve.workload + ".busbw") !=
+                            need.measured_by.end();
+      if (!need.collective || !measures) continue;
+      if (auto p = predict(curve.link, need)) curve.job.push_back(std::move(*p));
     }
+    kinds.push_back(kind_of(*sizes.front()->point));
+    largest.push_back(sizes.back());
+    curves.push_back(std::move(curve));
   }
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    largest[i]->notes.push_back(told(curves[i]));
+    if (!plan.job || kinds[i] != "intra_node" || curves[i].link.what != Collective::all_reduce) continue;
+    const CollectiveCurve* inter = find(curves, kinds, curves[i], {"per_rail", "inter_node"});
+    if (inter == nullptr) continue;
+    curves[i].fabric = predict_fabric(curves[i].link, inter->link, *plan.job, *needs);
+    if (curves[i].fabric) largest[i]->notes.push_back(told(*curves[i].fabric));
+  }
+  return curves;
 }
 
 }  // namespace headrace::engine

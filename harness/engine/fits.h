@@ -9,8 +9,8 @@
 
 namespace headrace::engine {
 
-/// Adds a note to the largest size of each collective with at least three sizes. Collectives are
-/// known by their metrics: busbw, algbw and time_s.
-void tell_of_fits(const Plan& plan, std::vector<PointResult>& points);
+/// A curve for each collective with at least three sizes, all else being equal; a note of it goes to
+/// the largest size. Collectives are known by their metrics: busbw, algbw and time_s.
+std::vector<CollectiveCurve> fit_curves(const Plan& plan, std::vector<PointResult>& points);
 
 }  // namespace headrace::engine

@@ -14,10 +14,6 @@
 namespace headrace::engine {
 namespace {
 
-/// Gradients travel in buckets of this size: PyTorch's DistributedDataParallel, bucket_cap_mb = 25. What larger messages
-/// reach is no answer.
-constexpr std::uint64_t kGradientBucket = 25_MiB;
-
 Question from_need(const requirements::Need& need, const Plan& plan, unsigned nodes) {
   Question q;
   q.blank.id = need.id;
@@ -29,7 +25,7 @@ Question from_need(const requirements::Need& need, const Plan& plan, unsigned no
   q.blank.equation = need.equation;
   q.blank.substituted = need.substituted;
   q.measured_by = need.measured_by;
-  if (need.id == "network.gradient_busbw") q.message_size = kGradientBucket;
+  q.collective = need.collective;
   if (!need.cache.empty()) q.cache = parse_cache_state(need.cache);
   if (!plan.job) return q;
   const auto& cluster = plan.job->cluster;
@@ -75,6 +71,27 @@ void skip(Judgement& j, std::string why, std::string next) {
   j.next_step = std::move(next);
 }
 
+/// How well a point's groups are the job's.
+enum class Fit { none, close, same };
+
+Fit fit(const requirements::JobCollective& c, const Point& point) {
+  const auto given = [&](const char* name, ParamValue fallback) {
+    const auto at = point.params.find(name);
+    return at == point.params.end() ? fallback : at->second;
+  };
+  const auto is = [&](const char* name, double value) {
+    return given(name, std::uint64_t{0}) == ParamValue(static_cast<std::uint64_t>(value));
+  };
+  if (!is("message_size", static_cast<double>(c.message_size()))) return Fit::none;
+  if (!is("group_size", 0))
+    return is("group_size", c.ranks) && is("group_stride", c.stride) ? Fit::same : Fit::none;
+  // All of them in one group cross the network as groups that lie on several nodes do.
+  const ParamValue kind = given("group", std::string("all"));
+  const bool close = c.nodes > 1 ? kind == ParamValue(std::string("all"))
+                                 : kind != ParamValue(std::string("inter_node"));
+  return close ? Fit::close : Fit::none;
+}
+
 std::string workload_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
 
 /// Nothing measured it: says why, and what would.
@@ -91,6 +108,9 @@ Judgement unanswered(const Question& q, std::span<const PointResult> points) {
     } else if (p.status == PointStatus::skipped) {
       skip(j, fmt::format("{} was skipped: {}", p.point->id, p.reason),
            "headrace doctor tells what is missing and how to get it");
+    } else if (const std::string why = no_answer(q, p); !why.empty()) {
+      skip(j, fmt::format("{} {}.", p.point->id, why),
+           "start ranks on several nodes: mpirun -n N --hostfile HOSTS headrace qualify ...");
     } else if (p.status == PointStatus::ok) {
       skip(j, fmt::format("{} did not report it.", p.point->id), "");
     } else {
@@ -107,8 +127,7 @@ Judgement unanswered(const Question& q, std::span<const PointResult> points) {
   if (known.empty()) {
     skip(j, "This version of headrace has no workload that measures it.", "");
   } else {
-    const std::string size =
-        q.message_size > 0 ? ", message_size: " + exact_quantity(static_cast<double>(q.message_size), Dimension::bytes) : "";
+    const std::string size = q.collective ? ", message_size: need, group: need" : "";
     const std::string cache = size + (q.cache ? fmt::format(", cache: {}", to_string(*q.cache)) : "");
     skip(j, "Nothing in this configuration measures it.",
          fmt::format("add '- {{use: {}{}}}' to the configuration's workloads", known.front(),
@@ -130,12 +149,18 @@ std::vector<Question> questions(const Plan& plan, unsigned nodes) {
 
 std::string answering_metric(const Question& q, const Point& point) {
   if (!q.cannot.empty() || (q.cache && *q.cache != point.cache)) return "";
-  const auto size = point.params.find("message_size");
-  if (q.message_size > 0 && size != point.params.end() && size->second != ParamValue(q.message_size)) return "";
+  if (q.collective && fit(*q.collective, point) == Fit::none) return "";
   for (const std::string& metric : q.measured_by) {
     if (workload_of(metric) == point.info->name) return metric.substr(point.info->name.size() + 1);
   }
   return "";
+}
+
+std::string no_answer(const Question& q, const PointResult& result) {
+  if (!q.collective || !result.group || q.collective->nodes <= 1 || result.group->nodes > 1)
+    return "";
+  return fmt::format("was measured within one node; the job's groups of {:.0f} ranks lie on {:.0f}",
+                     q.collective->ranks, q.collective->nodes);
 }
 
 double parts(const Question& q, const PointResult& result) {
@@ -159,6 +184,10 @@ Answer answer(const Question& q, const PointResult& result, unsigned next_look) 
   e.next_look = next_look;
   e.too_few_operations = metric != nullptr && metric->too_few_operations;
   judge(e, j);
+  if (q.collective && result.group && j.measured && q.collective->ranks != result.group->ranks)
+    j.explanation += fmt::format(" Measured in groups of {} ranks on {} node{}; the job's have {:.0f} on {:.0f}.",
+                                 result.group->ranks, result.group->nodes, result.group->nodes == 1 ? "" : "s",
+                                 q.collective->ranks, q.collective->nodes);
   a.undecided = undecided(e, j);
   return a;
 }
@@ -174,13 +203,16 @@ std::vector<Judgement> answer_all(std::span<const Question> all,
     }
     const PointResult* best = nullptr;
     double best_median = 0;
+    Fit best_fit = Fit::none;
     for (const PointResult& p : points) {
       if (p.status != PointStatus::ok && p.status != PointStatus::interrupted) continue;
       const MetricSummary* metric = find_metric(p, answering_metric(q, *p.point));
-      if (metric == nullptr || (best != nullptr && !better(q, metric->median, best_median)))
-        continue;
+      if (metric == nullptr || !no_answer(q, p).empty()) continue;
+      const Fit its = q.collective ? fit(*q.collective, *p.point) : Fit::close;
+      if (its < best_fit || (its == best_fit && !better(q, metric->median, best_median))) continue;
       best = &p;
       best_median = metric->median;
+      best_fit = its;
     }
     judgements.push_back(best != nullptr ? answer(q, *best, 0).judgement : unanswered(q, points));
   }

@@ -17,7 +17,7 @@ struct Question {
   Judgement blank;                       // id, scope, need, unit, direction, formula
   std::vector<std::string> measured_by;  // "small_file_read.read_bandwidth"
   std::optional<CacheState> cache;       // the state that it must have been measured in
-  std::uint64_t message_size = 0;        // of collectives that answer it; 0 = any
+  std::optional<requirements::JobCollective> collective;  // that the points must do to answer it
   double parts = 1;                      // what the node gives is shared by so many (GPUs)
   bool per_node = false;                 // of what several nodes give together, each one's share answers
   std::string cannot;                    // not "": why these machines cannot answer it
@@ -27,6 +27,9 @@ std::vector<Question> questions(const Plan& plan, unsigned nodes = 1);
 
 /// The point's metric that answers the question, or "".
 std::string answering_metric(const Question& question, const Point& point);
+
+/// Why what was measured is no answer although the point's metric is: "" = it is one.
+std::string no_answer(const Question& question, const PointResult& result);
 
 /// How many share what the point measured: GPUs of the node that ask, and nodes that measured together.
 double parts(const Question& question, const PointResult& result);

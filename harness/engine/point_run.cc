@@ -475,6 +475,8 @@ class PointRunner::Session {
 
   void take_notes() {
     for (std::string& note : workload_.notes()) add_note(result_, std::move(note));
+    if (Facts facts = workload_.facts(); !facts.empty()) result_.facts = std::move(facts);
+    if (const auto group = workload_.group()) result_.group = group;
   }
 
   PointRunner& owner_;

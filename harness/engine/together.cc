@@ -314,6 +314,7 @@ std::vector<unsigned> stragglers(const Repetition& repetition) {
   std::map<unsigned, std::pair<double, double>> work;  // bytes (or operations), seconds
   for (const PhaseResult& p : repetition.phases) {
     for (const RankPhase& r : p.ranks) {
+      if (r.bytes == 0 && r.operations == 0) continue;  // in none of the groups
       work[r.rank].first += static_cast<double>(r.bytes > 0 ? r.bytes : r.operations);
       work[r.rank].second += r.elapsed_s;
     }

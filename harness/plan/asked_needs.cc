@@ -107,16 +107,17 @@ void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics
 
 }  // namespace
 
-std::map<std::string, double> needed_of_node(const requirements::Job& job) {
-  std::map<std::string, double> needed;
-  for (const requirements::Need& need : requirements::derive_needs(job)) {
-    if (need.scope != requirements::Scope::node || need.informative) continue;
-    for (const std::string& metric : need.measured_by) {
-      double& most = needed[metric];
-      most = std::max(most, need.need);
+JobNeeds::JobNeeds(const requirements::Job& job) {
+  for (requirements::Need& need : requirements::derive_needs(job)) {
+    if (need.informative) continue;
+    if (need.scope == requirements::Scope::node) {
+      for (const std::string& metric : need.measured_by) {
+        double& most = of_node[metric];
+        most = std::max(most, need.need);
+      }
     }
+    if (need.collective) collectives.push_back(std::move(need));
   }
-  return needed;
 }
 
 void ask_needs(const Value* needs, Plan& plan, Diagnostics& problems) {

@@ -4,13 +4,20 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "harness/plan.h"
+#include "harness/requirements/needs.h"
 
 namespace headrace {
 
-/// What the job needs on each node, for each metric that measures such a need, as for Params.
-std::map<std::string, double> needed_of_node(const requirements::Job& job);
+/// What points can follow from a job.
+struct JobNeeds {
+  explicit JobNeeds(const requirements::Job& job);
+  /// What it needs on each node, for each metric that measures such a need, as for Params.
+  std::map<std::string, double> of_node;
+  std::vector<requirements::Need> collectives;  // those that are about one
+};
 
 /// Fills plan.needs, not_asked and declared_needs from `needs:` (null = all of the job's) and
 /// plan.job.

@@ -51,10 +51,10 @@ class Planner {
       problems_.error(workloads ? workloads->where : root.where,
                       "workloads: must be a list, such as '- use: small_file_read'");
     } else {
-      std::map<std::string, double> needed;
-      if (plan_.job) needed = needed_of_node(*plan_.job);
+      std::optional<JobNeeds> needed;
+      if (plan_.job) needed.emplace(*plan_.job);
       for (const Value& entry : workloads->items) {
-        for (Point& point : make_points(entry, root.find("defaults"), plan_.job ? &needed : nullptr,
+        for (Point& point : make_points(entry, root.find("defaults"), needed ? &*needed : nullptr,
                                         options_, problems_))
           add(std::move(point));
       }
@@ -150,7 +150,10 @@ class Planner {
       return (!options_.only.empty() && !matches(options_.only, p)) || matches(options_.skip, p);
     });
     if (plan_.points.empty() && problems_.empty()) {
-      problems_.error({options_.config_file, 0, 0}, "nothing to run: no point is left");
+      problems_.error({options_.config_file, 0, 0},
+                      plan_.job ? "nothing to run: no point is left"
+                                : "nothing to run: no point is left (what follows a job's needs is "
+                                  "left out without one: --job FILE)");
     }
   }
 

@@ -155,6 +155,56 @@ bool reads_files(const WorkloadInfo& info) {
   return !info.make(params)->cache_states().empty();
 }
 
+constexpr std::string_view kNeed = "need";
+
+bool is_need(const Value* value) {
+  return value != nullptr && value->is_scalar() && value->text == kNeed;
+}
+
+void replace(config::Combination& one, const char* key, std::uint64_t value, const char* unit) {
+  const Value* old = one.entry.find(key);
+  const Location where = old != nullptr ? old->where : one.entry.where;
+  std::erase_if(one.entry.entries, [&](const Value::Entry& e) { return e.key == key; });
+  one.entry.set(key, Value::scalar(fmt::format("{}{}", value, unit), where));
+}
+
+/// `message_size: need` and `group: need`: the job's own, a combination for each of its collectives
+/// that the workload measures. Several needs of one collective are one.
+std::vector<config::Combination> follow_job(const WorkloadInfo& info, config::Combination one,
+                                            const JobNeeds* job, config::ValueReader& read) {
+  const bool sizes = is_need(one.entry.find("message_size"));
+  const Value* group = one.entry.find("group");
+  const bool groups = is_need(group);
+  if (groups && !sizes) {
+    read.refuse(*group, "group", "need goes with message_size: need, whose group it is");
+    std::erase_if(one.entry.entries, [](const Value::Entry& e) { return e.key == "group"; });
+  }
+  if (!sizes) return {std::move(one)};
+  std::erase_if(one.swept, [](const auto& s) { return s.second == kNeed; });
+  std::vector<config::Combination> all;
+  std::vector<const requirements::JobCollective*> taken;
+  for (const requirements::Need& need : job ? job->collectives : std::vector<requirements::Need>{}) {
+    const requirements::JobCollective& c = *need.collective;
+    const bool measures =
+        std::any_of(need.measured_by.begin(), need.measured_by.end(), [&](const std::string& m) {
+          return m.substr(0, m.find('.')) == info.name;
+        });
+    const bool there = std::any_of(taken.begin(), taken.end(), [&](const auto* t) {
+      return t->message_size() == c.message_size() && t->ranks == c.ranks && t->stride == c.stride;
+    });
+    if (!measures || there) continue;
+    taken.push_back(&c);
+    config::Combination& its = all.emplace_back(one);
+    its.swept.emplace_back(kNeed, need.id.substr(need.id.find('.') + 1));
+    replace(its, "message_size", c.message_size(), "B");
+    if (!groups) continue;
+    std::erase_if(its.entry.entries, [](const Value::Entry& e) { return e.key == "group"; });
+    replace(its, "group_size", static_cast<std::uint64_t>(c.ranks), "");
+    replace(its, "group_stride", static_cast<std::uint64_t>(c.stride), "");
+  }
+  return all;
+}
+
 Point make_point(const WorkloadInfo& info, const config::Combination& one,
                  const std::map<std::string, double>* needed, const PlanOptions& options,
                  Diagnostics& problems) {
@@ -194,8 +244,8 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one,
 }  // namespace
 
 std::vector<Point> make_points(const Value& written, const Value* defaults,
-                               const std::map<std::string, double>* needed,
-                               const PlanOptions& options, Diagnostics& problems) {
+                               const JobNeeds* job, const PlanOptions& options,
+                               Diagnostics& problems) {
   const Value* use = written.find("use");
   if (use == nullptr || !use->is_scalar()) {
     problems.error(written.where,
@@ -220,7 +270,9 @@ std::vector<Point> make_points(const Value& written, const Value* defaults,
   std::vector<Point> points;
   for (config::Combination& one :
        config::expand(entry, {"repeat", "exclude"}, options.max_points, problems)) {
-    points.push_back(make_point(*info, one, needed, options, problems));
+    config::ValueReader read(problems, std::string(info->name));
+    for (const config::Combination& its : follow_job(*info, std::move(one), job, read))
+      points.push_back(make_point(*info, its, job ? &job->of_node : nullptr, options, problems));
   }
   return points;
 }

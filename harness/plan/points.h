@@ -1,18 +1,19 @@
 // One entry of `workloads:` becomes points.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "harness/plan.h"
+#include "harness/plan/asked_needs.h"
 
 namespace headrace {
 
-/// The points of one entry, sweeps expanded; `defaults` may be null, and `needed`, which is as for
-/// Params. What is wrong is added to `problems`.
+/// The points of one entry, sweeps expanded; `defaults` and `job` may be null. `message_size: need`
+/// stands for the collectives of the job's needs that the workload measures: a point for each of
+/// them, none without a job. What is wrong is added to `problems`.
 std::vector<Point> make_points(const config::Value& entry, const config::Value* defaults,
-                               const std::map<std::string, double>* needed,
+                               const JobNeeds* job,
                                const PlanOptions& options, Diagnostics& problems);
 
 }  // namespace headrace

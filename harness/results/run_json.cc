@@ -117,6 +117,53 @@ Json repetition(const Repetition& r, const std::vector<std::string>& part_names)
   return one;
 }
 
+Json fitted(const Fitted& f) {
+  Json one{{"value", f.value}, {"low", f.low}};
+  if (f.high) one["high"] = *f.high;
+  return one;
+}
+
+Json collective(const CollectiveCurve& c) {
+  Json sizes = Json::array(), job = Json::array();
+  for (std::size_t i = 0; i < c.times.size(); ++i)
+    sizes.push_back({{"point", c.points[i]},
+                     {"message_bytes", c.times[i].first},
+                     {"measured_s", c.times[i].second},
+                     {"fitted_s", c.fit.seconds(c.times[i].first)}});
+  for (const JobPrediction& p : c.job) {
+    Json one{{"need", p.need},         {"message_bytes", p.message_bytes},
+             {"ranks", p.ranks},       {"calls", p.calls},
+             {"ring_s", p.ring_s},     {"step_s", p.step_s},
+             {"hidden_s", p.hidden_s}, {"exposed_s", p.exposed_s},
+             {"busbw", p.busbw},       {"busbw_required", p.busbw_required}};
+    if (p.tree_s) one["tree_s"] = *p.tree_s;
+    if (p.crossover_bytes) one["crossover_bytes"] = *p.crossover_bytes;
+    job.push_back(std::move(one));
+  }
+  Json one{{"workload", c.workload},
+           {"ranks", c.ranks},
+           {"fixed_s", fitted(c.fit.fixed_s)},
+           {"bytes_per_s", fitted(c.fit.bytes_per_s)},
+           {"worst_error", c.fit.worst_error},
+           {"hop_s", fitted(c.link.alpha_s)},
+           {"link_bytes_per_s", fitted(c.link.bytes_per_s)},
+           {"sizes", std::move(sizes)},
+           {"job", std::move(job)}};
+  if (const auto& f = c.fabric) {
+    one["fabric"] = {{"message_bytes", f->message_bytes},
+                     {"intra_bytes_per_s", f->intra_bytes_per_s},
+                     {"nic_bytes_per_s", f->nic_bytes_per_s},
+                     {"nic_under_load", f->nic_under_load},
+                     {"two_level_s", f->two_level_s},
+                     {"multirail_s", f->multirail_s}};
+    if (f->nics) {
+      one["fabric"]["nic_efficiency"] = *f->nic_efficiency;
+      one["fabric"]["nics"] = *f->nics;
+    }
+  }
+  return one;
+}
+
 Json metric(const MetricSummary& m) {
   return {{"name", m.name},
           {"unit", m.unit},
@@ -166,6 +213,14 @@ Json point(const PointResult& p) {
           {"latency_parts", part_names},
           {"metrics", std::move(metrics)},
           {"repetitions", std::move(repetitions)}};
+  if (!p.facts.empty()) {
+    Json facts = Json::object();
+    for (const auto& [name, value] : p.facts) facts[name] = value;
+    one["facts"] = std::move(facts);
+  }
+  if (p.group)
+    one["group"] = {
+        {"ranks", p.group->ranks}, {"nodes", p.group->nodes}, {"groups", p.group->groups}};
   if (p.nodes > 1) one["nodes"] = p.nodes;
   if (p.pairs) {
     one["pairs"] = pairs(*p.pairs);
@@ -196,6 +251,11 @@ std::string run_json(const RunResult& run) {
   Json points = Json::array();
   for (const PointResult& p : run.points) points.push_back(point(p));
   all["points"] = std::move(points);
+  if (!run.collectives.empty()) {
+    Json curves = Json::array();
+    for (const CollectiveCurve& c : run.collectives) curves.push_back(collective(c));
+    all["collectives"] = std::move(curves);
+  }
   all["environment"] = environment_part(run.environment);
   if (run.noise)
     all["noise_floor"] = noise_part(*run.noise);

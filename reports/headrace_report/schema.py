@@ -214,6 +214,78 @@ class Pairs:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Ranks that did a collective together, and how many such groups at the same time."""
+
+    ranks: int
+    nodes: int = 1
+    groups: int = 1
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted number and its 95 % interval; no `high`: the data set no bound."""
+
+    value: float
+    low: float
+    high: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class FittedSize:
+    point: str
+    message_bytes: float
+    measured_s: float
+    fitted_s: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What one of the job's collectives takes, by a fitted model of the links."""
+
+    need: str
+    message_bytes: float
+    ranks: float
+    calls: float
+    ring_s: float
+    step_s: float
+    hidden_s: float
+    exposed_s: float
+    busbw: float = 0.0
+    busbw_required: float = 0.0
+    tree_s: Optional[float] = None
+    crossover_bytes: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class FabricPrediction:
+    message_bytes: float
+    intra_bytes_per_s: float
+    nic_bytes_per_s: float
+    nic_under_load: float
+    two_level_s: float
+    multirail_s: float
+    nic_efficiency: Optional[float] = None
+    nics: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Collective:
+    """One collective at several sizes: time = fixed_s + size / bytes_per_s."""
+
+    workload: str
+    ranks: int
+    fixed_s: Fitted
+    bytes_per_s: Fitted
+    worst_error: float
+    hop_s: Fitted
+    link_bytes_per_s: Fitted
+    sizes: List[FittedSize] = field(default_factory=list)
+    job: List[Prediction] = field(default_factory=list)
+    fabric: Optional[FabricPrediction] = None
+
+
+@dataclass(frozen=True)
 class Phase:
     name: str
     elapsed_s: float
@@ -325,6 +397,8 @@ class Point:
     stages: List[StageSpan] = field(default_factory=list)  # a stretch of the last repetition of a pipeline
     nodes: int = 1
     pairs: Optional[Pairs] = None
+    facts: Dict[str, str] = field(default_factory=dict)  # how it was done, by name
+    group: Optional[Group] = None  # of collectives
 
     @property
     def finished(self) -> List[Repetition]:
@@ -343,6 +417,7 @@ class Run:
     not_asked: List[str] = field(default_factory=list)
     judgements: List[Judgement] = field(default_factory=list)
     points: List[Point] = field(default_factory=list)
+    collectives: List[Collective] = field(default_factory=list)  # those that were measured at several sizes
     environment: Dict[str, Dict[str, Scalar]] = field(default_factory=dict)
     noise_floor: Optional[NoiseFloor] = None
 

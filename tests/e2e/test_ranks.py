@@ -233,3 +233,56 @@ workloads:
     phase = together.results()["points"][0]["repetitions"][0]["phases"][0]
     assert len(phase["ranks"]) == 64
     assert phase["operations"] == 128
+
+
+JOB = """\
+schema: 1
+job: small
+cluster: {nodes: 1, gpus_per_node: 4}
+step: {time: 10s, micro_batch: 1, accumulation: 4}
+dataset: {layout: tokens, sample_size: 4096B}
+model: {parameters: 1e6, layers: 4, hidden: 64, sequence_length: 128}
+parallelism: {tensor: 2, pipeline: 2, tensor_time: 0.5}
+"""
+
+GROUPS = """\
+schema: 1
+target: {path: scratch}
+defaults: {repeat: 2}
+workloads:
+  - {use: mpi_all_reduce, label: job, message_size: need, group: need, calls: 5}
+  - {use: mpi_send_recv, label: job, message_size: need, group: need, calls: 5}
+  - {use: mpi_all_to_all, label: job, message_size: need, group: need, calls: 5}
+  - {use: mpi_all_reduce, label: groups, group: [intra_node, inter_node], message_size: [64B, 1MiB, 32MiB], calls: 3}
+"""
+
+
+def test_groups_and_sizes_follow_the_job(together):
+    together.write("job.yaml", JOB)
+    together.write("groups.yaml", GROUPS)
+    together.under = mpirun(4)
+    outcome = together.run("groups.yaml", "--job", "job.yaml")
+    run = together.results()
+    points = {p["id"]: p for p in run["points"]}
+    activations = 128 * 64 * 2
+    tensor = points["mpi_all_reduce/job/need:tensor_busbw"]
+    assert tensor["params"]["message_size"] == activations
+    assert tensor["group"] == {"ranks": 2, "nodes": 1, "groups": 2}
+    stages = points["mpi_send_recv/job/need:pipeline_bandwidth"]
+    assert stages["params"]["group_stride"] == 2 and stages["group"]["groups"] == 2
+    assert not any(name.startswith("mpi_all_to_all") for name in points)  # no experts
+    for point in (tensor, stages):
+        factor = 1  # 2 (n-1)/n of two ranks; and of send_recv
+        metrics = point["repetitions"][0]["metrics"]
+        assert metrics["busbw"] == pytest.approx(factor * metrics["algbw"], rel=1e-6)
+        assert "node_busbw" not in metrics
+    inter = points["mpi_all_reduce/groups/group:inter_node/message_size:64B"]
+    assert inter["status"] == "skipped" and inter["reason"].endswith("inter_node: all ranks are on one node")
+    judged = {j["id"]: j for j in run["judgements"]}
+    assert judged["network.tensor_busbw"]["point"] == tensor["id"], outcome
+    assert judged["network.pipeline_bandwidth"]["measured"] > 0
+    curve = next(c for c in run["collectives"] if c["workload"] == "mpi_all_reduce")
+    assert curve["ranks"] == 4 and len(curve["sizes"]) == 3
+    assert curve["bytes_per_s"]["low"] <= curve["bytes_per_s"]["value"]
+    assert {p["need"] for p in curve["job"]} == {"network.tensor_busbw"}
+    assert any("fitted over 3 sizes" in note for note in points["mpi_all_reduce/groups/group:intra_node/message_size:32MiB"]["notes"])

@@ -11,6 +11,7 @@ from headrace_report.html import qualification
 from headrace_report.load import read_run
 from headrace_report.plots import network
 from headrace_report.plots.style import styled
+from headrace_report.schema import Judgement
 
 SIZES = (8, 1024, 1 << 20, 25 << 20)
 ALPHA_S, RATE = 20e-6, 10e9
@@ -58,6 +59,76 @@ def test_busbw_over_size_and_time():
         assert len(figure.table.rows) == len(SIZES)
         assert plain(network.time_over_size(measured.points).finding).startswith("mpi_all_reduce takes 20.0 \u00b5s at 8")
         assert network.over_size(measured.points[:1], []) is None
+
+
+def fit(value):
+    return {"value": value, "low": 0.9 * value, "high": 1.1 * value}
+
+
+def fitted(points, exposed_s=0.3):
+    """As run.json has it, beside the points."""
+    sizes = [{"point": p["id"], "message_bytes": p["params"]["message_size"],
+              "measured_s": ALPHA_S + p["params"]["message_size"] / RATE,
+              "fitted_s": 1.1 * (ALPHA_S + p["params"]["message_size"] / RATE)} for p in points]
+    return {"workload": "mpi_all_reduce", "ranks": 4, "fixed_s": fit(ALPHA_S), "bytes_per_s": {"value": RATE, "low": 0.8 * RATE},
+            "worst_error": 0.1, "hop_s": fit(ALPHA_S / 6), "link_bytes_per_s": fit(1.5 * RATE), "sizes": sizes,
+            "job": [{"need": "network.gradient_busbw", "message_bytes": 25 << 20, "ranks": 64, "calls": 535, "ring_s": 2e-3,
+                     "tree_s": 3e-3, "crossover_bytes": 1e6, "step_s": 0.6 + exposed_s, "hidden_s": 0.6, "exposed_s": exposed_s,
+                     "busbw": 1e9, "busbw_required": 2e9},
+                    {"need": "network.tensor_busbw", "message_bytes": 1 << 20, "ranks": 4, "calls": 320, "ring_s": 1e-4,
+                     "step_s": 0.032, "hidden_s": 0.0, "exposed_s": 0.032}],
+            "fabric": {"message_bytes": 25 << 20, "intra_bytes_per_s": 3e11, "nic_bytes_per_s": 4e10, "nic_under_load": 4e10,
+                       "two_level_s": 1e-3, "multirail_s": 2e-3}}
+
+
+def run_with(points, collectives):
+    return read_run({**run_file("MEASURED", 0, [], points), "collectives": collectives})
+
+
+def test_the_fit_lies_beside_what_was_measured():
+    points = [collective(size) for size in SIZES]
+    measured = run_with(points, [fitted(points)])
+    with styled():
+        plain_axes = network.time_over_size(measured.points, []).drawing.axes[0]
+        axes = network.time_over_size(measured.points, measured.collectives).drawing.axes[0]
+        busbw = network.over_size(measured.points, [], measured.collectives)
+    assert len(axes.lines) == len(plain_axes.lines) + 1
+    ratio = axes.lines[1].get_ydata() / axes.lines[0].get_ydata()
+    assert ratio == pytest.approx([1.1] * len(SIZES), rel=0.01)
+    ratio = busbw.drawing.axes[0].lines[1].get_ydata() / busbw.drawing.axes[0].lines[0].get_ydata()
+    assert ratio == pytest.approx([1 / 1.1] * len(SIZES), rel=0.01)
+    assert busbw.keys[0].mark == "band"
+
+
+def test_what_the_jobs_collectives_take():
+    points = [collective(size) for size in SIZES]
+    with styled():
+        figure = network.step_time([*run_with(points, [fitted(points)]).collectives])
+        calm = network.step_time([*run_with(points, [{**fitted(points, 0.0), "job": fitted(points, 0.0)["job"][:1]}]).collectives])
+    assert plain(figure.finding) == "gradient_busbw would make a step 300 ms longer, over mpi_all_reduce's links"
+    assert [plain(cell) for cell in figure.table.rows[0][2:8]] == ["535", "25.0 MiB", "64", "2.00 ms", "3.00 ms", "977 KiB"]
+    assert figure.table.rows[1][6] == "\u2013"
+    assert "in two levels (F19)" in figure.description
+    assert calm.finding == "The job's communication hides behind its computation"
+    assert network.step_time([]) is None
+
+
+def test_groups_are_curves_of_their_own_and_needs_stand_at_their_sizes():
+    points = []
+    for group, size in (("all", 1 << 20), ("all", 25 << 20), ("intra_node", 1 << 20), ("intra_node", 25 << 20)):
+        made = collective(size)
+        made["params"] = {**made["params"], "group": group, "group_size": 0}
+        points.append({**made, "id": f"{group}-{size}", "facts": {"transport": "RoCE with GPUDirect", "algorithm": "Ring"},
+                       "group": {"ranks": 4, "nodes": 2, "groups": 1}})
+    measured = run(points)
+    need = Judgement(id="network.gradient_busbw", outcome="PASS", scope="gpu", need=1e9, unit="B/s", point=f"all-{25 << 20}")
+    with styled():
+        figure = network.over_size(measured.points, [need])
+    assert sorted(figure.table.columns[1:]) == ["mpi_all_reduce", "mpi_all_reduce, intra node"]
+    diamonds = [line for line in figure.drawing.axes[0].lines if line.get_marker() == "D" and len(line.get_xdata()) == 1]
+    assert [list(line.get_xdata()) for line in diamonds] == [[25 << 20]]
+    page = qualification.render(measured)
+    assert "RoCE with GPUDirect" in page and "How it was done" in page
 
 
 def test_the_straggler_among_ranks():

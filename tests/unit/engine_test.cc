@@ -535,6 +535,49 @@ TEST_F(Engine, ClusterNeedsAndGpuShares) {
   EXPECT_EQ(*r.judgements[1].measured, 10);  // 80 for the node, shared by its 8 GPUs
 }
 
+/// A need of groups of 16 ranks on 2 nodes, in messages of 1 MiB, and points that did something else.
+TEST_F(Engine, ACollectiveAnswersInTheJobsSizeAndGroups) {
+  const auto add = [&](std::uint64_t size, unsigned ranks, unsigned stride, GroupShape shape, double value) {
+    auto w = plan.add();
+    w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
+    w->fixed = [value](const Repetition&) { return value; };
+    w->shape = shape;
+    plan.plan.points.back().params = {{"message_size", size}, {"group", std::string("all")},
+                                      {"group_size", std::uint64_t{ranks}}, {"group_stride", std::uint64_t{stride}}};
+  };
+  requirements::Need need;
+  need.id = "network.gradient_busbw";
+  need.unit = "count";
+  need.measured_by = {"scripted.fixed"};
+  need.need = need.required = 9;
+  need.scope = requirements::Scope::gpu;
+  need.collective = requirements::JobCollective{.message = 1 << 20, .ranks = 16, .stride = 8, .nodes = 2};
+  plan.plan.needs.push_back(need);
+
+  add(2 << 20, 16, 8, {16, 2, 8}, 100);  // another size
+  add(1 << 20, 4, 1, {4, 1, 4}, 100);    // other groups
+  EXPECT_EQ(run().judgements[0].outcome, Outcome::skipped);
+  EXPECT_EQ(run().judgements[0].point, "");
+
+  add(1 << 20, 16, 8, {2, 1, 2}, 100);
+  Judgement j = run().judgements[0];
+  EXPECT_EQ(j.outcome, Outcome::skipped);
+  EXPECT_EQ(j.explanation, "p2 was measured within one node; the job's groups of 16 ranks lie on 2.");
+
+  add(1 << 20, 0, 1, {8, 2, 1}, 50);  // all in one group: close
+  j = run().judgements[0];
+  EXPECT_EQ(j.point, "p3");
+  EXPECT_EQ(j.outcome, Outcome::pass);
+  EXPECT_NE(j.explanation.find("Measured in groups of 8 ranks on 2 nodes; the job's have 16 on 2."), std::string::npos)
+      << j.explanation;
+
+  add(1 << 20, 16, 8, {16, 2, 8}, 10);  // the job's own, though slower
+  j = run().judgements[0];
+  EXPECT_EQ(j.point, "p4");
+  EXPECT_EQ(*j.measured, 10);
+  EXPECT_EQ(j.explanation.find("Measured in groups"), std::string::npos);
+}
+
 TEST_F(Engine, TheObserverHearsEverything) {
   struct Listener : RunObserver {
     std::string heard;

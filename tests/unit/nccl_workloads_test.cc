@@ -94,6 +94,7 @@ TEST_F(OneProcess, TellsWhatTheLogSays) {
       "a:1:2 [0] NCCL INFO AllReduce: 4000 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..1}\n";
   WorkloadRunner runner("nccl_all_reduce", "{message_size: 4000B, calls: 3}");
   equip(runner.node(), fabric, 4);
+  ASSERT_FALSE(runner.check());
   runner.prepare();
   std::map<std::string, std::string> facts;
   for (const auto& [name, value] : runner->facts()) facts[name] = value;
@@ -116,6 +117,7 @@ std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, 
     const unsigned rank = own->rank();
     WorkloadRunner runner(workload, "{" + parameters + "}");
     runner.node().join(std::shared_ptr<Ranks>(std::move(own)));
+    runner.node().set_team(runner.node().ranks().everyone());
     equip(runner.node(), fabric, 2);
     try {
       if (const auto skip = runner.check()) throw RunError(skip->reason);

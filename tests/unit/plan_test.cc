@@ -186,5 +186,60 @@ TEST_F(PlanTest, ARateMayBeWhatTheJobNeeds) {
             std::string::npos);
 }
 
+/// Llama 3 70B: tensor 8, pipeline 4, 2048 GPUs: data groups of 64 ranks, every eighth.
+TEST_F(PlanTest, AMessageMayBeWhatTheJobSends) {
+  PlanOptions options;
+  options.job_file = source_dir() + "/configs/jobs/llama3-70b.yaml";
+  options.config_file = write("c.yaml",
+                              "schema: 1\nworkloads:\n"
+                              "- {use: mpi_all_reduce, message_size: [1MiB, need], group: need}\n"
+                              "- {use: mpi_send_recv, label: job, message_size: need}\n"
+                              "- {use: mpi_all_to_all, message_size: need, group: need}\n");
+  EXPECT_NE(problem("schema: 1\nworkloads:\n- {use: mpi_all_reduce, group: need}\n")
+                .find("need goes with message_size: need"),
+            std::string::npos);
+  // Of a sweep, `group: need` is refused for the sizes that are not the job's.
+  EXPECT_THROW(make_plan(options), UsageError);
+  options.config_file = write("c.yaml",
+                              "schema: 1\nworkloads:\n"
+                              "- {use: mpi_all_reduce, message_size: need, group: need}\n"
+                              "- {use: mpi_send_recv, label: job, message_size: [1MiB, need]}\n"
+                              "- {use: mpi_all_to_all, message_size: need, group: need}\n");
+  const Plan p = make_plan(options);
+  std::vector<std::string> ids;
+  for (const Point& point : p.points) ids.push_back(point.id);
+  EXPECT_EQ(ids, (std::vector<std::string>{"mpi_all_reduce/need:gradient_busbw",
+                                           "mpi_all_reduce/need:tensor_busbw",
+                                           "mpi_send_recv/job/message_size:1MiB",
+                                           "mpi_send_recv/job/need:pipeline_bandwidth"}));
+  const auto count = [&](std::size_t i, const char* key) {
+    return std::get<std::uint64_t>(p.points[i].params.at(key));
+  };
+  EXPECT_EQ(count(0, "message_size"), 25u << 20);
+  EXPECT_EQ(count(0, "group_size"), 64u);
+  EXPECT_EQ(count(0, "group_stride"), 8u);
+  EXPECT_EQ(count(1, "message_size"), 8192u * 8192 * 2);
+  EXPECT_EQ(count(1, "group_size"), 8u);
+  EXPECT_EQ(count(1, "group_stride"), 1u);
+  EXPECT_EQ(count(3, "group_size"), 0u);  // only the size was asked for
+  // What was resolved is the same without the job.
+  options.config_file = write("resolved.yaml", config::to_yaml(p.resolved));
+  options.job_file.clear();
+  const Plan again = make_plan(options);
+  ASSERT_EQ(again.points.size(), p.points.size());
+  EXPECT_EQ(again.points[0].params, p.points[0].params);
+  EXPECT_EQ(again.points[0].id, p.points[0].id);
+}
+
+TEST_F(PlanTest, WithoutAJobNoPointFollowsIt) {
+  const Plan p = plan(
+      "schema: 1\nworkloads:\n- {use: mpi_all_reduce, message_size: need, group: need}\n"
+      "- {use: mpi_all_reduce, message_size: 1MiB}\n");
+  ASSERT_EQ(p.points.size(), 1u);
+  EXPECT_NE(problem("schema: 1\nworkloads: [{use: mpi_all_reduce, message_size: need}]\n")
+                .find("left out without one: --job FILE"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace headrace

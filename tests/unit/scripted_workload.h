@@ -39,6 +39,7 @@ class ScriptedWorkload final : public Workload {
   std::function<double(const Repetition&)> fixed = [](const Repetition&) { return 1.0; };
   std::function<std::vector<WrongBlock>()> on_verify = [] { return std::vector<WrongBlock>{}; };
   unsigned prepared = 0, cleaned = 0;
+  std::optional<GroupShape> shape;
 
   std::optional<Skip> check(Node&) override { return on_check(); }
   unsigned workers() const override { return threads; }
@@ -62,6 +63,7 @@ class ScriptedWorkload final : public Workload {
     sink.put("fixed", fixed(r));
   }
   std::vector<WrongBlock> verify(const DataProgress&) override { return on_verify(); }
+  std::optional<GroupShape> group() const override { return shape; }
   void cleanup(Node&) override { ++cleaned; }
 };
 

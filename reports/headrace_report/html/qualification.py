@@ -41,8 +41,9 @@ def render(run: Run) -> str:
                    for number, figure in enumerate(roofline.draw_all(run), start=1)]
         limits += [page.panel(figure(run.points, workload), f"{workload}-{name}") for workload in copies.DIRECTIONS
                    for name, figure in (("sizes", copies.over_size), ("gpus", copies.per_gpu))]
-        limits += [page.panel(network.over_size(run.points, run.judgements), "busbw"),
-                   page.panel(network.time_over_size(run.points), "call-time")]
+        limits += [page.panel(network.over_size(run.points, run.judgements, run.collectives), "busbw"),
+                   page.panel(network.time_over_size(run.points, run.collectives), "call-time"),
+                   page.panel(network.step_time(run.collectives), "step-time")]
         limits += [page.panel(figure, f"scaling-{number}")
                    for number, figure in enumerate(network.scaling(run.points), start=1)]
         sections = [_section(run, point, anchors[point.id], rows, page) for point in run.points]

@@ -8,7 +8,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from ..schema import Judgement, Point
+from ..schema import Collective, Judgement, Point
 from ..units import quantity, scale_of, share
 from . import Figure, Key, Table
 from .copies import value
@@ -19,6 +19,15 @@ MOST_CURVES = 6
 MOST_NAMES = 32  # of a matrix whose rows are named
 
 
+def _name(point: Point) -> str:
+    """A curve's: points of another placement or other groups are a curve of their own."""
+    name = point.workload + (", in place" if point.params.get("in_place") else "")
+    if point.params.get("group_size"):
+        return f"{name}, groups of {point.params['group_size']}"
+    group = str(point.params.get("group", "all"))
+    return name if group == "all" else f"{name}, {group.replace('_', ' ')}"
+
+
 def _curves(points: Sequence[Point], metric: str) -> Dict[str, List[Tuple[int, float]]]:
     """Per workload the values over message sizes, at least two of them; a label of its own is a curve of its own."""
     curves: Dict[str, Dict[int, float]] = {}
@@ -26,26 +35,55 @@ def _curves(points: Sequence[Point], metric: str) -> Dict[str, List[Tuple[int, f
         size, told = point.params.get("message_size"), value(point, metric)
         if point.status != "ok" or told is None or not isinstance(size, int) or value(point, "busbw") is None:
             continue
-        curves.setdefault(point.workload + (", in place" if point.params.get("in_place") else ""), {}).setdefault(size, told)
+        curves.setdefault(_name(point), {}).setdefault(size, told)
     sized = {name: sorted(curve.items()) for name, curve in curves.items() if len(curve) > 1}
     return dict(sorted(sized.items(), key=lambda item: -max(rate for _, rate in item[1]))[:MOST_CURVES])
 
 
-def over_size(points: Sequence[Point], judgements: Sequence[Judgement]) -> Optional[Figure]:
-    """Bus bandwidth over message size with the need's line; nothing where no collective has two sizes."""
-    need = next((j for j in judgements if j.id == "network.gradient_busbw" and j.need > 0), None)
-    return _size_figure(points, "busbw", "B/s", need, "From which message size on does the network give what is needed?")
+def _fits(points: Sequence[Point], collectives: Sequence[Collective], metric: str) -> Dict[str, List[Tuple[float, float]]]:
+    """The same from the fitted times."""
+    named = {point.id: point for point in points}
+    fits: Dict[str, List[Tuple[float, float]]] = {}
+    for collective in collectives:
+        for size in collective.sizes:
+            point = named.get(size.point)
+            told = value(point, metric) if point else None
+            if point is None or told is None or size.fitted_s <= 0:
+                continue
+            fitted = size.fitted_s if metric == "time_s" else told * size.measured_s / size.fitted_s
+            fits.setdefault(_name(point), []).append((size.message_bytes, fitted))
+    return {name: sorted(curve) for name, curve in fits.items()}
 
 
-def time_over_size(points: Sequence[Point]) -> Optional[Figure]:
-    return _size_figure(points, "time_s", "s", None, "What does one call take, and where does latency end?")
+def _needs(points: Sequence[Point], judgements: Sequence[Judgement]) -> List[Tuple[Judgement, Optional[int]]]:
+    """Bus bandwidths that the job needs, and at which message size; where nothing measured it, at none."""
+    named = {point.id: point for point in points}
+    needs = []
+    for judgement in judgements:
+        if not judgement.id.startswith("network.") or judgement.unit != "B/s" or judgement.need <= 0 or judgement.scope != "gpu":
+            continue
+        size = named[judgement.point].params.get("message_size") if judgement.point in named else None
+        needs.append((judgement, size if isinstance(size, int) else None))
+    return needs
 
 
-def _size_figure(points: Sequence[Point], metric: str, unit: str, need: Optional[Judgement],
-                 question: str) -> Optional[Figure]:
+def over_size(points: Sequence[Point], judgements: Sequence[Judgement],
+              collectives: Sequence[Collective] = ()) -> Optional[Figure]:
+    """Bus bandwidth over message size with the needs at their sizes; nothing where no collective has two sizes."""
+    return _size_figure(points, "busbw", "B/s", _needs(points, judgements), collectives,
+                        "From which message size on does the network give what is needed?")
+
+
+def time_over_size(points: Sequence[Point], collectives: Sequence[Collective] = ()) -> Optional[Figure]:
+    return _size_figure(points, "time_s", "s", [], collectives, "What does one call take, and where does latency end?")
+
+
+def _size_figure(points: Sequence[Point], metric: str, unit: str, needs: Sequence[Tuple[Judgement, Optional[int]]],
+                 collectives: Sequence[Collective], question: str) -> Optional[Figure]:
     curves = _curves(points, metric)
     if not curves:
         return None
+    fits = {name: fit for name, fit in _fits(points, collectives, metric).items() if name in curves}
     sizes = sorted({size for curve in curves.values() for size, _ in curve})
     top = max(rate for curve in curves.values() for _, rate in curve)
     scale = scale_of(top, unit)
@@ -59,9 +97,15 @@ def _size_figure(points: Sequence[Point], metric: str, unit: str, need: Optional
             x, y = np.array([size for size, _ in curve], dtype=float), np.array([rate for _, rate in curve]) / scale.factor
             axes.plot(x, y, color=series(number), linestyle=DASHES[number], marker=MARKERS[number], zorder=4)
             lines.append((name, x, y))
-        if need:
-            axes.axhline(need.need / scale.factor, color=COLOUR["ink"], linewidth=1.4, zorder=2)
-            lines.append(("needed", np.array([sizes[0], sizes[-1]], dtype=float), np.full(2, need.need / scale.factor)))
+            if name in fits:
+                axes.plot([size for size, _ in fits[name]], np.array([fitted for _, fitted in fits[name]]) / scale.factor,
+                          color=series(number), linewidth=5, alpha=0.22, zorder=3, solid_capstyle="round")
+        for need, at in needs:
+            level, label = need.need / scale.factor, need.id.split(".", 1)[1] if len(needs) > 1 else "needed"
+            axes.axhline(level, color=COLOUR["ink"], linewidth=1.4, zorder=2)
+            if at is not None:
+                axes.plot([at], [level], color=COLOUR["ink"], marker="D", markersize=7, linestyle="none", zorder=5)
+            lines.append((label, np.array([sizes[0], sizes[-1]], dtype=float), np.full(2, level)))
         axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: quantity(size, "B", True)))
         axes.xaxis.set_major_locator(LogLocator(base=2, numticks=7))
@@ -76,15 +120,58 @@ def _size_figure(points: Sequence[Point], metric: str, unit: str, need: Optional
     size, rate = max(curves[best], key=lambda item: item[1]) if metric == "busbw" else curves[best][0]
     finding = (f"{best} reaches {quantity(rate, unit)} at {quantity(size, 'B', True)}" if metric == "busbw"
                else f"{best} takes {quantity(rate, unit)} at {quantity(size, 'B', True)}")
-    if need:
-        enough = [size for size, rate in curves[best] if rate >= need.need]
-        finding += (f"; the needed {quantity(need.need, unit)} from {quantity(enough[0], 'B', True)} on" if enough
-                    else f"; {quantity(need.need, unit)} are needed")
+    if needs:
+        need = needs[0][0].need
+        enough = [size for size, rate in curves[best] if rate >= need]
+        finding += (f"; the needed {quantity(need, unit)} from {quantity(enough[0], 'B', True)} on" if enough
+                    else f"; {quantity(need, unit)} are needed")
+    keys = [Key("band", "broad: fitted, time = fixed + size / rate")] if fits else []
+    if any(at is not None for _, at in needs):
+        keys.append(Key("diamond-ink", "diamond: the job's own message size"))
     rows = [[quantity(size, "B", True), *(quantity(dict(curve).get(size), unit) for curve in curves.values())] for size in sizes]
     return Figure(finding=finding, question=question,
                   description=" ".join(f"{name}: " + ", ".join(f"{quantity(rate, unit)} at {quantity(size, 'B', True)}"
                                                                for size, rate in curve) + "." for name, curve in curves.items()),
-                  drawing=drawing, table=Table(["size", *curves], rows))
+                  drawing=drawing, table=Table(["size", *curves], rows), keys=keys)
+
+
+def step_time(collectives: Sequence[Collective]) -> Optional[Figure]:
+    """What the job's collectives take per step by the fitted links, and how much of it nothing hides."""
+    told = [(collective, prediction) for collective in collectives for prediction in collective.job][:MOST_CURVES * 2]
+    if not told:
+        return None
+    scale = scale_of(max(prediction.step_s for _, prediction in told), "s")
+    names = [f"{prediction.need.split('.', 1)[1]}\n{collective.workload}" for collective, prediction in told]
+    with styled():
+        drawing = canvas(WIDTH, 60 + 44 * len(told))
+        axes = drawing.add_axes(place(drawing, 150, 14, 10, 46))
+        rows = np.arange(len(told))
+        hidden = np.array([prediction.hidden_s for _, prediction in told]) / scale.factor
+        exposed = np.array([prediction.exposed_s for _, prediction in told]) / scale.factor
+        axes.barh(rows, hidden, height=0.55, color=COLOUR["muted"], zorder=3)
+        axes.barh(rows, exposed, left=hidden, height=0.55, color=COLOUR["fail"], zorder=3)
+        axes.set_yticks(rows, names)
+        axes.invert_yaxis()
+        axes.set_xlim(0, float(max(hidden + exposed)) * 1.05)
+        axes.set_xlabel(f"predicted time of one step, {scale.label}")
+    collective, worst = max(told, key=lambda item: item[1].exposed_s)
+    name = worst.need.split(".", 1)[1]
+    finding = (f"{name} would make a step {quantity(worst.exposed_s, 's')} longer, over {collective.workload}'s links"
+               if worst.exposed_s > 0 else "The job's communication hides behind its computation")
+    table = [[prediction.need, collective.workload, f"{prediction.calls:.0f}", quantity(prediction.message_bytes, "B", True),
+              f"{prediction.ranks:.0f}", quantity(prediction.ring_s, "s"), quantity(prediction.tree_s, "s"),
+              quantity(prediction.crossover_bytes, "B", True), quantity(prediction.step_s, "s"), quantity(prediction.hidden_s, "s"),
+              quantity(prediction.exposed_s, "s")] for collective, prediction in told]
+    fabrics = [fabric for fabric in (collective.fabric for collective in collectives) if fabric]
+    description = "; ".join(f"{row[0]} by {row[1]}: {row[2]} calls of {row[3]}, {row[8]} a step, {row[10]} exposed" for row in table)
+    description += "".join(f". Over {quantity(fabric.intra_bytes_per_s, 'B/s')} within nodes and "
+                           f"{quantity(fabric.nic_under_load, 'B/s')} between them: {quantity(fabric.two_level_s, 's')} in two "
+                           f"levels (F19), {quantity(fabric.multirail_s, 's')} as a ring over all NICs (F20)" for fabric in fabrics)
+    return Figure(finding=finding, question="What would the job's own collectives take, and what of it shows?",
+                  description=description + ".", drawing=drawing,
+                  keys=[Key("fill-muted", "grey: hidden behind computation (F18)"), Key("fill-fail", "red: exposed, the step gets longer")],
+                  table=Table(["need", "measured with", "calls", "size", "ranks", "ring (F3)", "tree (F4)", "ring wins from (F5)",
+                               "step", "hidden", "exposed (F18)"], table))
 
 
 def pair_matrix(point: Point) -> Optional[Figure]:
