@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from sample_gpu_run import gpu_point
 from sample_run import run_file
@@ -105,7 +107,7 @@ def test_what_the_jobs_collectives_take():
     with styled():
         figure = network.step_time([*run_with(points, [fitted(points)]).collectives])
         calm = network.step_time([*run_with(points, [{**fitted(points, 0.0), "job": fitted(points, 0.0)["job"][:1]}]).collectives])
-    assert plain(figure.finding) == "gradient_busbw would make a step 300 ms longer, over mpi_all_reduce's links"
+    assert plain(figure.finding) == "Gradients would make a step 300 ms longer, by what mpi_all_reduce measured"
     assert [plain(cell) for cell in figure.table.rows[0][2:8]] == ["535", "25.0 MiB", "64", "2.00 ms", "3.00 ms", "977 KiB"]
     assert figure.table.rows[1][6] == "\u2013"
     assert "in two levels (F19)" in figure.description
@@ -121,9 +123,13 @@ def test_groups_are_curves_of_their_own_and_needs_stand_at_their_sizes():
         points.append({**made, "id": f"{group}-{size}", "facts": {"transport": "RoCE with GPUDirect", "algorithm": "Ring"},
                        "group": {"ranks": 4, "nodes": 2, "groups": 1}})
     measured = run(points)
-    need = Judgement(id="network.gradient_busbw", outcome="PASS", scope="gpu", need=1e9, unit="B/s", point=f"all-{25 << 20}")
+    need = Judgement(id="network.gradient_busbw", outcome="PASS", scope="gpu", need=1e9, unit="B/s", point=f"all-{25 << 20}",
+                     measured=2e9)
     with styled():
         figure = network.over_size(measured.points, [need])
+        missed = network.over_size(measured.points, [dataclasses.replace(need, measured=5e8)])
+    assert figure.finding.endswith("enough for the job at its own message size")
+    assert plain(missed.finding).endswith("too little for gradient_busbw at 25.0 MiB")
     assert sorted(figure.table.columns[1:]) == ["mpi_all_reduce", "mpi_all_reduce, intra node"]
     diamonds = [line for line in figure.drawing.axes[0].lines if line.get_marker() == "D" and len(line.get_xdata()) == 1]
     assert [list(line.get_xdata()) for line in diamonds] == [[25 << 20]]
