@@ -73,6 +73,21 @@ def test_thin_is_a_warning_for_nagios(made):
     assert made("verdict", thin).code == 0
 
 
+def test_thin_is_a_warning_for_nagios_where_it_is_measured(headrace):
+    cores = len(os.sched_getaffinity(0))
+    headrace.write("thin.yaml", f"""\
+schema: 1
+name: thin
+target: {{path: scratch}}
+workloads: [{{use: host_facts}}]
+needs: [{{id: cores, metric: host_facts.cpu_cores, at_least: {cores}}}]
+""")
+    done = headrace("qualify", "-c", "thin.yaml", "--no-report", "--exit-map", "nagios")
+    if " 0 % thin" not in done.out:
+        pytest.skip("the processor quota is below the number of processors")
+    assert done.code == 1, done
+
+
 @pytest.mark.parametrize("text, words", [("", "the file is empty"), ('{"schema": 1}', "not a verdict file"),
                                          ('{"schema": 9, "kind": "headrace.verdict"}', "schema 9")])
 def test_bad_files(made, text, words):
