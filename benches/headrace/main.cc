@@ -1,8 +1,10 @@
 // headrace: the one binary. Finds the verb, runs it, turns exceptions into exit codes.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -10,6 +12,7 @@
 #include "benches/headrace/verb.h"
 #include "benches/headrace/version.h"
 #include "harness/diagnostics.h"
+#include "harness/error.h"
 
 namespace headrace::cli {
 namespace {
@@ -57,6 +60,14 @@ int run_verb(const std::function<int()>& run) {
   }
 }
 
+/// A flag that children set for their parent.
+std::atomic<bool>* flag_of_all_processes() {
+  void* const memory = ::mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw system_error("mmap", "a page", errno);
+  return new (memory) std::atomic<bool>(false);
+}
+
 int run_main(int argc, char** argv) {
   CLI::App app{"headrace - can this storage, host and network feed that training job?", "headrace"};
   app.footer(kFooter);
@@ -64,6 +75,7 @@ int run_main(int argc, char** argv) {
   app.fallthrough();
   Shared shared;
   shared.command.assign(argv, argv + argc);
+  shared.thin = flag_of_all_processes();
   app.set_version_flag("--version", version_text,
                        "Version, compiler and backends, with the reason where one is missing");
   app.add_option("--color", shared.color, "auto, always or never")
@@ -95,7 +107,7 @@ int run_main(int argc, char** argv) {
   const pid_t started = ::getpid();
   const int code = run_verb(run);
   // A child that measures hands its code to its parent as it is.
-  return ::getpid() == started ? results::mapped_exit(shared.exit_map, code, shared.thin) : code;
+  return ::getpid() == started ? results::mapped_exit(shared.exit_map, code, *shared.thin) : code;
 }
 
 }  // namespace

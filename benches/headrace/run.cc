@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -126,7 +127,7 @@ int follow_here(const Plan& plan, Node& node) {
 
 /// All of it, in the process that measures. `launch`: how several processes were started.
 /// `waited_for`: false once the engine leads them.
-int measure_here(const RunArguments& arguments, Shared& shared, const Plan& plan, Node& node,
+int measure_here(const RunArguments& arguments, const Shared& shared, const Plan& plan, Node& node,
                  const std::vector<std::pair<std::string, std::string>>& launch,
                  bool* waited_for = nullptr) {
   node.limit_writes(plan.max_write);
@@ -142,8 +143,8 @@ int measure_here(const RunArguments& arguments, Shared& shared, const Plan& plan
   result.command = without_token(shared.command);
   result.environment = std::move(environment);
   result.noise = noise_beside(folder, result);
-  shared.thin = std::any_of(result.judgements.begin(), result.judgements.end(),
-                            [](const Judgement& j) { return j.thin; });
+  *shared.thin = std::any_of(result.judgements.begin(), result.judgements.end(),
+                             [](const Judgement& j) { return j.thin; });
   std::vector<std::string> files = results::write_run(result, folder);
 
   std::string report_reason;
@@ -237,7 +238,7 @@ void wait_for_rank_0(Ranks& ranks) {
 }
 
 /// Rank 0 of several has the last word.
-int measure_together(const RunArguments& arguments, Shared& shared, const Asked& asked,
+int measure_together(const RunArguments& arguments, const Shared& shared, const Asked& asked,
                      const ranks::Launched& launched) {
   Node node(asked.plan ? asked.plan->target_path : "");
   ranks::Meeting meeting = ranks::meet(node.backends(), launched, kMeeting_s, silence(asked.plan));
@@ -262,7 +263,7 @@ int measure_together(const RunArguments& arguments, Shared& shared, const Asked&
   return leads ? code : 0;
 }
 
-int measure(const RunArguments& arguments, Shared& shared, bool must_judge) {
+int measure(const RunArguments& arguments, const Shared& shared, bool must_judge) {
   if (!arguments.against.with.empty()) {
     AgainstArguments against = arguments.against;
     against.out = arguments.out;

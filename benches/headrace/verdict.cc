@@ -126,7 +126,7 @@ int verdict(const Arguments& arguments, Shared& shared) {
     if (shared.exit_map == ExitMap::headrace) throw;
     return unusable(problem, shared.exit_map);
   }
-  shared.thin = told.verdict.thin() > 0;
+  *shared.thin = told.verdict.thin() > 0;
   if (arguments.json) {
     std::fputs(told_json(told).c_str(), stdout);
   } else if (shared.exit_map == ExitMap::nagios) {
