@@ -91,7 +91,7 @@ class CollectiveGroups {
     const GroupShape shape = *this->shape();
     return fmt::format("{} group{} of {} ranks on {} node{}{}", shape.groups, shape.groups == 1 ? "" : "s", shape.ranks,
                        shape.nodes, shape.nodes == 1 ? "" : "s",
-                       in == places_.size() ? "" : fmt::format("; {} ranks are in none", places_.size() - in));
+                       in == places_.size() ? "" : fmt::format("; {} in none", places_.size() - in));
   }
 
  private:
