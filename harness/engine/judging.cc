@@ -85,11 +85,12 @@ Fit fit(const requirements::JobCollective& c, const Point& point) {
   if (!is("message_size", static_cast<double>(c.message_size()))) return Fit::none;
   if (!is("group_size", 0))
     return is("group_size", c.ranks) && is("group_stride", c.stride) ? Fit::same : Fit::none;
-  // All of them in one group cross the network as groups that lie on several nodes do.
+  // All of them in one group; what lies between those, no_answer() tells.
   const ParamValue kind = given("group", std::string("all"));
-  const bool close = c.nodes > 1 ? kind == ParamValue(std::string("all"))
-                                 : kind != ParamValue(std::string("inter_node"));
-  return close ? Fit::close : Fit::none;
+  return kind == ParamValue(std::string("all")) ||
+                 kind == ParamValue(std::string(c.nodes > 1 ? "per_rail" : "intra_node"))
+             ? Fit::close
+             : Fit::none;
 }
 
 std::string workload_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
@@ -110,7 +111,11 @@ Judgement unanswered(const Question& q, std::span<const PointResult> points) {
            "headrace doctor tells what is missing and how to get it");
     } else if (const std::string why = no_answer(q, p); !why.empty()) {
       skip(j, fmt::format("{} {}.", p.point->id, why),
-           "start ranks on several nodes: mpirun -n N --hostfile HOSTS headrace qualify ...");
+           q.collective->nodes > 1
+               ? "start ranks on several nodes: mpirun -n N --hostfile HOSTS headrace qualify ..."
+               : fmt::format("add '- {{use: {}, message_size: need, group: need}}' to the "
+                             "configuration's workloads",
+                             p.point->info->name));
     } else if (p.status == PointStatus::ok) {
       skip(j, fmt::format("{} did not report it.", p.point->id), "");
     } else {
@@ -157,10 +162,13 @@ std::string answering_metric(const Question& q, const Point& point) {
 }
 
 std::string no_answer(const Question& q, const PointResult& result) {
-  if (!q.collective || !result.group || q.collective->nodes <= 1 || result.group->nodes > 1)
-    return "";
-  return fmt::format("was measured within one node; the job's groups of {:.0f} ranks lie on {:.0f}",
-                     q.collective->ranks, q.collective->nodes);
+  if (!q.collective || !result.group) return "";
+  const bool leave = q.collective->nodes > 1, left = result.group->nodes > 1;
+  if (leave == left) return "";
+  return leave ? fmt::format("was measured within one node; the job's groups of {:.0f} ranks lie on {:.0f}",
+                             q.collective->ranks, q.collective->nodes)
+               : fmt::format("was measured between nodes; the job's groups of {:.0f} ranks lie within one",
+                             q.collective->ranks);
 }
 
 double parts(const Question& q, const PointResult& result) {

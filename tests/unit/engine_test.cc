@@ -564,7 +564,10 @@ TEST_F(Engine, ACollectiveAnswersInTheJobsSizeAndGroups) {
   EXPECT_EQ(j.outcome, Outcome::skipped);
   EXPECT_EQ(j.explanation, "p2 was measured within one node; the job's groups of 16 ranks lie on 2.");
 
+  plan.plan.needs[0].collective->nodes = 1;
   add(1 << 20, 0, 1, {8, 2, 1}, 50);  // all in one group: close
+  EXPECT_EQ(run().judgements[0].point, "p2");  // within a node, as those would be
+  plan.plan.needs[0].collective->nodes = 2;
   j = run().judgements[0];
   EXPECT_EQ(j.point, "p3");
   EXPECT_EQ(j.outcome, Outcome::pass);
