@@ -75,7 +75,10 @@ void Node::reserve_writes(const std::string& id, std::uint64_t bytes) {
   reserved_[id] = bytes;
 }
 
-void Node::join(std::shared_ptr<Ranks> ranks) { ranks_ = std::move(ranks); }
+void Node::join(std::shared_ptr<Ranks> ranks) {
+  ranks_ = std::move(ranks);
+  set_team(ranks_->everyone());
+}
 
 void Node::meet(std::shared_ptr<Peer> peer) { peer_ = std::move(peer); }
 

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/backends/ranks.h"
+#include "harness/concert.h"
+#include "harness/ranks/team.h"
 
 namespace headrace {
 
 using nlohmann::json;
+
+namespace {
+constexpr double kCheck_s = 30;  // drivers may take their time to be loaded
+}  // namespace
 
 void Paired::share(const Params& params, std::span<const std::string_view> of_this_end) {
   json all = json::object();
@@ -20,11 +25,27 @@ void Paired::step(std::string_view what) const {
   if (peer_ && peer_->leads()) peer_->step(json{{"step", what}}.dump());
 }
 
+Ranks& Paired::others(Node& node) {
+  if (peer_) return *peer_;
+  team_ = std::make_unique<ranks::Team>(node.ranks(), node.team());
+  return *team_;
+}
+
 std::optional<Skip> Paired::check(Node& node) {
   peer_ = node.peer();
   if (!peer_ && node.ranks().size() < 2)
     return Skip{"needs a second process: --peer HOST, where `headrace serve` waits, or mpirun with two ranks or more"};
-  return check_here(node, peer_ ? *peer_ : node.ranks());
+  if (peer_) return check_here(node);
+  if (node.team().size() < 2) return Skip{"one rank alone takes part (processes, clients): two are needed"};
+  try {
+    in_concert(others(node), "what each node has", kCheck_s, [&] {
+      if (const auto skip = check_here(node)) throw Unsupported(skip->reason);
+      return std::string();
+    });
+  } catch (const Unsupported& e) {
+    return Skip{e.what()};
+  }
+  return std::nullopt;
 }
 
 void Paired::prepare(Node& node, const DataProgress& progress) {
@@ -32,7 +53,7 @@ void Paired::prepare(Node& node, const DataProgress& progress) {
   if (peer_ && peer_->leads())
     peer_->step(json{{"step", "prepare"}, {"workload", name_}, {"parameters", parameters_}}.dump(), true);
   prepared_ = true;
-  set_up(node, peer_ ? *peer_ : node.ranks(), progress);
+  set_up(node, others(node), progress);
 }
 
 void Paired::before_phase(unsigned phase, unsigned repetition, std::uint64_t seed) {

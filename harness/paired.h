@@ -1,7 +1,8 @@
-// A workload that needs a second process: the ranks of this run, or the follower that `headrace serve` is. Both ends
-// go through the same life; a leader tells its follower each step of it.
+// A workload that needs a second process: the ranks of the point's team, or the follower that `headrace serve` is. Both
+// ends go through the same life; a leader tells its follower each step of it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -29,8 +30,8 @@ class Paired : public Workload {
   /// which name what only this machine has.
   void share(const Params& params, std::span<const std::string_view> of_this_end = {});
 
-  // The same steps as in Workload, with everybody there.
-  virtual std::optional<Skip> check_here(Node&, Ranks&) { return std::nullopt; }
+  // The same steps as in Workload, with everybody there who takes part.
+  virtual std::optional<Skip> check_here(Node&) { return std::nullopt; }
   virtual void set_up(Node&, Ranks&, const DataProgress&) = 0;
   virtual void make_ready(unsigned phase, std::uint64_t seed) = 0;
   virtual void start(Worker&) {}
@@ -42,8 +43,10 @@ class Paired : public Workload {
 
  private:
   void step(std::string_view what) const;
+  Ranks& others(Node& node);
   std::string name_, parameters_;
   Peer* peer_ = nullptr;
+  std::unique_ptr<Ranks> team_;  // until the next point
   bool prepared_ = false;
 };
 

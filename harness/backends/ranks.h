@@ -51,8 +51,8 @@ class Ranks {
 
   unsigned size() const { return static_cast<unsigned>(places().size()); }
   const std::string& host(unsigned rank) const { return places().at(rank).host; }
-  /// "rank 3 (node4)".
-  std::string who(unsigned rank) const {
+  /// "rank 3 (node4)": the number is the one in the whole run.
+  virtual std::string who(unsigned rank) const {
     return "rank " + std::to_string(rank) + " (" + host(rank) + ")";
   }
   unsigned nodes() const {

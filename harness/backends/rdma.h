@@ -57,6 +57,7 @@ struct RdmaAddress {
 struct RdmaSettings {
   unsigned gid_index = 0;
   unsigned queue_pairs = 1;
+  unsigned in_use = 0;          // of them at the same time; 0 = all
   unsigned tx_depth = 128;      // work in flight per queue pair
   unsigned rx_depth = 1;        // receives posted per queue pair
   unsigned inline_size = 0;     // bytes that go with the request itself

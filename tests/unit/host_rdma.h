@@ -186,20 +186,11 @@ class HostEndpoint final : public RdmaEndpoint {
   std::uint64_t unfinished_ = 0;
 };
 
-/// One port, always up; all backends of one fabric are wired together.
+/// Ports that are always up; all backends of one fabric are wired together.
 class HostRdmaBackend final : public RdmaBackend {
  public:
-  explicit HostRdmaBackend(std::shared_ptr<HostFabric> fabric) : fabric_(std::move(fabric)) {
-    RdmaPort port;
-    port.device = "host0";
-    port.ethernet = port.active = true;
-    port.state = "ACTIVE";
-    port.rate = 10e9;
-    port.mtu = port.most_mtu = 4096;
-    port.most_message = 1u << 30;
-    port.most_queue_pairs = port.most_work = port.most_completions = 1u << 16;
-    port.gids = {{.index = 0, .kind = RdmaGid::Kind::roce_v2, .bytes = {0xfd}, .interface = "host"}};
-    ports_ = {port};
+  explicit HostRdmaBackend(std::shared_ptr<HostFabric> fabric, unsigned ports = 1) : fabric_(std::move(fabric)) {
+    for (unsigned i = 0; i < ports; ++i) ports_.push_back(port_of("host" + std::to_string(i)));
   }
   std::optional<std::string> unusable() const override { return std::nullopt; }
   const std::vector<RdmaPort>& ports() const override { return ports_; }
@@ -208,6 +199,19 @@ class HostRdmaBackend final : public RdmaBackend {
   }
 
  private:
+  static RdmaPort port_of(const std::string& device) {
+    RdmaPort port;
+    port.device = device;
+    port.ethernet = port.active = true;
+    port.state = "ACTIVE";
+    port.rate = 10e9;
+    port.mtu = port.most_mtu = 4096;
+    port.most_message = 1u << 30;
+    port.most_queue_pairs = port.most_work = port.most_completions = 1u << 16;
+    port.gids = {{.index = 0, .kind = RdmaGid::Kind::roce_v2, .bytes = {0xfd}, .interface = "host"}};
+    return port;
+  }
+
   std::shared_ptr<HostFabric> fabric_;
   std::vector<RdmaPort> ports_;
 };

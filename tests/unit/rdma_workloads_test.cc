@@ -20,34 +20,59 @@ constexpr const char* kQuick = ", time: 10ms, buffer: 64KiB, huge_pages: false, 
 /// What each rank's last repetition reported, and what it threw.
 struct Outcome {
   std::map<std::string, double> metrics;
+  std::optional<PairMatrix> pairs;
   std::uint64_t operations = 0;
-  std::string error;
+  std::string error, skip;
 };
 
-std::vector<Outcome> run_ranks(unsigned ranks, const std::string& workload, const std::string& parameters,
-                               HostRdmaFaults faults = {}, unsigned repetitions = 2) {
+/// Ranks that need not be all alike.
+struct Cast {
+  std::vector<std::string> hosts;
+  std::vector<unsigned> ports;  // devices of each rank's host
+  std::vector<unsigned> team;   // {} = all
+};
+
+std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, const std::string& parameters,
+                              HostRdmaFaults faults = {}, unsigned repetitions = 2) {
   const auto fabric = std::make_shared<HostFabric>();
   fabric->faults = faults;
-  std::vector<std::string> hosts;
-  for (unsigned r = 0; r < ranks; ++r) hosts.push_back(std::string(1, static_cast<char>('a' + r)));
-  std::vector<Outcome> outcomes(ranks);
-  on_ranks(hosts, 5, [&](std::unique_ptr<Ranks> own) {
+  std::vector<Outcome> outcomes(cast.hosts.size());
+  on_ranks(cast.hosts, 5, [&](std::unique_ptr<Ranks> own) {
     Outcome& outcome = outcomes[own->rank()];
+    const unsigned ports = cast.ports.empty() ? 1 : cast.ports[own->rank()];
     WorkloadRunner runner(workload, "{" + parameters + "}");
-    runner.node().join(std::shared_ptr<Ranks>(std::move(own)));
-    runner.node().backends().replace_rdma(std::make_unique<HostRdmaBackend>(fabric));
+    const std::shared_ptr<Ranks> ranks = std::move(own);
+    runner.node().join(ranks);
+    if (!cast.team.empty()) runner.node().set_team(cast.team);
+    runner.node().backends().replace_rdma(std::make_unique<HostRdmaBackend>(fabric, ports));
     if (parameters.find("memory: gpu") != std::string::npos)
       runner.node().backends().replace_gpu(std::make_unique<HostGpuBackend>(HostBackendSettings{}));
     try {
-      EXPECT_FALSE(runner.check());
-      runner.prepare();
-      for (unsigned i = 0; i < repetitions; ++i) outcome.operations = runner.repeat(i + 1).phases[0].operations;
-      outcome.metrics = runner.metrics;
+      if (runner.node().team_index() < runner.node().team().size()) {
+        if (const auto skip = runner.check()) {
+          outcome.skip = skip->reason;
+        } else {
+          runner.prepare();
+          for (unsigned i = 0; i < repetitions; ++i) outcome.operations = runner.repeat(i + 1).phases[0].operations;
+          outcome.metrics = runner.metrics;
+          outcome.pairs = runner->pairs();
+        }
+      }
     } catch (const std::exception& e) {
       outcome.error = e.what();
     }
+    // Whatever failed, failed for all at the same exchange: the next one finds everybody.
+    EXPECT_NO_THROW(ranks->barrier("the end", 5)) << outcome.error;
   });
   return outcomes;
+}
+
+/// One rank on each of the hosts a, b, c ...
+std::vector<Outcome> run_ranks(unsigned ranks, const std::string& workload, const std::string& parameters,
+                               HostRdmaFaults faults = {}, unsigned repetitions = 2) {
+  Cast cast;
+  for (unsigned r = 0; r < ranks; ++r) cast.hosts.push_back(std::string(1, static_cast<char>('a' + r)));
+  return run_cast(cast, workload, parameters, faults, repetitions);
 }
 
 struct RdmaPairs : ::testing::TestWithParam<const char*> {};
@@ -81,8 +106,8 @@ TEST_P(RdmaPairs, GoToAndFro) {
 TEST_P(RdmaPairs, TellWrongData) {
   const auto all = run_ranks(2, GetParam(), std::string("message_size: 4KiB") + kQuick, {.corrupts = true});
   const std::string where = std::string(GetParam()) == "rdma_read" ? "a" : "b";
-  EXPECT_TRUE(all[0].error.starts_with("wrong data on " + where + ": message buffer 0 at offset 0")) << all[0].error;
-  EXPECT_EQ(all[1].error, all[0].error);
+  for (const Outcome& o : all)
+    EXPECT_NE(o.error.find("wrong data on " + where + ": message buffer 0 at offset 0"), std::string::npos) << o.error;
 }
 
 TEST_P(RdmaPairs, NameWhoIsSilent) {
@@ -97,15 +122,103 @@ TEST_P(RdmaPairs, NameWhoIsSilent) {
 TEST_P(RdmaPairs, SayWhyTheDeviceFailed) {
   const auto all = run_ranks(2, GetParam(), std::string("message_size: 4KiB") + kQuick, {.fails_with = 5}, 1);
   EXPECT_EQ(all[0].error, "to rank 1 (b): status 5");
+  EXPECT_NE(all[1].error.find("rank 0 (a)"), std::string::npos) << all[1].error;  // one that only waits gives it up, too
 }
 
 TEST_P(RdmaPairs, LeaveTheOddRankOut) {
-  const auto all = run_ranks(3, GetParam(), std::string("message_size: 4KiB") + kQuick);
+  const auto all = run_ranks(3, GetParam(), std::string("schedule: bisection, message_size: 4KiB") + kQuick);
   for (const Outcome& o : all) EXPECT_EQ(o.error, "");
   EXPECT_EQ(all[2].operations, 0u);
 }
 
+/// "ab ba" for each pair of names that was measured, from and to.
+std::string measured(const std::optional<PairMatrix>& matrix) {
+  std::string all;
+  for (std::size_t a = 0; matrix && a < matrix->names.size(); ++a)
+    for (std::size_t b = 0; b < matrix->names.size(); ++b)
+      if (matrix->rate[a][b] > 0) all += (all.empty() ? "" : " ") + matrix->names[a] + matrix->names[b];
+  return all;
+}
+
+TEST_P(RdmaPairs, MeetAsTheScheduleSays) {
+  const auto meet = [&](unsigned ranks, const std::string& schedule) {
+    const auto all = run_ranks(ranks, GetParam(), "message_size: 4KiB, " + schedule + kQuick);
+    for (const Outcome& o : all) EXPECT_EQ(o.error + o.skip, "") << schedule;
+    for (unsigned r = 1; r < ranks; ++r) EXPECT_FALSE(all[r].pairs) << schedule;
+    EXPECT_LE(all[0].metrics.at("slowest_bandwidth"), all[0].metrics.at("bandwidth")) << schedule;
+    return all[0];
+  };
+  const Outcome each = meet(4, "direction: each_way");
+  EXPECT_EQ(measured(each.pairs), "ab ac ad ba bc bd ca cb cd da db dc");
+  EXPECT_GT(each.metrics.at("total_bandwidth"), each.metrics.at("slowest_bandwidth"));
+  EXPECT_EQ(measured(meet(3, "direction: both, queue_pairs: 2").pairs), "ab ac ba bc ca cb");
+  EXPECT_EQ(measured(meet(4, "schedule: ring").pairs), "ab bc cd da");
+  EXPECT_EQ(measured(meet(4, "schedule: bisection").pairs), "ac bd");
+  // One way of each pair; who sends changes, so that nobody is idle for long.
+  EXPECT_EQ(measured(meet(4, "direction: one_way").pairs), "ab ad bc ca cd db");
+}
+
+TEST_P(RdmaPairs, GoToAndFroBetweenAllPairs) {
+  const auto all = run_ranks(3, GetParam(), std::string("measure: latency, message_size: 64B") + kQuick);
+  for (const Outcome& o : all) EXPECT_EQ(o.error, "");
+  EXPECT_GT(all[0].metrics.at("slowest_latency_ns"), 0);
+  EXPECT_FALSE(all[0].pairs);
+}
+
+TEST_P(RdmaPairs, StayOnTheirRails) {
+  const Cast cast{{"a", "a", "b", "b"}, {2, 2, 2, 2}, {}};
+  const auto all = run_cast(cast, GetParam(), std::string("schedule: rails, direction: each_way, message_size: 4KiB") + kQuick);
+  for (const Outcome& o : all) ASSERT_EQ(o.error, "");
+  ASSERT_TRUE(all[0].pairs);
+  EXPECT_EQ(all[0].pairs->names, (std::vector<std::string>{"a host0/1", "b host0/1", "a host1/1", "b host1/1"}));
+  EXPECT_EQ(measured(all[0].pairs), "a host0/1b host0/1 b host0/1a host0/1 a host1/1b host1/1 b host1/1a host1/1");
+  EXPECT_GT(all[0].metrics.at("total_bandwidth"), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Rdma, RdmaPairs, ::testing::Values("rdma_write", "rdma_read", "rdma_send"));
+
+TEST(RdmaPair, RailsWantOneRankAtEachPortOfEachNode) {
+  const auto told = [](const Cast& cast) {
+    const auto all = run_cast(cast, "rdma_write", std::string("schedule: rails, message_size: 4KiB") + kQuick);
+    for (const Outcome& o : all) EXPECT_EQ(o.error, all[0].error);
+    return all[0].error;
+  };
+  EXPECT_EQ(told({{"a", "a"}, {2, 2}, {}}), "schedule: rails: all ranks are on a: rails join several nodes");
+  EXPECT_EQ(told({{"a", "a", "b"}, {2, 2, 2}, {}}),
+            "schedule: rails: no rank on b goes by port 1 of its node, but others do: start one process for each port on "
+            "every node");
+  EXPECT_EQ(told({{"a", "a", "b"}, {1, 1, 1}, {}}),
+            "schedule: rails: rank 0 (a) and rank 1 (a) go by the same port, host0/1: start one process for each port of a "
+            "node");
+}
+
+TEST(RdmaPair, TakesOnlyTheTeam) {
+  const auto all = run_cast({{"a", "b", "c"}, {}, {0, 2}}, "rdma_write", std::string("message_size: 4KiB") + kQuick);
+  EXPECT_EQ(all[0].error + all[1].error + all[2].error, "");
+  EXPECT_EQ(measured(all[0].pairs), "ac");
+  EXPECT_EQ(all[1].operations, 0u);
+  const auto alone = run_cast({{"a", "b"}, {}, {1}}, "rdma_write", std::string("message_size: 4KiB") + kQuick);
+  EXPECT_NE(alone[1].skip.find("one rank alone takes part"), std::string::npos);
+  const auto wrong = run_cast({{"a", "b", "c"}, {}, {0, 2}}, "rdma_write", std::string("message_size: 4KiB") + kQuick,
+                              {.fails_with = 5}, 1);
+  EXPECT_EQ(wrong[0].error, "to rank 2 (c): status 5");  // its number in the whole run
+}
+
+TEST(RdmaPair, OneThatHasNoDeviceIsNamedAtOnce) {
+  for (const char* workload : {"rdma_write", "rdma_all_reduce"}) {
+    const auto all = run_cast({{"a", "b", "c"}, {1, 0, 1}, {}}, workload, "message_size: 4KiB, huge_pages: false");
+    EXPECT_EQ(all[0].error, "rank 1 (b): no RDMA device") << workload;
+    EXPECT_EQ(all[1].error, "no RDMA device") << workload;
+    EXPECT_EQ(all[2].error, "rank 1 (b): no RDMA device") << workload;
+  }
+}
+
+/// The first pair's trouble ends the schedule for all, with one reason.
+TEST(RdmaPair, TroubleOfOnePairIsToldToAll) {
+  const auto all = run_ranks(4, "rdma_write", std::string("schedule: ring, message_size: 4KiB") + kQuick,
+                             {.fails_with = 5, .after = 200}, 3);
+  for (const Outcome& o : all) EXPECT_NE(o.error.find("status 5"), std::string::npos) << o.error;
+}
 
 TEST(RdmaPair, RefusesWhatDoesNotFit) {
   EXPECT_NE(problems_of("rdma_write", "{measure: latency, direction: both}").find("direction"), std::string::npos);
@@ -122,7 +235,7 @@ TEST(RdmaPair, MovesWhatIsInGpus) {
     EXPECT_GT(all[0].metrics.at("bandwidth"), 0) << workload;
   }
   const auto wrong = run_ranks(2, "rdma_write", std::string("message_size: 4KiB, memory: gpu") + kQuick, {.corrupts = true});
-  EXPECT_TRUE(wrong[0].error.starts_with("wrong data on b")) << wrong[0].error;
+  EXPECT_EQ(wrong[0].error.find("rank 1 (b): wrong data on b"), 0u) << wrong[0].error;
   EXPECT_NE(problems_of("rdma_send", "{measure: latency, memory: gpu}").find("rdma_read's"), std::string::npos);
 }
 

@@ -1,8 +1,10 @@
 // rdma_all_reduce - a ring all-reduce over RDMA in host memory: what the fabric gives gradients before GPUs and NCCL work.
 #include <array>
 #include <cmath>
+#include <exception>
 
 #include "harness/backends/buffers.h"
+#include "harness/concert.h"
 #include "harness/paired.h"
 #include "harness/rdma_wire.h"
 #include "workloads/network/patience.h"
@@ -44,84 +46,47 @@ class RdmaAllReduce final : public Paired {
     return {.written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = 2 * size_, .data_id = ""};
   }
 
+  /// Trouble is kept until all ranks come together again: then it is told.
   void run(Worker& worker) override {
-    try {
-      loop(worker.recorder);
-    } catch (const std::exception& e) {
-      broken_ = e.what();
-      throw;
-    }
+    attempt([&] { loop(worker.recorder); });
   }
 
   /// One more, of numbers whose sum is exact in whatever order they are added.
   void conclude() override {
-    for (std::uint64_t i = 0; i < elements(); ++i) data_[i] = value(rank(), i);
-    ranks_->barrier("check the sum", end_.patience_s() + (rank() == 0 ? 0 : kOverrun * time_s_));
-    Patience patience(*ranks_, left(), end_.patience_s());
-    all_reduce(true, patience);
-    std::string wrong;
-    for (std::uint64_t i = 0; i < elements() && wrong.empty(); ++i) {
-      float sum = 0;
-      for (unsigned r = 0; r < ranks_->size(); ++r) sum += value(r, i);
-      if (data_[i] != sum)
-        wrong = "wrong data on " + ranks_->host(rank()) + ": element " + std::to_string(i) + " is " +
-                std::to_string(data_[i]) + ", the sum is " + std::to_string(sum);
-    }
-    for (const std::string& word : ranks_->all_gather("check the sum", wrong, 60 + end_.patience_s()))
-      if (!word.empty()) throw RunError(word);
+    come_together("the end of the all-reduces", kSlack_s + end_.patience_s() + kOverrun * time_s_, [this] {
+      for (std::uint64_t i = 0; i < elements(); ++i) data_[i] = value(rank(), i);
+    });
+    attempt([&] {
+      Patience patience(*ranks_, left(), end_.patience_s());
+      all_reduce(true, patience);
+    });
+    come_together("check the sum", kSlack_s + end_.patience_s(), [this] { check_sum(); });
   }
 
   std::vector<std::string> notes() override { return notes_; }
 
  protected:
-  std::optional<Skip> check_here(Node& node, Ranks&) override { return RdmaEnd::check(node); }
+  std::optional<Skip> check_here(Node& node) override { return RdmaEnd::check(node); }
 
   void set_up(Node& node, Ranks& ranks, const DataProgress&) override {
     ranks_ = &ranks;
-    broken_.clear();
+    trouble_ = nullptr;
     notes_.clear();
-    end_.choose(node.backends().rdma(), ranks, peer());
+    const std::vector<std::string> cards =
+        in_concert(ranks, "connect the ring", kConnect_s, [&] { return open(node); });
+    come_together("the ring is connected", kConnect_s, [&] { connect(card_from(cards.at(left())), card_from(cards.at(right()))); });
     const std::uint64_t n = ranks.size();
-    segment_ = (elements() + n - 1) / n;
-    part_ = std::max(chunk_ / sizeof(float), (segment_ + kMostChunks - 1) / kMostChunks);
-    chunks_ = static_cast<unsigned>((segment_ + part_ - 1) / part_);
-    messages_ = static_cast<unsigned>(2 * (n - 1)) * chunks_;
-    half_ = round_up(n * segment_ * sizeof(float), kPage);
-    {
-      const OnNumaNode there(end_.numa_node());
-      memory_ = std::make_unique<Buffers>(1, 2 * half_, end_.huge_pages());
-    }
-    data_ = reinterpret_cast<float*>(memory_->begin());
-    came_ = reinterpret_cast<float*>(memory_->begin() + half_);
-    std::fill_n(data_, half_ / sizeof(float), 0.0f);
-    // Queue pair 0 leads to the next rank of the ring, 1 to the one before.
-    const unsigned rx_depth = std::min(messages_ + chunks_ + 1, end_.port().most_work - 1);
-    endpoint_ = end_.open({.queue_pairs = 2, .tx_depth = tx_depth_, .rx_depth = rx_depth});
-    enrolled_ = endpoint_->enroll({memory_->begin(), 2 * half_});
-    const RdmaCard own{endpoint_->address(), reinterpret_cast<std::uint64_t>(memory_->begin()), 2 * half_,
-                       enrolled_->remote_key()};
-    const std::vector<std::string> cards = ranks.all_gather("connect the ring", to_bytes(own), kConnect_s);
-    next_ = card_from(cards.at(right()));
-    const RdmaCard before = card_from(cards.at(left()));
-    if (next_.length != own.length) throw RunError("the ranks' buffers differ: is message_size the same on all?");
-    endpoint_->connect(next_.address, 0, 1, 1);
-    endpoint_->connect(before.address, 1, 0, 1);
-    for (unsigned i = 0; i < rx_depth; ++i) post_receive();
-    ranks.barrier("the ring is connected", kConnect_s);
-    end_.compare_mtu(next_.address.mtu, ranks.host(right()));
     notes_.push_back(ranks.host(rank()) + " by " + end_.words() + "; " + std::to_string(n) + " ranks, " +
                      std::to_string(chunks_) + " chunks of " + std::to_string(part_ * sizeof(float)) + " bytes per segment");
     notes_.insert(notes_.end(), end_.notes().begin(), end_.notes().end());
   }
 
-  void make_ready(unsigned, std::uint64_t) override {
-    if (!broken_.empty()) throw RunError(broken_);
-    std::fill_n(data_, elements(), 0.0f);  // sums of sums would leave the range of float
-    count_ = elapsed_ns_ = 0;
-  }
+  void make_ready(unsigned, std::uint64_t) override { count_ = elapsed_ns_ = 0; }
   void start(Worker&) override {
     run_on(end_.numa_node());
-    ranks_->barrier("start together", kConnect_s + end_.patience_s());
+    come_together("start together", kSlack_s + end_.patience_s(), [this] {
+      std::fill_n(data_, elements(), 0.0f);  // sums of sums would leave the range of float
+    });
   }
   void tell(const Repetition&, MetricSink& sink) const override {
     if (count_ == 0) return;
@@ -138,8 +103,67 @@ class RdmaAllReduce final : public Paired {
   }
 
  private:
-  static constexpr double kConnect_s = 10, kOverrun = 4;
+  static constexpr double kConnect_s = 30, kSlack_s = 60, kOverrun = 4;
   static constexpr std::uint64_t kMostChunks = 1024;
+
+  template <class Call>
+  void attempt(Call call) noexcept {
+    try {
+      call();
+    } catch (...) {
+      trouble_ = std::current_exception();
+    }
+  }
+  template <class Call>
+  void come_together(std::string_view what, double timeout_s, Call call) {
+    in_concert(*ranks_, what, timeout_s, [&] {
+      if (trouble_) std::rethrow_exception(trouble_);  // queue pairs that have failed stay so
+      call();
+      return std::string();
+    });
+  }
+
+  /// Memory, and queue pairs: 0 leads to the next rank of the ring, 1 to the one before. This end's card.
+  std::string open(Node& node) {
+    end_.choose(node.backends().rdma(), *ranks_, peer());
+    const std::uint64_t n = ranks_->size();
+    segment_ = (elements() + n - 1) / n;
+    part_ = std::max(chunk_ / sizeof(float), (segment_ + kMostChunks - 1) / kMostChunks);
+    chunks_ = static_cast<unsigned>((segment_ + part_ - 1) / part_);
+    messages_ = static_cast<unsigned>(2 * (n - 1)) * chunks_;
+    half_ = round_up(n * segment_ * sizeof(float), kPage);
+    {
+      const OnNumaNode there(end_.numa_node());
+      memory_ = std::make_unique<Buffers>(1, 2 * half_, end_.huge_pages());
+    }
+    data_ = reinterpret_cast<float*>(memory_->begin());
+    came_ = reinterpret_cast<float*>(memory_->begin() + half_);
+    std::fill_n(data_, half_ / sizeof(float), 0.0f);
+    rx_depth_ = std::min(messages_ + chunks_ + 1, end_.port().most_work - 1);
+    endpoint_ = end_.open({.queue_pairs = 2, .tx_depth = tx_depth_, .rx_depth = rx_depth_});
+    enrolled_ = endpoint_->enroll({memory_->begin(), 2 * half_});
+    return to_bytes(RdmaCard{endpoint_->address(), reinterpret_cast<std::uint64_t>(memory_->begin()), 2 * half_,
+                             enrolled_->remote_key()});
+  }
+
+  void connect(const RdmaCard& before, const RdmaCard& next) {
+    next_ = next;
+    if (next_.length != 2 * half_) throw RunError("the ranks' buffers differ: is message_size the same on all?");
+    endpoint_->connect(next_.address, 0, 1, 1);
+    endpoint_->connect(before.address, 1, 0, 1);
+    for (unsigned i = 0; i < rx_depth_; ++i) post_receive();
+    end_.compare_mtu(next_.address.mtu, ranks_->host(right()));
+  }
+
+  void check_sum() const {
+    for (std::uint64_t i = 0; i < elements(); ++i) {
+      float sum = 0;
+      for (unsigned r = 0; r < ranks_->size(); ++r) sum += value(r, i);
+      if (data_[i] != sum)
+        throw RunError("wrong data on " + ranks_->host(rank()) + ": element " + std::to_string(i) + " is " +
+                       std::to_string(data_[i]) + ", the sum is " + std::to_string(sum));
+    }
+  }
 
   unsigned rank() const { return ranks_->rank(); }
   unsigned right() const { return (rank() + 1) % ranks_->size(); }
@@ -265,9 +289,9 @@ class RdmaAllReduce final : public Paired {
   RdmaCard next_;
   float *data_ = nullptr, *came_ = nullptr;
   std::uint64_t segment_ = 0, part_ = 0, half_ = 0;  // elements, elements, bytes
-  unsigned chunks_ = 0, messages_ = 0;
+  unsigned chunks_ = 0, messages_ = 0, rx_depth_ = 0;
   std::uint64_t count_ = 0, elapsed_ns_ = 0;
-  std::string broken_;
+  std::exception_ptr trouble_;  // what went wrong; stays until the next set_up
   std::vector<std::string> notes_;
 };
 

@@ -66,6 +66,8 @@ class RdmaEnd {
   }
 
   const RdmaPort& port() const { return *place_.port; }
+  /// Of this node, counted from 0, with those that are down.
+  unsigned rail() const { return static_cast<unsigned>(place_.port - rdma_->ports().data()); }
   const std::string& words() const { return place_.words; }
   const NumaNode* numa_node() const { return numa_node_; }
   bool huge_pages() const { return huge_pages_; }

@@ -65,8 +65,9 @@ class Endpoint final : public RdmaEndpoint {
     domain_->device = device;
     domain_->pd.reset(ibv_alloc_pd(device.get()));
     if (!domain_->pd) throw refused(port.name(), "make a protection domain", errno);
-    sent_ = completion_queue(settings.tx_depth * settings.queue_pairs);
-    received_ = completion_queue(settings.rx_depth * settings.queue_pairs);
+    const unsigned in_use = settings.in_use > 0 ? settings.in_use : settings.queue_pairs;
+    sent_ = completion_queue(settings.tx_depth * in_use);
+    received_ = completion_queue(settings.rx_depth * in_use);
     describe();
     for (unsigned i = 0; i < settings.queue_pairs; ++i) add_queue_pair();
     std::sort(numbers_.begin(), numbers_.end());

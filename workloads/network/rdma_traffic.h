@@ -1,0 +1,71 @@
+// What rdma_write, rdma_read and rdma_send move: which operation, how large, how many at once; their parameters.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "harness/backends/buffers.h"
+#include "harness/backends/rdma.h"
+#include "harness/params.h"
+#include "harness/units.h"
+
+namespace headrace::network {
+
+struct RdmaTraffic {
+  RdmaTraffic(Params& p, RdmaOp op)
+      : op(op),
+        latency(p.choice("measure", "bandwidth", {"bandwidth", "latency"},
+                         "bandwidth: many messages in flight; latency: one at a time, to and fro") == "latency"),
+        direction(direction_of(p.choice("direction", "one_way", {"one_way", "each_way", "both"},
+                                        "of the data of a pair: to its second end; one way, then the other; both ways "
+                                        "at once"))),
+        size(p.bytes("message_size", 64_KiB, {.min = 1, .max = static_cast<double>(1_GiB)}, "payload of one message")),
+        time_s(p.seconds("time", 1, {.min = 0.01, .max = 3600}, "of one direction of a pair")),
+        queue_pairs(static_cast<unsigned>(
+            p.count("queue_pairs", 1, {.min = 1, .max = 1024}, "reliable connections of a pair"))),
+        tx_depth(static_cast<unsigned>(
+            p.count("tx_depth", 128, {.min = 2, .max = 32768}, "messages in flight per queue pair"))),
+        rx_depth(static_cast<unsigned>(p.count("rx_depth", 512, {.min = 2, .max = 32768},
+                                               "receives posted per queue pair; for sends alone"))),
+        post_list(static_cast<unsigned>(p.count("post_list", 1, {.min = 1, .max = RdmaEndpoint::kMostPosted},
+                                                "messages handed to the device at once"))),
+        moderation(static_cast<unsigned>(
+            p.count("cq_moderation", 32, {.min = 1, .max = 16384}, "one completion for so many messages"))),
+        inline_size(static_cast<unsigned>(p.bytes("inline_size", 220, {.min = 0, .max = 1024},
+                                                  "messages up to this size go with the request itself"))),
+        buffer(p.bytes("buffer", 16_MiB, {.min = 1, .max = static_cast<double>(64_GiB)},
+                       "distinct bytes that messages are sent from, and received into, in turn")) {
+    if (latency && both()) p.conflict("direction", "latency is measured to and fro anyway");
+    if (latency && queue_pairs > 1) p.conflict("queue_pairs", "latency is measured with one");
+    if (post_list > tx_depth) p.conflict("post_list", "more than tx_depth");
+    moderation = std::min(moderation, tx_depth);
+  }
+
+  enum class Direction { one_way, each_way, both };
+  bool both() const noexcept { return direction == Direction::both; }
+  bool sends() const noexcept { return op == RdmaOp::send; }
+  bool reads() const noexcept { return op == RdmaOp::read; }
+  /// Places that messages are sent from, and received into.
+  std::uint64_t slots_per_queue_pair() const noexcept {
+    return latency ? 1 : std::max<std::uint64_t>(1, buffer / round_up(size, 64) / queue_pairs);
+  }
+  std::uint64_t slots() const noexcept { return slots_per_queue_pair() * queue_pairs; }
+
+  const RdmaOp op;
+  const bool latency;
+  const Direction direction;
+  const std::uint64_t size;
+  const double time_s;
+  const unsigned queue_pairs, tx_depth, rx_depth, post_list;
+  unsigned moderation;
+  const unsigned inline_size;
+  const std::uint64_t buffer;
+
+ private:
+  static Direction direction_of(const std::string& word) {
+    return word == "both" ? Direction::both : word == "each_way" ? Direction::each_way : Direction::one_way;
+  }
+};
+
+}  // namespace headrace::network
