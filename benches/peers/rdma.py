@@ -22,11 +22,11 @@ VM = pathlib.Path(__file__).parents[2] / "tests/rdma/vm/run-in-rdma-vm"
 # name, perftest program and its options, headrace's entry
 CONTESTS = [
     (f"{op} {size}", f"ib_{op}_bw", f"-s {size} -n {count}",
-     {"use": f"rdma_{op}", "message_size": f"{size}B", "buffer": f"{size}B", "time": "800ms"})
-    for op in ("write", "send") for size, count in ((65536, 1500), (1 << 20, 160))
+     {"use": f"rdma_{op}", "message_size": f"{size}B", "buffer": f"{size}B", "time": "600ms"})
+    for op in ("write", "send") for size, count in ((65536, 1000), (1 << 20, 140))
 ] + [
-    (f"{op} latency", f"ib_{op}_lat", "-s 8 -n 20000",
-     {"use": f"rdma_{op}", "measure": "latency", "message_size": "8B", "time": "800ms"})
+    (f"{op} latency", f"ib_{op}_lat", "-s 8 -n 12000",
+     {"use": f"rdma_{op}", "measure": "latency", "message_size": "8B", "time": "600ms"})
     for op in ("write", "send")
 ]
 
