@@ -3,6 +3,7 @@
 
 #include <linux/mempolicy.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -103,6 +104,11 @@ OnNumaNode::~OnNumaNode() {
 void run_on(const NumaNode* node) {
   if (node == nullptr) return;
   if (const auto set = usable(*node)) ::pthread_setaffinity_np(::pthread_self(), sizeof *set, &*set);
+}
+
+void run_anywhere() {
+  cpu_set_t set;
+  if (::sched_getaffinity(::getpid(), sizeof set, &set) == 0) ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
 }
 
 int numa_node_of(const void* address) {

@@ -46,6 +46,8 @@ class OnNumaNode {
 
 /// The calling thread stays on the node's processors (those that the process may use). null: nothing happens.
 void run_on(const NumaNode* node);
+/// The calling thread goes to any processor that the process may use, as its first thread does.
+void run_anywhere();
 
 /// The node on which the page at `address` lies; -1 = not told.
 int numa_node_of(const void* address);

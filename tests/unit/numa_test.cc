@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 
+#include <thread>
 #include <vector>
 
 #include "tests/unit/temporary_folder.h"
@@ -76,6 +77,20 @@ TEST(Numa, ThreadAndMemoryGoToANodeAndBack) {
   }
   ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST(Numa, AThreadBoundToOneProcessorIsLetGo) {
+  cpu_set_t all, one, after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  std::thread([&] {
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    run_anywhere();
+    ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  }).join();
+  EXPECT_TRUE(CPU_EQUAL(&all, &after));
 }
 
 TEST(Numa, NoNodeChangesNothing) {

@@ -83,7 +83,7 @@ class RdmaAllReduce final : public Paired {
 
   void make_ready(unsigned, std::uint64_t) override { count_ = elapsed_ns_ = 0; }
   void start(Worker&) override {
-    run_on(end_.numa_node());
+    end_.place_thread();
     come_together("start together", kSlack_s + end_.patience_s(), [this] {
       std::fill_n(data_, elements(), 0.0f);  // sums of sums would leave the range of float
     });

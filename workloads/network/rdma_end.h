@@ -70,6 +70,9 @@ class RdmaEnd {
   unsigned rail() const { return static_cast<unsigned>(place_.port - rdma_->ports().data()); }
   const std::string& words() const { return place_.words; }
   const NumaNode* numa_node() const { return numa_node_; }
+  /// For the thread that posts and polls: near the device, but bound to no single processor. What the kernel does for the
+  /// device may run on the same one (all of soft-RoCE does), and other ranks' threads may be bound to it.
+  void place_thread() const { numa_node_ ? run_on(numa_node_) : run_anywhere(); }
   bool huge_pages() const { return huge_pages_; }
   double patience_s() const { return patience_s_; }
   /// What is odd about this end, and that its port's MTU and the one of `other` differ.

@@ -128,7 +128,7 @@ class RdmaPair : public Paired {
     matrix_ = schedule_.matrix();
   }
   void start(Worker&) override {
-    run_on(end_.numa_node());
+    end_.place_thread();
     begin_turn();
   }
 
