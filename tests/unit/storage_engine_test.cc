@@ -171,8 +171,12 @@ TEST(BackendsTest, TellsOfEveryBackendInAFixedOrder) {
 TEST(BackendsTest, SaysWhyABackendCannotBeUsed) {
   Backends backends;
   EXPECT_EQ(backends.why_not("posix"), "");
-  EXPECT_EQ(backends.why_not("mpi").rfind("mpi: ", 0), 0u);  // not built, or nothing launched several processes
-  EXPECT_THROW(backends.storage("mpi"), RunError);
+  if (const std::string why = backends.why_not("mpi"); why.empty()) {
+    EXPECT_THROW(backends.storage("mpi"), UsageError);  // it moves messages
+  } else {
+    EXPECT_EQ(why.rfind("mpi: ", 0), 0u);
+    EXPECT_THROW(backends.storage("mpi"), RunError);
+  }
   EXPECT_THROW(backends.storage("floppy"), UsageError);
 }
 
