@@ -26,7 +26,12 @@ std::vector<std::string> in_concert(Ranks& ranks, std::string_view what, double 
     own = std::string(1, kFailed) + e.what();
     trouble = std::current_exception();
   }
-  std::vector<std::string> all = ranks.all_gather(what, own, timeout_s);
+  std::vector<std::string> all;
+  try {
+    all = ranks.all_gather(what, own, timeout_s);
+  } catch (const RanksError&) {
+    if (!trouble) throw;  // else what this rank knows says more
+  }
   if (trouble) std::rethrow_exception(trouble);
   for (unsigned r = 0; r < all.size(); ++r) {
     if (all[r].empty()) throw RunError(ranks.who(r) + " said nothing: is it of the same version?");

@@ -13,7 +13,7 @@ namespace headrace {
 /// Each rank does `step`, which returns what it has to say; returned is what each said. Where a step throws, its rank
 /// says why instead, and all ranks throw: that one its own error, the others the same with its name, Unsupported where
 /// that is what it was. So nobody waits for one that failed, and the next exchange finds all at the same place. Throws
-/// RanksError as Ranks::gather() does; `timeout_s` counts from when the first rank is done.
+/// RanksError as Ranks::gather() does, but where the own step failed; `timeout_s` counts from when the first rank is done.
 std::vector<std::string> in_concert(Ranks& ranks, std::string_view what, double timeout_s,
                                     const std::function<std::string()>& step);
 

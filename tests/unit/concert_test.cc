@@ -72,5 +72,17 @@ TEST(InConcert, NamesWhoNeverComes) {
   });
 }
 
+TEST(InConcert, OwnTroubleSaysMoreThanThatAnotherIsGone) {
+  on_ranks({"a", "b"}, 5, [](std::unique_ptr<Ranks> ranks) {
+    if (ranks->rank() == 1) return;
+    try {
+      in_concert(*ranks, "a step", 5, []() -> std::string { throw RunError("nothing came from rank 1 (b)"); });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const RunError& e) {
+      EXPECT_EQ(std::string(e.what()), "nothing came from rank 1 (b)");
+    }
+  });
+}
+
 }  // namespace
 }  // namespace headrace

@@ -116,7 +116,8 @@ class RdmaAllReduce final : public Paired {
   }
   template <class Call>
   void come_together(std::string_view what, double timeout_s, Call call) {
-    in_concert(*ranks_, what, timeout_s, [&] {
+    // A peer that was given up is not waited for again.
+    in_concert(*ranks_, what, peer() && trouble_ ? end_.patience_s() : timeout_s, [&] {
       if (trouble_) std::rethrow_exception(trouble_);  // queue pairs that have failed stay so
       call();
       return std::string();

@@ -225,7 +225,10 @@ class RdmaPair : public Paired {
   }
 
   void tell_what_moved() {
-    const auto all = in_concert(*ranks_, "what the pairs moved", kSlack_s + end_.patience_s() + kOverrun * traffic_.time_s, [this] {
+    // A peer that was given up is not waited for again; of several ranks others may still be at it.
+    const bool given_up = peer() && trouble_;
+    const double timeout_s = given_up ? end_.patience_s() : kSlack_s + end_.patience_s() + kOverrun * traffic_.time_s;
+    const auto all = in_concert(*ranks_, "what the pairs moved", timeout_s, [this] {
       if (trouble_) std::rethrow_exception(trouble_);
       const RdmaLink* link = this->link(turn_);
       const RdmaMoved moved = link ? link->moved() : RdmaMoved{};
