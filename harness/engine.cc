@@ -11,6 +11,7 @@
 #include "harness/engine/fits.h"
 #include "harness/engine/judging.h"
 #include "harness/engine/point_run.h"
+#include "harness/engine/scaling_curves.h"
 #include "harness/engine/together.h"
 
 namespace headrace {
@@ -55,6 +56,7 @@ class Run {
     result_.judgements = engine::answer_all(questions_, result_.points);
     confirm_failures();
     result_.collectives = engine::fit_curves(plan_, result_.points);
+    result_.scaling = engine::scaling_curves(result_.points);
     end_together();
     sort_worst_first(result_.judgements);
     if (result_.lost.empty()) result_.signal = stop_signal.load();  // else a launcher ended us for that

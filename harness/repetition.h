@@ -63,7 +63,8 @@ struct PhaseResult {
   std::uint64_t cut_operations = 0;
   std::optional<BackgroundResult> background;  // when any of them did anything
   std::vector<RankPhase> ranks;                // where there are several
-  std::vector<SeriesPoint> slowest_series;     // of the slowest of them
+  int slowest_rank = -1;                       // of those that did anything, the lowest rate
+  std::vector<SeriesPoint> slowest_series;     // its own
 
   /// The time after the warm-up cut, and the rates of what finished in it.
   double steady_s() const { return elapsed_s - steady_from_s; }

@@ -9,6 +9,7 @@
 #include "harness/collective_fit.h"
 #include "harness/plan.h"
 #include "harness/repetition.h"
+#include "harness/scaling.h"
 #include "harness/statistics/summary.h"
 #include "harness/verdict.h"
 #include "harness/version.h"
@@ -36,6 +37,13 @@ struct FirstTouch {
   double elapsed_s = 0;
 };
 
+/// The rank that was the slowest more often than any other.
+struct SlowestRank {
+  unsigned rank = 0;
+  std::string host;
+  unsigned times = 0, of = 0;  // phases of the repetitions that count
+};
+
 struct PointResult {
   const Point* point = nullptr;
   PointStatus status = PointStatus::not_reached;
@@ -55,6 +63,7 @@ struct PointResult {
   unsigned nodes = 1;  // that took part
   std::optional<PairMatrix> pairs;  // the medians of what counted, and who is to blame
   Blame blame;
+  std::optional<SlowestRank> slowest;  // of several ranks
   double elapsed_s = 0;
 };
 
@@ -85,6 +94,7 @@ struct RunResult {
   std::vector<PointResult> points;
   std::vector<CollectiveCurve> collectives;  // fitted to points of several sizes
   std::vector<Judgement> judgements;
+  std::vector<ScalingCurve> scaling;
   Summary summary;
   std::string lost;  // which other process of the run ended too early; "" = none
   int signal = 0;  // SIGINT or SIGTERM that ended it

@@ -114,6 +114,9 @@ std::string measured_text(const RunResult& run, const Shared& shared) {
     }
     out += '\n';
   }
+  for (const ScalingCurve& curve : run.scaling)
+    out += "scaling: " + wrap(curve.finding, 91, 9) + "\n";
+  if (!run.scaling.empty()) out += '\n';
   return out;
 }
 

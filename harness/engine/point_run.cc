@@ -454,9 +454,12 @@ class PointRunner::Session {
     std::map<unsigned, unsigned> slow;
     unsigned counted = 0;
     std::vector<const PairMatrix*> matrices;
+    std::map<int, unsigned> slowest;
     for (const Repetition& r : result_.repetitions) {
       if (!r.counted) continue;
       ++counted;
+      for (const PhaseResult& p : r.phases)
+        if (p.slowest_rank >= 0) ++slowest[p.slowest_rank];
       for (const unsigned rank : stragglers(r)) ++slow[rank];
       if (r.pairs) matrices.push_back(&*r.pairs);
     }
@@ -465,6 +468,15 @@ class PointRunner::Session {
         add_note(result_,
                  fmt::format("straggler: {}: below 80 % of the median rank in {} of {} repetitions",
                              together().ranks().who(rank), times, counted));
+    }
+    const auto most = std::max_element(slowest.begin(), slowest.end(), [](auto& a, auto& b) {
+      return a.second < b.second;
+    });
+    if (most != slowest.end()) {
+      const auto rank = static_cast<unsigned>(most->first);
+      unsigned phases = 0;
+      for (const auto& [each, times] : slowest) phases += times;
+      result_.slowest = {rank, together().ranks().host(rank), most->second, phases};
     }
     if (matrices.empty()) return;
     result_.pairs = median_matrix(matrices);

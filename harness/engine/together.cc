@@ -136,6 +136,12 @@ double elapsed_of(const Repetition& r) {
   return s;
 }
 
+/// Bytes (or operations) per second; 0 where nothing was done.
+double rate_of(const RankPhase& r) {
+  const auto work = static_cast<double>(r.bytes > 0 ? r.bytes : r.operations);
+  return r.elapsed_s > 0 ? work / r.elapsed_s : 0;
+}
+
 /// All ranks' bytes and operations, the slowest one's time. No warm-up is cut: each rank would cut
 /// another.
 PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Repetition>& all,
@@ -151,12 +157,17 @@ PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Re
   phase.worker_finish_s.clear();
   phase.worker_bytes.clear();
   phase.series.clear();
+  double slowest = INFINITY;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (number >= all[i].phases.size()) continue;
     const PhaseResult& one = all[i].phases[number];
     phase.ranks.push_back(
         {team[i], one.elapsed_s, one.first_finish_s, one.bytes, one.operations, one.errors});
-    if (one.elapsed_s > phase.elapsed_s) phase.slowest_series = one.series;
+    if (const double rate = rate_of(phase.ranks.back()); rate > 0 && rate < slowest) {
+      slowest = rate;
+      phase.slowest_rank = static_cast<int>(team[i]);
+      phase.slowest_series = one.series;
+    }
     phase.elapsed_s = std::max(phase.elapsed_s, one.elapsed_s);
     const bool first = phase.ranks.size() == 1;
     phase.first_finish_s =

@@ -70,6 +70,7 @@ Json phase(const PhaseResult& p, const std::vector<std::string>& part_names) {
                        {"operations", r.operations},
                        {"errors", r.errors}});
     one["ranks"] = std::move(ranks);
+    if (p.slowest_rank >= 0) one["slowest_rank"] = p.slowest_rank;
     one["slowest_series"] = series(p.slowest_series);
   }
   return one;
@@ -101,7 +102,11 @@ Json disturbance(const Disturbance& d) {
           {"probe_after_ns", d.probe_after_ns}};
 }
 
-Json pairs(const PairMatrix& m) { return {{"names", m.names}, {"rate", m.rate}}; }
+Json pairs(const PairMatrix& m) {
+  Json one{{"names", m.names}, {"rate", m.rate}};
+  if (!m.rails.empty()) one["rails"] = m.rails;
+  return one;
+}
 
 Json repetition(const Repetition& r, const std::vector<std::string>& part_names) {
   Json metrics = Json::object(), phases = Json::array();
@@ -227,9 +232,39 @@ Json point(const PointResult& p) {
     one["pairs"]["reference"] = p.blame.reference;
     one["pairs"]["blamed_nodes"] = p.blame.nodes;
     one["pairs"]["blamed_links"] = p.blame.links;
+    if (!p.pairs->rails.empty()) {
+      one["pairs"]["rail_reference"] = p.blame.rail_reference;
+      one["pairs"]["blamed_rails"] = p.blame.rails;
+    }
   }
+  if (p.slowest)
+    one["slowest_rank"] = {{"rank", p.slowest->rank},
+                           {"host", p.slowest->host},
+                           {"times", p.slowest->times},
+                           {"of", p.slowest->of}};
   if (!stages.empty()) one["stages"] = std::move(stages);  // of pipelines alone
   return one;
+}
+
+Json scaling(const ScalingCurve& curve) {
+  Json at = Json::array();
+  for (const ScalingCurve::At& one : curve.at)
+    at.push_back({{"clients", one.clients},
+                  {"point", one.point},
+                  {"rate", one.rate},
+                  {"expected", one.expected},
+                  {"efficiency", one.efficiency}});
+  Json all{{"workload", curve.workload}, {"metric", curve.metric},
+           {"unit", curve.unit},         {"at", std::move(at)},
+           {"per_client", curve.per_client}, {"saturated", curve.saturated},
+           {"most", curve.most},         {"finding", curve.finding}};
+  if (curve.saturated) {
+    all["saturation_clients"] = curve.saturation_clients;
+    all["reached_by"] = curve.reached_by;
+    all["formula"] = "G7";
+    all["substituted"] = curve.substituted;
+  }
+  return all;
 }
 
 }  // namespace
@@ -255,6 +290,10 @@ std::string run_json(const RunResult& run) {
     Json curves = Json::array();
     for (const CollectiveCurve& c : run.collectives) curves.push_back(collective(c));
     all["collectives"] = std::move(curves);
+  }
+  if (!run.scaling.empty()) {
+    all["scaling"] = Json::array();
+    for (const ScalingCurve& curve : run.scaling) all["scaling"].push_back(scaling(curve));
   }
   all["environment"] = environment_part(run.environment);
   if (run.noise)

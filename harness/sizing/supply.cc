@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "harness/scaling.h"
 #include "harness/statistics/draws.h"
 #include "harness/statistics/summary.h"
 
@@ -157,8 +158,7 @@ Curve::Curve(std::vector<Measurement> measured, bool per_node) : per_node_(per_n
   if (measured_.size() < 2) return;
   const Measurement &last = measured_.rbegin()->second,
                     &before = std::next(measured_.rbegin())->second;
-  const double slope = (last.median - before.median) / (last.clients - before.clients);
-  saturated_ = slope <= 0.1 * before.per_client();
+  saturated_ = stopped_growing(before.clients, before.median, last.clients, last.median);
 }
 
 Curve::Value Curve::at(double clients) const {

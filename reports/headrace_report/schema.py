@@ -203,9 +203,16 @@ class Pairs:
     reference: float = 0.0
     blamed_nodes: List[int] = field(default_factory=list)
     blamed_links: List[Tuple[int, int]] = field(default_factory=list)
+    rails: List[str] = field(default_factory=list)  # names are then of their ends, rail by rail
+    rail_reference: List[float] = field(default_factory=list)
+    blamed_rails: List[int] = field(default_factory=list)
 
     def check(self) -> None:
         count = len(self.names)
+        if self.rails and count % len(self.rails):
+            raise Inconsistent(f"names: {count} ends cannot be of {len(self.rails)} rails")
+        if any(not 0 <= rail < len(self.rails) for rail in self.blamed_rails):
+            raise Inconsistent("blamed_rails: there is no such rail")
         if len(self.rate) != count or any(len(row) != count for row in self.rate):
             raise Inconsistent(f"rate: {count} rows of {count} are expected, one for each name")
         used = [*self.blamed_nodes, *(node for link in self.blamed_links for node in link)]
@@ -304,6 +311,7 @@ class Phase:
     series: Series = field(default_factory=Series)
     background: Optional[Background] = None
     ranks: List[RankPhase] = field(default_factory=list)
+    slowest_rank: Optional[int] = None
     slowest_series: Series = field(default_factory=Series)
 
 
@@ -375,6 +383,49 @@ class Repetition:
 
 
 @dataclass(frozen=True)
+class SlowestRank:
+    """Which rank was the slowest the most often, in how many of so many phases."""
+
+    rank: int
+    host: str
+    times: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Clients:
+    """What so many clients gave together; expected by G6; efficiency: of as many times one client's."""
+
+    clients: int
+    point: str
+    rate: float
+    expected: float
+    efficiency: float
+
+
+@dataclass(frozen=True)
+class ScalingCurve:
+    """One workload over numbers of clients, fewest first, as judged."""
+
+    workload: str
+    metric: str
+    unit: str
+    at: List[Clients]
+    per_client: float
+    saturated: bool
+    most: float
+    finding: str
+    saturation_clients: Optional[float] = None
+    reached_by: Optional[int] = None
+    formula: str = ""
+    substituted: str = ""
+
+    def check(self) -> None:
+        if len(self.at) < 2 or any(a.clients >= b.clients for a, b in zip(self.at, self.at[1:])):
+            raise Inconsistent("at: two numbers of clients or more, fewest first")
+
+
+@dataclass(frozen=True)
 class Point:
     id: str
     workload: str
@@ -399,6 +450,7 @@ class Point:
     pairs: Optional[Pairs] = None
     facts: Dict[str, str] = field(default_factory=dict)  # how it was done, by name
     group: Optional[Group] = None  # of collectives
+    slowest_rank: Optional[SlowestRank] = None
 
     @property
     def finished(self) -> List[Repetition]:
@@ -418,6 +470,7 @@ class Run:
     judgements: List[Judgement] = field(default_factory=list)
     points: List[Point] = field(default_factory=list)
     collectives: List[Collective] = field(default_factory=list)  # those that were measured at several sizes
+    scaling: List[ScalingCurve] = field(default_factory=list)  # absent where clients were not varied
     environment: Dict[str, Dict[str, Scalar]] = field(default_factory=dict)
     noise_floor: Optional[NoiseFloor] = None
 

@@ -49,8 +49,17 @@ def clients(n):
                      {"bandwidth": rate, "read_bandwidth": rate}, ["main"])
 
 
-def run(points):
-    return read_run(run_file("MEASURED", 0, [], points))
+def curve(counts=(1, 2, 4, 8), **changes):
+    """As the run file tells of clients(n): one gives 1 GB/s, and 3 GB/s is all there is."""
+    at = [{"clients": n, "point": f"small_file_read/clients:{n}", "rate": min(n, 3) * 1e9, "expected": min(n, 3) * 1e9,
+           "efficiency": min(n, 3) / n} for n in counts]
+    return {"workload": "small_file_read", "metric": "read_bandwidth", "unit": "B/s", "at": at, "per_client": 1e9,
+            "saturated": True, "most": 3e9, "finding": "small_file_read is saturated, says the run file",
+            "saturation_clients": 3, "reached_by": 4, "formula": "G7", "substituted": "ceil(3.00 GB/s / 1.00 GB/s)", **changes}
+
+
+def run(points, scaling=()):
+    return read_run({**run_file("MEASURED", 0, [], points), "scaling": list(scaling)})
 
 
 def test_busbw_over_size_and_time():
@@ -156,12 +165,47 @@ def test_pair_matrix_tells_whom_it_blames():
     assert len(alike.drawing.axes[0].images) == 1  # one raster, not a cell each
 
 
-def test_scaling_curve_finds_saturation():
+def test_scaling_curves_are_drawn_as_they_were_judged():
+    measured = run([clients(n) for n in (1, 2, 4, 8)], [curve()])
     with styled():
-        figures = network.scaling(run([clients(n) for n in (1, 2, 4, 8)]).points)
-    assert len(figures) == 1
-    assert figures[0].finding.startswith("small_file_read is saturated by 4 clients")
-    assert [row[0] for row in figures[0].table.rows] == ["1", "2", "4", "8"]
+        figure = network.scaling(measured.scaling[0])
+        grows = network.scaling(run([], [curve((1, 2), saturated=False, finding="it still grows", saturation_clients=None)]).scaling[0])
+    assert figure.finding == "small_file_read is saturated, says the run file"
+    assert "ceil(3.00 GB/s / 1.00 GB/s) = 3 clients" in figure.description
+    assert [row[0] for row in figure.table.rows] == ["1", "2", "4", "8"]
+    assert plain(figure.table.rows[3][2]) == "3.00 GB/s"
+    assert grows.finding == "it still grows" and len(grows.keys) == 1
+
+
+def test_a_scaling_curve_out_of_order_is_refused():
+    with pytest.raises(RunFileError, match="fewest first"):
+        run([], [curve((2, 1))])
+
+
+def test_the_slowest_rank_over_time_beside_the_mean():
+    point = collective(8)
+    for repetition in point["repetitions"]:
+        phase = repetition["phases"][0]
+        times = [0.05, 0.1, 0.15]
+        made = lambda rate: {"time_s": times, "bytes_per_s": [rate] * 3, "operations_per_s": [1.0] * 3, "latency_p99_ns": [1e6] * 3}
+        phase.update(slowest_rank=2, series=made(4e8), slowest_series=made(5e7))
+    point["slowest_rank"] = {"rank": 2, "host": "node3", "times": 4, "of": 5}
+    with styled():
+        figure = network.slowest(run([point]).points[0])
+        assert network.slowest(run([collective(8)]).points[0]) is None
+    assert figure.finding == "Rank 2 (node3) is the slowest in 4 of 5"
+    assert [plain(cell) for cell in figure.table.rows[0][1:]] == ["2", "50.0 MB/s", "50.0 MB/s", "100 MB/s"]
+
+
+def test_rails_are_named_in_the_matrix():
+    made = pairs()
+    names = [f"node{n} eth{rail}" for rail in (0, 1) for n in (1, 2)]
+    rate = [[-1 if a == b or a // 2 != b // 2 else 12e8 if a < 2 else 5e8 for b in range(4)] for a in range(4)]
+    made["pairs"].update(names=names, rate=rate, rails=["eth0", "eth1"], rail_reference=[12e8, 5e8], blamed_rails=[1])
+    with styled():
+        figure = network.pair_matrix(run([made]).points[0])
+    assert figure.finding == "eth1 is slower than the best rail on every node"
+    assert len(figure.table.rows) == 4
 
 
 def test_the_whole_page_and_the_same_bytes():

@@ -44,8 +44,8 @@ def render(run: Run) -> str:
         limits += [page.panel(network.over_size(run.points, run.judgements, run.collectives), "busbw"),
                    page.panel(network.time_over_size(run.points, run.collectives), "call-time"),
                    page.panel(network.step_time(run.collectives), "step-time")]
-        limits += [page.panel(figure, f"scaling-{number}")
-                   for number, figure in enumerate(network.scaling(run.points), start=1)]
+        limits += [page.panel(network.scaling(curve), f"scaling-{number}")
+                   for number, curve in enumerate(run.scaling, start=1)]
         sections = [_section(run, point, anchors[point.id], rows, page) for point in run.points]
     data, left_out = embed.embedded(run)
     return page.render(
@@ -62,6 +62,7 @@ def _section(run: Run, point: Point, anchor: str, rows: List[views.NeedRow], pag
     drawn: Dict[str, Optional[Figure]] = {
         "epochs": epochs.draw(point), "pipeline": pipeline.draw(point), "stages": stages.draw(point),
         "pairs": network.pair_matrix(point), "ranks": network.ranks(point),
+        "slowest": network.slowest(point),
         "time": timeline.draw(point, judgements), "tail": tail.draw(point, judgements)}
     panels = [page.panel(figure, f"{anchor}-{name}") for name, figure in drawn.items()]
     needs_a_look = any(judgement.outcome != "PASS" for judgement in judgements)

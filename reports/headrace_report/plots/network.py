@@ -8,7 +8,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from ..schema import Collective, Judgement, Point
+from ..schema import Collective, Judgement, Point, ScalingCurve
 from ..units import quantity, scale_of, share
 from . import Figure, Key, Table
 from .copies import value
@@ -17,6 +17,7 @@ from .style import COLOUR, DASHES, MARKERS, WIDTH, canvas, place, series, styled
 
 MOST_CURVES = 6
 MOST_NAMES = 32  # of a matrix whose rows are named
+MOST_MOMENTS = 280  # of a rate over time: more would not be told apart
 
 
 def _name(point: Point) -> str:
@@ -228,7 +229,10 @@ def pair_matrix(point: Point) -> Optional[Figure]:
                 axes.plot([b], [a], marker="x", color=COLOUR["fail"], markersize=10, markeredgewidth=2.5, zorder=6)
     blamed = [pairs.names[n] for n in pairs.blamed_nodes]
     links = [f"{pairs.names[a]} to {pairs.names[b]}" for a, b in pairs.blamed_links]
-    if blamed:
+    if pairs.blamed_rails:
+        slow_rails = [pairs.rails[rail] for rail in pairs.blamed_rails]
+        finding = f"{', '.join(slow_rails)} {'is' if len(slow_rails) == 1 else 'are'} slower than the best rail on every node"
+    elif blamed:
         finding = f"{', '.join(blamed)} {'is' if len(blamed) == 1 else 'are'} slow with every partner"
     elif links:
         finding = f"Slow: {', '.join(links[:3])}" + (f" and {len(links) - 3} more links" if len(links) > 3 else "")
@@ -244,53 +248,40 @@ def pair_matrix(point: Point) -> Optional[Figure]:
                   keys=[Key("cross", "line or cross: blamed")] if blamed or links else [])
 
 
-RATES = ("read_bandwidth", "durable_bandwidth", "bandwidth", "read_iops", "sample_rate")
-
-
-def scaling(points: Sequence[Point]) -> List[Figure]:
-    """For each workload that was run with two numbers of clients or more: what they give together."""
-    groups: Dict[Tuple, Dict[int, Point]] = {}
-    for point in points:
-        clients = point.params.get("clients")
-        if point.status != "ok" or not isinstance(clients, int) or isinstance(clients, bool):
-            continue
-        rest = tuple(sorted((k, str(v)) for k, v in point.params.items() if k != "clients"))
-        groups.setdefault((point.workload, point.cache, rest), {})[clients] = point
-    return [figure for (workload, _, _), group in groups.items() if (figure := _scaling(workload, group)) is not None]
-
-
-def _scaling(workload: str, group: Dict[int, Point]) -> Optional[Figure]:
-    metric = next((name for name in RATES if all(value(p, name) is not None for p in group.values())), None)
-    if metric is None or len(group) < 2:
-        return None
-    unit = next(m.unit for m in next(iter(group.values())).metrics if m.name == metric)
-    clients = sorted(group)
-    rates = [value(group[n], metric) for n in clients]
-    scale = scale_of(max(rates), unit)
-    ideal = [rates[0] / clients[0] * n for n in clients]
+def scaling(curve: ScalingCurve) -> Figure:
+    """What more and more clients give together, beside what G6 expects of them."""
+    clients, rates, expected = ([getattr(at, name) for at in curve.at] for name in ("clients", "rate", "expected"))
+    linear = [curve.per_client * n for n in clients]
+    scale = scale_of(max(rates), curve.unit)
     with styled():
         drawing = canvas(WIDTH, 320)
         axes = drawing.add_axes(place(drawing, 64, 14, 16, 46))
         axes.set_xscale("log", base=2)
         axes.plot(clients, np.array(rates) / scale.factor, color=series(0), marker=MARKERS[0], zorder=4)
-        axes.plot(clients, np.array(ideal) / scale.factor, color=COLOUR["muted"], linestyle=DASHES[2], zorder=3)
-        for n, rate, perfect in zip(clients, rates, ideal):
-            axes.annotate(share(rate / perfect), (n, rate / scale.factor), (0, -16), textcoords="offset points", ha="center")
-        axes.set_ylim(bottom=0)
+        axes.plot(clients, np.array(linear) / scale.factor, color=COLOUR["muted"], linestyle=DASHES[2], zorder=3)
+        if curve.saturated:
+            axes.axhline(curve.most / scale.factor, color=series(1), linewidth=1.2, linestyle=DASHES[1], zorder=2)
+            if clients[0] <= curve.saturation_clients <= clients[-1]:
+                axes.plot([curve.saturation_clients], [curve.most / scale.factor], marker="D", markersize=8, zorder=6,
+                          color=COLOUR["ink"], markerfacecolor=COLOUR["paper"], markeredgewidth=1.6)
+        for at in curve.at:
+            axes.annotate(share(at.efficiency), (at.clients, at.rate / scale.factor), (0, -16),
+                          textcoords="offset points", ha="center")
+        axes.set_ylim(0, max(rates) / scale.factor * 1.35)
         axes.set_xticks(clients, [str(n) for n in clients])
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xlabel("clients (log\u2082)")
         axes.set_ylabel(scale.label)
-    most = max(rates)
-    enough = next(n for n, rate in zip(clients, rates) if rate >= 0.9 * most)
-    grows = enough == clients[-1]
-    finding = (f"{workload} still grows at {clients[-1]} clients: {quantity(rates[-1], unit)}" if grows else
-               f"{workload} is saturated by {enough} clients: {quantity(most, unit)}")
-    return Figure(finding=finding, question="How many clients does it take to reach what the storage can give?",
-                  description=", ".join(f"{n} clients: {quantity(rate, unit)}" for n, rate in zip(clients, rates)) + ".",
-                  drawing=drawing, keys=[Key("dots", "dotted: as many times one client's rate (G6)")],
-                  table=Table(["clients", metric, "of ideal"],
-                              [[str(n), quantity(rate, unit), share(rate / perfect)] for n, rate, perfect in zip(clients, rates, ideal)]))
+    keys = [Key("dots", "dotted: as many times one client's rate")]
+    if curve.saturated:
+        keys.append(Key("dash", "what the backend gives; diamond: fewest clients that can show it (G7)"))
+    return Figure(finding=curve.finding, question="How many clients does it take to reach what the storage can give?",
+                  description=", ".join(f"{at.clients} clients: {quantity(at.rate, curve.unit)}" for at in curve.at) + ". " +
+                  (f"{curve.formula}: {curve.substituted} = {curve.saturation_clients:g} clients." if curve.saturated else ""),
+                  drawing=drawing, keys=keys,
+                  table=Table(["clients", curve.metric, "expected (G6)", "of linear"],
+                              [[str(at.clients), quantity(at.rate, curve.unit), quantity(at.expected, curve.unit),
+                                share(at.efficiency)] for at in curve.at]))
 
 
 def ranks(point: Point) -> Optional[Figure]:
@@ -325,3 +316,51 @@ def ranks(point: Point) -> Optional[Figure]:
     return Figure(finding=finding, question="Is there a straggler?", description=finding + ".", drawing=drawing,
                   table=Table(["rank", "rate"], [[str(rank), quantity(rate, "B/s")] for rank, rate in rates.items()]),
                   keys=[Key("dots", "dotted: the median rank")])
+
+
+def slowest(point: Point) -> Optional[Figure]:
+    """The slowest rank's rate over time beside the mean of all; nothing where there are no series of both."""
+    told = point.slowest_rank
+    phases = [phase for repetition in point.finished for phase in repetition.phases
+              if len(phase.ranks) > 1 and phase.series.time_s and phase.slowest_series.time_s]
+    if told is None or not phases:
+        return None
+    unit = "B/s" if any(phase.bytes for phase in phases) else "1/s"
+
+    def rates(one) -> np.ndarray:
+        return np.array(one.bytes_per_s if unit == "B/s" else one.operations_per_s)
+
+    means = [rates(phase.series) / len(phase.ranks) for phase in phases]
+    lowest = [rates(phase.slowest_series) for phase in phases]
+    highest = max(float(each.max()) for each in (*means, *lowest))
+    if highest <= 0:
+        return None
+    scale = scale_of(highest, unit)
+    with styled():
+        drawing = canvas(WIDTH, 220)
+        axes = drawing.add_axes(place(drawing, 56, 14, 16, 46))
+        start = 0.0
+        for phase, mean, low in zip(phases, means, lowest):
+            for one, drawn, number in ((phase.series, mean, 0), (phase.slowest_series, low, 1)):
+                time, thin = _thinned(np.array(one.time_s), drawn, max(4, MOST_MOMENTS // len(phases)))
+                axes.plot(start + time, thin / scale.factor, color=series(number), linestyle=DASHES[number], zorder=3 + number)
+            start += phase.elapsed_s
+            axes.axvline(start, color=COLOUR["muted"], linewidth=0.5, zorder=1)
+        axes.set_xlim(0, start)
+        axes.set_ylim(0, highest / scale.factor * 1.1)
+        axes.set_xlabel("measured time, one repetition after another (s)")
+        axes.set_ylabel(scale.label)
+    finding = (f"Rank {told.rank} ({told.host}) is the slowest in {told.times} of {told.of}" if told.of > 1
+               else f"Rank {told.rank} ({told.host}) is the slowest")
+    return Figure(finding=finding, question="Is the slowest rank slow all the time, or now and then?",
+                  description=f"{finding}; its rate over time beside the mean of all ranks.", drawing=drawing,
+                  keys=[Key("line", "mean of all ranks"), Key("dash", "the slowest rank of each repetition")],
+                  table=Table(["phase", "slowest rank", "its lowest", "its highest", "mean of all"],
+                              [[str(number), str(phase.slowest_rank), quantity(float(low.min()), unit),
+                                quantity(float(low.max()), unit), quantity(float(mean.mean()), unit)]
+                               for number, (phase, mean, low) in enumerate(zip(phases, means, lowest), start=1)][:200]))
+
+
+def _thinned(time: np.ndarray, rate: np.ndarray, most: int) -> Tuple[np.ndarray, np.ndarray]:
+    groups = np.array_split(np.arange(len(time)), min(most, len(time)))
+    return np.array([time[g].mean() for g in groups]), np.array([rate[g].mean() for g in groups])
