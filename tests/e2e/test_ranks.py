@@ -1,10 +1,12 @@
 """Several processes under mpirun: one result, and an end in time whatever happens to one of them."""
 
+import math
 import os
 import shutil
 import signal
 import time
 
+import conftest
 import pytest
 
 pytestmark = pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun (Debian: openmpi-bin)")
@@ -16,15 +18,22 @@ def mpirun(ranks):
     return ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
 
 
+# One machine: no network is looked for, waiting processes leave the processors to others, and the names of hosts, which a
+# machine without /etc/hosts asks a server for again and again, are not waited for.
+MACHINE = {**ROOT, "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader", "OMPI_MCA_mpi_yield_when_idle": "1",
+           "RES_OPTIONS": "timeout:1 attempts:1"}
+
+
 @pytest.fixture
 def together(headrace, monkeypatch):
+    return launched(headrace, monkeypatch)
+
+
+def launched(headrace, monkeypatch):
     if "mpi       not" in headrace("--version").out:
         pytest.skip("headrace was built without MPI")
-    for name, value in ROOT.items():
+    for name, value in MACHINE.items():
         monkeypatch.setenv(name, value)
-    # One machine: no network is looked for.
-    monkeypatch.setenv("OMPI_MCA_btl", "self,vader,tcp")
-    monkeypatch.setenv("OMPI_MCA_btl_tcp_if_include", "lo")
     headrace.under = mpirun(3)
     return headrace
 
@@ -34,17 +43,41 @@ schema: 1
 name: reads
 target: {path: scratch, max_write: 200MiB}
 workloads:
-  - {use: small_file_read, files: 30, file_size: 8KiB, cache: asis, repeat: 3}
+  - {use: small_file_read, files: 30, file_size: 8KiB, cache: asis, repeat: 3, verify: true}
 """
+COLLECTIVES = "".join(
+    f"  - {{use: mpi_{name}, message_size: [96B, 100000B], in_place: [false, true], calls: 5, repeat: 1}}\n"
+    for name in ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv"))
+EVERYTHING = READS + """\
+  - {use: random_read, files: 4, file_size: 64KiB, block_size: 4KiB, workers: 1, cache: asis, repeat: 2, clients: [1, 2, 4]}
+  - {use: checkpoint_write, shard_size: 64KiB, repeat: 2, verify: true}
+""" + COLLECTIVES
 
 
-def test_files_are_split_and_added_up(together):
-    together.write("reads.yaml", READS)
-    outcome = together.run("reads.yaml", "--set", "workloads.0.verify=true")
-    assert outcome.code == 0, outcome
-    run = together.results()
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """One run on three ranks of all that needs no other outcome; its run file."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        headrace = launched(conftest.Headrace(tmp_path_factory.mktemp("everything")), monkeypatch)
+        headrace.write("everything.yaml", EVERYTHING)
+        outcome = headrace.run("everything.yaml")
+        assert outcome.code == 12, outcome  # four clients are too many
+        run = headrace.results()
+        for curve in run["scaling"]:
+            assert curve["finding"].split()[0] in outcome.out, outcome
+        headrace.under = []
+        assert headrace("clean", "scratch").code == 0
+        assert not headrace.path("scratch").exists()
+    return run
+
+
+def of(run, workload):
+    return [point for point in run["points"] if point["workload"] == workload]
+
+
+def test_files_are_split_and_added_up(run):
     assert run["environment"]["launch"]["ranks"] == "3"
-    point = run["points"][0]
+    point = of(run, "small_file_read")[0]
     assert point["verified"]
     for repetition in point["repetitions"]:
         phase = repetition["phases"][0]
@@ -56,15 +89,15 @@ def test_files_are_split_and_added_up(together):
         assert phase["first_finish_s"] == min(r["first_finish_s"] for r in phase["ranks"])
         rate = sum(r["bytes"] for r in phase["ranks"]) / phase["elapsed_s"]
         assert repetition["metrics"]["read_bandwidth"] == pytest.approx(rate, rel=0.01)
-    assert len(list((together.path("scratch") / "data").iterdir())) >= 1
+        slowest = min(phase["ranks"], key=lambda r: r["bytes"] / r["elapsed_s"])
+        assert phase["slowest_rank"] == slowest["rank"]
+    slowest = point["slowest_rank"]
+    named = [r["phases"][0]["slowest_rank"] for r in point["repetitions"] if r["counted"]]
+    assert slowest["of"] == len(named) and slowest["times"] == named.count(slowest["rank"]) and slowest["host"]
 
 
-def test_more_and_more_clients(together):
-    together.write("reads.yaml", READS + "  - {use: random_read, files: 4, file_size: 64KiB, block_size: 4KiB, workers: 1, "
-                   "cache: asis, repeat: 2, clients: [1, 2, 4]}\n")
-    outcome = together.run("reads.yaml")
-    assert outcome.code == 12, outcome
-    points = {p["id"]: p for p in together.results()["points"]}
+def test_more_and_more_clients(run):
+    points = {p["id"]: p for p in of(run, "random_read")}
     assert points["random_read/clients:4"]["status"] == "skipped"
     assert "4 are more than the 3" in points["random_read/clients:4"]["reason"]
     for clients in (1, 2):
@@ -73,32 +106,30 @@ def test_more_and_more_clients(together):
         assert points[f"random_read/clients:{clients}"]["params"]["clients"] == clients
 
 
-def test_each_process_saves_its_own_checkpoint(together):
-    together.write("save.yaml", """\
-schema: 1
-target: {path: scratch, max_write: 200MiB}
-workloads:
-  - {use: checkpoint_write, shard_size: 64KiB, repeat: 2, verify: true}
-""")
-    outcome = together.run("save.yaml")
-    assert outcome.code == 0, outcome
-    together.under = []
-    assert together("clean", "scratch").code == 0
-    assert not together.path("scratch").exists()
+def test_the_scaling_curve_is_judged(run):
+    assert len(run["scaling"]) == 1
+    curve = run["scaling"][0]
+    rates = [next(m["median"] for m in p["metrics"] if m["name"] == curve["metric"])
+             for p in of(run, "random_read") if p["status"] == "ok"]
+    assert curve["workload"] == "random_read" and [at["rate"] for at in curve["at"]] == rates
+    assert [at["clients"] for at in curve["at"]] == [1, 2]
+    assert curve["at"][1]["efficiency"] == pytest.approx(rates[1] / (2 * rates[0]))
+    assert curve["saturated"] == (rates[1] - rates[0] <= 0.1 * rates[0])
+    assert curve["most"] == max(rates)
+    if curve["saturated"]:
+        assert curve["saturation_clients"] == math.ceil(max(rates) / rates[0] - 1e-9)
 
 
-ALL = "schema: 1\ntarget: {path: scratch}\nworkloads:\n" + "".join(
-    f"  - {{use: mpi_{name}, message_size: [96B, 100000B], in_place: [false, true], calls: 5, repeat: 1}}\n"
-    for name in ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv"))
+def test_each_process_saves_its_own_checkpoint(run):
+    point = of(run, "checkpoint_write")[0]
+    assert point["status"] == "ok" and point["verified"]
+    assert len(point["repetitions"][0]["phases"][0]["ranks"]) == 3
 
 
-def test_collectives_give_the_right_data(together):
-    together.write("all.yaml", ALL)
-    outcome = together.run("all.yaml")
-    assert outcome.code == 0, outcome
+def test_collectives_give_the_right_data(run):
     factor = {"all_reduce": 4 / 3, "all_gather": 2 / 3, "reduce_scatter": 2 / 3, "all_to_all": 2 / 3, "broadcast": 1,
               "send_recv": 1}
-    points = together.results()["points"]
+    points = [point for point in run["points"] if point["workload"].startswith("mpi_")]
     assert len(points) == 24
     for point in points:
         metrics = point["repetitions"][0]["metrics"]
@@ -109,7 +140,7 @@ def test_collectives_give_the_right_data(together):
 
 def test_one_process_alone_skips_collectives(together):
     together.under = []
-    together.write("all.yaml", ALL)
+    together.write("all.yaml", "schema: 1\ntarget: {path: scratch}\nworkloads:\n" + COLLECTIVES)
     outcome = together.run("all.yaml")
     assert outcome.code == 77, outcome
     assert "mpirun -n 8" in together.results()["points"][0]["reason"]
@@ -170,7 +201,7 @@ def test_a_rank_that_is_gone_is_named_and_results_are_kept(together, how, word):
     for line in process.stderr:
         if "mpi_all_reduce" in line:
             break
-    time.sleep(1)
+    time.sleep(0.3)
     child = measuring_child(together.folder, 2)
     begin = time.monotonic()
     os.kill(child, how)
@@ -206,7 +237,7 @@ def test_an_interrupted_run_keeps_what_it_has(together):
     for line in process.stderr:
         if "mpi_all_reduce" in line:
             break
-    time.sleep(0.5)
+    time.sleep(0.3)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert process.returncode != 0
