@@ -11,6 +11,7 @@
 
 #include "harness/backends/plugin.h"
 #include "harness/backends/posix/posix_engine.h"
+#include "harness/backends/posix/streams.h"
 #include "harness/diagnostics.h"
 #include "harness/version.h"
 
@@ -75,6 +76,7 @@ Plugin* load(const fs::path& file, std::string& why) {
 
 struct Backends::Impl {
   std::map<std::string, std::unique_ptr<StorageEngine>> engines;
+  std::map<std::string, std::unique_ptr<StreamEngine>> streams;
   std::vector<BackendStatus> status;
   Plugin* gpu_plugin =
       nullptr;  // not yet asked: starting the driver takes time, and storage tests need no GPU
@@ -123,6 +125,7 @@ struct Backends::Impl {
 };
 
 Backends::Backends() : impl_(std::make_unique<Impl>()) {
+  impl_->streams.emplace("posix", make_posix_streams());
   for (const Known& known : kKnown) {
     BackendStatus status;
     status.name = known.name;
@@ -138,6 +141,8 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
       } else if (Plugin* plugin = load(*file, status.reason)) {
         status.version = plugin->version();
         engine = plugin->storage_engine();
+        if (auto streams = plugin->stream_engine())
+          impl_->streams.emplace(status.name, std::move(streams));
         if (status.name == "cuda") impl_->gpu_plugin = plugin;
         if (status.name == "verbs") impl_->rdma = plugin->rdma_backend();
         if (status.name == "nccl") impl_->nccl = plugin->nccl_backend();
@@ -188,6 +193,16 @@ StorageEngine& Backends::storage(const std::string& name) {
   const auto engine = impl_->engines.find(name);
   if (engine == impl_->engines.end())
     throw UsageError("backend '" + name + "' does no storage I/O");
+  return *engine->second;
+}
+
+StreamEngine& Backends::streams(const std::string& name) {
+  const std::string why = why_not(name);
+  if (!impl_->find(name)) throw UsageError(why);
+  if (!why.empty()) throw RunError(why);
+  const auto engine = impl_->streams.find(name);
+  if (engine == impl_->streams.end())
+    throw UsageError("backend '" + name + "' moves nothing over sockets");
   return *engine->second;
 }
 

@@ -13,6 +13,7 @@ class GpuBackend;
 class NcclBackend;
 class RdmaBackend;
 class MessagePassing;
+class StreamEngine;
 
 /// One backend's state; `headrace --version` and `doctor` print it.
 struct BackendStatus {
@@ -37,6 +38,8 @@ class Backends {
   /// The engine of that name. Throws UsageError for an unknown name and RunError for one that is
   /// not usable.
   StorageEngine& storage(const std::string& name);
+  /// Likewise over sockets.
+  StreamEngine& streams(const std::string& name);
   /// The GPUs of this machine. Throws RunError when there are none that can be used: why_not("cuda").
   GpuBackend& gpu();
   /// Puts `gpu` in the place of the cuda plugin: what tests copy with where there is no GPU.

@@ -10,12 +10,13 @@
 #include "harness/backends/gpu.h"
 #include "harness/backends/nccl.h"
 #include "harness/backends/rdma.h"
+#include "harness/backends/stream_io.h"
 
 namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 6;
+inline constexpr int kPluginInterface = 7;
 
 /// What a plugin hands over. A new kind of backend adds a virtual function here and a header beside
 /// file_io.h.
@@ -29,6 +30,8 @@ class Plugin {
   virtual std::string version() const = 0;
   /// nullptr when this plugin is no storage engine.
   virtual std::unique_ptr<StorageEngine> storage_engine() { return nullptr; }
+  /// nullptr when this plugin moves nothing over sockets.
+  virtual std::unique_ptr<StreamEngine> stream_engine() { return nullptr; }
   /// nullptr when this plugin drives no GPUs.
   virtual std::unique_ptr<GpuBackend> gpu_backend() { return nullptr; }
   /// nullptr when this plugin drives no RDMA devices.

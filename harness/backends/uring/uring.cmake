@@ -40,7 +40,7 @@ if(NOT PC_LIBURING_VERSION)
   set(PC_LIBURING_VERSION "2.3 or later")
 endif()
 
-set(uring_sources ring.cc whole_files.cc blocks.cc writer.cc)
+set(uring_sources ring.cc whole_files.cc blocks.cc writer.cc streams.cc)
 list(TRANSFORM uring_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 # Apart from the door, so that tests can link the readers themselves.
 add_library(headrace_uring OBJECT EXCLUDE_FROM_ALL ${uring_sources})

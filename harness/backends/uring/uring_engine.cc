@@ -41,6 +41,7 @@ class UringPlugin final : public Plugin {
   std::unique_ptr<StorageEngine> storage_engine() override {
     return std::make_unique<UringEngine>();
   }
+  std::unique_ptr<StreamEngine> stream_engine() override { return make_streams(); }
 };
 
 }  // namespace

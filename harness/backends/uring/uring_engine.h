@@ -1,10 +1,11 @@
-// Many reads in flight from one thread, through io_uring.
+// Many reads in flight from one thread, and blocks over sockets, through io_uring.
 #pragma once
 
 #include <memory>
 
 #include "harness/backends/file_io.h"
 #include "harness/backends/notes.h"
+#include "harness/backends/stream_io.h"
 
 namespace headrace::uring {
 
@@ -17,5 +18,6 @@ std::unique_ptr<BlockReader> make_blocks(const FileTable& files,
                                          std::span<const std::uint32_t> selected,
                                          const ReaderOptions& options, Notes& notes);
 std::unique_ptr<BlockWriter> make_writer(const WriterOptions& options, Notes& notes);
+std::unique_ptr<StreamEngine> make_streams();
 
 }  // namespace headrace::uring
