@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -21,6 +22,7 @@
 
 #include "harness/clock.h"
 #include "harness/ranks/wire.h"
+#include "harness/system/network_links.h"
 #include "harness/system/own_addresses.h"
 #include "harness/system/unique_fd.h"
 
@@ -72,6 +74,12 @@ sockaddr_storage address_of(const std::string& text, std::uint16_t port, socklen
   return all;
 }
 
+/// False, and errno, where the kernel does not let us.
+bool bind_to_interface(int fd, const TcpMesh::Options& options) {
+  return !options.bind || ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, options.interface.data(),
+                                       static_cast<socklen_t>(options.interface.size())) == 0;
+}
+
 Door open_door(const TcpMesh::Options& options) {
   Door door;
   door.addresses = system::own_addresses(options.interface);
@@ -83,6 +91,8 @@ Door open_door(const TcpMesh::Options& options) {
                                [](const std::string& a) { return a.find(':') != a.npos; });
   door.listener =
       UniqueFd(::socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (door.listener && !bind_to_interface(door.listener.get(), options))
+    throw system_error("bind a socket to", options.interface, errno);
   socklen_t length = 0;
   sockaddr_storage any = address_of(six ? "::" : "0.0.0.0", 0, length);
   const int off = 0;
@@ -120,7 +130,8 @@ std::optional<UniqueFd> call(const Door& door, std::string& address, const Hello
     socklen_t length = 0;
     const sockaddr_storage there = address_of(to, door.port, length);
     UniqueFd fd(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    int code = fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&there), length) == 0
+    int code = fd && bind_to_interface(fd.get(), options) &&
+                       ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&there), length) == 0
                    ? 0
                    : errno;
     if (code == EINPROGRESS) {
@@ -162,7 +173,43 @@ std::optional<std::pair<Hello, UniqueFd>> answer(const Door& door, const TcpMesh
   return std::pair(hello, std::move(fd));
 }
 
+/// "eth10" as text in which numbers sort as numbers.
+std::string sortable(const std::string& name) {
+  std::string text;
+  for (std::size_t i = 0; i < name.size();) {
+    std::size_t end = i;
+    while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end]))) ++end;
+    if (end == i) {
+      text += name[i++];
+    } else {
+      text += fmt::format("{:0>20}", name.substr(i, end - i));
+      i = end;
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+std::vector<std::string> rail_interfaces(const std::string& wanted) {
+  std::vector<std::string> names, with_device;
+  for (std::size_t i = 0; i < wanted.size();) {
+    const std::size_t end = std::min(wanted.find_first_of(", ", i), wanted.size());
+    if (end > i) names.push_back(wanted.substr(i, end - i));
+    i = end + 1;
+  }
+  if (!names.empty()) return names;
+  for (const system::NetworkLink& link : system::network_links()) {
+    if (link.rdma || link.state == "down" || system::own_addresses(link.name).empty()) continue;
+    names.push_back(link.name);
+    if (link.physical) with_device.push_back(link.name);
+  }
+  if (!with_device.empty()) names = with_device;
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return sortable(a) < sortable(b);
+  });
+  return names;
+}
 
 TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
                  const std::vector<std::pair<unsigned, unsigned>>& pairs, const Options& options) {

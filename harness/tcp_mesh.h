@@ -12,6 +12,11 @@
 
 namespace headrace {
 
+/// Network interfaces of this host, one a rail: those of `wanted` ("eth0, eth1"), in that order; of
+/// "" all that are up and have an address, only those with a device behind them where there are
+/// any, in the order of their names with numbers as numbers (eth2 before eth10).
+std::vector<std::string> rail_interfaces(const std::string& wanted);
+
 /// Sockets to the partners of one rank. Blocking, each call on them limited to 0.2 s (EAGAIN then),
 /// so that who uses them can look whether to stop.
 class TcpMesh {
@@ -20,6 +25,7 @@ class TcpMesh {
     unsigned streams = 1;      // of each pair
     std::uint64_t buffer = 0;  // SO_SNDBUF, SO_RCVBUF [B]; 0 = the kernel chooses
     std::string interface;     // "eth1": its address is used; "" = any that answers
+    bool bind = false;         // nothing comes or goes but by `interface`, whatever routes say
     double timeout_s = 10;     // for all connections together
   };
   /// Called by all of `team` together. `pairs`: of team indices, which are to be connected; the

@@ -2,9 +2,10 @@
 
     python3 benches/peers/network.py --headrace build/release/headrace [--minimal build/release] [--turns 7]
 
-TCP over loopback against iperf3 with the same number of streams and the same block size: rates, more is better. MPI
-all-reduce against the target minimal_mpi_all_reduce, the same calls: times, less is better. A turn runs both, the order
-changes from turn to turn, and ratios are of the same turn. Needs mpirun, iperf3, and Python's standard library.
+TCP over loopback, by either engine, against iperf3 with the same number of streams and the same block size: rates, more
+is better. MPI all-reduce against the target minimal_mpi_all_reduce, the same calls: times, less is better. A turn runs
+all, the order changes from turn to turn, and ratios are of the same turn. Needs mpirun, iperf3, and Python's standard
+library.
 """
 
 import argparse
@@ -36,9 +37,9 @@ def measured(headrace, entry, metric):
         return statistics.median(next(m["values"] for m in point["metrics"] if m["name"] == metric))
 
 
-def tcp_headrace(headrace, streams):
+def tcp_headrace(headrace, streams, engine):
     return measured(headrace, {"use": "tcp_stream", "interface": "lo", "streams": streams, "block_size": "128KiB",
-                               "time": f"{SECONDS}s", "repeat": 1}, "bandwidth")
+                               "engine": engine, "time": f"{SECONDS}s", "repeat": 1}, "bandwidth")
 
 
 def tcp_iperf3(streams):
@@ -71,17 +72,17 @@ def reduce_minimal(minimal, size, calls):
 
 
 def contest(title, ours, theirs, turns, shown):
-    ratios, own, other = [], [], []
+    """`ours`: name -> call, all against the same peer of the same turn; the order goes round."""
+    calls = [*ours.items(), (None, theirs)]
+    told = {name: [] for name, _ in calls}
     for turn in range(turns):
-        pair = {}
-        for name in (("ours", "theirs"), ("theirs", "ours"))[turn % 2]:
-            pair[name] = ours() if name == "ours" else theirs()
-        own.append(pair["ours"])
-        other.append(pair["theirs"])
-        ratios.append(pair["ours"] / pair["theirs"])
-    low, middle, high = statistics.quantiles(ratios, n=4) if turns > 1 else ratios * 3
-    print(f"{title:44} {shown(statistics.median(own)):>12} {shown(statistics.median(other)):>12} "
-          f"{middle:6.3f} [{low:.3f}, {high:.3f}]", flush=True)
+        for name, call in calls[turn % len(calls):] + calls[:turn % len(calls)]:
+            told[name].append(call())
+    for name in ours:
+        ratios = [own / other for own, other in zip(told[name], told[None])]
+        low, middle, high = statistics.quantiles(ratios, n=4) if turns > 1 else ratios * 3
+        print(f"{title + name:52} {shown(statistics.median(told[name])):>12} {shown(statistics.median(told[None])):>12} "
+              f"{middle:6.3f} [{low:.3f}, {high:.3f}]", flush=True)
 
 
 def main():
@@ -90,16 +91,18 @@ def main():
     options.add_argument("--minimal", default="build/release", type=Path)
     options.add_argument("--turns", default=7, type=int)
     options.add_argument("--only", default="", help="tcp or mpi")
+    options.add_argument("--streams", default=[1, 2, 4], type=int, nargs="+", help="of TCP")
     asked = options.parse_args()
     headrace = asked.headrace.resolve()
-    print(f"{'':44} {'headrace':>12} {'peer':>12}  ratio [quartiles]")
+    print(f"{'':52} {'headrace':>12} {'peer':>12}  ratio [quartiles]")
     if asked.only in ("", "tcp") and shutil.which("iperf3"):
-        for streams in (1, 2, 4):
-            contest(f"TCP over loopback, {streams} stream(s), iperf3", lambda: tcp_headrace(headrace, streams),
+        for streams in asked.streams:
+            contest(f"TCP over loopback, {streams} stream(s), iperf3, ",
+                    {engine: lambda engine=engine: tcp_headrace(headrace, streams, engine) for engine in ("posix", "io_uring")},
                     lambda: tcp_iperf3(streams), asked.turns, lambda rate: f"{rate / 1e9:.3g} GB/s")
     if asked.only in ("", "mpi"):
         for size, calls in ((8, 200_000), (4096, 50_000), (1 << 20, 300), (25 << 20, 8)):
-            contest(f"MPI all-reduce, 2 ranks, {size} B, minimal", lambda: reduce_headrace(headrace, size, calls),
+            contest(f"MPI all-reduce, 2 ranks, {size} B, minimal", {"": lambda: reduce_headrace(headrace, size, calls)},
                     lambda: reduce_minimal(asked.minimal.resolve(), size, calls), asked.turns,
                     lambda seconds: f"{seconds * 1e6:.4g} us")
 

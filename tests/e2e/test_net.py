@@ -84,6 +84,30 @@ def test_ring_and_bisection(hosts):
     assert [(a, b) for a in range(4) for b in range(4) if bisection[a][b] > 0] == [(0, 2), (1, 3), (2, 0), (3, 1)]
 
 
+def test_rails_are_measured_alone_and_the_slow_one_is_named(hosts):
+    headrace = hosts("--rails", "2", "--rate", "400mbit", "--slow", "node3/eth1:150mbit")
+    headrace.write("pairs.yaml", PAIRS.replace("all_pairs", "rails").replace("repeat: 3", "repeat: 1"))
+    outcome = headrace.run("pairs.yaml")
+    assert outcome.code == 0, outcome
+    point = headrace.results()["points"][0]
+    pairs = point["pairs"]
+    assert pairs["rails"] == ["eth0", "eth1"]
+    assert pairs["names"] == [f"node{n} {rail}" for rail in ("eth0", "eth1") for n in (1, 2, 3, 4)]
+    assert pairs["blamed_nodes"] == [6] and pairs["blamed_links"] == [] and pairs["blamed_rails"] == [], pairs
+    assert any(note.startswith("slow rail of a node: node3 eth1: ") for note in point["notes"])
+    for a in range(8):
+        for b in range(8):
+            assert (pairs["rate"][a][b] > 0) == (a != b and a // 4 == b // 4), (a, b)
+
+
+def test_rails_that_differ_are_told(hosts):
+    headrace = hosts()
+    headrace.write("pairs.yaml", PAIRS.replace("schedule: all_pairs", 'schedule: rails, interface: "eth0, eth1"'))
+    outcome = headrace.run("pairs.yaml")
+    assert outcome.code == 1, outcome
+    assert "interface eth1 is not there" in headrace.results()["points"][0]["reason"]
+
+
 def test_a_host_that_dies_is_named_and_results_are_kept(hosts):
     headrace = hosts()
     headrace.write("long.yaml", """\

@@ -1,8 +1,6 @@
 // tcp_stream - TCP between pairs of ranks, several streams at once: the baseline for RDMA, and what
 // networks without it give. Each pair is measured in both directions, one after the other; the
 // result is a matrix, and who is to blame.
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,8 +10,10 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "harness/backends/ranks.h"
+#include "harness/backends/stream_io.h"
 #include "harness/pair_matrix.h"
 #include "harness/tcp_mesh.h"
 #include "harness/workload.h"
@@ -29,8 +29,10 @@ constexpr std::array kMetrics{
 
 constexpr double kPartner_s = 30;  // for the others to come to the next round
 
-/// Which pairs meet, and in which rounds.
-PairRounds rounds_of(const std::string& schedule, unsigned n) {
+/// Which ends meet, and in which rounds; of rails one after the other, so that each shows what it
+/// gives alone.
+PairRounds rounds_of(const std::string& schedule, unsigned n, unsigned rails) {
+  if (schedule == "rails") return rails_rounds(n, rails, false);
   if (schedule == "ring") return ring_rounds(n);
   if (schedule == "bisection") return bisection_rounds(n);
   return all_pairs_rounds(n);
@@ -41,18 +43,27 @@ class TcpStream final : public Workload {
  public:
   explicit TcpStream(Params& p)
       : schedule_(p.choice(
-            "schedule", "all_pairs", {"all_pairs", "ring", "bisection"},
+            "schedule", "all_pairs", {"all_pairs", "ring", "bisection", "rails"},
             "all_pairs: each with each, every node busy in every round; ring: with the next; "
-            "bisection: the first half with the second, all at once")),
+            "bisection: the first half with the second, all at once; rails: each with each, over "
+            "one network interface after the other")),
+        engine_(p.choice("engine", "posix", {"posix", "io_uring"},
+                         "posix: send and recv; io_uring: the kernel goes on until a block is whole, and "
+                         "wakes the thread then")),
         streams_(static_cast<unsigned>(
             p.count("streams", 1, {.min = 1, .max = 256}, "connections of a pair, a thread each"))),
         block_size_(p.bytes("block_size", 128_KiB, {.min = 64, .max = 64.0 * 1024 * 1024},
                             "bytes of one send")),
         time_s_(p.seconds("time", 1, {.min = 0.05, .max = 3600}, "of one direction of a pair")),
         interface_(
-            p.text("interface", "", "of this network interface alone (\"eth1\"); \"\" = any")),
+            p.text("interface", "",
+                   "of this network interface alone (\"eth1\"); \"\" = any. rails: one a rail "
+                   "(\"eth1, eth2\"); \"\" = all that are up")),
         socket_buffer_(p.bytes("socket_buffer", 0, {.min = 0, .max = 1e9},
-                               "of sender and receiver; 0 = the kernel adapts it")) {}
+                               "of sender and receiver; 0 = the kernel adapts it")) {
+    if (!over_rails() && interface_.find(',') != interface_.npos)
+      p.conflict("interface", "several are for `schedule: rails`");
+  }
 
   static std::span<const Metric> metrics() { return kMetrics; }
   AcrossRanks across_ranks() const override { return AcrossRanks::first; }
@@ -63,6 +74,11 @@ class TcpStream final : public Workload {
     if (node.ranks().size() == 1)
       return Skip{"one process alone: start one on each node, as in mpirun -n 8 headrace run ..."};
     if (node.team().size() == 1) return Skip{"one rank alone: pairs need two"};
+    if (const std::string why = node.backends().why_not(engine_); !why.empty()) return Skip{why};
+    std::set<unsigned> nodes;
+    for (const unsigned rank : node.team()) nodes.insert(node.ranks().places()[rank].node);
+    if (over_rails() && nodes.size() < node.team().size())
+      return Skip{"rails join nodes: let one process of each take part, processes: per_node"};
     return std::nullopt;
   }
 
@@ -70,21 +86,40 @@ class TcpStream final : public Workload {
     ranks_ = &node.ranks();
     team_ = node.team();
     self_ = node.team_index();
-    rounds_ = rounds_of(schedule_, static_cast<unsigned>(team_.size()));
-    std::vector<std::pair<unsigned, unsigned>> pairs;
-    for (const auto& round : rounds_) pairs.insert(pairs.end(), round.begin(), round.end());
-    mesh_ = std::make_unique<TcpMesh>(*ranks_, team_, pairs,
-                                      TcpMesh::Options{.streams = streams_,
-                                                       .buffer = socket_buffer_,
-                                                       .interface = interface_,
-                                                       .timeout_s = 10});
-    lanes_.assign(streams_, {});
-    for (Lane& lane : lanes_) lane.buffer.assign(block_size_, '\0');
+    const auto n = static_cast<unsigned>(team_.size());
+    std::vector<std::string> interfaces{interface_};
+    if (over_rails()) interfaces = agree_on_rails();
+    rounds_ = rounds_of(schedule_, n, static_cast<unsigned>(interfaces.size()));
+    meshes_.clear();
+    for (unsigned rail = 0; rail < interfaces.size(); ++rail) {
+      std::vector<std::pair<unsigned, unsigned>> pairs;
+      for (const auto& round : rounds_)
+        for (const auto& [a, b] : round)
+          if (a / n == rail) pairs.emplace_back(a % n, b % n);
+      meshes_.push_back(std::make_unique<TcpMesh>(*ranks_, team_, pairs,
+                                                  TcpMesh::Options{.streams = streams_,
+                                                                   .buffer = socket_buffer_,
+                                                                   .interface = interfaces[rail],
+                                                                   .bind = over_rails(),
+                                                                   .timeout_s = 10}));
+    }
+    engine_streams_ = &node.backends().streams(engine_);
+    lanes_.clear();
+    lanes_.resize(streams_);
+    for (Lane& lane : lanes_) {
+      lane.buffer.assign(block_size_, '\0');
+      lane.mover = engine_streams_->mover();
+    }
   }
+  std::vector<std::string> notes() override {
+    return engine_streams_ != nullptr ? engine_streams_->take_notes() : std::vector<std::string>{};
+  }
+
+  void before_run(Worker& worker) override { lanes_[worker.index].mover->attach(); }
 
   void before_phase(unsigned, unsigned, std::uint64_t) override {
     together_ = std::make_unique<std::barrier<>>(static_cast<std::ptrdiff_t>(streams_));
-    received_.assign(team_.size(), -1);
+    received_.assign(meshes_.size() * team_.size(), -1);
     failed_ = false;
     matrix_.reset();
   }
@@ -97,22 +132,23 @@ class TcpStream final : public Workload {
         of.together_->arrive_and_drop();
       }
     } leaves{*this};
-    for (const auto& round : rounds_) {
-      const auto mine = std::find_if(round.begin(), round.end(), [this](const auto& pair) {
-        return pair.first == self_ || pair.second == self_;
+    const auto n = static_cast<unsigned>(team_.size());
+    for (const auto& round : rounds_) {  // of one rail each
+      const auto mine = std::find_if(round.begin(), round.end(), [&](const auto& pair) {
+        return pair.first % n == self_ || pair.second % n == self_;
       });
       for (const bool back : {false, true}) {
         meet(worker);
         if (mine == round.end()) continue;
-        const unsigned from = back ? mine->second : mine->first,
-                       to = back ? mine->first : mine->second;
+        const unsigned from = (back ? mine->second : mine->first) % n,
+                       to = (back ? mine->first : mine->second) % n, rail = mine->first / n;
         if (from == self_)
-          send(worker, mesh_->socket(to, worker.index));
+          send(worker, meshes_[rail]->socket(to, worker.index));
         else
-          receive(worker, mesh_->socket(from, worker.index), from);
+          receive(worker, meshes_[rail]->socket(from, worker.index), from);
         together_->arrive_and_wait();
         if (failed_) throw RunError("another stream failed");
-        if (worker.index == 0 && to == self_) add_up(from);
+        if (worker.index == 0 && to == self_) add_up(rail * n + from);
       }
     }
     if (worker.index == 0) gather_rates();
@@ -129,12 +165,13 @@ class TcpStream final : public Workload {
     sink.put("bandwidth", n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2);
     sink.put("slowest_bandwidth", rates.front());
   }
-  void cleanup(Node&) override { mesh_.reset(); }
+  void cleanup(Node&) override { meshes_.clear(); }
 
  private:
   /// One stream's thread.
   struct alignas(128) Lane {
     std::vector<char> buffer;
+    std::unique_ptr<StreamMover> mover;
     double bytes_per_s = 0;
   };
   /// The first byte of each block: more follow, or it is the last of this direction.
@@ -159,6 +196,7 @@ class TcpStream final : public Workload {
   }
 
   void send(Worker& worker, int socket) {
+    StreamMover& mover = *lanes_[worker.index].mover;
     char* block = lanes_[worker.index].buffer.data();
     const std::uint64_t end_ns = now_ns() + static_cast<std::uint64_t>(time_s_ * 1e9);
     for (bool last = false; !last;) {
@@ -166,11 +204,11 @@ class TcpStream final : public Workload {
       last = begin_ns > end_ns || !worker.recorder.running();
       block[0] = last ? kLast : kMore;
       for (std::uint64_t sent = 0; sent < block_size_;) {
-        const ssize_t done = ::send(socket, block + sent, block_size_ - sent, MSG_NOSIGNAL);
+        const std::int64_t done = mover.send(socket, {block + sent, block_size_ - sent});
         if (done > 0)
           sent += static_cast<std::uint64_t>(done);
-        else if (done == 0 || (errno != EAGAIN && errno != EINTR))
-          broken("send", errno);
+        else if (done != -EAGAIN)
+          broken("send", static_cast<int>(-done));
         else
           look();
       }
@@ -185,11 +223,11 @@ class TcpStream final : public Workload {
     const std::uint64_t end_ns = begin_ns + static_cast<std::uint64_t>(time_s_ * 1e9);
     for (bool last = false; !last;) {
       for (std::uint64_t got = 0; got < block_size_;) {
-        const ssize_t done = ::recv(socket, block + got, block_size_ - got, 0);
+        const std::int64_t done = lane.mover->receive(socket, {block + got, block_size_ - got});
         if (done > 0)
           got += static_cast<std::uint64_t>(done);
-        else if (done == 0 || (errno != EAGAIN && errno != EINTR))
-          broken("receive", done == 0 ? 0 : errno);
+        else if (done != -EAGAIN)
+          broken("receive", static_cast<int>(-done));
         else if (look(); now_ns() > end_ns + static_cast<std::uint64_t>(kPartner_s * 1e9))
           throw RunError("nothing comes any more from " + ranks_->who(team_[from]));
       }
@@ -211,9 +249,10 @@ class TcpStream final : public Workload {
                                           : 0;
   }
 
-  void add_up(unsigned from) {
-    received_[from] = 0;
-    for (const Lane& lane : lanes_) received_[from] += lane.bytes_per_s;
+  /// `end`: the one that sent.
+  void add_up(unsigned end) {
+    received_[end] = 0;
+    for (const Lane& lane : lanes_) received_[end] += lane.bytes_per_s;
   }
 
   /// Everyone's row, put together at the first of the team.
@@ -225,14 +264,48 @@ class TcpStream final : public Workload {
     if (self_ != 0) return;
     std::vector<std::string> names;
     for (const unsigned rank : team_) names.push_back(name_of(rank));
-    matrix_.emplace(names);
+    if (over_rails())
+      matrix_.emplace(names, rails_);
+    else
+      matrix_.emplace(names);
+    const std::size_t n = team_.size();
     for (std::size_t to = 0; to < rows.size(); ++to) {
-      std::vector<double> row(team_.size());
+      std::vector<double> row(meshes_.size() * n);
       std::memcpy(row.data(), rows[to].data(),
                   std::min(rows[to].size(), row.size() * sizeof(double)));
-      for (std::size_t from = 0; from < row.size(); ++from) matrix_->rate[from][to] = row[from];
+      for (std::size_t from = 0; from < row.size(); ++from)
+        matrix_->rate[from][from / n * n + to] = row[from];
     }
   }
+
+  bool over_rails() const { return schedule_ == "rails"; }
+
+  /// This node's network interface of each rail. Throws RunError when nodes have different numbers
+  /// of them.
+  std::vector<std::string> agree_on_rails() {
+    const std::vector<std::string> own = rail_interfaces(interface_);
+    std::string words;
+    for (const std::string& name : own) words += (words.empty() ? "" : ", ") + name;
+    const auto all = ranks_->gather("network interfaces", team_, words, kPartner_s);
+    const auto count = [](const std::string& list) {
+      return list.empty() ? 0 : 1 + std::count(list.begin(), list.end(), ',');
+    };
+    rails_ = own;
+    bool alike = true;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (count(all[i]) == 0)
+        throw RunError(ranks_->host(team_[i]) + " has no network interface that is up");
+      if (count(all[i]) != count(all[0]))
+        throw RunError("nodes have different rails: " + ranks_->host(team_[0]) + " " + all[0] +
+                       "; " + ranks_->host(team_[i]) + " " + all[i] +
+                       "; name those that belong together with `interface`");
+      alike = alike && all[i] == all[0];
+    }
+    for (std::size_t rail = 0; !alike && rail < rails_.size(); ++rail)
+      rails_[rail] = "rail" + std::to_string(rail);
+    return own;
+  }
+
   /// The host, and the rank where there are several on it.
   std::string name_of(unsigned rank) const {
     const auto same = std::count_if(team_.begin(), team_.end(), [&](unsigned other) {
@@ -241,7 +314,7 @@ class TcpStream final : public Workload {
     return same == 1 ? ranks_->host(rank) : ranks_->host(rank) + "#" + std::to_string(rank);
   }
 
-  std::string schedule_;
+  std::string schedule_, engine_;
   unsigned streams_;
   std::uint64_t block_size_;
   double time_s_;
@@ -252,11 +325,13 @@ class TcpStream final : public Workload {
   std::vector<unsigned> team_;
   unsigned self_ = 0;
   PairRounds rounds_;
-  std::unique_ptr<TcpMesh> mesh_;
+  std::vector<std::string> rails_;  // what they are called
+  std::vector<std::unique_ptr<TcpMesh>> meshes_;  // of each rail, or one of any interface
+  StreamEngine* engine_streams_ = nullptr;
   std::vector<Lane> lanes_;
   std::unique_ptr<std::barrier<>> together_;
   std::atomic<bool> failed_{false};
-  std::vector<double> received_;  // by team index; below 0 = not measured
+  std::vector<double> received_;  // by the end that sent; below 0 = not measured
   std::optional<PairMatrix> matrix_;
 };
 
