@@ -18,14 +18,15 @@ def embedded(run: Run, budget: int = BUDGET) -> Tuple[Markup, str]:
     data = plain(run)
     left_out = ""
     text = script_json(data)
-    for key, words in (("series", "time series"), ("parts", "latency parts")):
+    for keys, words in ((("series", "slowest_series"), "time series"), (("parts",), "latency parts")):
         if len(text) <= budget:
             break
         for point in data["points"]:
             for repetition in point["repetitions"]:
                 for phase in repetition["phases"]:
-                    phase.pop(key, None)
-                    phase.get("background", {}).pop(key, None)
+                    for key in keys:
+                        phase.pop(key, None)
+                        phase.get("background", {}).pop(key, None)
         left_out = f"{left_out} and {words}" if left_out else words
         text = script_json(data)
     return Markup(text), left_out
