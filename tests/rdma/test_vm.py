@@ -38,6 +38,33 @@ workloads:
   - {{use: rdma_write, {QUICK}}}
 """
 
+FEW = "tx_depth: 4, buffer: 1MiB, time: 100ms, repeat: {looks: [1]}"
+MPI = f"""\
+schema: 1
+name: mpi
+target: {{path: scratch}}
+workloads:
+  - {{use: rdma_write, direction: each_way, message_size: 64KiB, device: rxe0, {FEW}}}
+  - {{use: rdma_write, label: two, clients: 2, measure: latency, message_size: 8B, device: rxe0, {FEW}}}
+  - {{use: rdma_all_reduce, message_size: 64KiB, device: rxe0, time: 100ms, repeat: {{looks: [1]}}}}
+"""
+# On two hosts with two ports each: one process for each port.
+RAILS = f"""\
+schema: 1
+name: rails
+target: {{path: scratch}}
+workloads:
+  - {{use: rdma_send, schedule: rails, direction: both, queue_pairs: 2, message_size: 64KiB, {FEW}}}
+  - {{use: rdma_read, processes: per_node, message_size: 64KiB, {FEW}}}
+"""
+MPI_LONG = f"""\
+schema: 1
+name: mpi_long
+target: {{path: scratch}}
+workloads:
+  - {{use: rdma_write, schedule: bisection, message_size: 64KiB, {FEW.replace("100ms", "60s, peer_timeout: 2s")}}}
+"""
+
 
 def long(op):
     return ONE.replace("rdma_write", f"rdma_{op}").replace("time: 100ms", "time: 20s, peer_timeout: 2s")
@@ -46,9 +73,10 @@ def long(op):
 @pytest.fixture(scope="session")
 def vm(tmp_path_factory):
     folder = tmp_path_factory.mktemp("vm")
-    for name, text in {"all": ALL, "one": ONE, "long_write": long("write"), "long_send": long("send")}.items():
+    for name, text in {"all": ALL, "one": ONE, "long_write": long("write"), "long_send": long("send"), "mpi": MPI,
+                       "rails": RAILS, "mpi_long": MPI_LONG, "mpi_one": MPI_LONG.replace("60s", "100ms")}.items():
         (folder / f"{name}.yaml").write_text(text)
-    done = subprocess.run([HERE / "vm/run-in-rdma-vm", "-d", folder, "-t", "360", "--", HERE / "scenarios", BINARY, PLUGIN_TEST],
+    done = subprocess.run([HERE / "vm/run-in-rdma-vm", "-d", folder, "-t", "540", "--", HERE / "scenarios", BINARY, PLUGIN_TEST],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -137,3 +165,46 @@ def test_a_peer_that_dies_ends_the_run_and_is_named(vm, name):
     [point] = points(vm, name)
     assert point["status"] == "error"
     assert "rank 1 (rdma-vm)" in point["reason"] or "retry counter" in point["reason"], point["reason"]
+
+
+def by_id(vm, name):
+    found = {p["id"]: p for p in points(vm, name)}
+    for point in found.values():
+        assert point["status"] == "ok", (point["id"], point["reason"])
+    assert code(vm, name) == 0, told(vm, name)
+    return found
+
+
+def measured(point):
+    pairs = point["pairs"]
+    return pairs["names"], [(a, b) for a, row in enumerate(pairs["rate"]) for b, rate in enumerate(row) if rate > 0]
+
+
+def test_launched_processes_meet_as_the_schedule_says(vm):
+    found = by_id(vm, "mpi")
+    assert measured(found["rdma_write"]) == (["node-a", "node-b", "node-c", "node-d"],
+                                             [(a, b) for a in range(4) for b in range(4) if a != b])
+    assert metric(found["rdma_write/two"], "latency_p50_ns") > 0
+    reduce = found["rdma_all_reduce"]
+    assert metric(reduce, "busbw") == pytest.approx(1.5 * metric(reduce, "algbw"))  # of four ranks
+
+
+def test_rails_join_the_same_port_of_every_node(vm):
+    send, read = by_id(vm, "rails").values()
+    assert measured(send) == (["node-a port 0", "node-b port 0", "node-a port 1", "node-b port 1"],
+                              [(0, 1), (1, 0), (2, 3), (3, 2)])
+    assert measured(read) == (["node-a", "node-b"], [(0, 1)])
+
+
+def test_a_launched_rank_that_dies_is_named(vm):
+    assert code(vm, "mpi_killed") not in (0, 124), told(vm, "mpi_killed")
+    [point] = points(vm, "mpi_killed")
+    assert point["status"] == "error"
+    assert "rank 3 (node-b)" in point["reason"], point["reason"]
+
+
+def test_a_firewall_for_rdma_alone_is_told(vm):
+    [point] = points(vm, "mpi_firewall")
+    assert point["status"] == "error"
+    for words in ("rank 1 (node-b)", "transport retry counter exceeded", "a firewall on UDP port 4791"):
+        assert words in point["reason"], point["reason"]
