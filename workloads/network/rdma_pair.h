@@ -168,6 +168,9 @@ class RdmaPair : public Paired {
     double value;
   };
 
+  /// A peer that was given up is not waited for again; of several ranks others may still be at it.
+  double wait_s(double longest_s) const { return peer() && trouble_ ? end_.patience_s() : longest_s; }
+
   std::uint64_t key_of(unsigned rank) const { return seed_ + rank * 0x9e3779b97f4a7c15u; }
 
   /// Memory and queue pairs to all partners; this end's card.
@@ -206,7 +209,7 @@ class RdmaPair : public Paired {
 
   /// All ranks come to each turn together; not timed. Before it, the last one's data is checked.
   void begin_turn() {
-    in_concert(*ranks_, "the next pairs", kSlack_s, [this] {
+    in_concert(*ranks_, "the next pairs", wait_s(kSlack_s), [this] {
       if (trouble_) std::rethrow_exception(trouble_);  // queue pairs that have failed stay so
       if (turn_ > 0) check_data(turn_ - 1);
       else if (area_) area_->fill(key_of(ranks_->rank()));
@@ -225,10 +228,8 @@ class RdmaPair : public Paired {
   }
 
   void tell_what_moved() {
-    // A peer that was given up is not waited for again; of several ranks others may still be at it.
-    const bool given_up = peer() && trouble_;
-    const double timeout_s = given_up ? end_.patience_s() : kSlack_s + end_.patience_s() + kOverrun * traffic_.time_s;
-    const auto all = in_concert(*ranks_, "what the pairs moved", timeout_s, [this] {
+    const double longest_s = kSlack_s + end_.patience_s() + kOverrun * traffic_.time_s;
+    const auto all = in_concert(*ranks_, "what the pairs moved", wait_s(longest_s), [this] {
       if (trouble_) std::rethrow_exception(trouble_);
       const RdmaLink* link = this->link(turn_);
       const RdmaMoved moved = link ? link->moved() : RdmaMoved{};
