@@ -223,7 +223,7 @@ PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
   try {
     for (unsigned w = 0; w < count; ++w) {
       threads.emplace_back(work, crew, w);
-      if (!cpus.empty()) pin(threads.back(), cpus[w % cpus.size()]);
+      if (request.pinned && !cpus.empty()) pin(threads.back(), cpus[w % cpus.size()]);
     }
   } catch (const std::system_error& e) {  // a limit on threads
     crew->stop = true;

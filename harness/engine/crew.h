@@ -21,8 +21,9 @@ struct PhaseRequest {
   unsigned phase = 0;
   unsigned repetition = 0;
   std::uint64_t seed = 0;
-  double duration_s = 0;  // 0 = the workload's own end
+  double duration_s = 0;                        // 0 = the workload's own end
   std::optional<system::BlockDevice> device{};  // workers are pinned near it
+  bool pinned = true;  // each worker to one processor; else where the launcher lets the process run
 };
 
 /// How a phase ended. Recorders are only there to be read when it did not hang: a hung thread may
@@ -44,9 +45,9 @@ struct PhaseHooks {
   std::function<void(double bytes_per_s, double elapsed_s)> live;
 };
 
-/// Starts workload.workers() threads, pinned round robin to the process's CPUs; before_run() on
-/// each, then run() on all together; returns when all have ended, or when they did not within the
-/// limits. Never throws for what they do.
+/// Starts workload.workers() threads, pinned (if so) round robin to the process's CPUs;
+/// before_run() on each, then run() on all together; returns when all have ended, or when they did
+/// not within the limits. Never throws for what they do.
 PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
                    const PhaseHooks& hooks);
 

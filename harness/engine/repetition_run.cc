@@ -291,7 +291,9 @@ class RepetitionRunner::Attempt {
                               .repetition = result_.index,
                               .seed = seed_,
                               .duration_s = point_.duration_s,
-                              .device = runner_.device_},
+                              .device = runner_.device_,
+                              // Several processes would pin theirs to the same processors.
+                              .pinned = runner_.node_.ranks().size() == 1},
                              runner_.limits_, hooks);
     if (end.kind == PhaseEnd::Kind::hung) {
       hang(end.error);

@@ -1,6 +1,7 @@
 #include "harness/engine/together.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <mutex>
@@ -80,6 +81,31 @@ TEST(Together, AddsUpWhatRanksDid) {
       }
     }
   }
+}
+
+/// Processes of one node that pinned their workers would meet on the same processor: binding is the
+/// launcher's.
+TEST(Together, WorkersAreBoundToNoSingleProcessor) {
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  const auto same = [&](bool expected) {
+    return [&allowed, expected](Worker& worker) {
+      cpu_set_t own;
+      ASSERT_EQ(sched_getaffinity(0, sizeof own, &own), 0);
+      EXPECT_EQ(CPU_EQUAL(&own, &allowed) != 0, expected);
+      operations(worker, 10, 100);
+    };
+  };
+  const RunResult result =
+      run_on_ranks([&](unsigned, ScriptedWorkload& w) { w.on_run = same(true); });
+  EXPECT_EQ(result.points.at(0).status, PointStatus::ok) << result.points.at(0).reason;
+  if (CPU_COUNT(&allowed) == 1) return;
+  ScriptedPlan alone;
+  alone.add()->on_run = same(false);
+  alone.plan.points[0].repeat.looks = {2};
+  Node node("no-such-folder");
+  RunObserver nobody;
+  EXPECT_EQ(run_plan(alone.plan, node, nobody, quick()).points.at(0).status, PointStatus::ok);
 }
 
 TEST(Together, ARankThatThrowsEndsTheRepetitionForAll) {
