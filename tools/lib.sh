@@ -50,6 +50,7 @@ optional_test_packages=(
   "kmod|finds the kernel modules it needs"
   "ibverbs-providers|drives its soft-RoCE devices"
   "clang|fuzzes what reads users' files (45 MB to fetch, 260 MB installed)"
+  "lld|links the unit tests"
   "libclang-rt-dev|libFuzzer and its sanitizers, where clang does not bring them"
 )
 
