@@ -70,18 +70,11 @@ def compare(headrace, a, b, folder):
     return row
 
 
-def read_far_ahead(disk):
-    """Requests wait at the throttle, not in the reader: then a reader that has to wait for a processor costs nothing."""
-    device = os.stat(disk).st_dev
-    with open(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/read_ahead_kb", "w", encoding="ascii") as setting:
-        setting.write("8192")
-
-
 def work(given):
     """All tries of this process, one line each."""
     disks = with_disks(given)
     for disk in disks:
-        read_far_ahead(disk)
+        bench.read_far_ahead(disk)
     with bench.folder() as work:
         for number, other in enumerate([1] * given.slower + [2] * given.same, start=1):
             folder = work / f"{number}"
