@@ -34,9 +34,9 @@ class Histogram {
   /// The middle of a bucket [ns].
   static double value_of(std::size_t bucket) noexcept;
 
-  void add(std::uint64_t ns) noexcept {
-    ++counts_[bucket_of(ns)];
-    ++total_;
+  void add(std::uint64_t ns, std::uint64_t times = 1) noexcept {
+    counts_[bucket_of(ns)] += times;
+    total_ += times;
     if (ns > max_) max_ = ns;
     if (ns < min_) min_ = ns;
   }

@@ -46,12 +46,13 @@ class TimeSeries {
   TimeSeries();  // allocates all intervals
   /// Empties the series; time counts from `start_ns`. No operation may end before it.
   void start(std::uint64_t start_ns) noexcept;
-  void add(std::uint64_t end_ns, std::uint64_t latency_ns, std::uint64_t bytes) noexcept {
+  void add(std::uint64_t end_ns, std::uint64_t latency_ns, std::uint64_t bytes,
+           std::uint32_t operations = 1) noexcept {
     while (end_ns >= limit_ns_) fold();
     Interval& i = intervals_[(end_ns - start_ns_) >> shift_];
     i.bytes += bytes;
-    ++i.operations;
-    ++i.latency[coarse_bucket(latency_ns)];
+    i.operations += operations;
+    i.latency[coarse_bucket(latency_ns)] += operations;
   }
   std::uint64_t interval_ns() const noexcept { return std::uint64_t{1} << shift_; }
   const std::vector<Interval>& intervals() const noexcept { return intervals_; }
@@ -97,17 +98,24 @@ class alignas(128) Recorder {
   /// One finished operation: from `begin_ns` (for open loops: the intended start) to `end_ns`,
   /// `bytes` delivered.
   void op(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes) noexcept {
-    const std::uint64_t latency = end_ns - begin_ns;
-    latency_.add(latency);
+    ops(begin_ns, end_ns, 1, bytes);
+  }
+  /// `count` > 0 operations that were timed together, one after the other, `bytes` in all: too
+  /// short to read the clock after each. Their mean counts as the latency of each.
+  void ops(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t count,
+           std::uint64_t bytes) noexcept {
+    const std::uint64_t latency = (end_ns - begin_ns) / count;
+    latency_.add(latency, count);
     bytes_ += bytes;
     last_ns_ = end_ns;
-    series_.add(end_ns, latency, bytes);
+    series_.add(end_ns, latency, bytes, count);
     progress_bytes_.store(bytes_, std::memory_order_relaxed);
     progress_operations_.store(latency_.total(), std::memory_order_relaxed);
   }
   /// One part of an operation (part 1 is the first of Workload::latency_parts()).
   void part(unsigned number, std::uint64_t ns) noexcept { parts_[number - 1].add(ns); }
-  /// Something that is no operation of its own (a sync, a rename) ended here: the phase lasts at least until then.
+  /// Something that is no operation of its own (a sync, a rename) ended here: the phase lasts at
+  /// least until then.
   void extend(std::uint64_t end_ns) noexcept { last_ns_ = end_ns; }
   /// One failed operation: counted, never as throughput; the first few are kept whole.
   void fail(const OperationError& error, std::uint64_t end_ns) noexcept {

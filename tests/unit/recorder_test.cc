@@ -74,6 +74,22 @@ TEST(Recorder, CountsOperationsAndFailuresApart) {
   EXPECT_EQ(r.progress_operations(), 22u);
 }
 
+TEST(Recorder, OperationsTimedTogetherCountEachWithTheirMean) {
+  std::atomic<bool> stop{false};
+  Recorder r;
+  r.start(UINT64_MAX, &stop);
+  const std::uint64_t t = r.started_ns();
+  r.ops(t, t + 2000, 40, 320);
+  r.op(t + 2000, t + 3000, 8);
+  r.finish();
+  EXPECT_EQ(r.operations(), 41u);
+  EXPECT_EQ(r.bytes(), 328u);
+  EXPECT_EQ(r.finished_ns(), t + 3000);
+  EXPECT_EQ(r.latency().percentile(0.5), 50);
+  EXPECT_EQ(r.latency().max_ns(), 1000u);
+  EXPECT_EQ(r.series().intervals()[0].operations, 41u);
+}
+
 TEST(Recorder, StopsAtTheDeadlineOrWhenAsked) {
   std::atomic<bool> stop{false};
   Recorder r;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,10 +24,10 @@ template <Collective kWhat>
 class MpiCollective final : public Workload {
  public:
   explicit MpiCollective(Params& p)
-      : message_size_(
-            p.bytes("message_size", 25_MiB, {.min = 4, .max = 8589934588.0, .multiple_of = 4},
-                    "bytes of one call; of the whole buffer where each rank has a part of it; need: "
-                    "those of the job's own calls")),
+      : message_size_(p.bytes(
+            "message_size", 25_MiB, {.min = 4, .max = 8589934588.0, .multiple_of = 4},
+            "bytes of one call; of the whole buffer where each rank has a part of it; need: "
+            "those of the job's own calls")),
         in_place_(p.flag("in_place", false, "the result replaces what is sent")),
         calls_(p.count("calls", 0, {.min = 0, .max = 1e7},
                        "timed calls of one repetition; 0 = as many as take about 0.2 s")),
@@ -61,7 +62,12 @@ class MpiCollective final : public Workload {
       if (!in_place_) out_.assign(count_, 0.0f);
       check_data();
     }
-    chosen_ = calls_ != 0 ? calls_ : calls_for(0.2);
+    const double each_s = time_of_call();
+    constexpr double kRepetition_s = 0.2, kMost = 200'000, kBatch_s = 10e-6;
+    chosen_ = calls_ != 0
+                  ? calls_
+                  : static_cast<std::uint64_t>(std::clamp(kRepetition_s / each_s, 5.0, kMost));
+    batch_ = static_cast<std::uint32_t>(std::clamp(std::round(kBatch_s / each_s), 1.0, 1000.0));
   }
   void before_phase(unsigned, unsigned, std::uint64_t) override {
     if (own_) expected().fill(in_.data(), in_place_);
@@ -72,11 +78,13 @@ class MpiCollective final : public Workload {
     float* out = in_place_ ? in_.data() : out_.data();
     group_->barrier();
     begin_ns_ = end_ns_ = now_ns();
-    for (std::uint64_t i = 0; i < chosen_; ++i) {
-      group_->run(kWhat, in_.data(), out, count_);
+    for (std::uint64_t left = chosen_; left > 0;) {
+      const auto batch = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, batch_));
+      for (std::uint32_t i = 0; i < batch; ++i) group_->run(kWhat, in_.data(), out, count_);
       const std::uint64_t end = now_ns();
-      worker.recorder.op(end_ns_, end, bytes());
+      worker.recorder.ops(end_ns_, end, batch, batch * bytes());
       end_ns_ = end;
+      left -= batch;
     }
     check_data();  // once more, after the load
   }
@@ -93,8 +101,12 @@ class MpiCollective final : public Workload {
 
   std::optional<GroupShape> group() const override { return groups_.shape(); }
   std::vector<std::string> notes() override {
-    const std::string words = groups_.words();
-    return words.empty() ? std::vector<std::string>{} : std::vector{words};
+    std::vector<std::string> all;
+    if (std::string words = groups_.words(); !words.empty()) all.push_back(std::move(words));
+    if (batch_ > 1)
+      all.push_back(fmt::format(
+          "calls are short: {} are timed together, and latencies are their means", batch_));
+    return all;
   }
   void cleanup(Node&) override {
     group_.reset();
@@ -115,28 +127,33 @@ class MpiCollective final : public Workload {
     // MPI leaves a reduce_scatter's part at the begin, in place too.
     if (const auto why = data.wrong(out.data(), 0, data.results())) throw RunError(*why);
   }
-  /// So many calls as take about `seconds` in the slowest group: the same for all.
-  std::uint64_t calls_for(double seconds) {
-    constexpr unsigned kTried = 5;
-    std::uint64_t calls = kMostCalls;
-    if (own_) {
-      float* out = in_place_ ? in_.data() : out_.data();
-      group_->barrier();
-      const std::uint64_t begin = now_ns();
-      for (unsigned i = 0; i < kTried; ++i) group_->run(kWhat, in_.data(), out, count_);
-      const double each_s = std::max(1e-7, 1e-9 * static_cast<double>(now_ns() - begin) / kTried);
-      calls = static_cast<std::uint64_t>(std::clamp(seconds / each_s, 5.0, double{kMostCalls}));
-    }
-    for (const std::string& said :
-         ranks_->gather("the number of calls", team_, std::to_string(calls), kWords_s))
-      calls = std::min<std::uint64_t>(calls, std::stoull(said));
-    return calls;
+  /// What one call takes in the slowest group [s], the same for all: from a few calls, and again
+  /// from many where they are short.
+  double time_of_call() {
+    double each_s = slowest(time_of(5));
+    if (each_s < 20e-6) each_s = slowest(time_of(500));
+    return each_s;
   }
-  static constexpr std::uint32_t kMostCalls = 200'000;
+  double time_of(unsigned calls) {
+    if (!own_) return 0;
+    float* out = in_place_ ? in_.data() : out_.data();
+    group_->barrier();
+    const std::uint64_t begin = now_ns();
+    for (unsigned i = 0; i < calls; ++i) group_->run(kWhat, in_.data(), out, count_);
+    return 1e-9 * static_cast<double>(now_ns() - begin) / calls;
+  }
+  double slowest(double own_s) {
+    double most_s = 1e-7;
+    for (const std::string& said :
+         ranks_->gather("time of one call", team_, fmt::format("{}", own_s), kWords_s))
+      most_s = std::max(most_s, std::stod(said));
+    return most_s;
+  }
 
   std::uint64_t message_size_;
   bool in_place_;
   std::uint64_t calls_, chosen_ = 1, count_ = 0;
+  std::uint32_t batch_ = 1;  // calls between two looks at the clock
   CollectiveGroups groups_;
   Ranks* ranks_ = nullptr;
   std::vector<unsigned> team_;
