@@ -15,3 +15,7 @@ class RunFileError(ReportError):
 
 class MissingLibrary(ReportError):
     """A Python library that the page needs is not installed."""
+
+
+class Inconsistent(ValueError):
+    """Raised by check(): the parts of an object do not fit together."""

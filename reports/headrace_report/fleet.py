@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional
 
-from .schema import Inconsistent, Tool
+from .errors import Inconsistent
+from .schema import Tool
 
 KIND = "headrace.fleet"
 STATUSES = ("confirmed", "suspected", "passing")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional
 
-from .schema import Inconsistent, NoiseFloor, Tool
+from .errors import Inconsistent
+from .schema import NoiseFloor, Tool
 
 KIND = "headrace.history"
 

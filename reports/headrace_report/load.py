@@ -10,8 +10,8 @@ import typing
 from typing import Any, Dict, List, Mapping, Tuple
 
 from . import schema
-from .errors import RunFileError
-from .schema import Inconsistent, Run
+from .errors import Inconsistent, RunFileError
+from .schema import Run
 
 
 def load_run(path: str) -> Run:

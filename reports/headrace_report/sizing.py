@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional
 
-from .schema import OUTCOMES, Inconsistent, NoiseFloor, Scalar, Tool
+from .errors import Inconsistent
+from .schema import OUTCOMES, NoiseFloor, Scalar, Tool
 
 KIND = "headrace.size"
 BASES = ("measured", "modelled", "extrapolated")

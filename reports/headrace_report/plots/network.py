@@ -8,7 +8,8 @@ from typing import Dict, List, Optional, Sequence, Tuple
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from ..schema import Collective, Judgement, Point, ScalingCurve
+from ..schema import Judgement, Point
+from ..schema_network import Collective, ScalingCurve
 from ..units import quantity, scale_of, share
 from . import Figure, Key, Table
 from .copies import value
