@@ -7,13 +7,14 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
-#include <map>
 #include <thread>
 
 #include "harness/diagnostics.h"
+#include "harness/engine/counting.h"
 #include "harness/engine/driver.h"
 #include "harness/engine/evidence.h"
 #include "harness/engine/first_touch.h"
+#include "harness/engine/rank_findings.h"
 #include "harness/engine/watched.h"
 #include "harness/statistics/summary.h"
 #include "harness/system/network_links.h"
@@ -342,15 +343,15 @@ class PointRunner::Session {
   /// times.
   void take(unsigned target, unsigned look) {
     unsigned retakes_left = workload_.deterministic() ? 0 : owner_.limits_.retakes;
-    unsigned missing = target - std::min(target, counted());
+    unsigned missing = target - std::min(target, counted(result_.repetitions));
     while (missing > 0 && !must_stop()) {
       for (unsigned left = missing; left > 0 && !must_stop();) {
         const unsigned now = std::min(left, kAtOnce);
         drive(point_.id, now, [this, look, target] { return sample(look, target); });
         left -= now;
       }
-      count_up_to(target);
-      missing = std::min(retakes_left, target - std::min(target, clean()));
+      count_up_to(target, result_.repetitions);
+      missing = std::min(retakes_left, target - std::min(target, clean(result_.repetitions)));
       retakes_left -= missing;
     }
   }
@@ -385,30 +386,6 @@ class PointRunner::Session {
     return s;
   }
 
-  /// Repetitions that went through and that nothing disturbed.
-  unsigned clean() const {
-    return static_cast<unsigned>(std::count_if(
-        result_.repetitions.begin(), result_.repetitions.end(), [](const Repetition& r) {
-          return r.status == RepetitionStatus::ok && !r.disturbance.disturbed;
-        }));
-  }
-  unsigned counted() const {
-    return static_cast<unsigned>(std::count_if(result_.repetitions.begin(),
-                                               result_.repetitions.end(),
-                                               [](const Repetition& r) { return r.counted; }));
-  }
-
-  /// A disturbed repetition counts only where no undisturbed one stands in for it.
-  void count_up_to(unsigned target) {
-    unsigned room = target - std::min(target, clean());
-    for (Repetition& r : result_.repetitions) {
-      r.counted = r.status == RepetitionStatus::ok;
-      if (!r.counted || !r.disturbance.disturbed) continue;
-      r.counted = room > 0;
-      if (room > 0) --room;
-    }
-  }
-
   /// Every need on this point is decided; without one, the interval of its first metric is narrow.
   bool decided(unsigned next_look) const {
     bool asked = false, open = false;
@@ -435,11 +412,14 @@ class PointRunner::Session {
     }
     const auto taken = static_cast<unsigned>(result_.repetitions.size());
     result_.status = PointStatus::ok;
-    tell_of_ranks();
+    for (std::string& note : tell_of_ranks(result_, together().ranks()))
+      add_note(result_, std::move(note));
     if (owner_.hung_) return fail(failure->error);
-    if (stop_signal.load() != 0 && !decided_ && counted() < result_.looks.looks.back()) {
+    if (stop_signal.load() != 0 && !decided_ &&
+        counted(result_.repetitions) < result_.looks.looks.back()) {
       result_.status = PointStatus::interrupted;
-    } else if (failed_in_a_row_ >= kFailuresToGiveUp || (failures > 0 && counted() == 0)) {
+    } else if (failed_in_a_row_ >= kFailuresToGiveUp ||
+               (failures > 0 && counted(result_.repetitions) == 0)) {
       return fail(fmt::format("{} ({} of {} repetition{} failed)", failure->error, failures, taken,
                               taken == 1 ? "" : "s"));
     }
@@ -447,42 +427,6 @@ class PointRunner::Session {
       add_note(result_, fmt::format("{} of {} repetitions failed and {} not counted: {}", failures,
                                     taken, failures == 1 ? "is" : "are", failure->error));
     }
-  }
-
-  /// Who was slower than the others, where several ranks measured.
-  void tell_of_ranks() {
-    std::map<unsigned, unsigned> slow;
-    unsigned counted = 0;
-    std::vector<const PairMatrix*> matrices;
-    std::map<int, unsigned> slowest;
-    for (const Repetition& r : result_.repetitions) {
-      if (!r.counted) continue;
-      ++counted;
-      for (const PhaseResult& p : r.phases)
-        if (p.slowest_rank >= 0) ++slowest[p.slowest_rank];
-      for (const unsigned rank : stragglers(r)) ++slow[rank];
-      if (r.pairs) matrices.push_back(&*r.pairs);
-    }
-    for (const auto& [rank, times] : slow) {
-      if (2 * times > counted)
-        add_note(result_,
-                 fmt::format("straggler: {}: below 80 % of the median rank in {} of {} repetitions",
-                             together().ranks().who(rank), times, counted));
-    }
-    const auto most = std::max_element(slowest.begin(), slowest.end(), [](auto& a, auto& b) {
-      return a.second < b.second;
-    });
-    if (most != slowest.end()) {
-      const auto rank = static_cast<unsigned>(most->first);
-      unsigned phases = 0;
-      for (const auto& [each, times] : slowest) phases += times;
-      result_.slowest = {rank, together().ranks().host(rank), most->second, phases};
-    }
-    if (matrices.empty()) return;
-    result_.pairs = median_matrix(matrices);
-    result_.blame = blame(*result_.pairs);
-    for (std::string& line : told(result_.blame, *result_.pairs))
-      add_note(result_, std::move(line));
   }
 
   void take_notes() {

@@ -1,0 +1,55 @@
+#include "harness/engine/rank_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/backends/ranks.h"
+#include "harness/engine/together.h"
+#include "harness/pair_matrix.h"
+
+namespace headrace::engine {
+namespace {
+
+/// How often each rank was the slowest, or a straggler.
+using Times = std::map<unsigned, unsigned>;
+
+SlowestRank slowest_of(const Times& slowest, const Ranks& ranks) {
+  const auto most =
+      std::ranges::max_element(slowest, {}, [](const auto& each) { return each.second; });
+  unsigned phases = 0;
+  for (const auto& [rank, times] : slowest) phases += times;
+  return {most->first, ranks.host(most->first), most->second, phases};
+}
+
+}  // namespace
+
+std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks) {
+  Times slow, slowest;
+  unsigned counted = 0;
+  std::vector<const PairMatrix*> matrices;
+  for (const Repetition& r : result.repetitions) {
+    if (!r.counted) continue;
+    ++counted;
+    for (const PhaseResult& p : r.phases)
+      if (p.slowest_rank >= 0) ++slowest[static_cast<unsigned>(p.slowest_rank)];
+    for (const unsigned rank : stragglers(r)) ++slow[rank];
+    if (r.pairs) matrices.push_back(&*r.pairs);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [rank, times] : slow) {
+    if (2 * times > counted)
+      notes.push_back(
+          fmt::format("straggler: {}: below 80 % of the median rank in {} of {} repetitions",
+                      ranks.who(rank), times, counted));
+  }
+  if (!slowest.empty()) result.slowest = slowest_of(slowest, ranks);
+  if (matrices.empty()) return notes;
+  result.pairs = median_matrix(matrices);
+  result.blame = blame(*result.pairs);
+  for (std::string& line : told(result.blame, *result.pairs)) notes.push_back(std::move(line));
+  return notes;
+}
+
+}  // namespace headrace::engine

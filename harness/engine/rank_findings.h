@@ -1,0 +1,19 @@
+// Who was slower than the others, where several ranks measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/run_result.h"
+
+namespace headrace {
+class Ranks;
+}
+
+namespace headrace::engine {
+
+/// From the repetitions that count: sets the result's slowest rank, its pairs (the median of each)
+/// and who is to blame; returns what the reader should be told: stragglers and the blame in words.
+std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks);
+
+}  // namespace headrace::engine
