@@ -1,42 +1,20 @@
-// Whole runs of scripted workloads: looks, errors, signals, hangs, and what each need is told.
-#include "harness/engine.h"
-
+// Whole runs of scripted workloads: phases, workers, errors, signals, hangs, and what observers are
+// told.
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <atomic>
 #include <numeric>
 
-#include "tests/unit/scripted_workload.h"
+#include "tests/unit/engine_run.h"
 
 namespace headrace {
 namespace {
 
 using testing::operations;
-using testing::ScriptedPlan;
 using testing::sleep_ms;
 
-/// No rests, and patience for a busy machine.
-EngineLimits for_tests() {
-  return {.stall_s = 60,
-          .grace_s = 60,
-          .live_s = 0.01,
-          .confirm_rest_s = 0.01,
-          .mind_neighbours = false};
-}
-
-struct Engine : ::testing::Test {
-  void SetUp() override { stop_signal = 0; }
-  void TearDown() override { stop_signal = 0; }
-
-  RunResult run() { return run_plan(plan.plan, node, observer, limits); }
-  const PointResult& only(const RunResult& r) { return r.points.at(0); }
-
-  ScriptedPlan plan;
-  Node node{"no-such-folder"};
-  RunObserver observer;
-  EngineLimits limits = for_tests();
-};
+using Engine = testing::EngineRun;
 
 double metric(const Repetition& r, std::string_view name) {
   for (const MetricValue& m : r.metrics) {
@@ -165,139 +143,6 @@ TEST_F(Engine, PhasesRunInOrderWithTheRepetitionsSeed) {
   EXPECT_NE(seen[0].second, seen[2].second);
 }
 
-TEST_F(Engine, StopsAtTheFirstLookThatDecidesEveryNeed) {
-  auto w = plan.add();
-  w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
-  w->fixed = [](const Repetition& r) { return 100.0 + r.index; };
-  plan.need("fixed", 50);
-  const RunResult r = run();
-  EXPECT_EQ(only(r).repetitions.size(), 5u);
-  ASSERT_EQ(r.judgements.size(), 1u);
-  const Judgement& j = r.judgements[0];
-  EXPECT_EQ(j.outcome, Outcome::pass) << j.explanation;
-  EXPECT_EQ(*j.low, 100);
-  EXPECT_EQ(*j.measured, 102);
-  EXPECT_EQ(j.point, "p0");
-  EXPECT_EQ(j.metric, "scripted.fixed");
-  EXPECT_EQ(r.summary.word, "PASS");
-}
-
-TEST_F(Engine, StraddlingGoesOnToTheLastLook) {
-  auto w = plan.add();
-  w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
-  w->fixed = [](const Repetition& r) { return 100.0 + (r.index % 5) * 10; };
-  plan.need("fixed", 120);
-  const RunResult r = run();
-  EXPECT_EQ(only(r).repetitions.size(), 15u);
-  EXPECT_EQ(r.judgements[0].reason, Reason::straddles);
-  EXPECT_EQ(r.summary.exit_code, 11);
-  EXPECT_EQ(only(r).repetitions[4].look, 0u);
-  EXPECT_EQ(only(r).repetitions[5].look, 1u);
-  EXPECT_EQ(only(r).repetitions[14].look, 2u);
-}
-
-TEST_F(Engine, WithoutANeedANarrowIntervalIsEnough) {
-  auto narrow = plan.add(), wide = plan.add();
-  // The first metric of the catalogue decides: read_bandwidth, here of made-up times.
-  const auto script = [](double spread) {
-    return [spread](Worker& worker) {
-      const auto bytes = static_cast<std::uint64_t>(1e6 * (1 + spread * (worker.repetition % 5)));
-      sleep_ms(20);
-      operations(worker, 1, bytes);
-    };
-  };
-  narrow->on_run = script(0);
-  wide->on_run = script(1);
-  plan.plan.points[0].repeat.looks = plan.plan.points[1].repeat.looks = {3, 6};
-  const RunResult r = run();
-  EXPECT_LE(r.points[0].repetitions.size(), 6u);
-  EXPECT_EQ(r.points[1].repetitions.size(), 6u);
-}
-
-TEST_F(Engine, AFailIsMeasuredOnceMoreBeforeItIsFinal) {
-  auto w = plan.add();
-  w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
-  w->fixed = [](const Repetition& r) { return 10.0 + 0.01 * r.index; };
-  plan.need("fixed", 50);
-  const RunResult r = run();
-  EXPECT_EQ(r.judgements[0].outcome, Outcome::fail);
-  EXPECT_NE(r.judgements[0].explanation.find("Measured again after a rest: 10.1."),
-            std::string::npos)
-      << r.judgements[0].explanation;
-  EXPECT_EQ(r.judgements[0].repetitions, 5u);
-  ASSERT_EQ(only(r).repetitions.size(), 10u);
-  EXPECT_FALSE(only(r).repetitions[5].counted);
-  EXPECT_EQ(only(r).repetitions[5].look, 3u);
-  EXPECT_EQ(only(r).metrics[0].values.size(), 5u);
-  EXPECT_EQ(w->prepared, 2u);
-  EXPECT_EQ(w->cleaned, 2u);
-  EXPECT_EQ(r.summary.exit_code, 10);
-}
-
-TEST_F(Engine, AFailThatDoesNotComeAgainIsInconclusive) {
-  auto w = plan.add();
-  w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
-  w->fixed = [](const Repetition& r) { return r.index < 5 ? 10.0 : 100.0; };
-  plan.need("fixed", 50);
-  const RunResult r = run();
-  EXPECT_EQ(r.judgements[0].outcome, Outcome::inconclusive);
-  EXPECT_EQ(r.judgements[0].reason, Reason::straddles);
-  EXPECT_EQ(r.judgements[0].explanation,
-            "5 repetitions missed the need of 50 with 10, but 5 taken after a rest gave 100.");
-}
-
-TEST_F(Engine, TheBestPointAnswersANeed) {
-  auto slow = plan.add(), fast = plan.add();
-  for (const auto& w : {slow, fast}) w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
-  slow->fixed = [](const Repetition&) { return 10.0; };
-  fast->fixed = [](const Repetition&) { return 60.0; };
-  plan.need("fixed", 50);
-  const RunResult r = run();
-  EXPECT_EQ(r.judgements[0].outcome, Outcome::pass);
-  EXPECT_EQ(r.judgements[0].point, "p1");
-  EXPECT_EQ(slow->prepared, 1u);  // its miss answers nothing: not measured again
-}
-
-TEST_F(Engine, AFactNeedsOneRepetition) {
-  auto w = plan.add();
-  w->fact = true;
-  w->fixed = [](const Repetition&) { return 2.0; };
-  plan.need("fixed", 128);
-  const RunResult r = run();
-  EXPECT_EQ(only(r).repetitions.size(), 1u);
-  EXPECT_EQ(r.judgements[0].outcome, Outcome::fail);
-  EXPECT_EQ(*r.judgements[0].low, 2);
-}
-
-TEST_F(Engine, SkippedPointsAndWhatWouldMeasureANeed) {
-  auto w = plan.add();
-  w->on_check = [] { return Skip{"no such device"}; };
-  plan.need("fixed", 1);
-  plan.plan.declared_needs.push_back({.id = "other",
-                                      .metric = "unheard_of.rate",
-                                      .at_least = true,
-                                      .value = 1,
-                                      .unit = "1/s",
-                                      .source = "",
-                                      .where = {}});
-  const RunResult r = run();
-  EXPECT_EQ(only(r).status, PointStatus::skipped);
-  EXPECT_EQ(only(r).reason, "no such device");
-  EXPECT_EQ(r.judgements[0].outcome, Outcome::skipped);
-  EXPECT_EQ(r.judgements[0].explanation, "p0 was skipped: no such device");
-  EXPECT_EQ(r.judgements[1].explanation,
-            "This version of headrace has no workload that measures it.");
-  EXPECT_EQ(r.summary.exit_code, 77);
-  EXPECT_EQ(w->prepared, 0u);
-}
-
-TEST_F(Engine, SkippedPointsWithoutANeed) {
-  plan.add()->on_check = [] { return Skip{"no such device"}; };
-  EXPECT_EQ(run().summary.exit_code, 77);
-  plan.add()->on_run = [](Worker& worker) { operations(worker, 10, 1); };
-  EXPECT_EQ(run().summary.word, "INCOMPLETE");
-}
-
 TEST_F(Engine, FailingPreparationIsAnErrorOfThePointAlone) {
   auto bad = plan.add(), good = plan.add();
   bad->on_prepare = [](const DataProgress&) { throw system_error("open", "/data/a", ENOENT); };
@@ -333,7 +178,8 @@ TEST_F(Engine, AnErrorInSettingUpAWorkerIsOne) {
   w->on_before_run = [](Worker& worker) {
     if (worker.index == 0) throw RunError("no ring for you");
   };
-  EXPECT_EQ(only(run()).reason, "no ring for you; 1 of 2 workers failed (2 of 2 repetitions failed)");
+  EXPECT_EQ(only(run()).reason,
+            "no ring for you; 1 of 2 workers failed (2 of 2 repetitions failed)");
 }
 
 TEST_F(Engine, FailedOperationsAreNeverCounted) {
@@ -483,102 +329,6 @@ TEST_F(Engine, WrongDataIsAnError) {
   EXPECT_EQ(only(r).status, PointStatus::error);
   EXPECT_EQ(only(r).reason, "verify found wrong data: d000/f000001.bin at offset 4096: all zero");
   EXPECT_TRUE(only(r).verified);
-}
-
-TEST_F(Engine, PercentilesNeedOperations) {
-  auto w = plan.add();
-  w->on_run = [](Worker& worker) { operations(worker, 999, 1); };
-  plan.plan.points[0].repeat.looks = {1};
-  plan.plan.declared_needs.push_back({.id = "p99",
-                                      .metric = "scripted.latency_p99_ns",
-                                      .at_least = false,
-                                      .value = 1e6,
-                                      .unit = "ns",
-                                      .source = "",
-                                      .where = {}});
-  const RunResult r = run();
-  for (const MetricSummary& m : only(r).metrics) {
-    EXPECT_EQ(m.too_few_operations, m.name == "latency_p99_ns" || m.name == "latency_p999_ns" ||
-                                        m.name == "latency_p9999_ns")
-        << m.name;
-  }
-  EXPECT_EQ(r.judgements[0].reason, Reason::few_ops);
-}
-
-TEST_F(Engine, ClusterNeedsAndGpuShares) {
-  auto w = plan.add();
-  w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
-  w->fixed = [](const Repetition&) { return 80.0; };
-  requirements::Job job;
-  job.cluster.nodes = 4;
-  job.cluster.gpus_per_node = 8;
-  plan.plan.job = job;
-  requirements::Need need;
-  need.id = "ingest.sample_rate";
-  need.unit = "1/s";
-  need.measured_by = {"scripted.fixed"};
-  need.need = 9;
-  need.scope = requirements::Scope::gpu;
-  plan.plan.needs.push_back(need);
-  need.need = 200;
-  need.scope = requirements::Scope::cluster;
-  plan.plan.needs.push_back(need);
-  need.informative = true;
-  plan.plan.needs.push_back(need);
-  const RunResult r = run();
-  ASSERT_EQ(r.judgements.size(), 2u);
-  EXPECT_EQ(r.judgements[0].scope, "cluster");
-  EXPECT_EQ(r.judgements[0].outcome, Outcome::skipped);
-  EXPECT_EQ(r.judgements[0].explanation,
-            "measured on 1 of 4 nodes: a cluster needs to be measured together");
-  EXPECT_EQ(r.judgements[1].outcome, Outcome::pass);
-  EXPECT_EQ(*r.judgements[1].measured, 10);  // 80 for the node, shared by its 8 GPUs
-}
-
-/// A need of groups of 16 ranks on 2 nodes, in messages of 1 MiB, and points that did something else.
-TEST_F(Engine, ACollectiveAnswersInTheJobsSizeAndGroups) {
-  const auto add = [&](std::uint64_t size, unsigned ranks, unsigned stride, GroupShape shape, double value) {
-    auto w = plan.add();
-    w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
-    w->fixed = [value](const Repetition&) { return value; };
-    w->shape = shape;
-    plan.plan.points.back().params = {{"message_size", size}, {"group", std::string("all")},
-                                      {"group_size", std::uint64_t{ranks}}, {"group_stride", std::uint64_t{stride}}};
-  };
-  requirements::Need need;
-  need.id = "network.gradient_busbw";
-  need.unit = "count";
-  need.measured_by = {"scripted.fixed"};
-  need.need = need.required = 9;
-  need.scope = requirements::Scope::gpu;
-  need.collective = requirements::JobCollective{.message = 1 << 20, .ranks = 16, .stride = 8, .nodes = 2};
-  plan.plan.needs.push_back(need);
-
-  add(2 << 20, 16, 8, {16, 2, 8}, 100);  // another size
-  add(1 << 20, 4, 1, {4, 1, 4}, 100);    // other groups
-  EXPECT_EQ(run().judgements[0].outcome, Outcome::skipped);
-  EXPECT_EQ(run().judgements[0].point, "");
-
-  add(1 << 20, 16, 8, {2, 1, 2}, 100);
-  Judgement j = run().judgements[0];
-  EXPECT_EQ(j.outcome, Outcome::skipped);
-  EXPECT_EQ(j.explanation, "p2 was measured within one node; the job's groups of 16 ranks lie on 2.");
-
-  plan.plan.needs[0].collective->nodes = 1;
-  add(1 << 20, 0, 1, {8, 2, 1}, 50);  // all in one group: close
-  EXPECT_EQ(run().judgements[0].point, "p2");  // within a node, as those would be
-  plan.plan.needs[0].collective->nodes = 2;
-  j = run().judgements[0];
-  EXPECT_EQ(j.point, "p3");
-  EXPECT_EQ(j.outcome, Outcome::pass);
-  EXPECT_NE(j.explanation.find("Measured in groups of 8 ranks on 2 nodes; the job's have 16 on 2."), std::string::npos)
-      << j.explanation;
-
-  add(1 << 20, 16, 8, {16, 2, 8}, 10);  // the job's own, though slower
-  j = run().judgements[0];
-  EXPECT_EQ(j.point, "p4");
-  EXPECT_EQ(*j.measured, 10);
-  EXPECT_EQ(j.explanation.find("Measured in groups"), std::string::npos);
 }
 
 TEST_F(Engine, TheObserverHearsEverything) {
