@@ -161,11 +161,8 @@ void add_compare(Verbs& verbs, Shared& shared) {
               "A folder of past runs: how far sessions lie apart, from 8 on");
   verb.option("--out", a->out,
               "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");
-  verb.option("--format", a->format, "text, json, csv, junit or html")
-      .one_of({"text", "json", "csv", "junit", "html"})
-      .shows_default();
-  verb.flag(
-      "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb.format(a->format, {"text", "json", "csv", "junit", "html"},
+              "text, json, csv, junit or html");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
   verb.flag("--all", a->all, "Show what is the same, too");
   verb.does([&shared, a] { return compare(*a, shared); });

@@ -164,11 +164,7 @@ void add_fleet(Verbs& verbs, Shared& shared) {
   verb.option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
   verb.option("--out", a->out, "Write fleet.json, fleet.csv and report.html into this folder");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
-  verb.option("--format", a->format, "text, json or csv")
-      .one_of({"text", "json", "csv"})
-      .shows_default();
-  verb.flag(
-      "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb.format(a->format, {"text", "json", "csv"}, "text, json or csv");
   verb.does([&shared, a] { return fleet_verb(*a, shared); });
 }
 

@@ -54,11 +54,8 @@ void add_formula_verb(Verbs& verbs, Shared&) {
   verb.option("NAME", *name, "Name or id, as in read_bandwidth_required or A3");
   verb.option("INPUT=VALUE", *assignments,
               "Inputs with units, as in sample_bytes=130kB, or bare SI numbers");
-  verb.option("--format", *format, "text, json, or markdown (the page of all formulas)")
-      .one_of({"text", "json", "markdown"})
-      .shows_default();
-  verb.flag(
-      "--json", [format] { *format = "json"; }, "The same as --format json");
+  verb.format(*format, {"text", "json", "markdown"},
+              "text, json, or markdown (the page of all formulas)");
   verb.does([name, assignments, format] { return formula(*name, *assignments, *format); });
 }
 

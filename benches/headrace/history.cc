@@ -130,11 +130,7 @@ void add_history(Verbs& verbs, Shared& shared) {
   verb.option("--out", a->out, "Write history.json, history.csv and report.html into this folder");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
   verb.flag("--all", a->all, "Show series without a change, too");
-  verb.option("--format", a->format, "text, json or csv")
-      .one_of({"text", "json", "csv"})
-      .shows_default();
-  verb.flag(
-      "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb.format(a->format, {"text", "json", "csv"}, "text, json or csv");
   verb.does([&shared, a] { return history_verb(*a, shared); });
 }
 

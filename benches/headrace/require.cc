@@ -105,11 +105,7 @@ void add_require(Verbs& verbs, Shared&) {
   Verb verb = verbs.add("require", "What a job needs, each need with its equation and numbers");
   auto a = std::make_shared<Arguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)");
-  verb.option("--format", a->format, "text, json or csv")
-      .one_of({"text", "json", "csv"})
-      .shows_default();
-  verb.flag(
-      "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb.format(a->format, {"text", "json", "csv"}, "text, json or csv");
   verb.option("--set", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)");
   verb.flag("--keys", a->keys, "List the keys of a job file, and nothing else");
   verb.flag("--explain", a->explain, "Also tell which keys would give further needs");

@@ -73,9 +73,7 @@ void add_size(Verbs& verbs, Shared& shared) {
       .one_value_each();
   verb.option("--out", a->out, "Write size.json and report.html into this folder");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
-  verb.option("--format", a->format, "text or json").one_of({"text", "json"}).shows_default();
-  verb.flag(
-      "--json", [a] { a->format = "json"; }, "The same as --format json");
+  verb.format(a->format, {"text", "json"}, "text or json");
   verb.does([&shared, a] { return size(*a, shared); });
 }
 

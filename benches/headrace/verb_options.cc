@@ -75,6 +75,13 @@ Option Verb::option(const std::string& names, std::optional<std::uint64_t>& into
   return Option(app_->add_option(names, into, help));
 }
 
+void Verb::format(std::string& into, const std::vector<std::string>& words,
+                  const std::string& help) {
+  option("--format", into, help).one_of(words).shows_default();
+  flag(
+      "--json", [&into] { into = "json"; }, "The same as --format json");
+}
+
 void Verb::flag(const std::string& names, bool& into, const std::string& help) {
   app_->add_flag(names, into, help);
 }
