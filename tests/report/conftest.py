@@ -1,4 +1,4 @@
-"""Fixtures: rendered sample pages, and a headless browser where there is one."""
+"""Sample files and their pages, which all of these tests share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ import sample_comparison  # noqa: E402  (found through the path above)
 import sample_fleet  # noqa: E402
 import sample_run  # noqa: E402
 import sample_sizing  # noqa: E402
+from headrace_report.__main__ import main  # noqa: E402
 
 SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES, **sample_sizing.SAMPLES, **sample_fleet.SAMPLES}
 
 
 class Pages:
-    """Sample files and their pages, each rendered once by the program as a user runs it."""
+    """Sample files and their pages, each drawn once, in this process: starting Python and its libraries takes longer than
+    most pages. That a process of its own draws the same, test_page.py tells."""
 
     def __init__(self, folder: pathlib.Path):
         self.folder = folder
@@ -36,8 +38,7 @@ class Pages:
     def page(self, name: str) -> pathlib.Path:
         page = self.folder / f"{name}.html"
         if not page.exists():
-            done = program(self.run_file(name), "-o", page)
-            assert done.returncode == 0, done.stderr
+            assert main([str(self.run_file(name)), "-o", str(page)]) == 0
         return page
 
     def text(self, name: str) -> str:
@@ -52,7 +53,9 @@ def program(*arguments, **environment) -> subprocess.CompletedProcess:
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory) -> Pages:
-    return Pages(tmp_path_factory.mktemp("pages"))
+    """In the folder that test_samples.py filled for all files of tests, where they are run together."""
+    shared = os.environ.get("HEADRACE_SAMPLE_PAGES")
+    return Pages(pathlib.Path(shared) if shared else tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture(scope="session", params=sorted(SAMPLES))
