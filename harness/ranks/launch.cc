@@ -76,9 +76,10 @@ Launched launched() {
   if (const auto l = named("PMI_RANK", "PMI_SIZE")) return *l;
   if (const auto l = named("PMIX_RANK", "SLURM_STEP_NUM_TASKS")) return *l;
   if (const auto l = named("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"); l && l->several())
-    throw UsageError(fmt::format(
-        "srun started {} processes that cannot meet: use srun --mpi=pmix (or pmi2), or mpirun",
-        l->size));
+    throw UsageError(
+        fmt::format("srun started {} processes that cannot meet: use srun --mpi=pmix (what there "
+                    "is, srun --mpi=list tells), or mpirun",
+                    l->size));
   return {};
 }
 

@@ -178,7 +178,7 @@ ENDLESS = READS + """\
 """
 
 
-def measuring_child(folder, rank):
+def measuring_child(folder, rank, variable="OMPI_COMM_WORLD_RANK"):
     """The process of that rank that measures: the child of the one that waits for it."""
     for process in os.listdir("/proc"):
         try:
@@ -186,7 +186,7 @@ def measuring_child(folder, rank):
                 continue
             environment = open(f"/proc/{process}/environ", "rb").read().split(b"\0")
             parent = open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()[1]
-            if f"OMPI_COMM_WORLD_RANK={rank}".encode() in environment and \
+            if f"{variable}={rank}".encode() in environment and \
                     open(f"/proc/{parent}/comm").read().strip() == "headrace":
                 return int(process)
         except OSError:  # it ended meanwhile
