@@ -61,6 +61,8 @@ std::string_view type_name(Dimension dimension) {
       return "time";
     case Dimension::per_second:
       return "rate";
+    case Dimension::bytes_per_second:
+      return "bandwidth";
     default:
       return "ratio";
   }
@@ -141,6 +143,11 @@ double Params::seconds(std::string_view name, double fallback, Limits limits,
 
 double Params::ratio(std::string_view name, double fallback, Limits limits, std::string_view help) {
   return number(name, Dimension::ratio, fallback, limits, help, false);
+}
+
+double Params::bandwidth(std::string_view name, double fallback, Limits limits,
+                         std::string_view help) {
+  return number(name, Dimension::bytes_per_second, fallback, limits, help, false);
 }
 
 double Params::rate(std::string_view name, double fallback, Limits limits, std::string_view help,

@@ -36,7 +36,7 @@ struct PerOperation {
 /// Everything known of one declared parameter; `headrace list WORKLOAD` prints it.
 struct ParamInfo {
   std::string name;
-  std::string type;  // "bytes", "count", "time", "ratio", "rate", "choice", "flag", "path", "text"
+  std::string type;  // "bytes", "count", "time", "ratio", "rate", "bandwidth", "choice", "flag", "path", "text"
   std::string fallback;  // the default as the user would write it; "" = required or none
   std::string allowed;   // "512B..1GiB, multiple of 512B", "posix | io_uring"
   std::string help;
@@ -65,6 +65,8 @@ class Params {
   /// needs, when each of them gives so much of these metrics of this workload.
   double rate(std::string_view name, double fallback, Limits limits, std::string_view help,
               std::span<const PerOperation> need = {});
+  /// Bytes per second: "400Gbit/s", "2GB/s".
+  double bandwidth(std::string_view name, double fallback, Limits limits, std::string_view help);
   bool flag(std::string_view name, bool fallback, std::string_view help);
   std::string choice(std::string_view name, std::string_view fallback,
                      std::vector<std::string> allowed, std::string_view help);

@@ -111,6 +111,8 @@ class Workload {
   virtual void run(Worker& worker) = 0;
   /// Called after the last phase of a repetition; every metric name must be in the catalogue.
   virtual void report(const Repetition& repetition, MetricSink& sink) const = 0;
+  /// Why the repetitions so far tell no `metric`, where that depends on the machine: for whoever needs it.
+  virtual std::string why_missing(std::string_view /*metric*/) const { return ""; }
   /// The devices that this point measures one by one ("gpu0"), known from prepare on and after cleanup still: a metric
   /// marked per_device may also be put for each of them, as device_metric(name, device).
   virtual std::vector<std::string> devices() const { return {}; }

@@ -25,6 +25,7 @@ Question from_need(const requirements::Need& need, const Plan& plan, unsigned no
   q.blank.equation = need.equation;
   q.blank.substituted = need.substituted;
   q.measured_by = need.measured_by;
+  q.with = need.measured_with;
   q.collective = need.collective;
   if (!need.cache.empty()) q.cache = parse_cache_state(need.cache);
   if (!plan.job) return q;
@@ -93,6 +94,13 @@ Fit fit(const requirements::JobCollective& c, const Point& point) {
              : Fit::none;
 }
 
+bool has(const Point& point, const requirements::JobParameter& wanted) {
+  const auto at = point.params.find(wanted.name);
+  const double* value = at == point.params.end() ? nullptr : std::get_if<double>(&at->second);
+  constexpr double kRounding = 1e-9;  // of what was written as text
+  return value != nullptr && std::abs(*value - wanted.value) <= kRounding * wanted.value;
+}
+
 std::string workload_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
 
 /// Nothing measured it: says why, and what would.
@@ -117,7 +125,8 @@ Judgement unanswered(const Question& q, std::span<const PointResult> points) {
                              "configuration's workloads",
                              p.point->info->name));
     } else if (p.status == PointStatus::ok) {
-      skip(j, fmt::format("{} did not report it.", p.point->id), "");
+      const std::string missing = p.point->workload->why_missing(answering_metric(q, *p.point));
+      skip(j, fmt::format("{} did not report it{}{}.", p.point->id, missing.empty() ? "" : ": ", missing), "");
     } else {
       skip(j, fmt::format("{} was not measured: the run ended before.", p.point->id),
            fmt::format("run the same command with --only '{}'", p.point->id));
@@ -132,7 +141,9 @@ Judgement unanswered(const Question& q, std::span<const PointResult> points) {
   if (known.empty()) {
     skip(j, "This version of headrace has no workload that measures it.", "");
   } else {
-    const std::string size = q.collective ? ", message_size: need, group: need" : "";
+    std::string size = q.collective ? ", message_size: need, group: need" : "";
+    for (const requirements::JobParameter& p : q.with)
+      size += fmt::format(", {}: \"${{job.{}}}\"", p.name, p.key);
     const std::string cache = size + (q.cache ? fmt::format(", cache: {}", to_string(*q.cache)) : "");
     skip(j, "Nothing in this configuration measures it.",
          fmt::format("add '- {{use: {}{}}}' to the configuration's workloads", known.front(),
@@ -155,6 +166,7 @@ std::vector<Question> questions(const Plan& plan, unsigned nodes) {
 std::string answering_metric(const Question& q, const Point& point) {
   if (!q.cannot.empty() || (q.cache && *q.cache != point.cache)) return "";
   if (q.collective && fit(*q.collective, point) == Fit::none) return "";
+  if (!std::all_of(q.with.begin(), q.with.end(), [&](const auto& p) { return has(point, p); })) return "";
   for (const std::string& metric : q.measured_by) {
     if (workload_of(metric) == point.info->name) return metric.substr(point.info->name.size() + 1);
   }

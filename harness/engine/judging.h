@@ -17,6 +17,7 @@ struct Question {
   Judgement blank;                       // id, scope, need, unit, direction, formula
   std::vector<std::string> measured_by;  // "small_file_read.read_bandwidth"
   std::optional<CacheState> cache;       // the state that it must have been measured in
+  std::vector<requirements::JobParameter> with;           // parameters that it must have been measured with
   std::optional<requirements::JobCollective> collective;  // that the points must do to answer it
   double parts = 1;                      // what the node gives is shared by so many (GPUs)
   bool per_node = false;                 // of what several nodes give together, each one's share answers

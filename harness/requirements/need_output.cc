@@ -59,6 +59,8 @@ std::string block(const Job& job, std::span<const Need> scopes) {
   if (measured != scopes.end() && !first.informative)
     out += fmt::format("  measured by {}{}\n", join(measured->measured_by, ", else "),
                        first.cache.empty() ? "" : ", " + first.cache);
+  for (const JobParameter& p : first.measured_with)
+    out += fmt::format("  with {}: {}\n", p.name, p.key);
   if (first.collective)
     out += fmt::format("  in messages of {} among {:.0f} ranks{}\n",
                        compact_quantity(static_cast<double>(first.collective->message_size()),
@@ -107,6 +109,7 @@ std::string needs_json(const Job& job, std::span<const Need> needs) {
                {"substituted", need.substituted},
                {"inputs", inputs},
                {"measured_by", need.measured_by}};
+    for (const JobParameter& p : need.measured_with) entry["measured_with"][p.name] = p.value;
     if (need.uncertainty > 0) entry["relative_uncertainty"] = need.uncertainty;
     if (!need.cache.empty()) entry["cache"] = need.cache;
     if (const auto& c = need.collective)

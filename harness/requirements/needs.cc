@@ -59,6 +59,9 @@ std::vector<std::string> measured_by(std::string_view id, Scope scope, const Job
     return {"nccl_all_to_all.busbw", "mpi_all_to_all.busbw"};
   if (id == "network.node_bandwidth")
     return {"nccl_all_reduce.node_busbw", "mpi_all_reduce.node_busbw"};
+  if (id == "network.nic_bandwidth")
+    return {"rdma_write.nic_bandwidth", "tcp_stream.nic_bandwidth"};
+  if (id == "network.nics") return {"network_ports.nics"};
   return {};
 }
 

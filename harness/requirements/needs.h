@@ -29,6 +29,13 @@ struct JobCollective {
   std::uint64_t message_size() const;
 };
 
+/// A value of the job that a need is about: what is measured with another one is no answer.
+struct JobParameter {
+  std::string name;  // of the workload's parameter: "nic_rate"
+  std::string key;   // of the job: "cluster.nic_rate"
+  double value = 0;  // SI
+};
+
 /// One requirement. Always "at least": a rate, free memory, free space or cores that must be
 /// reached.
 struct Need {
@@ -46,6 +53,7 @@ struct Need {
   std::vector<std::string> measured_by;
   std::string
       cache;  // cache state that the measurement must have been proven in: "cold", or "" = any
+  std::vector<JobParameter> measured_with;
   std::optional<JobCollective> collective;  // of the network's
   bool informative =
       false;  // printed, never judged: a size, a time, a price, or nothing measures it

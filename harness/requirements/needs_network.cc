@@ -113,11 +113,16 @@ void add_fabric_needs(const Job& job, NeedList& needs) {
     needs.add("network.nic_bandwidth", Scope::node, node_rate / nics * crossing, "B/s",
               std::move(why));
   }
-  if (needs.have({"network.nics"}, {"cluster.nic_rate"}))
-    needs.add("network.nics", Scope::node,
-              Derivation("F22", {{"node_bytes_per_s", node_rate * crossing},
-                                 {"line_rate_bits_per_s", *job.cluster.nic_rate * 8},
-                                 {"efficiency_ratio", fabric.nic_efficiency}}));
+  if (needs.have({"network.nics"}, {"cluster.nic_rate"})) {
+    const auto ports = [&](double traffic) {
+      return Derivation("F22", {{"node_bytes_per_s", traffic * node_rate * crossing},
+                                {"line_rate_bits_per_s", *job.cluster.nic_rate * 8},
+                                {"efficiency_ratio", fabric.nic_efficiency}});
+    };
+    Need& nics = needs.add("network.nics", Scope::node, ports(1));
+    nics.need = ports(job.safety).value();  // the margin is on the traffic: there is no fifth of a port
+    nics.measured_with = {{"nic_rate", "cluster.nic_rate", *job.cluster.nic_rate}};
+  }
 
   if (needs.have({"network.allreduce_time", "network.allreduce_two_level_time"},
                  {"cluster.nics_per_node", "cluster.nic_rate", "fabric.intra_busbw"})) {

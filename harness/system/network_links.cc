@@ -71,10 +71,19 @@ void read_counters(const std::string& folder, std::span<const char* const> names
     if (const auto count = read_number(folder + "/" + name)) link.errors[name] = *count;
 }
 
-void read_device(const std::string& device, NetworkLink& link) {
+/// Virtual functions lead to the one that they are of; a function with several plugs numbers them.
+std::string plug_of(const std::string& device, const std::string& number) {
+  std::error_code ignored;
+  const std::string physical = device + "/physfn";
+  return fs::canonical(fs::exists(physical, ignored) ? physical : device, ignored).string() + "#" +
+         number;
+}
+
+void read_device(const std::string& device, const std::string& number, NetworkLink& link) {
   std::error_code ignored;
   link.physical = fs::exists(device, ignored);
   if (!link.physical) return;
+  link.plug = plug_of(device, number);
   const fs::path driver = fs::read_symlink(device + "/driver", ignored);
   link.driver = driver.filename().string();
   const std::string node = line(device + "/numa_node");
@@ -91,7 +100,7 @@ NetworkLink interface(const std::string& folder, const std::string& name) {
   link.rate = leading_number(line(folder + "/speed")) * 1e6 / 8;  // Mbit/s; -1 when down
   if (link.rate < 0) link.rate = 0;
   link.mtu = read_number(folder + "/mtu").value_or(0);
-  read_device(folder + "/device", link);
+  read_device(folder + "/device", line(folder + "/dev_port"), link);
   read_counters(folder + "/statistics", kEthernetErrors, link);
   if (const auto downs = read_number(folder + "/carrier_down_count"))
     link.errors["carrier_down_count"] = *downs;
@@ -113,7 +122,7 @@ NetworkLink rdma_port(const std::string& device, const std::string& name, const 
   link.rate = leading_number(rate) * 1e9 / 8;
   if (const std::size_t open = rate.find('('); open != rate.npos)
     link.lanes = static_cast<unsigned>(leading_number(std::string_view(rate).substr(open + 1)));
-  read_device(device + "/device", link);
+  read_device(device + "/device", port, link);
   for (const std::string& own : entries(folder + "/gid_attrs/ndevs")) {
     const std::string with = line(folder + "/gid_attrs/ndevs/" + own);
     if (!with.empty() &&
@@ -155,8 +164,15 @@ std::vector<NetworkLink> network_links(const std::string& sys) {
   }
   for (const std::string& name : entries(sys + "/class/infiniband")) {
     const std::string device = sys + "/class/infiniband/" + name;
-    for (const std::string& port : entries(device + "/ports"))
-      links.push_back(rdma_port(device, name, port));
+    for (const std::string& port : entries(device + "/ports")) {
+      NetworkLink link = rdma_port(device, name, port);
+      for (const NetworkLink& other : links) {
+        const auto& own = link.interfaces;
+        if (other.physical && std::find(own.begin(), own.end(), other.name) != own.end())
+          link.plug = other.plug;
+      }
+      links.push_back(std::move(link));
+    }
   }
   return links;
 }

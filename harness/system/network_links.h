@@ -34,6 +34,9 @@ struct NetworkLink {
   std::string driver;
   std::optional<int> numa_node;
   std::optional<HostLink> host_link;
+  /// The same for all that one plug has: a card's function, its virtual ones, those of the card's own
+  /// switch, and the RDMA port beside a network interface; "" = no device.
+  std::string plug;
   std::vector<std::string> interfaces;          // RDMA: the network interfaces of the same port
   std::map<std::string, std::uint64_t> errors;  // counters that should stay as they are
 };

@@ -247,5 +247,38 @@ TEST_F(EngineJudging, ACollectiveAnswersInTheJobsSizeAndGroups) {
   EXPECT_EQ(j.explanation.find("Measured in groups"), std::string::npos);
 }
 
+/// What was counted from another rate on is no answer; nor is what could not be told.
+TEST_F(EngineJudging, ANeedIsAnsweredByWhatWasMeasuredWithTheJobsValue) {
+  requirements::Need need;
+  need.id = "network.nics";
+  need.unit = "count";
+  need.measured_by = {"scripted.fixed"};
+  need.measured_with = {{"nic_rate", "cluster.nic_rate", 50e9}};
+  need.need = need.required = 4;
+  plan.plan.needs.push_back(need);
+  const auto add = [&](std::map<std::string, ParamValue> params, double value) {
+    auto w = plan.add();
+    w->fact = true;
+    w->fixed = [value](const Repetition&) { return value; };
+    plan.plan.points.back().params = std::move(params);
+    return w;
+  };
+  add({}, 8);
+  add({{"nic_rate", 0.0}}, 8);
+  add({{"nic_rate", 12.5e9}}, 8);
+  Judgement j = run().judgements[0];
+  EXPECT_EQ(j.outcome, Outcome::skipped);
+  EXPECT_EQ(j.explanation, "This version of headrace has no workload that measures it.");  // none is registered
+  const auto own = add({{"nic_rate", 50e9 * (1 + 1e-12)}}, 6);
+  j = run().judgements[0];
+  EXPECT_EQ(j.outcome, Outcome::pass);
+  EXPECT_EQ(j.point, "p3");
+  EXPECT_EQ(*j.measured, 6);
+  own->missing = "eth0 does not tell its rate";
+  j = run().judgements[0];
+  EXPECT_EQ(j.outcome, Outcome::skipped);
+  EXPECT_EQ(j.explanation, "p3 did not report it: eth0 does not tell its rate.");
+}
+
 }  // namespace
 }  // namespace headrace

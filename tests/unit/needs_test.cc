@@ -78,6 +78,26 @@ TEST(Needs, NetworkNeedsTellTheirCollective) {
   EXPECT_EQ(find(buckets, "network.gradient_busbw", Scope::gpu)->collective->message_size(), 1000000u);
 }
 
+/// How many NICs and how fast: of the job's own rate.
+TEST(Needs, NicsAreJudged) {
+  const auto needs = derive_needs(shipped("llama3-70b"));
+  const Need* each = find(needs, "network.nic_bandwidth", Scope::node);
+  const Need* all = find(needs, "network.nics", Scope::node);
+  ASSERT_TRUE(each && all);
+  EXPECT_FALSE(each->informative || all->informative);
+  EXPECT_EQ(each->measured_by, (std::vector<std::string>{"rdma_write.nic_bandwidth", "tcp_stream.nic_bandwidth"}));
+  EXPECT_EQ(all->measured_by, std::vector<std::string>{"network_ports.nics"});
+  EXPECT_TRUE(each->measured_with.empty());
+  EXPECT_EQ(all->required, 1);  // 26.4 of 48 GB/s
+  EXPECT_EQ(all->need, 1);      // and 31.7 with the margin: one port still
+  EXPECT_EQ(find(derive_needs(shipped("llama3-70b", {"safety=2"})), "network.nics", Scope::node)->need, 2);
+  ASSERT_EQ(all->measured_with.size(), 1u);
+  EXPECT_EQ(all->measured_with[0].name, "nic_rate");
+  EXPECT_EQ(all->measured_with[0].value, 50e9);
+  const auto json = nlohmann::json::parse(needs_json(shipped("llama3-70b"), std::vector{*all}));
+  EXPECT_EQ(json["needs"][0]["measured_with"]["nic_rate"], 50e9);
+}
+
 TEST(Needs, Llm70b) {
   const auto needs = derive_needs(shipped("llm-70b"));
   expect_near(required(needs, "ingest.read_bandwidth", Scope::cluster), 5.5924053e6);

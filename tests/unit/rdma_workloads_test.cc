@@ -23,6 +23,7 @@ struct Outcome {
   std::optional<PairMatrix> pairs;
   std::uint64_t operations = 0;
   std::string error, skip;
+  std::string why_no_port;  // as why_missing("nic_bandwidth")
 };
 
 /// Ranks that need not be all alike.
@@ -56,6 +57,7 @@ std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, con
           for (unsigned i = 0; i < repetitions; ++i) outcome.operations = runner.repeat(i + 1).phases[0].operations;
           outcome.metrics = runner.metrics;
           outcome.pairs = runner->pairs();
+          outcome.why_no_port = runner->why_missing("nic_bandwidth");
         }
       }
     } catch (const std::exception& e) {
@@ -90,6 +92,9 @@ TEST_P(RdmaPairs, MoveDataAndFindItRight) {
     EXPECT_GT(first.metrics.at("bandwidth"), 0) << more;
     EXPECT_NEAR(first.metrics.at("line_share"),
                 first.metrics.at("bandwidth") / 10e9 / (std::string(more).find("both") == std::string::npos ? 1 : 2), 1e-9);
+    const bool both = std::string(more).find("both") != std::string::npos;
+    EXPECT_LE(first.metrics.at("nic_bandwidth"), first.metrics.at("bandwidth") / (both ? 2 : 1)) << more;
+    EXPECT_TRUE(both || first.metrics.at("nic_bandwidth") == first.metrics.at("bandwidth")) << more;
     EXPECT_TRUE(second.metrics.empty()) << more;
   }
 }
@@ -190,6 +195,23 @@ TEST(RdmaPair, RailsWantOneRankAtEachPortOfEachNode) {
   EXPECT_EQ(told({{"a", "a", "b"}, {1, 1, 1}, {}}),
             "schedule: rails: rank 0 (a) and rank 1 (a) go by the same port, host0/1: start one process for each port of a "
             "node");
+}
+
+/// One way from a port to another's: not within a host, not where ranks share a port.
+TEST(RdmaPair, TellsWhatAPortGives) {
+  const auto told = [](const Cast& cast, const std::string& more) {
+    const auto all = run_cast(cast, "rdma_write", more + ", message_size: 4KiB" + kQuick);
+    for (const Outcome& o : all) EXPECT_EQ(o.error, "");
+    EXPECT_EQ(all[0].metrics.contains("nic_bandwidth"), all[0].why_no_port.empty());
+    return all[0].why_no_port;
+  };
+  EXPECT_EQ(told({{"a", "a", "b", "b"}, {2, 2, 2, 2}, {}}, "schedule: all_pairs"), "");
+  EXPECT_EQ(told({{"a", "a", "b", "b"}, {2, 2, 2, 2}, {}}, "schedule: rails"), "");
+  EXPECT_EQ(told({{"a", "a", "b"}, {1, 1, 1}, {0, 2}}, "schedule: ring"), "");
+  EXPECT_EQ(told({{"a", "a"}, {2, 2}, {}}, "direction: both"), "all ranks are on a");
+  EXPECT_EQ(told({{"a", "a", "b", "b"}, {1, 1, 1, 1}, {}}, "schedule: bisection").find(
+                "rank 0 (a) and rank 1 (a) go by the same port, host0/1, at the same time: "), 0u);
+  EXPECT_EQ(told({{"a", "b"}, {1, 1}, {}}, "measure: latency"), "measure: latency tells no bandwidth");
 }
 
 TEST(RdmaPair, TakesOnlyTheTeam) {

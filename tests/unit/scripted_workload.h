@@ -40,6 +40,7 @@ class ScriptedWorkload final : public Workload {
   std::function<std::vector<WrongBlock>()> on_verify = [] { return std::vector<WrongBlock>{}; };
   unsigned prepared = 0, cleaned = 0;
   std::optional<GroupShape> shape;
+  std::string missing;  // not "": why there is no "fixed"
 
   std::optional<Skip> check(Node&) override { return on_check(); }
   unsigned workers() const override { return threads; }
@@ -60,8 +61,9 @@ class ScriptedWorkload final : public Workload {
       seconds += p.elapsed_s;
     }
     sink.put("read_bandwidth", bytes / seconds);
-    sink.put("fixed", fixed(r));
+    if (missing.empty()) sink.put("fixed", fixed(r));
   }
+  std::string why_missing(std::string_view metric) const override { return metric == "fixed" ? missing : ""; }
   std::vector<WrongBlock> verify(const DataProgress&) override { return on_verify(); }
   std::optional<GroupShape> group() const override { return shape; }
   void cleanup(Node&) override { ++cleaned; }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +29,9 @@ inline constexpr std::array kRdmaMetrics{
            "Of the median pair: payload of all messages over the time from the first post to the last completion; both "
            "directions at once together"},
     Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair; where there are several"},
+    Metric{"nic_bandwidth", "B/s", Better::higher,
+           "One way, from a port of one host to a port of another, of the slowest pair; both directions at once: the "
+           "slower one"},
     Metric{"total_bandwidth", "B/s", Better::higher,
            "Of all pairs that meet in one turn, added; of the slowest turn, where several meet in one"},
     Metric{"message_rate", "1/s", Better::higher, "Messages per second of the median pair"},
@@ -66,6 +71,10 @@ class RdmaPair : public Paired {
     return matrix_;
   }
   std::vector<std::string> notes() override { return notes_; }
+  std::string why_missing(std::string_view metric) const override {
+    if (traffic_.latency) return "measure: latency tells no bandwidth";
+    return metric == "nic_bandwidth" ? why_no_port_ : "";
+  }
 
   void run(Worker& worker) override {
     for (;;) {
@@ -107,6 +116,7 @@ class RdmaPair : public Paired {
       all.push_back({static_cast<unsigned>(std::stoul(words)), words.substr(words.find(' ') + 1)});
     // A peer's port need not be the same as this one's.
     schedule_ = PairSchedule(peer() ? "bisection" : schedule_name_, ranks, all, traffic_.direction);
+    why_no_port_ = why_no_port(all);
     const std::vector<unsigned> partners = schedule_.partners(ranks.rank());
     const std::vector<std::string> cards = in_concert(ranks, "connect queue pairs", kConnect_s, [&] {
       return partners.empty() ? std::string() : open(node, partners);
@@ -147,6 +157,12 @@ class RdmaPair : public Paired {
     sink.put("message_rate", middle / static_cast<double>(traffic_.size));
     if (const double rate = end_.port().rate; rate > 0) sink.put("line_share", middle / (traffic_.both() ? 2 : 1) / rate);
     if (n > 1) sink.put("slowest_bandwidth", values.front());
+    if (why_no_port_.empty()) {
+      double slowest = INFINITY;
+      for (const Met& m : met_)
+        if (m.between_hosts) slowest = std::min(slowest, m.one_way);
+      sink.put("nic_bandwidth", slowest);
+    }
     std::vector<double> of_turn(schedule_.turns().size(), 0);
     for (const Met& m : met_) of_turn[m.turn] += m.value;
     if (n > of_turn.size()) sink.put("total_bandwidth", *std::min_element(of_turn.begin(), of_turn.end()));
@@ -166,12 +182,34 @@ class RdmaPair : public Paired {
   struct Met {
     std::size_t turn;
     double value;
+    double one_way = 0;  // B/s of the slower direction
+    bool between_hosts = false;
   };
 
   /// A peer that was given up is not waited for again; of several ranks others may still be at it.
   double wait_s(double longest_s) const { return peer() && trouble_ ? end_.patience_s() : longest_s; }
 
   std::uint64_t key_of(unsigned rank) const { return seed_ + rank * 0x9e3779b97f4a7c15u; }
+
+  bool between_hosts(const PairSchedule::Meeting& m) const { return ranks_->host(m.from) != ranks_->host(m.to); }
+
+  /// Why no pair tells what a port gives: "" = they do.
+  std::string why_no_port(const std::vector<Rail>& rails) const {
+    bool leaves = false;
+    for (const PairSchedule::Turn& turn : schedule_.turns()) {
+      std::map<std::pair<std::string, std::string>, unsigned> busy;  // the rank at each host's port
+      for (const PairSchedule::Meeting& m : turn) {
+        leaves = leaves || between_hosts(m);
+        for (const unsigned rank : {m.from, m.to}) {
+          const auto [other, is_free] = busy.try_emplace({ranks_->host(rank), rails[rank].name}, rank);
+          if (!is_free)
+            return ranks_->who(other->second) + " and " + ranks_->who(rank) + " go by the same port, " + rails[rank].name +
+                   ", at the same time: let one process of each node take part, processes: per_node, or start one for each port";
+        }
+      }
+    }
+    return leaves ? "" : "all ranks are on " + ranks_->host(0);
+  }
 
   /// Memory and queue pairs to all partners; this end's card.
   std::string open(Node& node, const std::vector<unsigned>& partners) {
@@ -248,7 +286,7 @@ class RdmaPair : public Paired {
       }
       const auto size = static_cast<double>(traffic_.size);
       const double there = moved_[from].per_s() * size, back = traffic_.both() ? moved_[to].per_s() * size : 0;
-      met_.push_back({turn_, there + back});
+      met_.push_back({turn_, there + back, traffic_.both() ? std::min(there, back) : there, between_hosts({from, to})});
       const std::size_t a = schedule_.end_of(from), b = schedule_.end_of(to);
       matrix_.rate[a][b] = there;
       if (traffic_.both()) matrix_.rate[b][a] = back;
@@ -284,6 +322,7 @@ class RdmaPair : public Paired {
   std::vector<RdmaMoved> moved_;   // of the last turn, by rank
   std::vector<Met> met_;           // of this repetition
   PairMatrix matrix_;
+  std::string why_no_port_;
   std::vector<std::string> notes_;
 };
 

@@ -14,6 +14,7 @@
 
 #include "harness/backends/ranks.h"
 #include "harness/backends/stream_io.h"
+#include "harness/network_ports.h"
 #include "harness/pair_matrix.h"
 #include "harness/tcp_mesh.h"
 #include "harness/workload.h"
@@ -25,6 +26,8 @@ constexpr std::array kMetrics{
     Metric{"bandwidth", "B/s", Better::higher,
            "Payload from one node to another, the median over the pairs measured"},
     Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair"},
+    Metric{"nic_bandwidth", "B/s", Better::higher,
+           "The same, where pairs are pairs of nodes that have no RDMA: what a network port gives"},
 };
 
 constexpr double kPartner_s = 30;  // for the others to come to the next round
@@ -75,9 +78,7 @@ class TcpStream final : public Workload {
       return Skip{"one process alone: start one on each node, as in mpirun -n 8 headrace run ..."};
     if (node.team().size() == 1) return Skip{"one rank alone: pairs need two"};
     if (const std::string why = node.backends().why_not(engine_); !why.empty()) return Skip{why};
-    std::set<unsigned> nodes;
-    for (const unsigned rank : node.team()) nodes.insert(node.ranks().places()[rank].node);
-    if (over_rails() && nodes.size() < node.team().size())
+    if (over_rails() && share_nodes(node.ranks(), node.team()))
       return Skip{"rails join nodes: let one process of each take part, processes: per_node"};
     return std::nullopt;
   }
@@ -86,6 +87,7 @@ class TcpStream final : public Workload {
     ranks_ = &node.ranks();
     team_ = node.team();
     self_ = node.team_index();
+    why_no_port_ = why_no_port();
     const auto n = static_cast<unsigned>(team_.size());
     std::vector<std::string> interfaces{interface_};
     if (over_rails()) interfaces = agree_on_rails();
@@ -164,7 +166,9 @@ class TcpStream final : public Workload {
     const std::size_t n = rates.size();
     sink.put("bandwidth", n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2);
     sink.put("slowest_bandwidth", rates.front());
+    if (why_no_port_.empty()) sink.put("nic_bandwidth", rates.front());
   }
+  std::string why_missing(std::string_view) const override { return why_no_port_; }
   void cleanup(Node&) override { meshes_.clear(); }
 
  private:
@@ -278,6 +282,22 @@ class TcpStream final : public Workload {
     }
   }
 
+  static bool share_nodes(const Ranks& ranks, const std::vector<unsigned>& team) {
+    std::set<unsigned> nodes;
+    for (const unsigned rank : team) nodes.insert(ranks.places()[rank].node);
+    return nodes.size() < team.size();
+  }
+
+  /// Why pairs do not tell what a port gives the job: "" = they do.
+  std::string why_no_port() const {
+    if (share_nodes(*ranks_, team_))
+      return "several ranks of a node share its port: let one of each take part, processes: per_node";
+    for (const NetworkPort& port : network_ports())
+      if (port.rdma && port.up)
+        return ranks_->host(team_[self_]) + " has RDMA, " + port.name + ": rdma_write measures what that gives";
+    return "";
+  }
+
   bool over_rails() const { return schedule_ == "rails"; }
 
   /// This node's network interface of each rail. Throws RunError when nodes have different numbers
@@ -333,6 +353,7 @@ class TcpStream final : public Workload {
   std::atomic<bool> failed_{false};
   std::vector<double> received_;  // by the end that sent; below 0 = not measured
   std::optional<PairMatrix> matrix_;
+  std::string why_no_port_;
 };
 
 const Register<TcpStream> registered{

@@ -1,0 +1,37 @@
+// The ports by which a node reaches others, each plug once: what a job's number of NICs counts.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+struct NetworkPort {
+  std::string name;  // "mlx5_0/1", "eth0"
+  bool rdma = false;
+  bool up = false;
+  double rate = 0;  // [B/s], one way; 0 = not told
+};
+
+/// RDMA ports where there are any, else Ethernet interfaces; only those of a card. `sys` is where
+/// /sys is. Never throws.
+std::vector<NetworkPort> network_ports(const std::string& sys = "/sys");
+
+/// The ports of one node.
+struct NodePorts {
+  std::string host;
+  std::vector<NetworkPort> ports;
+};
+
+/// How many ports of each node are up and fast.
+struct PortCount {
+  unsigned fewest = 0;        // of any node
+  double rate = 0;            // that was asked for; else of the fastest port of all nodes
+  std::string unknown;        // not "": why it cannot be told, and nothing above holds
+  std::string do_not_count;   // "node3: mlx5_2/1 is down, mlx5_3/1 runs at 100 Gbit/s"; "" = all do
+};
+/// `rate` [B/s]: from which on a port counts; 0 = as fast as the fastest one that is up.
+PortCount count_ports(std::span<const NodePorts> nodes, double rate);
+
+}  // namespace headrace
