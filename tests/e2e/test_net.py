@@ -24,10 +24,10 @@ def hosts(headrace):
     if "mpi       not" in headrace("--version").out:
         pytest.skip("headrace was built without MPI")
 
-    def on(*options):
+    def on(*options, ranks=("-n", "4")):
         headrace.under = [str(TOOLS / "with-net-hosts"), "4", *options, "-t", "110", "--", "sh", "-c",
                           'echo "$NET_HOSTS_ID" >id; exec "$@"', "sh", "mpirun", "--oversubscribe", "--bind-to", "none",
-                          "-n", "4"]
+                          *ranks]
         return headrace
 
     return on
@@ -115,6 +115,76 @@ def test_rails_that_differ_are_told(hosts):
     outcome = headrace.run("pairs.yaml")
     assert outcome.code == 1, outcome
     assert "interface eth1 is not there" in headrace.results()["points"][0]["reason"]
+
+
+JOB = """\
+schema: 1
+job: small
+cluster: {nodes: 4, gpus_per_node: 2, nics_per_node: 1, nic_rate: 10Gbit/s}
+step: {time: 10s, micro_batch: 1, accumulation: 4}
+dataset: {layout: tokens, sample_size: 4096B}
+model: {parameters: 20000, layers: 4, hidden: 64, sequence_length: 128}
+parallelism: {tensor: 2, tensor_time: 0.5}
+"""
+GROUPS = """\
+schema: 1
+target: {path: scratch}
+needs: [network.*]
+defaults: {repeat: 1}
+workloads:
+  - {use: mpi_all_reduce, label: job, message_size: need, group: need, calls: 3}
+  - {use: mpi_all_reduce, group: [intra_node, inter_node, per_rail], message_size: [1KiB, 64KiB, 256KiB], calls: 3}
+  - {use: tcp_stream, processes: per_node, schedule: ring, time: 100ms}
+  - use: network_ports
+    nic_rate: ${job.cluster.nic_rate}
+"""
+
+
+def test_groups_of_ranks_on_several_hosts(hosts):
+    """Two ranks a host, numbered host by host in turn: a group's members are no neighbours by their numbers."""
+    headrace = hosts("--slots", "2", ranks=("--map-by", "node", "--mca", "mpi_yield_when_idle", "1", "-n", "8"))
+    headrace.write("job.yaml", JOB)
+    headrace.write("groups.yaml", GROUPS)
+    outcome = headrace.run("groups.yaml", "--job", "job.yaml", verb="qualify")
+    assert outcome.code in (0, 10, 11, 12), outcome  # fast or slow
+    run = headrace.results()
+    assert run["environment"]["launch"]["host_of_rank"] == "node1 node2 node3 node4 node1 node2 node3 node4"
+    points = {p["id"]: p for p in run["points"]}
+    assert all(p["status"] == "ok" for p in points.values()), outcome
+
+    def check(name, shape, members, groups_of_a_node):
+        point = points[name]
+        assert point["group"] == dict(zip(("ranks", "nodes", "groups"), shape)), name
+        [repetition] = point["repetitions"]
+        assert [r["rank"] for r in repetition["phases"][0]["ranks"] if r["operations"] > 0] == members, name
+        metrics, ranks = repetition["metrics"], shape[0]
+        assert metrics["busbw"] == pytest.approx(2 * (ranks - 1) / ranks * metrics["algbw"], rel=1e-6), name
+        assert ("node_busbw" in metrics) == (groups_of_a_node > 0), name
+        if groups_of_a_node:  # the slowest group's, and that of all together
+            assert metrics["node_busbw"] >= groups_of_a_node * metrics["busbw"] * (1 - 1e-6), name
+            if groups_of_a_node == 1:
+                assert metrics["node_busbw"] == pytest.approx(metrics["busbw"], rel=1e-6), name
+
+    for size in ("1KiB", "64KiB", "256KiB"):
+        at = f"mpi_all_reduce/group:{{}}/message_size:{size}".format
+        check(at("intra_node"), (2, 1, 4), [0, 1, 2, 3, 4, 5, 6, 7], 0)
+        check(at("inter_node"), (4, 4, 1), [0, 1, 2, 3], 1)
+        check(at("per_rail"), (4, 4, 2), [0, 1, 2, 3, 4, 5, 6, 7], 2)
+    tensor, gradients = "mpi_all_reduce/job/need:tensor_busbw", "mpi_all_reduce/job/need:gradient_busbw"
+    check(tensor, (2, 1, 4), [0, 1, 2, 3, 4, 5, 6, 7], 0)
+    check(gradients, (4, 4, 2), [0, 1, 2, 3, 4, 5, 6, 7], 2)
+    assert points[gradients]["params"]["message_size"] == 20000 // 2 * 2  # a tensor rank's half, 2 bytes each
+    assert points[tensor]["params"]["message_size"] == 128 * 64 * 2
+
+    judged = {j["id"]: j for j in run["judgements"]}
+    for need, metric, point in (("gradient_busbw", "mpi_all_reduce.busbw", gradients),
+                                ("node_bandwidth", "mpi_all_reduce.node_busbw", gradients),
+                                ("tensor_busbw", "mpi_all_reduce.busbw", tensor),
+                                ("nic_bandwidth", "tcp_stream.nic_bandwidth", "tcp_stream")):
+        answer = judged[f"network.{need}"]
+        assert (answer["metric"], answer["point"]) == (metric, point) and answer["measured"] > 0, answer
+    assert judged["network.nics"]["outcome"] == "SKIPPED"  # hosts of this test have no cards
+    assert "node1 shows no port of a network card" in judged["network.nics"]["explanation"]
 
 
 def test_a_host_that_dies_is_named_and_results_are_kept(hosts):
