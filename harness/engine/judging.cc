@@ -123,7 +123,8 @@ Judgement unanswered(const Question& q, std::span<const PointResult> points) {
                ? "start ranks on several nodes: mpirun -n N --hostfile HOSTS headrace qualify ..."
                : fmt::format("add '- {{use: {}, message_size: need, group: need}}' to the "
                              "configuration's workloads",
-                             p.point->info->name));
+                             p.point->params.contains("group") ? std::string(p.point->info->name)
+                                                               : workload_of(q.measured_by.front())));
     } else if (p.status == PointStatus::ok) {
       const std::string missing = p.point->workload->why_missing(answering_metric(q, *p.point));
       skip(j, fmt::format("{} did not report it{}{}.", p.point->id, missing.empty() ? "" : ": ", missing), "");

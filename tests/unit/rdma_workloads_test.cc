@@ -22,6 +22,7 @@ struct Outcome {
   std::map<std::string, double> metrics;
   std::optional<PairMatrix> pairs;
   std::uint64_t operations = 0;
+  std::optional<GroupShape> group;
   std::string error, skip;
   std::string why_no_port;  // as why_missing("nic_bandwidth")
 };
@@ -57,6 +58,7 @@ std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, con
           for (unsigned i = 0; i < repetitions; ++i) outcome.operations = runner.repeat(i + 1).phases[0].operations;
           outcome.metrics = runner.metrics;
           outcome.pairs = runner->pairs();
+          outcome.group = runner->group();
           outcome.why_no_port = runner->why_missing("nic_bandwidth");
         }
       }
@@ -276,9 +278,26 @@ TEST(RdmaAllReduce, SumsOnEveryRank) {
         ASSERT_TRUE(o.metrics.contains("busbw")) << ranks << " " << more;
         EXPECT_NEAR(o.metrics.at("busbw") / o.metrics.at("algbw"), 2.0 * (ranks - 1) / ranks, 1e-9);
         EXPECT_EQ(o.operations, all[0].operations);
+        ASSERT_TRUE(o.group);
+        EXPECT_EQ(o.group->ranks, ranks);
+        EXPECT_EQ(o.group->nodes, ranks);
       }
     }
   }
+}
+
+/// A ring within one host answers for no groups that leave it.
+TEST(RdmaAllReduce, TellsItsGroup) {
+  const std::string quick = "message_size: 4KiB, time: 10ms, huge_pages: false, peer_timeout: 2s";
+  const Outcome within = run_cast({{"a", "a"}, {2, 2}, {}}, "rdma_all_reduce", quick)[0];
+  ASSERT_TRUE(within.group) << within.error;
+  EXPECT_EQ(within.group->ranks, 2u);
+  EXPECT_EQ(within.group->nodes, 1u);
+  const Outcome some = run_cast({{"a", "a", "b", "b"}, {1, 1, 1, 1}, {0, 2}}, "rdma_all_reduce", quick)[0];
+  ASSERT_TRUE(some.group) << some.error;
+  EXPECT_EQ(some.group->ranks, 2u);  // of those that take part
+  EXPECT_EQ(some.group->nodes, 2u);
+  EXPECT_EQ(some.group->groups, 1u);
 }
 
 TEST(RdmaAllReduce, NamesANeighbourThatIsSilent) {

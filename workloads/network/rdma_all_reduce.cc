@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <exception>
+#include <optional>
 
 #include "harness/backends/buffers.h"
 #include "harness/concert.h"
@@ -64,6 +65,7 @@ class RdmaAllReduce final : public Paired {
   }
 
   std::vector<std::string> notes() override { return notes_; }
+  std::optional<GroupShape> group() const override { return shape_; }
 
  protected:
   std::optional<Skip> check_here(Node& node) override { return RdmaEnd::check(node); }
@@ -75,6 +77,7 @@ class RdmaAllReduce final : public Paired {
     const std::vector<std::string> cards =
         in_concert(ranks, "connect the ring", kConnect_s, [&] { return open(node); });
     come_together("the ring is connected", kConnect_s, [&] { connect(card_from(cards.at(left())), card_from(cards.at(right()))); });
+    shape_ = shape_of({ranks.everyone()}, ranks.places());
     const std::uint64_t n = ranks.size();
     notes_.push_back(ranks.host(rank()) + " by " + end_.words() + "; " + std::to_string(n) + " ranks, " +
                      std::to_string(chunks_) + " chunks of " + std::to_string(part_ * sizeof(float)) + " bytes per segment");
@@ -293,6 +296,7 @@ class RdmaAllReduce final : public Paired {
   unsigned chunks_ = 0, messages_ = 0, rx_depth_ = 0;
   std::uint64_t count_ = 0, elapsed_ns_ = 0;
   std::exception_ptr trouble_;  // what went wrong; stays until the next set_up
+  std::optional<GroupShape> shape_;
   std::vector<std::string> notes_;
 };
 
