@@ -8,6 +8,7 @@ SHARD = 125_000_000
 SAVED_S = 0.33  # what the kernel's throttle lets through at once after it was idle, in seconds at its rate
 
 disk = bench.limited("--size", "1G", "--in-memory", "--read-bps", "100M")
+bench.read_far_ahead(disk)
 
 
 def restore(bytes_from_disk, slower=0.01, **more):
