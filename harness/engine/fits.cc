@@ -32,7 +32,7 @@ std::vector<Sizes> by_size(std::vector<PointResult>& points) {
   for (PointResult& p : points) {
     const auto size = p.point->params.find("message_size");
     if (p.status != PointStatus::ok || size == p.point->params.end() ||
-        median_of(p, "busbw") <= 0 || median_of(p, "time_s") <= 0)
+        median_of(p, "time_s") <= 0)
       continue;
     std::string key(p.point->info->name);
     for (const auto& [name, value] : p.point->params) {
@@ -59,12 +59,22 @@ std::optional<Collective> collective_of(std::string_view workload) {
   return std::nullopt;
 }
 
-/// As told by the workload, or by busbw / algbw, which is 2 (n-1)/n of an all-reduce.
-unsigned ranks_of(const PointResult& point, Collective what) {
-  if (point.group) return point.group->ranks;
-  const double factor = median_of(point, "busbw") / median_of(point, "algbw");
-  if (what != Collective::all_reduce || !(factor > 0) || factor >= 2) return 0;
-  return static_cast<unsigned>(std::lround(2 / (2 - factor)));
+/// Who does what in one call: a collective's group; without one, a message from one rank to another.
+struct Call {
+  Collective what;
+  unsigned ranks;
+};
+std::optional<Call> call_of(const PointResult& point) {
+  const auto what = collective_of(point.point->info->name);
+  if (!what) return Call{Collective::send_recv, 2};
+  if (!point.group || point.group->ranks < 2) return std::nullopt;
+  return Call{*what, point.group->ranks};
+}
+
+/// Bytes of one call as they went: whole parts.
+double bytes_of(const PointResult& point) {
+  const double moved = median_of(point, "algbw") * median_of(point, "time_s");
+  return moved > 0 ? moved : static_cast<double>(std::get<std::uint64_t>(point.point->params.at("message_size")));
 }
 
 std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
@@ -76,13 +86,13 @@ std::string within(const Fitted& f, std::string (*words)(double)) {
 }
 
 std::string told(const CollectiveCurve& curve) {
-  const bool all_reduce = curve.link.what == Collective::all_reduce;
-  std::string text = fmt::format("fitted over {} sizes: {} + size / {}, within {:.0f} %; a ring of {} ranks{}: {} a "
-                                 "hop, {} a link",
-                                 curve.points.size(), within(curve.fit.fixed_s, seconds),
-                                 within(curve.fit.bytes_per_s, rate), 100 * curve.fit.worst_error, curve.ranks,
-                                 all_reduce ? " (F3)" : "", seconds(curve.link.alpha_s.value),
-                                 rate(curve.link.bytes_per_s.value));
+  std::string text = fmt::format("fitted over {} sizes: {} + size / {}, within {:.0f} %", curve.points.size(),
+                                 within(curve.fit.fixed_s, seconds), within(curve.fit.bytes_per_s, rate),
+                                 100 * curve.fit.worst_error);
+  if (hops(curve.link.what, curve.ranks) > 1)
+    text += fmt::format("; a ring of {} ranks{}: {} a hop, {} a link", curve.ranks,
+                        curve.link.what == Collective::all_reduce ? " (F3)" : "", seconds(curve.link.alpha_s.value),
+                        rate(curve.link.bytes_per_s.value));
   for (const JobPrediction& p : curve.job) {
     text += fmt::format("; {}: {:.0f} calls of {} among {:.0f} ranks, {} each", p.need, p.calls, size(p.message_bytes),
                         p.ranks, seconds(p.ring_s));
@@ -121,18 +131,17 @@ std::vector<CollectiveCurve> fit_curves(const Plan& plan, std::vector<PointResul
   for (const Sizes& sizes : by_size(points)) {
     CollectiveCurve curve;
     curve.workload = sizes.front()->point->info->name;
-    const auto what = collective_of(curve.workload);
-    curve.ranks = what ? ranks_of(*sizes.front(), *what) : 0;
-    if (curve.ranks < 2) continue;
+    const auto call = call_of(*sizes.front());
+    if (!call) continue;
+    curve.ranks = call->ranks;
     for (const PointResult* p : sizes) {
-      const double time_s = median_of(*p, "time_s");
       curve.points.push_back(p->point->id);
-      curve.times.emplace_back(median_of(*p, "algbw") * time_s, time_s);
+      curve.times.emplace_back(bytes_of(*p), median_of(*p, "time_s"));
     }
     const auto fit = fit_collective(curve.times);
     if (!fit) continue;
     curve.fit = *fit;
-    curve.link = link_model(*fit, *what, curve.ranks);
+    curve.link = link_model(*fit, call->what, curve.ranks);
     if (!needs)
       needs = plan.job ? requirements::derive_needs(*plan.job) : std::vector<requirements::Need>{};
     for (const requirements::Need& need : *needs) {

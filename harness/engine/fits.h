@@ -1,4 +1,4 @@
-// Collectives that were measured at several sizes: latency and bandwidth fitted, and what they mean
+// Collectives, and messages between two ranks, that were measured at several sizes: latency and bandwidth fitted, and what they mean
 // for the job.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace headrace::engine {
 
 /// A curve for each collective with at least three sizes, all else being equal; a note of it goes to
-/// the largest size. Collectives are known by their metrics: busbw, algbw and time_s.
+/// the largest size. Known by their metric time_s, of one call or message.
 std::vector<CollectiveCurve> fit_curves(const Plan& plan, std::vector<PointResult>& points);
 
 }  // namespace headrace::engine

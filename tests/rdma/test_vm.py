@@ -113,6 +113,7 @@ def test_every_workload_runs_with_its_data_right(vm):
             assert metric(point, "busbw") == pytest.approx(metric(point, "algbw"))  # of two ranks
         elif "latency" in point["id"]:
             assert metric(point, "bandwidth") is None
+            assert metric(point, "time_s") > 0
         else:
             assert metric(point, "bandwidth") > 0
             assert metric(point, "message_rate") > 0
@@ -184,13 +185,16 @@ def test_launched_processes_meet_as_the_schedule_says(vm):
     found = by_id(vm, "mpi")
     assert measured(found["rdma_write"]) == (["node-a", "node-b", "node-c", "node-d"],
                                              [(a, b) for a in range(4) for b in range(4) if a != b])
+    assert 0 < metric(found["rdma_write"], "nic_bandwidth") <= metric(found["rdma_write"], "bandwidth") * 1.000001
     assert metric(found["rdma_write/two"], "latency_p50_ns") > 0
     reduce = found["rdma_all_reduce"]
     assert metric(reduce, "busbw") == pytest.approx(1.5 * metric(reduce, "algbw"))  # of four ranks
+    assert reduce["group"] == {"ranks": 4, "nodes": 4, "groups": 1}
 
 
 def test_rails_join_the_same_port_of_every_node(vm):
     send, read = by_id(vm, "rails").values()
+    assert metric(send, "nic_bandwidth") <= metric(send, "bandwidth") / 2 * 1.000001  # one way of both
     assert measured(send) == (["node-a port 0", "node-b port 0", "node-a port 1", "node-b port 1"],
                               [(0, 1), (1, 0), (2, 3), (3, 2)])
     assert measured(read) == (["node-a", "node-b"], [(0, 1)])

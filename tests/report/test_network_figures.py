@@ -72,6 +72,19 @@ def test_busbw_over_size_and_time():
         assert network.over_size(measured.points[:1], []) is None
 
 
+def message(size):
+    return gpu_point(f"rdma_write/latency/message_size:{size}", "rdma_write", {"message_size": size, "measure": "latency"},
+                     {"bandwidth": size / (2e-6 + size / 10e9), "time_s": 2e-6 + size / 10e9}, ["main"])
+
+
+def test_one_message_over_size():
+    """Of pairs of ranks there is the time of a message, and no bus bandwidth."""
+    measured = run([message(size) for size in SIZES])
+    with styled():
+        assert plain(network.time_over_size(measured.points).finding).startswith("rdma_write takes 2.0")
+        assert network.over_size(measured.points, []) is None
+
+
 def fit(value):
     return {"value": value, "low": 0.9 * value, "high": 1.1 * value}
 

@@ -36,6 +36,7 @@ inline constexpr std::array kRdmaMetrics{
            "Of all pairs that meet in one turn, added; of the slowest turn, where several meet in one"},
     Metric{"message_rate", "1/s", Better::higher, "Messages per second of the median pair"},
     Metric{"line_share", "ratio", Better::higher, "bandwidth of one direction over the port's line rate"},
+    Metric{"time_s", "s", Better::lower, "measure: latency: one message to the other end, mean of the median pair"},
     Metric{"slowest_latency_ns", "ns", Better::lower,
            "measure: latency: mean of the slowest pair; where there are several"},
 };
@@ -150,6 +151,7 @@ class RdmaPair : public Paired {
     const std::size_t n = values.size();
     const double middle = n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
     if (traffic_.latency) {
+      sink.put("time_s", 1e-9 * middle);
       if (n > 1) sink.put("slowest_latency_ns", values.back());
       return;
     }

@@ -35,7 +35,7 @@ def _curves(points: Sequence[Point], metric: str) -> Dict[str, List[Tuple[int, f
     curves: Dict[str, Dict[int, float]] = {}
     for point in points:
         size, told = point.params.get("message_size"), value(point, metric)
-        if point.status != "ok" or told is None or not isinstance(size, int) or value(point, "busbw") is None:
+        if point.status != "ok" or told is None or not isinstance(size, int):
             continue
         curves.setdefault(_name(point), {}).setdefault(size, told)
     sized = {name: sorted(curve.items()) for name, curve in curves.items() if len(curve) > 1}
@@ -86,7 +86,7 @@ def over_size(points: Sequence[Point], judgements: Sequence[Judgement],
 
 
 def time_over_size(points: Sequence[Point], collectives: Sequence[Collective] = ()) -> Optional[Figure]:
-    return _size_figure(points, "time_s", "s", [], collectives, "What does one call take, and where does latency end?")
+    return _size_figure(points, "time_s", "s", [], collectives, "What does one call or message take, and where does latency end?")
 
 
 def _size_figure(points: Sequence[Point], metric: str, unit: str, needs: Sequence[Tuple[Judgement, Optional[int]]],
