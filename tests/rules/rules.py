@@ -75,7 +75,7 @@ def workloads():
     for file in tracked("workloads/*.cc"):
         name = file.relative_to(ROOT).as_posix()
         registered = re.findall(r'\bRegister<\w+>\s+\w+\s*[({]\s*"(\w+)"', file.read_text())
-        if not registered:
+        if not registered and not file.with_suffix(".h").exists():  # code that workloads share has a header
             yield f"{name}: registers no workload"
         for workload in registered:
             if not re.search(rf"\buse:\s*{workload}\b", configs):

@@ -3,7 +3,12 @@
 
 namespace {
 using namespace headrace;
-using MpiAllGather = network::MpiCollective<Collective::all_gather>;
+
+class MpiAllGather final : public network::MpiCollective {
+ public:
+  explicit MpiAllGather(Params& p) : MpiCollective(p, Collective::all_gather) {}
+};
+
 const Register<MpiAllGather> registered{
     "mpi_all_gather", "All-gather over MPI in host memory: sharded weights, put together"};
 }  // namespace

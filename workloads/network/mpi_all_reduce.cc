@@ -4,7 +4,12 @@
 
 namespace {
 using namespace headrace;
-using MpiAllReduce = network::MpiCollective<Collective::all_reduce>;
+
+class MpiAllReduce final : public network::MpiCollective {
+ public:
+  explicit MpiAllReduce(Params& p) : MpiCollective(p, Collective::all_reduce) {}
+};
+
 const Register<MpiAllReduce> registered{
     "mpi_all_reduce",
     "All-reduce over MPI in host memory: what gradients of replicas ask of the network"};

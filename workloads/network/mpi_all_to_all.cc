@@ -3,7 +3,12 @@
 
 namespace {
 using namespace headrace;
-using MpiAllToAll = network::MpiCollective<Collective::all_to_all>;
+
+class MpiAllToAll final : public network::MpiCollective {
+ public:
+  explicit MpiAllToAll(Params& p) : MpiCollective(p, Collective::all_to_all) {}
+};
+
 const Register<MpiAllToAll> registered{"mpi_all_to_all",
                                        "All-to-all over MPI in host memory: tokens to experts"};
 }  // namespace

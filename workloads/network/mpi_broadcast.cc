@@ -3,7 +3,12 @@
 
 namespace {
 using namespace headrace;
-using MpiBroadcast = network::MpiCollective<Collective::broadcast>;
+
+class MpiBroadcast final : public network::MpiCollective {
+ public:
+  explicit MpiBroadcast(Params& p) : MpiCollective(p, Collective::broadcast) {}
+};
+
 const Register<MpiBroadcast> registered{
     "mpi_broadcast", "Broadcast over MPI in host memory: weights after a restore"};
 }  // namespace

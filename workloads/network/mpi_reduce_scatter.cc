@@ -3,7 +3,12 @@
 
 namespace {
 using namespace headrace;
-using MpiReduceScatter = network::MpiCollective<Collective::reduce_scatter>;
+
+class MpiReduceScatter final : public network::MpiCollective {
+ public:
+  explicit MpiReduceScatter(Params& p) : MpiCollective(p, Collective::reduce_scatter) {}
+};
+
 const Register<MpiReduceScatter> registered{
     "mpi_reduce_scatter", "Reduce-scatter over MPI in host memory: sharded gradients"};
 }  // namespace

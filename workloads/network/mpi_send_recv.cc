@@ -3,7 +3,12 @@
 
 namespace {
 using namespace headrace;
-using MpiSendRecv = network::MpiCollective<Collective::send_recv>;
+
+class MpiSendRecv final : public network::MpiCollective {
+ public:
+  explicit MpiSendRecv(Params& p) : MpiCollective(p, Collective::send_recv) {}
+};
+
 const Register<MpiSendRecv> registered{
     "mpi_send_recv", "Ring of sends over MPI in host memory: neighbouring pipeline stages"};
 }  // namespace

@@ -4,7 +4,11 @@
 namespace {
 using namespace headrace;
 
-using NcclAllGather = network::NcclCollective<Collective::all_gather>;
+class NcclAllGather final : public network::NcclCollective {
+ public:
+  explicit NcclAllGather(Params& p) : NcclCollective(p, Collective::all_gather) {}
+};
+
 const Register<NcclAllGather> registered{
     "nccl_all_gather", "every GPU's part on every GPU: weights of sharded training before they are used"};
 

@@ -4,7 +4,11 @@
 namespace {
 using namespace headrace;
 
-using NcclAllReduce = network::NcclCollective<Collective::all_reduce>;
+class NcclAllReduce final : public network::NcclCollective {
+ public:
+  explicit NcclAllReduce(Params& p) : NcclCollective(p, Collective::all_reduce) {}
+};
+
 const Register<NcclAllReduce> registered{
     "nccl_all_reduce", "sums of every GPU's numbers on every GPU: gradients of data-parallel training"};
 

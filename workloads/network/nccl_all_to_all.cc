@@ -4,7 +4,11 @@
 namespace {
 using namespace headrace;
 
-using NcclAllToAll = network::NcclCollective<Collective::all_to_all>;
+class NcclAllToAll final : public network::NcclCollective {
+ public:
+  explicit NcclAllToAll(Params& p) : NcclCollective(p, Collective::all_to_all) {}
+};
+
 const Register<NcclAllToAll> registered{
     "nccl_all_to_all", "a part from every GPU to every GPU: tokens to their experts and back"};
 

@@ -4,7 +4,11 @@
 namespace {
 using namespace headrace;
 
-using NcclBroadcast = network::NcclCollective<Collective::broadcast>;
+class NcclBroadcast final : public network::NcclCollective {
+ public:
+  explicit NcclBroadcast(Params& p) : NcclCollective(p, Collective::broadcast) {}
+};
+
 const Register<NcclBroadcast> registered{
     "nccl_broadcast", "one GPU's numbers on every GPU: weights at the start and after a restart"};
 

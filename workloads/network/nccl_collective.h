@@ -1,315 +1,83 @@
 // Collective operations of GPUs over NCCL, timed as nccl-tests times them: many in a row, queued on every GPU, until the
-// last is done. One workload per operation, all made here.
+// last is done. Each operation is a workload of its own that derives from this.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/nccl.h"
 #include "harness/backends/ranks.h"
-#include "harness/nccl_log.h"
 #include "harness/workload.h"
 #include "workloads/network/collective_groups.h"
-#include "workloads/network/expected_sums.h"
 
 namespace headrace::network {
 
 /// One GPU per rank; where this process is alone, all GPUs that it sees.
-template <Collective kWhat>
-class NcclCollective final : public Workload {
+class NcclCollective : public Workload {
  public:
-  explicit NcclCollective(Params& p)
-      : message_size_(p.bytes("message_size", 25_MiB, {.min = 8, .max = static_cast<double>(16_GiB), .multiple_of = 4},
-                              "bytes of one operation; of the whole buffer where each rank has a part of it; need: those "
-                              "of the job's own calls")),
-        in_place_(p.flag("in_place", kWhat != Collective::all_to_all && kWhat != Collective::send_recv,
-                         "the result replaces what is sent, as frameworks do")),
-        calls_(p.count("calls", 0, {.min = 0, .max = 1e7}, "of one repetition; 0: as many as take about 0.2 s")),
-        batch_(p.count("batch", 20, {.min = 1, .max = 1000}, "queued at once, then waited for")),
-        join_s_(p.seconds("join_timeout", 60, {.min = 0.1, .max = 3600}, "for all ranks to be there, and connected")),
-        patience_s_(p.seconds("peer_timeout", 30, {.min = 0.1, .max = 3600}, "for what is queued at once to end")),
-        groups_(p) {
-    if (in_place_ && (kWhat == Collective::all_to_all || kWhat == Collective::send_recv))
-      p.conflict("in_place", "cannot be: what is sent is still needed when the result comes");
-  }
+  NcclCollective(Params& p, Collective what);
+  ~NcclCollective() override;
 
   static std::span<const Metric> metrics() { return kCollectiveMetrics; }
   AcrossRanks across_ranks() const override { return AcrossRanks::first; }
   Footprint footprint() const override { return {}; }
 
-  std::optional<Skip> check(Node& node) override {
-    for (const char* backend : {"nccl", "cuda"})
-      if (std::string why = node.backends().why_not(backend); !why.empty()) return Skip{std::move(why)};
-    const unsigned here = node.backends().gpu().count();
-    std::vector<RankPlace> places = places_of(node);
-    if (places.size() < 2)
-      return Skip{"one GPU moves nothing between GPUs: needs two, or several ranks (mpirun -n 8 headrace run ...)"};
-    const RankPlace& own = node.ranks().places()[node.ranks().rank()];
-    unsigned sharing = 0;
-    for (const RankPlace& p : places) sharing += p.node == own.node;
-    if (node.ranks().size() > 1 && sharing > here)
-      return Skip{fmt::format("{} ranks share {} GPUs of {}: NCCL wants a GPU for each", sharing, here, own.host)};
-    return groups_.split(std::move(places), kWhat, message_size_);
-  }
-
-  void prepare(Node& node, const DataProgress&) override {
-    ranks_ = &node.ranks();
-    team_ = node.team();
-    broken_.clear();
-    bytes_at_once_ = 0;
-    NcclBackend& nccl = node.backends().nccl();
-    for (std::size_t g = 0; g < groups_.size(); ++g) add_part(node, g);
-    staging_ = node.backends().gpu().pinned(std::min(kPiece, message_size_), false);
-    nccl.listen();
-    guarded([&] { join(nccl); });
-    check_data();
-    chosen_ = calls_ != 0 ? calls_ : calls_for(0.2);
-    tell_facts(nccl);
-  }
-
-  void before_phase(unsigned, unsigned, std::uint64_t) override {
-    if (!broken_.empty()) throw RunError(broken_);
-    for (Part& part : parts_)
-      for (const auto& end : part.ends) fill(part, *end);
-  }
+  std::optional<Skip> check(Node& node) override;
+  void prepare(Node& node, const DataProgress&) override;
+  void before_phase(unsigned, unsigned, std::uint64_t) override;
   void before_run(Worker&) override { meet("start together", kWords_s); }
-
-  void run(Worker& worker) override {
-    begin_ns_ = end_ns_ = now_ns();
-    done_ = 0;
-    if (parts_.empty()) return;
-    guarded([&] {
-      while (done_ < chosen_) {
-        const std::uint64_t now = std::min(batch_, chosen_ - done_);
-        queue(now);
-        wait(patience_s_);
-        done_ += now;
-        const std::uint64_t end = now_ns(), each = (end - end_ns_) / now;
-        // The GPUs go through a batch by themselves: only its mean is known.
-        for (std::uint64_t i = 0; i < now; ++i) worker.recorder.op(end - each, end, bytes_at_once_);
-        end_ns_ = end;
-      }
-    });
-  }
-
-  void report(const Repetition&, MetricSink& sink) const override {
-    const double own_s = 1e-9 * static_cast<double>(end_ns_ - begin_ns_) / static_cast<double>(chosen_);
-    const auto said = ranks_->gather("time of one operation", team_, fmt::format("{}", own_s), kWords_s);
-    std::vector<double> times(groups_.size(), 0);
-    for (std::size_t g = 0; g < groups_.size(); ++g)
-      for (const unsigned member : groups_[g])
-        times[g] = std::max(times[g], std::stod(said.at(several() ? member : 0)));
-    groups_.report(times, kWhat, message_size_, sink);
-  }
-
-  std::vector<WrongBlock> verify(const DataProgress&) override {
-    check_data();  // once more, after the load; throws
-    return {};
-  }
+  void run(Worker& worker) override;
+  void report(const Repetition&, MetricSink& sink) const override;
+  std::vector<WrongBlock> verify(const DataProgress&) override;
   std::vector<std::string> notes() override { return notes_; }
   Facts facts() override { return facts_; }
   std::optional<GroupShape> group() const override { return groups_.shape(); }
-  void cleanup(Node&) override {
-    parts_.clear();
-    staging_.reset();
-  }
+  void cleanup(Node&) override;
 
  private:
   static constexpr double kWords_s = 60;
   static constexpr std::uint64_t kPiece = std::uint64_t{64} << 20;  // filled and checked at once
   static constexpr std::uint64_t kMostCalls = 200'000;
 
-  /// One GPU of this process.
-  struct End {
-    End(Gpu& device, const NcclMember& m, std::uint64_t bytes, bool in_place)
-        : gpu(device), member(m), in(device.allocate(bytes)), out(in_place ? nullptr : device.allocate(bytes)), copies(device.stream()) {}
-    NcclBuffers buffers() const { return {in->begin(), out ? out->begin() : in->begin()}; }
-    Gpu& gpu;
-    NcclMember member;
-    std::unique_ptr<GpuMemory> in, out;
-    std::unique_ptr<GpuStream> copies;
-  };
-  /// This process's members of one group.
-  struct Part {
-    std::size_t group = 0;  // of groups_
-    unsigned size = 0;
-    std::uint64_t count = 0;  // floats of one operation
-    std::vector<NcclMember> members;
-    std::vector<std::unique_ptr<End>> ends;
-    std::vector<NcclBuffers> buffers;
-    std::unique_ptr<NcclGroup> joined;  // goes before the memory
-  };
+  struct End;   // one GPU of this process
+  struct Part;  // this process's members of one group
 
   /// A rank each, or a GPU each of the only process.
-  static std::vector<RankPlace> places_of(Node& node) {
-    std::vector<RankPlace> places;
-    if (node.ranks().size() > 1) {
-      for (const unsigned rank : node.team()) places.push_back(node.ranks().places()[rank]);
-    } else {
-      for (unsigned i = 0; i < node.backends().gpu().count(); ++i)
-        places.push_back({node.ranks().host(0), 0, i});
-    }
-    return places;
-  }
+  static std::vector<RankPlace> places_of(Node& node);
   bool several() const { return ranks_->size() > 1; }
-
-  void add_part(Node& node, std::size_t g) {
-    Part part;
-    part.group = g;
-    part.size = static_cast<unsigned>(groups_[g].size());
-    part.count = groups_.count(g, kWhat, message_size_);
-    for (unsigned rank = 0; rank < part.size; ++rank) {
-      const unsigned member = groups_[g][rank];
-      if (!several()) part.members.push_back({rank, member});
-      else if (team_[member] == ranks_->rank()) part.members.push_back({rank, ranks_->places()[ranks_->rank()].local_rank});
-    }
-    if (part.members.empty()) return;
-    for (const NcclMember& m : part.members) {
-      part.ends.push_back(std::make_unique<End>(node.backends().gpu().gpu(m.gpu), m, bytes(part), in_place_));
-      part.buffers.push_back(part.ends.back()->buffers());
-    }
-    bytes_at_once_ += bytes(part);
-    parts_.push_back(std::move(part));
-  }
-
+  void add_part(Node& node, std::size_t g);
   /// Each group is named by its first member, and all groups are joined at the same time.
-  void join(NcclBackend& nccl) {
-    if (!several()) {
-      for (Part& part : parts_) part.joined = nccl.join(nccl.make_id(), part.size, part.members, join_s_);
-      return;
-    }
-    const bool names = !parts_.empty() && parts_.front().members.front().rank == 0;
-    const auto said = ranks_->gather("name the groups", team_, names ? nccl.make_id() : "", kWords_s);
-    for (Part& part : parts_)
-      part.joined = nccl.join(said.at(groups_[part.group].front()), part.size, part.members, join_s_);
-  }
+  void join(NcclBackend& nccl);
 
   void meet(const char* what, double timeout_s) { ranks_->gather(what, team_, "", timeout_s); }
-  static std::uint64_t bytes(const Part& part) { return part.count * sizeof(float); }
-  static ExpectedSums expected(const Part& part, const End& end) { return {kWhat, end.member.rank, part.size, part.count}; }
-
-  void queue(std::uint64_t times) {
-    for (std::uint64_t i = 0; i < times; ++i)
-      for (Part& part : parts_) part.joined->queue(kWhat, part.buffers, part.count);
-  }
-  void wait(double timeout_s) {
-    for (Part& part : parts_) part.joined->wait(timeout_s);
-  }
+  void queue(std::uint64_t times);
+  void wait(double timeout_s);
 
   /// Does what may hang or fail: then the groups are ended everywhere, and who was missing is told.
   template <class Step>
-  void guarded(Step step) {
-    try {
-      step();
-    } catch (const RunError& e) {
-      broken_ = e.what();
-      for (Part& part : parts_)
-        if (part.joined) part.joined->abort();
-      broken_ += roll_call();
-      throw RunError(broken_);
-    }
-  }
+  void guarded(Step step);
   /// Who does not answer any more, or is behind; "" when that tells nothing.
-  std::string roll_call() const {
-    if (!several()) return "";
-    if (const std::string lost = ranks_->lost(); !lost.empty()) return "; " + lost;
-    try {
-      const auto said = ranks_->gather("roll call after a failure", team_, std::to_string(done_), patience_s_);
-      const auto behind = std::min_element(said.begin(), said.end(), [](const std::string& a, const std::string& b) {
-        return std::stoull(a) < std::stoull(b);
-      });
-      return fmt::format("; all ranks still answer; {} has finished the fewest operations ({})",
-                         ranks_->who(team_[static_cast<std::size_t>(behind - said.begin())]), *behind);
-    } catch (const RunError& e) {
-      return fmt::format("; {}", e.what());
-    }
-  }
+  std::string roll_call() const;
 
   /// Calls `piece(first element, how many)` for elements 0..count, in pieces that the staging buffer holds.
   template <class Piece>
-  void in_pieces(std::uint64_t count, Piece piece) {
-    const std::uint64_t most = staging_->size() / sizeof(float);
-    for (std::uint64_t at = 0; at < count; at += most) piece(at, std::min(most, count - at));
-  }
+  void in_pieces(std::uint64_t count, Piece piece);
 
-  void fill(const Part& part, End& end) {
-    end.copies->attach();
-    const ExpectedSums data = expected(part, end);
-    auto* staged = reinterpret_cast<float*>(staging_->begin());
-    in_pieces(part.count, [&](std::uint64_t at, std::uint64_t n) {
-      for (std::uint64_t i = 0; i < n; ++i) staged[i] = data.brought(at + i, in_place_);
-      end.copies->copy(end.in->begin() + at * sizeof(float), staged, n * sizeof(float), CopyKind::h2d);
-      end.copies->wait();
-    });
-  }
-
-  void check(const Part& part, End& end) {
-    end.copies->attach();
-    const ExpectedSums data = expected(part, end);
-    auto* staged = reinterpret_cast<float*>(staging_->begin());
-    const unsigned char* out = static_cast<const unsigned char*>(end.buffers().out) + data.first(in_place_) * sizeof(float);
-    in_pieces(data.results(), [&](std::uint64_t at, std::uint64_t n) {
-      end.copies->copy(staged, out + at * sizeof(float), n * sizeof(float), CopyKind::d2h);
-      end.copies->wait();
-      if (const auto why = data.wrong(staged, at, n))
-        throw RunError(fmt::format("rank {} on {}: {}", end.member.rank, ranks_->host(ranks_->rank()), *why));
-    });
-  }
-
+  void fill(const Part& part, End& end);
+  void check(const Part& part, End& end);
   /// One operation of known numbers; every result is looked at.
-  void check_data() {
-    for (Part& part : parts_)
-      for (const auto& end : part.ends) fill(part, *end);
-    meet("check the data", kWords_s + join_s_);
-    guarded([&] {
-      queue(1);
-      wait(patience_s_ + join_s_);  // the first operation connects the ranks
-    });
-    for (Part& part : parts_)
-      for (const auto& end : part.ends) check(part, *end);
-  }
+  void check_data();
 
   /// So many operations as take about `seconds` in the slowest group: the same for all ranks.
-  std::uint64_t calls_for(double seconds) {
-    constexpr unsigned kTried = 5;
-    std::uint64_t calls = kMostCalls;
-    if (!parts_.empty()) {
-      const std::uint64_t begin = now_ns();
-      guarded([&] {
-        queue(kTried);
-        wait(patience_s_);
-      });
-      const double each_s = std::max(1e-7, 1e-9 * static_cast<double>(now_ns() - begin) / kTried);
-      calls = static_cast<std::uint64_t>(std::clamp(seconds / each_s, 5.0, static_cast<double>(kMostCalls)));
-    }
-    for (const std::string& said : ranks_->gather("the number of operations", team_, std::to_string(calls), kWords_s))
-      calls = std::min<std::uint64_t>(calls, std::stoull(said));
-    return calls;
-  }
+  std::uint64_t calls_for(double seconds);
 
   /// What NCCL decided, on all ranks, and the settings that it found.
-  void tell_facts(NcclBackend& nccl) {
-    NcclLog log = read_nccl_log(nccl.heard());
-    for (const std::string& said : ranks_->gather("what NCCL decided", team_, to_words(log), kWords_s))
-      log = merged(log, from_words(said));
-    facts_ = {{"nccl", nccl.version()}};
-    for (auto& [name, value] : facts_of(log)) facts_.emplace_back(name, std::move(value));
-    const std::vector<std::string> settings = nccl.settings();
-    facts_.emplace_back("settings", settings.empty() ? "no NCCL_* variable" : fmt::format("{}", fmt::join(settings, ", ")));
-    if (log.empty())
-      facts_.emplace_back("decisions", "not known: " + (nccl.why_deaf().empty() ? "NCCL wrote nothing of them" : nccl.why_deaf()));
-    notes_.clear();
-    if (const std::string words = groups_.words(); !words.empty()) notes_.push_back(words);
-    notes_.push_back(fmt::format("NCCL {}, {}{}", nccl.version(),
-                                 several() ? fmt::format("{} processes", team_.size()) : "one process",
-                                 log.empty() ? "" : ": " + in_short(log)));
-  }
+  void tell_facts(NcclBackend& nccl);
 
+  const Collective what_;
   const std::uint64_t message_size_;
   const bool in_place_;
   const std::uint64_t calls_, batch_;

@@ -4,7 +4,11 @@
 namespace {
 using namespace headrace;
 
-using NcclReduceScatter = network::NcclCollective<Collective::reduce_scatter>;
+class NcclReduceScatter final : public network::NcclCollective {
+ public:
+  explicit NcclReduceScatter(Params& p) : NcclCollective(p, Collective::reduce_scatter) {}
+};
+
 const Register<NcclReduceScatter> registered{
     "nccl_reduce_scatter", "sums of every GPU's numbers, a part on each: gradients of sharded training"};
 

@@ -4,7 +4,11 @@
 namespace {
 using namespace headrace;
 
-using NcclSendRecv = network::NcclCollective<Collective::send_recv>;
+class NcclSendRecv final : public network::NcclCollective {
+ public:
+  explicit NcclSendRecv(Params& p) : NcclCollective(p, Collective::send_recv) {}
+};
+
 const Register<NcclSendRecv> registered{
     "nccl_send_recv", "from each GPU to the next: activations between pipeline stages"};
 
