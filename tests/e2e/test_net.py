@@ -155,7 +155,7 @@ def test_groups_of_ranks_on_several_hosts(hosts):
     def check(name, shape, members, groups_of_a_node):
         point = points[name]
         assert point["group"] == dict(zip(("ranks", "nodes", "groups"), shape)), name
-        [repetition] = point["repetitions"]
+        repetition = point["repetitions"][0]  # a disturbed one is taken again
         assert [r["rank"] for r in repetition["phases"][0]["ranks"] if r["operations"] > 0] == members, name
         metrics, ranks = repetition["metrics"], shape[0]
         assert metrics["busbw"] == pytest.approx(2 * (ranks - 1) / ranks * metrics["algbw"], rel=1e-6), name
