@@ -28,7 +28,7 @@ class CountingReporter final : public benchmark::BenchmarkReporter {
     for (const Run& run : runs) {
       if (run.run_type != Run::RT_Iteration) continue;
       ++report.repetitions;
-      if (run.error_occurred || !run.report_label.empty()) ++report.errors;
+      if (!run.report_label.empty()) ++report.errors;
     }
   }
   DriverReport report;
