@@ -222,7 +222,9 @@ std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, doub
   own.token = token;
   const std::uint64_t end = end_of(timeout_s);
   const auto silent = [&] {
-    return RunError(fmt::format("peer {}: connected, but headrace serve does not answer within {:g} s", words(to), timeout_s));
+    return RunError(fmt::format("peer {}: connected, but headrace serve does not answer within {:g} s: does it hang, or does "
+                                "something else listen there?",
+                                words(to), timeout_s));
   };
   if (!connection.write(Kind::hello, to_bytes(own), timeout_s)) throw silent();
   for (;;) {
@@ -232,7 +234,10 @@ std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, doub
       if (!other.refused.empty()) throw RunError(fmt::format("peer {}: {}", words(to), other.refused));
       return std::make_unique<TcpPeer>(std::move(connection), 0, own.host, other.host, address);
     }
-    if (connection.fd() < 0) throw RunError(fmt::format("peer {}: what answers there is no headrace", words(to)));
+    if (connection.fd() < 0)
+      throw RunError(fmt::format("peer {}: what answers there is no headrace: start `headrace serve` there, and give the "
+                                 "port that it prints",
+                                 words(to)));
     if (!wait_for(connection.fd(), POLLIN, seconds_until(end))) throw silent();
     if (!connection.read_some())
       throw RunError(fmt::format("peer {}: hung up before a word: is it `headrace serve` that listens there?", words(to)));
