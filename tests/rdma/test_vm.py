@@ -48,7 +48,7 @@ workloads:
   - {{use: rdma_write, label: two, clients: 2, measure: latency, message_size: 8B, device: rxe0, {FEW}}}
   - {{use: rdma_all_reduce, message_size: 64KiB, device: rxe0, time: 100ms, repeat: {{looks: [1]}}}}
 """
-# On two hosts with two ports each: one process for each port.
+# On two hosts with two ports each: one process for each port. One is killed in the end.
 RAILS = f"""\
 schema: 1
 name: rails
@@ -56,13 +56,14 @@ target: {{path: scratch}}
 workloads:
   - {{use: rdma_send, schedule: rails, direction: both, queue_pairs: 2, message_size: 64KiB, {FEW}}}
   - {{use: rdma_read, processes: per_node, message_size: 64KiB, {FEW}}}
+  - {{use: rdma_write, label: killed, schedule: bisection, {FEW.replace("100ms", "60s, peer_timeout: 2s")}}}
 """
-MPI_LONG = f"""\
+FIREWALL = f"""\
 schema: 1
-name: mpi_long
+name: firewall
 target: {{path: scratch}}
 workloads:
-  - {{use: rdma_write, schedule: bisection, message_size: 64KiB, {FEW.replace("100ms", "60s, peer_timeout: 2s")}}}
+  - {{use: rdma_write, schedule: bisection, message_size: 64KiB, {FEW}, peer_timeout: 2s}}
 """
 
 
@@ -74,7 +75,7 @@ def long(op):
 def vm(tmp_path_factory):
     folder = tmp_path_factory.mktemp("vm")
     for name, text in {"all": ALL, "one": ONE, "long_write": long("write"), "long_send": long("send"), "mpi": MPI,
-                       "rails": RAILS, "mpi_long": MPI_LONG, "mpi_one": MPI_LONG.replace("60s", "100ms")}.items():
+                       "rails": RAILS, "firewall": FIREWALL}.items():
         (folder / f"{name}.yaml").write_text(text)
     done = subprocess.run([HERE / "vm/run-in-rdma-vm", "-d", folder, "-t", "540", "--", HERE / "scenarios", BINARY, PLUGIN_TEST],
                           capture_output=True, text=True)
@@ -92,6 +93,10 @@ def code(vm, name):
 
 def points(vm, name):
     return json.loads((vm / name / "run.json").read_text())["points"]
+
+
+def by_id(vm, name):
+    return {p["id"]: p for p in points(vm, name)}
 
 
 def metric(point, name):
@@ -127,8 +132,8 @@ def test_the_address_that_leads_to_the_other_end_is_found(vm):
 
 
 def test_several_queue_pairs_and_both_directions_are_counted(vm):
-    by_id = {p["id"]: p for p in points(vm, "all")}
-    both, one = by_id["rdma_write/both"], by_id["rdma_write/message_size:64KiB"]
+    found = by_id(vm, "all")
+    both, one = found["rdma_write/both"], found["rdma_write/message_size:64KiB"]
     # The bytes of one end are the recorder's; the metric counts both ends'.
     assert metric(both, "bandwidth") > 1.2 * both["repetitions"][0]["phases"][0]["bytes"] / metric(both, "elapsed_s") > 0
     assert metric(one, "bandwidth") == pytest.approx(
@@ -168,12 +173,8 @@ def test_a_peer_that_dies_ends_the_run_and_is_named(vm, name):
     assert "rank 1 (rdma-vm)" in point["reason"] or "retry counter" in point["reason"], point["reason"]
 
 
-def by_id(vm, name):
-    found = {p["id"]: p for p in points(vm, name)}
-    for point in found.values():
-        assert point["status"] == "ok", (point["id"], point["reason"])
-    assert code(vm, name) == 0, told(vm, name)
-    return found
+def all_right(*points):
+    return all(point["status"] == "ok" or pytest.fail(f"{point['id']}: {point['reason']}") for point in points)
 
 
 def measured(point):
@@ -183,6 +184,7 @@ def measured(point):
 
 def test_launched_processes_meet_as_the_schedule_says(vm):
     found = by_id(vm, "mpi")
+    assert all_right(*found.values()) and code(vm, "mpi") == 0, told(vm, "mpi")
     assert measured(found["rdma_write"]) == (["node-a", "node-b", "node-c", "node-d"],
                                              [(a, b) for a in range(4) for b in range(4) if a != b])
     assert 0 < metric(found["rdma_write"], "nic_bandwidth") <= metric(found["rdma_write"], "bandwidth") * 1.000001
@@ -193,7 +195,9 @@ def test_launched_processes_meet_as_the_schedule_says(vm):
 
 
 def test_rails_join_the_same_port_of_every_node(vm):
-    send, read = by_id(vm, "rails").values()
+    found = by_id(vm, "rails")
+    send, read = found["rdma_send"], found["rdma_read"]
+    assert all_right(send, read)
     assert metric(send, "nic_bandwidth") <= metric(send, "bandwidth") / 2 * 1.000001  # one way of both
     assert measured(send) == (["node-a port 0", "node-b port 0", "node-a port 1", "node-b port 1"],
                               [(0, 1), (1, 0), (2, 3), (3, 2)])
@@ -201,14 +205,14 @@ def test_rails_join_the_same_port_of_every_node(vm):
 
 
 def test_a_launched_rank_that_dies_is_named(vm):
-    assert code(vm, "mpi_killed") not in (0, 124), told(vm, "mpi_killed")
-    [point] = points(vm, "mpi_killed")
+    assert code(vm, "rails") not in (0, 124), told(vm, "rails")
+    point = by_id(vm, "rails")["rdma_write/killed"]
     assert point["status"] == "error"
     assert "rank 3 (node-b)" in point["reason"], point["reason"]
 
 
 def test_a_firewall_for_rdma_alone_is_told(vm):
-    [point] = points(vm, "mpi_firewall")
+    [point] = points(vm, "firewall")
     assert point["status"] == "error"
     for words in ("rank 1 (node-b)", "transport retry counter exceeded", "a firewall on UDP port 4791"):
         assert words in point["reason"], point["reason"]
