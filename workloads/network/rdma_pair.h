@@ -2,18 +2,13 @@
 // what each pair gave; everything but which operation moves the data.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <exception>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/concert.h"
 #include "harness/paired.h"
 #include "harness/rdma_wire.h"
 #include "workloads/network/pair_schedule.h"
@@ -44,136 +39,26 @@ inline constexpr std::array kRdmaMetrics{
 /// Of a pair that meets, the first end moves the data (of `direction: both`, each does), the second answers.
 class RdmaPair : public Paired {
  public:
-  RdmaPair(Params& p, std::string_view name, RdmaOp op)
-      : Paired(name),
-        traffic_(p, op),
-        schedule_name_(p.choice("schedule", "all_pairs", {PairSchedule::kNames.begin(), PairSchedule::kNames.end()},
-                                "of several ranks. all_pairs: each with each, all busy in every turn; ring: with the "
-                                "next; bisection: the first half with the second, all at once; rails: the same port of "
-                                "every node with each other's")),
-        on_gpu_(p.choice("memory", "host", {"host", "gpu"}, "that messages are in at both ends") == "gpu"),
-        gpu_(static_cast<unsigned>(p.count("gpu", 0, {.min = 0, .max = 63}, "whose memory: the one near the port"))),
-        end_(p) {
-    if (traffic_.latency && on_gpu_ && !traffic_.reads())
-      p.conflict("memory", "the processor cannot see a message arrive in a GPU's memory: latency there is rdma_read's");
-    share(p, RdmaEnd::kOfThisEnd);
-  }
+  RdmaPair(Params& p, std::string_view name, RdmaOp op);
+  ~RdmaPair() override;
 
   static std::span<const Metric> metrics() { return kRdmaMetrics; }
   AcrossRanks across_ranks() const override { return AcrossRanks::slowest; }  // of latencies; the first tells the rest
-  Footprint footprint() const override {
-    return {.written_bytes = 0,
-            .read_bytes_per_repetition = 0,
-            .memory_bytes = 2 * traffic_.slots() * traffic_.size,
-            .data_id = ""};
-  }
-  std::optional<PairMatrix> pairs() const override {
-    if (peer() || traffic_.latency || ranks_->rank() != 0) return std::nullopt;
-    return matrix_;
-  }
+  Footprint footprint() const override;
+  std::optional<PairMatrix> pairs() const override;
   std::vector<std::string> notes() override { return notes_; }
-  std::string why_missing(std::string_view metric) const override {
-    if (traffic_.latency) return "measure: latency tells no bandwidth";
-    return metric == "nic_bandwidth" ? why_no_port_ : "";
-  }
+  std::string why_missing(std::string_view metric) const override;
 
-  void run(Worker& worker) override {
-    for (;;) {
-      move(worker.recorder);
-      if (turn_ + 1 == schedule_.turns().size()) return;
-      tell_what_moved();
-      ++turn_;
-      begin_turn();
-    }
-  }
-
-  void conclude() override {
-    tell_what_moved();
-    in_concert(*ranks_, "check data", kSlack_s, [this] { return check_data(turn_); });
-  }
+  void run(Worker& worker) override;
+  void conclude() override;
 
  protected:
-  std::optional<Skip> check_here(Node& node) override {
-    if (auto skip = RdmaEnd::check(node)) return skip;
-    if (!on_gpu_) return std::nullopt;
-    if (std::string why = node.backends().why_not("cuda"); !why.empty()) return Skip{"memory: gpu: " + why};
-    const unsigned count = node.backends().gpu().count();
-    return gpu_ < count ? std::nullopt : std::optional(Skip{"gpu: " + std::to_string(gpu_) + ": here are " + std::to_string(count)});
-  }
-
-  void set_up(Node& node, Ranks& ranks, const DataProgress&) override {
-    ranks_ = &ranks;
-    notes_.clear();
-    trouble_ = nullptr;
-    const std::vector<std::string> rails = in_concert(ranks, "choose ports", kConnect_s, [&] {
-      end_.choose(node.backends().rdma(), ranks, peer());
-      if (traffic_.size > end_.port().most_message)
-        throw Unsupported(end_.port().name() + " takes messages of at most " + std::to_string(end_.port().most_message) +
-                          " bytes");
-      return std::to_string(end_.rail()) + " " + end_.port().name();
-    });
-    std::vector<Rail> all;
-    for (const std::string& words : rails)
-      all.push_back({static_cast<unsigned>(std::stoul(words)), words.substr(words.find(' ') + 1)});
-    // A peer's port need not be the same as this one's.
-    schedule_ = PairSchedule(peer() ? "bisection" : schedule_name_, ranks, all, traffic_.direction);
-    why_no_port_ = why_no_port(all);
-    const std::vector<unsigned> partners = schedule_.partners(ranks.rank());
-    const std::vector<std::string> cards = in_concert(ranks, "connect queue pairs", kConnect_s, [&] {
-      return partners.empty() ? std::string() : open(node, partners);
-    });
-    in_concert(ranks, "queue pairs connected", kConnect_s, [&] {
-      for (RdmaLink& link : links_) connect(link, card_from(cards.at(link.partner())));
-      return std::string();
-    });
-    if (partners.empty()) return;
-    notes_.push_back(ranks.host(ranks.rank()) + " by " + end_.words() + "; buffers " + area_->placement());
-    if (!area_->refused().empty()) notes_.push_back(area_->refused());
-    notes_.insert(notes_.end(), end_.notes().begin(), end_.notes().end());
-  }
-
-  void make_ready(unsigned, std::uint64_t seed) override {
-    seed_ = seed;
-    turn_ = 0;
-    met_.clear();
-    matrix_ = schedule_.matrix();
-  }
-  void start(Worker&) override {
-    end_.place_thread();
-    begin_turn();
-  }
-
-  void tell(const Repetition& repetition, MetricSink& sink) const override {
-    if (ranks_->rank() != 0 || met_.empty() || repetition.phases.empty()) return;
-    std::vector<double> values;
-    for (const Met& m : met_) values.push_back(m.value);
-    std::sort(values.begin(), values.end());
-    const std::size_t n = values.size();
-    const double middle = n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-    if (traffic_.latency) {
-      sink.put("time_s", 1e-9 * middle);
-      if (n > 1) sink.put("slowest_latency_ns", values.back());
-      return;
-    }
-    sink.put("bandwidth", middle);
-    sink.put("message_rate", middle / static_cast<double>(traffic_.size));
-    if (const double rate = end_.port().rate; rate > 0) sink.put("line_share", middle / (traffic_.both() ? 2 : 1) / rate);
-    if (n > 1) sink.put("slowest_bandwidth", values.front());
-    if (why_no_port_.empty()) {
-      double slowest = INFINITY;
-      for (const Met& m : met_)
-        if (m.between_hosts) slowest = std::min(slowest, m.one_way);
-      sink.put("nic_bandwidth", slowest);
-    }
-    std::vector<double> of_turn(schedule_.turns().size(), 0);
-    for (const Met& m : met_) of_turn[m.turn] += m.value;
-    if (n > of_turn.size()) sink.put("total_bandwidth", *std::min_element(of_turn.begin(), of_turn.end()));
-  }
-  void take_down(Node&) override {
-    links_.clear();
-    area_.reset();  // what is registered goes before the device
-    endpoint_.reset();
-  }
+  std::optional<Skip> check_here(Node& node) override;
+  void set_up(Node& node, Ranks& ranks, const DataProgress&) override;
+  void make_ready(unsigned, std::uint64_t seed) override;
+  void start(Worker&) override;
+  void tell(const Repetition& repetition, MetricSink& sink) const override;
+  void take_down(Node&) override;
 
  private:
   static constexpr double kConnect_s = 30;
@@ -192,120 +77,28 @@ class RdmaPair : public Paired {
   double wait_s(double longest_s) const { return peer() && trouble_ ? end_.patience_s() : longest_s; }
 
   std::uint64_t key_of(unsigned rank) const { return seed_ + rank * 0x9e3779b97f4a7c15u; }
-
   bool between_hosts(const PairSchedule::Meeting& m) const { return ranks_->host(m.from) != ranks_->host(m.to); }
 
   /// Why no pair tells what a port gives: "" = they do.
-  std::string why_no_port(const std::vector<Rail>& rails) const {
-    bool leaves = false;
-    for (const PairSchedule::Turn& turn : schedule_.turns()) {
-      std::map<std::pair<std::string, std::string>, unsigned> busy;  // the rank at each host's port
-      for (const PairSchedule::Meeting& m : turn) {
-        leaves = leaves || between_hosts(m);
-        for (const unsigned rank : {m.from, m.to}) {
-          const auto [other, is_free] = busy.try_emplace({ranks_->host(rank), rails[rank].name}, rank);
-          if (!is_free)
-            return ranks_->who(other->second) + " and " + ranks_->who(rank) + " go by the same port, " + rails[rank].name +
-                   ", at the same time: let one process of each node take part, processes: per_node, or start one for each port";
-        }
-      }
-    }
-    return leaves ? "" : "all ranks are on " + ranks_->host(0);
-  }
+  std::string why_no_port(const std::vector<Rail>& rails) const;
 
   /// Memory and queue pairs to all partners; this end's card.
-  std::string open(Node& node, const std::vector<unsigned>& partners) {
-    const auto queue_pairs = static_cast<unsigned>(partners.size()) * traffic_.queue_pairs;
-    area_ = std::make_unique<RdmaArea>(static_cast<std::uint32_t>(traffic_.slots()), traffic_.size, end_.huge_pages(),
-                                       end_.numa_node(), on_gpu_ ? &node.backends().gpu().gpu(gpu_) : nullptr);
-    const bool inlined = !on_gpu_ && !traffic_.reads() && traffic_.size <= traffic_.inline_size;
-    endpoint_ = end_.open({.queue_pairs = queue_pairs,
-                           .in_use = traffic_.queue_pairs,
-                           .tx_depth = traffic_.tx_depth + 1,  // and the word that ends a stream
-                           .rx_depth = traffic_.sends() ? traffic_.rx_depth : 1,
-                           .inline_size = inlined ? static_cast<unsigned>(traffic_.size) : 0});
-    area_->enroll(*endpoint_);
-    links_.reserve(partners.size());
-    for (unsigned i = 0; i < partners.size(); ++i)
-      links_.emplace_back(traffic_, *ranks_, *endpoint_, *area_, partners[i], i * traffic_.queue_pairs, inlined,
-                          end_.patience_s());
-    return to_bytes(RdmaCard{endpoint_->address(), area_->address(), area_->length(), area_->remote_key()});
-  }
-
-  void connect(RdmaLink& link, const RdmaCard& card) {
-    const std::vector<unsigned> theirs = schedule_.partners(link.partner());
-    const auto at = std::find(theirs.begin(), theirs.end(), ranks_->rank()) - theirs.begin();
-    link.connect(card, static_cast<unsigned>(at) * traffic_.queue_pairs);
-    end_.compare_mtu(card.address.mtu, ranks_->host(link.partner()));
-  }
+  std::string open(Node& node, const std::vector<unsigned>& partners);
+  void connect(RdmaLink& link, const RdmaCard& card);
 
   /// This rank's link in a turn; nullptr: it rests.
-  RdmaLink* link(std::size_t turn) {
-    const auto* meeting = schedule_.meeting(turn, ranks_->rank());
-    if (!meeting) return nullptr;
-    const unsigned partner = meeting->from == ranks_->rank() ? meeting->to : meeting->from;
-    return &*std::find_if(links_.begin(), links_.end(), [&](const RdmaLink& l) { return l.partner() == partner; });
-  }
+  RdmaLink* link(std::size_t turn);
 
   /// All ranks come to each turn together; not timed. Before it, the last one's data is checked.
-  void begin_turn() {
-    in_concert(*ranks_, "the next pairs", wait_s(kSlack_s), [this] {
-      if (trouble_) std::rethrow_exception(trouble_);  // queue pairs that have failed stay so
-      if (turn_ > 0) check_data(turn_ - 1);
-      else if (area_) area_->fill(key_of(ranks_->rank()));
-      if (RdmaLink* link = this->link(turn_)) link->make_ready(schedule_.meeting(turn_, ranks_->rank())->from == ranks_->rank());
-      return std::string();
-    });
-  }
+  void begin_turn();
 
   /// Trouble is kept until all ranks come together again: then it is told.
-  void move(Recorder& recorder) noexcept {
-    try {
-      if (RdmaLink* link = this->link(turn_)) link->move(recorder);
-    } catch (...) {
-      trouble_ = std::current_exception();
-    }
-  }
+  void move(Recorder& recorder) noexcept;
 
-  void tell_what_moved() {
-    const double longest_s = kSlack_s + end_.patience_s() + kOverrun * traffic_.time_s;
-    const auto all = in_concert(*ranks_, "what the pairs moved", wait_s(longest_s), [this] {
-      if (trouble_) std::rethrow_exception(trouble_);
-      const RdmaLink* link = this->link(turn_);
-      const RdmaMoved moved = link ? link->moved() : RdmaMoved{};
-      return std::string(reinterpret_cast<const char*>(&moved), sizeof moved);
-    });
-    moved_.assign(all.size(), {});
-    for (std::size_t r = 0; r < all.size(); ++r) {
-      if (all[r].size() != sizeof(RdmaMoved)) throw RunError("the other end's results are of another version");
-      std::memcpy(&moved_[r], all[r].data(), sizeof(RdmaMoved));
-    }
-    for (const auto& [from, to] : schedule_.turns()[turn_]) {
-      if (traffic_.latency) {
-        const double rate = moved_[from].per_s();
-        if (rate > 0) met_.push_back({turn_, 1e9 / rate / (traffic_.reads() ? 1 : 2)});
-        continue;
-      }
-      const auto size = static_cast<double>(traffic_.size);
-      const double there = moved_[from].per_s() * size, back = traffic_.both() ? moved_[to].per_s() * size : 0;
-      met_.push_back({turn_, there + back, traffic_.both() ? std::min(there, back) : there, between_hosts({from, to})});
-      const std::size_t a = schedule_.end_of(from), b = schedule_.end_of(to);
-      matrix_.rate[a][b] = there;
-      if (traffic_.both()) matrix_.rate[b][a] = back;
-    }
-  }
+  void tell_what_moved();
 
   /// What came in a turn, as told by tell_what_moved(). Throws RunError.
-  std::string check_data(std::size_t turn) {
-    RdmaLink* link = this->link(turn);
-    if (!link) return "";
-    std::vector<WrongBlock> wrong;
-    link->check(moved_.at(link->partner()), key_of(link->partner()), wrong);
-    if (!wrong.empty())
-      throw RunError("wrong data on " + ranks_->host(ranks_->rank()) + ": " + wrong.front().file + " at offset " +
-                     std::to_string(wrong.front().offset) + " differs from what " + ranks_->host(link->partner()) + " sent");
-    return "";
-  }
+  std::string check_data(std::size_t turn);
 
   const RdmaTraffic traffic_;
   const std::string schedule_name_;
