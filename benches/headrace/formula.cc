@@ -52,8 +52,8 @@ void add_formula_verb(Verbs& verbs, Shared&) {
   auto assignments = std::make_shared<std::vector<std::string>>();
   auto format = std::make_shared<std::string>("text");
   verb.option("NAME", *name, "Name or id, as in read_bandwidth_required or A3");
-  verb.option("INPUT=VALUE", *assignments,
-              "Inputs with units, as in sample_bytes=130kB, or bare SI numbers");
+  verb.option("INPUTS", *assignments,
+              "INPUT=VALUE with units, as in sample_bytes=130kB, or bare SI numbers");
   verb.format(*format, {"text", "json", "markdown"},
               "text, json, or markdown (the page of all formulas)");
   verb.does([name, assignments, format] { return formula(*name, *assignments, *format); });
