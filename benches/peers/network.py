@@ -101,7 +101,7 @@ def main():
                     {engine: lambda engine=engine: tcp_headrace(headrace, streams, engine) for engine in ("posix", "io_uring")},
                     lambda: tcp_iperf3(streams), asked.turns, lambda rate: f"{rate / 1e9:.3g} GB/s")
     if asked.only in ("", "mpi"):
-        for size, calls in ((8, 50_000), (4096, 20_000), (1 << 20, 300), (25 << 20, 40)):
+        for size, calls in ((8, 50_000), (4096, 20_000), (1 << 20, 1000), (25 << 20, 40)):
             contest(f"MPI all-reduce, 2 ranks, {size} B, minimal", {"": lambda: reduce_headrace(headrace, size, calls)},
                     lambda: reduce_minimal(asked.minimal.resolve(), size, calls), asked.turns,
                     lambda seconds: f"{seconds * 1e6:.4g} us")
