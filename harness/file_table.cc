@@ -21,18 +21,16 @@ FileTable& FileTable::operator=(FileTable&& other) noexcept {
   std::swap(root_, other.root_);
   std::swap(is_device_, other.is_device_);
   std::swap(names_, other.names_);
-  std::swap(offsets_, other.offsets_);
-  std::swap(sizes_, other.sizes_);
+  std::swap(entries_, other.entries_);
   std::swap(total_, other.total_);
   std::swap(largest_, other.largest_);
   return *this;
 }
 
 void FileTable::add(std::string_view relative_path, std::uint64_t size) {
-  offsets_.push_back(names_.size());
+  entries_.push_back({names_.size(), size});
   names_.insert(names_.end(), relative_path.begin(), relative_path.end());
   names_.push_back('\0');
-  sizes_.push_back(size);
   total_ += size;
   largest_ = std::max(largest_, size);
 }

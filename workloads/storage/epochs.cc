@@ -86,7 +86,7 @@ class Epochs final : public Workload {
     } else {
       watch_.look(*node_);
     }
-    queue_.fill(data_->files().count(), Random(seed + phase).next());
+    queue_.fill(data_->files(), Random(seed + phase).next());
     queue_.split(team_index_, team_size_);
   }
   void before_run(Worker& worker) override { readers_[worker.index]->attach(); }

@@ -109,7 +109,7 @@ class Mixed final : public Workload {
   void before_phase(unsigned phase, unsigned, std::uint64_t seed) override {
     if (phase > kBefore) trends_[phase - 1] = open_loop_.trend();
     const std::uint64_t own_seed = Random(seed + phase).next();
-    queue_.fill(data_->files().count(), own_seed);
+    queue_.fill(data_->files(), own_seed);
     queue_.keep_due();
     queue_.split(team_index_, team_size_);
     if (phase != kDuring) queue_.keep(reads_around());

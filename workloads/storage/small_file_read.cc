@@ -68,7 +68,7 @@ class SmallFileRead final : public Workload {
   const DataSet* data() const override { return data_.get(); }
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
-    queue_.fill(data_->files().count(), seed);
+    queue_.fill(data_->files(), seed);
     if (open_loop_.on()) queue_.keep_due();
     queue_.split(team_index_, team_size_);
     open_loop_.before_phase(io_.workers, whole_file_parts().size(), seed);

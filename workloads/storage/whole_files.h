@@ -21,8 +21,9 @@ namespace headrace {
 class FileQueue {
  public:
   /// Untimed.
-  void fill(std::uint32_t files, std::uint64_t seed) {
-    order_.resize(files);
+  void fill(const FileTable& files, std::uint64_t seed) {
+    files_ = &files;
+    order_.resize(files.count());
     std::iota(order_.begin(), order_.end(), 0u);
     Random random(seed);
     shuffle(std::span(order_), random);
@@ -45,12 +46,14 @@ class FileQueue {
   std::span<const std::uint32_t> take(unsigned most) noexcept {
     const std::uint64_t at = next_.fetch_add(most, std::memory_order_relaxed);
     if (at >= order_.size()) return {};
+    if (at + most + 1 < order_.size()) files_->prefetch(order_[at + most], order_[at + most + 1]);
     return std::span(order_).subspan(at, std::min<std::uint64_t>(most, order_.size() - at));
   }
 
  private:
   static constexpr std::uint64_t kClosed = std::uint64_t{1} << 62;
 
+  const FileTable* files_ = nullptr;
   std::vector<std::uint32_t> order_;
   std::vector<std::uint64_t> due_;  // by file, each touched only by who took it
   alignas(128) std::atomic<std::uint64_t> next_{0};
