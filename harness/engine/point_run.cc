@@ -16,6 +16,7 @@
 #include "harness/engine/first_touch.h"
 #include "harness/engine/rank_findings.h"
 #include "harness/engine/watched.h"
+#include "harness/rank_groups.h"
 #include "harness/statistics/summary.h"
 #include "harness/system/network_links.h"
 #include "harness/units.h"
@@ -81,7 +82,7 @@ class PointRunner::Session {
                         point_.one_per_node ? ranks.nodes() : ranks.size());
         return false;
       }
-      result_.nodes = nodes_of(ranks, team);
+      result_.nodes = nodes_of(team, ranks.places());
       owner_.node_.set_team(team);
       bool ready = in_turn();
       if (ready) ready = touch_memory();

@@ -6,11 +6,12 @@
 #include <map>
 
 #include "harness/backends/ranks.h"
-#include "harness/engine/together.h"
 #include "harness/pair_matrix.h"
 
 namespace headrace::engine {
 namespace {
+
+constexpr double kStraggler = 0.8;  // of the median rank's rate
 
 /// How often each rank was the slowest, or a straggler.
 using Times = std::map<unsigned, unsigned>;
@@ -24,6 +25,27 @@ SlowestRank slowest_of(const Times& slowest, const Ranks& ranks) {
 }
 
 }  // namespace
+
+std::vector<unsigned> stragglers(const Repetition& repetition) {
+  std::map<unsigned, std::pair<double, double>> work;  // bytes (or operations), seconds
+  for (const PhaseResult& p : repetition.phases) {
+    for (const RankPhase& r : p.ranks) {
+      if (r.bytes == 0 && r.operations == 0) continue;  // in none of the groups
+      work[r.rank].first += static_cast<double>(r.bytes > 0 ? r.bytes : r.operations);
+      work[r.rank].second += r.elapsed_s;
+    }
+  }
+  std::vector<double> rates;
+  for (const auto& [rank, w] : work) rates.push_back(w.second > 0 ? w.first / w.second : 0);
+  if (rates.size() < 3) return {};
+  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
+                   rates.end());
+  const double median = rates[rates.size() / 2];
+  std::vector<unsigned> slow;
+  for (const auto& [rank, w] : work)
+    if (w.second > 0 && w.first / w.second < kStraggler * median) slow.push_back(rank);
+  return slow;
+}
 
 std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks) {
   Times slow, slowest;
@@ -41,8 +63,8 @@ std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks) 
   for (const auto& [rank, times] : slow) {
     if (2 * times > counted)
       notes.push_back(
-          fmt::format("straggler: {}: below 80 % of the median rank in {} of {} repetitions",
-                      ranks.who(rank), times, counted));
+          fmt::format("straggler: {}: below {:.0f} % of the median rank in {} of {} repetitions",
+                      ranks.who(rank), 100 * kStraggler, times, counted));
   }
   if (!slowest.empty()) result.slowest = slowest_of(slowest, ranks);
   if (matrices.empty()) return notes;

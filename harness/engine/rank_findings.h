@@ -12,6 +12,9 @@ class Ranks;
 
 namespace headrace::engine {
 
+/// Ranks far slower than the others, by what `Together::merged` kept of each.
+std::vector<unsigned> stragglers(const Repetition& repetition);
+
 /// From the repetitions that count: sets the result's slowest rank, its pairs (the median of each)
 /// and who is to blame; returns what the reader should be told: stragglers and the blame in words.
 std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "harness/ranks/wire.h"
 
@@ -14,8 +12,6 @@ namespace {
 
 /// Whoever hangs or ends is found by other means, so that work may take its time.
 constexpr double kWhileAlive_s = 30 * 86400;
-
-constexpr double kStraggler = 0.8;  // of the median rank's rate
 
 wire::Writer& put(wire::Writer& out, const Histogram& h) {
   const auto buckets = h.nonzero();
@@ -313,33 +309,6 @@ std::vector<unsigned> team_of(const Ranks& ranks, bool one_per_node, unsigned cl
     std::sort(team.begin(), team.end());
   }
   return team;
-}
-
-unsigned nodes_of(const Ranks& ranks, const std::vector<unsigned>& team) {
-  std::set<unsigned> nodes;
-  for (const unsigned r : team) nodes.insert(ranks.places()[r].node);
-  return static_cast<unsigned>(nodes.size());
-}
-
-std::vector<unsigned> stragglers(const Repetition& repetition) {
-  std::map<unsigned, std::pair<double, double>> work;  // bytes (or operations), seconds
-  for (const PhaseResult& p : repetition.phases) {
-    for (const RankPhase& r : p.ranks) {
-      if (r.bytes == 0 && r.operations == 0) continue;  // in none of the groups
-      work[r.rank].first += static_cast<double>(r.bytes > 0 ? r.bytes : r.operations);
-      work[r.rank].second += r.elapsed_s;
-    }
-  }
-  std::vector<double> rates;
-  for (const auto& [rank, w] : work) rates.push_back(w.second > 0 ? w.first / w.second : 0);
-  if (rates.size() < 3) return {};
-  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
-                   rates.end());
-  const double median = rates[rates.size() / 2];
-  std::vector<unsigned> slow;
-  for (const auto& [rank, w] : work)
-    if (w.second > 0 && w.first / w.second < kStraggler * median) slow.push_back(rank);
-  return slow;
 }
 
 }  // namespace headrace::engine

@@ -54,9 +54,5 @@ class Together {
 /// Who takes part: all ranks, or the first of each node; of those the first `clients` (0 = all), on
 /// as many nodes as can be. Ascending; rank 0 is always among them. Empty: there are not so many.
 std::vector<unsigned> team_of(const Ranks& ranks, bool one_per_node, unsigned clients);
-unsigned nodes_of(const Ranks& ranks, const std::vector<unsigned>& team);
-
-/// What `repetition` (which `Together::merged` made) tells of ranks far slower than the others.
-std::vector<unsigned> stragglers(const Repetition& repetition);
 
 }  // namespace headrace::engine

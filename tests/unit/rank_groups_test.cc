@@ -66,6 +66,7 @@ TEST(RankGroups, AsAJobsParallelDegreesLie) {
   EXPECT_EQ(shape.ranks, 4u);
   EXPECT_EQ(shape.nodes, 4u);
   EXPECT_EQ(shape.groups, 8u);
+  EXPECT_EQ(nodes_of({0, 1, 8}, places), 2u);
 }
 
 TEST(RankGroups, ShrinkToTheRanksThatThereAre) {

@@ -194,16 +194,7 @@ TEST(Together, TeamsSpreadOverNodes) {
     EXPECT_EQ(team_of(*ranks, false, 2), (std::vector<unsigned>{0, 2}));
     EXPECT_EQ(team_of(*ranks, false, 3), (std::vector<unsigned>{0, 1, 2}));
     EXPECT_TRUE(team_of(*ranks, true, 3).empty());
-    EXPECT_EQ(engine::nodes_of(*ranks, {0, 1}), 1u);
   });
-}
-
-TEST(Together, StragglersAreFarBelowTheMedian) {
-  Repetition r;
-  r.phases.emplace_back();
-  for (unsigned rank = 0; rank < 5; ++rank)
-    r.phases[0].ranks.push_back({rank, rank == 3 ? 2.0 : 1.0, 1, 1000, 10, 0});
-  EXPECT_EQ(engine::stragglers(r), std::vector<unsigned>{3});
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "harness/backends/ranks.h"
 #include "harness/backends/stream_io.h"
 #include "harness/network_ports.h"
 #include "harness/pair_matrix.h"
+#include "harness/rank_groups.h"
 #include "harness/tcp_mesh.h"
 #include "harness/workload.h"
 
@@ -78,7 +78,7 @@ class TcpStream final : public Workload {
       return Skip{"one process alone: start one on each node, as in mpirun -n 8 headrace run ..."};
     if (node.team().size() == 1) return Skip{"one rank alone: pairs need two"};
     if (const std::string why = node.backends().why_not(engine_); !why.empty()) return Skip{why};
-    if (over_rails() && share_nodes(node.ranks(), node.team()))
+    if (over_rails() && share_a_node(node.ranks(), node.team()))
       return Skip{"rails join nodes: let one process of each take part, processes: per_node"};
     return std::nullopt;
   }
@@ -282,15 +282,13 @@ class TcpStream final : public Workload {
     }
   }
 
-  static bool share_nodes(const Ranks& ranks, const std::vector<unsigned>& team) {
-    std::set<unsigned> nodes;
-    for (const unsigned rank : team) nodes.insert(ranks.places()[rank].node);
-    return nodes.size() < team.size();
+  static bool share_a_node(const Ranks& ranks, const std::vector<unsigned>& team) {
+    return nodes_of(team, ranks.places()) < team.size();
   }
 
   /// Why pairs do not tell what a port gives the job: "" = they do.
   std::string why_no_port() const {
-    if (share_nodes(*ranks_, team_))
+    if (share_a_node(*ranks_, team_))
       return "several ranks of a node share its port: let one of each take part, processes: per_node";
     for (const NetworkPort& port : network_ports())
       if (port.rdma && port.up)
