@@ -303,7 +303,7 @@ int rename(const char* from, const char* to, unsigned flags) {
   if (const int code = ordered(to, "rename")) return code;
   if (is(to, "stale")) {
     ::unlinkat(backing, kReplaced, 0);
-    ::linkat(backing, below(to), backing, kReplaced, 0);
+    if (::linkat(backing, below(to), backing, kReplaced, 0) != 0 && errno != ENOENT) return -errno;
   }
   return failed(::renameat2(backing, below(from), backing, below(to), flags));
 }
