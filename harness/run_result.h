@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/collective_fit.h"
+#include "harness/noise_floor.h"
 #include "harness/plan.h"
 #include "harness/repetition.h"
 #include "harness/scaling.h"
@@ -74,12 +75,6 @@ using Fingerprint =
 /// The program that measured.
 struct Build {
   std::string version = kVersion, revision = kRevision, compiler = kCompiler;
-};
-
-/// What comparisons of this system show when nothing has changed, from a run of `headrace aa`.
-struct NoiseFloor {
-  std::string source;                        // its aa.json
-  double median = 0, false_alarm_rate = 0;  // over all metrics
 };
 
 struct RunResult {

@@ -82,6 +82,11 @@ std::string fleet_text(const Fleet& f, const Terminal& terminal) {
                        terminal.paint(symbol(Outcome::error, terminal.ascii()), Ink::bad),
                        wrap(u.why, 96, 2));
   });
+  if (f.noise)
+    out += fmt::format(
+        "\nnodes against themselves: noise floor \u00b1{:.2g} % on {} of them, highest "
+        "\u00b1{:.2g} % ({})\n",
+        100 * f.noise->median, f.noise->nodes, 100 * f.noise->highest, f.noise->highest_node);
   return out + "\n" + f.sentence + "\n";
 }
 

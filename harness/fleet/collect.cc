@@ -95,6 +95,7 @@ void Collector::add(const StoredRun& run, std::vector<PairMatrix> pairs) {
   kept.config_file = run.config_file;
   kept.hardware = hardware_of(run);
   kept.needs_failed = run.count("FAIL") > 0;
+  kept.noise = run.noise;
   const std::lock_guard lock(state_->mutex);
   for (const StoredPoint& point : run.points) {
     for (const results::StoredMetric& metric : point.metrics) {

@@ -398,6 +398,9 @@ class Judge {
   void conclude() {
     Fleet& f = fleet_;
     f.reported = f.nodes.size();
+    std::vector<const NodeRun*> runs;
+    for (const std::size_t run : newest_) runs.push_back(&collected_.runs[run]);
+    f.noise = noise_of(runs);
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       f.needs_failed += collected_.runs[newest_[i]].needs_failed;
       f.judged += f.groups[f.nodes[i].group].judged || f.nodes[i].word == "PASS" ||

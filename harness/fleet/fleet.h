@@ -46,6 +46,7 @@ struct NodeRun {
   std::string node, run, path, started_utc, word, config_file;
   std::string hardware;  // what its group is made by; lines of "key value"
   bool needs_failed = false;
+  std::optional<NoiseFloor> noise;
   std::vector<std::pair<std::size_t, double>> values;  // by index of the metric
 };
 
@@ -103,6 +104,14 @@ struct Limit {
   std::optional<double> low, high;  // on the bad side
 };
 
+/// What the nodes' own noise floors are together.
+struct NodeNoise {
+  std::size_t nodes = 0;                    // that were compared with themselves
+  double median = 0, false_alarm_rate = 0;  // medians over those nodes; shares
+  std::string highest_node;
+  double highest = 0;
+};
+
 enum class Status { confirmed, suspected, passing };
 std::string_view to_string(Status status);
 
@@ -152,6 +161,7 @@ struct Fleet {
   std::vector<Outlier> outliers;  // confirmed first, then worst first
   std::vector<GroupEffect> effects;
   std::vector<JudgedPairs> pairs;
+  std::optional<NodeNoise> noise;
   std::string word, sentence;
   int exit_code = 0;
 

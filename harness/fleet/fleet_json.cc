@@ -154,6 +154,12 @@ std::string fleet_json(const Fleet& f) {
                        {"nodes", names(f, e.nodes)},
                        {"explanation", e.explanation}});
   for (const JudgedPairs& p : f.pairs) matrices.push_back(pairs(p));
+  if (f.noise)
+    all["noise_floor"] = {{"nodes", f.noise->nodes},
+                          {"median", f.noise->median},
+                          {"false_alarm_rate", f.noise->false_alarm_rate},
+                          {"highest", f.noise->highest},
+                          {"highest_node", f.noise->highest_node}};
   all["missing"] = std::move(missing);
   all["unreadable"] = std::move(unreadable);
   all["groups"] = std::move(groups);

@@ -22,4 +22,7 @@ struct Collector::State {
 /// of them, agree.
 JudgedPairs judge_pairs(PairMatrix matrix);
 
+/// Of the nodes whose run tells a noise floor; nothing when none does.
+std::optional<NodeNoise> noise_of(const std::vector<const NodeRun*>& newest);
+
 }  // namespace headrace::fleet

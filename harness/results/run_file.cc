@@ -191,6 +191,11 @@ StoredRun parse_run(std::string_view text, const std::string& path) {
         run.environment[section + "." + key] = value.word();
       });
     });
+  if (root.has("noise_floor")) {
+    const JsonPlace noise = root.at("noise_floor");
+    run.noise = NoiseFloor{noise.at("source").text(), noise.at("median").number(),
+                           noise.at("false_alarm_rate").number()};
+  }
   return run;
 }
 

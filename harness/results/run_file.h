@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "harness/diagnostics.h"
 #include "harness/histogram.h"
 #include "harness/metric.h"
+#include "harness/noise_floor.h"
 #include "harness/results/stored_verdict.h"
 
 namespace headrace::results {
@@ -59,6 +61,7 @@ struct StoredRun : StoredVerdict {
   std::vector<StoredPoint> points;
   /// "kernel.release" -> "6.1.0".
   std::map<std::string, std::string> environment;
+  std::optional<NoiseFloor> noise;  // of `headrace aa` on this system, where it was run
 
   const StoredPoint* find(std::string_view point) const;
 };

@@ -143,6 +143,16 @@ class Link:
 
 
 @dataclass(frozen=True)
+class NodeNoise:
+    """What the nodes' own noise floors are together: shares."""
+    nodes: int
+    median: float
+    false_alarm_rate: float
+    highest: float
+    highest_node: str
+
+
+@dataclass(frozen=True)
 class Pairs:
     workload: str
     point: str
@@ -182,6 +192,7 @@ class Fleet:
     pairs: List[Pairs]
     hosts_file: str = ""
     fewest_alike: int = 8
+    noise_floor: Optional[NodeNoise] = None
 
     def check(self) -> None:
         names = {group.id for group in self.groups}

@@ -56,6 +56,7 @@ def fleet(count: int = 64) -> dict:
             "limits": [{"group": "g1", "metric": m, "n": count, "median": usual, "spread": usual * 0.012, "low": usual / 1.05}
                        for m, (_, _, usual) in enumerate(METRICS)],
             "nodes": nodes, "outliers": outliers,
+            "noise_floor": {"nodes": 12, "median": 0.013, "false_alarm_rate": 0.004, "highest": 0.05, "highest_node": "node07"},
             "group_effects": [{"attribute": "rack", "name": "r3", "metric": 0, "shift": -0.08, "z": -19.0,
                                "nodes": [f"node{n:02}" for n in range(25, 33)],
                                "explanation": "8 of 8 nodes of rack r3: read_bandwidth of shard_stream is -8.0 % from the rest."}],
@@ -80,6 +81,7 @@ def fleet_hostile() -> dict:
     data["nodes"][16]["attributes"] = {"rack": HOSTILE}
     data["metrics"][0].update(metric=HOSTILE, point=HOSTILE, workload=HOSTILE)
     data["outliers"][0].update(explanation=HOSTILE, next_step=HOSTILE)
+    data["noise_floor"]["highest_node"] = HOSTILE
     data["missing"][0].update(node=HOSTILE, why=HOSTILE, next_step=HOSTILE)
     data["unreadable"][0].update(node=HOSTILE, why=HOSTILE, path=HOSTILE)
     data["groups"][0]["differs"] = [{"key": HOSTILE, "value": HOSTILE, "usual": HOSTILE}]

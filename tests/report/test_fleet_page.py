@@ -23,7 +23,7 @@ def test_everything_is_there_without_scripts(pages):
     text = Reader(pages.text("fleet_found")).text.replace("\u00a0", " ")
     for word in ("\u2718 FAIL", "64 judged of 65 nodes", "node17", "\u2718 confirmed", "? suspected", "rack r3", "node65",
                  "expected, and no run was found", "the node, not a link", "node06", "headrace run -c node.yaml", "the file is empty",
-                 "3.5 robust standard deviations"):
+                 "3.5 robust standard deviations", "\u00b11.3 % on 12 of 64 nodes (highest \u00b15 %, node07)"):
         assert word in text, word
     text = Reader(pages.text("history_change")).text.replace("\u00a0", " ")
     for word in ("\u2718 FAIL", "24 runs, 4 series", "durable_bandwidth", "2026-03-15 02:00:00", "device.firmware GDC5602Q -> GDC5603",

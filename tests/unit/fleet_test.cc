@@ -269,6 +269,33 @@ TEST(Fleet, PairsAreReadFromPoints) {
   EXPECT_THROW(collect(folder / "run.json", collector), UsageError);
 }
 
+TEST(Fleet, NoiseIsThatOfTheNodesThatToldTheirs) {
+  Runs quiet;
+  quiet.usual(10);
+  EXPECT_FALSE(nlohmann::json::parse(fleet_json(quiet.judged())).contains("noise_floor"));
+
+  Runs runs;
+  runs.usual(10);
+  const headrace::testing::TemporaryFolder folder;
+  auto document =
+      nlohmann::json::parse(results::file_text(source_dir() + "/tests/golden/run.json"));
+  for (int node = 1; node <= 3; ++node) {
+    document["run"]["node"] = name_of(20 + node);
+    document["noise_floor"] = {
+        {"source", "aa.json"}, {"median", 0.01 * node}, {"false_alarm_rate", 0.001 * node}};
+    folder.write("run.json", document.dump());
+    collect(folder / "run.json", runs.collector);
+  }
+  const Fleet fleet = runs.judged();
+  ASSERT_TRUE(fleet.noise);
+  EXPECT_EQ(fleet.noise->nodes, 3u);
+  EXPECT_EQ(fleet.noise->median, 0.02);
+  EXPECT_EQ(fleet.noise->false_alarm_rate, 0.002);
+  EXPECT_EQ(fleet.noise->highest, 0.03);
+  EXPECT_EQ(fleet.noise->highest_node, "node23");
+  EXPECT_EQ(nlohmann::json::parse(fleet_json(fleet))["noise_floor"]["nodes"], 3);
+}
+
 TEST(SkipMembers, LeavesTheRestAsItIs) {
   const std::string_view keys[] = {"x"};
   const auto skipped = [&](std::string_view text) { return results::skip_members(text, keys); };
