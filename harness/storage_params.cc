@@ -65,4 +65,18 @@ ReaderOptions StorageParams::reader_options() const {
   return options;
 }
 
+std::vector<CacheState> StorageParams::cache_states() const {
+  if (direct) return {CacheState::bypassed, CacheState::asis};
+  return {CacheState::cold, CacheState::warm, CacheState::asis};
+}
+
+Footprint StorageParams::footprint(const DataSetSpec& data, std::uint64_t read_bytes) const {
+  const bool own = data.path.empty();
+  return {.written_bytes = own ? data.bytes() : 0,
+          .read_bytes_per_repetition = read_bytes,
+          .memory_bytes = buffer_bytes(),
+          .page_cache_bytes = direct ? 0 : data.bytes(),
+          .data_id = own ? data.id() : ""};
+}
+
 }  // namespace headrace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/backends/file_io.h"
+#include "harness/data_set.h"
 #include "harness/params.h"
 #include "harness/workload.h"
 
@@ -35,6 +36,10 @@ struct StorageParams {
   /// Why the engine cannot be used on this machine.
   std::optional<Skip> check(Node& node) const;
   ReaderOptions reader_options() const;
+  /// Those that reads like these can keep.
+  std::vector<CacheState> cache_states() const;
+  /// Of a repetition that reads `read_bytes` of this data.
+  Footprint footprint(const DataSetSpec& data, std::uint64_t read_bytes) const;
   /// All buffers of all workers [B].
   std::uint64_t buffer_bytes() const { return workers * queue_depth * block_size; }
 };

@@ -87,11 +87,9 @@ class StorageToGpu final : public Workload {
     return std::nullopt;
   }
   Footprint footprint() const override {
-    const std::uint64_t bytes = spec_.bytes();
-    return {.written_bytes = spec_.path.empty() ? bytes : 0,
-            .read_bytes_per_repetition = bytes * (method_ == Method::cufile ? 1 : 2),
-            .memory_bytes = io_.buffer_bytes(),
-            .data_id = spec_.path.empty() ? spec_.id() : ""};
+    Footprint all = io_.footprint(spec_, spec_.bytes() * (method_ == Method::cufile ? 1 : 2));
+    if (method_ == Method::cufile) all.page_cache_bytes = 0;
+    return all;
   }
   unsigned workers() const override { return io_.workers; }
   /// Each stage alone first, then both; reads straight into the GPU have one stage.
@@ -103,8 +101,7 @@ class StorageToGpu final : public Workload {
   std::vector<CacheState> cache_states() const override {
     if (method_ == Method::cufile)
       return {CacheState::asis};  // direct reads that the kernel's counters may not see
-    if (io_.direct) return {CacheState::bypassed, CacheState::asis};
-    return {CacheState::cold, CacheState::warm, CacheState::asis};
+    return io_.cache_states();
   }
 
   std::vector<std::string> devices() const override { return watch_.names(); }

@@ -66,18 +66,10 @@ class CheckpointRead final : public Workload {
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
   Footprint footprint() const override {
-    const bool made = spec_.path.empty();
-    return {.written_bytes = made ? spec_.bytes() : 0,
-            .read_bytes_per_repetition = made ? io_.workers * spec_.file_size : 0,
-            .memory_bytes = io_.buffer_bytes(),
-            .page_cache_bytes = io_.direct ? 0 : spec_.bytes(),
-            .data_id = made ? spec_.id() : ""};
+    return io_.footprint(spec_, spec_.path.empty() ? io_.workers * spec_.file_size : 0);
   }
   unsigned workers() const override { return io_.workers; }
-  std::vector<CacheState> cache_states() const override {
-    if (io_.direct) return {CacheState::bypassed, CacheState::asis};
-    return {CacheState::cold, CacheState::warm, CacheState::asis};
-  }
+  std::vector<CacheState> cache_states() const override { return io_.cache_states(); }
   CacheUse cache_use() const override {
     return {.names_only = false, .readers = same_ ? io_.workers : 1};
   }

@@ -53,13 +53,7 @@ class Epochs final : public Workload {
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
-  Footprint footprint() const override {
-    return {.written_bytes = spec_.path.empty() ? spec_.bytes() : 0,
-            .read_bytes_per_repetition = spec_.bytes() * epochs_,
-            .memory_bytes = io_.buffer_bytes(),
-            .page_cache_bytes = spec_.bytes(),
-            .data_id = spec_.path.empty() ? spec_.id() : ""};
-  }
+  Footprint footprint() const override { return io_.footprint(spec_, spec_.bytes() * epochs_); }
   unsigned workers() const override { return io_.workers; }
   std::vector<std::string> latency_parts() const override { return whole_file_parts(); }
   std::vector<CacheState> cache_states() const override { return {CacheState::cold}; }

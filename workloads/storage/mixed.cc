@@ -64,13 +64,12 @@ class Mixed final : public Workload {
     return save_.check(node);
   }
   Footprint footprint() const override {
-    // The old checkpoint stays until the new one is durable.
-    return {.written_bytes = (spec_.path.empty() ? spec_.bytes() : 0) + 2 * save_.total_bytes(),
-            .read_bytes_per_repetition = 3 * reads_around() * spec_.file_size,
-            .memory_bytes = io_.buffer_bytes() + save_.memory_bytes(),
-            .page_cache_bytes = (io_.direct ? 0 : spec_.bytes()) +
-                                (save_.direct ? 0 : save_.total_bytes()),
-            .data_id = spec_.path.empty() ? "mixed " + spec_.id() : "mixed"};
+    Footprint all = io_.footprint(spec_, 3 * reads_around() * spec_.file_size);
+    all.written_bytes += 2 * save_.total_bytes();  // the old one stays until the new one is durable
+    all.memory_bytes += save_.memory_bytes();
+    all.page_cache_bytes += save_.direct ? 0 : save_.total_bytes();
+    all.data_id = "mixed " + all.data_id;
+    return all;
   }
   unsigned workers() const override { return io_.workers + save_.ranks; }
   unsigned background_workers() const override { return save_.ranks; }
@@ -84,10 +83,7 @@ class Mixed final : public Workload {
     for (const char* name : kNames) phases.push_back({name, false, true});
     return phases;
   }
-  std::vector<CacheState> cache_states() const override {
-    if (io_.direct) return {CacheState::bypassed, CacheState::asis};
-    return {CacheState::cold, CacheState::warm, CacheState::asis};
-  }
+  std::vector<CacheState> cache_states() const override { return io_.cache_states(); }
 
   void prepare(Node& node, const DataProgress& progress) override {
     team_index_ = node.team_index();

@@ -38,21 +38,12 @@ class SmallFileRead final : public Workload {
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
-  Footprint footprint() const override {
-    const std::uint64_t bytes = spec_.bytes();
-    return {.written_bytes = spec_.path.empty() ? bytes : 0,
-            .read_bytes_per_repetition = bytes,
-            .memory_bytes = io_.buffer_bytes(),
-            .page_cache_bytes = bytes,
-            .data_id = spec_.path.empty() ? spec_.id() : ""};
-  }
+  Footprint footprint() const override { return io_.footprint(spec_, spec_.bytes()); }
   unsigned workers() const override { return io_.workers; }
   std::vector<std::string> latency_parts() const override {
     return open_loop_.latency_parts(whole_file_parts());
   }
-  std::vector<CacheState> cache_states() const override {
-    return {CacheState::cold, CacheState::warm, CacheState::asis};
-  }
+  std::vector<CacheState> cache_states() const override { return io_.cache_states(); }
 
   void prepare(Node& node, const DataProgress& progress) override {
     team_index_ = node.team_index();
