@@ -12,6 +12,8 @@ from typing import Any, Callable, Dict, Iterator, List
 
 HERE = Path(__file__).resolve().parent
 SKIPPED = 77
+# One repetition, and no other in place of one that was disturbed: a check tries again as a whole.
+ONCE = {"looks": [1], "budget": "1s"}
 
 
 def skip(reason: str) -> None:
@@ -78,7 +80,7 @@ class Started:
                 if event["event"] == "repetition_done" and event["index"] >= index:
                     return
 
-    def end(self, timeout_s: float = 120) -> Run:
+    def end(self, timeout_s: float = 240) -> Run:
         try:
             _, told = self.process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
@@ -99,7 +101,7 @@ def folder() -> Iterator[Path]:
 RUNS: List[Run] = []  # of the check at hand
 
 
-def run(workload: Dict[str, Any], target: str, timeout_s: float = 120) -> Run:
+def run(workload: Dict[str, Any], target: str, timeout_s: float = 240) -> Run:
     with folder() as work:
         RUNS.append(Started(workload, target, work).end(timeout_s))
     return RUNS[-1]

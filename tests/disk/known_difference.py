@@ -60,7 +60,7 @@ def compare(headrace, a, b, folder):
     config.write_text(json.dumps({"schema": 1, "name": "disk", "target": {"path": f"{a}/scratch"}, "workloads": [SHARDS]}))
     # Without a budget for retakes: what disturbs both disks alike is not what is compared.
     done = subprocess.run([headrace, "run", "-c", config, "--against", f"{b}/scratch", "--out", folder / "blocks", "--json",
-                           "--budget", "100ms", "--no-report", "--progress", "none", "--gate", f"*.{GATE}"], cwd=folder,
+                           "--budget", "1s", "--no-report", "--progress", "none", "--gate", f"*.{GATE}"], cwd=folder,
                           capture_output=True, text=True)
     if done.returncode not in (0, 10, 11):
         raise AssertionError(f"headrace ended with {done.returncode}:\n{done.stderr}")

@@ -11,7 +11,7 @@ disk = bench.limited("--size", "1G", "--in-memory", "--read-iops", str(READS_PER
 
 
 def measured(workload):
-    result = bench.run({"cache": "cold", "repeat": 1, **workload}, f"{disk}/scratch")
+    result = bench.run({"cache": "cold", "repeat": bench.ONCE, **workload}, f"{disk}/scratch")
     assert result.code == 0, result.told
     bench.proven(result)
     return result

@@ -14,7 +14,7 @@ rate = sys.argv[2]
 truth = {"100M": 100e6, "40M": 40e6}[rate]
 disk = bench.limited("--size", "2G", "--in-memory", "--read-bps", rate)
 bench.read_far_ahead(disk)
-shards = {"use": "shard_stream", "files": 8, "file_size": f"{int(truth * COLD_S / 8)}B", "workers": 8, "repeat": 1}
+shards = {"use": "shard_stream", "files": 8, "file_size": f"{int(truth * COLD_S / 8)}B", "workers": 8, "repeat": bench.ONCE}
 
 
 def check(ways, lasts_s):

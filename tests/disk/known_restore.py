@@ -13,7 +13,7 @@ bench.read_far_ahead(disk)
 
 def restore(bytes_from_disk, slower=0.01, **more):
     """Not slower than `slower` and not faster than what the throttle had saved up."""
-    result = bench.run({"use": "checkpoint_read", "ranks": RANKS, "shard_size": f"{SHARD}B", "repeat": 1, **more},
+    result = bench.run({"use": "checkpoint_read", "ranks": RANKS, "shard_size": f"{SHARD}B", "repeat": bench.ONCE, **more},
                        f"{disk}/scratch")
     assert result.code == 0, result.told
     bench.proven(result)

@@ -12,7 +12,7 @@ disk = bench.limited("--size", "1G", "--in-memory", "--read-iops", str(READS_PER
 
 def at_rate(rate: int, **more) -> bench.Run:
     result = bench.run({"use": "random_read", "files": 1, "file_size": "256MiB", "direct": True, "workers": 4,
-                        "rate": f"{rate}/s", "duration": f"{SECONDS}s", "repeat": 1, **more}, f"{disk}/scratch")
+                        "rate": f"{rate}/s", "duration": f"{SECONDS}s", "repeat": bench.ONCE, **more}, f"{disk}/scratch")
     assert result.code == 0, result.told
     return result
 

@@ -9,7 +9,7 @@ disk = bench.limited("--size", "1G", "--in-memory", "--read-iops", str(READS_PER
 def finds_it():
     result = bench.run({"use": "random_read", "files": 1, "file_size": "256MiB", "direct": True, "workers": 1,
                         "engine": "io_uring", "queue_depth": 16, "ramp": True, "p99_limit": "150ms", "duration": "4s",
-                        "repeat": 1}, f"{disk}/scratch")
+                        "repeat": bench.ONCE}, f"{disk}/scratch")
     assert result.code == 0, result.told
     ladder = next(note for note in result.point["notes"] if note.startswith("ramp: "))
     print(ladder)
