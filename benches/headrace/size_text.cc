@@ -45,9 +45,10 @@ std::string phases_text(const Sizing& s, const Terminal& terminal) {
     }
   }
   for (const NotMeasured& n : s.not_measured)
-    out += fmt::format("{} {}  not measured: {}\n    {}\n",
-                       terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::faint),
-                       pad(n.title, width), n.why, n.command);
+    out +=
+        fmt::format("{} {}  not measured\n    {}\n    {}\n",
+                    terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::faint),
+                    pad(n.title, width), terminal.paint(wrap(n.why, 92, 4), Ink::faint), n.command);
   return out;
 }
 

@@ -133,6 +133,7 @@ StoredPoint read_point(const JsonPlace& place) {
     place.at("params").each_member(
         [&](const std::string& key, const JsonPlace& value) { point.params[key] = value.word(); });
   point.params["cache"] = point.cache;
+  if (place.has("notes")) point.notes = place.at("notes").texts();
   std::set<std::string> names;
   place.at("metrics").each([&](const JsonPlace& metric) {
     point.metrics.push_back(read_metric(metric));

@@ -43,6 +43,7 @@ struct StoredPoint {
   std::string id, workload, description, cache, status, reason;
   /// "engine" -> "posix": the full parameters that comparisons join on, cache state included.
   std::map<std::string, std::string> params;
+  std::vector<std::string> notes;
   std::vector<StoredMetric> metrics;
   std::vector<StoredLatency> latency;
   std::vector<StoredRepetition> each;  // in the order in which they were taken

@@ -30,6 +30,20 @@ std::string bounds(const Bounded& b) {
   return b.low == b.high ? "" : fmt::format(" [{:.0f}, {:.0f}]", b.low, b.high);
 }
 
+/// Why no run tells what the need is answered by: nothing measured it, or what did so says why.
+std::string why_missing(const Need& need, std::span<const Session> sessions) {
+  const std::string& metric = need.measured_by.front();
+  const auto dot = metric.find('.');
+  for (const Session& session : sessions)
+    for (const results::StoredRun* run : session)
+      for (const results::StoredPoint& point : run->points)
+        if (point.workload == metric.substr(0, dot) && point.status == "ok" &&
+            point.find(metric.substr(dot + 1)) == nullptr)
+          return fmt::format("{} did not report it{}{}", point.id, point.notes.empty() ? "" : ": ",
+                             fmt::join(point.notes, "; "));
+  return fmt::format("no run has {}{}", metric, need.cache.empty() ? "" : ", " + need.cache);
+}
+
 /// The phases whose supply was measured, into the sizing; the others are named.
 void add_phases(std::span<const Need> needs, Sizing& s) {
   for (const PhaseKind& kind : phase_kinds()) {
@@ -39,12 +53,11 @@ void add_phases(std::span<const Need> needs, Sizing& s) {
       s.phases.push_back(std::move(*phase));
       continue;
     }
-    std::string metrics;
+    std::string why;
     for (const Need& need : needs)
       if (need.id == kind.need && need.scope == requirements::Scope::node)
-        metrics = need.measured_by.front() + (need.cache.empty() ? "" : ", " + need.cache);
-    s.not_measured.push_back({std::string(kind.phase), std::string(kind.title),
-                              fmt::format("no run has {}", metrics),
+        why = why_missing(need, s.sessions);
+    s.not_measured.push_back({std::string(kind.phase), std::string(kind.title), std::move(why),
                               command_for(s.job, kind.phase, s.job_file)});
   }
   std::stable_sort(s.phases.begin(), s.phases.end(), worse);

@@ -248,6 +248,23 @@ TEST(Sizing, NothingThatFitsIsToldWithWhatWould) {
   }
 }
 
+TEST(Sizing, WhatWasMeasuredInVainSaysWhy) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 6e6);
+  add(runs[0], "epochs", "steady_read_bandwidth", 6e6);
+  runs[0].points.back().status = "ok";
+  runs[0].points.back().notes = {"the page cache holds the data set"};
+  const auto why_of = [](const Sizing& s, std::string_view phase) {
+    for (const NotMeasured& one : s.not_measured)
+      if (one.phase == phase) return one.why;
+    return std::string("measured");
+  };
+  const Sizing s = size(job({"cache.available=100MB"}), "job.yaml", runs);
+  EXPECT_EQ(why_of(s, "steady_epoch"),
+            runs[0].points.back().id + " did not report it: the page cache holds the data set");
+  EXPECT_EQ(why_of(s, "metadata"), "no run has metadata.operation_rate, cold");
+}
+
 TEST(Sizing, JsonHoldsAllOfIt) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 6e6);
