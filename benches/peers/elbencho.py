@@ -47,7 +47,7 @@ def measured(passes: list, told: str, work: Work, cpu_s: float) -> Measured:
     a few buckets per power of two."""
     kind = "Files" if work.pattern == "files" else "IO"
     key = "entries/s" if work.pattern == "files" else "bytes/s" if work.pattern == "stream" else "iops"
-    rate = statistics.median(float(one["last_done"][key]) for one in passes)
+    rate = statistics.harmonic_mean(float(one["last_done"][key]) for one in passes)  # over all, as of the others
     operations = sum(int(one["last_done"]["bytes"]) for one in passes) / work.block
     tails = re.findall(rf"{kind} lat % us *: \[.* 50%<=([\d.]+).* 99%<=([\d.]+)", told)
     p50, p99 = (statistics.median(1e-6 * float(tail[n]) for tail in tails) for n in (0, 1))
