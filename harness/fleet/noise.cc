@@ -13,9 +13,10 @@ std::optional<NodeNoise> noise_of(const std::vector<const NodeRun*>& newest) {
     if (!run->noise) continue;
     floors.push_back(run->noise->median);
     alarms.push_back(run->noise->false_alarm_rate);
-    if (run->noise->median < noise.highest && !noise.highest_node.empty()) continue;
-    noise.highest = run->noise->median;
-    noise.highest_node = run->node;
+    if (noise.highest_node.empty() || run->noise->median > noise.highest) {
+      noise.highest = run->noise->median;
+      noise.highest_node = run->node;
+    }
   }
   if (floors.empty()) return std::nullopt;
   noise.nodes = floors.size();
