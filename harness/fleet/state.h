@@ -22,6 +22,11 @@ struct Collector::State {
 /// of them, agree.
 JudgedPairs judge_pairs(PairMatrix matrix);
 
+/// Racks, switches... of which the nodes in `having` (indices) are worse together by this metric.
+/// Each node counts for one attribute only: the one that explains most. By attribute and name.
+std::map<std::string, GroupEffect> group_effects(const Fleet& fleet, std::size_t metric,
+                                                 const std::vector<std::size_t>& having);
+
 /// Of the nodes whose run tells a noise floor; nothing when none does.
 std::optional<NodeNoise> noise_of(const std::vector<const NodeRun*>& newest);
 
