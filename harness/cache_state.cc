@@ -14,6 +14,7 @@
 
 #include "harness/error.h"
 #include "harness/parallel.h"
+#include "harness/system/client_counters.h"
 #include "harness/system/mount.h"
 #include "harness/system/open_quiet.h"
 
@@ -76,6 +77,22 @@ void read_all(const FileTable& files, const DataProgress& progress) {
                 });
 }
 
+std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
+
+/// Why there is less to read than the files' names and sizes promise; "" = there is as much.
+std::string less_than_promised(const FileSurvey& s) {
+  const auto part = [&s](std::uint64_t bytes) {
+    return s.bytes > 0 ? static_cast<double>(bytes) / static_cast<double>(s.bytes) : 0;
+  };
+  if (const double share = part(s.hole_bytes); share > kMostOfOther)
+    return fmt::format("{} of the bytes are holes, for which no storage is asked ({})",
+                       percent(share), s.sparse_file);
+  if (const double share = part(s.distinct_bytes); share < kLeastOfState)
+    return fmt::format("only {} of the bytes are different ones: several names share a file ({})",
+                       percent(share), s.shared_file);
+  return "";
+}
+
 constexpr const char* kNamesStay = "names and inodes may be in memory: only root can drop them";
 constexpr const char* kNamesRefused =
     "names and inodes may be in memory: the kernel refused to drop them";
@@ -90,7 +107,7 @@ void make_cold(const FileTable& files, const CacheOptions& options, CacheProof& 
                   done += files.size(file);
                 });
   const bool dropped = options.drop_caches && drop_all_caches();
-  proof.resident_before = resident_share(files, proof.method);
+  proof.resident_before = resident_share(files, proof.method, options.seed);
   if (dropped) {
     proof.method += ", drop_caches";
     drop_all_caches();  // looking has brought names, inodes and their blocks back
@@ -113,20 +130,33 @@ void make_names_cold(const FileTable& files, const CacheOptions& options, CacheP
   }
 }
 
-void examine_file_system(CacheState state, const FileTable& files, CacheProof& proof) {
-  if (files.is_device()) return;
-  const auto mount = system::mount_of(files.root());
-  const std::string type = mount ? mount->type : "";
-  const bool memory =
-      type == "tmpfs" || type == "ramfs" || type == "hugetlbfs" || type == "devtmpfs";
-  if (memory && (state == CacheState::cold || state == CacheState::bypassed))
-    proof.obstacle = type + " keeps files in memory: there is no storage below it";
-  const bool network = system::is_network_file_system(type);
-  proof.counted = !network && !type.starts_with("fuse") && type != "9p" && type != "virtiofs";
-  if (network && state != CacheState::warm) proof.caveat = "the server's own cache is not seen";
+/// What the file system and the files themselves let be proven.
+void examine_files(const FileTable& files, const CacheOptions& options, CacheProof& proof) {
+  const bool from_storage =
+      proof.declared == CacheState::cold || proof.declared == CacheState::bypassed;
+  const std::string obstacle =
+      from_storage && options.survey != nullptr ? less_than_promised(*options.survey) : "";
+  if (options.survey != nullptr && proof.declared == CacheState::cold && proof.use.whole_files)
+    proof.rounding = options.survey->rounding;
+  if (!files.is_device()) {
+    const auto mount = system::mount_of(files.root());
+    const std::string type = mount ? mount->type : "";
+    if (system::is_memory_file_system(type)) {
+      if (from_storage)
+        proof.obstacle = type + " keeps files in memory: there is no storage below it";
+    } else if (!system::is_counted_file_system(type)) {
+      proof.counter =
+          mount && system::read_client_counters(*mount) ? system::client_counters_of(*mount) : "";
+      if (proof.counter.empty() && from_storage)
+        proof.obstacle = fmt::format(
+            "{}: the client's cache is not seen, and nothing here counts what comes from beyond it",
+            type.empty() ? "a file system that is not known" : type);
+      if (system::is_network_file_system(type) && proof.declared != CacheState::warm)
+        proof.caveat = "the server's own cache is not seen";
+    }
+  }
+  if (proof.obstacle.empty()) proof.obstacle = obstacle;
 }
-
-std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
 
 struct Evidence {
   bool seen = false;  // is there anything to judge by?
@@ -146,34 +176,44 @@ Evidence residency(const CacheProof& proof, bool wanted) {
 
 Evidence traffic(const CacheProof& proof, bool wanted) {
   Evidence evidence;
-  // The process's own counter where it sees this file system: the device's counts neighbours, too.
-  const bool own = proof.storage_bytes != 0 || (proof.counted && !wanted);
-  const std::uint64_t bytes = own ? proof.storage_bytes : proof.device_bytes;
-  if (proof.delivered_bytes == 0 || (!proof.counted && bytes == 0)) return evidence;
+  if (proof.delivered_bytes == 0 || proof.counter.empty()) return evidence;
   evidence.seen = true;
-  const double share = static_cast<double>(bytes) / static_cast<double>(proof.delivered_bytes);
+  const double share =
+      static_cast<double>(proof.storage_bytes) / static_cast<double>(proof.delivered_bytes);
   // Around the page cache, every reader goes to the storage itself.
   const unsigned readers = proof.declared == CacheState::cold ? proof.use.readers : 1;
-  evidence.good = wanted ? share * readers >= kLeastOfState : share <= kMostOfOther;
+  evidence.good =
+      wanted ? share * readers >= kLeastOfState * proof.rounding : share <= kMostOfOther;
   evidence.told = percent(share) + " of the bytes from storage";
   if (readers > 1) evidence.told += fmt::format(" (each was read {} times)", readers);
-  if (share > 1 + kMostOfOther) evidence.told += " (with read-ahead and metadata)";
+  if (!evidence.good && proof.rounding > 1 + kMostOfOther)
+    evidence.told +=
+        fmt::format(" ({} with whole blocks, had all come from there)", percent(proof.rounding));
+  else if (share > 1 + kMostOfOther)
+    evidence.told += " (with read-ahead and metadata)";
   return evidence;
 }
 
-/// Names: what each operation brought from storage tells where they were.
+constexpr const char* kNotCounted = "this file system's traffic is not counted";
+
+/// Names: what each operation brought from storage, or asked of a server, tells where they were.
 void judge_names(CacheProof& proof) {
-  if (!proof.counted) {
-    proof.proven = true;
-    proof.why = proof.declared == CacheState::cold
-                    ? "all caches were dropped; this file system's traffic is not counted"
-                    : "every name was asked for before; this file system's traffic is not counted";
+  const bool cold = proof.declared == CacheState::cold;
+  const auto each = [&proof](std::uint64_t count) {
+    return static_cast<double>(count) / static_cast<double>(proof.operations);
+  };
+  if (proof.counter.empty()) {
+    proof.proven = !cold;
+    proof.why =
+        cold ? kNotCounted : fmt::format("every name was asked for before; {}", kNotCounted);
+  } else if (proof.counter != CacheProof::kOwnCounter) {
+    const double asked = each(proof.requests);
+    proof.proven = cold ? asked >= kLeastOfState : asked <= kMostOfOther;
+    proof.why = fmt::format("{:.3g} requests to the server for each operation", asked);
   } else {
-    const double each =
-        static_cast<double>(proof.storage_bytes) / static_cast<double>(proof.operations);
-    proof.proven =
-        proof.declared == CacheState::cold ? each >= kName : each <= kMostOfOther * kName;
-    proof.why = fmt::format("{:.3g} B from storage for each operation", each);
+    const double bytes = each(proof.storage_bytes);
+    proof.proven = cold ? bytes >= kName : bytes <= kMostOfOther * kName;
+    proof.why = fmt::format("{:.3g} B from storage for each operation", bytes);
   }
   if (!proof.caveat.empty()) proof.why += "; " + proof.caveat;
 }
@@ -192,21 +232,31 @@ std::optional<CacheState> parse_cache_state(std::string_view text) {
   return std::nullopt;
 }
 
+CacheProof nothing_proven(CacheState declared) {
+  CacheProof proof;
+  proof.declared = declared;
+  proof.required = declared != CacheState::asis;
+  if (proof.required) proof.why = "nothing was looked at";
+  return proof;
+}
+
 void establish(CacheState state, const FileTable& files, const CacheOptions& options,
                CacheProof& proof, const DataProgress& progress) {
-  proof.declared = state;
+  proof = nothing_proven(state);
   proof.use = options.use;
   if (options.use.names_only) {
     if (state == CacheState::cold) make_names_cold(files, options, proof);
     if (state == CacheState::warm)
-      for_each_file(files, progress, "opening every file",
-                    [&](unsigned, std::uint32_t file, int, auto& done) { done += files.size(file); });
+      for_each_file(
+          files, progress, "opening every file",
+          [&](unsigned, std::uint32_t file, int, auto& done) { done += files.size(file); });
   } else {
     if (state == CacheState::cold) make_cold(files, options, proof, progress);
     if (state == CacheState::warm) read_all(files, progress);
-    if (state != CacheState::cold) proof.resident_before = resident_share(files, proof.method);
+    if (state != CacheState::cold)
+      proof.resident_before = resident_share(files, proof.method, options.seed);
   }
-  examine_file_system(state, files, proof);
+  examine_files(files, options, proof);
 }
 
 void judge(CacheProof& proof) {
@@ -228,7 +278,10 @@ void judge(CacheProof& proof) {
                               ? Evidence{}
                               : residency(proof, proof.declared == CacheState::warm);
   const Evidence storage = traffic(proof, proof.declared != CacheState::warm);
-  proof.proven = (memory.seen || storage.seen) && memory.good && storage.good;
+  // That pages are not in memory here does not say that they came from storage.
+  const bool decides =
+      proof.declared == CacheState::warm ? memory.seen || storage.seen : storage.seen;
+  proof.proven = decides && memory.good && storage.good;
   if (!memory.seen && !storage.seen) {
     proof.why = "the kernel tells neither what is in the page cache nor what came from storage";
     return;
@@ -237,8 +290,25 @@ void judge(CacheProof& proof) {
   if (!memory.seen && proof.declared != CacheState::bypassed)
     proof.why = "the kernel does not tell what is in the page cache";
   if (!proof.why.empty()) proof.why += "; ";
-  proof.why += storage.seen ? storage.told : "this file system's traffic is not counted";
+  proof.why += storage.seen ? storage.told : kNotCounted;
   if (!proof.caveat.empty()) proof.why += "; " + proof.caveat;
+}
+
+void add(CacheProof& all, const CacheProof& more) {
+  all.delivered_bytes += more.delivered_bytes;
+  all.operations += more.operations;
+  all.requests += more.requests;
+  all.storage_bytes += more.storage_bytes;
+  all.device_bytes += more.device_bytes;
+  all.resident_before = all.declared == CacheState::warm
+                            ? std::min(all.resident_before, more.resident_before)
+                            : std::max(all.resident_before, more.resident_before);
+  all.resident_after = more.resident_after;
+  all.required = all.required || more.required;
+  if (all.proven && !more.proven) {
+    all.proven = false;
+    all.why = more.why;
+  }
 }
 
 }  // namespace headrace

@@ -76,7 +76,7 @@ bool on_overlay(int folder) {
 
 }  // namespace
 
-double resident_share(const FileTable& files, std::string& method) {
+double resident_share(const FileTable& files, std::string& method, std::uint64_t seed) {
   const std::uint32_t looked_at = std::min(files.count(), kSample);
   bool mincore = on_overlay(files.root_fd());
   std::vector<unsigned char> pages;
@@ -86,7 +86,7 @@ double resident_share(const FileTable& files, std::string& method) {
     // together.
     const std::uint64_t first = std::uint64_t{i} * files.count() / looked_at;
     const std::uint64_t next = (std::uint64_t{i} + 1) * files.count() / looked_at;
-    const auto file = static_cast<std::uint32_t>(first + mix(i) % (next - first));
+    const auto file = static_cast<std::uint32_t>(first + mix(seed + i) % (next - first));
     const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file));
     struct stat status;
     if (!fd || ::fstat(fd.get(), &status) != 0) continue;

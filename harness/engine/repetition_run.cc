@@ -29,6 +29,25 @@ std::uint64_t repetition_seed(std::uint64_t seed, unsigned index) {
   return z ^ (z >> 31);
 }
 
+constexpr std::uint32_t kLookedAtAgain = 2000;  // files, after a repetition; before each, all are
+
+/// What is known of files that are to come from storage: looked at when they are read for the first
+/// time, and the same ones ever after. nullptr where the state says nothing of storage.
+const FileSurvey* known_files(CacheState state, const FileTable& files, const CacheUse& use,
+                              std::optional<FileSurvey>& known, const DataProgress& progress) {
+  if (use.names_only || (state != CacheState::cold && state != CacheState::bypassed))
+    return nullptr;
+  if (known) {
+    check_unchanged(files, *known, progress);
+  } else {
+    const auto mount = system::mount_of(files.root());
+    const bool stable =
+        mount && system::is_counted_file_system(mount->type) && mount->type != "overlay";
+    known = survey(files, stable, progress);
+  }
+  return &*known;
+}
+
 /// Takes a workload's own metrics; a name outside the catalogue or a value that is no number is our
 /// own bug.
 class CheckedSink final : public MetricSink {
@@ -117,27 +136,6 @@ std::optional<BackgroundResult> merged_background(Recorders workers, unsigned pa
                           .series = std::move(all.series)};
 }
 
-/// Several proven phases make one proof: bytes add up, the worst residency and the first failure
-/// stand.
-void add_proof(CacheProof& all, const CacheProof& phase, bool first) {
-  if (first) {
-    all = phase;
-    return;
-  }
-  all.delivered_bytes += phase.delivered_bytes;
-  all.operations += phase.operations;
-  all.storage_bytes += phase.storage_bytes;
-  all.device_bytes += phase.device_bytes;
-  const bool warm = all.declared == CacheState::warm;
-  all.resident_before = warm ? std::min(all.resident_before, phase.resident_before)
-                             : std::max(all.resident_before, phase.resident_before);
-  all.resident_after = phase.resident_after;
-  if (all.proven && !phase.proven) {
-    all.proven = false;
-    all.why = phase.why;
-  }
-}
-
 }  // namespace
 
 /// The state of one repetition while it runs.
@@ -151,7 +149,7 @@ class RepetitionRunner::Attempt {
         takes_part_(runner.node_.team_index() < runner.node_.team().size()) {
     result_.index = index;
     result_.look = look;
-    result_.cache.declared = point_.cache;
+    result_.cache = nothing_proven(point_.cache);
     seed_ = repetition_seed(runner.plan_.seed, index);
   }
 
@@ -265,11 +263,11 @@ class RepetitionRunner::Attempt {
 
   void run_one(unsigned number, const PhaseSpec& spec) {
     const bool proves = files_ != nullptr && !spec.keeps_cache;
-    CacheProof proof;
-    proof.declared = point_.cache;
+    CacheProof proof = nothing_proven(point_.cache);
     if (!make_ready(number, proves, proof)) return;
 
     Counters before, after;
+    std::optional<system::ClientCounters> asked_before, asked_after;
     PhaseHooks hooks;
     hooks.ready = [&](const std::string& error) {
       bool go = true;
@@ -280,9 +278,13 @@ class RepetitionRunner::Attempt {
         go = false;
       }
       before = read_counters(runner_.device_);
+      asked_before = runner_.client_counters();
       return go;
     };
-    hooks.ended = [&] { after = read_counters(runner_.device_); };
+    hooks.ended = [&] {
+      after = read_counters(runner_.device_);
+      asked_after = runner_.client_counters();
+    };
     hooks.live = [this](double rate, double elapsed_s) {
       runner_.observer_.live(point_, rate, elapsed_s);
     };
@@ -300,7 +302,11 @@ class RepetitionRunner::Attempt {
       return;
     }
     if (result_.status != RepetitionStatus::ok) return;  // not started, for another rank's sake
-    const PhaseResult& phase = keep(end, spec, before, after);
+    PhaseResult& phase = keep(end, spec, before, after);
+    if (asked_before && asked_after) {
+      phase.storage_bytes = asked_after->read_bytes - asked_before->read_bytes;
+      proof.requests = asked_after->requests - asked_before->requests;
+    }
     if (end.kind == PhaseEnd::Kind::failed) return fail(end.error);
     if (end.kind == PhaseEnd::Kind::interrupted) {
       result_.status = RepetitionStatus::interrupted;
@@ -314,7 +320,7 @@ class RepetitionRunner::Attempt {
                               format_quantity(*point_.ceiling, Dimension::bytes_per_second)));
     }
     if (proves) {
-      proof.counted = proof.counted && after.self_known;
+      if (proof.counter == CacheProof::kOwnCounter && !after.self_known) proof.counter.clear();
       prove(proof, phase);
     }
   }
@@ -323,15 +329,20 @@ class RepetitionRunner::Attempt {
   bool make_ready(unsigned number, bool proves, CacheProof& proof) {
     const auto made = std::make_shared<CacheProof>(proof);
     const bool root = runner_.node_.is_root();
-    const WatchedEnd end = run_watched(
-        "making the cache state", runner_.limits_, {},
-        [workload = point_.workload, state = point_.cache, files = files_, made, proves, root,
-         number, index = result_.index, seed = seed_](const DataProgress& progress) {
-          if (proves)
-            establish(state, *files, {.drop_caches = root, .use = workload->cache_use()}, *made,
-                      progress);
-          workload->before_phase(number, index, seed);
-        });
+    const WatchedEnd end =
+        run_watched("making the cache state", runner_.limits_, {},
+                    [workload = point_.workload, state = point_.cache, files = files_, made, proves,
+                     root, survey = runner_.survey_, number, index = result_.index,
+                     seed = seed_](const DataProgress& progress) {
+                      if (proves) {
+                        const CacheUse use = workload->cache_use();
+                        const FileSurvey* seen = known_files(state, *files, use, *survey, progress);
+                        establish(state, *files,
+                                  {.drop_caches = root, .use = use, .survey = seen, .seed = seed},
+                                  *made, progress);
+                      }
+                      workload->before_phase(number, index, seed);
+                    });
     if (end.hung) return hang(end.why);
     proof = *made;
     return true;
@@ -342,9 +353,11 @@ class RepetitionRunner::Attempt {
     const auto resident = std::make_shared<double>(-1);
     const WatchedEnd end =
         run_watched("looking what is in the page cache", runner_.limits_, {},
-                    [workload = point_.workload, files = files_, resident](const DataProgress&) {
+                    [workload = point_.workload, files = files_, resident, seed = seed_,
+                     survey = runner_.survey_](const DataProgress&) {
                       std::string method;
-                      *resident = resident_share(*files, method);
+                      *resident = resident_share(*files, method, seed);
+                      if (*survey) check_unchanged(*files, **survey, {}, kLookedAtAgain);
                     });
     if (end.hung) return hang(end.why);
     proof.resident_after = *resident;
@@ -405,7 +418,10 @@ class RepetitionRunner::Attempt {
     proof.device_bytes = phase.device_bytes;
     if (!proof.use.names_only && !look_again(proof)) return;
     judge(proof);
-    add_proof(result_.cache, proof, proofs_++ == 0);
+    if (proofs_++ == 0)
+      result_.cache = proof;
+    else
+      add(result_.cache, proof);
   }
 
   void report() {
@@ -450,6 +466,7 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
       parts_(point.workload->latency_parts()) {
   catalogue_ = metric_catalogue(*point.info, parts_, point.workload->devices());
   const FileTable* files = point.workload->files();
+  if (files != nullptr && !files->is_device()) mount_ = system::mount_of(files->root());
   device_ = system::device_of(files != nullptr ? files->place() : node.scratch_path());
   io_limits_ =
       system::io_limits(system::cgroup_limits(), device_ ? system::disk_number(*device_) : "none");
@@ -468,6 +485,10 @@ double RepetitionRunner::probe_after(double before) {
   probe_ = take_probe_after(before);
   probed_ns_ = now_ns();
   return probe_;
+}
+
+std::optional<system::ClientCounters> RepetitionRunner::client_counters() const {
+  return mount_ ? system::read_client_counters(*mount_) : std::nullopt;
 }
 
 Repetition RepetitionRunner::run(unsigned index, unsigned look) {

@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/engine.h"
 #include "harness/engine/together.h"
+#include "harness/file_survey.h"
 #include "harness/registry.h"
 #include "harness/system/block_device.h"
 #include "harness/system/cgroup.h"
+#include "harness/system/client_counters.h"
+#include "harness/system/mount.h"
 
 namespace headrace::engine {
 
@@ -34,6 +38,8 @@ class RepetitionRunner {
   /// The control probe; of a moment ago, where it was taken then.
   double probe();
   double probe_after(double before);
+  /// Of the network file system that the files are on, if they are on one that counts.
+  std::optional<system::ClientCounters> client_counters() const;
   const Plan& plan_;
   const Point& point_;
   Node& node_;
@@ -43,6 +49,10 @@ class RepetitionRunner {
   std::vector<MetricInfo> catalogue_;
   std::vector<std::string> parts_;
   std::optional<system::BlockDevice> device_;
+  std::optional<system::Mount> mount_;  // of the files
+  /// What the files are made of, once looked at. Shared with a thread that may hang.
+  std::shared_ptr<std::optional<FileSurvey>> survey_ =
+      std::make_shared<std::optional<FileSurvey>>();
   system::IoLimits io_limits_;  // of this process's control group, for device_
   std::string note_;
   bool hung_ = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "harness/ranks/wire.h"
 
@@ -50,10 +51,17 @@ std::vector<SeriesPoint> series(wire::Reader& in) {
   return all;
 }
 
+/// What was seen, of all that is known of a cache state; the rest every rank knows.
+auto seen(auto& c) {
+  return std::tie(c.required, c.proven, c.why, c.resident_before, c.resident_after,
+                  c.delivered_bytes, c.operations, c.storage_bytes, c.device_bytes);
+}
+
 std::string packed(const Repetition& r) {
   wire::Writer out;
   out.put(r.status).put(r.error).put(r.steady).put(r.steady_why);
-  out.put(r.cache.proven).put(r.cache.why).put(r.disturbance.disturbed).put(r.disturbance.why);
+  std::apply([&out](const auto&... each) { (out.put(each), ...); }, seen(r.cache));
+  out.put(r.disturbance.disturbed).put(r.disturbance.why);
   out.put<std::uint64_t>(r.metrics.size());
   for (const MetricValue& m : r.metrics) out.put(m.name).put(m.value);
   out.put<std::uint64_t>(r.phases.size());
@@ -79,8 +87,7 @@ Repetition unpacked(const std::string& bytes) {
   in.get(r.error);
   in.get(r.steady);
   in.get(r.steady_why);
-  in.get(r.cache.proven);
-  in.get(r.cache.why);
+  std::apply([&in](auto&... each) { (in.get(each), ...); }, seen(r.cache));
   in.get(r.disturbance.disturbed);
   in.get(r.disturbance.why);
   for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
@@ -269,16 +276,18 @@ Repetition Together::merged(Repetition own, const std::vector<unsigned>& team, A
       own.steady = false;
       own.steady_why = who + r.steady_why;
     }
-    if (own.cache.proven && !r.cache.proven && !r.cache.why.empty()) {
-      own.cache.proven = false;
-      own.cache.why = who + r.cache.why;
-    }
     if (r.disturbance.disturbed) {
       own.disturbance.disturbed = true;
       whys += (whys.empty() ? "" : "; ") + who + r.disturbance.why;
     }
   }
   if (own.disturbance.disturbed) own.disturbance.why = whys;
+  for (std::size_t i = 0; i < all.size(); ++i) {  // every rank's proof counts
+    CacheProof& proof = all[i].cache;
+    if (!proof.proven) proof.why = ranks_.who(team[i]) + ": " + proof.why;
+    if (i > 0) add(all.front().cache, proof);
+  }
+  seen(own.cache) = seen(all.front().cache);
   std::size_t phases = 0;
   for (const Repetition& r : all) phases = std::max(phases, r.phases.size());
   std::vector<PhaseResult> merged_phases;

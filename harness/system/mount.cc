@@ -88,11 +88,44 @@ std::string nearest_existing(const std::string& path) {
 }
 
 bool is_network_file_system(std::string_view type) {
-  constexpr std::array<std::string_view, 15> kNetwork{
-      "nfs",        "nfs4",      "cifs",           "smb3",   "smbfs", "ceph",
-      "fuse.ceph",  "glusterfs", "fuse.glusterfs", "lustre", "gpfs",  "beegfs",
-      "fuse.sshfs", "9p",        "virtiofs"};
+  constexpr std::array<std::string_view, 24> kNetwork{"nfs",
+                                                      "nfs4",
+                                                      "cifs",
+                                                      "smb3",
+                                                      "smbfs",
+                                                      "ceph",
+                                                      "fuse.ceph",
+                                                      "afs",
+                                                      "coda",
+                                                      "glusterfs",
+                                                      "fuse.glusterfs",
+                                                      "lustre",
+                                                      "gpfs",
+                                                      "beegfs",
+                                                      "wekafs",
+                                                      "pvfs2",
+                                                      "panfs",
+                                                      "fuse.sshfs",
+                                                      "fuse.rclone",
+                                                      "fuse.s3fs",
+                                                      "fuse.juicefs",
+                                                      "fuse.mfs",
+                                                      "9p",
+                                                      "virtiofs"};
   return std::find(kNetwork.begin(), kNetwork.end(), type) != kNetwork.end();
+}
+
+bool is_memory_file_system(std::string_view type) {
+  return type == "tmpfs" || type == "ramfs" || type == "hugetlbfs" || type == "devtmpfs" ||
+         type == "rootfs";
+}
+
+bool is_counted_file_system(std::string_view type) {
+  constexpr std::array<std::string_view, 26> kCounted{
+      "ext2",     "ext3",    "ext4", "xfs",   "btrfs",    "f2fs",    "overlay", "bcachefs", "jfs",
+      "reiserfs", "nilfs2",  "gfs2", "ocfs2", "vfat",     "msdos",   "exfat",   "ntfs",     "ntfs3",
+      "hfs",      "hfsplus", "ufs",  "erofs", "squashfs", "iso9660", "udf",     "minix"};
+  return std::find(kCounted.begin(), kCounted.end(), type) != kCounted.end();
 }
 
 }  // namespace headrace::system

@@ -35,4 +35,12 @@ std::string nearest_existing(const std::string& path);
 /// one.
 bool is_network_file_system(std::string_view type);
 
+/// True when files of this type lie in memory, with no storage below.
+bool is_memory_file_system(std::string_view type);
+
+/// True when the kernel reads files of this type itself, through its own page cache and from a
+/// block device of this machine, so that /proc/self/io counts what a process made the storage read.
+/// Of a type that is not known, what its client or daemon keeps in memory is not seen.
+bool is_counted_file_system(std::string_view type);
+
 }  // namespace headrace::system

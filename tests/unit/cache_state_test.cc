@@ -58,21 +58,96 @@ TEST(JudgeCacheState, BypassedLooksAtTrafficOnly) {
 TEST(JudgeCacheState, WhereOneCannotBeSeenTheOtherDecides) {
   EXPECT_TRUE(judged(CacheState::cold, -1, 100, 100).proven);
   EXPECT_FALSE(judged(CacheState::cold, -1, 100, 10).proven);
-  CacheProof remote;
-  remote.declared = CacheState::cold;
-  remote.counted = false;
+  CacheProof remote = nothing_proven(CacheState::warm);
+  remote.counter.clear();
   remote.delivered_bytes = 100;
-  remote.resident_before = 0;
-  remote.caveat = "the server's own cache is not seen";
+  remote.resident_before = 1;
   judge(remote);
   EXPECT_TRUE(remote.proven);
   EXPECT_EQ(remote.why,
-            "0 % in the page cache before; this file system's traffic is not counted; the server's "
-            "own cache is not "
-            "seen");
-  remote.resident_before = -1;
-  judge(remote);
-  EXPECT_FALSE(remote.proven);
+            "100 % in the page cache before; this file system's traffic is not counted");
+}
+
+TEST(JudgeCacheState, WhatIsNotCountedIsNotFromStorage) {
+  for (const CacheState state : {CacheState::cold, CacheState::bypassed}) {
+    CacheProof remote = nothing_proven(state);
+    remote.counter.clear();
+    remote.resident_before = 0;
+    remote.delivered_bytes = remote.device_bytes = 100;
+    judge(remote);
+    EXPECT_FALSE(remote.proven);
+  }
+}
+
+TEST(JudgeCacheState, NeighboursProveNothing) {
+  CacheProof proof = nothing_proven(CacheState::cold);
+  proof.resident_before = 0;
+  proof.delivered_bytes = proof.device_bytes = 100;
+  judge(proof);
+  EXPECT_FALSE(proof.proven) << proof.why;
+}
+
+TEST(JudgeCacheState, WhatAServerGaveIsCounted) {
+  CacheProof proof = nothing_proven(CacheState::cold);
+  proof.counter = "mountstats";
+  proof.caveat = "the server's own cache is not seen";
+  proof.resident_before = 0;
+  proof.delivered_bytes = 100;
+  proof.storage_bytes = 95;
+  judge(proof);
+  EXPECT_TRUE(proof.proven);
+  EXPECT_EQ(proof.why,
+            "0 % in the page cache before; 95 % of the bytes from storage; the server's own cache "
+            "is not seen");
+  proof.storage_bytes = 94;
+  judge(proof);
+  EXPECT_FALSE(proof.proven);
+  proof.use.names_only = true;
+  proof.operations = 100;
+  proof.requests = 95;
+  judge(proof);
+  EXPECT_TRUE(proof.proven);
+  proof.requests = 94;
+  judge(proof);
+  EXPECT_FALSE(proof.proven);
+}
+
+TEST(JudgeCacheState, SmallFilesComeInWholeBlocks) {
+  CacheProof proof = nothing_proven(CacheState::cold);
+  proof.resident_before = 0;
+  proof.delivered_bytes = 1000;
+  proof.rounding =
+      4;  // files of 1 kB: half of them from memory would still be twice what was asked for
+  proof.storage_bytes = 2000;
+  judge(proof);
+  EXPECT_FALSE(proof.proven);
+  EXPECT_EQ(
+      proof.why,
+      "0 % in the page cache before; 200 % of the bytes from storage (400 % with whole blocks, "
+      "had all come from there)");
+  proof.storage_bytes = 4000;
+  judge(proof);
+  EXPECT_TRUE(proof.proven);
+}
+
+TEST(JudgeCacheState, EveryPhaseAndRankCounts) {
+  CacheProof good = judged(CacheState::cold, 0, 100, 100);
+  const CacheProof bad = judged(CacheState::cold, 0.5, 100, 100);
+  add(good, bad);
+  EXPECT_FALSE(good.proven);
+  EXPECT_EQ(good.why, bad.why);
+  EXPECT_EQ(good.resident_before, 0.5);
+  EXPECT_EQ(good.delivered_bytes, 200u);
+  CacheProof silent = judged(CacheState::cold, 0, 100, 100), nameless = bad;
+  nameless.why.clear();
+  add(silent, nameless);
+  EXPECT_FALSE(silent.proven) << "without a reason, too";
+}
+
+TEST(NothingProven, NeedsAProofWhereAStateWasDeclared) {
+  EXPECT_TRUE(nothing_proven(CacheState::bypassed).required);
+  EXPECT_FALSE(nothing_proven(CacheState::bypassed).proven);
+  EXPECT_FALSE(nothing_proven(CacheState::asis).required);
 }
 
 TEST(JudgeCacheState, SharedBytesComeFromStorageOnce) {
@@ -111,16 +186,6 @@ TEST(JudgeCacheState, NamesAreProvenByWhatEachBringsFromStorage) {
   EXPECT_FALSE(names(CacheState::warm, 100, 400).proven);
   EXPECT_EQ(names(CacheState::cold, 100, 25'600).why, "256 B from storage for each operation");
   EXPECT_EQ(names(CacheState::cold, 0, 0).why, "nothing was read");
-}
-
-TEST(JudgeCacheState, DeviceCounterWhereTheProcessHasNone) {
-  CacheProof proof;
-  proof.declared = CacheState::cold;
-  proof.resident_before = 0;
-  proof.delivered_bytes = 100;
-  proof.device_bytes = 100;
-  judge(proof);
-  EXPECT_TRUE(proof.proven);
 }
 
 TEST(JudgeCacheState, AsIsIsAlwaysTrue) { EXPECT_TRUE(judged(CacheState::asis, -1, 0, 0).proven); }

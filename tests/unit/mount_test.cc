@@ -36,7 +36,14 @@ TEST(MountOf, TakesTheNearestExistingParent) {
 
 TEST(NetworkFileSystems, AreKnown) {
   EXPECT_TRUE(is_network_file_system("nfs4"));
-  EXPECT_TRUE(is_network_file_system("lustre"));
+  for (const char* type : {"lustre", "wekafs", "pvfs2", "gpfs", "beegfs", "ceph", "fuse.rclone"}) {
+    EXPECT_TRUE(is_network_file_system(type)) << type;
+    EXPECT_FALSE(is_counted_file_system(type)) << type;
+  }
+  for (const char* type : {"fuse", "fuseblk", "zfs", "tmpfs", "9p", "virtiofs", "a new one", ""})
+    EXPECT_FALSE(is_counted_file_system(type)) << type;
+  for (const char* type : {"ext4", "xfs", "btrfs", "overlay"})
+    EXPECT_TRUE(is_counted_file_system(type)) << type;
   EXPECT_FALSE(is_network_file_system("ext4"));
 }
 

@@ -73,6 +73,7 @@ class RandomRead final : public Workload {
     open_loop_.ramp(*this, state, *data_, progress);
   }
   const DataSet* data() const override { return data_.get(); }
+  CacheUse cache_use() const override { return {.whole_files = false}; }
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
     order_ = RandomOrder(ends_.back(), seed + team_index_);
