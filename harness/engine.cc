@@ -8,9 +8,10 @@
 #include <chrono>
 #include <ctime>
 
+#include "harness/engine/evidence.h"
 #include "harness/engine/fits.h"
-#include "harness/engine/judging.h"
 #include "harness/engine/point_run.h"
+#include "harness/engine/questions.h"
 #include "harness/engine/scaling_curves.h"
 #include "harness/engine/together.h"
 
@@ -18,15 +19,13 @@ namespace headrace {
 namespace {
 
 using engine::PointRunner;
-using engine::Question;
 
 std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 PointResult not_reached(const Point& point, const std::string& why) {
-  PointResult result;
-  result.point = &point;
+  PointResult result = engine::unmeasured(point);
   result.reason = why;
   return result;
 }
@@ -46,6 +45,7 @@ class Run {
   RunResult operator()() {
     const auto start = std::chrono::steady_clock::now();
     result_.plan = &plan_;
+    result_.questions = questions_;
     node_.limit_writes(plan_.max_write);
     result_.started_utc = utc_now();
     if (!together_.leads()) {
@@ -53,14 +53,15 @@ class Run {
       return std::move(result_);
     }
     measure_points();
-    result_.judgements = engine::answer_all(questions_, result_.points);
+    judge_all();
     confirm_failures();
     result_.collectives = engine::fit_curves(plan_, result_.points);
     result_.scaling = engine::scaling_curves(result_.points);
     end_together();
-    sort_worst_first(result_.judgements);
-    if (result_.lost.empty()) result_.signal = stop_signal.load();  // else a launcher ended us for that
-    result_.summary = summary();
+    if (result_.lost.empty())
+      result_.signal = stop_signal.load();  // else a launcher ended us for that
+    result_.summary = judging::summarize_run(result_.judgements, engine::recorded(result_.points),
+                                             result_.signal);
     result_.elapsed_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(result_);
@@ -70,7 +71,8 @@ class Run {
   /// Does what rank 0 says until the run is over, or rank 0 is lost.
   void follow() {
     try {
-      for (engine::Step step = together_.hear(); step.kind == engine::Step::Kind::open; step = together_.hear()) {
+      for (engine::Step step = together_.hear(); step.kind == engine::Step::Kind::open;
+           step = together_.hear()) {
         if (!runner(plan_.points.at(step.point)).follow()) return;
       }
     } catch (const RanksError& e) {
@@ -85,6 +87,11 @@ class Run {
     result_.lost = node_.ranks().lost();
   }
 
+  /// By what will stand in the run's file, and by nothing else.
+  void judge_all() {
+    result_.judgements = judging::answer_all(questions_, engine::recorded(result_.points));
+  }
+
   PointRunner runner(const Point& point) {
     return {plan_, point, questions_, node_, observer_, limits_};
   }
@@ -93,8 +100,9 @@ class Run {
     for (std::size_t i = 0; i < plan_.points.size(); ++i) {
       const Point& point = plan_.points[i];
       if (hung_ || stop_signal.load() != 0) {
-        result_.points.push_back(not_reached(
-            point, hung_ ? "the run ended: an earlier point hung, or lost a rank" : "interrupted before"));
+        result_.points.push_back(
+            not_reached(point, hung_ ? "the run ended: an earlier point hung, or lost a rank"
+                                     : "interrupted before"));
         continue;
       }
       observer_.point_started(point, i + 1, plan_.points.size());
@@ -113,8 +121,7 @@ class Run {
       if (j.outcome != Outcome::fail) continue;
       const auto at = std::find_if(result_.points.begin(), result_.points.end(),
                                    [&](const PointResult& p) { return p.point->id == j.point; });
-      if (at->point->workload->deterministic() || std::count(again.begin(), again.end(), &*at) != 0)
-        continue;
+      if (at->deterministic || std::count(again.begin(), again.end(), &*at) != 0) continue;
       again.push_back(&*at);
     }
     if (again.empty() || hung_ || stop_signal.load() != 0) return;
@@ -122,39 +129,12 @@ class Run {
                                   again.front()->point->id));
     engine::rest(limits_.confirm_rest_s);
     for (PointResult* point : again) {
-      if (hung_ || stop_signal.load() != 0) return;
-      confirm(*point);
+      if (hung_ || stop_signal.load() != 0) break;
+      PointRunner one = runner(*point->point);
+      one.measure_again(*point);
+      hung_ = one.hung();
     }
-  }
-
-  void confirm(PointResult& point) {
-    const std::size_t before = point.repetitions.size();
-    PointRunner one = runner(*point.point);
-    one.measure_again(point);
-    hung_ = one.hung();
-    const std::span fresh = std::span(point.repetitions).subspan(before);
-    for (Judgement& j : result_.judgements) {
-      if (j.outcome != Outcome::fail || j.point != point.point->id) continue;
-      const auto question = std::find_if(
-          questions_.begin(), questions_.end(),
-          [&](const Question& q) { return q.blank.id == j.id && q.blank.scope == j.scope; });
-      engine::confirm(fresh, engine::parts(*question, point), j);
-    }
-  }
-
-  Summary summary() const {
-    const auto count = [this](PointStatus status) {
-      return std::count_if(result_.points.begin(), result_.points.end(),
-                           [status](const PointResult& p) { return p.status == status; });
-    };
-    const auto skipped = count(PointStatus::skipped);
-    Summary s = summarize(result_.judgements, result_.signal, count(PointStatus::error) > 0);
-    if (s.word != "MEASURED" || skipped == 0) return s;
-    // Nothing was asked: then what was selected and did not run makes the run incomplete.
-    const bool all = skipped == static_cast<std::ptrdiff_t>(result_.points.size());
-    s.word = all ? "SKIPPED" : "INCOMPLETE";
-    s.exit_code = all ? 77 : 12;
-    return s;
+    judge_all();
   }
 
   const Plan& plan_;
@@ -162,7 +142,7 @@ class Run {
   RunObserver& observer_;
   EngineLimits limits_;
   engine::Together together_;
-  std::vector<Question> questions_;
+  std::vector<judging::Question> questions_;
   RunResult result_;
   bool hung_ = false;
 };

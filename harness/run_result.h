@@ -1,12 +1,14 @@
 // The whole result of a run in memory: what result writers write and the summary prints.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "harness/collective_fit.h"
+#include "harness/judging/answers.h"
 #include "harness/noise_floor.h"
 #include "harness/plan.h"
 #include "harness/repetition.h"
@@ -16,8 +18,6 @@
 #include "harness/version.h"
 
 namespace headrace {
-
-enum class PointStatus { ok, skipped, error, interrupted, not_reached };
 
 /// One metric over the repetitions that count.
 struct MetricSummary {
@@ -53,15 +53,25 @@ struct PointResult {
       looks;  // when it was looked at the repetitions, and the ranks that bound them
   std::vector<Repetition> repetitions;
   std::vector<MetricSummary> metrics;
-  std::vector<std::string> notes;                               // fall-backs taken
-  Facts facts;                                                  // how it was done, by name
-  std::optional<GroupShape> group;                              // of collectives
+  // What the workload is, told while it lives.
+  bool deterministic = false;
+  AcrossRanks across_ranks = AcrossRanks::add;
+  unsigned workers = 1;
+  std::vector<std::string> latency_parts;
+  std::map<std::string, std::string>
+      missing;  // metrics that this machine did not let it report, and why
+  std::map<std::string, statistics::SingleRun>
+      single_run;                   // by unit, of one long repetition that stands alone
+  bool measured_again = false;      // after a FAIL and a rest
+  std::vector<std::string> notes;   // fall-backs taken
+  Facts facts;                      // how it was done, by name
+  std::optional<GroupShape> group;  // of collectives
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
   std::vector<WrongBlock> wrong_blocks;
   std::vector<StageSpan> stages;  // a stretch of the last repetition that counts, of a pipeline
   bool verified = false;
   FirstTouch first_touch;
-  unsigned nodes = 1;  // that took part
+  unsigned nodes = 1;               // that took part
   std::optional<PairMatrix> pairs;  // the medians of what counted, and who is to blame
   Blame blame;
   std::optional<SlowestRank> slowest;  // of several ranks
@@ -88,11 +98,12 @@ struct RunResult {
   std::optional<NoiseFloor> noise;
   std::vector<PointResult> points;
   std::vector<CollectiveCurve> collectives;  // fitted to points of several sizes
+  std::vector<judging::Question> questions;
   std::vector<Judgement> judgements;
   std::vector<ScalingCurve> scaling;
   Summary summary;
   std::string lost;  // which other process of the run ended too early; "" = none
-  int signal = 0;  // SIGINT or SIGTERM that ended it
+  int signal = 0;    // SIGINT or SIGTERM that ended it
 };
 
 }  // namespace headrace

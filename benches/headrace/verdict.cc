@@ -10,6 +10,7 @@
 #include "benches/headrace/verb.h"
 #include "harness/results/exports.h"
 #include "harness/results/json_text.h"
+#include "harness/results/replay.h"
 #include "harness/results/stored_verdict.h"
 #include "harness/units.h"
 
@@ -19,12 +20,12 @@ namespace {
 using results::ExitMap;
 using results::StoredVerdict;
 
-constexpr int kIncomplete = 12, kUsage = 2;
+constexpr int kIncomplete = 12, kUsage = 2, kDiffers = 1;
 constexpr double kClockSkew_s = 300;  // clocks of nodes that are this far apart are no reason
 
 struct Arguments {
   std::string file, max_age;
-  bool json = false;
+  bool json = false, replay = false;
 };
 
 /// A verdict as it stands now.
@@ -118,7 +119,19 @@ int unusable(const UsageError& problem, ExitMap map) {
   return kUsage;
 }
 
+/// The verdict once more, from the repetitions that run.json holds.
+int judge_again(const Arguments& arguments) {
+  const results::Replay again = results::replay(arguments.file);
+  for (const std::string& difference : again.differences) std::printf("%s\n", difference.c_str());
+  std::printf("%s\n%s\n",
+              again.differences.empty() ? "What the run recorded gives the verdict that it tells"
+                                        : "The verdict does not follow from what the run recorded",
+              last_line(again.summary).c_str());
+  return again.differences.empty() ? again.summary.exit_code : kDiffers;
+}
+
 int verdict(const Arguments& arguments, Shared& shared) {
+  if (arguments.replay) return judge_again(arguments);
   Told told;
   try {
     told = read(arguments);
@@ -145,6 +158,9 @@ void add_verdict(Verbs& verbs, Shared& shared) {
   auto a = std::make_shared<Arguments>();
   verb.option("FILE", a->file, "verdict.json, or a run folder").required();
   verb.option("--max-age", a->max_age, "An older verdict is STALE (exit code 12), as in 24h or 7d");
+  verb.flag("--replay", a->replay,
+            "Judge again, from the repetitions that run.json holds; another verdict than the "
+            "stored one: exit code 1");
   verb.flag("--json", a->json, "Print it as JSON");
   verb.does([&shared, a] { return verdict(*a, shared); });
 }

@@ -18,7 +18,7 @@ constexpr double kLongRepetition_s = 600;
 bool too_few_operations(const MetricInfo& metric, const PointResult& result) {
   const std::optional<double> share = percentile_of(metric.name);
   if (!share) return false;
-  const std::vector<std::string> parts = result.point->workload->latency_parts();
+  const std::vector<std::string>& parts = result.latency_parts;
   const auto part = std::find_if(parts.begin(), parts.end(), [&](const std::string& p) {
     return metric.name.starts_with(p + "_latency_");
   });
@@ -41,42 +41,8 @@ bool too_few_operations(const MetricInfo& metric, const PointResult& result) {
   return false;
 }
 
-/// Shares of the repetitions, and why of the first.
-void look_at_repetitions(const PointResult& result, Evidence& e) {
-  double taken = 0, counted = 0, unproven = 0, disturbed = 0, not_steady = 0;
-  const bool proves =
-      result.point->workload->files() != nullptr && result.point->cache != CacheState::asis;
-  const unsigned looks = static_cast<unsigned>(result.looks.looks.size());
-  const auto note = [](std::string& why, const std::string& text) {
-    if (why.empty()) why = text;
-  };
-  for (const Repetition& r : result.repetitions) {
-    if (r.status != RepetitionStatus::ok || r.look >= looks) continue;
-    ++taken;
-    if (r.disturbance.disturbed) {
-      ++disturbed;
-      note(e.disturbed_why, r.disturbance.why);
-    }
-    if (!r.counted) continue;
-    ++counted;
-    if (!r.steady) {
-      ++not_steady;
-      note(e.not_steady_why, r.steady_why);
-    }
-    if (proves && !r.cache.proven) {
-      ++unproven;
-      note(e.cache_why, r.cache.why);
-    }
-  }
-  if (counted == 0) return;
-  e.disturbed_share = disturbed / taken;
-  e.not_steady_share = not_steady / counted;
-  e.cache_unproven_share = unproven / counted;
-}
-
 /// Rule 2: one repetition of more than ten minutes may stand alone, bounded by its batches.
 std::optional<statistics::SingleRun> single_run(const PointResult& result, std::string_view unit) {
-  if (unit != "B/s" && unit != "1/s") return std::nullopt;
   const Repetition* only = nullptr;
   for (const Repetition& r : result.repetitions) {
     if (!r.counted) continue;
@@ -115,17 +81,51 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
     summary.too_few_operations = too_few_operations(info, result);
     result.metrics.push_back(std::move(summary));
   }
+  result.single_run.clear();
+  for (const char* unit : {"B/s", "1/s"})
+    if (const auto alone = single_run(result, unit)) result.single_run[unit] = *alone;
 }
 
-Evidence gather(const PointResult& result, std::string_view unit, std::span<const double> values) {
-  Evidence e;
-  e.values = values;
-  e.deterministic = result.point->workload->deterministic();
-  if (e.deterministic) return e;
-  e.rank = statistics::rank_for(result.looks, values.size());
-  look_at_repetitions(result, e);
-  e.single_run = single_run(result, unit);
-  return e;
+judging::RecordedPoint recorded(const PointResult& result) {
+  judging::RecordedPoint all;
+  all.id = result.point->id;
+  all.workload = result.point->info->name;
+  all.params = result.point->params;
+  all.cache = result.point->cache;
+  all.status = result.status;
+  all.reason = result.reason;
+  all.looks = result.looks;
+  all.deterministic = result.deterministic;
+  all.adds = result.across_ranks == AcrossRanks::add;
+  all.nodes = result.nodes;
+  all.group = result.group;
+  for (const MetricSummary& m : result.metrics)
+    if (m.too_few_operations) all.too_few_operations.push_back(m.name);
+  all.missing = result.missing;
+  all.single_run = result.single_run;
+  all.measured_again = result.measured_again;
+  for (const Repetition& r : result.repetitions) {
+    judging::RecordedRepetition one;
+    one.look = r.look;
+    one.counted = r.counted;
+    one.ok = r.status == RepetitionStatus::ok;
+    for (const MetricValue& v : r.metrics) one.metrics[v.name] = v.value;
+    one.state_required = r.cache.required;
+    one.state_proven = r.cache.proven;
+    one.state_why = r.cache.why;
+    one.disturbed = r.disturbance.disturbed;
+    one.disturbed_why = r.disturbance.why;
+    one.steady = r.steady;
+    one.steady_why = r.steady_why;
+    all.repetitions.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::vector<judging::RecordedPoint> recorded(std::span<const PointResult> points) {
+  std::vector<judging::RecordedPoint> all;
+  for (const PointResult& p : points) all.push_back(recorded(p));
+  return all;
 }
 
 }  // namespace headrace::engine

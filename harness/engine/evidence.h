@@ -1,20 +1,21 @@
-// What a point's repetitions say of one metric: summaries, and the evidence for judging.
+// What a point's repetitions say of each metric, and what of all that is for judging.
 #pragma once
 
 #include <span>
-#include <string_view>
+#include <vector>
 
+#include "harness/judging/record.h"
 #include "harness/registry.h"
 #include "harness/run_result.h"
-#include "harness/verdict.h"
 
 namespace headrace::engine {
 
-/// Fills `result.metrics` from the repetitions that count, in the catalogue's order.
+/// Fills `result.metrics` and `result.single_run` from the repetitions that count, in the
+/// catalogue's order.
 void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& result);
 
-/// Rank, shares of unproven, disturbed and not steady repetitions with the first reason, single
-/// run. `values`, of a metric in `unit`, are the caller's to keep.
-Evidence gather(const PointResult& result, std::string_view unit, std::span<const double> values);
+/// What judgements may know of it: what will stand in the run's file, too.
+judging::RecordedPoint recorded(const PointResult& result);
+std::vector<judging::RecordedPoint> recorded(std::span<const PointResult> points);
 
 }  // namespace headrace::engine

@@ -54,6 +54,16 @@ void add_note(PointResult& result, std::string note) {
 
 }  // namespace
 
+PointResult unmeasured(const Point& point) {
+  PointResult result;
+  result.point = &point;
+  result.deterministic = point.workload->deterministic();
+  result.across_ranks = point.workload->across_ranks();
+  result.workers = point.workload->workers();
+  result.latency_parts = point.workload->latency_parts();
+  return result;
+}
+
 void rest(double seconds) {
   const Clock::time_point start = Clock::now();
   while (stop_signal.load() == 0 && seconds_since(start) < seconds) {
@@ -343,7 +353,7 @@ class PointRunner::Session {
   /// Until `target` repetitions count; those that failed or were disturbed are taken again, a few
   /// times.
   void take(unsigned target, unsigned look) {
-    unsigned retakes_left = workload_.deterministic() ? 0 : owner_.limits_.retakes;
+    unsigned retakes_left = result_.deterministic ? 0 : owner_.limits_.retakes;
     unsigned missing = target - std::min(target, counted(result_.repetitions));
     while (missing > 0 && !must_stop()) {
       for (unsigned left = missing; left > 0 && !must_stop();) {
@@ -390,10 +400,11 @@ class PointRunner::Session {
   /// Every need on this point is decided; without one, the interval of its first metric is narrow.
   bool decided(unsigned next_look) const {
     bool asked = false, open = false;
-    for (const Question& q : owner_.questions_) {
-      if (answering_metric(q, point_).empty()) continue;
+    const judging::RecordedPoint so_far = recorded(result_);
+    for (const judging::Question& q : owner_.questions_) {
+      if (answering_metric(q, so_far).empty()) continue;
       asked = true;
-      open = open || answer(q, result_, next_look).undecided;
+      open = open || answer(q, so_far, next_look).undecided;
     }
     if (asked) return !open;
     for (const MetricSummary& m : result_.metrics) {
@@ -413,6 +424,7 @@ class PointRunner::Session {
     }
     const auto taken = static_cast<unsigned>(result_.repetitions.size());
     result_.status = PointStatus::ok;
+    if (!owner_.hung_) note_missing();
     for (std::string& note : tell_of_ranks(result_, together().ranks()))
       add_note(result_, std::move(note));
     if (owner_.hung_) return fail(failure->error);
@@ -430,7 +442,19 @@ class PointRunner::Session {
     }
   }
 
+  /// Why the catalogue's metrics that have no value have none, as long as the workload can tell.
+  void note_missing() {
+    for (const MetricInfo& info : runner_->catalogue()) {
+      const bool there = std::any_of(result_.metrics.begin(), result_.metrics.end(),
+                                     [&](const MetricSummary& m) { return m.name == info.name; });
+      if (there) continue;
+      if (std::string why = workload_.why_missing(info.name); !why.empty())
+        result_.missing[info.name] = std::move(why);
+    }
+  }
+
   void take_notes() {
+    result_.workers = workload_.workers();
     for (std::string& note : workload_.notes()) add_note(result_, std::move(note));
     if (Facts facts = workload_.facts(); !facts.empty()) result_.facts = std::move(facts);
     if (const auto group = workload_.group()) result_.group = group;
@@ -447,8 +471,9 @@ class PointRunner::Session {
   unsigned failed_in_a_row_ = 0;
 };
 
-PointRunner::PointRunner(const Plan& plan, const Point& point, std::span<const Question> questions,
-                         Node& node, RunObserver& observer, const EngineLimits& limits)
+PointRunner::PointRunner(const Plan& plan, const Point& point,
+                         std::span<const judging::Question> questions, Node& node,
+                         RunObserver& observer, const EngineLimits& limits)
     : plan_(plan),
       point_(point),
       questions_(questions),
@@ -463,10 +488,9 @@ PointRunner::PointRunner(const Plan& plan, const Point& point, std::span<const Q
 
 PointResult PointRunner::measure() {
   const Clock::time_point start = Clock::now();
-  PointResult result;
-  result.point = &point_;
-  result.looks = statistics::plan_looks(point_.workload->deterministic() ? std::vector<unsigned>{1}
-                                                                         : point_.repeat.looks);
+  PointResult result = unmeasured(point_);
+  result.looks =
+      statistics::plan_looks(result.deterministic ? std::vector<unsigned>{1} : point_.repeat.looks);
   Session session(*this, result);
   if (session.open()) {
     session.measure();
@@ -478,8 +502,7 @@ PointResult PointRunner::measure() {
 }
 
 bool PointRunner::follow() {
-  PointResult result;
-  result.point = &point_;
+  PointResult result = unmeasured(point_);
   Session session(*this, result);
   session.open();
   for (;;) {
@@ -498,6 +521,7 @@ void PointRunner::measure_again(PointResult& result) {
   const PointStatus status = result.status;
   const std::string reason = result.reason;
   result.reason.clear();
+  result.measured_again = true;
   Session session(*this, result);
   if (session.open()) session.take_fresh(result.looks.looks.front());
   session.close();

@@ -45,12 +45,11 @@ std::string key_of(const PointResult& p) {
 std::vector<ScalingCurve> scaling_curves(const std::vector<PointResult>& points) {
   std::vector<std::pair<std::string, std::vector<const PointResult*>>> groups;  // as they ran
   for (const PointResult& p : points) {
-    if (p.status != PointStatus::ok || p.point->clients == 0 ||
-        p.point->workload->across_ranks() != AcrossRanks::add)
+    if (p.status != PointStatus::ok || p.point->clients == 0 || p.across_ranks != AcrossRanks::add)
       continue;
     const std::string key = key_of(p);
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto& g) { return g.first == key; });
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
     if (group == groups.end()) group = groups.insert(group, {key, {}});
     const bool known = std::any_of(group->second.begin(), group->second.end(), [&](auto* other) {
       return other->point->clients == p.point->clients;

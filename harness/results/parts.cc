@@ -50,6 +50,18 @@ std::string_view to_string(Better better) {
   return "";
 }
 
+std::string_view to_string(AcrossRanks across) {
+  switch (across) {
+    case AcrossRanks::add:
+      return "add";
+    case AcrossRanks::slowest:
+      return "slowest";
+    case AcrossRanks::first:
+      return "first";
+  }
+  return "";
+}
+
 std::string node_name(const RunResult& run) {
   for (const auto& [section, facts] : run.environment) {
     if (section != "host") continue;

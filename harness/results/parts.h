@@ -12,6 +12,7 @@ namespace headrace::results {
 std::string_view to_string(PointStatus status);
 std::string_view to_string(RepetitionStatus status);
 std::string_view to_string(Better better);
+std::string_view to_string(AcrossRanks across);
 /// The host's name as the environment has it, or "".
 std::string node_name(const RunResult& run);
 /// What a metric's name says of its percentile, unit in base units: 1e-9 for "ns", else 1.

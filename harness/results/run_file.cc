@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/results/json_place.h"
+#include "harness/results/stored_record.h"
 #include "harness/statistics/summary.h"
 
 namespace headrace::results {
@@ -94,14 +95,12 @@ StoredRepetition read_repetition(const JsonPlace& place) {
 
 /// What a point knows of its repetitions that count.
 void read_repetitions(const JsonPlace& list, StoredPoint& point) {
-  unsigned disturbed = 0, unproven = 0, unsteady = 0;
+  unsigned disturbed = 0, unsteady = 0;
   list.each([&](const JsonPlace& place) {
     point.each.push_back(read_repetition(place));
     if (!place.flag("counted", true) || place.text("status", "ok") != "ok") return;
     ++point.repetitions;
     if (place.has("disturbance")) disturbed += place.at("disturbance").flag("disturbed", false);
-    if (place.has("cache") && point.cache != "asis")
-      unproven += !place.at("cache").flag("proven", true);
     unsteady += !place.flag("steady", true);
     if (!place.has("phases")) return;
     place.at("phases").each([&](const JsonPlace& phase) {
@@ -115,7 +114,6 @@ void read_repetitions(const JsonPlace& list, StoredPoint& point) {
   });
   const double count = std::max(1u, point.repetitions);
   point.disturbed_share = disturbed / count;
-  point.cache_unproven_share = unproven / count;
   point.not_steady_share = unsteady / count;
 }
 
@@ -141,6 +139,7 @@ StoredPoint read_point(const JsonPlace& place) {
       metric.refuse("a second metric '" + point.metrics.back().name + "'");
   });
   if (place.has("repetitions")) read_repetitions(place.at("repetitions"), point);
+  point.cache_unproven_share = read_recorded_point(place).unproven_share();
   return point;
 }
 

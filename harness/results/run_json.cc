@@ -78,6 +78,7 @@ Json phase(const PhaseResult& p, const std::vector<std::string>& part_names) {
 
 Json cache(const CacheProof& c) {
   return {{"declared", headrace::to_string(c.declared)},
+          {"required", c.required},
           {"proven", c.proven},
           {"why", c.why},
           {"resident_before", c.resident_before},
@@ -85,6 +86,7 @@ Json cache(const CacheProof& c) {
           {"delivered_bytes", c.delivered_bytes},
           {"storage_bytes", c.storage_bytes},
           {"device_bytes", c.device_bytes},
+          {"counter", c.counter},
           {"method", c.method}};
 }
 
@@ -113,11 +115,11 @@ Json repetition(const Repetition& r, const std::vector<std::string>& part_names)
   for (const MetricValue& m : r.metrics) metrics[m.name] = m.value;
   for (const PhaseResult& p : r.phases) phases.push_back(phase(p, part_names));
   Json one{{"index", r.index},           {"look", r.look},
-          {"counted", r.counted},       {"status", to_string(r.status)},
-          {"error", r.error},           {"steady", r.steady},
-          {"steady_why", r.steady_why}, {"metrics", std::move(metrics)},
-          {"cache", cache(r.cache)},    {"disturbance", disturbance(r.disturbance)},
-          {"phases", std::move(phases)}};
+           {"counted", r.counted},       {"status", to_string(r.status)},
+           {"error", r.error},           {"steady", r.steady},
+           {"steady_why", r.steady_why}, {"metrics", std::move(metrics)},
+           {"cache", cache(r.cache)},    {"disturbance", disturbance(r.disturbance)},
+           {"phases", std::move(phases)}};
   if (r.pairs) one["pairs"] = pairs(*r.pairs);
   return one;
 }
@@ -155,12 +157,10 @@ Json collective(const CollectiveCurve& c) {
            {"sizes", std::move(sizes)},
            {"job", std::move(job)}};
   if (const auto& f = c.fabric) {
-    one["fabric"] = {{"message_bytes", f->message_bytes},
-                     {"intra_bytes_per_s", f->intra_bytes_per_s},
-                     {"nic_bytes_per_s", f->nic_bytes_per_s},
-                     {"nic_under_load", f->nic_under_load},
-                     {"two_level_s", f->two_level_s},
-                     {"multirail_s", f->multirail_s}};
+    one["fabric"] = {
+        {"message_bytes", f->message_bytes},     {"intra_bytes_per_s", f->intra_bytes_per_s},
+        {"nic_bytes_per_s", f->nic_bytes_per_s}, {"nic_under_load", f->nic_under_load},
+        {"two_level_s", f->two_level_s},         {"multirail_s", f->multirail_s}};
     if (f->nics) {
       one["fabric"]["nic_efficiency"] = *f->nic_efficiency;
       one["fabric"]["nics"] = *f->nics;
@@ -182,8 +182,41 @@ Json metric(const MetricSummary& m) {
           {"too_few_operations", m.too_few_operations}};
 }
 
+Json single_run(const statistics::SingleRun& alone) {
+  return {{"usable", alone.usable},   {"mean", alone.mean},
+          {"low", alone.low},         {"high", alone.high},
+          {"batches", alone.batches}, {"correlation_time", alone.correlation_time}};
+}
+
+Json question(const judging::Question& q) {
+  Json with = Json::array();
+  for (const requirements::JobParameter& p : q.with)
+    with.push_back({{"name", p.name}, {"key", p.key}, {"value", p.value}});
+  Json one{{"id", q.blank.id},
+           {"scope", q.blank.scope},
+           {"direction", q.blank.higher_is_better ? "at_least" : "at_most"},
+           {"required", q.blank.required},
+           {"need", q.blank.need},
+           {"unit", q.blank.unit},
+           {"formula", q.blank.formula},
+           {"equation", q.blank.equation},
+           {"substituted", q.blank.substituted},
+           {"measured_by", q.measured_by},
+           {"workload", q.workload},
+           {"with", std::move(with)},
+           {"parts", q.parts},
+           {"per_node", q.per_node},
+           {"cannot", q.cannot}};
+  if (q.cache) one["cache"] = headrace::to_string(*q.cache);
+  if (const auto& c = q.collective)
+    one["collective"] = {{"message", c->message}, {"ranks", c->ranks}, {"stride", c->stride},
+                         {"nodes", c->nodes},     {"wire", c->wire},   {"hidden_s", c->hidden_s},
+                         {"times", c->times}};
+  return one;
+}
+
 Json point(const PointResult& p) {
-  const std::vector<std::string> part_names = p.point->workload->latency_parts();
+  const std::vector<std::string>& part_names = p.latency_parts;
   Json params = Json::object(), left_out = Json::object(), wrong = Json::array(),
        metrics = Json::array(), repetitions = Json::array();
   for (const auto& [key, value] : p.point->params) params[key] = param(value);
@@ -197,27 +230,29 @@ Json point(const PointResult& p) {
     stages.push_back(
         {{"item", s.item}, {"stage", s.stage}, {"begin_s", s.begin_s}, {"end_s", s.end_s}});
   Json one{{"id", p.point->id},
-          {"workload", p.point->info->name},
-          {"description", p.point->info->description},
-          {"params", std::move(params)},
-          {"cache", headrace::to_string(p.point->cache)},
-          {"workers", p.point->workload->workers()},
-          {"status", to_string(p.status)},
-          {"reason", p.reason},
-          {"notes", p.notes},
-          {"left_out", std::move(left_out)},
-          {"verified", p.verified},
-          {"wrong_blocks", std::move(wrong)},
-          {"first_touch",
-           {{"needed_bytes", p.first_touch.needed_bytes},
-            {"touched_bytes", p.first_touch.touched_bytes},
-            {"elapsed_s", p.first_touch.elapsed_s}}},
-          {"elapsed_s", p.elapsed_s},
-          {"looks", p.looks.looks.empty() ? p.point->repeat.looks : p.looks.looks},
-          {"ranks", p.looks.ranks},
-          {"latency_parts", part_names},
-          {"metrics", std::move(metrics)},
-          {"repetitions", std::move(repetitions)}};
+           {"workload", p.point->info->name},
+           {"description", p.point->info->description},
+           {"params", std::move(params)},
+           {"cache", headrace::to_string(p.point->cache)},
+           {"workers", p.workers},
+           {"deterministic", p.deterministic},
+           {"across_ranks", to_string(p.across_ranks)},
+           {"status", to_string(p.status)},
+           {"reason", p.reason},
+           {"notes", p.notes},
+           {"left_out", std::move(left_out)},
+           {"verified", p.verified},
+           {"wrong_blocks", std::move(wrong)},
+           {"first_touch",
+            {{"needed_bytes", p.first_touch.needed_bytes},
+             {"touched_bytes", p.first_touch.touched_bytes},
+             {"elapsed_s", p.first_touch.elapsed_s}}},
+           {"elapsed_s", p.elapsed_s},
+           {"looks", p.looks.looks.empty() ? p.point->repeat.looks : p.looks.looks},
+           {"ranks", p.looks.ranks},
+           {"latency_parts", part_names},
+           {"metrics", std::move(metrics)},
+           {"repetitions", std::move(repetitions)}};
   if (!p.facts.empty()) {
     Json facts = Json::object();
     for (const auto& [name, value] : p.facts) facts[name] = value;
@@ -227,6 +262,9 @@ Json point(const PointResult& p) {
     one["group"] = {
         {"ranks", p.group->ranks}, {"nodes", p.group->nodes}, {"groups", p.group->groups}};
   if (p.nodes > 1) one["nodes"] = p.nodes;
+  if (p.measured_again) one["measured_again"] = true;
+  if (!p.missing.empty()) one["missing"] = p.missing;
+  for (const auto& [unit, alone] : p.single_run) one["single_run"][unit] = single_run(alone);
   if (p.pairs) {
     one["pairs"] = pairs(*p.pairs);
     one["pairs"]["reference"] = p.blame.reference;
@@ -254,10 +292,14 @@ Json scaling(const ScalingCurve& curve) {
                   {"rate", one.rate},
                   {"expected", one.expected},
                   {"efficiency", one.efficiency}});
-  Json all{{"workload", curve.workload}, {"metric", curve.metric},
-           {"unit", curve.unit},         {"at", std::move(at)},
-           {"per_client", curve.per_client}, {"saturated", curve.saturated},
-           {"most", curve.most},         {"finding", curve.finding}};
+  Json all{{"workload", curve.workload},
+           {"metric", curve.metric},
+           {"unit", curve.unit},
+           {"at", std::move(at)},
+           {"per_client", curve.per_client},
+           {"saturated", curve.saturated},
+           {"most", curve.most},
+           {"finding", curve.finding}};
   if (curve.saturated) {
     all["saturation_clients"] = curve.saturation_clients;
     all["reached_by"] = curve.reached_by;
@@ -283,6 +325,9 @@ std::string run_json(const RunResult& run) {
   all["not_asked"] = run.plan->not_asked;
   all["summary"] = summary_part(run.summary);
   all["judgements"] = judgements_part(run);
+  Json questions = Json::array();
+  for (const judging::Question& q : run.questions) questions.push_back(question(q));
+  all["questions"] = std::move(questions);
   Json points = Json::array();
   for (const PointResult& p : run.points) points.push_back(point(p));
   all["points"] = std::move(points);
@@ -296,8 +341,7 @@ std::string run_json(const RunResult& run) {
     for (const ScalingCurve& curve : run.scaling) all["scaling"].push_back(scaling(curve));
   }
   all["environment"] = environment_part(run.environment);
-  if (run.noise)
-    all["noise_floor"] = noise_part(*run.noise);
+  if (run.noise) all["noise_floor"] = noise_part(*run.noise);
   return json_text(all);
 }
 

@@ -130,9 +130,7 @@ std::vector<Measurement> measurements(std::span<const Session> sessions,
         std::vector<std::vector<double>> values;
         for (const StoredPoint* each : same_point(session, point)) {
           const StoredMetric* m = each->find(metric);
-          if (m == nullptr || m->values.empty() ||
-              (!cache.empty() && each->cache_unproven_share > 0))
-            break;
+          if (m == nullptr || m->values.empty() || each->cache_unproven_share > 0) break;
           values.push_back(m->values);
         }
         if (values.empty() || values.size() < session.size()) continue;

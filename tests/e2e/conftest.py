@@ -24,6 +24,15 @@ workloads:
 """
 
 
+def replay(binary, folder):
+    """Of every run that a test makes: what its file recorded gives the verdict that it tells."""
+    for file in folder.rglob("run.json") if folder.is_dir() else ():
+        told = json.loads(file.read_text())["summary"]
+        again = subprocess.run([binary, "verdict", file, "--replay"], capture_output=True, text=True)
+        assert again.returncode == told["exit_code"] and "gives the verdict that it tells" in again.stdout, (
+            again.stdout, again.stderr, told)
+
+
 class Headrace:
     def __init__(self, folder):
         self.folder = folder
@@ -61,7 +70,9 @@ class Headrace:
         return Outcome(process.returncode, out, err)
 
     def run(self, config, *words, verb="run", out="results"):
-        return self(verb, "-c", config, "--no-report", "--out", out, *words)
+        outcome = self(verb, "-c", config, "--no-report", "--out", out, *words)
+        replay(self.binary, self.path(out))
+        return outcome
 
     def results(self, name="run.json", out="results"):
         return json.loads((self.path(out) / name).read_text())

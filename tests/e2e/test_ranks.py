@@ -317,3 +317,31 @@ def test_groups_and_sizes_follow_the_job(together):
     assert curve["bytes_per_s"]["low"] <= curve["bytes_per_s"]["value"]
     assert {p["need"] for p in curve["job"]} == {"network.tensor_busbw"}
     assert any("fitted over 3 sizes" in note for note in points["mpi_all_reduce/groups/group:intra_node/message_size:32MiB"]["notes"])
+
+
+def test_the_proof_of_every_rank_counts(together):
+    """One file of thirty is a hole: too little of all to be refused, but a tenth of what one rank reads."""
+    mine = together.path("mine")
+    mine.mkdir()
+    for i in range(30):
+        with open(mine / f"{i:03}", "wb") as file:
+            file.write(os.urandom(65536) if i != 5 else b"")
+            file.truncate(65536)
+    os.sync()
+    together.write("proof.yaml", """\
+schema: 1
+name: proof
+target: {path: scratch}
+workloads:
+  - {use: shard_stream, path: mine, workers: 1, cache: cold, repeat: 1}
+needs:
+  - {id: shards, metric: shard_stream.read_bandwidth, at_least: 1kB/s}
+""")
+    result = together.run("proof.yaml", verb="qualify")
+    assert result.code == 11, result
+    judgement = together.results()["judgements"][0]
+    assert judgement["reason"] == "cache-unproven", judgement
+    cache = together.results()["points"][0]["repetitions"][0]["cache"]
+    assert not cache["proven"] and cache["delivered_bytes"] == 30 * 65536, cache
+    if cache["resident_before"] == 0 and cache["counter"]:  # a disk whose reads the kernel counts
+        assert "rank 2" in cache["why"], cache

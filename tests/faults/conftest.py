@@ -59,7 +59,12 @@ class Headrace:
 
     def end(self, process, timeout=60):
         told, _ = process.communicate(timeout=timeout)
-        return Run(process.returncode, told, self.out)
+        run = Run(process.returncode, told, self.out)
+        if run.data:  # judged again from its file alone, it comes to the same verdict
+            again = subprocess.run([BINARY, "verdict", self.out, "--replay"], capture_output=True, text=True)
+            assert again.returncode == run.data["summary"]["exit_code"], (again.stdout, again.stderr)
+            assert "gives the verdict that it tells" in again.stdout, again.stdout
+        return run
 
     def __call__(self, *workloads, needs=(), before=(), timeout=60):
         return self.end(self.start(list(workloads), needs, before), timeout)

@@ -18,6 +18,8 @@
 //   swapped  at= with=                                two blocks are in each other's place
 //   stale    at= [from=PATH]                          the block comes from another backing file; without one, from what
 //                                                     a rename replaced
+//   kept                                              what was read once is served from memory from then on, whatever
+//                                                     becomes of the page cache (needs uncached to be seen at once)
 //   lost     at=                                      a write to that block is acknowledged and forgotten
 //
 // op: open create read write fsync rename unlink close fallocate getattr readdir
@@ -124,6 +126,32 @@ class Rules {
 
 Rules rules;
 int backing = -1;
+
+/// Whole files in this process's own memory, as clients of remote storage hold them.
+class Kept {
+ public:
+  ssize_t read(const char* path, int fd, char* buffer, std::size_t size, off_t offset) {
+    const std::lock_guard lock(mutex_);
+    auto [file, is_new] = files_.try_emplace(path);
+    if (is_new) {
+      struct stat status;
+      if (::fstat(fd, &status) != 0) return -1;
+      file->second.resize(static_cast<std::size_t>(status.st_size));
+      if (::pread(fd, file->second.data(), file->second.size(), 0) < 0) return -1;
+    }
+    const auto at = std::min(file->second.size(), static_cast<std::size_t>(offset));
+    return static_cast<ssize_t>(file->second.copy(buffer, size, at));
+  }
+  void forget(const char* path) {
+    const std::lock_guard lock(mutex_);
+    files_.erase(path);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> files_;
+};
+Kept kept_files;
 
 const char* below(const char* path) { return path[1] ? path + 1 : "."; }
 int failed(int result) { return result < 0 ? -errno : 0; }
@@ -259,7 +287,8 @@ int read(const char* path, char* buffer, std::size_t asked, off_t offset, fuse_f
   for (const Rule& rule : rules.of(path, [](const Rule& r) { return r.fault == "end"; }))
     size = std::clamp<std::int64_t>(rule.number("at") - offset, 0, size);
   if (size > 1 && is(path, "short")) size /= 2;
-  const ssize_t n = ::pread(handle(info), buffer, static_cast<std::size_t>(size), offset);
+  const ssize_t n = is(path, "kept") ? kept_files.read(path, handle(info), buffer, static_cast<std::size_t>(size), offset)
+                                     : ::pread(handle(info), buffer, static_cast<std::size_t>(size), offset);
   if (n < 0) return -errno;
   spoil(path, handle(info), buffer, offset, n);
   return static_cast<int>(n);
@@ -270,6 +299,7 @@ int write(const char* path, const char* data, std::size_t asked, off_t offset, f
     rules.replace({data, asked});
     return static_cast<int>(asked);
   }
+  kept_files.forget(path);
   const auto size = static_cast<std::int64_t>(asked);
   if (const int code = ordered(path, "write", offset, size)) return code;
   std::vector<char> kept;

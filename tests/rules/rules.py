@@ -14,6 +14,9 @@ PROJECT_INCLUDES = [
     (r"workloads/", r"(harness/[^/]+\.h|harness/backends/[^/]+\.h|workloads/.*\.h)$"),
     (r"benches/", r"(harness|benches)/"),
     (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|units|diagnostics|error)(\.h)?$"),
+    # Judged is what was recorded: nothing here may ask what lives only while something is measured.
+    (r"harness/judging/", r"harness/(judging/.*|statistics/.*|requirements/needs|verdict|metric|params|rank_groups|"
+                          r"cache_state|named_value)(\.h)?$"),
     (r"harness/backends/loader\.cc", r"harness/(?!backends/[^/]+/)|harness/backends/(posix|fake|solo)/"),
     (r"harness/backends/(?P<own>[^/]+)/", r"harness/(?!backends/[^/]+/)|harness/backends/{own}/"),
     (r"harness/", r"harness/(?!backends/[^/]+/)|headrace_revision\.h$"),

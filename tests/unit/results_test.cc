@@ -54,7 +54,7 @@ Repetition FixedRun::repetition(unsigned index, double rate) const {
                {"latency_p99_ns", 1.5e6},
                {"elapsed_s", 1.25},
                {"cpu_s", 0.5}};
-  r.cache.declared = CacheState::cold;
+  r.cache = nothing_proven(CacheState::cold);
   r.cache.resident_before = 0;
   r.cache.resident_after = 1;
   r.cache.delivered_bytes = r.cache.storage_bytes = 1000000000;
@@ -100,6 +100,8 @@ void FixedRun::measured_point() {
                   {"workers", std::uint64_t{2}}};
   PointResult p;
   p.status = PointStatus::ok;
+  p.workers = 2;
+  p.latency_parts = {"open", "read"};
   p.looks = statistics::plan_looks({5, 10, 15});
   p.notes = {"no huge pages: ordinary pages"};
   p.left_out = {{"not readable", 3}};

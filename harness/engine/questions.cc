@@ -1,0 +1,79 @@
+#include "harness/engine/questions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "harness/registry.h"
+
+namespace headrace::engine {
+namespace {
+
+using judging::Question;
+
+/// The first workload of "workload.metric" that this program has.
+std::string first_known(const std::vector<std::string>& metrics) {
+  for (const std::string& metric : metrics) {
+    std::string workload = metric.substr(0, metric.find('.'));
+    if (Registry::instance().find(workload) != nullptr) return workload;
+  }
+  return "";
+}
+
+Question from_need(const requirements::Need& need, const Plan& plan, unsigned nodes) {
+  Question q;
+  q.blank.id = need.id;
+  q.blank.scope = requirements::to_string(need.scope);
+  q.blank.required = need.required;
+  q.blank.need = need.need;
+  q.blank.unit = need.unit;
+  q.blank.formula = need.formula;
+  q.blank.equation = need.equation;
+  q.blank.substituted = need.substituted;
+  q.measured_by = need.measured_by;
+  q.with = need.measured_with;
+  q.collective = need.collective;
+  q.workload = first_known(q.measured_by);
+  if (!need.cache.empty()) q.cache = parse_cache_state(need.cache);
+  if (!plan.job) return q;
+  const auto& cluster = plan.job->cluster;
+  if (need.scope == requirements::Scope::cluster && cluster.nodes > nodes) {
+    q.cannot =
+        fmt::format("measured on {} of {:.0f} nodes: a cluster needs to be measured together",
+                    nodes, cluster.nodes);
+  }
+  // Storage and host workloads measure the node, which its GPUs share; GPU and network ones measure
+  // per GPU.
+  const bool of_node = need.id.starts_with("ingest.") || need.id.starts_with("checkpoint.");
+  if (need.scope == requirements::Scope::gpu && of_node)
+    q.parts = std::max(1.0, cluster.gpus_per_node);
+  q.per_node = need.scope != requirements::Scope::cluster;
+  return q;
+}
+
+Question from_declared(const DeclaredNeed& need) {
+  Question q;
+  q.blank.id = need.id;
+  q.blank.scope = "node";
+  q.blank.required = q.blank.need = need.value;
+  q.blank.unit = need.unit;
+  q.blank.higher_is_better = need.at_least;
+  q.blank.substituted = need.source;
+  q.measured_by = {need.metric};
+  q.workload = first_known(q.measured_by);
+  return q;
+}
+
+}  // namespace
+
+std::vector<Question> questions(const Plan& plan, unsigned nodes) {
+  std::vector<Question> all;
+  for (const requirements::Need& need : plan.needs) {
+    if (!need.informative) all.push_back(from_need(need, plan, nodes));
+  }
+  for (const DeclaredNeed& need : plan.declared_needs) all.push_back(from_declared(need));
+  return all;
+}
+
+}  // namespace headrace::engine
