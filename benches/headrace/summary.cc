@@ -64,7 +64,6 @@ std::string measured_text(const RunResult& run, const Shared& shared) {
   for (const PointResult& point : run.points) {
     if (point.status == PointStatus::not_reached) continue;
     out += terminal.paint(point.point->id, Ink::strong);
-    const bool caches = !point.point->workload->cache_states().empty();
     const auto good =
         std::count_if(point.repetitions.begin(), point.repetitions.end(),
                       [](const Repetition& r) { return r.status == RepetitionStatus::ok; });
@@ -76,13 +75,15 @@ std::string measured_text(const RunResult& run, const Shared& shared) {
              "\n\n";
       continue;
     }
-    const auto proven = std::count_if(point.repetitions.begin(), point.repetitions.end(),
-                                      [](const Repetition& r) { return r.cache.proven; });
-    out += fmt::format("  {} repetition{}", good, good == 1 ? "" : "s");
-    if (caches && point.point->cache != CacheState::asis) {
-      out += fmt::format(", {} ({} of {} proven)", to_string(point.point->cache), proven,
-                         point.repetitions.size());
+    std::ptrdiff_t judged = 0, proven = 0;
+    for (const Repetition& r : point.repetitions) {
+      if (!r.counted) continue;
+      ++judged;
+      proven += r.cache.proven;
     }
+    out += fmt::format("  {} repetition{}", good, good == 1 ? "" : "s");
+    if (point.point->cache != CacheState::asis)
+      out += fmt::format(", {} ({} of {} proven)", to_string(point.point->cache), proven, judged);
     out += '\n';
     for (const MetricSummary& metric : point.metrics) {
       if (!shown(point, metric.name)) continue;

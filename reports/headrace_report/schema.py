@@ -209,6 +209,7 @@ class Cache:
     """Shares are of the data set's bytes, 0..1; negative = could not be measured."""
 
     declared: str = "asis"
+    required: bool = False  # a state was declared, and had to be proven
     proven: bool = False
     why: str = ""
     resident_before: float = -1.0
@@ -216,6 +217,7 @@ class Cache:
     delivered_bytes: int = 0
     storage_bytes: int = 0
     device_bytes: int = 0
+    counter: str = ""  # what counted storage_bytes; "" = nothing did
     method: str = ""
 
 

@@ -176,9 +176,8 @@ class Evidence:
 
 
 def evidence(point: Point) -> Evidence:
-    ended = [repetition for repetition in point.repetitions if repetition.status == "ok"]
-    total = len(ended)
-    proven = sum(repetition.cache.proven for repetition in ended)
+    total = len(point.finished)  # those that are judged
+    proven = sum(repetition.cache.proven for repetition in point.finished)
     disturbed = [repetition for repetition in point.repetitions if repetition.disturbance.disturbed]
     told = f"in {'all ' if proven == total else f'{proven} of '}{plural(total, 'repetition')}"
     calm = "none" if not disturbed else f"{len(disturbed)} of {plural(len(point.repetitions), 'repetition')}"
