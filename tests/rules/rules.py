@@ -1,4 +1,5 @@
-"""Rules of the house that no compiler keeps. Usage: rules.py includes|workloads|words  (from anywhere; stdlib only)."""
+"""Rules of the house that no compiler keeps. Usage: rules.py includes|workloads|words|printing, or rules.py libraries TREE
+with a build folder or an installed tree (from anywhere; stdlib only, and binutils for libraries)."""
 
 import re
 import shutil
@@ -13,7 +14,7 @@ PROJECT_INCLUDES = [
     (r"tests/", r"."),
     (r"workloads/", r"(harness/[^/]+\.h|harness/backends/[^/]+\.h|workloads/.*\.h)$"),
     (r"benches/", r"(harness|benches)/"),
-    (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|units|diagnostics|error)(\.h)?$"),
+    (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|units|diagnostics|error|printable|usage_errors)(\.h)?$"),
     # Judged is what was recorded: nothing here may ask what lives only while something is measured.
     (r"harness/judging/", r"harness/(judging/.*|statistics/.*|requirements/needs|verdict|metric|params|rank_groups|"
                           r"cache_state|named_value)(\.h)?$"),
@@ -94,7 +95,47 @@ def words():
                 yield f"{file.relative_to(ROOT)}:{number}: '{found.group()}'"
 
 
+# What reaches a terminal goes through one place, which makes foreign text harmless.
+PRINTS = re.compile(r"\b(printf|fprintf|puts|fputs|putchar|fputc|perror|dprintf|cout|cerr|clog)\b|\bfmt::print|\bText::own\(")
+MAY_PRINT = dict.fromkeys(("text.h", "text.cc", "terminal.cc"), "Text::own(")  # blanks and colours
+
+
+def printing():
+    for file in tracked("benches/headrace/*", "harness/*", "workloads/*"):
+        if file.suffix not in {".cc", ".h"} or file.name == "console.cc":
+            continue
+        lines = file.read_text().splitlines()
+        for number, line in enumerate(lines):
+            found = PRINTS.search(line.split("//")[0])
+            if not found or found[0] == MAY_PRINT.get(file.name):
+                continue
+            # Our own bugs end in words to whoever debugs them.
+            if found[0] == "fprintf" and any("abort()" in later for later in lines[number:number + 5]):
+                continue
+            yield f"{file.relative_to(ROOT)}:{number + 1}: {found[0]}: what is shown goes through benches/headrace/console.h"
+
+
+def libraries():
+    """The loader takes an empty or relative entry of a library path for the current directory, whoever's that is."""
+    tree, seen = Path(sys.argv[2]), 0
+    for file in sorted(tree.rglob("*")):
+        if file.is_symlink() or not file.is_file() or "CMakeFiles" in file.parts or file.suffix in {".o", ".a"}:
+            continue
+        with file.open("rb") as start:
+            if start.read(4) != b"\x7fELF":
+                continue
+        seen += 1
+        told = subprocess.run(["readelf", "-dW", file], capture_output=True, text=True, check=True).stdout
+        for kind, path in re.findall(r"\((RPATH|RUNPATH)\).*\[(.*)\]", told):
+            for entry in path.split(":"):
+                if not re.match(r"\$ORIGIN(/|$)", entry):
+                    yield f"{file}: {kind} [{path}]: entry '{entry}' does not begin with $ORIGIN"
+    if not seen:
+        yield f"{tree}: no program or library there"
+
+
 if __name__ == "__main__":
-    problems = list({"includes": includes, "workloads": workloads, "words": words}[sys.argv[1]]())
+    rules = {"includes": includes, "workloads": workloads, "words": words, "printing": printing, "libraries": libraries}
+    problems = list(rules[sys.argv[1]]())
     print("\n".join(problems) or "kept")
     sys.exit(bool(problems))

@@ -15,10 +15,12 @@ set(c_library "^(ld-linux|ld64|libc|libm|libmvec|libdl|librt|libpthread|libresol
 set(machines_own "${c_library}|^(libibverbs|libmpi)[.]so")
 set(carried PRE_EXCLUDE_REGEXES ${machines_own} POST_EXCLUDE_REGEXES "/${c_library}")
 
-# RPATH, not RUNPATH: it also holds for what the carried libraries need of each other.
+# RPATH, not RUNPATH: it also holds for what the carried libraries need of each other. The build tree has the same one:
+# for a path that `install` may rewrite CMake reserves room by empty entries, and for the loader an empty entry is the
+# current directory.
 function(headrace_carry target origin destination)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${origin}")
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${origin}" BUILD_WITH_INSTALL_RPATH ON)
   install(TARGETS ${target} RUNTIME_DEPENDENCY_SET headrace_carried
     RUNTIME DESTINATION ${destination} LIBRARY DESTINATION ${destination})
 endfunction()
@@ -29,5 +31,5 @@ function(headrace_install)
   install(DIRECTORY configs docs DESTINATION share/headrace)
   install(DIRECTORY reports DESTINATION share/headrace
     PATTERN tests EXCLUDE PATTERN __pycache__ EXCLUDE PATTERN .pytest_cache EXCLUDE PATTERN "*.egg-info" EXCLUDE)
-  install(FILES LICENSE README.md DESTINATION share/headrace)
+  install(FILES LICENSE README.md ${CMAKE_BINARY_DIR}/generated/headrace.tree DESTINATION share/headrace)
 endfunction()
