@@ -12,7 +12,7 @@ struct Drawn {
   bool bad_run = false;  // the data file is not good: the user's to mend
 };
 
-/// Runs `python3 -m headrace_report DATA -o FILE` on run.json, comparison.json... Never throws:
+/// Runs the report maker on run.json, comparison.json... Never throws:
 /// what was measured is good without its page.
 Drawn draw_report(const std::string& data, const std::string& file);
 

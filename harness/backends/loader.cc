@@ -13,6 +13,7 @@
 #include "harness/backends/posix/posix_engine.h"
 #include "harness/backends/posix/streams.h"
 #include "harness/diagnostics.h"
+#include "harness/system/installation.h"
 #include "harness/version.h"
 
 namespace headrace {
@@ -35,26 +36,19 @@ constexpr std::array kKnown{
     Known{"mpi", "MPI 3.1 or later, such as Open MPI"},
 };
 
-/// Beside the binary in a build folder, in an installed tree, and above it for the programs in a
-/// build's subfolder.
-std::vector<fs::path> plugin_folders() {
-  std::error_code ignored;
-  const fs::path exe = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  return {exe / "plugins", exe / "../lib/headrace/plugins", exe / "../plugins"};
-}
-
 std::optional<fs::path> find_plugin(const std::string& name) {
-  for (const fs::path& folder : plugin_folders()) {
-    const fs::path file = folder / ("headrace_" + name + ".so");
-    std::error_code ignored;
-    if (fs::exists(file, ignored)) return file;
-  }
-  return std::nullopt;
+  const std::string& folder = system::installation().plugins;
+  const fs::path file = fs::path(folder) / ("headrace_" + name + ".so");
+  std::error_code ignored;
+  if (folder.empty() || !fs::exists(file, ignored)) return std::nullopt;
+  return file;
 }
 
 /// The plugin in `file`; on failure null, and `why` says what was wrong. It stays loaded until the
 /// program ends.
 Plugin* load(const fs::path& file, std::string& why) {
+  for (const fs::path& path : {file.parent_path(), file})
+    if (why = system::foreign_writer(path); !why.empty()) return nullptr;
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     why = ::dlerror();
@@ -82,7 +76,8 @@ struct Backends::Impl {
       nullptr;  // not yet asked: starting the driver takes time, and storage tests need no GPU
   std::unique_ptr<GpuBackend> gpu;
   std::unique_ptr<RdmaBackend> rdma;
-  std::optional<fs::path> mpi_file;  // not yet loaded: MPI libraries are large, and one process needs none
+  std::optional<fs::path>
+      mpi_file;  // not yet loaded: MPI libraries are large, and one process needs none
   std::unique_ptr<MessagePassing> mpi;
   std::unique_ptr<NcclBackend> nccl;
 
@@ -147,6 +142,8 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
         if (status.name == "verbs") impl_->rdma = plugin->rdma_backend();
         if (status.name == "nccl") impl_->nccl = plugin->nccl_backend();
       }
+    } else if (!system::installation().why.empty()) {
+      status.reason = system::installation().why;
     } else if (known.needs) {
       status.reason =
           std::string("not built into this installation: the build needs ") + known.needs;

@@ -16,6 +16,7 @@
 #include "harness/system/kernel_files.h"
 #include "harness/system/limits.h"
 #include "harness/system/mount.h"
+#include "harness/system/report_python.h"
 #include "harness/units.h"
 
 namespace headrace::system {
@@ -225,10 +226,13 @@ void means(Report& report, Node& node) {
                "");
   const ReportPython python = find_report_python();
   report.means("report", "drawn by " + python.executable,
-               installation().reports.empty() ? "this copy of headrace has no reports folder"
-               : python.executable.empty()    ? "no Python that can draw it: " + python.reason
-                                              : "",
-               Level::missing, "apt install python3-matplotlib python3-jinja2, or set HEADRACE_PYTHON");
+               installation().reports.empty()
+                   ? "this copy of headrace has no reports folder" +
+                         (installation().why.empty() ? std::string() : ": " + installation().why)
+               : python.executable.empty() ? "no Python that can draw it: " + python.reason
+                                           : "",
+               Level::missing,
+               "apt install python3-matplotlib python3-jinja2, or set HEADRACE_PYTHON");
 }
 
 void backends(Report& report, Node& node) {

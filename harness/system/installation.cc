@@ -1,65 +1,100 @@
 #include "harness/system/installation.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
-#include <vector>
+
+#include "harness/error.h"
 
 namespace headrace::system {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kBinary = "/proc/self/exe";
+constexpr const char* kMark = "headrace.tree";
+
 std::string folder_or_nothing(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored) ? path.string() : std::string();
 }
 
+/// What the mark in `folder` says: the build's name, and where its sources are (a build tree's
+/// alone).
+struct Mark {
+  std::string build, source;
+};
+
+Mark read_mark(const fs::path& file) {
+  Mark mark;
+  std::ifstream in(file);
+  std::getline(in, mark.build);
+  std::getline(in, mark.source);
+  return mark;
+}
+
 Installation look_around() {
   Installation found;
   std::error_code error;
-  const fs::path binary = fs::read_symlink("/proc/self/exe", error);
-  if (error) return found;
+  const fs::path binary = fs::read_symlink(kBinary, error);
+  if (error) {
+    found.why = "the running binary cannot be found: " + error.message();
+    return found;
+  }
   found.binary = binary.string();
-  const auto take = [&](const fs::path& root) {
+  found.why = "this binary stands alone: the rest of its build is not beside it";
+  const fs::path here = binary.parent_path();
+  const fs::path shared = here.parent_path() / "share" / "headrace";
+  // A build's test programs are one level below the binary.
+  for (const fs::path& folder : {here, here.parent_path(), shared}) {
+    const fs::path file = folder / kMark;
+    if (!fs::is_regular_file(file, error)) continue;
+    const Mark mark = read_mark(file);
+    if (mark.build != HEADRACE_TREE) continue;
+    for (const fs::path& path : {folder, file}) {
+      found.why = foreign_writer(path);
+      if (!found.why.empty()) return found;
+    }
+    found.installed = mark.source.empty();
+    const fs::path root = found.installed ? folder : fs::path(mark.source);
     found.configs = folder_or_nothing(root / "configs");
     found.reports = folder_or_nothing(root / "reports");
     found.docs = folder_or_nothing(root / "docs");
-    return !found.configs.empty();
-  };
-  const fs::path prefix = binary.parent_path().parent_path();
-  found.installed = take(prefix / "share" / "headrace");
-  // Build folders are SOURCE/build/PRESET; test programs are one level further down.
-  for (fs::path root = prefix; !found.installed && root != root.root_path();
-       root = root.parent_path())
-    if (fs::exists(root / "harness", error) && take(root)) break;
+    found.plugins = folder_or_nothing(
+        found.installed ? here.parent_path() / "lib" / "headrace" / "plugins" : folder / "plugins");
+    return found;
+  }
   return found;
 }
 
-/// Exit status of `python -c code`, silent; -1 when it cannot be started.
-int run_python(const std::string& python, const std::string& code) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-  std::vector<std::string> words{python, "-c", code};
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  const int failed = posix_spawnp(&pid, python.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  if (failed || waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return -1;
-  return WEXITSTATUS(status);
+}  // namespace
+
+std::string foreign_writer(const std::string& path) {
+  struct stat binary {
+  }, file{};
+  if (::stat(kBinary, &binary) != 0) return std::string(kBinary) + ": " + errno_text(errno);
+  if (::stat(path.c_str(), &file) != 0) return path + ": " + errno_text(errno);
+  if (file.st_uid != 0 && file.st_uid != ::geteuid() && file.st_uid != binary.st_uid)
+    return path + " belongs to user " + std::to_string(file.st_uid);
+  if (file.st_mode & S_IWOTH) return path + " can be written by everybody";
+  const bool group_writes_binary = binary.st_mode & S_IWGRP && binary.st_gid == file.st_gid;
+  if (file.st_mode & S_IWGRP && file.st_gid != 0 && !group_writes_binary)
+    return path + " can be written by group " + std::to_string(file.st_gid);
+  return "";
 }
 
-}  // namespace
+std::string foreign_writer_within(const std::string& folder) {
+  std::string why = foreign_writer(folder);
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; why.empty() && !error && at != end;
+       at.increment(error))
+    why = foreign_writer(at->path());
+  return error ? folder + ": " + error.message() : why;
+}
 
 const Installation& installation() {
   static const Installation found = look_around();
@@ -73,30 +108,6 @@ std::string find_shipped(const std::string& path) {
     return path;
   const fs::path shipped = fs::path(installation().configs).parent_path() / given;
   return fs::exists(shipped, error) ? shipped.string() : path;
-}
-
-ReportPython find_report_python() {
-  // find_spec looks without importing: matplotlib itself takes half a second to load.
-  const std::string code =
-      "import sys, importlib.util as u; "
-      "sys.exit(3 if sys.version_info < (3, 9) else 0 if u.find_spec('matplotlib') and "
-      "u.find_spec('jinja2') else 4)";
-  std::vector<std::string> candidates;
-  if (const char* chosen = std::getenv("HEADRACE_PYTHON"); chosen && *chosen) {
-    candidates = {chosen};
-  } else {
-    candidates = {"python3", "/usr/bin/python3"};
-  }
-  ReportPython result;
-  for (const std::string& candidate : candidates) {
-    const int status = run_python(candidate, code);
-    if (status == 0) return {candidate, ""};
-    const char* why = status == 3   ? "older than 3.9"
-                      : status == 4 ? "lacks matplotlib or jinja2"
-                                    : "cannot be started";
-    result.reason += (result.reason.empty() ? "" : "; ") + candidate + " " + why;
-  }
-  return result;
 }
 
 }  // namespace headrace::system

@@ -1,37 +1,37 @@
-// Where this copy of headrace keeps what it ships: example configs, the report maker, the docs.
+// Where this copy of headrace keeps what it ships: example configs, the report maker, the docs, the
+// plugins.
 #pragma once
 
 #include <string>
 
 namespace headrace::system {
 
-/// Folders beside the binary, absolute; "" when this copy has none.
+/// Folders of the tree that the binary belongs to, absolute; "" when this copy has none.
 struct Installation {
   std::string binary;   // the running executable
   std::string configs;  // quickstart.yaml, jobs/ ...
   std::string reports;  // holds the Python package headrace_report
   std::string docs;
-  bool installed =
-      false;  // from `cmake --install`; false = run from the source tree's build folder
+  std::string plugins;     // headrace_io_uring.so ...
+  bool installed = false;  // from `cmake --install`; false = run from a build folder
+  std::string why;         // why there is no tree; "" when there is one
 };
 
-/// Looks from /proc/self/exe: PREFIX/bin/headrace -> PREFIX/share/headrace; SOURCE/build/X/headrace
-/// -> SOURCE. Nothing is compiled in, so that a tree can be copied anywhere.
+/// Found by a mark that the build writes beside the binary, and `cmake --install` into
+/// PREFIX/share/headrace: it names the build that the binary comes from. A mark of another build,
+/// or one that others than the binary's own writers could have put there, counts for nothing. No
+/// absolute path is compiled in: an installed tree can be copied.
 const Installation& installation();
+
+/// Why others than root, this process's user and those who can write the running binary could have
+/// made `path` what it is; "" when nobody else could.
+std::string foreign_writer(const std::string& path);
+/// The same for a folder and all that is in it.
+std::string foreign_writer_within(const std::string& folder);
 
 /// A file that the user named: `path` when it exists, else the shipped file of that name
 /// ("configs/quickstart.yaml", "configs/jobs/x.yaml"), so that the documented commands work from
 /// any folder. `path` itself when there is neither.
 std::string find_shipped(const std::string& path);
-
-/// A Python that can draw the report.
-struct ReportPython {
-  std::string executable;  // "" when there is none
-  std::string reason;      // why not: which were tried and what each lacks
-};
-
-/// Tries $HEADRACE_PYTHON, then python3 on PATH, then /usr/bin/python3: the first that has
-/// matplotlib and jinja2.
-ReportPython find_report_python();
 
 }  // namespace headrace::system

@@ -24,7 +24,22 @@ while IFS= read -r file; do
   done < <(ldd "$file")
 done < <(find "$tree/bin" "$tree/lib" -type f -name 'headrace*')
 find "$tree/lib" -name 'libmpi*' -o -name 'libibverbs*' | grep . && fail "these must be the machine's own"
+python3 "$(dirname "$0")/../rules/rules.py" libraries "$tree" || fail "a library path leads outside"
 grep -rlF --include='*' -e "$build" "$tree/share" && fail "the build folder's name is in the shipped files"
+
+# The binary knows its own tree alone: not one that lies above it, and not one that others could have changed.
+[ -s "$tree/share/headrace/headrace.tree" ] || fail "no mark"
+mkdir -p "$work/foreign/bin" "$work/foreign/share/headrace/configs/jobs"
+cp "$tree/bin/headrace" "$work/foreign/bin/"
+cp -r "$tree/lib" "$work/foreign/"
+cp "$tree/share/headrace/configs/jobs/resnet50-imagenet.yaml" "$work/foreign/share/headrace/configs/jobs/"
+cd "$work"
+if foreign/bin/headrace require configs/jobs/resnet50-imagenet.yaml >/dev/null 2>&1; then fail "took a tree without a mark"; fi
+cp "$tree/share/headrace/headrace.tree" "$work/foreign/share/headrace/"
+foreign/bin/headrace require configs/jobs/resnet50-imagenet.yaml >/dev/null || fail "did not take its own mark"
+chmod o+w "$work/foreign/share/headrace"
+if foreign/bin/headrace require configs/jobs/resnet50-imagenet.yaml >/dev/null 2>&1; then fail "took a tree that all can write"; fi
+rm -rf "$work/foreign"
 
 cd /
 clean() { env -i PATH=/usr/bin:/bin HOME=/nonexistent "$tree/bin/headrace" "$@"; }

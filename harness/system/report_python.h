@@ -1,0 +1,27 @@
+// The Python that draws pages: which one, and started so that nothing but the report maker and what
+// that Python was installed with is run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace headrace::system {
+
+/// A Python that can draw the report.
+struct ReportPython {
+  std::string executable;  // "" when there is none
+  std::string reason;      // why not: which were tried and what each lacks
+};
+
+/// $HEADRACE_PYTHON when it is set: its whole path. Else the first of /usr/bin/python3 and
+/// /usr/local/bin/python3 that has matplotlib and jinja2. PATH is not asked.
+ReportPython find_report_python();
+
+/// Runs the report maker in `reports` with these arguments, its standard output sent to standard
+/// error, and returns its exit status; -1 when it did not start or did not exit. Isolated: Python
+/// heeds no variable, no folder of the user's and not the current one, so that paths among the
+/// arguments must be absolute.
+int run_report_maker(const ReportPython& python, const std::string& reports,
+                     const std::vector<std::string>& arguments);
+
+}  // namespace headrace::system
