@@ -5,6 +5,9 @@
 #include <cctype>
 #include <cstddef>
 
+#include "harness/printable.h"
+#include "harness/usage_errors.h"
+
 namespace headrace {
 namespace {
 
@@ -31,23 +34,6 @@ std::string lower(std::string_view word) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return std::tolower(c); });
   return text;
-}
-
-/// What the user wrote may hold line breaks and escape sequences: a problem is one line, and no
-/// command to a terminal.
-std::string printable(const std::string& text) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string safe;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f)
-      safe += c;
-    else if (c == '\n' || c == '\t')
-      safe += c == '\n' ? "\\n" : "\\t";
-    else
-      safe += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return safe;
 }
 
 }  // namespace
@@ -85,9 +71,9 @@ void Diagnostics::throw_if_any() const {
   std::string all;
   for (const Diagnostic* error : sorted) {
     if (!all.empty()) all += '\n';
-    all += to_string(*error);
+    all += printable(to_string(*error));
   }
-  throw UsageError(all);
+  throw UsageErrors(all);
 }
 
 std::string nearest(std::string_view word, std::span<const std::string> known) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/against.h"
+#include "benches/headrace/console.h"
 #include "benches/headrace/interleave.h"
 #include "benches/headrace/terminal.h"
 #include "harness/results/whole_file.h"
@@ -26,19 +27,20 @@ struct Arguments {
 
 std::string percent(double share) { return fmt::format("{:.2g} %", 100 * share); }
 
-std::string noise_text(const comparison::Noise& noise, const Terminal& terminal) {
+Text noise_text(const comparison::Noise& noise, const Terminal& terminal) {
   std::size_t width = 6;
   for (const auto& row : noise.rows)
     width = std::max(width, columns(row.point.id) + columns(row.metric) + 2);
-  std::string out = terminal.paint(fmt::format("\n{}  {:>11}  {:>12}  {}\n", pad("metric", width),
-                                               "noise floor", "false alarms", "called"),
-                                   Ink::strong);
+  Text out = terminal.paint(Text::format("\n{}  {:>11}  {:>12}  {}\n", pad("metric", width),
+                                         "noise floor", "false alarms", "called"),
+                            Ink::strong);
   for (const auto& row : noise.rows)
-    out += fmt::format("{}  {:>11}  {:>12}  {}\n", pad(row.point.id + "  " + row.metric, width),
-                       "\u00b1" + percent(row.noise_floor), percent(row.false_alarm_rate),
-                       comparison::to_string(row.status));
+    out += Text::format("{}  {:>11}  {:>12}  {}\n",
+                        pad(Text::format("{}  {}", row.point.id, row.metric), width),
+                        "\u00b1" + percent(row.noise_floor), percent(row.false_alarm_rate),
+                        comparison::to_string(row.status));
   const auto summary = noise.summary();
-  return out + fmt::format(
+  return out + Text::format(
                    "\nthis system against itself: half of the metrics lie within \u00b1{}; {} of "
                    "such comparisons would call a change\n",
                    percent(summary.median), percent(summary.false_alarm_rate));
@@ -54,9 +56,9 @@ int aa(const Arguments& arguments, const Shared& shared) {
   blocks.sides = {{"A", arguments.plan.config, command}, {"B", arguments.plan.config, command}};
   blocks.gates = options.gates;
   if (arguments.dry_run) {
-    std::printf("%sblocks    %u, each A B B A of the same: %u runs in all\n",
-                plan_text(plan, shared).c_str(), blocks.planned,
-                blocks.planned * comparison::kTurnsPerBlock);
+    print_line(Text::format("{}blocks    {}, each A B B A of the same: {} runs in all",
+                            plan_text(plan, shared), blocks.planned,
+                            blocks.planned * comparison::kTurnsPerBlock));
     return 0;
   }
   const std::string folder = blocks_folder(arguments.out, "aa", blocks);
@@ -72,15 +74,16 @@ int aa(const Arguments& arguments, const Shared& shared) {
   const int code = result.signal != 0 ? 128 + result.signal : noise.exit_code;
   if (arguments.json) {
     finish_blocks(result, folder, Told::none, !arguments.no_report, shared);
-    std::fputs(comparison::noise_json(noise).c_str(), stdout);
+    print_document(comparison::noise_json(noise));
     return code;
   }
-  std::fputs(noise_text(noise, Terminal(stdout, shared)).c_str(), stdout);
+  print(noise_text(noise, Terminal(stdout, shared)));
   finish_blocks(result, folder, Told::files, !arguments.no_report, shared);
   const auto summary = noise.summary();
-  std::printf("VERDICT %s metrics=%zu changed=%u noise_floor=%.4f false_alarm_rate=%.4f exit=%d\n",
-              result.signal != 0 ? "INTERRUPTED" : noise.word.c_str(), noise.rows.size(),
-              noise.changed(), summary.median, summary.false_alarm_rate, code);
+  print_line(Text::format(
+      "VERDICT {} metrics={} changed={} noise_floor={:.4f} false_alarm_rate={:.4f} exit={}",
+      result.signal != 0 ? "INTERRUPTED" : noise.word, noise.rows.size(), noise.changed(),
+      summary.median, summary.false_alarm_rate, code));
   return code;
 }
 

@@ -8,9 +8,11 @@
 #include <filesystem>
 #include <set>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/interleave.h"
 #include "benches/headrace/turn.h"
 #include "harness/system/installation.h"
+#include "harness/usage_errors.h"
 
 namespace headrace::cli {
 namespace {
@@ -89,8 +91,8 @@ void try_out(const std::vector<std::string>& command) {
   std::string told;
   const int code = run_turn(dry, [&](std::string_view line) { told += std::string(line) + '\n'; });
   if (code != 0)
-    throw UsageError(fmt::format("--against: {} ends with {} when asked for its plan:\n{}",
-                                 command.front(), code, told));
+    throw UsageErrors(fmt::format("--against: {} ends with {} when asked for its plan:\n{}",
+                                  printable(command.front()), code, told));
 }
 
 }  // namespace
@@ -141,12 +143,11 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
   blocks.gates = options.gates;
 
   if (arguments.dry_run) {
-    std::printf("A  %s\n%sB  %s\n%sblocks    %u, each A B B A: %u runs in all\n",
-                given.config.c_str(), plan_text(a, shared).c_str(), arguments.with.c_str(),
-                plan_text(b, shared).c_str(), blocks.planned,
-                blocks.planned * comparison::kTurnsPerBlock);
-    if (!options.across.empty())
-      std::printf("compared  %s\n", fmt::format("{}", fmt::join(options.across, ", ")).c_str());
+    print_line(Text::format("A  {}\n{}B  {}\n{}blocks    {}, each A B B A: {} runs in all",
+                            given.config, plan_text(a, shared), arguments.with,
+                            plan_text(b, shared), blocks.planned,
+                            blocks.planned * comparison::kTurnsPerBlock));
+    if (!options.across.empty()) print_line(Text::format("compared  {}", join(options.across)));
     return 0;
   }
   if (other.binary != self) try_out(blocks.sides[1].command);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
 #include "harness/checkpoint/folder.h"
 #include "harness/comparison/blocks.h"
@@ -26,11 +27,10 @@ namespace {
 namespace fs = std::filesystem;
 
 void tell(const std::string& folder, const CleanReport& report) {
-  std::printf("%s: removed %llu files, %s%s\n", folder.c_str(),
-              static_cast<unsigned long long>(report.files),
-              format_quantity(static_cast<double>(report.bytes), Dimension::bytes).c_str(),
-              report.gone ? ", and the folder" : "");
-  for (const std::string& left : report.left) std::printf("  left: %s\n", left.c_str());
+  print_line(Text::format("{}: removed {} files, {}{}", folder, report.files,
+                          format_quantity(static_cast<double>(report.bytes), Dimension::bytes),
+                          report.gone ? ", and the folder" : ""));
+  for (const std::string& left : report.left) print_line(Text::format("  left: {}", left));
 }
 
 /// Files that a folder of results of this kind may hold; none for other kinds.
@@ -70,7 +70,7 @@ std::vector<std::string> rank_folders(const std::string& scratch) {
 
 int clean(const std::string& folder, bool yes) {
   if (!fs::exists(folder)) {
-    std::printf("%s: nothing there\n", folder.c_str());
+    print_line(Text::format("{}: nothing there", folder));
     return 0;
   }
   const std::string kind = MarkedFolder::kind_of(folder);

@@ -10,6 +10,7 @@
 
 #include "benches/headrace/compare_options.h"
 #include "benches/headrace/compare_text.h"
+#include "benches/headrace/console.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/shares.h"
 #include "benches/headrace/verb.h"
@@ -17,6 +18,8 @@
 #include "harness/comparison/output.h"
 #include "harness/error.h"
 #include "harness/marked_folder.h"
+#include "harness/printable.h"
+#include "harness/usage_errors.h"
 
 namespace headrace::cli {
 namespace {
@@ -45,7 +48,7 @@ std::vector<results::StoredRun> past_runs(const std::string& folder) {
     try {
       runs.push_back(results::read_run_file(file));
     } catch (const UsageError& e) {
-      std::fprintf(stderr, "left out of the history: %s\n", e.what());
+      tell_line(Text::format("left out of the history: {}", e.what()));
     }
   }
   return runs;
@@ -77,10 +80,10 @@ Comparison compare_runs(const Arguments& arguments) {
       const char label = static_cast<char>('A' + sides.size());
       sides.push_back({std::string(1, label), source, {results::read_run_file(source)}, {}});
     } catch (const UsageError& e) {
-      problems += (problems.empty() ? "" : "\n") + std::string(e.what());
+      problems += (problems.empty() ? "" : "\n") + printable(e.what());
     }
   }
-  if (!problems.empty()) throw UsageError(problems);
+  if (!problems.empty()) throw UsageErrors(problems);
   if (!arguments.history.empty()) {
     options.history_source = arguments.history;
     options.history = past_runs(arguments.history);
@@ -102,7 +105,7 @@ Comparison compare_runs(const Arguments& arguments) {
 bool draw_page(const std::string& folder) {
   const fs::path data = fs::path(folder) / "comparison.json";
   const Drawn drawn = draw_report(data.string(), (fs::path(folder) / "report.html").string());
-  if (drawn.file.empty()) std::fprintf(stderr, "report: not drawn: %s\n", drawn.reason.c_str());
+  if (drawn.file.empty()) tell_line(Text::format("report: not drawn: {}", drawn.reason));
   return !drawn.file.empty();
 }
 
@@ -119,7 +122,7 @@ void print_page(const Comparison& comparison, const std::string& kept) {
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   if (kept.empty()) fs::remove_all(folder);
   if (page.empty()) throw RunError("no page was drawn");
-  std::fwrite(page.data(), 1, page.size(), stdout);
+  print_document(page);
 }
 
 int compare(const Arguments& arguments, const Shared& shared) {
@@ -132,17 +135,16 @@ int compare(const Arguments& arguments, const Shared& shared) {
     if (!arguments.no_report) draw_page(folder);
   }
   if (arguments.format == "json") {
-    std::fputs(comparison_json(comparison).c_str(), stdout);
+    print_document(comparison_json(comparison));
   } else if (arguments.format == "csv") {
-    std::fputs(comparison_csv(comparison).c_str(), stdout);
+    print_document(comparison_csv(comparison));
   } else if (arguments.format == "junit") {
-    std::fputs(comparison_junit(comparison).c_str(), stdout);
+    print_document(comparison_junit(comparison));
   } else if (arguments.format == "html") {
     print_page(comparison, folder);
   } else {
-    std::fputs(comparison_text(comparison, Terminal(stdout, shared), arguments.all).c_str(),
-               stdout);
-    std::puts(comparison_last_line(comparison).c_str());
+    print(comparison_text(comparison, Terminal(stdout, shared), arguments.all));
+    print_line(comparison_last_line(comparison));
   }
   return comparison.exit_code;
 }

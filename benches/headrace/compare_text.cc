@@ -48,10 +48,10 @@ std::string_view symbol_of(Change change, bool ascii) {
   return "";
 }
 
-std::string name_of(const Row& row) { return row.base_point + "  " + row.metric; }
+Text name_of(const Row& row) { return Text::format("{}  {}", row.base_point, row.metric); }
 
-std::string differences(const Comparison& all, const Terminal& terminal) {
-  std::string out;
+Text differences(const Comparison& all, const Terminal& terminal) {
+  Text out;
   for (const FingerprintDifference& d : all.fingerprint) {
     if (!d.matters) continue;
     std::string values;
@@ -59,7 +59,7 @@ std::string differences(const Comparison& all, const Terminal& terminal) {
       values += (values.empty() ? "" : " -> ") + (value.empty() ? "-" : value);
     out +=
         terminal.paint(
-            wrap(fmt::format("differs{}  {}: {}", d.declared ? " (declared)" : "", d.key, values),
+            wrap(Text::format("differs{}  {}: {}", d.declared ? " (declared)" : "", d.key, values),
                  96, 9),
             d.declared ? Ink::faint : Ink::doubt) +
         "\n";
@@ -68,27 +68,26 @@ std::string differences(const Comparison& all, const Terminal& terminal) {
 }
 
 /// Bounds in the same words as the ratio between them.
-std::string bounds(const Row& row) {
+Text bounds(const Row& row) {
   if (!row.estimate) return "";
-  return fmt::format("{} [{}, {}]", change_text(row.estimate->ratio),
-                     change_text(row.estimate->low), change_text(row.estimate->high));
+  return Text::format("{} [{}, {}]", change_text(row.estimate->ratio),
+                      change_text(row.estimate->low), change_text(row.estimate->high));
 }
 
-std::string line(const Row& row, std::size_t width, const Terminal& terminal) {
-  return fmt::format(
+Text line(const Row& row, std::size_t width, const Terminal& terminal) {
+  return Text::format(
       "{} {}  {}  {}  {}  {}\n",
       terminal.paint(symbol_of(row.change, terminal.ascii()), ink_of(row)),
       pad(name_of(row), width), pad(format_in_unit(row.base.median, row.unit), 11, true),
       pad(format_in_unit(row.other.median, row.unit), 11, true), pad(bounds(row), 28),
       terminal.paint(
-          fmt::format(
+          Text::format(
               "{}{}{}", to_string(row.change), row.gated ? " (gate)" : "",
               row.reason == Reason::none ? "" : " " + std::string(headrace::to_string(row.reason))),
           ink_of(row)));
 }
 
-std::string pair_text(const Comparison& comparison, const Pair& pair, const Terminal& terminal,
-                      bool all) {
+Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& terminal, bool all) {
   const Side &base = comparison.sides[pair.base], &other = comparison.sides[pair.other];
   const auto told = [&](const Row& row) {
     return all || row.gated || (row.change != Change::same && row.change != Change::small);
@@ -98,12 +97,12 @@ std::string pair_text(const Comparison& comparison, const Pair& pair, const Term
     quiet += !told(row);
     if (told(row)) width = std::max(width, columns(name_of(row)));
   }
-  std::string out;
+  Text out;
   for (const std::string& warning : pair.warnings)
-    out += terminal.paint("warning  " + warning, Ink::doubt) + "\n";
+    out += terminal.paint("warning  " + Text(warning), Ink::doubt) + "\n";
   out += terminal.paint(
-      fmt::format("\n  {}  {}  {}  {}\n", pad("metric", width), pad(base.label, 11, true),
-                  pad(other.label, 11, true), "change [bounds]"),
+      Text::format("\n  {}  {}  {}  {}\n", pad("metric", width), pad(base.label, 11, true),
+                   pad(other.label, 11, true), "change [bounds]"),
       Ink::strong);
   std::set<std::string> steps;
   for (const Row& row : pair.rows) {
@@ -113,47 +112,47 @@ std::string pair_text(const Comparison& comparison, const Pair& pair, const Term
       steps.insert(row.next_step);
   }
   if (quiet > 0)
-    out += fmt::format("  {} more the same within their limits (--all shows them)\n", quiet);
+    out += Text::format("  {} more the same within their limits (--all shows them)\n", quiet);
   for (const NotCompared& n : pair.not_compared)
-    out += terminal.paint(wrap(fmt::format("not compared  {}{}: {}", n.point,
-                                           n.metric.empty() ? "" : "." + n.metric, n.why),
+    out += terminal.paint(wrap(Text::format("not compared  {}{}: {}", n.point,
+                                            n.metric.empty() ? "" : "." + n.metric, n.why),
                                96, 14),
                           Ink::faint) +
            "\n";
-  for (const std::string& step : steps) out += fmt::format("next   {}\n", wrap(step, 90, 7));
+  for (const std::string& step : steps) out += Text::format("next   {}\n", wrap(step, 90, 7));
   const PairSummary& s = pair.summary;
-  out += fmt::format("\n{} (of {}; at most {:.2g} expected by chance)\n", s.sentence,
-                     pair.rows.size(), s.expected_by_chance);
+  out += Text::format("\n{} (of {}; at most {:.2g} expected by chance)\n", s.sentence,
+                      pair.rows.size(), s.expected_by_chance);
   if (s.smallest_visible > 0)
-    out += fmt::format("half of the metrics would have shown a change of {:.1f} %\n",
-                       s.smallest_visible * 100);
+    out += Text::format("half of the metrics would have shown a change of {:.1f} %\n",
+                        s.smallest_visible * 100);
   return out;
 }
 
 }  // namespace
 
-std::string comparison_text(const Comparison& comparison, const Terminal& terminal, bool all) {
-  std::string out;
+Text comparison_text(const Comparison& comparison, const Terminal& terminal, bool all) {
+  Text out;
   for (const Side& side : comparison.sides)
-    out += fmt::format("{}  {}  {}  {}  {}\n", terminal.paint(side.label, Ink::strong), side.source,
-                       side.first().node, side.first().started_utc, side.first().id);
+    out += Text::format("{}  {}  {}  {}  {}\n", terminal.paint(side.label, Ink::strong),
+                        side.source, side.first().node, side.first().started_utc, side.first().id);
   out += differences(comparison, terminal);
-  out += fmt::format("design   {}\n", comparison.design.sentence);
+  out += Text::format("design   {}\n", comparison.design.sentence);
   if (!comparison.design.interleaved)
     out +=
         comparison.history_sessions > 0
-            ? fmt::format("history  {} past sessions tell how far sessions lie apart\n",
-                          comparison.history_sessions)
-            : wrap(fmt::format("history  none ({}): a change is claimed only when its bounds lie "
-                               "wholly beyond the limit",
-                               comparison.history_why),
+            ? Text::format("history  {} past sessions tell how far sessions lie apart\n",
+                           comparison.history_sessions)
+            : wrap(Text::format("history  none ({}): a change is claimed only when its bounds lie "
+                                "wholly beyond the limit",
+                                comparison.history_why),
                    96, 9) +
                   "\n";
   for (const Pair& pair : comparison.pairs) out += pair_text(comparison, pair, terminal, all);
   return out;
 }
 
-std::string comparison_last_line(const Comparison& comparison) {
+Text comparison_last_line(const Comparison& comparison) {
   std::size_t compared = 0;
   unsigned worse = 0, better = 0, same = 0, open = 0;
   for (const Pair& pair : comparison.pairs) {
@@ -163,8 +162,8 @@ std::string comparison_last_line(const Comparison& comparison) {
     same += pair.summary.same;
     open += pair.summary.inconclusive;
   }
-  return fmt::format("VERDICT {} compared={} worse={} better={} same={} inconclusive={} exit={}",
-                     comparison.word, compared, worse, better, same, open, comparison.exit_code);
+  return Text::format("VERDICT {} compared={} worse={} better={} same={} inconclusive={} exit={}",
+                      comparison.word, compared, worse, better, same, open, comparison.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -1,8 +1,6 @@
 // A comparison as a person at a terminal reads it.
 #pragma once
 
-#include <string>
-
 #include "benches/headrace/terminal.h"
 #include "harness/comparison/comparison.h"
 
@@ -10,10 +8,9 @@ namespace headrace::cli {
 
 /// What differs between the machines first, then a line per metric: gates, changes and what is
 /// open; with `all` also what is the same.
-std::string comparison_text(const comparison::Comparison& comparison, const Terminal& terminal,
-                            bool all);
+Text comparison_text(const comparison::Comparison& comparison, const Terminal& terminal, bool all);
 
 /// "VERDICT FAIL compared=30 worse=2 better=1 same=21 inconclusive=6 exit=10".
-std::string comparison_last_line(const comparison::Comparison& comparison);
+Text comparison_last_line(const comparison::Comparison& comparison);
 
 }  // namespace headrace::cli

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/terminal.h"
 #include "harness/registry.h"
 #include "harness/system/examine.h"
@@ -60,34 +61,29 @@ constexpr std::size_t kIndent = 4 + kSubjectWidth + 1;
 void print_text(const std::string& path, const std::vector<Finding>& findings,
                 const Terminal& terminal) {
   const auto width = static_cast<std::size_t>(std::max(terminal.width(), 60));
-  std::printf("%s\n", terminal.paint("headrace doctor, data at " + path, Ink::strong).c_str());
+  print_line(terminal.paint("headrace doctor, data at " + Text(path), Ink::strong));
   std::string section;
   for (const Finding& finding : findings) {
-    if (finding.section != section)
-      std::printf("\n%s\n", terminal.paint(finding.section, Ink::strong).c_str());
+    if (finding.section != section) print_line("\n" + terminal.paint(finding.section, Ink::strong));
     section = finding.section;
     const Look& look = look_of(finding.level);
-    std::printf("  %s %s %s\n",
-                terminal.paint(terminal.ascii() ? look.ascii : look.symbol, look.ink).c_str(),
-                pad(finding.subject, kSubjectWidth).c_str(),
-                wrap(finding.text, width - kIndent, kIndent).c_str());
+    print_line(Text::format(
+        "  {} {} {}", terminal.paint(terminal.ascii() ? look.ascii : look.symbol, look.ink),
+        pad(finding.subject, kSubjectWidth), wrap(finding.text, width - kIndent, kIndent)));
     if (!finding.advice.empty())
-      std::printf("%*s%s\n", static_cast<int>(kIndent), "",
-                  terminal
-                      .paint(wrap((terminal.ascii() ? "-> " : "→ ") + finding.advice,
-                                  width - kIndent, kIndent),
-                             Ink::faint)
-                      .c_str());
+      print_line(pad("", kIndent) +
+                 terminal.paint(wrap((terminal.ascii() ? "-> " : "→ ") + finding.advice,
+                                     width - kIndent, kIndent),
+                                Ink::faint));
   }
   const auto count = [&](Level level) {
     return std::count_if(findings.begin(), findings.end(),
                          [&](const Finding& f) { return f.level == level; });
   };
   const auto warnings = count(Level::warning), missing = count(Level::missing);
-  std::printf("\n%s\n", fmt::format("{} good, {} to know, {} warning{}, {} not available here",
-                                    count(Level::good), count(Level::note), warnings,
-                                    warnings == 1 ? "" : "s", missing)
-                            .c_str());
+  print_line(Text::format("\n{} good, {} to know, {} warning{}, {} not available here",
+                          count(Level::good), count(Level::note), warnings,
+                          warnings == 1 ? "" : "s", missing));
 }
 
 void print_json(const std::string& path, const std::vector<Finding>& findings, Node& node) {
@@ -110,7 +106,7 @@ void print_json(const std::string& path, const std::vector<Finding>& findings, N
                          {"findings", std::move(listed)},
                          {"environment", std::move(machine)}};
   // The kernel may hand out file names and models that are no UTF-8.
-  std::puts(all.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
+  print_document(all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 int doctor(const std::string& path, bool json, const Shared& shared) {

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
 #include "harness/diagnostics.h"
 #include "harness/results/exports.h"
@@ -37,10 +38,10 @@ std::string exported(const Arguments& arguments) {
 int export_run(const Arguments& arguments) {
   const std::string text = exported(arguments);
   if (arguments.out.empty()) {
-    std::fputs(text.c_str(), stdout);
+    print_document(text);
   } else {
     results::write_whole(arguments.out, text);
-    std::puts(arguments.out.c_str());
+    print_line(arguments.out);
   }
   return 0;
 }

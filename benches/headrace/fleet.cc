@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/fleet_text.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/run_folders.h"
@@ -17,7 +18,9 @@
 #include "benches/headrace/verb.h"
 #include "harness/marked_folder.h"
 #include "harness/parallel.h"
+#include "harness/printable.h"
 #include "harness/results/whole_file.h"
+#include "harness/usage_errors.h"
 
 namespace headrace::cli {
 namespace {
@@ -80,15 +83,15 @@ bool rerun(const Arguments& arguments, const fleet::Fleet& judged,
     const std::string command = filled(
         filled(filled(arguments.rerun, "{node}", shell_word(node)), "{points}", shell_word(only)),
         "{out}", shell_word(folder));
-    std::fprintf(stderr, "again: %s\n", command.c_str());
+    tell_line(Text::format("again: {}", command));
     const int status = std::system(command.c_str());
     const std::string file = (fs::path(folder) / "run.json").string();
     if (fs::is_regular_file(file)) {
       files.push_back(file);
       any = true;
     } else {
-      std::fprintf(stderr, "again: %s: no %s (the command ended with %d)\n", node.c_str(),
-                   file.c_str(), WIFEXITED(status) ? WEXITSTATUS(status) : status);
+      tell_line(Text::format("again: {}: no {} (the command ended with {})", node, file,
+                             WIFEXITED(status) ? WEXITSTATUS(status) : status));
     }
   }
   return any;
@@ -124,9 +127,10 @@ int fleet_verb(const Arguments& arguments, const Shared& shared) {
   if (!arguments.rerun.empty() && rerun(arguments, result, files))
     result = judged(arguments, files);
   if (result.metrics.empty() && result.pairs.empty())
-    throw UsageError(
-        "fleet: nothing in these runs can be compared" +
-        (result.unreadable.empty() ? std::string() : "\n" + result.unreadable.front().why));
+    throw UsageErrors("fleet: nothing in these runs can be compared" +
+                      (result.unreadable.empty()
+                           ? std::string()
+                           : "\n" + printable(result.unreadable.front().why)));
   std::string page;
   if (!folder.empty()) {
     results::write_whole((folder / "fleet.json").string(), fleet_json(result));
@@ -135,13 +139,12 @@ int fleet_verb(const Arguments& arguments, const Shared& shared) {
       page = drawn_or_told((folder / "fleet.json").string(), (folder / "report.html").string());
   }
   if (arguments.format != "text") {
-    std::fputs((arguments.format == "json" ? fleet_json(result) : fleet_csv(result)).c_str(),
-               stdout);
+    print_document(arguments.format == "json" ? fleet_json(result) : fleet_csv(result));
     return result.exit_code;
   }
-  std::fputs(fleet_text(result, Terminal(stdout, shared)).c_str(), stdout);
-  if (!page.empty()) std::printf("page    %s\n", page.c_str());
-  std::puts(fleet_last_line(result).c_str());
+  print(fleet_text(result, Terminal(stdout, shared)));
+  if (!page.empty()) print(Text::format("page    {}\n", page));
+  print_line(fleet_last_line(result));
   return result.exit_code;
 }
 

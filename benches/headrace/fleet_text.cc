@@ -21,25 +21,25 @@ Ink ink_of(Status status) {
 
 /// The first lines of a list, and how many more there are.
 template <class T, class Line>
-std::string some(const std::vector<T>& items, const char* what, Line line) {
-  std::string out;
+Text some(const std::vector<T>& items, const char* what, Line line) {
+  Text out;
   for (std::size_t i = 0; i < items.size() && i < kMost; ++i) out += line(items[i]);
-  if (items.size() > kMost) out += fmt::format("  {} more {}\n", items.size() - kMost, what);
+  if (items.size() > kMost) out += Text::format("  {} more {}\n", items.size() - kMost, what);
   return out;
 }
 
 }  // namespace
 
-std::string fleet_text(const Fleet& f, const Terminal& terminal) {
-  std::string out;
+Text fleet_text(const Fleet& f, const Terminal& terminal) {
+  Text out;
   for (const Group& g : f.groups) {
     if (f.groups.size() > kMost && &g - f.groups.data() >= static_cast<long>(kMost)) break;
-    out += fmt::format("{}  {} node{}{}\n", terminal.paint(g.id, Ink::strong), g.nodes,
-                       g.nodes == 1 ? "" : "s", g.judged ? "" : "  " + g.why);
+    out += Text::format("{}  {} node{}{}\n", terminal.paint(g.id, Ink::strong), g.nodes,
+                        g.nodes == 1 ? "" : "s", g.judged ? Text() : "  " + Text(g.why));
     for (const GroupDifference& d : g.differs)
       out += terminal.paint(
-                 fmt::format("    {}: {} (usual: {})", d.key, d.value.empty() ? "-" : d.value,
-                             d.usual.empty() ? "-" : d.usual),
+                 Text::format("    {}: {} (usual: {})", d.key, d.value.empty() ? "-" : d.value,
+                              d.usual.empty() ? "-" : d.usual),
                  Ink::faint) +
              "\n";
   }
@@ -52,46 +52,46 @@ std::string fleet_text(const Fleet& f, const Terminal& terminal) {
     const Outcome as = o.status == Status::confirmed   ? Outcome::fail
                        : o.status == Status::suspected ? Outcome::inconclusive
                                                        : Outcome::pass;
-    std::string text =
-        fmt::format("{} {}  {}\n", terminal.paint(symbol(as, terminal.ascii()), ink_of(o.status)),
-                    terminal.paint(fmt::format("{} {}", f.nodes[o.node].name, to_string(o.status)),
-                                   ink_of(o.status)),
-                    wrap(o.explanation, 90, 4));
+    Text text = Text::format(
+        "{} {}  {}\n", terminal.paint(symbol(as, terminal.ascii()), ink_of(o.status)),
+        terminal.paint(Text::format("{} {}", f.nodes[o.node].name, to_string(o.status)),
+                       ink_of(o.status)),
+        wrap(o.explanation, 90, 4));
     if (!o.next_step.empty()) text += "    " + terminal.paint(o.next_step, Ink::faint) + "\n";
     return text;
   });
   for (const JudgedPairs& p : f.pairs) {
     for (const BlamedNode& b : p.blamed)
-      out += fmt::format("{} {}  {}\n",
-                         terminal.paint(symbol(Outcome::fail, terminal.ascii()), Ink::bad), b.node,
-                         b.explanation);
+      out += Text::format("{} {}  {}\n",
+                          terminal.paint(symbol(Outcome::fail, terminal.ascii()), Ink::bad), b.node,
+                          b.explanation);
     out += some(p.links, "slow links", [&](const SlowLink& l) {
-      return fmt::format(
+      return Text::format(
           "{} {} -> {}  {}, usual {}\n",
           terminal.paint(symbol(Outcome::inconclusive, terminal.ascii()), Ink::doubt), l.from, l.to,
           format_in_unit(l.value, p.matrix.unit), format_in_unit(p.median, p.matrix.unit));
     });
   }
   out += some(f.missing, "missing", [&](const Missing& m) {
-    return fmt::format("{} {}  {}\n    {}\n",
-                       terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::doubt),
-                       m.node, m.why, terminal.paint(m.next_step, Ink::faint));
+    return Text::format("{} {}  {}\n    {}\n",
+                        terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::doubt),
+                        m.node, m.why, terminal.paint(m.next_step, Ink::faint));
   });
   out += some(f.unreadable, "unreadable", [&](const Unreadable& u) {
-    return fmt::format("{} {}\n",
-                       terminal.paint(symbol(Outcome::error, terminal.ascii()), Ink::bad),
-                       wrap(u.why, 96, 2));
+    return Text::format("{} {}\n",
+                        terminal.paint(symbol(Outcome::error, terminal.ascii()), Ink::bad),
+                        wrap(u.why, 96, 2));
   });
   if (f.noise)
-    out += fmt::format(
+    out += Text::format(
         "\nnodes against themselves: noise floor \u00b1{:.2g} % on {} of them, highest "
         "\u00b1{:.2g} % ({})\n",
         100 * f.noise->median, f.noise->nodes, 100 * f.noise->highest, f.noise->highest_node);
   return out + "\n" + f.sentence + "\n";
 }
 
-std::string fleet_last_line(const Fleet& f) {
-  return fmt::format(
+Text fleet_last_line(const Fleet& f) {
+  return Text::format(
       "VERDICT {} expected={} reported={} judged={} outliers={} suspects={} group_effects={} "
       "needs_failed={} missing={} exit={}",
       f.word, f.expected, f.reported, f.judged, f.count(Status::confirmed),

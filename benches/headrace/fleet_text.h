@@ -1,16 +1,14 @@
 // A judged fleet as people read it in a terminal.
 #pragma once
 
-#include <string>
-
 #include "benches/headrace/terminal.h"
 #include "harness/fleet/fleet.h"
 
 namespace headrace::cli {
 
-std::string fleet_text(const fleet::Fleet& fleet, const Terminal& terminal);
+Text fleet_text(const fleet::Fleet& fleet, const Terminal& terminal);
 
 /// "VERDICT FAIL expected=64 reported=62 judged=62 outliers=1 suspects=0 group_effects=1 exit=10".
-std::string fleet_last_line(const fleet::Fleet& fleet);
+Text fleet_last_line(const fleet::Fleet& fleet);
 
 }  // namespace headrace::cli

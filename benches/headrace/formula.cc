@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
 #include "harness/diagnostics.h"
 #include "harness/requirements/formula_output.h"
@@ -42,7 +43,7 @@ int formula(const std::string& name, const std::vector<std::string>& assignments
       }
     }
   }
-  std::fputs(text.c_str(), stdout);
+  print_document(text);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/shares.h"
@@ -37,20 +38,19 @@ Ink ink_of(Direction direction) {
                                           : Ink::doubt;
 }
 
-std::string series_text(const History& h, const Series& s, const Terminal& terminal) {
-  std::string out =
-      fmt::format("{}  {}  {} runs", terminal.paint(s.point + "  " + s.metric, Ink::strong), s.node,
-                  s.run.size());
+Text series_text(const History& h, const Series& s, const Terminal& terminal) {
+  Text out = Text::format("{}  {}  {} runs", terminal.paint(s.point + "  " + s.metric, Ink::strong),
+                          s.node, s.run.size());
   if (!s.why.empty()) return out + "  " + terminal.paint(s.why, Ink::faint) + "\n";
-  out += fmt::format("  {}\n", format_in_unit(s.levels.back().median, s.unit));
+  out += Text::format("  {}\n", format_in_unit(s.levels.back().median, s.unit));
   for (const history::Change& c : s.changes) {
-    out +=
-        fmt::format("  {} {} -> {}  {}  from {} on\n",
-                    terminal.paint(fmt::format("{} {}", comparison::change_text(c.after / c.before),
-                                               history::to_string(c.direction)),
-                                   ink_of(c.direction)),
-                    format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit),
-                    fmt::format("p = {:.2g}", c.p), h.runs[s.run[c.at]].started_utc);
+    out += Text::format(
+        "  {} {} -> {}  {}  from {} on\n",
+        terminal.paint(Text::format("{} {}", comparison::change_text(c.after / c.before),
+                                    history::to_string(c.direction)),
+                       ink_of(c.direction)),
+        format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit),
+        Text::format("p = {:.2g}", c.p), h.runs[s.run[c.at]].started_utc);
     for (const std::string& event : c.events)
       out += "    " + terminal.paint(event, Ink::faint) + "\n";
   }
@@ -59,16 +59,16 @@ std::string series_text(const History& h, const Series& s, const Terminal& termi
   return out;
 }
 
-std::string history_text(const History& h, const Terminal& terminal, bool all) {
-  std::string out;
+Text history_text(const History& h, const Terminal& terminal, bool all) {
+  Text out;
   std::size_t quiet = 0;
   for (const Series& s : h.series) {
     const bool told = all || !s.changes.empty() || s.newest.unusual;
     quiet += !told;
     if (told) out += series_text(h, s, terminal);
   }
-  if (quiet > 0) out += fmt::format("{} more without a change (--all shows them)\n", quiet);
-  for (const auto& [path, why] : h.unreadable) out += "unreadable: " + why + "\n";
+  if (quiet > 0) out += Text::format("{} more without a change (--all shows them)\n", quiet);
+  for (const auto& [path, why] : h.unreadable) out += Text::format("unreadable: {}\n", why);
   return out + "\n" + wrap(h.sentence, 96, 0) + "\n";
 }
 
@@ -102,15 +102,14 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
       page = drawn_or_told((folder / "history.json").string(), (folder / "report.html").string());
   }
   if (arguments.format != "text") {
-    std::fputs((arguments.format == "json" ? history_json(judged) : history_csv(judged)).c_str(),
-               stdout);
+    print_document(arguments.format == "json" ? history_json(judged) : history_csv(judged));
     return judged.exit_code;
   }
-  std::fputs(history_text(judged, Terminal(stdout, shared), arguments.all).c_str(), stdout);
-  if (!page.empty()) std::printf("page    %s\n", page.c_str());
-  std::printf("VERDICT %s runs=%zu series=%zu changes=%zu unusual=%zu too_short=%zu exit=%d\n",
-              judged.word.c_str(), judged.runs.size(), judged.series.size(), judged.changes,
-              judged.unusual, judged.too_short, judged.exit_code);
+  print(history_text(judged, Terminal(stdout, shared), arguments.all));
+  if (!page.empty()) print(Text::format("page    {}\n", page));
+  print(Text::format("VERDICT {} runs={} series={} changes={} unusual={} too_short={} exit={}\n",
+                     judged.word, judged.runs.size(), judged.series.size(), judged.changes,
+                     judged.unusual, judged.too_short, judged.exit_code));
   return judged.exit_code;
 }
 

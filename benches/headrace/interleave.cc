@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/compare_text.h"
+#include "benches/headrace/console.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/turn.h"
@@ -19,6 +20,7 @@
 #include "harness/recorder.h"
 #include "harness/results/whole_file.h"
 #include "harness/units.h"
+#include "harness/usage_errors.h"
 
 namespace headrace::cli {
 namespace {
@@ -60,7 +62,7 @@ class BlockProgress {
   void line(std::string_view text) {
     const auto event = nlohmann::json::parse(text, nullptr, false);
     if (json_ || !event.is_object() || !event.contains("event")) {
-      say(std::string(text));
+      say(text);
       return;
     }
     try {
@@ -81,12 +83,12 @@ class BlockProgress {
              {"exit_code", turn.exit_code},
              {"elapsed_s", took}});
     else if (!live_ && !silent_)
-      say(fmt::format("{}  {}  {}", head_, format_duration(took), eta(took)));
+      say(Text::format("{}  {}  {}", head_, format_duration(took), eta(took)));
   }
 
-  void say(const std::string& text) {
+  void say(const Text& text) {
     clear();
-    std::fprintf(stderr, "%s\n", text.c_str());
+    tell_line(text);
   }
 
  private:
@@ -107,25 +109,23 @@ class BlockProgress {
       show(point_ + "  " +
            format_quantity(event.at("bytes_per_s").get<double>(), Dimension::bytes_per_second));
     else if (what == "repetition_done" && !event.at("error").get<std::string>().empty())
-      say("  ! " + event.at("error").get<std::string>());
+      say("  ! " + Text(event.at("error").get<std::string>()));
     else
       show(point_);
   }
   void show(const std::string& detail) {
     if (!live_ || silent_) return;
-    std::string text = fmt::format("{}  {}  {}", head_, detail,
+    const Text text = Text::format("{}  {}  {}", head_, detail,
                                    eta(static_cast<double>(now_ns() - begun_ns_) * 1e-9));
-    while (columns(text) > static_cast<std::size_t>(terminal_.width() - 1)) text.pop_back();
     clear();
-    std::fputs(text.c_str(), stderr);
-    std::fflush(stderr);
+    cli::tell(cut(text, static_cast<std::size_t>(terminal_.width() - 1)));
     dirty_ = true;
   }
   void clear() {
-    if (dirty_) std::fputs("\r\033[K", stderr);
+    if (dirty_) cli::tell("\r\033[K");
     dirty_ = false;
   }
-  void write(const nlohmann::json& object) { std::fprintf(stderr, "%s\n", object.dump().c_str()); }
+  void write(const nlohmann::json& object) { tell_document_line(object.dump()); }
 
   const Blocks& blocks_;
   Terminal terminal_;
@@ -141,10 +141,11 @@ class BlockProgress {
 bool left_a_run(const Turn& turn, const std::string& path, const std::string& told) {
   if (turn.exit_code == 128 + SIGINT || turn.exit_code == 128 + SIGTERM) return false;
   const std::string what = fmt::format("turn {} of block {} ({})", turn.number, turn.block, path);
-  if (turn.exit_code == 2) throw UsageError(what + " was refused:\n" + told);
-  if (!fs::is_regular_file(fs::path(path) / "run.json"))
-    throw RunError(
-        fmt::format("{} ended with {} and left no run:\n{}", what, turn.exit_code, told));
+  if (turn.exit_code == 2) throw UsageErrors(printable(what) + " was refused:\n" + told);
+  if (!fs::is_regular_file(fs::path(path) / "run.json")) {
+    tell(Text::lines(told));
+    throw RunError(fmt::format("{} ended with {} and left no run", what, turn.exit_code));
+  }
   return true;
 }
 
@@ -202,7 +203,7 @@ Interleaved interleave(Blocks blocks, const std::string& folder, const compariso
     const bool look = stop_early && block == statistics::kFirstLook && block < blocks.planned;
     if (!look || signals.first() != 0) continue;
     if (compare_blocks(blocks, folder, options).exit_code != kOpen) {
-      progress.say(fmt::format("every gate is decided after {} blocks", block));
+      progress.say(Text::format("every gate is decided after {} blocks", block));
       break;
     }
     progress.say(fmt::format("not decided after {} blocks: going on to {}", block, blocks.planned));
@@ -245,26 +246,26 @@ int finish_blocks(Interleaved& result, const std::string& folder, Told told, boo
       const Drawn drawn = draw_report((fs::path(folder) / "comparison.json").string(),
                                       (fs::path(folder) / "report.html").string());
       if (drawn.file.empty())
-        std::fprintf(stderr, "report: not drawn: %s\n", drawn.reason.c_str());
+        tell_line(Text::format("report: not drawn: {}", drawn.reason));
       else
         files = "report.html, " + files;
     }
-    if (told == Told::json) std::fputs(comparison_json(*result.comparison).c_str(), stdout);
+    if (told == Told::json) print_document(comparison_json(*result.comparison));
     if (told == Told::text)
-      std::fputs(comparison_text(*result.comparison, Terminal(stdout, shared), false).c_str(),
-                 stdout);
+      print(comparison_text(*result.comparison, Terminal(stdout, shared), false));
   }
   const int code = result.signal != 0 ? 128 + result.signal : result.comparison->exit_code;
   if (told == Told::json || told == Told::none) return code;
-  std::printf("files   %s\n", wrap(fmt::format("{}: {}", folder, files), 96, 8).c_str());
+  print_line("files   " + wrap(Text::format("{}: {}", folder, files), 96, 8));
   if (result.signal != 0)
-    std::printf("next    the same command with --out %s goes on after block %u\n", folder.c_str(),
-                result.blocks.finished());
+    print_line(Text::format("next    the same command with --out {} goes on after block {}", folder,
+                            result.blocks.finished()));
   if (told == Told::files) return code;
   if (result.signal != 0)
-    std::printf("VERDICT INTERRUPTED blocks=%u exit=%d\n", result.blocks.finished(), code);
+    print_line(
+        Text::format("VERDICT INTERRUPTED blocks={} exit={}", result.blocks.finished(), code));
   else
-    std::puts(comparison_last_line(*result.comparison).c_str());
+    print_line(comparison_last_line(*result.comparison));
   return code;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/terminal.h"
 #include "harness/registry.h"
 #include "harness/workload.h"
@@ -32,31 +33,32 @@ std::string_view word(Better better) {
   return better == Better::higher ? "higher" : better == Better::lower ? "lower" : "neither";
 }
 
-std::string one_text(const WorkloadInfo& info, Node& node, const Terminal& terminal) {
+Text one_text(const WorkloadInfo& info, Node& node, const Terminal& terminal) {
   std::vector<ParamInfo> params;
   const auto workload = described(info, params);
-  std::string out = fmt::format("{}\n  {}\n", terminal.paint(info.name, Ink::strong),
-                                wrap(info.description, 96, 2));
+  Text out = Text::format("{}\n  {}\n", terminal.paint(info.name, Ink::strong),
+                          wrap(info.description, 96, 2));
   if (const std::string why = missing(*workload, node); !why.empty())
-    out += fmt::format("  {}\n", wrap("cannot run here: " + why, 96, 2));
+    out += Text::format("  {}\n", wrap("cannot run here: " + why, 96, 2));
   out += "\n" + terminal.paint("parameters (a list is a sweep axis)", Ink::strong) + "\n";
   for (const ParamInfo& p : params) {
-    out += fmt::format("  {} {}\n", pad(p.name, 20),
-                       wrap(fmt::format("{}{} ({}{})", p.help, p.help.empty() ? "" : ".", p.allowed,
-                                        p.fallback.empty() ? "" : "; default " + p.fallback),
-                            75, 23));
+    out += Text::format(
+        "  {} {}\n", pad(p.name, 20),
+        wrap(Text::format("{}{} ({}{})", p.help, p.help.empty() ? "" : ".", p.allowed,
+                          p.fallback.empty() ? Text() : "; default " + Text(p.fallback)),
+             75, 23));
   }
   std::string states;
   for (const CacheState state : workload->cache_states())
     states += (states.empty() ? "" : " | ") + std::string(to_string(state));
   if (!states.empty())
-    out += fmt::format("  {} {}\n", pad("cache", 20),
-                       fmt::format("page-cache state, proven before and after ({})", states));
+    out += Text::format("  {} {}\n", pad("cache", 20),
+                        Text::format("page-cache state, proven before and after ({})", states));
   out += terminal.paint("\nmetrics\n", Ink::strong);
   for (const auto& list : {info.metrics, standard_metrics()}) {
     for (const Metric& m : list) {
-      out +=
-          fmt::format("  {} {} {}\n", pad(m.name, 32), pad(m.unit, 6), wrap(m.description, 56, 42));
+      out += Text::format("  {} {} {}\n", pad(m.name, 32), pad(m.unit, 6),
+                          wrap(m.description, 56, 42));
     }
   }
   return out;
@@ -101,25 +103,26 @@ int list(const std::string& name, bool json, const Shared& shared) {
       throw UsageError(fmt::format("list: no workload '{}'{} (known: {})", name,
                                    did_you_mean(name, registry.names()), join(registry.names())));
     }
-    std::puts(json ? one_json(*info, node).dump(2).c_str()
-                   : one_text(*info, node, terminal).c_str());
+    if (json)
+      print_document(one_json(*info, node).dump(2) + "\n");
+    else
+      print_line(one_text(*info, node, terminal));
     return 0;
   }
   if (json) {
     nlohmann::json all = nlohmann::json::array();
     for (const WorkloadInfo& info : registry.all()) all.push_back(one_json(info, node));
-    std::puts(all.dump(2).c_str());
+    print_document(all.dump(2) + "\n");
     return 0;
   }
   for (const WorkloadInfo& info : registry.all()) {
-    std::printf("%s %s\n", terminal.paint(pad(info.name, 20), Ink::strong).c_str(),
-                wrap(info.description, 78, 21).c_str());
+    print_line(Text::format("{} {}", terminal.paint(pad(info.name, 20), Ink::strong),
+                            wrap(info.description, 78, 21)));
     std::vector<ParamInfo> ignored;
     if (const std::string why = missing(*described(info, ignored), node); !why.empty())
-      std::printf("%21s%s\n", "",
-                  terminal.paint(wrap("cannot run here: " + why, 78, 21), Ink::faint).c_str());
+      print_line(pad("", 21) + terminal.paint(wrap("cannot run here: " + why, 78, 21), Ink::faint));
   }
-  std::puts("\nheadrace list NAME shows parameters, ranges, defaults and metrics.");
+  print_line("\nheadrace list NAME shows parameters, ranges, defaults and metrics.");
   return 0;
 }
 

@@ -5,10 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <sstream>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
 #include "benches/headrace/version.h"
 #include "harness/diagnostics.h"
@@ -52,10 +54,10 @@ int run_verb(const std::function<int()>& run) {
   try {
     return run ? run() : 0;
   } catch (const UsageError& e) {
-    std::fprintf(stderr, "%s\n", e.what());
+    tell_error(e);
     return 2;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "headrace: %s\n", e.what());
+    tell_line(Text::format("headrace: {}", e.what()));
     return 1;
   }
 }
@@ -76,8 +78,9 @@ int run_main(int argc, char** argv) {
   Shared shared;
   shared.command.assign(argv, argv + argc);
   shared.thin = flag_of_all_processes();
-  app.set_version_flag("--version", version_text,
-                       "Version, compiler and backends, with the reason where one is missing");
+  app.set_version_flag(
+      "--version", [] { return version_text().str(); },
+      "Version, compiler and backends, with the reason where one is missing");
   app.add_option("--color", shared.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_option("--progress", shared.progress, "auto, plain, json or none")
@@ -98,14 +101,18 @@ int run_main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (const std::string unknown = unknown_verb(app); !unknown.empty()) {
-      std::fprintf(stderr, "%s\n", unknown.c_str());
+      tell_line(unknown);
       return 2;
     }
-    return app.exit(e) == 0 ? 0 : 2;
+    std::ostringstream out, errors;
+    const int code = app.exit(e, out, errors);
+    print_document(out.str());
+    tell(Text::lines(errors.str()));
+    return delivered(code == 0 ? 0 : 2);
   }
   shared.exit_map = *results::exit_map_named(exit_map);
   const pid_t started = ::getpid();
-  const int code = run_verb(run);
+  const int code = delivered(run_verb(run));
   // A child that measures hands its code to its parent as it is.
   return ::getpid() == started ? results::mapped_exit(shared.exit_map, code, *shared.thin) : code;
 }
@@ -116,4 +123,8 @@ RegisterVerb::RegisterVerb(int order, AddVerb add) { entries().push_back({order,
 
 }  // namespace headrace::cli
 
-int main(int argc, char** argv) { return headrace::cli::run_main(argc, argv); }
+int main(int argc, char** argv) {
+  headrace::cli::open_closed_streams();
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error that can be told, EFBIG
+  return headrace::cli::run_main(argc, argv);
+}

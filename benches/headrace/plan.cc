@@ -2,6 +2,7 @@
 // are right.
 #include <cstdio>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/plan_options.h"
 
 namespace headrace::cli {
@@ -16,7 +17,10 @@ void add_plan(Verbs& verbs, Shared& shared) {
   verb.flag("--json", *json, "Print JSON");
   verb.does([&shared, arguments, json] {
     const Plan plan = make_plan(plan_options(*arguments));
-    std::puts((*json ? plan_json(plan) : plan_text(plan, shared)).c_str());
+    if (*json)
+      print_document(plan_json(plan) + "\n");
+    else
+      print_line(plan_text(plan, shared));
     return 0;
   });
 }
@@ -27,8 +31,8 @@ void add_validate(Verbs& verbs, Shared&) {
   add_plan_options(verb, *arguments);
   verb.does([arguments] {
     const Plan plan = make_plan(plan_options(*arguments));
-    std::printf("%s: good: %zu points, %zu needs\n", arguments->config.c_str(), plan.points.size(),
-                plan.needs.size() + plan.declared_needs.size());
+    print_line(Text::format("{}: good: {} points, {} needs", arguments->config, plan.points.size(),
+                            plan.needs.size() + plan.declared_needs.size()));
     return 0;
   });
 }

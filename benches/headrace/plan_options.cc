@@ -122,9 +122,9 @@ PlanOptions plan_options(const PlanArguments& arguments) {
   return options;
 }
 
-std::string plan_text(const Plan& plan, const Shared& shared) {
+Text plan_text(const Plan& plan, const Shared& shared) {
   const Terminal terminal(stdout, shared);
-  std::string out;
+  Text out;
   unsigned first = 0, most = 0;
   for (const Point& point : plan.points) {
     first += point.repeat.looks.front();
@@ -132,31 +132,31 @@ std::string plan_text(const Plan& plan, const Shared& shared) {
   }
   const std::uint64_t writes = bytes_to_write(plan);
   Node node(plan.target_path);
-  out += fmt::format("plan      {} need{}, {} point{}, {} repetitions ({} at most)\n",
-                     plan.needs.size() + plan.declared_needs.size(),
-                     plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s",
-                     plan.points.size(), plan.points.size() == 1 ? "" : "s", first, most);
+  out += Text::format("plan      {} need{}, {} point{}, {} repetitions ({} at most)\n",
+                      plan.needs.size() + plan.declared_needs.size(),
+                      plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s",
+                      plan.points.size(), plan.points.size() == 1 ? "" : "s", first, most);
   if (plan.job)
-    out += fmt::format("job       {}: {}\n", plan.job->name, wrap(plan.job->description, 86, 10));
-  out += fmt::format(
+    out += Text::format("job       {}: {}\n", plan.job->name, wrap(plan.job->description, 86, 10));
+  out += Text::format(
       "target    {} (free {}); writes at most {} of new data, below this folder only\n",
       plan.target_path,
       format_quantity(static_cast<double>(node.free_bytes(plan.target_path)), Dimension::bytes),
       bytes_or_unknown(writes));
   std::size_t widest = 5;
-  for (const Point& point : plan.points) widest = std::max(widest, point.id.size());
-  out += terminal.paint(fmt::format("\n{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad("point", widest),
-                                    "cache", "reps", "read/rep", "writes"),
+  for (const Point& point : plan.points) widest = std::max(widest, columns(point.id));
+  out += terminal.paint(Text::format("\n{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad("point", widest),
+                                     "cache", "reps", "read/rep", "writes"),
                         Ink::strong);
   for (const Point& point : plan.points) {
     const Footprint footprint = point.workload->footprint();
     const bool caches = !point.workload->cache_states().empty();
-    out += fmt::format(
+    out += Text::format(
         "{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad(point.id, widest),
         caches ? to_string(point.cache) : "-",
         point.repeat.looks.size() > 1
-            ? fmt::format("{}..{}", point.repeat.looks.front(), point.repeat.looks.back())
-            : fmt::format("{}", point.repeat.looks.front()),
+            ? Text::format("{}..{}", point.repeat.looks.front(), point.repeat.looks.back())
+            : Text::format("{}", point.repeat.looks.front()),
         bytes_or_unknown(footprint.read_bytes_per_repetition),
         bytes_or_unknown(footprint.written_bytes));
   }
@@ -167,16 +167,16 @@ std::string plan_text(const Plan& plan, const Shared& shared) {
                           : need.unit == "1/s" ? Dimension::per_second
                           : need.unit == "B"   ? Dimension::bytes
                                                : Dimension::count;
-      out += fmt::format("  {} ({})  at least {}\n", pad(need.id, 30),
-                         requirements::to_string(need.scope), format_quantity(need.need, d));
+      out += Text::format("  {} ({})  at least {}\n", pad(need.id, 30),
+                          requirements::to_string(need.scope), format_quantity(need.need, d));
     }
     for (const DeclaredNeed& need : plan.declared_needs) {
-      out += fmt::format("  {} ({})  {} {:g} {}\n", pad(need.id, 30), need.metric,
-                         need.at_least ? "at least" : "at most", need.value, need.unit);
+      out += Text::format("  {} ({})  {} {:g} {}\n", pad(need.id, 30), need.metric,
+                          need.at_least ? "at least" : "at most", need.value, need.unit);
     }
   }
   if (!plan.not_asked.empty()) {
-    out += wrap(fmt::format("not asked here: {}", join(plan.not_asked)), 96, 2) + "\n";
+    out += wrap(Text::format("not asked here: {}", join(plan.not_asked)), 96, 2) + "\n";
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // The options that choose what to run: the same for plan, validate, run and qualify.
 #pragma once
 
+#include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
 #include "harness/plan.h"
 
@@ -29,7 +30,7 @@ PlanOptions plan_options(const PlanArguments& arguments);
 
 /// The plan in words: points with repetitions, bytes read and written, needs asked and not asked.
 /// For standard output.
-std::string plan_text(const Plan& plan, const Shared& shared);
+Text plan_text(const Plan& plan, const Shared& shared);
 /// The same as JSON.
 std::string plan_json(const Plan& plan);
 

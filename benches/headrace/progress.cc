@@ -7,6 +7,8 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "benches/headrace/console.h"
+#include "benches/headrace/terminal.h"
 #include "harness/recorder.h"
 #include "harness/units.h"
 
@@ -52,7 +54,7 @@ class Progress : public RunObserver {
 
   void point_started(const Point& point, std::size_t number, std::size_t total) override {
     const std::lock_guard lock(mutex_);
-    head_ = fmt::format("[{}/{}] {}", number, total, point.id);
+    head_ = Text::format("[{}/{}] {}", number, total, point.id);
     repetition_ = disturbed_ = 0;
     next_look_ = point.repeat.looks.front();
     rates_.clear();
@@ -60,25 +62,25 @@ class Progress : public RunObserver {
   }
   void data_progress(std::uint64_t done, std::uint64_t total, std::string_view what) override {
     const std::lock_guard lock(mutex_);
-    const std::string part = total > 0 ? fmt::format("{:.0f} %", 100.0 * static_cast<double>(done) /
-                                                                     static_cast<double>(total))
-                                       : fmt::format("{}", done);
-    update(fmt::format("{}  {} {}", head_, what, part), false);
+    const Text part = total > 0 ? Text::format("{:.0f} %", 100.0 * static_cast<double>(done) /
+                                                               static_cast<double>(total))
+                                : Text::format("{}", done);
+    update(Text::format("{}  {} {}", head_, what, part), false);
   }
   void repetition_started(const Point&, unsigned index, unsigned next_look) override {
     const std::lock_guard lock(mutex_);
     repetition_ = index + 1;
     next_look_ = next_look;
     update(
-        fmt::format("{}  rep {}/{}  {}  {}", head_, repetition_, next_look_, spark(), eta_.text()),
+        Text::format("{}  rep {}/{}  {}  {}", head_, repetition_, next_look_, spark(), eta_.text()),
         false);
   }
   void live(const Point&, double bytes_per_s, double elapsed_s) override {
     const std::lock_guard lock(mutex_);
     const std::string rate =
         bytes_per_s > 0 ? format_quantity(bytes_per_s, Dimension::bytes_per_second) : "";
-    update(fmt::format("{}  rep {}/{}  {} {}  {}  {}", head_, repetition_, next_look_, rate,
-                       spark(), format_duration(elapsed_s), eta_.text()),
+    update(Text::format("{}  rep {}/{}  {} {}  {}  {}", head_, repetition_, next_look_, rate,
+                        spark(), format_duration(elapsed_s), eta_.text()),
            false);
   }
   void repetition_done(const Point&, const Repetition& repetition) override {
@@ -96,7 +98,7 @@ class Progress : public RunObserver {
     if (!repetition.disturbance.disturbed) return;
     // The first one is told, the others are counted: on a busy machine it is every one.
     if (++disturbed_ == 1 ? verbosity_ >= 0 : verbosity_ > 0) {
-      say(fmt::format("  rep {} disturbed: {}", repetition.index + 1, repetition.disturbance.why));
+      say(Text::format("  rep {} disturbed: {}", repetition.index + 1, repetition.disturbance.why));
     }
   }
   void point_done(const PointResult& result) override {
@@ -105,29 +107,29 @@ class Progress : public RunObserver {
     eta_.point_done(static_cast<unsigned>(taken), result.point->repeat.looks.front());
     if (verbosity_ < 0) return;
     if (result.status == PointStatus::skipped) {
-      say(fmt::format("{}  {}", head_, terminal_.paint("skipped: " + result.reason, Ink::faint)));
+      say(Text::format("{}  {}", head_, terminal_.paint("skipped: " + result.reason, Ink::faint)));
     } else if (result.status == PointStatus::error) {
-      say(fmt::format("{}  {}", head_, terminal_.paint("error: " + result.reason, Ink::bad)));
+      say(Text::format("{}  {}", head_, terminal_.paint("error: " + result.reason, Ink::bad)));
     } else {
-      say(fmt::format("{}  {} rep{} in {}{}  {}", head_, taken, taken == 1 ? "" : "s",
-                      format_duration(result.elapsed_s), disturbed(), spark()));
+      say(Text::format("{}  {} rep{} in {}{}  {}", head_, taken, taken == 1 ? "" : "s",
+                       format_duration(result.elapsed_s), disturbed(), spark()));
     }
   }
   void message(std::string_view text) override {
     const std::lock_guard lock(mutex_);
-    say(fmt::format("  {}", text));
+    say(Text::format("  {}", text));
   }
 
  protected:
   virtual void started(const Point& point) = 0;
   /// A line that replaces the one before; `keep` when it should stay.
-  virtual void update(const std::string& line, bool keep) = 0;
+  virtual void update(const Text& line, bool keep) = 0;
   /// A line that stays.
-  virtual void say(const std::string& line) = 0;
+  virtual void say(const Text& line) = 0;
 
   /// ", 3 disturbed" or "".
-  std::string disturbed() const {
-    return disturbed_ > 0 ? fmt::format(", {} disturbed", disturbed_) : "";
+  Text disturbed() const {
+    return disturbed_ > 0 ? Text::format(", {} disturbed", disturbed_) : "";
   }
 
   /// The rates of this point's repetitions as a row of blocks, lowest to highest.
@@ -146,7 +148,7 @@ class Progress : public RunObserver {
   int verbosity_;
   Eta eta_;
   std::mutex mutex_;
-  std::string head_;
+  Text head_;
   unsigned repetition_ = 0, next_look_ = 0, disturbed_ = 0;
   std::vector<double> rates_;
 };
@@ -159,22 +161,18 @@ class LiveProgress final : public Progress {
 
  private:
   void started(const Point&) override { update(head_ + "  preparing", true); }
-  void update(const std::string& line, bool) override {
+  void update(const Text& line, bool) override {
     if (verbosity_ < 0) return;
     clear();
-    std::string shown = line;
-    const auto limit = static_cast<std::size_t>(terminal_.width() - 1);
-    while (columns(shown) > limit) shown.pop_back();
-    std::fputs(shown.c_str(), stderr);
-    std::fflush(stderr);
+    tell(cut(line, static_cast<std::size_t>(terminal_.width() - 1)));
     dirty_ = true;
   }
-  void say(const std::string& line) override {
+  void say(const Text& line) override {
     clear();
-    std::fprintf(stderr, "%s\n", line.c_str());
+    tell_line(line);
   }
   void clear() {
-    if (dirty_) std::fputs("\r\033[K", stderr);
+    if (dirty_) tell("\r\033[K");
     dirty_ = false;
   }
   bool dirty_ = false;
@@ -190,13 +188,13 @@ class PlainProgress final : public Progress {
     if (verbosity_ >= 0) say(head_ + "  started");
     last_ns_ = now_ns();
   }
-  void update(const std::string& line, bool) override {
+  void update(const Text& line, bool) override {
     const std::uint64_t now = now_ns();
     if (verbosity_ < 0 || static_cast<double>(now - last_ns_) * 1e-9 < kPlainEvery_s) return;
     last_ns_ = now;
     say(line);
   }
-  void say(const std::string& line) override { std::fprintf(stderr, "%s\n", line.c_str()); }
+  void say(const Text& line) override { tell_line(line); }
   std::uint64_t last_ns_ = 0;
 };
 
@@ -234,8 +232,7 @@ class JsonProgress final : public RunObserver {
  private:
   void write(const nlohmann::json& object) {
     const std::lock_guard lock(mutex_);
-    std::fprintf(stderr, "%s\n",
-                 object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    tell_document_line(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   std::mutex mutex_;
 };

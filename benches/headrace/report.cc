@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/verb.h"
 #include "harness/diagnostics.h"
@@ -34,10 +35,10 @@ int report(const std::string& given, const std::string& out) {
   const std::string file = out.empty() ? (data.parent_path() / "report.html").string() : out;
   const Drawn drawn = draw_report(data.string(), file);
   if (drawn.file.empty()) {
-    std::fprintf(stderr, "report: %s\n", drawn.reason.c_str());
+    tell_line(Text::format("report: {}", drawn.reason));
     return drawn.bad_run ? 2 : 1;
   }
-  std::puts(drawn.file.c_str());
+  print_line(drawn.file);
   return 0;
 }
 

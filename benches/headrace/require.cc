@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
 #include "harness/config/document.h"
 #include "harness/diagnostics.h"
@@ -52,7 +53,7 @@ std::string sweep_output(const Arguments& arguments, const std::string& path) {
   if (!arguments.plot.empty()) {
     const bool html = arguments.plot.ends_with(".html");
     write_file(arguments.plot, html ? sweep_html(sweep) : sweep_svg(sweep));
-    std::fprintf(stderr, "wrote %s\n", arguments.plot.c_str());
+    tell_line(Text::format("wrote {}", arguments.plot));
   }
   return choose(
       arguments.format, [&] { return sweep_text(sweep); }, [&] { return sweep_json(sweep); },
@@ -71,7 +72,7 @@ std::string comparison_output(const Arguments& arguments, const std::string& pat
 
 int require(const Arguments& arguments) {
   if (arguments.keys) {
-    std::fputs(job_keys_text().c_str(), stdout);
+    print_document(job_keys_text());
     return 0;
   }
   if (arguments.job.empty())
@@ -97,7 +98,7 @@ int require(const Arguments& arguments) {
         [&] { return needs_json(job, needs); }, [&] { return needs_csv(needs); });
     if (arguments.explain && arguments.format == "text") text += '\n' + locked_text(job);
   }
-  std::fputs(text.c_str(), stdout);
+  print_document(text);
   return 0;
 }
 

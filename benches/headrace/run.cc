@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "benches/headrace/against.h"
+#include "benches/headrace/console.h"
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
@@ -25,6 +26,7 @@
 #include "harness/recorder.h"
 #include "harness/results/result_store.h"
 #include "harness/system/fingerprint.h"
+#include "harness/usage_errors.h"
 
 namespace headrace::cli {
 namespace {
@@ -120,8 +122,7 @@ int follow_here(const Plan& plan, Node& node) {
   RunObserver nobody;
   const RunResult result = run_plan(plan, node, nobody);
   if (result.lost.empty()) return 0;
-  std::fprintf(stderr, "headrace: %s: %s\n", node.ranks().who(node.ranks().rank()).c_str(),
-               result.lost.c_str());
+  tell_line(Text::format("headrace: {}: {}", node.ranks().who(node.ranks().rank()), result.lost));
   return 1;
 }
 
@@ -158,14 +159,14 @@ int measure_here(const RunArguments& arguments, const Shared& shared, const Plan
     }
   }
   if (arguments.json) {
-    std::puts(results::verdict_json(result).c_str());
+    print_document(results::verdict_json(result) + "\n");
     return result.summary.exit_code;
   }
-  if (shared.verbosity >= 0) std::fputs(measured_text(result, shared).c_str(), stdout);
-  std::fputs(verdict_text(result, shared).c_str(), stdout);
-  std::printf("files   %s\n", wrap(fmt::format("{}: {}", folder, join(files)), 90, 8).c_str());
-  if (!report_reason.empty()) std::printf("report  not drawn: %s\n", report_reason.c_str());
-  std::puts(last_line(result.summary).c_str());
+  if (shared.verbosity >= 0) print(measured_text(result, shared));
+  print(verdict_text(result, shared));
+  print_line("files   " + wrap(Text::format("{}: {}", folder, join(files)), 90, 8));
+  if (!report_reason.empty()) print_line(Text::format("report  not drawn: {}", report_reason));
+  print_line(last_line(result.summary));
   return result.summary.exit_code;
 }
 
@@ -209,7 +210,7 @@ void same_plans(Ranks& ranks, const Asked& asked) {
         "files and options",
         ranks.who(r), ranks.who(0), all[r], all[0]));
   }
-  if (!asked.plan) throw UsageError(asked.wrong);
+  if (!asked.plan) throw UsageErrors(asked.wrong);
 }
 
 /// A process that gives no sign of life for so long is lost: at most as long as the shortest
@@ -252,7 +253,7 @@ int measure_together(const RunArguments& arguments, const Shared& shared, const 
     code = leads ? measure_here(arguments, shared, *asked.plan, node, meeting.facts, &waited_for)
                  : follow_here(*asked.plan, node);
   } catch (const std::exception& e) {
-    if (leads) std::fprintf(stderr, "%s\n", e.what());
+    if (leads) tell_error(e);
     code = dynamic_cast<const UsageError*>(&e) != nullptr ? 2 : 1;
     if (waited_for) end_followers(node.ranks());
   }
@@ -293,7 +294,10 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
   const Plan& plan = *asked.plan;
   if (must_judge) check_judges(plan);
   if (arguments.dry_run) {
-    std::puts((arguments.json ? plan_json(plan) : plan_text(plan, shared)).c_str());
+    if (arguments.json)
+      print_document(plan_json(plan) + "\n");
+    else
+      print_line(plan_text(plan, shared));
     return 0;
   }
   std::optional<peer::Endpoint> other;

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
 #include "harness/diagnostics.h"
 #include "harness/engine.h"
@@ -39,12 +40,12 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
   signal(SIGPIPE, SIG_IGN);
 
   const auto log = [&](const std::string& text) {
-    if (shared.verbosity >= 0) std::fprintf(stderr, "serve: %s\n", text.c_str());
+    if (shared.verbosity >= 0) tell_line(Text::format("serve: {}", text));
   };
   peer::Listener listener(at, arguments.token);
   // For those who start it: where it listens, once it does.
-  std::printf("listening on %s\n", listener.address().c_str());
-  std::fflush(stdout);
+  print_line(Text::format("listening on {}", listener.address()));
+  if (const int code = delivered(0)) return code;
   unsigned served = 0;
   while (!(arguments.once && served > 0)) {
     const std::shared_ptr<peer::TcpPeer> leader =

@@ -4,14 +4,17 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/verb.h"
 #include "harness/marked_folder.h"
+#include "harness/printable.h"
 #include "harness/results/whole_file.h"
 #include "harness/sizing/sizing.h"
 #include "harness/system/installation.h"
+#include "harness/usage_errors.h"
 
 namespace headrace::cli {
 namespace {
@@ -32,8 +35,9 @@ std::vector<results::StoredRun> all_runs(const Arguments& arguments) {
   std::vector<Unreadable> unreadable;
   auto runs = read_runs(files, unreadable, false);
   std::string problems;
-  for (const Unreadable& one : unreadable) problems += (problems.empty() ? "" : "\n") + one.why;
-  if (!problems.empty()) throw UsageError(problems);
+  for (const Unreadable& one : unreadable)
+    problems += (problems.empty() ? "" : "\n") + printable(one.why);
+  if (!problems.empty()) throw UsageErrors(problems);
   return runs;
 }
 
@@ -50,12 +54,12 @@ int size(const Arguments& arguments, const Shared& shared) {
     if (!arguments.no_report) page = drawn_or_told(file, (folder / "report.html").string());
   }
   if (arguments.format == "json") {
-    std::fputs(sizing_json(sizing).c_str(), stdout);
+    print_document(sizing_json(sizing));
     return sizing.exit_code;
   }
-  std::fputs(sizing_text(sizing, Terminal(stdout, shared)).c_str(), stdout);
-  if (!page.empty()) std::printf("page    %s\n", page.c_str());
-  std::puts(sizing_last_line(sizing).c_str());
+  print(sizing_text(sizing, Terminal(stdout, shared)));
+  if (!page.empty()) print(Text::format("page    {}\n", page));
+  print_line(sizing_last_line(sizing));
   return sizing.exit_code;
 }
 

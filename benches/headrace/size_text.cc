@@ -11,33 +11,34 @@ namespace {
 
 using namespace sizing;
 
-std::string count(const Bounded& b) {
-  return b.low == b.high ? fmt::format("{:.0f}", b.median)
-                         : fmt::format("{:.0f} [{:.0f}, {:.0f}]", b.median, b.low, b.high);
+Text count(const Bounded& b) {
+  return b.low == b.high ? Text::format("{:.0f}", b.median)
+                         : Text::format("{:.0f} [{:.0f}, {:.0f}]", b.median, b.low, b.high);
 }
 
-std::string percent(double ratio) { return fmt::format("{:+.0f} %", (ratio - 1) * 100); }
+Text percent(double ratio) { return Text::format("{:+.0f} %", (ratio - 1) * 100); }
 
-std::string phases_text(const Sizing& s, const Terminal& terminal) {
+Text phases_text(const Sizing& s, const Terminal& terminal) {
   std::size_t width = 5;
   for (const Phase& p : s.phases) width = std::max(width, columns(p.title));
-  std::string out = terminal.paint(
-      fmt::format("\n  {}  {}  {}  {}  {}\n", pad("phase", width), pad("needs", 10, true),
-                  pad("gives [bounds]", 34), pad("headroom", 9, true), "GPUs fed [bounds]"),
+  Text out = terminal.paint(
+      Text::format("\n  {}  {}  {}  {}  {}\n", pad("phase", width), pad("needs", 10, true),
+                   pad("gives [bounds]", 34), pad("headroom", 9, true), "GPUs fed [bounds]"),
       Ink::strong);
   for (const Phase& p : s.phases) {
     const auto told = [&](double v) { return format_in_unit(v, p.unit); };
-    const std::string gives =
+    const Text gives =
         p.supply.value.low == p.supply.value.high
-            ? told(p.supply.value.median)
-            : fmt::format("{} [{}, {}]{}", told(p.supply.value.median), told(p.supply.value.low),
-                          told(p.supply.value.high), p.supply.is_range ? " range" : "");
-    out += fmt::format(
+            ? Text(told(p.supply.value.median))
+            : Text::format("{} [{}, {}]{}", told(p.supply.value.median), told(p.supply.value.low),
+                           told(p.supply.value.high), p.supply.is_range ? " range" : "");
+    out += Text::format(
         "{} {}  {}  {}  {}  {}{}\n",
         terminal.paint(symbol(p.outcome, terminal.ascii()), Terminal::ink_of(p.outcome)),
         pad(p.title, width), pad(told(p.demand.need), 10, true), pad(gives, 34),
         pad(percent(p.headroom.median), 9, true), count(p.gpus_fed),
-        p.supply.basis == Basis::measured ? "" : fmt::format("  {}", to_string(p.supply.basis)));
+        p.supply.basis == Basis::measured ? Text()
+                                          : Text::format("  {}", to_string(p.supply.basis)));
     if (p.outcome != Outcome::pass) {
       out += "    " + terminal.paint(wrap(p.explanation, 92, 4), Ink::faint) + "\n";
       if (!p.next_step.empty())
@@ -45,43 +46,41 @@ std::string phases_text(const Sizing& s, const Terminal& terminal) {
     }
   }
   for (const NotMeasured& n : s.not_measured)
-    out +=
-        fmt::format("{} {}  not measured\n    {}\n    {}\n",
-                    terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::faint),
-                    pad(n.title, width), terminal.paint(wrap(n.why, 92, 4), Ink::faint), n.command);
+    out += Text::format("{} {}  not measured\n    {}\n    {}\n",
+                        terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::faint),
+                        pad(n.title, width), terminal.paint(wrap(n.why, 92, 4), Ink::faint),
+                        n.command);
   return out;
 }
 
-std::string calendar_text(const Calendar& c) {
-  std::string out =
-      fmt::format("calendar   every {} a save that takes {} and blocks for {} ({} allowed)",
-                  format_duration(c.interval_s), format_duration(c.save_s),
-                  format_duration(c.stall_s), format_duration(c.stall_allowed_s));
-  if (c.restore_s) out += fmt::format("; a restore takes {}", format_duration(*c.restore_s));
-  if (c.lost) out += fmt::format("; {:.2g} % of the time is lost", *c.lost * 100);
+Text calendar_text(const Calendar& c) {
+  Text out = Text::format("calendar   every {} a save that takes {} and blocks for {} ({} allowed)",
+                          format_duration(c.interval_s), format_duration(c.save_s),
+                          format_duration(c.stall_s), format_duration(c.stall_allowed_s));
+  if (c.restore_s) out += Text::format("; a restore takes {}", format_duration(*c.restore_s));
+  if (c.lost) out += Text::format("; {:.2g} % of the time is lost", *c.lost * 100);
   if (c.best_interval_s)
-    out += fmt::format("; least every {} (Daly, E16)", format_duration(*c.best_interval_s));
+    out += Text::format("; least every {} (Daly, E16)", format_duration(*c.best_interval_s));
   return wrap(out, 96, 11) + "\n";
 }
 
-std::string cost_text(const Starvation& s) {
-  std::string out =
-      fmt::format("starvation accelerators are busy at most {:.0f} % of the time ({})",
-                  s.utilization * 100, s.phase);
+Text cost_text(const Starvation& s) {
+  Text out = Text::format("starvation accelerators are busy at most {:.0f} % of the time ({})",
+                          s.utilization * 100, s.phase);
   if (s.cost_usd_per_h)
-    out += fmt::format(": {:.4g} USD/h are spent on waiting", *s.cost_usd_per_h);
+    out += Text::format(": {:.4g} USD/h are spent on waiting", *s.cost_usd_per_h);
   return wrap(out, 96, 11) + "\n";
 }
 
-std::string fixes_text(const Sizing& s, const Terminal& terminal) {
+Text fixes_text(const Sizing& s, const Terminal& terminal) {
   if (s.fixes.empty()) return "";
-  std::string out = terminal.paint("\nwhat would fix it\n", Ink::strong);
+  Text out = terminal.paint("\nwhat would fix it\n", Ink::strong);
   for (const Fix& f : s.fixes) {
-    const std::string fed = !f.gpus_fed ? "not known"
-                            : f.capped  ? fmt::format("{} (all)", count(*f.gpus_fed))
-                                        : count(*f.gpus_fed);
-    out += fmt::format("  {}  GPUs fed: {}  {}\n", terminal.paint(f.title, Ink::strong), fed,
-                       f.basis ? fmt::format("({})", to_string(*f.basis)) : "");
+    const Text fed = !f.gpus_fed ? Text("not known")
+                     : f.capped  ? Text::format("{} (all)", count(*f.gpus_fed))
+                                 : count(*f.gpus_fed);
+    out += Text::format("  {}  GPUs fed: {}  {}\n", terminal.paint(f.title, Ink::strong), fed,
+                        f.basis ? Text::format("({})", to_string(*f.basis)) : "");
     out += "    " + wrap(f.explanation, 92, 4) + "\n";
     out += "    " + terminal.paint(f.command, Ink::faint) + "\n";
   }
@@ -90,30 +89,31 @@ std::string fixes_text(const Sizing& s, const Terminal& terminal) {
 
 }  // namespace
 
-std::string sizing_text(const Sizing& s, const Terminal& terminal) {
-  std::string out =
-      fmt::format("{}: {:.0f} GPUs on {:.0f} node{}; safety margin {:.3g}\n",
-                  s.job.description.empty() ? s.job.name : s.job.description, s.job.cluster.gpus(),
-                  s.job.cluster.nodes, s.job.cluster.nodes == 1 ? "" : "s", s.job.safety);
+Text sizing_text(const Sizing& s, const Terminal& terminal) {
+  Text out =
+      Text::format("{}: {:.0f} GPUs on {:.0f} node{}; safety margin {:.3g}\n",
+                   s.job.description.empty() ? s.job.name : s.job.description, s.job.cluster.gpus(),
+                   s.job.cluster.nodes, s.job.cluster.nodes == 1 ? "" : "s", s.job.safety);
   for (const Session& session : s.sessions)
-    out += terminal.paint(fmt::format("run {} on {}{}", session.front()->id, session.front()->node,
-                                      session.size() > 1
-                                          ? fmt::format(" and {} more at once", session.size() - 1)
-                                          : ""),
-                          Ink::faint) +
-           "\n";
+    out +=
+        terminal.paint(
+            Text::format(
+                "run {} on {}{}", session.front()->id, session.front()->node,
+                session.size() > 1 ? Text::format(" and {} more at once", session.size() - 1) : ""),
+            Ink::faint) +
+        "\n";
   out += phases_text(s, terminal) + "\n";
-  out += wrap("capacity   " + s.capacity.explanation, 96, 11) + "\n";
+  out += wrap("capacity   " + Text(s.capacity.explanation), 96, 11) + "\n";
   if (s.calendar) out += calendar_text(*s.calendar);
   if (s.starvation) out += cost_text(*s.starvation);
   out += fixes_text(s, terminal);
   return out + "\n" + wrap(s.sentence, 96, 0) + "\n";
 }
 
-std::string sizing_last_line(const Sizing& s) {
-  return fmt::format("VERDICT {} gpus_fed={:.0f} gpus={:.0f} phase={} basis={} exit={}", s.word,
-                     s.gpus_fed.median, s.job.cluster.gpus(), s.limiting, to_string(s.basis),
-                     s.exit_code);
+Text sizing_last_line(const Sizing& s) {
+  return Text::format("VERDICT {} gpus_fed={:.0f} gpus={:.0f} phase={} basis={} exit={}", s.word,
+                      s.gpus_fed.median, s.job.cluster.gpus(), s.limiting, to_string(s.basis),
+                      s.exit_code);
 }
 
 }  // namespace headrace::cli

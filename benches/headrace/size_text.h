@@ -1,16 +1,14 @@
 // A sizing as people read it in a terminal.
 #pragma once
 
-#include <string>
-
 #include "benches/headrace/terminal.h"
 #include "harness/sizing/sizing.h"
 
 namespace headrace::cli {
 
-std::string sizing_text(const sizing::Sizing& sizing, const Terminal& terminal);
+Text sizing_text(const sizing::Sizing& sizing, const Terminal& terminal);
 
 /// "VERDICT FAIL gpus_fed=192 gpus=256 phase=checkpoint_save basis=extrapolated exit=10".
-std::string sizing_last_line(const sizing::Sizing& sizing);
+Text sizing_last_line(const sizing::Sizing& sizing);
 
 }  // namespace headrace::cli

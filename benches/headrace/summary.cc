@@ -19,22 +19,22 @@ std::string human(double value, std::string_view unit, std::string_view name) {
   return format_named(value, unit, name);
 }
 
-std::string bounds(const std::optional<double>& low, const std::optional<double>& high,
-                   std::string_view unit, std::string_view name) {
+Text bounds(const std::optional<double>& low, const std::optional<double>& high,
+            std::string_view unit, std::string_view name) {
   if (!low && !high) return "";
   if (low && high && *low == *high) return "";
-  return fmt::format("[{}, {}]", low ? human(*low, unit, name) : "?",
-                     high ? human(*high, unit, name) : "?");
+  return Text::format("[{}, {}]", low ? human(*low, unit, name) : "?",
+                      high ? human(*high, unit, name) : "?");
 }
 
 /// The need's name, with its scope where that is not the node.
-std::string name_of(const Judgement& j) {
-  return j.scope.empty() || j.scope == "node" ? j.id : fmt::format("{} ({})", j.id, j.scope);
+Text name_of(const Judgement& j) {
+  return j.scope.empty() || j.scope == "node" ? Text(j.id) : Text::format("{} ({})", j.id, j.scope);
 }
 
-std::string headroom_text(const Judgement& j) {
+Text headroom_text(const Judgement& j) {
   if (!j.headroom) return "";
-  return fmt::format("{:+.0f} %{}", (*j.headroom - 1) * 100, j.thin ? " thin" : "");
+  return Text::format("{:+.0f} %{}", (*j.headroom - 1) * 100, j.thin ? " thin" : "");
 }
 
 /// What operators look at first: the workload's own values and the middle and tail of the whole
@@ -58,9 +58,9 @@ std::string_view without_unit(std::string_view metric) {
 
 }  // namespace
 
-std::string measured_text(const RunResult& run, const Shared& shared) {
+Text measured_text(const RunResult& run, const Shared& shared) {
   const Terminal terminal(stdout, shared);
-  std::string out;
+  Text out;
   for (const PointResult& point : run.points) {
     if (point.status == PointStatus::not_reached) continue;
     out += terminal.paint(point.point->id, Ink::strong);
@@ -70,7 +70,7 @@ std::string measured_text(const RunResult& run, const Shared& shared) {
     if (point.status == PointStatus::skipped || point.status == PointStatus::error) {
       const bool skipped = point.status == PointStatus::skipped;
       out += "  " +
-             terminal.paint((skipped ? "skipped: " : "error: ") + point.reason,
+             terminal.paint(Text(skipped ? "skipped: " : "error: ") + point.reason,
                             skipped ? Ink::faint : Ink::bad) +
              "\n\n";
       continue;
@@ -81,27 +81,27 @@ std::string measured_text(const RunResult& run, const Shared& shared) {
       ++judged;
       proven += r.cache.proven;
     }
-    out += fmt::format("  {} repetition{}", good, good == 1 ? "" : "s");
+    out += Text::format("  {} repetition{}", good, good == 1 ? "" : "s");
     if (point.point->cache != CacheState::asis)
-      out += fmt::format(", {} ({} of {} proven)", to_string(point.point->cache), proven, judged);
-    out += '\n';
+      out += Text::format(", {} ({} of {} proven)", to_string(point.point->cache), proven, judged);
+    out += "\n";
     for (const MetricSummary& metric : point.metrics) {
       if (!shown(point, metric.name)) continue;
-      std::string interval;
+      Text interval;
       if (metric.values.size() > 1 && metric.interval.low != metric.interval.high) {
-        interval = fmt::format("[{}, {}]{}", human(metric.interval.low, metric.unit, metric.name),
-                               human(metric.interval.high, metric.unit, metric.name),
-                               metric.interval.is_range ? " range" : "");
+        interval = Text::format("[{}, {}]{}", human(metric.interval.low, metric.unit, metric.name),
+                                human(metric.interval.high, metric.unit, metric.name),
+                                metric.interval.is_range ? " range" : "");
       }
       out +=
-          fmt::format("  {} {}  {}{}\n", pad(without_unit(metric.name), 28),
-                      pad(human(metric.median, metric.unit, metric.name), 12, true), interval,
-                      metric.too_few_operations ? "  too few operations for this percentile" : "");
+          Text::format("  {} {}  {}{}\n", pad(without_unit(metric.name), 28),
+                       pad(human(metric.median, metric.unit, metric.name), 12, true), interval,
+                       metric.too_few_operations ? "  too few operations for this percentile" : "");
     }
     for (const std::string& note : point.notes)
-      out += "  " + terminal.paint("note: " + note, Ink::faint) + "\n";
+      out += "  " + terminal.paint("note: " + Text(note), Ink::faint) + "\n";
     for (const auto& [why, count] : point.left_out) {
-      out += "  " + terminal.paint(fmt::format("left out: {} files {}", count, why), Ink::faint) +
+      out += "  " + terminal.paint(Text::format("left out: {} files {}", count, why), Ink::faint) +
              "\n";
     }
     if (point.verified && point.wrong_blocks.empty())
@@ -109,40 +109,41 @@ std::string measured_text(const RunResult& run, const Shared& shared) {
     for (const WrongBlock& wrong : point.wrong_blocks) {
       out += "  " +
              terminal.paint(
-                 fmt::format("wrong data: {} at {}: {}", wrong.file, wrong.offset, wrong.why),
+                 Text::format("wrong data: {} at {}: {}", wrong.file, wrong.offset, wrong.why),
                  Ink::bad) +
              "\n";
     }
-    out += '\n';
+    out += "\n";
   }
   for (const ScalingCurve& curve : run.scaling)
     out += "scaling: " + wrap(curve.finding, 91, 9) + "\n";
-  if (!run.scaling.empty()) out += '\n';
+  if (!run.scaling.empty()) out += "\n";
   return out;
 }
 
-std::string verdict_text(const RunResult& run, const Shared& shared) {
+Text verdict_text(const RunResult& run, const Shared& shared) {
   const Terminal terminal(stdout, shared);
-  std::string out;
+  Text out;
   std::size_t id_width = 4;
-  for (const Judgement& j : run.judgements) id_width = std::max(id_width, name_of(j).size());
+  for (const Judgement& j : run.judgements) id_width = std::max(id_width, columns(name_of(j)));
   if (!run.judgements.empty()) {
-    out += terminal.paint(fmt::format("  {}  {:>11}  {}  {:>11}  {}\n", pad("need", id_width),
-                                      "measured", pad("bounds", 24), "needed", "headroom"),
+    out += terminal.paint(Text::format("  {}  {:>11}  {}  {:>11}  {}\n", pad("need", id_width),
+                                       "measured", pad("bounds", 24), "needed", "headroom"),
                           Ink::strong);
   }
   const Judgement* told_last = nullptr;
   for (const Judgement& j : run.judgements) {
     const Ink ink = Terminal::ink_of(j.outcome);
-    out += fmt::format(
+    out += Text::format(
         "{} {}  {}  {}  {}  {}  {}\n", terminal.paint(symbol(j.outcome, terminal.ascii()), ink),
-        pad(name_of(j), id_width), pad(j.measured ? human(*j.measured, j.unit, j.id) : "-", 11, true),
+        pad(name_of(j), id_width),
+        pad(j.measured ? human(*j.measured, j.unit, j.id) : "-", 11, true),
         pad(bounds(j.low, j.high, j.unit, j.id), 24),
-        pad((j.higher_is_better ? "" : "<= ") + human(j.need, j.unit, j.id), 11, true),
+        pad(Text(j.higher_is_better ? "" : "<= ") + human(j.need, j.unit, j.id), 11, true),
         pad(headroom_text(j), 10),
         terminal.paint(
-            fmt::format("{}{}", to_string(j.outcome),
-                        j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))),
+            Text::format("{}{}", to_string(j.outcome),
+                         j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))),
             ink));
     const bool again = told_last != nullptr && j.reason != Reason::none &&
                        told_last->reason == j.reason && told_last->point == j.point;
@@ -155,19 +156,21 @@ std::string verdict_text(const RunResult& run, const Shared& shared) {
   for (const Judgement& j : run.judgements) {
     if (j.outcome == Outcome::pass || j.next_step.empty() || !told.insert(j.next_step).second)
       continue;
-    out += fmt::format("{} {}\n", told.size() == 1 ? "next  " : "      ", wrap(j.next_step, 90, 7));
+    out +=
+        Text::format("{} {}\n", told.size() == 1 ? "next  " : "      ", wrap(j.next_step, 90, 7));
   }
   if (run.plan != nullptr && !run.plan->not_asked.empty()) {
-    out += terminal.paint(
-               wrap("not asked for by this configuration: " + join(run.plan->not_asked), 91, 7),
-               Ink::faint) +
-           "\n";
+    out +=
+        terminal.paint(
+            wrap("not asked for by this configuration: " + Text(join(run.plan->not_asked)), 91, 7),
+            Ink::faint) +
+        "\n";
   }
   return out;
 }
 
-std::string last_line(const Summary& s) {
-  return fmt::format(
+Text last_line(const Summary& s) {
+  return Text::format(
       "VERDICT {} needs={} pass={} fail={} inconclusive={} skipped={} error={} exit={}", s.word,
       s.pass + s.fail + s.inconclusive + s.skipped + s.error, s.pass, s.fail, s.inconclusive,
       s.skipped, s.error, s.exit_code);

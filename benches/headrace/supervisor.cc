@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "benches/headrace/console.h"
 #include "harness/recorder.h"
 
 namespace headrace::cli {
@@ -51,8 +52,8 @@ void outlive(pid_t parent) {
 }
 
 /// The child's way into its work; its caller is gone if `parent` is.
-int begin_work(const std::function<int()>& work, int writing, pid_t parent,
-               const sigset_t& signals, Role role) {
+int begin_work(const std::function<int()>& work, int writing, pid_t parent, const sigset_t& signals,
+               Role role) {
   if (role == Role::first) {
     ::setpgid(0, 0);  // launchers kill the group
     std::thread(outlive, parent).detach();
@@ -130,7 +131,7 @@ Request count_request() noexcept {
 }
 
 void leave(int code) {
-  std::fflush(nullptr);
+  code = delivered(code);
   // Threads that hang keep the process and its descriptors: whoever reads these would wait on.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(stream);
   const auto byte = static_cast<unsigned char>(code);

@@ -42,14 +42,14 @@ Terminal::Terminal(std::FILE* stream, const Shared& shared) {
   if (interactive_ && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width_ = size.ws_col;
 }
 
-std::string Terminal::paint(std::string_view text, Ink ink) const {
-  if (!color_ || ink == Ink::plain) return std::string(text);
+Text Terminal::paint(const Text& text, Ink ink) const {
+  if (!color_ || ink == Ink::plain) return text;
   const char* code = ink == Ink::good    ? "32"
                      : ink == Ink::bad   ? "31"
                      : ink == Ink::doubt ? "33"
                      : ink == Ink::faint ? "2"
                                          : "1";
-  return std::string("\033[") + code + "m" + std::string(text) + "\033[0m";
+  return Text::own(std::string("\033[") + code + "m" + text.str() + "\033[0m");
 }
 
 Ink Terminal::ink_of(Outcome outcome) {
@@ -65,45 +65,6 @@ Ink Terminal::ink_of(Outcome outcome) {
       break;
   }
   return Ink::faint;
-}
-
-std::size_t columns(std::string_view text) {
-  std::size_t n = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\033') {
-      while (i < text.size() && text[i] != 'm') ++i;
-    } else if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) {
-      ++n;
-    }
-  }
-  return n;
-}
-
-std::string pad(std::string_view text, std::size_t width, bool right) {
-  const std::size_t have = columns(text);
-  const std::string blanks(have < width ? width - have : 0, ' ');
-  return right ? blanks + std::string(text) : std::string(text) + blanks;
-}
-
-std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
-  std::string result;
-  std::size_t used = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find(' ');
-    const std::string_view word = text.substr(0, end);
-    const std::size_t size = columns(word);
-    if (used > 0 && used + 1 + size > width) {
-      result += '\n' + std::string(indent, ' ');
-      used = 0;
-    } else if (used > 0) {
-      result += ' ';
-      ++used;
-    }
-    result += word;
-    used += size;
-    text = end == text.npos ? std::string_view() : text.substr(end + 1);
-  }
-  return result;
 }
 
 }  // namespace headrace::cli

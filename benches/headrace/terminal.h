@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdio>
-#include <string>
-#include <string_view>
 
+#include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
 #include "harness/verdict.h"
 
@@ -21,19 +20,12 @@ class Terminal {
   bool ascii() const { return ascii_; }
   int width() const { return width_; }
   /// `text` in a colour, or as it is where there are no colours.
-  std::string paint(std::string_view text, Ink ink) const;
+  Text paint(const Text& text, Ink ink) const;
   static Ink ink_of(Outcome outcome);
 
  private:
   bool interactive_ = false, color_ = false, ascii_ = false;
   int width_ = 100;
 };
-
-/// Columns a text takes: code points, escape sequences left out.
-std::size_t columns(std::string_view text);
-/// Filled with blanks to `width` columns, left- or right-aligned.
-std::string pad(std::string_view text, std::size_t width, bool right = false);
-/// `text` in lines of at most `width` columns, each after the first moved right by `indent` blanks.
-std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace headrace::cli

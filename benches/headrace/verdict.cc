@@ -5,6 +5,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "benches/headrace/console.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
@@ -113,9 +114,9 @@ int unusable(const UsageError& problem, ExitMap map) {
   std::string first = problem.what();
   first = first.substr(0, first.find('\n'));
   if (map == ExitMap::nagios)
-    std::printf("HEADRACE UNKNOWN - %s\n", first.c_str());
+    print_line(Text::format("HEADRACE UNKNOWN - {}", first));
   else
-    std::printf("headrace: no verdict: %s\n", first.c_str());
+    print_line(Text::format("headrace: no verdict: {}", first));
   return kUsage;
 }
 
@@ -141,13 +142,13 @@ int verdict(const Arguments& arguments, Shared& shared) {
   }
   *shared.thin = told.verdict.thin() > 0;
   if (arguments.json) {
-    std::fputs(told_json(told).c_str(), stdout);
+    print_document(told_json(told));
   } else if (shared.exit_map == ExitMap::nagios) {
-    std::fputs(results::nagios_text(told.verdict).c_str(), stdout);
+    print_document(results::nagios_text(told.verdict));
   } else if (shared.exit_map == ExitMap::nhc || shared.exit_map == ExitMap::slurm_prolog) {
-    std::printf("headrace: %s: %s\n", told.verdict.word.c_str(), sentence(told).c_str());
+    print_line(Text::format("headrace: {}: {}", told.verdict.word, sentence(told)));
   } else {
-    std::printf("%s\n%s\n", sentence(told).c_str(), last_line(summary_of(told.verdict)).c_str());
+    print_line(Text::format("{}\n{}", sentence(told), last_line(summary_of(told.verdict))));
   }
   return told.verdict.exit_code;
 }

@@ -18,21 +18,20 @@ std::string state_of(const BackendStatus& backend) {
 
 }  // namespace
 
-std::string version_text() {
-  std::string text = fmt::format(
+Text version_text() {
+  Text text = Text::format(
       "headrace {}\n"
       "revision  {}\n"
       "compiler  {}, {}\n"
-      "schemas   config {}, job {}, run files {}, plugin interface {}\n",
+      "schemas   config {}, job {}, run files {}, plugin interface {}",
       kVersion, kRevision, kCompiler, kBuildType, kConfigSchema, kJobSchema, results::kSchema,
       kPluginInterface);
   const Backends backends;
   const char* label = "backends";
   for (const BackendStatus& backend : backends.status()) {
-    text += fmt::format("{:<9} {:<9} {}\n", label, backend.name, state_of(backend));
+    text += Text::format("\n{:<9} {:<9} {}", label, backend.name, state_of(backend));
     label = "";
   }
-  text.pop_back();
   return text;
 }
 

@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "harness/fleet/fleet.h"
+#include "harness/printable.h"
+#include "harness/usage_errors.h"
 
 namespace headrace::fleet {
 
@@ -19,7 +21,8 @@ std::vector<Host> read_hosts(const std::string& path) {
   std::set<std::string> names;
   std::string line, problems;
   const auto problem = [&](int number, const std::string& what) {
-    problems += fmt::format("{}{}:{}: {}", problems.empty() ? "" : "\n", path, number, what);
+    problems +=
+        (problems.empty() ? "" : "\n") + printable(fmt::format("{}:{}: {}", path, number, what));
   };
   std::istringstream lines(text);
   for (int number = 1; std::getline(lines, line); ++number) {
@@ -38,7 +41,7 @@ std::vector<Host> read_hosts(const std::string& path) {
     hosts.push_back(std::move(host));
   }
   if (hosts.empty() && problems.empty()) problem(1, "no host in it");
-  if (!problems.empty()) throw UsageError(problems);
+  if (!problems.empty()) throw UsageErrors(problems);
   return hosts;
 }
 

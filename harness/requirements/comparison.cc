@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "harness/diagnostics.h"
+#include "harness/printable.h"
 #include "harness/requirements/need_output.h"
 
 namespace headrace::requirements {
@@ -53,7 +54,7 @@ std::string comparison_text(const Job& before, const Job& after,
   const std::vector<Pair> pairs = pair_needs(before, after);
   std::string out = fmt::format(
       "{}: {}\nneeds with margin {} before, {} after\n\n{:<36}{:<9}{:>16}{:>16}{:>12}\n",
-      after.name, join(overrides), before.safety, after.safety, "need", "scope", "before", "after",
+      printable(after.name), printable(join(overrides)), before.safety, after.safety, "need", "scope", "before", "after",
       "factor");
   std::size_t same = 0;
   for (const Pair& pair : pairs) {

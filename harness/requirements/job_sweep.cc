@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config/sweep.h"
+#include "harness/printable.h"
 #include "harness/requirements/formula.h"
 #include "harness/requirements/need_output.h"
 
@@ -176,7 +177,7 @@ std::string sweep_text(const Sweep& sweep) {
       std::size_t widest = sweep.keys[k].size();
       for (const SweepPoint& point : sweep.points)
         widest = std::max(widest, point.values[k].size());
-      line += fmt::format("{:<{}}", texts[k], widest + 2);
+      line += fmt::format("{:<{}}", printable(texts[k]), widest + 2);
     }
     return line;
   };
@@ -185,7 +186,7 @@ std::string sweep_text(const Sweep& sweep) {
   const std::size_t fits = std::max<std::size_t>(1, left < kWidth ? (kWidth - left) / kColumn : 1);
   if (shown.size() > fits) shown.resize(fits);
 
-  std::string out = fmt::format("{}: needs with margin\n\n", sweep.job);
+  std::string out = fmt::format("{}: needs with margin\n\n", printable(sweep.job));
   const std::vector<std::string> blank(sweep.keys.size());
   for (const int line : {0, 1, 2}) {
     out += pad_keys(line == 2 ? sweep.keys : blank);
@@ -202,7 +203,7 @@ std::string sweep_text(const Sweep& sweep) {
   for (const SweepPoint& point : sweep.points) {
     out += pad_keys(point.values);
     if (!point.refused.empty())
-      out += shortened("  cannot be: " + point.refused, std::max(left + 30, kWidth) - left);
+      out += shortened("  cannot be: " + printable(point.refused), std::max(left + 30, kWidth) - left);
     if (point.refused.empty())
       for (const std::size_t c : shown)
         out += fmt::format(

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/diagnostics.h"
+#include "harness/printable.h"
 #include "harness/requirements/formula.h"
 #include "harness/requirements/wrap.h"
 
@@ -21,7 +22,7 @@ std::string header(const Job& job) {
   return fmt::format(
       "{}\n{} node{} of {} GPU{}; a step takes {}; need = {} * "
       "required\n\n{:<{}}{:>{}}{:>{}}{:>{}}\n",
-      wrapped(job.name + description, 0), job.cluster.nodes, job.cluster.nodes == 1 ? "" : "s",
+      wrapped(printable(job.name + description), 0), job.cluster.nodes, job.cluster.nodes == 1 ? "" : "s",
       job.cluster.gpus_per_node, job.cluster.gpus_per_node == 1 ? "" : "s",
       compact_quantity(job.step.time, Dimension::seconds), job.safety, "need", kLabel, "cluster",
       kColumn, "node", kColumn, "gpu", kColumn);

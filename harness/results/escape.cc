@@ -1,5 +1,7 @@
 #include "harness/results/escape.h"
 
+#include "harness/printable.h"
+
 namespace headrace::results {
 
 std::string csv_field(std::string_view text) {
@@ -14,7 +16,7 @@ std::string csv_field(std::string_view text) {
 
 std::string xml_escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable_lines(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -38,7 +40,7 @@ std::string xml_escaped(std::string_view text) {
         out += "&#9;";
         break;
       default:
-        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+        out += c;
     }
   }
   return out;

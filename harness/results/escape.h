@@ -9,7 +9,7 @@ namespace headrace::results {
 /// RFC 4180: in quotes where a comma, a quote or a line break asks for it.
 std::string csv_field(std::string_view text);
 
-/// Markup escaped; characters that XML 1.0 cannot hold become '?'.
+/// Markup escaped; what XML 1.0 cannot hold, and what directs a terminal or hides, printable.
 std::string xml_escaped(std::string_view text);
 
 }  // namespace headrace::results

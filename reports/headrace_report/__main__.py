@@ -11,6 +11,7 @@ from typing import List, Optional
 
 from . import __version__
 from .errors import MissingLibrary, ReportError
+from .printable import printable_lines
 
 DEBIAN_PACKAGES = {"matplotlib": "python3-matplotlib", "numpy": "python3-numpy", "jinja2": "python3-jinja2"}
 
@@ -62,7 +63,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         write_whole(options.output or os.path.join(os.path.dirname(file), "report.html"),
                     documents.renderer(document)(document))
     except ReportError as problem:
-        print(f"headrace_report: {problem}", file=sys.stderr)
+        print(printable_lines(f"headrace_report: {problem}"), file=sys.stderr)
         return problem.exit_code
     return 0
 

@@ -20,7 +20,7 @@ TEST(Diagnostic, LeavesOutUnknownParts) {
 TEST(Diagnostics, AProblemIsOneLineWithoutCommandsToTheTerminal) {
   Diagnostics problems;
   problems.error({"a", 1, 2}, "use: 'x\ny\x1b[31m\t'");
-  EXPECT_EQ(problems.errors()[0].text, "use: 'x\\ny\\x1b[31m\\t'");
+  EXPECT_EQ(problems.errors()[0].text, "use: 'x\\ny\\u001b[31m\\t'");
 }
 
 TEST(Diagnostics, TellsAllInTheOrderOfTheFile) {

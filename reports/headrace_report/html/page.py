@@ -13,6 +13,7 @@ from markupsafe import Markup
 from .. import words
 from ..plots import Figure
 from ..plots.svg import StyleSheet, inline
+from ..printable import printable, printable_lines
 from ..units import duration, plural, quantity
 
 
@@ -32,7 +33,7 @@ class Page:
         self._sheet = StyleSheet()
         self._environment = jinja2.Environment(
             loader=jinja2.PackageLoader("headrace_report", "html/templates"), autoescape=True, trim_blocks=True,
-            lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+            lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=_shown)
         self._environment.filters.update(duration=duration, plural=plural, bytes=lambda n: quantity(float(n), "B"), **filters)
 
     def panel(self, figure: Optional[Figure], key: str) -> Optional[Panel]:
@@ -43,12 +44,18 @@ class Page:
         """The whole page; every figure must have been made before. The same values give the same bytes."""
         script = self._source("page.js")
         style = self._source("page.css") + self._sheet.css() + "\n"
-        return self._environment.get_template(template).render(
+        page = self._environment.get_template(template).render(
             tone=words.tone, symbol=words.SYMBOL, style=Markup(style), script=Markup(script), style_hash=_hash(style),
             script_hash=_hash(script), **values)
+        return printable_lines(page)  # what came by figures, and the embedded data, which stays the same JSON
 
     def _source(self, name: str) -> str:
         return self._environment.loader.get_source(self._environment, name)[0]
+
+
+def _shown(value: Any) -> Any:
+    """What a template prints: words of the run file stay on their line, and nothing in them is hidden."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _hash(text: str) -> str:

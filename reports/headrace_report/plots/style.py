@@ -43,6 +43,8 @@ RC = {
     "ytick.labelcolor": COLOUR["ink"],
     "ytick.minor.visible": False,
 }
+if "text.parse_math" in matplotlib.rcParams:  # 3.6
+    RC["text.parse_math"] = False  # a name with two dollar signs is a name
 
 
 def series(number: int) -> str:

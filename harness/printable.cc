@@ -1,0 +1,99 @@
+#include "harness/printable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+
+namespace headrace {
+namespace {
+
+struct Range {
+  std::uint32_t first, last;
+};
+
+/// Unicode's controls (Cc), formats (Cf) that nobody sees, separators of lines and paragraphs, and
+/// fillers.
+constexpr std::array kHidden{
+    Range{0x0000, 0x001f},   Range{0x007f, 0x009f},   Range{0x00ad, 0x00ad},
+    Range{0x034f, 0x034f},   Range{0x061c, 0x061c},   Range{0x115f, 0x1160},
+    Range{0x17b4, 0x17b5},   Range{0x180b, 0x180f},   Range{0x200b, 0x200f},
+    Range{0x2028, 0x202e},   Range{0x2060, 0x206f},   Range{0x3164, 0x3164},
+    Range{0xfeff, 0xfeff},   Range{0xffa0, 0xffa0},   Range{0xfff0, 0xfffb},
+    Range{0x1bca0, 0x1bca3}, Range{0x1d173, 0x1d17a}, Range{0xe0000, 0xe0fff},
+};
+
+bool hidden(std::uint32_t character) {
+  return std::any_of(kHidden.begin(), kHidden.end(), [&](const Range& range) {
+    return range.first <= character && character <= range.last;
+  });
+}
+
+/// One character of a text; `size` is 0 where the bytes are no UTF-8.
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t size = 0;
+};
+
+Character first_of(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t size = lead < 0xc2   ? 0
+                           : lead < 0xe0 ? 2
+                           : lead < 0xf0 ? 3
+                           : lead < 0xf5 ? 4
+                                         : 0;
+  if (size == 0 || text.size() < size) return {};
+  std::uint32_t code = lead & (0x7fu >> size);
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (code < kLeast[size] || code > 0x10ffff || surrogate) return {};
+  return {code, size};
+}
+
+/// As JSON writes it: above 16 bits as a pair of surrogates.
+void escape(std::string& out, std::uint32_t code) {
+  if (code == '\n')
+    out += "\\n";
+  else if (code == '\t')
+    out += "\\t";
+  else if (code == '\r')
+    out += "\\r";
+  else if (code < 0x10000)
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", code);
+  else
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}\\u{:04x}", 0xd800 + ((code - 0x10000) >> 10),
+                   0xdc00 + (code & 0x3ff));
+}
+
+std::string shown(std::string_view text, bool lines) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Character c = first_of(text);
+    const bool end_of_line = text[0] == '\n' || text.starts_with("\r\n");
+    if (c.size == 0)
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(text[0]));
+    else if (hidden(c.code) && !(lines && (end_of_line || text[0] == '\t')))
+      escape(out, c.code);
+    else
+      out.append(text.substr(0, c.size));
+    text.remove_prefix(std::max<std::size_t>(c.size, 1));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) { return shown(text, false); }
+
+std::string printable_lines(std::string_view text) { return shown(text, true); }
+
+}  // namespace headrace
