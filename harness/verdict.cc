@@ -129,10 +129,11 @@ void sort_worst_first(std::vector<Judgement>& judgements) {
                    });
 }
 
-Summary summarize(std::span<const Judgement> judgements, int signal, bool tool_error) {
+Summary summarize(std::span<const Outcome> outcomes, int signal, const PointCounts& points) {
   Summary s;
-  for (const Judgement& j : judgements) {
-    switch (j.outcome) {
+  s.needs = static_cast<unsigned>(outcomes.size());
+  for (const Outcome outcome : outcomes) {
+    switch (outcome) {
       case Outcome::pass:
         ++s.pass;
         break;
@@ -150,6 +151,9 @@ Summary summarize(std::span<const Judgement> judgements, int signal, bool tool_e
         break;
     }
   }
+  s.error += points.failed;
+  const bool all_skipped = s.needs == 0 ? points.skipped == points.all : s.pass == 0;
+  if (s.needs == 0) s.skipped = points.skipped;
   const auto is = [&s](const char* word, int code) {
     s.word = word;
     s.exit_code = code;
@@ -158,20 +162,26 @@ Summary summarize(std::span<const Judgement> judgements, int signal, bool tool_e
     is("INTERRUPTED", signal == SIGTERM ? 143 : 128 + signal);
   } else if (s.fail != 0) {
     is("FAIL", 10);
-  } else if (s.error != 0 || tool_error) {
+  } else if (s.error != 0) {
     is("ERROR", 1);
   } else if (s.inconclusive != 0) {
     is("INCONCLUSIVE", 11);
-  } else if (s.skipped != 0 && s.pass == 0) {
+  } else if (s.skipped != 0 && all_skipped) {
     is("SKIPPED", 77);
   } else if (s.skipped != 0) {
     is("INCOMPLETE", 12);
-  } else if (s.pass == 0) {
+  } else if (s.needs == 0) {
     is("MEASURED", 0);
   } else {
     is("PASS", 0);
   }
   return s;
+}
+
+Summary summarize(std::span<const Judgement> judgements, int signal, const PointCounts& points) {
+  std::vector<Outcome> outcomes;
+  for (const Judgement& j : judgements) outcomes.push_back(j.outcome);
+  return summarize(outcomes, signal, points);
 }
 
 }  // namespace headrace

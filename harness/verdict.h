@@ -13,7 +13,10 @@
 namespace headrace {
 
 enum class Outcome { pass, fail, inconclusive, skipped, error };
-std::string_view to_string(Outcome outcome);           // "PASS"...
+inline constexpr Outcome kOutcomes[] = {Outcome::pass, Outcome::fail, Outcome::inconclusive,
+                                        Outcome::skipped, Outcome::error};
+std::string_view to_string(Outcome outcome);  // "PASS"...
+std::optional<Outcome> outcome_named(std::string_view word);
 std::string_view symbol(Outcome outcome, bool ascii);  // ✔ ✘ ? – !
 
 /// Why a judgement is INCONCLUSIVE; the words are fixed (rule 15).
@@ -51,11 +54,20 @@ struct Judgement {
   std::string formula, equation, substituted;
 };
 
+/// How the selected points ended, as far as the word for the whole run depends on it.
+struct PointCounts {
+  unsigned all = 0, skipped = 0;
+  unsigned failed = 0;  // that no need in error tells of
+};
+
 /// Counts and the one word for the whole run.
 struct Summary {
-  unsigned pass = 0, fail = 0, inconclusive = 0, skipped = 0, error = 0;
-  std::string word;   // PASS FAIL INCONCLUSIVE INCOMPLETE SKIPPED ERROR INTERRUPTED MEASURED
-  int exit_code = 0;  // 0 1 10 11 12 77 130 143
+  unsigned needs = 0;  // judged
+  unsigned pass = 0, fail = 0, inconclusive = 0;
+  unsigned skipped = 0;  // needs; where nothing was asked: points
+  unsigned error = 0;    // needs, and points that failed besides
+  std::string word;      // PASS FAIL INCONCLUSIVE INCOMPLETE SKIPPED ERROR INTERRUPTED MEASURED
+  int exit_code = 0;     // 0 1 10 11 12 77 130 143
 };
 
 /// What is known of one metric of one point when a look is due.
@@ -89,7 +101,10 @@ bool undecided(const Evidence& evidence, const Judgement& judgement);
 void sort_worst_first(std::vector<Judgement>& judgements);
 
 /// Exit code order 10, 1, 11, 12, 0; 77 when everything was skipped; interrupted wins with 130 or
-/// 143. Nothing to judge and no error: MEASURED, 0.
-Summary summarize(std::span<const Judgement> judgements, int signal, bool tool_error);
+/// 143. Nothing to judge and no error: MEASURED, 0, or what the points come to that were skipped.
+/// `signal`: that ended the run, or 0.
+Summary summarize(std::span<const Outcome> outcomes, int signal, const PointCounts& points = {});
+Summary summarize(std::span<const Judgement> judgements, int signal,
+                  const PointCounts& points = {});
 
 }  // namespace headrace

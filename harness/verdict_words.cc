@@ -12,9 +12,7 @@
 namespace headrace {
 namespace {
 
-std::string shown(double value, const Judgement& j) {
-  return format_named(value, j.unit, j.id);
-}
+std::string shown(double value, const Judgement& j) { return format_named(value, j.unit, j.id); }
 
 std::string needed(const Judgement& j) {
   return fmt::format("{}{}", j.higher_is_better ? "" : "at most ", shown(j.need, j));
@@ -164,6 +162,12 @@ std::string advise(const Evidence& e, const Judgement& j) {
       return "measure both in turns, on the same machine";
   }
   return "";
+}
+
+std::optional<Outcome> outcome_named(std::string_view word) {
+  for (const Outcome one : kOutcomes)
+    if (word == to_string(one)) return one;
+  return std::nullopt;
 }
 
 std::string_view to_string(Outcome outcome) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/console.h"
@@ -20,6 +21,8 @@
 
 namespace headrace::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 using system::Finding;
 using Level = Finding::Level;
@@ -109,7 +112,19 @@ void print_json(const std::string& path, const std::vector<Finding>& findings, N
   print_document(all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
+/// What is said of a place that is not there would be of nothing.
+void check_place(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status))
+    throw UsageError(
+        fmt::format("doctor: {}: {}", path, error ? error.message() : "No such file or directory"));
+  if (!fs::is_directory(status) && !fs::is_block_file(status))
+    throw UsageError(fmt::format("doctor: {}: neither a folder nor a block device", path));
+}
+
 int doctor(const std::string& path, bool json, const Shared& shared) {
+  check_place(path);
   Node node(path);
   std::vector<Finding> findings = system::examine(path, node);
   const auto append = [&findings](const std::vector<Finding>& more) {

@@ -62,12 +62,14 @@ int run_verb(const std::function<int()>& run) {
   }
 }
 
-/// A flag that children set for their parent.
-std::atomic<bool>* flag_of_all_processes() {
-  void* const memory = ::mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+/// What children say to their parent.
+std::atomic<results::Remark>* remark_of_all_processes() {
+  using Shared = std::atomic<results::Remark>;
+  static_assert(Shared::is_always_lock_free);
+  void* const memory =
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw system_error("mmap", "a page", errno);
-  return new (memory) std::atomic<bool>(false);
+  return new (memory) Shared(results::Remark::none);
 }
 
 int run_main(int argc, char** argv) {
@@ -77,7 +79,7 @@ int run_main(int argc, char** argv) {
   app.fallthrough();
   Shared shared;
   shared.command.assign(argv, argv + argc);
-  shared.thin = flag_of_all_processes();
+  shared.remark = remark_of_all_processes();
   app.set_version_flag(
       "--version", [] { return version_text().str(); },
       "Version, compiler and backends, with the reason where one is missing");
@@ -114,7 +116,7 @@ int run_main(int argc, char** argv) {
   const pid_t started = ::getpid();
   const int code = delivered(run_verb(run));
   // A child that measures hands its code to its parent as it is.
-  return ::getpid() == started ? results::mapped_exit(shared.exit_map, code, *shared.thin) : code;
+  return ::getpid() == started ? results::mapped_exit(shared.exit_map, code, *shared.remark) : code;
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ std::string folder_id(const Plan& plan) {
   for (char& c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '-';
   }
-  return fmt::format("{}-{}", text, name);
+  constexpr std::size_t kLongest = 200;  // a folder's name ends at 255
+  return fmt::format("{}-{}", text, name.substr(0, kLongest));
 }
 
 /// The command line for run files, which others may read: without the token.
@@ -115,6 +116,13 @@ std::optional<NoiseFloor> noise_beside(const std::string& folder, const RunResul
   const auto noise = comparison::newest_noise(folder, like);
   if (!noise) return std::nullopt;
   return noise->summary();
+}
+
+results::Remark remark_on(const RunResult& run) {
+  if (run.judgements.empty()) return results::Remark::nothing_asked;
+  const bool thin = std::any_of(run.judgements.begin(), run.judgements.end(),
+                                [](const Judgement& j) { return j.thin; });
+  return thin ? results::Remark::thin : results::Remark::none;
 }
 
 /// A rank other than the first: measures with the others, and leaves words and files to rank 0.
@@ -144,8 +152,7 @@ int measure_here(const RunArguments& arguments, const Shared& shared, const Plan
   result.command = without_token(shared.command);
   result.environment = std::move(environment);
   result.noise = noise_beside(folder, result);
-  *shared.thin = std::any_of(result.judgements.begin(), result.judgements.end(),
-                             [](const Judgement& j) { return j.thin; });
+  *shared.remark = remark_on(result);
   std::vector<std::string> files = results::write_run(result, folder);
 
   std::string report_reason;

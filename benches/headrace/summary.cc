@@ -172,8 +172,7 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
 Text last_line(const Summary& s) {
   return Text::format(
       "VERDICT {} needs={} pass={} fail={} inconclusive={} skipped={} error={} exit={}", s.word,
-      s.pass + s.fail + s.inconclusive + s.skipped + s.error, s.pass, s.fail, s.inconclusive,
-      s.skipped, s.error, s.exit_code);
+      s.needs, s.pass, s.fail, s.inconclusive, s.skipped, s.error, s.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -18,8 +18,8 @@ struct Shared {
   std::string progress = "auto";                           // auto | plain | json | none
   int verbosity = 0;                                       // -q = -1, -v = 1
   results::ExitMap exit_map = results::ExitMap::headrace;  // applied in main() alone
-  std::atomic<bool>* thin = nullptr;  // set by a verb, or by its child: met, with little to spare
-  std::vector<std::string> command;   // the command line as given, for run files
+  std::atomic<results::Remark>* remark = nullptr;          // set by a verb, or by its child
+  std::vector<std::string> command;  // the command line as given, for run files
 };
 
 /// Called once at start; adds the verb to `app`. The verb's callback stores what to do: run() is

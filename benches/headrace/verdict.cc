@@ -38,10 +38,7 @@ struct Told {
 
 double max_age(const std::string& text) {
   if (text.empty()) return 0;
-  const Parsed parsed = parse_quantity(text, Dimension::seconds);
-  if (!parsed) throw UsageError(fmt::format("--max-age: '{}' {}", text, parsed.error));
-  if (parsed.value <= 0) throw UsageError("--max-age: must be above 0, such as 24h");
-  return parsed.value;
+  return time_option("--max-age", text, "24h");
 }
 
 Told read(const Arguments& arguments) {
@@ -60,29 +57,23 @@ Told read(const Arguments& arguments) {
                                  format_duration(told.max_age_s));
   }
   if (!told.stale_why.empty()) {
-    told.verdict.word = "STALE";
-    told.verdict.exit_code = kIncomplete;
+    told.verdict.summary.word = "STALE";
+    told.verdict.summary.exit_code = kIncomplete;
+  } else if (told.verdict.remark() == results::Remark::nothing_asked &&
+             told.verdict.summary.exit_code == 0) {
+    told.verdict.summary.exit_code = kIncomplete;  // who asks for a verdict gets none
   }
   return told;
 }
 
-Summary summary_of(const StoredVerdict& verdict) {
-  Summary s;
-  s.pass = verdict.count("PASS");
-  s.fail = verdict.count("FAIL");
-  s.inconclusive = verdict.count("INCONCLUSIVE");
-  s.skipped = verdict.count("SKIPPED");
-  s.error = verdict.count("ERROR");
-  s.word = verdict.word;
-  s.exit_code = verdict.exit_code;
-  return s;
-}
-
 std::string sentence(const Told& told) {
   const StoredVerdict& v = told.verdict;
+  const std::string why_none = !told.stale_why.empty() ? told.stale_why
+                               : v.judgements.empty()  ? "the run was held against no needs"
+                                                       : "";
   std::string out = fmt::format("{} on {}: {}", v.name, v.node.empty() ? "?" : v.node,
-                                told.stale_why.empty() ? "" : "no verdict, " + told.stale_why);
-  if (told.stale_why.empty())
+                                why_none.empty() ? "" : "no verdict, " + why_none);
+  if (why_none.empty())
     out += fmt::format("{} of {} needs met, {} old", v.count("PASS"), v.judgements.size(),
                        format_duration(std::max(0.0, told.age_s)));
   for (const results::StoredJudgement& j : v.judgements)
@@ -92,7 +83,7 @@ std::string sentence(const Told& told) {
 
 std::string told_json(const Told& told) {
   const StoredVerdict& v = told.verdict;
-  const Summary s = summary_of(v);
+  const Summary& s = v.summary;
   return results::json_text({{"word", s.word},
                              {"exit_code", s.exit_code},
                              {"stale", !told.stale_why.empty()},
@@ -123,11 +114,12 @@ int unusable(const UsageError& problem, ExitMap map) {
 /// The verdict once more, from the repetitions that run.json holds.
 int judge_again(const Arguments& arguments) {
   const results::Replay again = results::replay(arguments.file);
-  for (const std::string& difference : again.differences) std::printf("%s\n", difference.c_str());
-  std::printf("%s\n%s\n",
-              again.differences.empty() ? "What the run recorded gives the verdict that it tells"
-                                        : "The verdict does not follow from what the run recorded",
-              last_line(again.summary).c_str());
+  for (const std::string& difference : again.differences) print_line(Text(difference));
+  print_line(Text::format("{}\n{}",
+                          again.differences.empty()
+                              ? "What the run recorded gives the verdict that it tells"
+                              : "The verdict does not follow from what the run recorded",
+                          last_line(again.summary)));
   return again.differences.empty() ? again.summary.exit_code : kDiffers;
 }
 
@@ -140,17 +132,17 @@ int verdict(const Arguments& arguments, Shared& shared) {
     if (shared.exit_map == ExitMap::headrace) throw;
     return unusable(problem, shared.exit_map);
   }
-  *shared.thin = told.verdict.thin() > 0;
+  *shared.remark = told.verdict.remark();
   if (arguments.json) {
     print_document(told_json(told));
   } else if (shared.exit_map == ExitMap::nagios) {
     print_document(results::nagios_text(told.verdict));
   } else if (shared.exit_map == ExitMap::nhc || shared.exit_map == ExitMap::slurm_prolog) {
-    print_line(Text::format("headrace: {}: {}", told.verdict.word, sentence(told)));
+    print_line(Text::format("headrace: {}: {}", told.verdict.summary.word, sentence(told)));
   } else {
-    print_line(Text::format("{}\n{}", sentence(told), last_line(summary_of(told.verdict))));
+    print_line(Text::format("{}\n{}", sentence(told), last_line(told.verdict.summary)));
   }
-  return told.verdict.exit_code;
+  return told.verdict.summary.exit_code;
 }
 
 void add_verdict(Verbs& verbs, Shared& shared) {

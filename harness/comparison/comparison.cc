@@ -361,7 +361,7 @@ void warn(const Comparison& all, Pair& pair) {
         fmt::format("the configurations differ: {} and {}", a.config_hash, b.config_hash));
   if (a.job != b.job) pair.warnings.push_back("the jobs differ");
   for (const StoredRun* run : {&a, &b})
-    if (run->word == "INTERRUPTED")
+    if (run->summary.word == "INTERRUPTED")
       pair.warnings.push_back(fmt::format("{} was interrupted: it is not complete", run->id));
   if (a.id == b.id && a.started_utc == b.started_utc && a.node == b.node && &a != &b)
     pair.warnings.push_back("both sides are the same run");

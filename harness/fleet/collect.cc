@@ -91,7 +91,7 @@ void Collector::add(const StoredRun& run, std::vector<PairMatrix> pairs) {
   kept.run = run.id;
   kept.path = run.path;
   kept.started_utc = run.started_utc;
-  kept.word = run.word;
+  kept.word = run.summary.word;
   kept.config_file = run.config_file;
   kept.hardware = hardware_of(run);
   kept.needs_failed = run.count("FAIL") > 0;

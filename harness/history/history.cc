@@ -158,7 +158,8 @@ History judge(std::vector<StoredRun> runs, const comparison::Options& options,
   std::map<std::string, std::size_t> index;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const StoredRun& run = runs[i];
-    h.runs.push_back({run.id, run.path, run.node, run.started_utc, run.config_hash, run.word,
+    h.runs.push_back({run.id, run.path, run.node, run.started_utc, run.config_hash,
+                      run.summary.word,
                       i > 0 && runs[i - 1].node == run.node ? events_of(runs[i - 1], run)
                                                             : std::vector<std::string>()});
     for (const StoredPoint& point : run.points) {

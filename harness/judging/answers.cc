@@ -242,18 +242,15 @@ std::vector<Judgement> answer_all(std::span<const Question> all,
 
 Summary summarize_run(std::span<const Judgement> judgements, std::span<const RecordedPoint> points,
                       int signal) {
-  const auto count = [points](PointStatus status) {
-    return std::count_if(points.begin(), points.end(),
-                         [status](const RecordedPoint& p) { return p.status == status; });
-  };
-  const auto skipped = count(PointStatus::skipped);
-  Summary s = summarize(judgements, signal, count(PointStatus::error) > 0);
-  if (s.word != "MEASURED" || skipped == 0) return s;
-  // Nothing was asked: then what was selected and did not run makes the run incomplete.
-  const bool all = skipped == static_cast<std::ptrdiff_t>(points.size());
-  s.word = all ? "SKIPPED" : "INCOMPLETE";
-  s.exit_code = all ? 77 : 12;
-  return s;
+  PointCounts counts{.all = static_cast<unsigned>(points.size())};
+  for (const RecordedPoint& point : points) {
+    counts.skipped += point.status == PointStatus::skipped;
+    counts.failed += point.status == PointStatus::error &&
+                     std::none_of(judgements.begin(), judgements.end(), [&point](const auto& j) {
+                       return j.outcome == Outcome::error && j.point == point.id;
+                     });
+  }
+  return summarize(judgements, signal, counts);
 }
 
 }  // namespace headrace::judging

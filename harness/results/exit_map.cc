@@ -31,7 +31,8 @@ std::vector<std::string> exit_map_names() {
   return names;
 }
 
-int mapped_exit(ExitMap map, int code, bool thin) {
+int mapped_exit(ExitMap map, int code, Remark remark) {
+  const bool nothing_asked = remark == Remark::nothing_asked;
   switch (map) {
     case ExitMap::headrace:
       return code;
@@ -40,10 +41,11 @@ int mapped_exit(ExitMap map, int code, bool thin) {
     case ExitMap::ctest:
       return code == 0 || code == kSkipped ? code : 1;
     case ExitMap::nagios:
-      return code == 0 ? (thin ? 1 : 0) : code == kFail ? 2 : 3;
+      if (code == 0 && !nothing_asked) return remark == Remark::thin ? 1 : 0;
+      return code == kFail ? 2 : 3;
     case ExitMap::slurm_prolog:
     case ExitMap::nhc:
-      return code == kFail ? 1 : 0;
+      return code == kFail || nothing_asked ? 1 : 0;
   }
   return code;
 }

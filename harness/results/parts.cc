@@ -99,9 +99,9 @@ Json run_part(const RunResult& run) {
 }
 
 Json summary_part(const Summary& s) {
-  return {{"word", s.word},  {"exit_code", s.exit_code},       {"pass", s.pass},
-          {"fail", s.fail},  {"inconclusive", s.inconclusive}, {"skipped", s.skipped},
-          {"error", s.error}};
+  return {{"word", s.word},       {"exit_code", s.exit_code}, {"needs", s.needs},
+          {"pass", s.pass},       {"fail", s.fail},           {"inconclusive", s.inconclusive},
+          {"skipped", s.skipped}, {"error", s.error}};
 }
 
 Json judgements_part(const RunResult& run) {

@@ -57,17 +57,20 @@ Replay replay(const std::string& path) {
   try {
     const nlohmann::json document = parse_kind(file_text(file), "headrace.run", kUnread);
     const JsonPlace root(document);
-    StoredVerdict stored;
-    read_verdict(root, stored);
     std::vector<judging::RecordedPoint> points;
-    root.at("points").each(
-        [&](const JsonPlace& one) { points.push_back(read_recorded_point(one)); });
+    std::vector<StoredStatus> statuses;
+    root.at("points").each([&](const JsonPlace& one) {
+      points.push_back(read_recorded_point(one));
+      statuses.push_back({points.back().id, one.at("status").text()});
+    });
+    StoredVerdict stored;
+    read_verdict(root, statuses, stored);
     Replay again;
     again.judgements = judging::answer_all(read_questions(root), points);
     again.summary = judging::summarize_run(again.judgements, points,
                                            static_cast<int>(root.at("run").whole("signal", 0)));
-    compare("verdict", stored.word, again.summary.word, again.differences);
-    compare("exit code", stored.exit_code, again.summary.exit_code, again.differences);
+    compare("verdict", stored.summary.word, again.summary.word, again.differences);
+    compare("exit code", stored.summary.exit_code, again.summary.exit_code, again.differences);
     compare("number of judgements", stored.judgements.size(), again.judgements.size(),
             again.differences);
     for (std::size_t i = 0; i < std::min(stored.judgements.size(), again.judgements.size()); ++i) {

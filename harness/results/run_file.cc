@@ -172,7 +172,11 @@ StoredRun parse_run(std::string_view text, const std::string& path) {
   const JsonPlace root(document);
   StoredRun run;
   run.path = path;
-  read_verdict(root, run);
+  std::vector<StoredStatus> statuses;
+  root.at("points").each([&](const JsonPlace& place) {
+    statuses.push_back({place.at("id").text(), place.at("status").text()});
+  });
+  read_verdict(root, statuses, run);
   if (root.has("job")) {
     run.job_name = root.at("job").text("name", "");
     if (root.at("job").has("values"))

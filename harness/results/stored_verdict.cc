@@ -4,7 +4,10 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <climits>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -22,11 +25,38 @@ std::optional<double> maybe(const JsonPlace& place, std::string_view key) {
   return place.has(key) ? std::optional(place.at(key).number()) : std::nullopt;
 }
 
+std::vector<std::string> outcome_words() {
+  std::vector<std::string> words;
+  for (const Outcome outcome : kOutcomes) words.emplace_back(to_string(outcome));
+  return words;
+}
+
+/// What met its need did so by what is stored of it.
+void check_pass(const JsonPlace& place, const StoredJudgement& j) {
+  if (j.outcome != "PASS") return;
+  constexpr double kRounding = 1e-6;  // pages carry 7 digits
+  const auto check = [&](const char* key, const std::optional<double>& value) {
+    if (!value) return;
+    const double slack = kRounding * std::abs(j.need);
+    if (j.higher_is_better ? *value < j.need - slack : *value > j.need + slack)
+      place.at(key).refuse(fmt::format(
+          "{} misses the need of {}, and yet it is PASS: edited by hand?", *value, j.need));
+  };
+  check("measured", j.measured);
+  if (j.higher_is_better)
+    check("low", j.low);
+  else
+    check("high", j.high);
+}
+
 StoredJudgement read_judgement(const JsonPlace& place) {
   StoredJudgement j;
   j.id = place.at("id").text();
   j.scope = place.text("scope", "");
   j.outcome = place.at("outcome").text();
+  if (!outcome_named(j.outcome))
+    place.at("outcome").refuse(
+        fmt::format("'{}' is not one of: {}", j.outcome, join(outcome_words())));
   j.point = place.text("point", "");
   j.metric = place.text("metric", "");
   j.reason = place.text("reason", "");
@@ -41,7 +71,69 @@ StoredJudgement read_judgement(const JsonPlace& place) {
   j.low = maybe(place, "low");
   j.high = maybe(place, "high");
   j.headroom = maybe(place, "headroom");
+  check_pass(place, j);
   return j;
+}
+
+/// Of points whose ends the document does not have: as its own words tell them. These can only say
+/// that less is known than the judgements say.
+PointCounts told_points(const JsonPlace& summary, const std::vector<Outcome>& outcomes) {
+  PointCounts told;
+  const std::string word = summary.at("word").text();
+  const auto errors =
+      static_cast<unsigned>(std::count(outcomes.begin(), outcomes.end(), Outcome::error));
+  told.failed = static_cast<unsigned>(std::min<std::uint64_t>(summary.whole("error", 0), UINT_MAX));
+  told.failed = told.failed > errors ? told.failed - errors : 0;
+  if (word == "ERROR" && errors == 0)
+    told.failed = std::max(1u, told.failed);  // was not counted once
+  if (!outcomes.empty()) return told;
+  const std::uint64_t least = word == "SKIPPED" || word == "INCOMPLETE" ? 1 : 0;  // nor was this
+  told.skipped = static_cast<unsigned>(
+      std::clamp<std::uint64_t>(summary.whole("skipped", 0), least, UINT_MAX - 1));
+  told.all = told.skipped + (word != "SKIPPED");
+  return told;
+}
+
+PointCounts counted(const std::vector<StoredStatus>& points, const StoredVerdict& verdict) {
+  PointCounts counts{.all = static_cast<unsigned>(points.size())};
+  for (const StoredStatus& point : points) {
+    counts.skipped += point.status == "skipped";
+    counts.failed += point.status == "error" &&
+                     std::none_of(verdict.judgements.begin(), verdict.judgements.end(),
+                                  [&point](const StoredJudgement& j) {
+                                    return j.outcome == "ERROR" && j.point == point.point;
+                                  });
+  }
+  return counts;
+}
+
+/// Throws where `told` is not what judgements and points come to.
+void check_summary(const JsonPlace& told, const Summary& is, const PointCounts& points) {
+  // Older files count needs alone.
+  const bool needs_alone = !told.has("needs");
+  const std::pair<Outcome, unsigned> counts[] = {
+      {Outcome::pass, is.pass},
+      {Outcome::fail, is.fail},
+      {Outcome::inconclusive, is.inconclusive},
+      {Outcome::skipped, needs_alone && is.needs == 0 ? 0 : is.skipped},
+      {Outcome::error, needs_alone ? is.error - points.failed : is.error}};
+  const auto check = [&told](const char* key, const auto& value, const auto& expected,
+                             std::string_view of) {
+    if (value != expected)
+      told.at(key).refuse(fmt::format("summary says {}{}, the judgements say {}: edited by hand?",
+                                      value, of, expected));
+  };
+  for (const auto& [outcome, count] : counts) {
+    const std::string word(to_string(outcome));
+    std::string key = word;
+    std::transform(key.begin(), key.end(), key.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    check(key.c_str(), told.whole(key, count), count, " " + word);
+  }
+  check("needs", told.whole("needs", is.needs), is.needs, " needs");
+  check("word", told.at("word").text(), is.word, "");
+  check("exit_code", told.at("exit_code").whole(), static_cast<unsigned>(is.exit_code),
+        " as exit code");
 }
 
 }  // namespace
@@ -56,6 +148,11 @@ unsigned StoredVerdict::thin() const {
   return static_cast<unsigned>(
       std::count_if(judgements.begin(), judgements.end(),
                     [](const StoredJudgement& j) { return j.outcome == "PASS" && j.thin; }));
+}
+
+Remark StoredVerdict::remark() const {
+  if (judgements.empty()) return Remark::nothing_asked;
+  return thin() > 0 ? Remark::thin : Remark::none;
 }
 
 double StoredVerdict::ended_s() const {
@@ -77,7 +174,8 @@ nlohmann::json parse_kind(std::string_view text, std::string_view kind,
   return document;
 }
 
-void read_verdict(const JsonPlace& root, StoredVerdict& verdict) {
+void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredStatus>>& points,
+                  StoredVerdict& verdict) {
   const JsonPlace about = root.at("run"), summary = root.at("summary");
   verdict.id = about.at("id").text();
   verdict.name = about.at("name").text();
@@ -91,13 +189,16 @@ void read_verdict(const JsonPlace& root, StoredVerdict& verdict) {
     verdict.version = root.at("headrace").text("version", "");
     verdict.revision = root.at("headrace").text("revision", "");
   }
-  verdict.word = summary.at("word").text();
-  verdict.exit_code =
-      static_cast<int>(std::min<std::uint64_t>(summary.at("exit_code").whole(), 255));
+  verdict.signal = static_cast<int>(std::min<std::uint64_t>(about.whole("signal", 0), 127));
   if (root.has("judgements"))
     root.at("judgements").each([&](const JsonPlace& place) {
       verdict.judgements.push_back(read_judgement(place));
     });
+  std::vector<Outcome> outcomes;
+  for (const StoredJudgement& j : verdict.judgements) outcomes.push_back(*outcome_named(j.outcome));
+  const PointCounts counts = points ? counted(*points, verdict) : told_points(summary, outcomes);
+  verdict.summary = summarize(outcomes, verdict.signal, counts);
+  check_summary(summary, verdict.summary, counts);
 }
 
 StoredVerdict read_verdict_file(const std::string& path) {
@@ -108,7 +209,7 @@ StoredVerdict read_verdict_file(const std::string& path) {
     const nlohmann::json document = parse_kind(file_text(file), "headrace.verdict");
     StoredVerdict verdict;
     verdict.path = file;
-    read_verdict(JsonPlace(document), verdict);
+    read_verdict(JsonPlace(document), std::nullopt, verdict);
     return verdict;
   } catch (const UsageError& e) {
     throw UsageError(file + ": " + e.what());

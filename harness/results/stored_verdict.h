@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/results/exit_map.h"
 #include "harness/results/json_place.h"
+#include "harness/verdict.h"
 
 namespace headrace::results {
 
@@ -20,19 +22,25 @@ struct StoredJudgement {
   std::optional<double> measured = {}, low = {}, high = {}, headroom = {};
 };
 
+/// How a point ended: "ok", "skipped", "error"...
+struct StoredStatus {
+  std::string point, status;
+};
+
 struct StoredVerdict {
   std::string path;  // the file it came from
   std::string version, revision;
   std::string id, name, started_utc, config_file, config_hash, node;
   double elapsed_s = 0;
   std::vector<std::string> command;
-  std::string word;  // PASS, FAIL...
-  int exit_code = 0;
+  int signal = 0;   // that ended it
+  Summary summary;  // what the judgements come to, and the file says
   std::vector<StoredJudgement> judgements;
 
   /// Judgements of this outcome ("PASS"), and those that passed with little to spare.
   unsigned count(std::string_view outcome) const;
   unsigned thin() const;
+  Remark remark() const;
   /// When the run ended, in seconds since 1970; 0 when the file does not say when it started.
   double ended_s() const;
 };
@@ -42,7 +50,10 @@ nlohmann::json parse_kind(std::string_view text, std::string_view kind,
                           const std::vector<std::string>& ignored = {});
 
 /// Fills in everything but `path` from a document that begins as run.json and verdict.json do.
-void read_verdict(const JsonPlace& root, StoredVerdict& verdict);
+/// Throws UsageError where it contradicts itself: counts, word and exit code must be what the
+/// judgements come to, and `points`, where the document has them.
+void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredStatus>>& points,
+                  StoredVerdict& verdict);
 
 /// Reads verdict.json, or the one in a run folder. Throws UsageError: "runs/a/verdict.json: ...".
 StoredVerdict read_verdict_file(const std::string& path);

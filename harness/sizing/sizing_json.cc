@@ -46,7 +46,7 @@ Json runs(const Sizing& s) {
                      {"started_utc", run->started_utc},
                      {"config_hash", run->config_hash},
                      {"clients", session.size()},
-                     {"word", run->word}});
+                     {"word", run->summary.word}});
   return all;
 }
 
@@ -196,8 +196,7 @@ std::string sizing_json(const Sizing& s) {
                     {"basis", to_string(s.basis)},
                     {"phase", s.limiting},
                     {"sentence", s.sentence}};
-  if (s.noise)
-    all["noise_floor"] = results::noise_part(*s.noise);
+  if (s.noise) all["noise_floor"] = results::noise_part(*s.noise);
   all["phases"] = list(s.phases, phase);
   all["scaling"] = list(s.scaling, scaling);
   all["capacity"] = capacity(s.capacity);

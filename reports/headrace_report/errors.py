@@ -18,4 +18,8 @@ class MissingLibrary(ReportError):
 
 
 class Inconsistent(ValueError):
-    """Raised by check(): the parts of an object do not fit together."""
+    """Raised by check(): the parts of an object do not fit together; `at` is the key within it that says so."""
+
+    def __init__(self, what: str, at: str = "") -> None:
+        super().__init__(what)
+        self.at = at

@@ -164,5 +164,5 @@ def _read_object(kind: type, value: Any, where: str) -> Any:
         try:
             result.check()
         except Inconsistent as problem:
-            _fail(where, str(problem))
+            _fail(f"{where}.{problem.at}" if problem.at else where, str(problem))
     return result

@@ -6,7 +6,7 @@ Fields with a default may be absent; everything else must be there. Values are S
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from .errors import Inconsistent
 from .schema_network import Collective, Group, Pairs, RankPhase, ScalingCurve, SlowestRank
@@ -69,6 +69,7 @@ class Counts:
     inconclusive: int = 0
     skipped: int = 0
     error: int = 0
+    needs: Optional[int] = None  # older files have no such count, and count no points
 
     JSON_NAMES = {"passed": "pass"}
 
@@ -105,6 +106,14 @@ class Judgement:
             raise Inconsistent(f"outcome '{self.outcome}': one of {', '.join(OUTCOMES)}")
         if self.direction not in ("at_least", "at_most"):
             raise Inconsistent(f"direction '{self.direction}': at_least or at_most")
+        worse = self.low if self.higher_is_better else self.high
+        for value, at in ((self.measured, "measured"), (worse, "low" if self.higher_is_better else "high")):
+            if self.outcome == "PASS" and value is not None and self.misses(value):
+                raise Inconsistent(f"{value:g} misses the need of {self.need:g}, and yet it is PASS: edited by hand?", at)
+
+    def misses(self, value: float) -> bool:
+        slack = 1e-6 * abs(self.need)  # pages carry 7 digits
+        return value < self.need - slack if self.higher_is_better else value > self.need + slack
 
     @property
     def higher_is_better(self) -> bool:
@@ -328,11 +337,42 @@ class Run:
             if point.id in seen:
                 raise Inconsistent(f"two points are called '{point.id}'")
             seen.add(point.id)
-        for outcome in OUTCOMES:
-            told = self.summary.of(outcome)
-            counted = sum(judgement.outcome == outcome for judgement in self.judgements)
-            if told != counted:
-                raise Inconsistent(f"summary says {told} {outcome}, the judgements say {counted}: edited by hand?")
+        self._check_summary()
+
+    def _check_summary(self) -> None:
+        """Counts, word and exit code are what the judgements come to, and the points where these fail or are skipped
+        (harness/verdict.h)."""
+        count = {outcome: sum(judgement.outcome == outcome for judgement in self.judgements) for outcome in OUTCOMES}
+        in_error = {judgement.point for judgement in self.judgements if judgement.outcome == "ERROR"}
+        failed = sum(point.status == "error" and point.id not in in_error for point in self.points)
+        skipped = 0 if self.judgements else sum(point.status == "skipped" for point in self.points)
+        word, code = self._conclusion(count, failed, skipped)
+        if self.summary.needs is not None:
+            count["ERROR"] += failed
+            count["SKIPPED"] += skipped
+        told: List[Tuple[str, Scalar, Scalar, str]] = [
+            (outcome.lower(), self.summary.of(outcome), count[outcome], f" {outcome}") for outcome in OUTCOMES]
+        told += [("word", self.summary.word, word, ""), ("exit_code", self.summary.exit_code, code, " as exit code")]
+        if self.summary.needs is not None:
+            told.append(("needs", self.summary.needs, len(self.judgements), " needs"))
+        for key, value, expected, of in told:
+            if value != expected:
+                raise Inconsistent(f"summary says {value}{of}, the judgements say {expected}: edited by hand?",
+                                   f"summary.{key}")
+
+    def _conclusion(self, count: Mapping[str, int], failed: int, skipped: int) -> Tuple[str, int]:
+        if self.run.signal:
+            return "INTERRUPTED", 128 + self.run.signal
+        if count["FAIL"]:
+            return "FAIL", 10
+        if count["ERROR"] or failed:
+            return "ERROR", 1
+        if count["INCONCLUSIVE"]:
+            return "INCONCLUSIVE", 11
+        if count["SKIPPED"] or skipped:
+            everything = not count["PASS"] if self.judgements else skipped == len(self.points)
+            return ("SKIPPED", 77) if everything else ("INCOMPLETE", 12)
+        return ("PASS", 0) if self.judgements else ("MEASURED", 0)
 
     def point(self, id: str) -> Optional[Point]:
         return next((point for point in self.points if point.id == id), None)

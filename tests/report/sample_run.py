@@ -387,7 +387,7 @@ def hostile() -> Dict[str, Any]:
     data["run"].update(name="%", node="%", command=["headrace", "%"], config_file="%", config_hash="%", id="%")
     data["job"].update(name="%", description="%", values={"%": "%"})
     data["judgements"][0].update(id="%", explanation="%", next_step="%", equation="%", outcome="FAIL", scope="%")
-    data["summary"].update(word="FAIL", fail=1, **{"pass": 1})
+    data["summary"].update(word="FAIL", exit_code=10, fail=1, **{"pass": 1})
     data["points"][0].update(description="%", reason="%", notes=["%"], params={"path": "%"}, left_out={"%": 1},
                              wrong_blocks=[{"file": "%", "offset": 4096, "why": "all zero"}])
     data["points"][0]["repetitions"][0]["cache"]["why"] = "%"

@@ -40,7 +40,7 @@ def test_a_stage_within_a_tenth_limits(data):
 
 
 def test_no_stage_near_is_not_identified(data):
-    data["judgements"][0].update(measured=0.4e9, low=0.39e9, high=0.41e9)
+    data["judgements"][0].update(measured=0.4e9, low=0.39e9, high=0.41e9, need=0.3e9)
     figure = ladder.draw(read_run(data))
     assert figure.finding.startswith("No stage limits: reads reach 19") and "in flight" in figure.finding
 
@@ -52,7 +52,7 @@ def test_several_stages_near_are_not_identified(data):
 
 def test_without_a_need_the_lowest_ceiling_is_told(data):
     data["judgements"] = []
-    data["summary"]["pass"] = 0
+    data["summary"].update({"word": "MEASURED", "pass": 0})
     figure = ladder.draw(read_run(data))
     assert figure.finding.startswith("The lowest ceiling is that of the file system")
     assert "achieved" not in rates(figure)

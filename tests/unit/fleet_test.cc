@@ -40,7 +40,7 @@ StoredRun run_of(int node, const std::vector<double>& values, const std::string&
   run.started_utc = "2026-03-0" + day + "T12:00:00Z";
   run.config_file = "node.yaml";
   run.version = "0.1.0";
-  run.word = "MEASURED";
+  run.summary.word = "MEASURED";
   run.environment = {{"cpu.model", "EPYC"},
                      {"device.firmware", "1.3"},
                      {"memory.total", "251.4 GiB"},

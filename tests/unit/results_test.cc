@@ -202,7 +202,7 @@ void FixedRun::judged() {
   pass.measured = pass.low = pass.high = 4e10;
   pass.headroom = 4e10 / 2.3676e10;
   result.judgements = {fail, open, skipped, pass};
-  result.summary = summarize(result.judgements, 0, false);
+  result.summary = summarize(result.judgements, 0);
 }
 
 }  // namespace headrace::testing
@@ -383,19 +383,21 @@ TEST(Nagios, OneLineWithRangesThatAlert) {
 TEST(ExitMaps, SayWhatTheCallerShouldDo) {
   struct Row {
     int code;
-    bool thin;
+    Remark remark;
     int posix, ctest, nagios, slurm;
   };
+  constexpr Remark none = Remark::none, thin = Remark::thin, unasked = Remark::nothing_asked;
   for (const Row& row :
-       {Row{0, false, 0, 0, 0, 0}, Row{0, true, 0, 0, 1, 0}, Row{10, false, 1, 1, 2, 1},
-        Row{11, false, 1, 1, 3, 0}, Row{12, false, 1, 1, 3, 0}, Row{77, false, 1, 77, 3, 0},
-        Row{1, false, 1, 1, 3, 0}, Row{2, false, 1, 1, 3, 0}}) {
-    EXPECT_EQ(mapped_exit(ExitMap::headrace, row.code, row.thin), row.code);
-    EXPECT_EQ(mapped_exit(ExitMap::posix, row.code, row.thin), row.posix);
-    EXPECT_EQ(mapped_exit(ExitMap::ctest, row.code, row.thin), row.ctest);
-    EXPECT_EQ(mapped_exit(ExitMap::nagios, row.code, row.thin), row.nagios) << row.code;
-    EXPECT_EQ(mapped_exit(ExitMap::slurm_prolog, row.code, row.thin), row.slurm) << row.code;
-    EXPECT_EQ(mapped_exit(ExitMap::nhc, row.code, row.thin), row.slurm) << row.code;
+       {Row{0, none, 0, 0, 0, 0}, Row{0, thin, 0, 0, 1, 0}, Row{10, none, 1, 1, 2, 1},
+        Row{11, none, 1, 1, 3, 0}, Row{12, none, 1, 1, 3, 0}, Row{77, none, 1, 77, 3, 0},
+        Row{1, none, 1, 1, 3, 0}, Row{2, none, 1, 1, 3, 0}, Row{0, unasked, 0, 0, 3, 1},
+        Row{12, unasked, 1, 1, 3, 1}}) {
+    EXPECT_EQ(mapped_exit(ExitMap::headrace, row.code, row.remark), row.code);
+    EXPECT_EQ(mapped_exit(ExitMap::posix, row.code, row.remark), row.posix);
+    EXPECT_EQ(mapped_exit(ExitMap::ctest, row.code, row.remark), row.ctest);
+    EXPECT_EQ(mapped_exit(ExitMap::nagios, row.code, row.remark), row.nagios) << row.code;
+    EXPECT_EQ(mapped_exit(ExitMap::slurm_prolog, row.code, row.remark), row.slurm) << row.code;
+    EXPECT_EQ(mapped_exit(ExitMap::nhc, row.code, row.remark), row.slurm) << row.code;
   }
   EXPECT_EQ(exit_map_named("slurm"), ExitMap::slurm_prolog);
   EXPECT_FALSE(exit_map_named("bash"));

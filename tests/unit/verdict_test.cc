@@ -204,8 +204,8 @@ TEST(Verdict, WorstFirst) {
 }
 
 TEST(Verdict, ExitCodes) {
-  const auto code = [](std::vector<Judgement> js, int signal = 0, bool error = false) {
-    return summarize(js, signal, error).exit_code;
+  const auto code = [](std::vector<Judgement> js, int signal = 0, PointCounts points = {}) {
+    return summarize(js, signal, points).exit_code;
   };
   const Judgement pass = with(Outcome::pass), fail = with(Outcome::fail),
                   error = with(Outcome::error), open = with(Outcome::inconclusive),
@@ -217,13 +217,30 @@ TEST(Verdict, ExitCodes) {
   EXPECT_EQ(code({pass, skipped, open, error}), 1);
   EXPECT_EQ(code({pass, skipped, open, error, fail}), 10);
   EXPECT_EQ(code({skipped, skipped}), 77);
-  EXPECT_EQ(code({pass}, 0, true), 1);
-  EXPECT_EQ(code({fail}, 0, true), 10);
+  EXPECT_EQ(code({pass}, 0, {.all = 2, .failed = 1}), 1);
+  EXPECT_EQ(code({fail}, 0, {.all = 2, .failed = 1}), 10);
   EXPECT_EQ(code({pass}, SIGINT), 130);
   EXPECT_EQ(code({fail}, SIGTERM), 143);
-  EXPECT_EQ(summarize(std::vector<Judgement>{}, 0, false).word, "MEASURED");
-  EXPECT_EQ(summarize(std::vector<Judgement>{pass, skipped}, 0, false).word, "INCOMPLETE");
-  EXPECT_EQ(summarize(std::vector<Judgement>{pass}, SIGINT, false).word, "INTERRUPTED");
+  EXPECT_EQ(summarize(std::vector<Judgement>{}, 0).word, "MEASURED");
+  EXPECT_EQ(summarize(std::vector<Judgement>{pass, skipped}, 0).word, "INCOMPLETE");
+  EXPECT_EQ(summarize(std::vector<Judgement>{pass}, SIGINT).word, "INTERRUPTED");
+}
+
+TEST(Verdict, CountsWhatNoNeedTellsOf) {
+  const Judgement pass = with(Outcome::pass), error = with(Outcome::error);
+  const Summary failed = summarize(std::vector{pass, error}, 0, {.all = 4, .skipped = 1, .failed = 2});
+  EXPECT_EQ(failed.word, "ERROR");
+  EXPECT_EQ(failed.needs, 2u);
+  EXPECT_EQ(failed.error, 3u);
+  EXPECT_EQ(failed.skipped, 0u) << "a need was asked for, and it tells";
+  const auto nothing_asked = [](PointCounts points) {
+    return summarize(std::vector<Judgement>{}, 0, points);
+  };
+  EXPECT_EQ(nothing_asked({.all = 2, .skipped = 1}).word, "INCOMPLETE");
+  EXPECT_EQ(nothing_asked({.all = 2, .skipped = 1}).skipped, 1u);
+  EXPECT_EQ(nothing_asked({.all = 2, .skipped = 2}).word, "SKIPPED");
+  EXPECT_EQ(nothing_asked({.all = 2, .skipped = 1, .failed = 1}).word, "ERROR");
+  EXPECT_EQ(nothing_asked({.all = 2}).word, "MEASURED");
 }
 
 TEST(Verdict, Words) {

@@ -50,9 +50,12 @@ std::string named(const StoredVerdict& verdict, std::string_view outcome) {
 
 std::string nagios_text(const StoredVerdict& verdict) {
   constexpr std::string_view kStates[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
-  const int state = mapped_exit(ExitMap::nagios, verdict.exit_code, verdict.thin() > 0);
-  std::string line = fmt::format("HEADRACE {} - {}: {} of {} needs met", kStates[state],
-                                 verdict.word, verdict.count("PASS"), verdict.judgements.size());
+  const int state = mapped_exit(ExitMap::nagios, verdict.summary.exit_code, verdict.remark());
+  std::string line = fmt::format(
+      "HEADRACE {} - {}: {}", kStates[state], verdict.summary.word,
+      verdict.judgements.empty()
+          ? "no verdict, the run was held against no needs"
+          : fmt::format("{} of {} needs met", verdict.count("PASS"), verdict.judgements.size()));
   if (verdict.thin() > 0) line += fmt::format(", {} thinly", verdict.thin());
   if (verdict.count("FAIL") > 0) line += "; missed: " + named(verdict, "FAIL");
   if (verdict.count("ERROR") > 0) line += "; error: " + named(verdict, "ERROR");

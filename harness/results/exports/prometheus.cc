@@ -65,7 +65,7 @@ std::string prometheus_text(const StoredVerdict& run) {
                   "Measured over needed, or needed over measured where less is better.", false,
                   [](const StoredJudgement& j) { return j.headroom; });
   out += head_of("headrace_exit_code", "Exit code of the run.");
-  out += fmt::format("headrace_exit_code {}\n", run.exit_code);
+  out += fmt::format("headrace_exit_code {}\n", run.summary.exit_code);
   out += head_of("headrace_last_run_timestamp_seconds", "When the run ended, seconds since 1970.");
   out += fmt::format("headrace_last_run_timestamp_seconds {:.0f}\n", run.ended_s());
   return out;
