@@ -113,9 +113,7 @@ PlanOptions plan_options(const PlanArguments& arguments) {
   if (!arguments.budget.empty()) {
     const std::string text =
         arguments.budget.back() == 'm' ? arguments.budget + "in" : arguments.budget;
-    const Parsed budget = parse_quantity(text, Dimension::seconds);
-    if (!budget) throw UsageError(fmt::format("--budget: '{}' {}", arguments.budget, budget.error));
-    options.budget_s = budget.value;
+    options.budget_s = time_option("--budget", text, "20min");
   }
   options.seed = arguments.seed;
   options.max_points = arguments.max_points;

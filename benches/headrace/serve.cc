@@ -28,10 +28,7 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
   if (arguments.token.empty())
     throw UsageError(
         "serve: --token TEXT (or HEADRACE_TOKEN) is needed: whoever connects must know it, too");
-  const Parsed timeout = parse_quantity(arguments.timeout, Dimension::seconds);
-  if (!timeout || timeout.value <= 0)
-    throw UsageError(
-        fmt::format("--timeout: '{}' must be a time, such as 10min", arguments.timeout));
+  const double timeout_s = time_option("--timeout", arguments.timeout, "10min");
 
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -49,7 +46,7 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
   unsigned served = 0;
   while (!(arguments.once && served > 0)) {
     const std::shared_ptr<peer::TcpPeer> leader =
-        listener.accept(timeout.value, log, [] { return stop_signal.load() != 0; });
+        listener.accept(timeout_s, log, [] { return stop_signal.load() != 0; });
     if (const int number = stop_signal.load()) return 128 + number;
     if (!leader) {
       log(fmt::format("nobody came within {}", arguments.timeout));
@@ -59,7 +56,7 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
     log(fmt::format("{} leads", leader->host(0)));
     Node node("");  // no folder: a follower writes nothing
     node.meet(leader);
-    peer::follow(*leader, node, timeout.value, log);
+    peer::follow(*leader, node, timeout_s, log);
     log(fmt::format("{} has left", leader->host(0)));
   }
   return 0;

@@ -1,9 +1,12 @@
 #include "benches/headrace/verb_options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "harness/diagnostics.h"
+#include "harness/units.h"
 
 namespace headrace::cli {
 
@@ -96,6 +99,18 @@ void Verb::does(std::function<int()> what) {
 
 Verb Verbs::add(const std::string& name, const std::string& help) {
   return Verb(app_.add_subcommand(name, help), &run_);
+}
+
+double time_option(const std::string& option, const std::string& text, const std::string& such_as) {
+  constexpr double kLongest = 366 * 86400.0;
+  const Parsed parsed = parse_quantity(text, Dimension::seconds);
+  const auto refuse = [&](const std::string& why) {
+    return UsageError(fmt::format("{}: {}; allowed: a time such as {}", option, why, such_as));
+  };
+  if (!parsed) throw refuse(fmt::format("'{}' {}", text, parsed.error));
+  if (parsed.value <= 0) throw refuse(fmt::format("'{}' must be above 0", text));
+  if (parsed.value > kLongest) throw refuse(fmt::format("'{}' is longer than a year", text));
+  return parsed.value;
 }
 
 }  // namespace headrace::cli

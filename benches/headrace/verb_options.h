@@ -62,6 +62,10 @@ class Verb {
   std::function<int()>* run_;  // of the verb that was given, set while parsing
 };
 
+/// A time given as an option, above 0 and no longer than a year, `such_as` "24h"; in seconds. Throws
+/// UsageError that names the option.
+double time_option(const std::string& option, const std::string& text, const std::string& such_as);
+
 /// Where verbs are added to.
 class Verbs {
  public:

@@ -18,20 +18,27 @@ namespace {
 
 using nlohmann::json;
 
+/// Made with its defaults: what a leader asks for must be known to need two before anything that it gives is looked at.
+bool needs_two(const WorkloadInfo& info) {
+  config::Value nothing;
+  nothing.kind = config::Value::Kind::map;
+  Diagnostics ignored;
+  Params params(std::string(info.name), nothing, ignored);
+  return dynamic_cast<Paired*>(info.make(params).get()) != nullptr;
+}
+
 /// The workload of that name, with these parameters. Throws RunError: what the leader asks for is not known here.
 std::unique_ptr<Paired> make(const std::string& name, const std::string& parameters) {
   const WorkloadInfo* info = Registry::instance().find(name);
   if (!info) throw RunError(fmt::format("there is no workload '{}' here", name));
+  if (!needs_two(*info)) throw RunError(fmt::format("{} has no other end", name));
   Diagnostics problems;
   const config::Value entry = config::parse_yaml(parameters, "the leader's parameters", problems);
   Params params(name, entry, problems);
   std::unique_ptr<Workload> workload = info->make(params);
   params.finish();
   if (!problems.empty()) throw RunError(to_string(problems.errors().front()));
-  auto* paired = dynamic_cast<Paired*>(workload.get());
-  if (!paired) throw RunError(fmt::format("{} has no other end", name));
-  workload.release();
-  return std::unique_ptr<Paired>(paired);
+  return std::unique_ptr<Paired>(dynamic_cast<Paired*>(workload.release()));
 }
 
 class Follower {
@@ -108,7 +115,7 @@ void follow(TcpPeer& leader, Node& node, double silence_s, const std::function<v
     std::optional<std::string> text;
     try {
       text = leader.next_step(silence_s);
-    } catch (const RanksError& e) {
+    } catch (const std::exception& e) {  // whatever a leader sends ends nothing but its own turn
       log(e.what());
     }
     if (!text) return;

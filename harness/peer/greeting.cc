@@ -18,6 +18,10 @@ Greeting own_greeting() {
   return {.token = "", .host = host, .version = kVersion, .protocol = kProtocol, .refused = ""};
 }
 
+Greeting refusal(const std::string& why) {
+  return {.token = "", .host = "", .version = "", .protocol = kProtocol, .refused = why};
+}
+
 std::string to_bytes(const Greeting& g) {
   return json{{"token", g.token}, {"host", g.host}, {"version", g.version}, {"protocol", g.protocol}, {"refused", g.refused}}
       .dump();

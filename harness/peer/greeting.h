@@ -17,6 +17,8 @@ struct Greeting {
 };
 
 Greeting own_greeting();
+/// Says nothing else of this machine: who is turned away has not shown the token, or need not know.
+Greeting refusal(const std::string& why);
 std::string to_bytes(const Greeting& greeting);
 /// Throws RunError when it is none.
 Greeting greeting_from(const std::string& bytes);

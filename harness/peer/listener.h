@@ -1,10 +1,12 @@
 // Waits for leaders on one address: wants a token, takes one at a time, turns others away with the reason.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "harness/peer/tcp_peer.h"
 #include "harness/system/unique_fd.h"
@@ -26,11 +28,29 @@ class Listener {
                                   const std::function<bool()>& stop);
 
  private:
-  std::unique_ptr<TcpPeer> greet(system::UniqueFd socket, const std::string& busy_with, std::string& why) const;
+  /// Who has connected, and not yet shown the token, or is about to be turned away.
+  struct Stranger {
+    ranks::Connection connection;
+    std::string caller, local;  // addresses
+    std::uint64_t since_ns = 0;
+    std::string refused;  // why; "" = not yet heard
+    std::uint64_t answer_ns = 0;
+  };
+  using Log = std::function<void(const std::string&)>;
+
+  /// Waits a moment for strangers to come and speak; the first that may come, none while `busy_with` somebody.
+  std::unique_ptr<TcpPeer> look(const std::string& busy_with, const Log& log);
+  void wait_for_a_word() const;
+  void take_callers();
+  /// Null: it has to wait, or is gone: then its connection is closed.
+  std::unique_ptr<TcpPeer> hear(Stranger& stranger, const std::string& busy_with, const Log& log) const;
+  std::unique_ptr<TcpPeer> greeted(Stranger& stranger, const std::string& bytes, const std::string& busy_with) const;
+
   system::UniqueFd socket_;
   const std::string token_;
   std::string address_;
-  std::jthread turns_away_;
+  std::vector<Stranger> strangers_;  // oldest first
+  std::jthread turns_away_;          // while somebody is served
 };
 
 }  // namespace headrace::peer

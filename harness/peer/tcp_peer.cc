@@ -134,14 +134,19 @@ std::optional<TcpPeer::Message> TcpPeer::receive(double timeout_s) const {
   const std::uint64_t end = end_of(timeout_s);
   for (;;) {
     while (std::optional<Frame> frame = connection_.next()) {
-      wire::Reader reader(frame->bytes);
       Message message{frame->kind, 0, ""};
-      if (frame->kind != Kind::bye) {
-        reader.get(message.age);
-        reader.get(message.text);
+      try {
+        wire::Reader reader(frame->bytes);
+        if (frame->kind != Kind::bye) {
+          reader.get(message.age);
+          reader.get(message.text);
+        }
+      } catch (const RunError&) {
+        hang_up();
       }
       kept_.push_back(std::move(message));
     }
+    if (connection_.fd() < 0 && !closed_) hang_up();
     while (!kept_.empty() && kept_.front().kind != Kind::bye && kept_.front().age < age_) kept_.pop_front();
     if (!kept_.empty()) return kept_.front();
     if (closed_) return std::nullopt;
@@ -149,6 +154,12 @@ std::optional<TcpPeer::Message> TcpPeer::receive(double timeout_s) const {
     if (!wait_for(connection_.fd(), POLLIN, left)) return std::nullopt;
     if (!connection_.read_some()) closed_ = true;
   }
+}
+
+void TcpPeer::hang_up() const {
+  connection_.close();
+  closed_ = true;
+  throw RanksError(who(other()) + " sends what is no message of headrace");
 }
 
 void TcpPeer::give_up(std::string_view what, const std::string& why) const {
@@ -183,7 +194,12 @@ std::vector<std::string> TcpPeer::gather(std::string_view what, const std::vecto
 std::string TcpPeer::lost() const {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return "";
-  const std::optional<Message> message = receive(0);
+  std::optional<Message> message;
+  try {
+    message = receive(0);
+  } catch (const RanksError& e) {
+    return e.what();
+  }
   if (message && message->kind != Kind::gather) return who(other()) + " gave up";
   return !message && closed_ ? who(other()) + " ended" : "";
 }
@@ -217,7 +233,7 @@ void TcpPeer::say_goodbye() { send(Kind::bye, ""); }
 std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, double timeout_s) {
   system::UniqueFd socket = connected(to, timeout_s);
   const std::string address = own_address(socket.get());
-  Connection connection(std::move(socket));
+  Connection connection(std::move(socket), kLongestFrame);
   Greeting own = own_greeting();
   own.token = token;
   const std::uint64_t end = end_of(timeout_s);
@@ -230,8 +246,8 @@ std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, doub
   for (;;) {
     if (const std::optional<Frame> frame = connection.next()) {
       const Greeting other = greeting_from(frame->bytes);
-      if (const std::string why = versions_differ(own, other); !why.empty()) throw RunError("peer: " + why);
       if (!other.refused.empty()) throw RunError(fmt::format("peer {}: {}", words(to), other.refused));
+      if (const std::string why = versions_differ(own, other); !why.empty()) throw RunError("peer: " + why);
       return std::make_unique<TcpPeer>(std::move(connection), 0, own.host, other.host, address);
     }
     if (connection.fd() < 0)

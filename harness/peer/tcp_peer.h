@@ -15,6 +15,8 @@
 namespace headrace::peer {
 
 inline constexpr std::uint16_t kPort = 18620;
+/// No step and no exchange of workloads comes near it [bytes].
+inline constexpr std::uint64_t kLongestFrame = 16 << 20;
 
 /// "node-b", "node-b:18620", "10.0.0.2:7000", "[fd00::2]:7000" in two parts. Throws UsageError, naming `option`.
 struct Endpoint {
@@ -52,8 +54,10 @@ class TcpPeer final : public Peer {
     std::string text;
   };
   void send(ranks::Kind kind, std::string_view text);
-  /// The next message that is not out of date; nothing when there is none within `timeout_s`. Under the mutex.
+  /// The next message that is not out of date; nothing when there is none within `timeout_s`. Under the mutex. Throws
+  /// RanksError, and hangs up, where what comes is no message.
   std::optional<Message> receive(double timeout_s) const;
+  [[noreturn]] void hang_up() const;
   [[noreturn]] void give_up(std::string_view what, const std::string& why) const;
 
   mutable std::mutex mutex_;

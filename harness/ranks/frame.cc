@@ -57,8 +57,9 @@ std::optional<Frame> Connection::next() {
   if (input_.size() - used_ - sizeof header < header.length) return std::nullopt;
   Frame frame{header.kind, input_.substr(used_ + sizeof header, header.length)};
   used_ += sizeof header + header.length;
-  if (used_ == input_.size()) {
-    input_.clear();
+  constexpr std::size_t kWorthMoving = 1 << 16;
+  if (used_ == input_.size() || (used_ > kWorthMoving && used_ > input_.size() / 2)) {
+    input_.erase(0, used_);
     used_ = 0;
   }
   return frame;

@@ -23,6 +23,9 @@ enum class Kind : std::uint32_t {
   step,     // leader -> follower (harness/peer): what to do next
 };
 
+/// Longer than anything that ranks say to each other [bytes].
+inline constexpr std::uint64_t kLongestFrame = std::uint64_t{1} << 32;
+
 struct Frame {
   Kind kind = Kind::ping;
   std::string bytes;
@@ -33,12 +36,14 @@ class Connection {
  public:
   Connection() = default;
   /// A frame of more than `longest` bytes is none of ours.
-  explicit Connection(system::UniqueFd socket, std::uint64_t longest = std::uint64_t{1} << 32);
+  explicit Connection(system::UniqueFd socket, std::uint64_t longest = kLongestFrame);
 
   int fd() const { return socket_.get(); }
+  /// From now on frames of so many bytes are taken.
+  void take_up_to(std::uint64_t longest) { longest_ = longest; }
   /// False: it is closed, or broken.
   bool read_some();
-  /// The next whole frame among what was read.
+  /// The next whole frame among what was read. Closes the connection when it is none of ours.
   std::optional<Frame> next();
   /// False: it is broken, or does not take the bytes within `timeout_s`.
   bool write(Kind kind, std::string_view bytes, double timeout_s);

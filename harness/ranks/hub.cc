@@ -26,6 +26,7 @@ namespace {
 constexpr double kWrite_s =
     10;  // a rank that does not read for so long while the hub writes is lost
 constexpr double kHello_s = 5;  // strangers are dropped after that
+constexpr std::uint64_t kLongestHello = 4096;  // nobody makes this process hold more before the token
 constexpr int kLook_ms = 100;
 
 double seconds_since(std::uint64_t ns) { return static_cast<double>(now_ns() - ns) * 1e-9; }
@@ -210,7 +211,7 @@ struct Hub::Impl {
       system::UniqueFd fd(
           ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!fd) return;
-      strangers.push_back({Connection(std::move(fd)), now_ns()});
+      strangers.push_back({Connection(std::move(fd), kLongestHello), now_ns()});
     }
   }
 
@@ -227,6 +228,7 @@ struct Hub::Impl {
       return true;
     Peer& peer = peers[rank];
     peer.connection = std::move(stranger.connection);
+    peer.connection.take_up_to(kLongestFrame);
     peer.heard_ns = now_ns();
     peer.state = Peer::State::here;
     send(rank, Kind::welcome, "");

@@ -157,8 +157,12 @@ class Member final : public Ranks {
       if (waits[1].revents != 0) {
         heard_ns = now_ns();
         const bool open = connection_.read_some();
-        while (const auto frame = connection_.next()) take(*frame);
-        if (!open) return hub_is_lost(who(0) + " ended without a word");
+        try {
+          while (const auto frame = connection_.next()) take(*frame);
+        } catch (const RunError& e) {
+          return hub_is_lost(fmt::format("{}: {}", who(0), e.what()));
+        }
+        if (!open || connection_.fd() < 0) return hub_is_lost(who(0) + " ended without a word");
       }
       if (seconds_since(heard_ns) > silence_s_)
         return hub_is_lost(

@@ -75,6 +75,21 @@ TEST_F(PeerTest, ExchangesWordsAndSteps) {
   EXPECT_EQ(follower->next_step(5), std::nullopt);
 }
 
+TEST_F(PeerTest, TakesLongWordsOnceGreeted) {
+  auto ends = meet_each_other();
+  auto &leader = ends.leader, &follower = ends.follower;
+  const std::string long_words(1'000'000, 'x');
+  auto theirs = std::async(std::launch::async, [&] { return follower->exchange("keys", 0, long_words, 5); });
+  EXPECT_EQ(leader->exchange("keys", 1, long_words, 5), long_words);
+  EXPECT_EQ(theirs.get(), long_words);
+}
+
+TEST_F(PeerTest, WhoIsTurnedAwayIsToldNothingOfThisHost) {
+  const Greeting told = greeting_from(to_bytes(peer::refusal("busy")));
+  EXPECT_EQ(told.refused, "busy");
+  EXPECT_EQ(told.host + told.version, "");
+}
+
 TEST_F(PeerTest, SaysWhoSaidNothingAndWhatFor) {
   auto ends = meet_each_other();
   auto &leader = ends.leader, &follower = ends.follower;
