@@ -2,6 +2,11 @@
 // keys.
 #include "harness/config/document.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
@@ -10,11 +15,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <sstream>
+
+#include "harness/system/unique_fd.h"
 
 namespace headrace::config {
 namespace {
@@ -22,6 +27,7 @@ namespace {
 /// No configuration is larger; a tree of aliases to aliases would be.
 constexpr std::size_t kMaxValues = 200000;
 constexpr std::size_t kMaxFileBytes = 16 << 20, kMaxTextBytes = 2 * kMaxFileBytes;
+constexpr int kPatience_ms = 10'000;        // with who writes a pipe
 constexpr std::size_t kMostKeyBytes = 200;  // YAML itself ends at 1024
 
 /// What a tree takes.
@@ -61,9 +67,10 @@ std::size_t first_wrong_byte(std::string_view text) {
   return text.size();
 }
 
-class TooLarge : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
+/// What the builder cannot go on after.
+struct TooLarge {
+  Location where;
+  std::string why;
 };
 
 /// Builds a Value from the parser's events.
@@ -84,9 +91,11 @@ class Builder final : public YAML::EventHandler {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {  // an alias inside the value it names
       problems_.error(place(mark), "an alias cannot stand inside the value that it names");
-      return finish(Value{}, YAML::NullAnchor);
+      Value nothing;
+      nothing.where = place(mark);
+      return finish(std::move(nothing), YAML::NullAnchor);
     }
-    finish(copy(found->second), YAML::NullAnchor);
+    finish(copy(found->second, place(mark)), YAML::NullAnchor);
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string& text) override {
@@ -133,16 +142,17 @@ class Builder final : public YAML::EventHandler {
   }
 
   /// For an anchor or an alias; counted before it is made.
-  Value copy(const Value& value) {
+  Value copy(const Value& value, const Location& where) {
     measure(value, copied_);
     if (copied_.values > kMaxValues || copied_.text_bytes > kMaxTextBytes)
-      throw TooLarge("anchors and aliases make it larger than any configuration");
+      throw TooLarge{where, "anchors and aliases make it larger than any configuration"};
     return value;
   }
 
   void finish(Value value, YAML::anchor_t anchor) {
-    if (++values_ > kMaxValues) throw TooLarge("more than 200000 values");
-    if (anchor != YAML::NullAnchor) anchors_[anchor] = copy(value);
+    if (++values_ > kMaxValues)
+      throw TooLarge{value.where, fmt::format("more than {} values", kMaxValues)};
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = copy(value, value.where);
     if (frames_.empty()) {
       root = std::move(value);
       return;
@@ -310,33 +320,44 @@ Value parse_yaml(std::string_view text, const std::string& file_name, Diagnostic
         problems.error(rest.root.where, "a second document ('---') in one file");
     }
   } catch (const YAML::Exception& e) {
-    const Location where{file_name, e.mark.is_null() ? 0 : e.mark.line + 1,
-                         e.mark.is_null() ? 0 : e.mark.column + 1};
-    problems.error(where, "not valid YAML: " + one_line(e.msg));
+    const Location where{file_name, e.mark.is_null() ? 1 : e.mark.line + 1,
+                         e.mark.is_null() ? 1 : e.mark.column + 1};
+    const bool deep = dynamic_cast<const YAML::DeepRecursion*>(&e) != nullptr;
+    problems.error(where, deep ? "lists and maps are nested deeper than any configuration"
+                               : "not valid YAML: " + one_line(e.msg));
     return {};
   } catch (const TooLarge& e) {
-    problems.error({file_name, 0, 0}, e.what());
+    problems.error(e.where, e.why);
     return {};
   }
-  if (builder.root.where.file.empty()) builder.root.where.file = file_name;
+  if (builder.root.where.file.empty()) builder.root.where = {file_name, 1, 1};
   return std::move(builder.root);
 }
 
 Value read_yaml(const std::string& path, Diagnostics& problems) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
-                                                             std::fclose);
+  const auto refuse = [&](const std::string& why) {
+    problems.error({path, 0, 0}, why);
+    return Value{};
+  };
+  // A pipe that nobody writes to must not be waited for.
+  const system::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   std::string text;
   char block[1 << 16];
-  for (std::size_t got = 0; file && (got = std::fread(block, 1, sizeof block, file.get())) > 0;) {
-    text.append(block, got);
-    if (text.size() > kMaxFileBytes) {
-      problems.error({path, 0, 0}, "larger than 16 MiB: not a configuration");
+  for (;;) {
+    const ssize_t got = file ? ::read(file.get(), block, sizeof block) : -1;
+    if (got == 0) break;
+    if (got > 0) {
+      text.append(block, static_cast<std::size_t>(got));
+      if (text.size() <= kMaxFileBytes) continue;
+      problems.error(place_in(text, kMaxFileBytes, path),
+                     "larger than 16 MiB: not a configuration");
       return {};
     }
-  }
-  if (!file || std::ferror(file.get())) {
-    problems.error({path, 0, 0}, std::string("cannot be read: ") + std::strerror(errno));
-    return {};
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return refuse(std::string("cannot be read: ") + std::strerror(errno));
+    pollfd ready{file.get(), POLLIN, 0};
+    if (::poll(&ready, 1, kPatience_ms) == 0)
+      return refuse(fmt::format("a pipe that says nothing for {} s", kPatience_ms / 1000));
   }
   return parse_yaml(text, path, problems);
 }

@@ -30,9 +30,19 @@ void remove_key(Value& map, std::string_view key) {
   std::erase_if(map.entries, [&](const Value::Entry& e) { return e.key == key; });
 }
 
-Value load_with_profiles(const std::string& file, std::vector<std::string> chain,
-                         Diagnostics& problems) {
-  Value value = read_yaml(file, problems);
+/// `asked_at`: where another file extends this one.
+Value load_with_profiles(const std::string& file, const Location* asked_at,
+                         std::vector<std::string> chain, Diagnostics& problems) {
+  Diagnostics own;
+  Value value = read_yaml(file, own);
+  if (asked_at != nullptr && own.empty() && !value.is_map())
+    own.error({file, 0, 0},
+              value.is_null() ? "is empty" : "is no configuration: it must be a map of keys");
+  for (const Diagnostic& problem : own.errors()) {
+    const bool of_all = asked_at != nullptr && problem.where.line == 0;  // of who names it, then
+    problems.error(of_all ? *asked_at : problem.where,
+                   of_all ? "extends: " + to_string(problem) : problem.text);
+  }
   const Value* extends = value.find("extends");
   if (extends == nullptr) return value;
   const Location where = extends->where;
@@ -49,7 +59,7 @@ Value load_with_profiles(const std::string& file, std::vector<std::string> chain
         where, fmt::format("extends: goes round in a circle: {} -> {}", join(chain, " -> "), base));
     return value;
   }
-  return merged(load_with_profiles(base, std::move(chain), problems), std::move(value));
+  return merged(load_with_profiles(base, &where, std::move(chain), problems), std::move(value));
 }
 
 std::string put_in(const Value& value, const std::map<std::string, std::string>& names,
@@ -92,7 +102,7 @@ std::string put_in(const Value& value, const std::map<std::string, std::string>&
 
 Value load_layers(const std::string& file, const std::vector<std::string>& overrides,
                   Diagnostics& problems) {
-  Value value = load_with_profiles(file, {}, problems);
+  Value value = load_with_profiles(file, nullptr, {}, problems);
   if (value.is_null()) value.kind = Value::Kind::map;
   if (!value.is_map()) {
     problems.error(value.where, "must be a map of keys (schema, workloads ...)");

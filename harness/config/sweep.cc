@@ -130,12 +130,14 @@ std::vector<Combination> expand(const Value& entry, const std::vector<std::strin
     Axis axis{i, {}};
     if (value.is_list()) {
       for (const Value& item : value.items) {
-        if (!item.is_scalar())
+        if (item.is_scalar())
+          axis.values.push_back(item);
+        else
           problems.error(item.where, fmt::format("{}: a sweep lists single values", key));
-        axis.values.push_back(item);
       }
       if (value.items.empty())
         problems.error(value.where, fmt::format("{}: the list is empty", key));
+      if (axis.values.empty()) return {};  // told; the key's reader would tell it otherwise
     } else if (value.is_scalar()) {
       for (std::string& text : expand_range(value.text, value.where, problems)) {
         axis.values.push_back(Value::scalar(std::move(text), value.where));

@@ -62,7 +62,11 @@ void declare_need(const Value& item, Plan& plan, Diagnostics& problems) {
                               : need.unit == "1/s"      ? Dimension::per_second
                               : need.unit == "B"        ? Dimension::bytes
                                                         : Dimension::ratio;
-  if (const auto v = read.quantity(value, least ? "at_least" : "at_most", dimension, 0)) {
+  const auto v = read.quantity(value, least ? "at_least" : "at_most", dimension, 0);
+  if (v && least != nullptr && *v == 0)
+    read.refuse(*value, "at_least",
+                value->text + " is met by whatever is measured: give a value above 0");
+  if (v) {
     need.value = in_ns ? *v * 1e9 : *v;
   }
   plan.declared_needs.push_back(std::move(need));

@@ -21,6 +21,8 @@ using config::Value;
 
 const std::vector<std::string> kTopKeys = {"schema", "name",  "description", "target",
                                            "seed",   "needs", "defaults",    "workloads"};
+constexpr std::size_t kLongestName = 200;
+
 std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t hash = 14695981039346656037u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
@@ -87,6 +89,10 @@ class Planner {
                       "schema: must be 1 (this version reads schema 1)");
     }
     plan_.name = read.text(root.find("name"), "name");
+    if (plan_.name.size() > kLongestName)
+      read.refuse(*root.find("name"), "name",
+                  fmt::format("{} bytes; at most {}, as it becomes part of the run folder's name",
+                              plan_.name.size(), kLongestName));
     if (plan_.name.empty())
       plan_.name = std::filesystem::path(options_.config_file).stem().string();
     plan_.target_path = "headrace-scratch";

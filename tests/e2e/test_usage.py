@@ -1,5 +1,7 @@
 """What users write wrong: told with its place, all at once, exit code 2, and nothing is written."""
 
+import os
+
 import pytest
 
 JOB = """\
@@ -86,6 +88,76 @@ def test_duplicate_key(headrace):
 ])
 def test_bad_value(headrace, setting, said):
     refused(headrace, headrace.run("tiny.yaml", "--set", setting), said)
+
+
+@pytest.mark.parametrize("base, said", [
+    (None, "cannot be read: No such file or directory"),
+    ("", "is empty"),
+    ("just words\n", "is no configuration: it must be a map of keys"),
+    ("- a\n- b\n", "is no configuration: it must be a map of keys"),
+])
+def test_what_is_extended_must_be_a_configuration(headrace, base, said):
+    if base is not None:
+        headrace.write("base.yaml", base)
+    headrace.write("bad.yaml", "schema: 1\nextends: base.yaml\nworkloads: [{use: host_facts}]\n")
+    refused(headrace, headrace("validate", "-c", "bad.yaml"), "bad.yaml:2:10: extends: base.yaml: " + said)
+
+
+def test_a_system_file_is_no_configuration(headrace):
+    headrace.write("bad.yaml", "extends: /etc/passwd\nschema: 1\nworkloads: [{use: host_facts}]\n")
+    refused(headrace, headrace("validate", "-c", "bad.yaml"), "/etc/passwd")
+
+
+def test_a_pipe_that_nobody_writes_is_not_waited_for(headrace):
+    os.mkfifo(headrace.path("pipe"))
+    headrace.write("bad.yaml", "schema: 1\nextends: pipe\nworkloads: [{use: host_facts}]\n")
+    refused(headrace, headrace("validate", "-c", "bad.yaml"), "bad.yaml:2:10: extends: pipe: is empty")
+    refused(headrace, headrace("validate", "-c", "pipe"), "pipe:1:1: must be a map of keys")
+
+
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+
+
+@pytest.mark.parametrize("text, place, said", [
+    (BOMB, "bad.yaml:6:", "anchors and aliases make it larger than any configuration"),
+    ("a:\n" + "- 1\n" * 200_001, "bad.yaml:20", "more than 200000 values"),
+    ("# a comment\n" * 1_500_000, "bad.yaml:1398102:5: ", "larger than 16 MiB"),
+    ("schema: 1\na: " + "[" * 5000, "bad.yaml:2:", "nested deeper than any configuration"),
+    ("", "bad.yaml:1:1: ", "must be a map of keys"),
+])
+def test_a_file_that_is_none_has_a_place(headrace, text, place, said):
+    headrace.write("bad.yaml", text)
+    result = headrace("validate", "-c", "bad.yaml")
+    refused(headrace, result, said)
+    assert result.err.startswith(place), result
+
+
+def test_a_sweep_of_lists_is_told_once_by_its_cause(headrace):
+    headrace.write("bad.yaml", "schema: 1\nworkloads:\n  - use: shard_stream\n    block_size: [[4KiB, 8KiB], 1MiB]\n")
+    result = headrace("validate", "-c", "bad.yaml")
+    refused(headrace, result, "bad.yaml:4:18: block_size: a sweep lists single values")
+    assert len(result.err.splitlines()) == 1, result
+
+
+def test_a_name_must_fit_a_folder(headrace):
+    headrace.write("bad.yaml", f"schema: 1\nname: {'n' * 5000}\nworkloads: [{{use: host_facts}}]\n")
+    refused(headrace, headrace("validate", "-c", "bad.yaml"), "bad.yaml:2:7: name: 5000 bytes; at most 200")
+    headrace.write("good.yaml", f"schema: 1\nname: {'n' * 200}\ntarget: {{path: s}}\nworkloads: [{{use: host_facts}}]\n")
+    assert headrace("run", "-c", "good.yaml", "--no-report").code == 0
+    long = headrace.write("n" * 245 + ".yaml", "schema: 1\ntarget: {path: s}\nworkloads: [{use: host_facts}]\n")
+    assert headrace("run", "-c", long, "--no-report").code == 0
+
+
+def test_a_need_that_everything_meets(headrace):
+    need = "{id: rate, metric: small_file_read.sample_rate, at_least: 0/s}"
+    headrace.write("bad.yaml", f"schema: 1\nneeds: [{need}]\nworkloads: [{{use: small_file_read}}]\n")
+    refused(headrace, headrace("validate", "-c", "bad.yaml"), "bad.yaml:2:", "at_least: 0/s is met by whatever is measured")
+
+
+@pytest.mark.parametrize("option", ["--budget=1e300s", "--budget=0s"])
+def test_a_time_that_is_none(headrace, option):
+    refused(headrace, headrace.run("tiny.yaml", option), "--budget: ", "allowed: a time such as 20min")
 
 
 def test_direct_needs_aligned_blocks(headrace):
