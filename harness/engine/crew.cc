@@ -135,11 +135,15 @@ class Watch {
     Clock::time_point moved = start, told = start, asked{};
     std::uint64_t last_operations = 0, told_bytes = 0;
     for (;;) {
+      const Clock::time_point asleep = Clock::now();
+      bool all = false;
       {
         std::unique_lock lock(crew_.mutex);
-        if (crew_.changed.wait_for(lock, kLook, [&] { return crew_.*counter == crew_.size(); }))
-          return true;
+        all = crew_.changed.wait_for(lock, kLook, [&] { return crew_.*counter == crew_.size(); });
       }
+      if (const double slept = seconds_since(asleep); slept > kStandstill_s)
+        stood_still_s_ += slept;
+      if (all) return true;
       std::uint64_t bytes = 0, operations = 0;
       for (const auto& r : crew_.recorders) {
         bytes += r->progress_bytes();
@@ -164,10 +168,12 @@ class Watch {
     }
   }
   const std::string& why() const { return why_; }
+  double stood_still_s() const { return stood_still_s_; }
   bool interrupted() const { return interrupted_; }
 
  private:
   static constexpr std::chrono::milliseconds kLook{50};
+  static constexpr double kStandstill_s = 0.25;  // a look this late was not the scheduler's
 
   std::string reason_to_stop(double elapsed_s, double still_s, double expected_s) {
     if (stop_signal.load() != 0) {
@@ -188,6 +194,7 @@ class Watch {
   const EngineLimits& limits_;
   const PhaseHooks& hooks_;
   std::string why_;
+  double stood_still_s_ = 0;
   bool interrupted_ = false;
 };
 
@@ -258,6 +265,7 @@ PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
 
   PhaseEnd end;
   end.released_ns = crew->origin_ns;
+  end.stood_still_s = running.stood_still_s();
   if (!answered) {
     const std::string why = setting_up.why().empty() ? running.why() : setting_up.why();
     const std::lock_guard lock(crew->mutex);

@@ -33,6 +33,9 @@ struct PhaseEnd {
   std::string error;  // failed: what a worker threw; hung: TIMEOUT and who did not end
   std::vector<std::unique_ptr<Recorder>> recorders;
   std::uint64_t released_ns = 0;
+  /// In stretches in which not even who watches the workers came to look: stopped (SIGSTOP), frozen,
+  /// or long not scheduled.
+  double stood_still_s = 0;
 };
 
 /// Called on the engine's thread: `ready` when every worker waits for the start, with what one of

@@ -195,6 +195,7 @@ class RepetitionRunner::Attempt {
       if (!takes_part_) return;
       try {
         doubt(workload_.disturbance());
+        if (minds) doubt(standstill());
         report();
         result_.pairs = workload_.pairs();
       } catch (const std::exception& e) {
@@ -252,6 +253,15 @@ class RepetitionRunner::Attempt {
   void fail(std::string why) {
     result_.status = RepetitionStatus::error;
     result_.error = std::move(why);
+  }
+
+  std::string standstill() const {
+    constexpr double kOfNoAccount = 0.01;  // of the time
+    double elapsed_s = 0;
+    for (const PhaseResult& phase : result_.phases) elapsed_s += phase.elapsed_s;
+    if (stood_still_s_ <= kOfNoAccount * elapsed_s) return "";
+    return fmt::format("headrace itself stood still for {} (stopped, frozen or not scheduled)",
+                       format_duration(stood_still_s_));
   }
 
   void doubt(const std::string& why) {
@@ -382,6 +392,7 @@ class RepetitionRunner::Attempt {
     Ledger ledger;
     ledger.add(before, after);
     ledger_.add(before, after);
+    stood_still_s_ += end.stood_still_s;
     phase.name = spec.name;
     phase.cpu_s = ledger.cpu_s();
     phase.storage_bytes = ledger.storage_bytes();
@@ -451,6 +462,7 @@ class RepetitionRunner::Attempt {
   Repetition result_;
   Ledger ledger_;
   std::uint64_t delivered_ = 0;
+  double stood_still_s_ = 0;
   unsigned proofs_ = 0;
   bool takes_part_, started_together_ = false, lost_ = false;
 };

@@ -1,5 +1,6 @@
 """Stopped from outside: partial results are kept, and the next run mends what a kill left behind."""
 
+import json
 import os
 import signal
 import time
@@ -101,3 +102,34 @@ def test_clean_after_a_kill_takes_the_names(headrace):
     process.communicate()
     assert headrace("clean", "scratch").code == 0
     assert not headrace.path("scratch").exists()
+
+
+def measuring_process(process):
+    """The child that measures: the one that was started only waits for it."""
+    for _ in range(1000):
+        children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.01)
+    raise AssertionError("no child")
+
+
+def test_a_process_that_is_stopped_meanwhile_says_so(headrace):
+    """SIGSTOP leaves no trace in any counter of the machine, and makes the repetition slow."""
+    headrace.write("long.yaml", """\
+schema: 1
+target: {path: scratch}
+workloads: [{use: memory_copy, duration: 3s, repeat: 1}]
+""")
+    process = headrace.start("--progress", "json", "run", "-c", "long.yaml", "--no-report", "--out", "results")
+    for line in process.stderr:
+        if json.loads(line)["event"] == "live":
+            break
+    child = measuring_process(process)
+    os.kill(child, signal.SIGSTOP)
+    time.sleep(1)
+    os.kill(child, signal.SIGCONT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, (out, err)
+    first = headrace.results()["points"][0]["repetitions"][0]["disturbance"]
+    assert first["disturbed"] and "headrace itself stood still for 1." in first["why"], first
