@@ -204,3 +204,19 @@ def test_far_too_little_disk_is_told_at_once(headrace):
     result = headrace.run("tiny.yaml", "--set", "target.max_write=900TiB", "--set", "workloads.0.files=100000000",
                           "--set", "workloads.0.file_size=1MiB")
     failed(result, "the data set needs 105 TB", "are free")
+
+
+def test_a_sample_of_generated_data_is_always_checked(headrace):
+    """Without `verify`: what was measured must have been the data that headrace made."""
+    assert headrace.run("tiny.yaml").code == 0
+    files = sorted(headrace.path("scratch/data").rglob("*.bin"))
+    assert len(files) == 40
+    for file in files:
+        before = file.stat()
+        with open(file, "r+b") as data:
+            data.write(bytes(before.st_size))
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    wrong = headrace.run("tiny.yaml", out="again")
+    failed(wrong, "a sample that is always read found wrong data: ", "f0000", "at offset ", "all zero")
+    point = headrace.results(out="again")["points"][0]
+    assert point["status"] == "error" and not point["verified"] and len(point["wrong_blocks"]) > 10, point["wrong_blocks"]
