@@ -112,6 +112,9 @@ struct Repetition {
   bool steady = true;         // rule 4
   std::string steady_why;
   std::optional<PairMatrix> pairs;  // of workloads that measure pairs
+  /// When the first phase began and the last one ended, by the node's clock: seconds since 1970; 0 = none began. What
+  /// tells whether other nodes' runs measured at the same time.
+  double began_unix_s = 0, ended_unix_s = 0;
 };
 
 }  // namespace headrace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -46,6 +47,12 @@ const FileSurvey* known_files(CacheState state, const FileTable& files, const Ca
     known = survey(files, stable, progress);
   }
   return &*known;
+}
+
+/// Seconds since 1970, for holding nodes against each other.
+double unix_s() {
+  using namespace std::chrono;
+  return duration<double>(system_clock::now().time_since_epoch()).count();
 }
 
 /// Takes a workload's own metrics; a name outside the catalogue or a value that is no number is our
@@ -289,9 +296,11 @@ class RepetitionRunner::Attempt {
       }
       before = read_counters(runner_.device_);
       asked_before = runner_.client_counters();
+      if (result_.began_unix_s == 0) result_.began_unix_s = unix_s();
       return go;
     };
     hooks.ended = [&] {
+      result_.ended_unix_s = unix_s();
       after = read_counters(runner_.device_);
       asked_after = runner_.client_counters();
     };

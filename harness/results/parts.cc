@@ -86,7 +86,7 @@ Json head(const RunResult& run, std::string_view kind) {
 }
 
 Json run_part(const RunResult& run) {
-  return {{"id", run.run_id},
+  Json part{{"id", run.run_id},
           {"name", run.plan->name},
           {"started_utc", run.started_utc},
           {"elapsed_s", run.elapsed_s},
@@ -96,6 +96,8 @@ Json run_part(const RunResult& run) {
           {"seed", run.plan->seed},
           {"signal", run.signal},
           {"node", node_name(run)}};
+  if (!run.plan->target_path.empty()) part["target"] = run.plan->target_path;
+  return part;
 }
 
 Json summary_part(const Summary& s) {

@@ -83,6 +83,16 @@ StoredRepetition read_repetition(const JsonPlace& place) {
   StoredRepetition r;
   r.index = static_cast<unsigned>(place.whole("index", 0));
   r.counted = place.flag("counted", true);
+  r.ok = place.text("status", "ok") == "ok";
+  if (place.has("began_utc")) {
+    const std::string began = place.at("began_utc").text();
+    const auto unix_s = unix_seconds(began);
+    if (!unix_s)
+      place.at("began_utc")
+          .refuse(fmt::format("'{}' is no time such as 2026-01-31T12:00:00.250Z", began));
+    r.began_unix_s = *unix_s;
+    r.ended_unix_s = *unix_s + std::max(0.0, place.number("timed_s", 0));
+  }
   r.disturbed = place.has("disturbance") && place.at("disturbance").flag("disturbed", false);
   if (place.has("metrics"))
     place.at("metrics").each_member(
@@ -126,6 +136,13 @@ StoredPoint read_point(const JsonPlace& place) {
   point.reason = place.text("reason", "");
   point.cache = place.text("cache", "asis");
   point.workers = static_cast<unsigned>(place.whole("workers", 1));
+  if (place.has("nodes")) {
+    const std::uint64_t nodes = place.at("nodes").whole();
+    constexpr std::uint64_t kMost = 1 << 24;  // more than any cluster has
+    if (nodes < 1 || nodes > kMost)
+      place.at("nodes").refuse(fmt::format("{}: must be 1..{}", nodes, kMost));
+    point.nodes = static_cast<unsigned>(nodes);
+  }
   point.elapsed_s = place.number("elapsed_s", 0);
   if (place.has("params"))
     place.at("params").each_member(

@@ -34,9 +34,11 @@ struct StoredLatency {
 /// One repetition, whether it counts or not.
 struct StoredRepetition {
   unsigned index = 0;
-  bool counted = true, disturbed = false;
+  bool counted = true, ok = true, disturbed = false;
   std::uint64_t operations = 0;  // of all phases
   std::map<std::string, double> metrics;
+  /// When its timed part was, in seconds since 1970 by the node's clock; both 0: not told.
+  double began_unix_s = 0, ended_unix_s = 0;
 };
 
 struct StoredPoint {
@@ -49,6 +51,7 @@ struct StoredPoint {
   std::vector<StoredRepetition> each;  // in the order in which they were taken
   unsigned repetitions = 0;            // that count
   unsigned workers = 1;
+  unsigned nodes = 1;  // that took part together: rates are of all of them
   double elapsed_s = 0;
   /// Shares of those that count.
   double disturbed_share = 0, cache_unproven_share = 0, not_steady_share = 0;

@@ -1,4 +1,9 @@
 // run.json (docs/run-files.md), and the two small files that hold parts of it.
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "harness/results/json_text.h"
@@ -110,6 +115,13 @@ Json pairs(const PairMatrix& m) {
   return one;
 }
 
+/// "2026-01-31T12:00:00.250Z": text, for a report page rounds numbers to seven digits.
+std::string utc(double unix_s) {
+  const auto ms = static_cast<std::int64_t>(std::llround(unix_s * 1e3));
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
+                     fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
+}
+
 Json repetition(const Repetition& r, const std::vector<std::string>& part_names) {
   Json metrics = Json::object(), phases = Json::array();
   for (const MetricValue& m : r.metrics) metrics[m.name] = m.value;
@@ -120,6 +132,10 @@ Json repetition(const Repetition& r, const std::vector<std::string>& part_names)
            {"steady_why", r.steady_why}, {"metrics", std::move(metrics)},
            {"cache", cache(r.cache)},    {"disturbance", disturbance(r.disturbance)},
            {"phases", std::move(phases)}};
+  if (r.began_unix_s > 0) {
+    one["began_utc"] = utc(r.began_unix_s);
+    one["timed_s"] = std::max(0.0, r.ended_unix_s - r.began_unix_s);
+  }
   if (r.pairs) one["pairs"] = pairs(*r.pairs);
   return one;
 }

@@ -155,10 +155,21 @@ Remark StoredVerdict::remark() const {
   return thin() > 0 ? Remark::thin : Remark::none;
 }
 
+std::optional<double> unix_seconds(const std::string& utc) {
+  tm whole{};
+  const char* rest = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%S", &whole);
+  if (rest == nullptr) return std::nullopt;
+  double fraction = 0, digit = 0.1;
+  if (*rest == '.')
+    for (++rest; *rest >= '0' && *rest <= '9'; ++rest, digit /= 10)
+      fraction += (*rest - '0') * digit;
+  if (std::string_view(rest) != "Z") return std::nullopt;
+  return static_cast<double>(timegm(&whole)) + fraction;
+}
+
 double StoredVerdict::ended_s() const {
-  tm utc{};
-  const char* end = strptime(started_utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return end == nullptr || *end != '\0' ? 0 : static_cast<double>(timegm(&utc)) + elapsed_s;
+  const auto started = unix_seconds(started_utc);
+  return started ? *started + elapsed_s : 0;
 }
 
 nlohmann::json parse_kind(std::string_view text, std::string_view kind,
@@ -184,6 +195,7 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
   verdict.elapsed_s = about.number("elapsed_s", 0);
   verdict.config_file = about.text("config_file", "");
   verdict.config_hash = about.text("config_hash", "");
+  verdict.target = about.text("target", "");
   if (about.has("command")) verdict.command = about.at("command").texts();
   if (root.has("headrace")) {
     verdict.version = root.at("headrace").text("version", "");

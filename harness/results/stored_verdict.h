@@ -31,6 +31,7 @@ struct StoredVerdict {
   std::string path;  // the file it came from
   std::string version, revision;
   std::string id, name, started_utc, config_file, config_hash, node;
+  std::string target;  // the folder that was measured; "" = not told
   double elapsed_s = 0;
   std::vector<std::string> command;
   int signal = 0;   // that ended it
@@ -44,6 +45,9 @@ struct StoredVerdict {
   /// When the run ended, in seconds since 1970; 0 when the file does not say when it started.
   double ended_s() const;
 };
+
+/// "2026-01-31T12:00:00Z", with or without a fraction of the second, in seconds since 1970.
+std::optional<double> unix_seconds(const std::string& utc);
 
 /// A document's text parsed strictly, its kind and schema checked. Throws UsageError.
 nlohmann::json parse_kind(std::string_view text, std::string_view kind,
