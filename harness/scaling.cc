@@ -14,12 +14,22 @@ bool stopped_growing(double clients, double rate, double more_clients, double th
   return each_further <= 0.1 * rate / clients;
 }
 
+std::size_t count_to_hold_against(std::span<const double> counts) {
+  constexpr double kShare = 2.0 / 3;
+  std::size_t best = 0;
+  for (std::size_t i = 0; i + 1 < counts.size(); ++i)
+    if (counts[i] <= kShare * counts.back()) best = i;
+  return best;
+}
+
 void judge_scaling(ScalingCurve& curve) {
   using requirements::apply;
   std::vector<ScalingCurve::At>& at = curve.at;
   const auto told = [&](double rate) { return format_named(rate, curve.unit, curve.metric); };
   curve.per_client = at.front().rate / at.front().clients;
-  const ScalingCurve::At &before = at[at.size() - 2], &last = at.back();
+  std::vector<double> counts;
+  for (const auto& one : at) counts.push_back(one.clients);
+  const ScalingCurve::At &before = at[count_to_hold_against(counts)], &last = at.back();
   curve.saturated = stopped_growing(before.clients, before.rate, last.clients, last.rate);
   for (const auto& one : at) curve.most = std::max(curve.most, one.rate);
   for (auto& one : at) {

@@ -11,12 +11,29 @@ namespace {
 
 using namespace sizing;
 
-Text count(const Bounded& b) {
-  return b.low == b.high ? Text::format("{:.0f}", b.median)
-                         : Text::format("{:.0f} [{:.0f}, {:.0f}]", b.median, b.low, b.high);
+/// A number of GPUs; far more than the job has is told as just that.
+Text count(const Bounded& b, double gpus) {
+  const auto told = [&](double fed) {
+    return fed > kMany * gpus ? Text::format(">{:.0f}x", kMany) : Text::format("{:.0f}", fed);
+  };
+  return told(b.low).str() == told(b.high).str()
+             ? told(b.median)
+             : Text::format("{} [{}, {}]", told(b.median), told(b.low), told(b.high));
 }
 
 Text percent(double ratio) { return Text::format("{:+.0f} %", (ratio - 1) * 100); }
+
+/// The point that answered, and in what it is not as the job plans.
+Text answered_by(const Phase& p) {
+  Text out = p.supply.point;
+  if (p.supply.sessions > 1) out += Text::format(", {} sessions", p.supply.sessions);
+  const char* before = ": ";
+  for (const std::string& difference : p.supply.differs) {
+    out += Text::format("{}{}", before, difference);
+    before = "; ";
+  }
+  return out;
+}
 
 Text phases_text(const Sizing& s, const Terminal& terminal) {
   std::size_t width = 5;
@@ -36,9 +53,10 @@ Text phases_text(const Sizing& s, const Terminal& terminal) {
         "{} {}  {}  {}  {}  {}{}\n",
         terminal.paint(symbol(p.outcome, terminal.ascii()), Terminal::ink_of(p.outcome)),
         pad(p.title, width), pad(told(p.demand.need), 10, true), pad(gives, 34),
-        pad(percent(p.headroom.median), 9, true), count(p.gpus_fed),
-        p.supply.basis == Basis::measured ? Text()
-                                          : Text::format("  {}", to_string(p.supply.basis)));
+        pad(percent(p.headroom.median), 9, true),
+        p.gpus_fed ? count(*p.gpus_fed, s.job.cluster.gpus()) : Text(),
+        p.supply.basis == Basis::measured ? Text() : Text::format("  {}", to_string(p.supply.basis)));
+    out += "    " + terminal.paint(wrap(answered_by(p), 92, 4), Ink::faint) + "\n";
     if (p.outcome != Outcome::pass) {
       out += "    " + terminal.paint(wrap(p.explanation, 92, 4), Ink::faint) + "\n";
       if (!p.next_step.empty())
@@ -72,15 +90,26 @@ Text cost_text(const Starvation& s) {
   return wrap(out, 96, 11) + "\n";
 }
 
+Text kind_title(const Sizing& s, const std::string& phase) {
+  for (const Phase& p : s.phases)
+    if (p.phase == phase) return p.title;
+  return phase;
+}
+
 Text fixes_text(const Sizing& s, const Terminal& terminal) {
   if (s.fixes.empty()) return "";
   Text out = terminal.paint("\nwhat would fix it\n", Ink::strong);
   for (const Fix& f : s.fixes) {
-    const Text fed = !f.gpus_fed ? Text("not known")
-                     : f.capped  ? Text::format("{} (all)", count(*f.gpus_fed))
-                                 : count(*f.gpus_fed);
-    out += Text::format("  {}  GPUs fed: {}  {}\n", terminal.paint(f.title, Ink::strong), fed,
-                        f.basis ? Text::format("({})", to_string(*f.basis)) : "");
+    const Text fed =
+        !f.phase_headroom ? Text("GPUs fed: not known")
+        : f.phase_gpus_fed
+            ? Text::format("GPUs fed: {}{}",
+                          f.gpus_fed ? count(*f.gpus_fed, s.job.cluster.gpus()) : Text("not known"),
+                          f.capped ? " (all)" : "")
+            : Text::format("{}: headroom {}", kind_title(s, f.phase),
+                          percent(f.phase_headroom->median));
+    out += Text::format("  {}  {}  {}\n", terminal.paint(f.title, Ink::strong), fed,
+                       f.basis ? Text::format("({})", to_string(*f.basis)) : Text());
     out += "    " + wrap(f.explanation, 92, 4) + "\n";
     out += "    " + terminal.paint(f.command, Ink::faint) + "\n";
   }
@@ -111,9 +140,9 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
 }
 
 Text sizing_last_line(const Sizing& s) {
-  return Text::format("VERDICT {} gpus_fed={:.0f} gpus={:.0f} phase={} basis={} exit={}", s.word,
-                      s.gpus_fed.median, s.job.cluster.gpus(), s.limiting, to_string(s.basis),
-                      s.exit_code);
+  return Text::format("VERDICT {} gpus_fed={} gpus={:.0f} phase={} basis={} exit={}", s.word,
+                     s.gpus_fed ? Text::format("{:.0f}", s.gpus_fed->median) : Text("-"),
+                     s.job.cluster.gpus(), s.limiting, to_string(s.basis), s.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -76,10 +76,7 @@ std::optional<Calendar> calendar_of(const Sizing& s) {
   c.interval_s = plan.interval;
   c.stall_allowed_s = plan.stall;
   const double bytes = checkpoint_bytes(job);
-  // The largest writer sets the time, as in the demand.
-  const double largest =
-      save->demand.required * (plan.async ? 0 : plan.stall - plan.overhead) / bytes;
-  c.save_s = apply("E6", {{"transfer_bytes", bytes * std::max(1.0, largest)},
+  c.save_s = apply("E6", {{"transfer_bytes", bytes * save->demand.largest_writer},
                           {"path_bytes_per_s", save->supply.value.median}})
                  .value() +
              plan.overhead;
@@ -91,7 +88,8 @@ std::optional<Calendar> calendar_of(const Sizing& s) {
     c.stall_s = plan.stall;
     c.stall_basis = "the job's own figure: the copy to host memory was not measured";
     if (!staged.empty() && staged.front().low > 0) {
-      c.stall_s = bytes / job.cluster.nodes / staged.front().per_client();
+      c.stall_s =
+          bytes * save->demand.largest_writer / job.cluster.nodes / staged.front().per_client();
       c.stall_basis = staged.front().name();
     }
   }

@@ -7,13 +7,11 @@
 namespace headrace::sizing {
 namespace {
 
-/// Free space as it was when the first run that tells it was taken.
-std::optional<double> free_space(std::span<const Session> sessions) {
+/// A fact of the target's file system, as the first run that tells it found it.
+std::optional<double> fact_of(std::span<const Session> sessions, const std::string& name) {
   for (const Session& session : sessions) {
     for (const results::StoredRun* run : session) {
-      for (const results::StoredPoint& point : run->points)
-        if (const results::StoredMetric* m = point.find("free_space")) return m->median;
-      const auto fact = run->environment.find("file_system.free");
+      const auto fact = run->environment.find("file_system." + name);
       if (fact == run->environment.end()) continue;
       std::string word = fact->second;  // "12.3 GiB"
       std::erase(word, ' ');
@@ -21,6 +19,15 @@ std::optional<double> free_space(std::span<const Session> sessions) {
     }
   }
   return std::nullopt;
+}
+
+/// Free space as it was when the first run that tells it was taken.
+std::optional<double> free_space(std::span<const Session> sessions) {
+  for (const Session& session : sessions)
+    for (const results::StoredRun* run : session)
+      for (const results::StoredPoint& point : run->points)
+        if (const results::StoredMetric* m = point.find("free_space")) return m->median;
+  return fact_of(sessions, "free");
 }
 
 }  // namespace
@@ -47,17 +54,26 @@ Capacity capacity_of(const requirements::Job& job, std::span<const Session> sess
   }
   for (const CapacityPart& part : c.parts) c.needed += part.bytes;
   c.usable = free_space(sessions);
+  c.size = fact_of(sessions, "size");
+  const auto told = [](double bytes) { return format_quantity(bytes, Dimension::bytes); };
   if (c.parts.empty()) {
     c.explanation = "The job tells neither how many samples nor how many parameters it has.";
   } else if (!c.usable) {
     c.explanation = "No run tells how much space is free (host_facts.free_space).";
+  } else if (c.needed <= *c.usable) {
+    c.outcome = Outcome::pass;
+    c.explanation =
+        fmt::format("{} to keep, {} free when it was measured.", told(c.needed), told(*c.usable));
+  } else if (c.size && c.needed > *c.size) {
+    c.outcome = Outcome::fail;
+    c.explanation = fmt::format("{} to keep, the whole file system that was measured holds {}.",
+                                told(c.needed), told(*c.size));
   } else {
-    c.outcome = c.needed <= *c.usable ? Outcome::pass : Outcome::fail;
-    c.explanation = fmt::format("{} to keep, {} free when it was measured.",
-                                format_quantity(c.needed, Dimension::bytes),
-                                format_quantity(*c.usable, Dimension::bytes));
-    if (c.outcome == Outcome::fail && c.parts.front().what == "data set")
-      c.explanation += " What already holds the data set has more to give than this.";
+    // What fills it may be the job's own data set, or what will be deleted.
+    c.outcome = Outcome::inconclusive;
+    c.explanation = fmt::format(
+        "{} to keep, {} free when it was measured{}: what fills it may be the job's own data.",
+        told(c.needed), told(*c.usable), c.size ? " of " + told(*c.size) : "");
   }
   return c;
 }

@@ -30,18 +30,41 @@ const PhaseKind& kind_of(std::string_view phase);
 std::optional<Demand> demand_of(const requirements::Job& job,
                                 std::span<const requirements::Need> needs, const PhaseKind& kind);
 
-/// The phase with what was measured of it; nothing when nothing was.
+/// The phase with what was measured of it (no curve: nothing was); nothing when the job has no such
+/// need.
 std::optional<Phase> phase_of(const requirements::Job& job,
                               std::span<const requirements::Need> needs, const PhaseKind& kind,
                               std::span<const Session> sessions);
+/// All of them, whether measured or not.
+std::vector<Phase> phases_of(const requirements::Job& job,
+                             std::span<const requirements::Need> needs,
+                             std::span<const Session> sessions);
 
-/// Fills in supply, headroom, outcome and GPUs fed from what was measured at `used`'s point.
+/// Fills in supply, headroom, outcome and GPUs fed from the phase's curve.
 void judge_phase(const requirements::Job& job, Phase& phase);
 
-/// A command that measures the points that a glob names, or those of a phase of the job.
-std::string command_for(std::string_view only, const std::string& job_file);
-std::string command_for(const requirements::Job& job, std::string_view phase,
-                        const std::string& job_file);
+/// What they feed together, at most the job's GPUs; nothing when none of them feeds any.
+std::optional<Bounded> gpus_fed(const requirements::Job& job, std::span<const Phase> phases);
+
+/// Commands that measure more of what `sizing` lacks, on the storage that was measured.
+class Commands {
+ public:
+  Commands(const requirements::Job& job, const std::string& job_file,
+           std::span<const Session> sessions)
+      : job_(job), job_file_(job_file), sessions_(sessions) {}
+  /// The points of a workload that the job's phase is measured by, or that a glob names.
+  std::string measure(std::string_view phase) const;
+  std::string measure_points(const std::string& workload, const std::string& only) const;
+  /// The same point again, as its run measured it.
+  std::string again(const Measurement& m) const;
+  /// This sizing with the job changed.
+  std::string size_with(const std::vector<std::string>& set) const;
+
+ private:
+  const requirements::Job& job_;
+  const std::string& job_file_;
+  std::span<const Session> sessions_;
+};
 
 Scaling scaling_of(const requirements::Job& job, const Phase& phase);
 Capacity capacity_of(const requirements::Job& job, std::span<const Session> sessions);

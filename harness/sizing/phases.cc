@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/sizing/likeness.h"
 #include "harness/sizing/parts.h"
 #include "harness/units.h"
 
@@ -37,85 +38,144 @@ double imbalance(const Job& job, std::span<const Need> needs) {
   return std::max(1.0, node / (all->required / job.cluster.nodes));
 }
 
-/// How far a point is from what the job plans: workers, request size, a plain loader's engine.
-double distance(const Job& job, const Measurement& m) {
-  const auto& params = m.point->params;
-  const auto number = [&](const char* key) {
-    const auto found = params.find(key);
-    return found == params.end() ? 0 : std::atof(found->second.c_str());
-  };
-  double far = 0;
-  const double planned = job.loader.workers_per_gpu.value_or(0) * job.cluster.gpus_per_node;
-  if (planned > 0 && number("workers") > 0) far += std::abs(std::log2(number("workers") / planned));
-  if (number("block_size") > 0)
-    far += std::abs(std::log2(number("block_size") / job.dataset.request_size)) / 4;
-  const auto engine = params.find("engine");
-  if (engine != params.end() && engine->second == "io_uring") far += 2;  // a loader's workers wait
-  const auto mode = params.find("mode");
-  const bool async = job.checkpoint && job.checkpoint->async;
-  if (mode != params.end() && (mode->second == "async") != async) far += 4;
-  const auto direct = params.find("direct");
-  if (direct != params.end() && direct->second == "true") far += 1;
-  return far;
-}
-
-/// The point that is most like the plan; among equals the one measured by the most clients, then
-/// the fastest.
-const Measurement& planned(const Job& job, const std::vector<Measurement>& all) {
-  return *std::min_element(all.begin(), all.end(), [&](const Measurement& a, const Measurement& b) {
-    const double da = distance(job, a), db = distance(job, b);
-    if (da != db) return da < db;
-    if (a.clients != b.clients) return a.clients > b.clients;
-    return a.median > b.median;
-  });
+/// The point that is most like the plan, of those that move what the job moves; among equals the
+/// one measured by the most clients, then the slowest. Nothing when none moves that.
+const Measurement* planned(const Job& job, const std::vector<Measurement>& all) {
+  const Measurement* best = nullptr;
+  double nearest = 0;
+  for (const Measurement& m : all) {
+    const Likeness like = likeness(job, m.point());
+    if (!like.answers) continue;
+    const auto better = [&] {
+      if (like.distance != nearest) return like.distance < nearest;
+      if (m.clients != best->clients) return m.clients > best->clients;
+      return m.median < best->median;
+    };
+    if (best != nullptr && !better()) continue;
+    best = &m;
+    nearest = like.distance;
+  }
+  return best;
 }
 
 std::vector<Measurement> of_the_same_point(const std::vector<Measurement>& all,
                                            const Measurement& one) {
   std::vector<Measurement> same;
   for (const Measurement& m : all)
-    if (m.point->workload == one.point->workload && m.point->params == one.point->params)
+    if (m.point().workload == one.point().workload && m.point().params == one.point().params)
       same.push_back(m);
   return same;
 }
 
 std::string told(double value, const std::string& unit) { return format_in_unit(value, unit); }
 
-void tell(const Job& job, Phase& p) {
+constexpr const char* kExtrapolated = "extrapolated";
+constexpr const char* kOtherSettings = "other-settings";
+
+/// What decides a phase: the supply with its bounds, what it is built on, and how it was measured.
+struct Grounds {
+  Curve::Value all;
+  Likeness like;
+  double need = 0;
+
+  bool is_range() const { return all.from->is_range || all.and_from->is_range; }
+  Reason doubt() const {
+    return all.from->doubt != Reason::none ? all.from->doubt : all.and_from->doubt;
+  }
+  /// As much as the supply is of what was measured.
+  double share() const { return all.from == all.and_from ? all.median / all.from->median : 1; }
+  double lowest() const { return std::min(all.from->lowest, all.and_from->lowest) * share(); }
+  bool meets() const { return all.low >= need; }
+  bool misses() const { return all.high < need; }
+  /// Would these sessions decide if others were sure to give the same?
+  bool decides_alone() const {
+    if (all.from != all.and_from || all.from->sessions.size() > 1) return false;
+    const statistics::SessionMedian& own = all.from->sessions.front().value;
+    return own.low * share() >= need || own.high * share() < need;
+  }
+  /// Do the sessions that were left out as doubtful say otherwise?
+  bool is_contested() const {
+    return std::min(all.from->median_of_all, all.and_from->median_of_all) * share() < need;
+  }
+};
+
+/// Rules of docs/statistics.md, "Sizing", in their order.
+void decide(const Grounds& g, Phase& p) {
+  p.outcome = Outcome::inconclusive;
+  p.reason.clear();
+  const bool extrapolated = g.all.basis == Basis::extrapolated;
+  if (g.is_range()) {
+    p.reason = to_string(Reason::few_reps);
+  } else if (g.doubt() != Reason::none) {
+    if (g.meets() && g.lowest() >= g.need && !extrapolated && !g.like.more)
+      p.outcome = Outcome::pass;
+    else
+      p.reason = to_string(g.doubt());
+  } else if (g.misses()) {
+    if (g.like.less)
+      p.reason = kOtherSettings;
+    else
+      p.outcome = Outcome::fail;
+  } else if (extrapolated) {
+    p.reason = kExtrapolated;
+  } else if (g.meets()) {
+    if (g.like.more)
+      p.reason = kOtherSettings;
+    else if (g.is_contested())
+      p.reason = to_string(Reason::disturbed);
+    else
+      p.outcome = Outcome::pass;
+  } else {
+    p.reason = to_string(g.decides_alone() ? Reason::single_session : Reason::straddles);
+  }
+}
+
+void tell(const Job& job, const Grounds& g, Phase& p) {
   const std::string gives = told(p.supply.value.median, p.unit),
                     needs = told(p.demand.need, p.unit);
-  const std::string clients =
-      fmt::format("{} of {} nodes measured", std::min<double>(p.supply.clients, job.cluster.nodes),
-                  job.cluster.nodes);
-  switch (p.outcome) {
-    case Outcome::pass:
-      p.explanation = fmt::format("Gives {}; needs {}.", gives, needs);
-      break;
-    case Outcome::fail:
-      p.explanation = fmt::format("Gives {}, even at best {}; needs {}.", gives,
-                                  told(p.supply.value.high, p.unit), needs);
-      break;
-    default:
-      if (p.reason != "extrapolated" && p.reason != to_string(Reason::straddles)) {
-        p.explanation = fmt::format(
-            "Gave {} and {} are needed, but it was {} while it was measured.", gives, needs,
-            p.reason == to_string(Reason::disturbed) ? "disturbed" : "not steady");
-        p.next_step = "Measure again with nothing else running.";
-        return;
-      }
-      p.explanation =
-          p.reason == "extrapolated"
-              ? fmt::format("Would give {} if every node got what was measured ({}); needs {}.",
-                            gives, clients, needs)
-              : fmt::format("Gives {} to {}; needs {}, which lies between.",
-                            told(p.supply.value.low, p.unit), told(p.supply.value.high, p.unit),
-                            needs);
-  }
-  if (p.reason == "extrapolated")
-    p.next_step = fmt::format("Measure with up to {} nodes at once, and give all run folders.",
-                              job.cluster.nodes);
-  else if (p.outcome == Outcome::inconclusive)
+  const auto is = [&](Reason reason) { return p.reason == to_string(reason); };
+  p.next_step.clear();
+  if (p.outcome == Outcome::pass) {
+    p.explanation = fmt::format("Gives {}; needs {}.", gives, needs);
+    if (g.doubt() != Reason::none)
+      p.explanation += fmt::format(
+          " It was {} while it was measured; even the worst repetition clears the need.",
+          to_string(g.doubt()));
+  } else if (p.outcome == Outcome::fail) {
+    p.explanation = fmt::format("Gives {}, even at best {}; needs {}.", gives,
+                                told(p.supply.value.high, p.unit), needs);
+  } else if (is(Reason::few_reps)) {
+    p.explanation =
+        fmt::format("Gave {} in {} repetition{} and {} are needed: a bound takes 5 or more.", gives,
+                    p.supply.repetitions, p.supply.repetitions == 1 ? "" : "s", needs);
     p.next_step = "Measure with more repetitions: --looks 5,10,15";
+  } else if (is(Reason::disturbed) || is(Reason::not_steady)) {
+    p.explanation = fmt::format("Gave {} and {} are needed, but it was {} while it was measured.",
+                                gives, needs, is(Reason::disturbed) ? "disturbed" : "not steady");
+    p.next_step = "Measure again with nothing else running, and give all run folders.";
+  } else if (p.reason == kExtrapolated) {
+    p.explanation = fmt::format(
+        "Would give {} if every node got what was measured ({} of {} nodes measured); needs {}.",
+        gives, p.supply.clients, job.cluster.nodes, needs);
+    p.next_step = fmt::format("Measure with up to {} nodes at once: mpirun -n {} headrace run ...",
+                              job.cluster.nodes, job.cluster.nodes);
+  } else if (p.reason == kOtherSettings) {
+    p.explanation = fmt::format("Gives {}; needs {}; but it was measured with {}, which {}.", gives,
+                                needs, fmt::join(p.supply.differs, "; "),
+                                g.like.more ? "may get more" : "may get less");
+    p.next_step = "Measure as the job reads.";
+  } else if (is(Reason::single_session)) {
+    p.explanation = fmt::format(
+        "One session gave {}; needs {}. At another time it may be {} to {}, sessions of one system "
+        "lie apart.",
+        gives, needs, told(p.supply.value.low, p.unit), told(p.supply.value.high, p.unit));
+    p.next_step = "Measure again at another time, and give all run folders.";
+  } else {
+    p.explanation =
+        fmt::format("Gives {} to {}; needs {}, which lies between.",
+                    told(p.supply.value.low, p.unit), told(p.supply.value.high, p.unit), needs);
+    p.next_step = "Measure again at other times, and give all run folders.";
+  }
 }
 
 }  // namespace
@@ -173,6 +233,7 @@ std::optional<Demand> demand_of(const Job& job, std::span<const Need> needs,
   demand.required = need->required * nodes * largest;
   demand.need = need->need * nodes * largest;
   demand.per_gpu = demand.required * (1 + need->uncertainty) / job.cluster.gpus();
+  demand.largest_writer = largest;
   demand.grows_with_gpus = kind.grows;
   demand.from = {need->formula, need->equation, need->substituted, demand.required, need->unit};
   if (largest > 1) {
@@ -200,120 +261,64 @@ std::optional<Phase> phase_of(const Job& job, std::span<const Need> needs, const
   if (kind.phase == "metadata")
     std::erase_if(metrics, [](const std::string& m) { return !m.starts_with("metadata."); });
   p.alternatives = measurements(sessions, metrics, at_node->cache);
-  if (p.alternatives.empty()) return p;
-  const Measurement& used = planned(job, p.alternatives);
-  p.curve.emplace(of_the_same_point(p.alternatives, used), kind.per_node);
+  const Measurement* used = planned(job, p.alternatives);
+  if (used == nullptr) return p;
+  p.curve.emplace(of_the_same_point(p.alternatives, *used), kind.per_node);
   p.used = p.curve->largest();
   judge_phase(job, p);
   return p;
 }
 
+std::vector<Phase> phases_of(const Job& job, std::span<const Need> needs,
+                             std::span<const Session> sessions) {
+  std::vector<Phase> all;
+  for (const PhaseKind& kind : phase_kinds())
+    if (auto phase = phase_of(job, needs, kind, sessions)) all.push_back(std::move(*phase));
+  return all;
+}
+
+std::optional<Bounded> gpus_fed(const Job& job, std::span<const Phase> phases) {
+  const double gpus = job.cluster.gpus();
+  Bounded all{gpus, gpus, gpus};
+  bool any = false;
+  for (const Phase& p : phases) {
+    if (!p.curve || !p.gpus_fed) continue;
+    any = true;
+    all.median = std::min(all.median, p.gpus_fed->median);
+    all.low = std::min(all.low, p.gpus_fed->low);
+    all.high = std::min(all.high, p.gpus_fed->high);
+  }
+  return any ? std::optional(all) : std::nullopt;
+}
+
 void judge_phase(const Job& job, Phase& p) {
   const double nodes = job.cluster.nodes;
-  const Curve::Value all = p.curve->at(nodes);
   const Measurement& m = p.curve->largest();
+  const Grounds grounds{p.curve->at(nodes), likeness(job, m.point()), p.demand.need};
+  const Curve::Value& all = grounds.all;
   p.supply.value = {all.median, all.low, all.high};
   p.supply.clients = m.clients;
   p.supply.per_client = m.per_client();
-  p.supply.repetitions = m.repetitions;
-  p.supply.is_range = m.is_range;
-  p.supply.run = m.run->id;
-  p.supply.point = m.point->id;
-  p.supply.metric = fmt::format("{}.{}", m.point->workload, m.metric);
-  p.supply.basis = all.extrapolated    ? Basis::extrapolated
-                   : nodes > m.clients ? Basis::modelled
-                                       : Basis::measured;
+  p.supply.repetitions = m.repetitions();
+  p.supply.sessions = m.sessions.size();
+  p.supply.is_range = grounds.is_range();
+  p.supply.run = m.run().id;
+  p.supply.point = m.point().id;
+  p.supply.metric = fmt::format("{}.{}", m.point().workload, m.metric);
+  p.supply.differs = grounds.like.differs;
+  p.supply.basis = all.basis;
   p.supply.from = {"G6", std::string(requirements::find_formula("G6")->equation),
                    fmt::format("min({} * {}, {}, not known)", nodes, told(m.per_client(), p.unit),
                                p.curve->saturated() ? told(m.median, p.unit) : "not known"),
                    all.median, p.unit};
   const auto ratio = [&](double supply) { return supply / p.demand.need; };
   p.headroom = {ratio(all.median), ratio(all.low), ratio(all.high)};
-  p.gpus_fed = gpus_fed(p.supply.value, p.demand.per_gpu, job.safety);
-  p.fed_from = fed_from(p.supply.value, p.demand.per_gpu, job.safety, p.unit);
-  if (all.high < p.demand.need) {
-    p.outcome = Outcome::fail;
-  } else if (all.extrapolated) {
-    p.outcome = Outcome::inconclusive;
-    p.reason = "extrapolated";
-  } else if (all.low >= p.demand.need) {
-    p.outcome = Outcome::pass;
-  } else {
-    p.outcome = Outcome::inconclusive;
-    p.reason = to_string(Reason::straddles);
+  if (p.demand.grows_with_gpus) {
+    p.gpus_fed = gpus_fed(p.supply.value, p.demand.per_gpu, job.safety);
+    p.fed_from = fed_from(p.supply.value, p.demand.per_gpu, job.safety, p.unit);
   }
-  // What something else disturbed, or what never became steady, says nothing either way.
-  constexpr double kMost = 1.0 / 3;
-  const results::StoredPoint& point = *m.point;
-  const Reason doubt = point.disturbed_share > kMost    ? Reason::disturbed
-                       : point.not_steady_share > kMost ? Reason::not_steady
-                                                        : Reason::none;
-  if (doubt != Reason::none) {
-    p.outcome = Outcome::inconclusive;
-    p.reason = to_string(doubt);
-  }
-  tell(job, p);
-}
-
-std::string command_for(std::string_view only, const std::string& job_file) {
-  return fmt::format("headrace run -c configs/sizing.yaml --job {} --only '{}'", job_file, only);
-}
-
-std::string command_for(const Job& job, std::string_view phase, const std::string& job_file) {
-  using requirements::Layout;
-  const Layout layout = job.dataset.layout;
-  return command_for(phase == "metadata"             ? "metadata*"
-                     : phase == "steady_epoch"       ? "epochs*"
-                     : phase == "checkpoint_save"    ? "checkpoint_write*"
-                     : phase == "checkpoint_restore" ? "checkpoint_read*"
-                     : phase == "host_memory"        ? "memory_copy*"
-                     : layout == Layout::files       ? "small_file_read*"
-                     : layout == Layout::shards      ? "shard_stream*"
-                                                     : "random_read*",
-                     job_file);
-}
-
-Scaling scaling_of(const Job& job, const Phase& phase) {
-  Scaling s;
-  s.phase = phase.phase;
-  s.unit = phase.unit;
-  const double per_node = job.cluster.gpus_per_node, gpus = job.cluster.gpus();
-  s.measured_to_gpus = std::min<double>(phase.curve->measured_to(), 1e6) * per_node;
-  const double reach =
-      std::max({gpus * 2, std::min(phase.gpus_fed.median * 1.5, gpus * 8), s.measured_to_gpus * 2});
-  std::vector<double> grid;
-  for (double g = 1; g < per_node; ++g)
-    if (per_node <= 16) grid.push_back(g);
-  const double nodes = std::ceil(reach / per_node);
-  for (double n = 1; n <= nodes; n = nodes <= 16 ? n + 1 : std::max(n + 1, std::round(n * 1.25)))
-    grid.push_back(n * per_node);
-  for (const double must : {gpus, s.measured_to_gpus}) grid.push_back(must);
-  std::sort(grid.begin(), grid.end());
-  grid.erase(std::unique(grid.begin(), grid.end()), grid.end());
-  for (const double g : grid) {
-    const Curve::Value v = phase.curve->at(std::ceil(g / per_node));
-    s.gpus.push_back(g);
-    s.supply.push_back(v.median);
-    s.low.push_back(v.low);
-    s.high.push_back(v.high);
-    s.demand.push_back(phase.demand.grows_with_gpus ? phase.demand.per_gpu * job.safety * g
-                                                    : phase.demand.need);
-    s.extrapolated.push_back(v.extrapolated);
-  }
-  const double step = phase.demand.per_gpu * job.safety;
-  for (std::size_t i = 0; i < grid.size(); ++i) {
-    const bool met = s.supply[i] >= s.demand[i];
-    if (!phase.demand.grows_with_gpus) {
-      if (!met) continue;
-      s.crossing = grid[i];
-      break;
-    }
-    if (met) continue;
-    // The last number of GPUs before the first whose demand is not met.
-    s.crossing = std::clamp(std::floor(s.supply[i] / step), i == 0 ? 0 : grid[i - 1], grid[i]);
-    break;
-  }
-  return s;
+  decide(grounds, p);
+  tell(job, grounds, p);
 }
 
 }  // namespace headrace::sizing

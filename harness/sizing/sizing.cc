@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "harness/diagnostics.h"
 #include "harness/sizing/parts.h"
@@ -30,55 +31,62 @@ std::string bounds(const Bounded& b) {
   return b.low == b.high ? "" : fmt::format(" [{:.0f}, {:.0f}]", b.low, b.high);
 }
 
-/// Why no run tells what the need is answered by: nothing measured it, or what did so says why.
-std::string why_missing(const Need& need, std::span<const Session> sessions) {
+/// Why no run tells what the need is answered by: nothing measured it, what did so says why, or it
+/// was measured in another way than the job's.
+std::string why_missing(const Need& need, const Phase& phase, std::span<const Session> sessions) {
+  if (!phase.alternatives.empty()) {
+    std::set<std::string> points;
+    for (const Measurement& m : phase.alternatives) points.insert(m.point().id);
+    return fmt::format("{} moved files or requests of another size than the job's",
+                       fmt::join(points, ", "));
+  }
   const std::string& metric = need.measured_by.front();
   const auto dot = metric.find('.');
-  for (const Session& session : sessions)
-    for (const results::StoredRun* run : session)
-      for (const results::StoredPoint& point : run->points)
-        if (point.workload == metric.substr(0, dot) && point.status == "ok" &&
-            point.find(metric.substr(dot + 1)) == nullptr)
+  for (const Session& session : sessions) {
+    for (const results::StoredRun* run : session) {
+      for (const results::StoredPoint& point : run->points) {
+        if (point.workload != metric.substr(0, dot) || point.status != "ok") continue;
+        if (point.find(metric.substr(dot + 1)) == nullptr)
           return fmt::format("{} did not report it{}{}", point.id, point.notes.empty() ? "" : ": ",
                              fmt::join(point.notes, "; "));
+        if (point.cache == need.cache && point.cache_unproven_share > 0)
+          return fmt::format("{} was not proven {} in {:.0f} % of its repetitions", point.id,
+                             need.cache, std::ceil(point.cache_unproven_share * 100));
+      }
+    }
+  }
   return fmt::format("no run has {}{}", metric, need.cache.empty() ? "" : ", " + need.cache);
 }
 
 /// The phases whose supply was measured, into the sizing; the others are named.
 void add_phases(std::span<const Need> needs, Sizing& s) {
-  for (const PhaseKind& kind : phase_kinds()) {
-    auto phase = phase_of(s.job, needs, kind, s.sessions);
-    if (!phase) continue;
-    if (phase->curve) {
-      s.phases.push_back(std::move(*phase));
+  const Commands commands(s.job, s.job_file, s.sessions);
+  for (Phase& phase : phases_of(s.job, needs, s.sessions)) {
+    if (phase.curve) {
+      s.phases.push_back(std::move(phase));
       continue;
     }
     std::string why;
     for (const Need& need : needs)
-      if (need.id == kind.need && need.scope == requirements::Scope::node)
-        why = why_missing(need, s.sessions);
-    s.not_measured.push_back({std::string(kind.phase), std::string(kind.title), std::move(why),
-                              command_for(s.job, kind.phase, s.job_file)});
+      if (need.id == phase.need && need.scope == requirements::Scope::node)
+        why = why_missing(need, phase, s.sessions);
+    s.not_measured.push_back(
+        {phase.phase, phase.title, std::move(why), commands.measure(phase.phase)});
   }
   std::stable_sort(s.phases.begin(), s.phases.end(), worse);
 }
 
-/// The GPUs that every phase feeds, and the phase that feeds the fewest.
+/// The GPUs that every phase feeds, and the phase with the least headroom.
 void add_gpus_fed(Sizing& s) {
-  const double gpus = s.job.cluster.gpus();
   const Phase& least = *std::min_element(
       s.phases.begin(), s.phases.end(),
       [](const Phase& a, const Phase& b) { return a.headroom.median < b.headroom.median; });
   s.limiting = least.phase;
   s.basis = least.supply.basis;
-  s.gpus_fed = {gpus, gpus, gpus};
-  for (const Phase& p : s.phases) {
-    s.gpus_fed.median = std::min(s.gpus_fed.median, p.gpus_fed.median);
-    s.gpus_fed.low = std::min(s.gpus_fed.low, p.gpus_fed.low);
-    s.gpus_fed.high = std::min(s.gpus_fed.high, p.gpus_fed.high);
-    s.basis = std::max(s.basis, p.supply.basis);
-  }
-  if (s.gpus_fed.median < gpus) s.basis = least.supply.basis;
+  s.gpus_fed = gpus_fed(s.job, s.phases);
+  if (least.headroom.median < 1) return;
+  for (const Phase& p : s.phases) s.basis = std::max(s.basis, p.supply.basis);
+  if (s.capacity.outcome == Outcome::fail) s.limiting = "capacity";
 }
 
 void judge(Sizing& s) {
@@ -90,7 +98,7 @@ void judge(Sizing& s) {
   if (any(Outcome::fail) || s.capacity.outcome == Outcome::fail) {
     s.word = "FAIL";
     s.exit_code = kFail;
-  } else if (any(Outcome::inconclusive)) {
+  } else if (any(Outcome::inconclusive) || s.capacity.outcome == Outcome::inconclusive) {
     s.word = "INCONCLUSIVE";
     s.exit_code = kInconclusive;
   } else if (!s.not_measured.empty()) {
@@ -99,29 +107,55 @@ void judge(Sizing& s) {
   }
 }
 
+std::string title_of(const Sizing& s) {
+  std::string title(kind_of(s.limiting).title);
+  title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
+  return title;
+}
+
+/// The phase with the least headroom, in words: GPUs that it feeds, or what it gives where its
+/// demand is the same for any number of GPUs.
+std::string limit_of(const Sizing& s) {
+  const Phase& p = s.phases.front().phase == s.limiting
+                       ? s.phases.front()
+                       : *std::find_if(s.phases.begin(), s.phases.end(),
+                                       [&](const Phase& one) { return one.phase == s.limiting; });
+  return fmt::format("{} gives {} of {}", p.title, format_in_unit(p.supply.value.median, p.unit),
+                     format_in_unit(p.demand.need, p.unit));
+}
+
 std::string sentence_of(const Sizing& s) {
   const double gpus = s.job.cluster.gpus();
-  std::string out =
-      fmt::format("Feeds {:.0f}{} of {:.0f} GPUs", s.gpus_fed.median, bounds(s.gpus_fed), gpus);
-  if (s.basis != Basis::measured) out += fmt::format(", {}", to_string(s.basis));
-  if (s.gpus_fed.median < gpus)
-    out += fmt::format("; cause: {}", [&] {
-      std::string title = std::string(kind_of(s.limiting).title);
-      title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
-      return title;
-    }());
+  const bool short_of_supply =
+      s.limiting != "capacity" && std::any_of(s.phases.begin(), s.phases.end(),
+                                              [](const Phase& p) { return p.headroom.median < 1; });
+  const bool feeds_fewer = s.gpus_fed && s.gpus_fed->median < gpus;
+  std::string out;
+  if (s.gpus_fed)
+    out =
+        fmt::format("Feeds {:.0f}{} of {:.0f} GPUs", s.gpus_fed->median, bounds(*s.gpus_fed), gpus);
+  else
+    out = "Nothing that feeds GPUs was measured";
+  if (s.gpus_fed && s.basis != Basis::measured) out += fmt::format(", {}", to_string(s.basis));
+  if (short_of_supply && kind_of(s.limiting).grows) out += "; cause: " + title_of(s);
   out += ".";
+  if (short_of_supply && !kind_of(s.limiting).grows) out += " " + limit_of(s) + ".";
   // What the next phase would allow tells how far mending this one goes.
   std::vector<const Phase*> others;
   for (const Phase& p : s.phases)
-    if (p.phase != s.limiting) others.push_back(&p);
-  if (!others.empty() && s.gpus_fed.median < gpus) {
+    if (p.phase != s.limiting && p.gpus_fed) others.push_back(&p);
+  if (!others.empty() && feeds_fewer && kind_of(s.limiting).grows) {
     const Phase& next = **std::min_element(
         others.begin(), others.end(),
-        [](const Phase* a, const Phase* b) { return a->gpus_fed.median < b->gpus_fed.median; });
-    out += fmt::format(" {} alone would feed {:.0f}.", next.title, next.gpus_fed.median);
+        [](const Phase* a, const Phase* b) { return a->gpus_fed->median < b->gpus_fed->median; });
+    const double fed = next.gpus_fed->median;
+    out += fed > kMany * gpus ? fmt::format(" {} alone would feed more than {:.0f} times as many.",
+                                            next.title, kMany)
+                              : fmt::format(" {} alone would feed {:.0f}.", next.title, fed);
   }
   if (s.capacity.outcome == Outcome::fail) out += " What the job keeps does not fit.";
+  if (s.capacity.outcome == Outcome::inconclusive)
+    out += " Whether what the job keeps fits is open.";
   if (!s.not_measured.empty()) {
     out += " Not measured:";
     for (const NotMeasured& n : s.not_measured)
@@ -142,7 +176,7 @@ void add_formulas(Sizing& s) {
   for (const Phase& p : s.phases) {
     add(p.demand.from);
     add(p.supply.from);
-    add(p.fed_from);
+    if (p.gpus_fed) add(p.fed_from);
   }
   for (const CapacityPart& part : s.capacity.parts) add(part.from);
   if (s.starvation) add(s.starvation->from);

@@ -9,7 +9,7 @@
 
 #include "harness/comparison/noise.h"
 #include "harness/requirements/needs.h"
-#include "harness/sizing/supply.h"
+#include "harness/sizing/curve.h"
 #include "harness/verdict.h"
 
 namespace headrace::sizing {
@@ -27,9 +27,10 @@ struct Bounded {
 };
 
 struct Demand {
-  double required = 0;  // B/s or 1/s of the whole job
-  double need = 0;      // with the safety margin and the requirement's own uncertainty
-  double per_gpu = 0;   // required by one GPU, uncertainty included
+  double required = 0;        // B/s or 1/s of the whole job
+  double need = 0;            // with the safety margin and the requirement's own uncertainty
+  double per_gpu = 0;         // required by one GPU, uncertainty included
+  double largest_writer = 1;  // how many times the mean the node writes that all wait for
   bool grows_with_gpus = true;
   Derived from;
 };
@@ -38,11 +39,12 @@ struct Supply {
   Bounded value;  // by as many clients as the job has nodes
   unsigned clients = 1;
   double per_client = 0;
-  std::size_t repetitions = 0;
+  std::size_t repetitions = 0, sessions = 1;
   bool is_range = false;
   Basis basis = Basis::measured;
   std::string run, point, metric;
-  Derived from;  // G6
+  std::vector<std::string> differs;  // in what the point is not as the job plans
+  Derived from;                      // G6
 };
 
 /// One way in which the job uses storage or host.
@@ -55,7 +57,8 @@ struct Phase {
   std::optional<Curve> curve;
   Outcome outcome = Outcome::inconclusive;
   std::string reason, explanation, next_step;
-  Bounded headroom, gpus_fed;  // gpus_fed: G8 of median and bounds
+  Bounded headroom;
+  std::optional<Bounded> gpus_fed;  // G8 of median and bounds, where demand grows with GPUs
   Derived fed_from;
 };
 
@@ -79,7 +82,7 @@ struct CapacityPart {
 struct Capacity {
   std::vector<CapacityPart> parts;
   double needed = 0;
-  std::optional<double> usable;
+  std::optional<double> usable, size;  // free, and of the whole file system
   Outcome outcome = Outcome::skipped;
   std::string explanation;
 };
@@ -112,11 +115,15 @@ struct Starvation {
 
 struct Fix {
   std::string fix, title, phase;
-  /// GPUs that the job has fed after it, and that its own phase has then; nothing when it was not
-  /// measured and cannot be computed.
+  /// The headroom that its phase has after it; nothing when it was not measured and cannot be
+  /// computed. Then there is no basis either.
+  std::optional<Bounded> phase_headroom;
+  /// GPUs that the job has fed after it, and that its own phase has then, where it feeds GPUs.
   std::optional<Bounded> gpus_fed, phase_gpus_fed;
-  bool capped = false;  // all of the job's GPUs
+  bool capped = false;  // every phase has what it needs
   std::optional<Basis> basis;
+  std::vector<std::string>
+      set;  // what makes it, as `size --set` takes it; empty: no key of the job
   std::vector<std::string> built_on;
   Derived from;
   std::string command, explanation;
@@ -138,10 +145,11 @@ struct Sizing {
   requirements::Job job;
   std::string job_file;
   std::vector<Session> sessions;
-  std::string word, sentence, limiting;  // limiting: a phase's name, "" when none was measured
+  std::string word, sentence;
+  std::string limiting;  // the phase with the least headroom; "capacity" when that alone is short
   int exit_code = 0;
   std::optional<NoiseFloor> noise;  // of the system that was measured first; set by the caller
-  Bounded gpus_fed;
+  std::optional<Bounded> gpus_fed;  // nothing when no phase that feeds them was measured
   Basis basis = Basis::measured;
   std::vector<Phase> phases;  // worst first
   std::vector<Scaling> scaling;
@@ -154,6 +162,9 @@ struct Sizing {
   std::vector<Derived> formulas;
   std::vector<NotMeasured> not_measured;
 };
+
+/// More than so many times the job's GPUs is told as just that.
+inline constexpr double kMany = 100;
 
 /// Holds `runs` (which must outlive the result) against the job. Throws UsageError when the runs
 /// measured nothing that the job needs.

@@ -63,28 +63,32 @@ Json phase(const Phase& p) {
               {"clients", p.supply.clients},
               {"per_client", p.supply.per_client},
               {"n", p.supply.repetitions},
+              {"sessions", p.supply.sessions},
+              {"differs", p.supply.differs},
               {"basis", to_string(p.supply.basis)},
               {"run", p.supply.run},
               {"point", p.supply.point},
               {"metric", p.supply.metric}};
   put(supply, p.supply.from);
-  Json fed = bounded(p.gpus_fed);
-  put(fed, p.fed_from);
-  return {{"phase", p.phase},
-          {"title", p.title},
-          {"need", p.need},
-          {"unit", p.unit},
-          {"judged", true},
-          {"demand", std::move(demand)},
-          {"supply", std::move(supply)},
-          {"outcome", headrace::to_string(p.outcome)},
-          {"reason", p.reason},
-          {"headroom", p.headroom.median},
-          {"headroom_low", p.headroom.low},
-          {"headroom_high", p.headroom.high},
-          {"gpus_fed", std::move(fed)},
-          {"explanation", p.explanation},
-          {"next_step", p.next_step}};
+  Json one{{"phase", p.phase},
+           {"title", p.title},
+           {"need", p.need},
+           {"unit", p.unit},
+           {"judged", true},
+           {"demand", std::move(demand)},
+           {"supply", std::move(supply)},
+           {"outcome", headrace::to_string(p.outcome)},
+           {"reason", p.reason},
+           {"headroom", p.headroom.median},
+           {"headroom_low", p.headroom.low},
+           {"headroom_high", p.headroom.high}};
+  if (p.gpus_fed) {
+    one["gpus_fed"] = bounded(*p.gpus_fed);
+    put(one["gpus_fed"], p.fed_from);
+  }
+  one["explanation"] = p.explanation;
+  one["next_step"] = p.next_step;
+  return one;
 }
 
 Json scaling(const Scaling& s) {
@@ -104,6 +108,7 @@ Json capacity(const Capacity& c) {
   }
   Json json{{"parts", std::move(parts)}, {"needed", c.needed}};
   put(json, "usable", c.usable);
+  put(json, "size", c.size);
   json["outcome"] = headrace::to_string(c.outcome);
   json["explanation"] = c.explanation;
   return json;
@@ -149,16 +154,18 @@ Json starvation(const Starvation& s) {
 
 Json fix(const Fix& f) {
   Json json{{"fix", f.fix}, {"title", f.title}, {"phase", f.phase}};
+  if (f.phase_headroom) json["phase_headroom"] = bounded(*f.phase_headroom);
   if (f.gpus_fed) {
     json["gpus_fed"] = f.gpus_fed->median;
     json["low"] = f.gpus_fed->low;
     json["high"] = f.gpus_fed->high;
-    json["phase_gpus_fed"] = bounded(*f.phase_gpus_fed);
   }
+  if (f.phase_gpus_fed) json["phase_gpus_fed"] = bounded(*f.phase_gpus_fed);
   json["capped"] = f.capped;
   json["basis"] = f.basis ? std::string(to_string(*f.basis)) : "";
   json["built_on"] = f.built_on;
   put(json, f.from);
+  json["set"] = f.set;
   json["command"] = f.command;
   json["explanation"] = f.explanation;
   return json;
@@ -187,15 +194,14 @@ std::string sizing_json(const Sizing& s) {
            {"headrace", {{"version", kVersion}, {"revision", kRevision}, {"compiler", kCompiler}}}};
   all["job"] = job(s);
   all["runs"] = runs(s);
-  all["summary"] = {{"word", s.word},
-                    {"exit_code", s.exit_code},
-                    {"gpus_fed", s.gpus_fed.median},
-                    {"low", s.gpus_fed.low},
-                    {"high", s.gpus_fed.high},
-                    {"gpus", s.job.cluster.gpus()},
-                    {"basis", to_string(s.basis)},
-                    {"phase", s.limiting},
-                    {"sentence", s.sentence}};
+  all["summary"] = {{"word", s.word}, {"exit_code", s.exit_code}};
+  if (s.gpus_fed)
+    all["summary"].update(
+        {{"gpus_fed", s.gpus_fed->median}, {"low", s.gpus_fed->low}, {"high", s.gpus_fed->high}});
+  all["summary"].update({{"gpus", s.job.cluster.gpus()},
+                         {"basis", to_string(s.basis)},
+                         {"phase", s.limiting},
+                         {"sentence", s.sentence}});
   if (s.noise) all["noise_floor"] = results::noise_part(*s.noise);
   all["phases"] = list(s.phases, phase);
   all["scaling"] = list(s.scaling, scaling);

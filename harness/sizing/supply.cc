@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <set>
 
-#include "harness/scaling.h"
-#include "harness/statistics/draws.h"
+#include "harness/statistics/comparison.h"
 #include "harness/statistics/summary.h"
 
 namespace headrace::sizing {
@@ -16,40 +13,41 @@ namespace {
 using results::StoredMetric;
 using results::StoredPoint;
 using results::StoredRun;
+using statistics::SessionMedian;
 
-constexpr std::size_t kFewestForBootstrap = 6;  // as median_interval()
+const std::vector<unsigned> kLooks = {5, 10, 15};
 
-/// Bounds of the sum of the medians of several clients: each client's repetitions are drawn anew
-/// (10,000 draws, fixed seed); with too few of them, the sum of their ranges.
-void bound_sum(std::span<const std::vector<double>> clients, Measurement& sum) {
-  std::size_t fewest = clients.front().size();
-  for (const auto& values : clients) {
-    fewest = std::min(fewest, values.size());
-    sum.median += statistics::median(values);
+/// The rank that bounds the median of so many repetitions, whichever look ended them.
+unsigned rank_of(std::size_t repetitions) {
+  static const statistics::LookPlan plan = statistics::plan_looks(kLooks);
+  return statistics::rank_for(plan, repetitions);
+}
+
+SessionValue value_of(const std::vector<double>& values) {
+  SessionValue one;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  one.lowest = *low;
+  one.highest = *high;
+  one.repetitions = values.size();
+  one.value = {statistics::median(values), *low, *high};
+  if (const unsigned rank = rank_of(values.size()); rank > 0) {
+    const statistics::Bounds bounds = statistics::order_bounds(values, rank);
+    one.value.low = bounds.low;
+    one.value.high = bounds.high;
   }
-  sum.repetitions = fewest;
-  if (clients.size() == 1 || fewest < kFewestForBootstrap) {
-    sum.is_range = fewest < kFewestForBootstrap;
-    for (const auto& values : clients) {
-      const statistics::Interval own = statistics::median_interval(values);
-      sum.low += own.low;
-      sum.high += own.high;
-    }
-    return;
-  }
-  constexpr int kDraws = 10000;
-  statistics::Draws draws(1);
-  std::vector<double> sums(kDraws), drawn;
-  for (double& total : sums) {
-    for (const auto& values : clients) {
-      drawn.resize(values.size());
-      for (double& value : drawn) value = values[draws.below(values.size())];
-      total += statistics::median(drawn);
-    }
-  }
-  std::sort(sums.begin(), sums.end());
-  sum.low = sums[kDraws / 40];
-  sum.high = sums[kDraws - 1 - kDraws / 40];
+  return one;
+}
+
+/// What was disturbed, or never became steady, in more than a third of its repetitions.
+Reason doubt_of(std::span<const StoredPoint* const> clients) {
+  constexpr double kMost = 1.0 / 3;
+  const auto any = [&](double StoredPoint::*share) {
+    return std::any_of(clients.begin(), clients.end(),
+                       [&](const StoredPoint* p) { return p->*share > kMost; });
+  };
+  return any(&StoredPoint::disturbed_share)    ? Reason::disturbed
+         : any(&StoredPoint::not_steady_share) ? Reason::not_steady
+                                               : Reason::none;
 }
 
 /// The point in each run of the session that is the same as `point`; nothing when a run lacks it.
@@ -66,13 +64,101 @@ std::vector<const StoredPoint*> same_point(const Session& session, const StoredP
   return all;
 }
 
-/// Clients that a single run's point stands for: workloads that run on many nodes by themselves say
-/// so.
-unsigned clients_in(const StoredPoint& point) {
-  const auto nodes = point.params.find("nodes");
-  return nodes == point.params.end()
-             ? 1
-             : static_cast<unsigned>(std::clamp(std::atoi(nodes->second.c_str()), 1, 1 << 20));
+/// Collects what sessions say of one metric.
+class Collector {
+ public:
+  Collector(std::string workload, std::string metric, std::string cache)
+      : workload_(std::move(workload)), metric_(std::move(metric)), cache_(std::move(cache)) {}
+
+  void add(const Session& session) {
+    std::vector<const StoredPoint*> taken;
+    if (session.size() > 1) {
+      for (const StoredPoint& point : session.front()->points) {
+        const auto clients = same_point(session, point);
+        if (clients.empty() || !std::all_of(clients.begin(), clients.end(),
+                                            [&](const StoredPoint* p) { return is_good(*p); }))
+          continue;
+        const auto sums = sums_together(clients, metric_);
+        if (sums.empty()) continue;
+        put(value_of(sums), doubt_of(clients), *session.front(), clients);
+        taken.insert(taken.end(), clients.begin(), clients.end());
+      }
+    }
+    for (const StoredRun* run : session) {
+      for (const StoredPoint& point : run->points) {
+        const StoredPoint* const one = &point;
+        if (std::find(taken.begin(), taken.end(), one) != taken.end() || !is_good(point)) continue;
+        // Neither alone nor together with the others.
+        const bool beside = share_beside_others(point, *run, session) > 1 - kTogether;
+        put(value_of(point.find(metric_)->values),
+            beside ? Reason::disturbed : doubt_of(std::span(&one, 1)), *run, std::span(&one, 1));
+      }
+    }
+  }
+  std::vector<Measurement> take();
+
+ private:
+  bool is_good(const StoredPoint& point) const {
+    if (point.workload != workload_ || (!cache_.empty() && point.cache != cache_)) return false;
+    const StoredMetric* m = point.find(metric_);
+    return m != nullptr && !m->values.empty() && point.cache_unproven_share <= 0;
+  }
+  void put(SessionValue one, Reason doubt, const StoredRun& run,
+           std::span<const StoredPoint* const> clients) {
+    one.run = &run;
+    one.point = clients.front();
+    one.doubt = doubt;
+    unsigned count = 0;
+    for (const StoredPoint* p : clients) count += p->nodes;
+    const auto found = std::find_if(found_.begin(), found_.end(), [&](const Measurement& m) {
+      return m.clients == count && m.point().params == one.point->params;
+    });
+    // A run that measured the same point twice is still one session.
+    if (found != found_.end() && found->sessions.back().run == &run) return;
+    Measurement& to = found != found_.end() ? *found : found_.emplace_back();
+    to.clients = count;
+    to.metric = metric_;
+    to.sessions.push_back(one);
+  }
+
+  std::string workload_, metric_, cache_;
+  std::vector<Measurement> found_;
+};
+
+/// What all sessions say together: of those with enough repetitions, where there are any; of those
+/// without a doubt, where there are any.
+void conclude(Measurement& m) {
+  std::vector<SessionValue> used = m.sessions;
+  const bool many = used.size() >= statistics::kFewestSessions;
+  const auto few = [](const SessionValue& s) { return rank_of(s.repetitions) == 0; };
+  m.is_range = !many && std::all_of(used.begin(), used.end(), few);
+  if (!many && !m.is_range) std::erase_if(used, few);
+  m.lowest = used.front().lowest;
+  m.highest = used.front().highest;
+  for (const SessionValue& s : used) {
+    m.lowest = std::min(m.lowest, s.lowest);
+    m.highest = std::max(m.highest, s.highest);
+  }
+  const auto together = [](std::span<const SessionValue> sessions) {
+    std::vector<SessionMedian> values;
+    for (const SessionValue& s : sessions) values.push_back(s.value);
+    return statistics::across_sessions(values);
+  };
+  m.median_of_all = together(used).median;
+  const auto doubtful = [](const SessionValue& s) { return s.doubt != Reason::none; };
+  if (std::all_of(used.begin(), used.end(), doubtful))
+    m.doubt = used.front().doubt;
+  else
+    std::erase_if(used, doubtful);
+  const SessionMedian all = together(used);
+  m.median = all.median;
+  m.low = m.is_range ? m.lowest : all.low;
+  m.high = m.is_range ? m.highest : all.high;
+}
+
+std::vector<Measurement> Collector::take() {
+  for (Measurement& m : found_) conclude(m);
+  return std::move(found_);
 }
 
 }  // namespace
@@ -89,95 +175,26 @@ std::string_view to_string(Basis basis) {
   return "";
 }
 
-std::string Measurement::name() const {
-  return fmt::format("{}/{}.{}", run->id, point->id, metric);
+std::size_t Measurement::repetitions() const {
+  std::size_t all = 0;
+  for (const SessionValue& one : sessions) all += one.repetitions;
+  return all;
 }
 
-std::vector<Session> sessions_of(std::span<const StoredRun> runs) {
-  std::vector<const StoredRun*> order;
-  for (const StoredRun& run : runs) order.push_back(&run);
-  std::stable_sort(order.begin(), order.end(), [](const StoredRun* a, const StoredRun* b) {
-    return a->started_utc < b->started_utc;
-  });
-  std::vector<Session> sessions;
-  for (const StoredRun* run : order) {
-    const double start = run->ended_s() - run->elapsed_s;
-    const auto joins = [&](const Session& session) {
-      return std::all_of(session.begin(), session.end(), [&](const StoredRun* other) {
-        return other->config_hash == run->config_hash && other->node != run->node &&
-               other->ended_s() > start;
-      });
-    };
-    const auto found = std::find_if(sessions.begin(), sessions.end(), joins);
-    if (found != sessions.end())
-      found->push_back(run);
-    else
-      sessions.push_back({run});
-  }
-  return sessions;
+std::string Measurement::name() const {
+  return fmt::format("{}/{}.{}", run().id, point().id, metric);
 }
 
 std::vector<Measurement> measurements(std::span<const Session> sessions,
                                       std::span<const std::string> metrics,
                                       const std::string& cache) {
-  std::vector<Measurement> found;
   for (const std::string& wanted : metrics) {
     const std::size_t dot = wanted.find('.');
-    const std::string workload = wanted.substr(0, dot), metric = wanted.substr(dot + 1);
-    for (const Session& session : sessions) {
-      for (const StoredPoint& point : session.front()->points) {
-        if (point.workload != workload || (!cache.empty() && point.cache != cache)) continue;
-        std::vector<std::vector<double>> values;
-        for (const StoredPoint* each : same_point(session, point)) {
-          const StoredMetric* m = each->find(metric);
-          if (m == nullptr || m->values.empty() || each->cache_unproven_share > 0) break;
-          values.push_back(m->values);
-        }
-        if (values.empty() || values.size() < session.size()) continue;
-        Measurement one;
-        one.clients = static_cast<unsigned>(values.size()) * clients_in(point);
-        one.run = session.front();
-        one.point = &point;
-        one.metric = metric;
-        bound_sum(values, one);
-        found.push_back(one);
-      }
-    }
-    if (!found.empty()) break;
+    Collector collector(wanted.substr(0, dot), wanted.substr(dot + 1), cache);
+    for (const Session& session : sessions) collector.add(session);
+    if (auto found = collector.take(); !found.empty()) return found;
   }
-  return found;
-}
-
-Curve::Curve(std::vector<Measurement> measured, bool per_node) : per_node_(per_node) {
-  for (Measurement& m : measured) {
-    const auto [at, is_new] = measured_.try_emplace(m.clients, m);
-    if (!is_new && m.median > at->second.median) at->second = m;
-  }
-  if (measured_.size() < 2) return;
-  const Measurement &last = measured_.rbegin()->second,
-                    &before = std::next(measured_.rbegin())->second;
-  saturated_ = stopped_growing(before.clients, before.median, last.clients, last.median);
-}
-
-Curve::Value Curve::at(double clients) const {
-  const auto value = [](const Measurement& m) { return Value{m.median, m.low, m.high, false}; };
-  const auto scaled = [](const Measurement& m, double by) {
-    return Value{m.median * by, m.low * by, m.high * by, false};
-  };
-  const Measurement& last = largest();
-  if (clients > last.clients) {
-    Value more = saturated_ ? value(last) : scaled(last, clients / last.clients);
-    more.extrapolated = !per_node_;
-    return more;
-  }
-  const auto above = measured_.lower_bound(static_cast<unsigned>(std::ceil(clients)));
-  if (above->first == clients) return value(above->second);
-  // Fewer clients than were ever measured get no more each than those did.
-  if (above == measured_.begin()) return scaled(above->second, clients / above->first);
-  const Measurement &a = std::prev(above)->second, &b = above->second;
-  const double share = (clients - a.clients) / (b.clients - a.clients);
-  const auto between = [&](double low, double high) { return low + share * (high - low); };
-  return {between(a.median, b.median), between(a.low, b.low), between(a.high, b.high), false};
+  return {};
 }
 
 }  // namespace headrace::sizing

@@ -39,12 +39,12 @@ class UsedRun:
 class Summary:
     word: str
     exit_code: int
-    gpus_fed: float
-    low: float
-    high: float
     gpus: float
     basis: str
     sentence: str
+    gpus_fed: Optional[float] = None  # None: nothing that feeds GPUs was measured
+    low: Optional[float] = None
+    high: Optional[float] = None
     phase: str = ""
 
 
@@ -71,6 +71,8 @@ class Supply:
     run: str
     point: str
     metric: str
+    sessions: int = 1
+    differs: List[str] = field(default_factory=list)
     is_range: bool = False
     formula: str = ""
     equation: str = ""
@@ -84,7 +86,9 @@ class Supply:
 
 
 @dataclass(frozen=True)
-class GpusFed:
+class Bounded:
+    """A value and its bounds; of GPUs with the formula that gave them."""
+
     median: float
     low: float
     high: float
@@ -105,7 +109,7 @@ class Phase:
     headroom: float
     headroom_low: float
     headroom_high: float
-    gpus_fed: GpusFed
+    gpus_fed: Optional[Bounded] = None  # None: the demand is the same for any number of GPUs
     reason: str = ""
     explanation: str = ""
     next_step: str = ""
@@ -113,6 +117,8 @@ class Phase:
     def check(self) -> None:
         if self.outcome not in OUTCOMES:
             raise Inconsistent(f"outcome '{self.outcome}': one of {', '.join(OUTCOMES)}")
+        if self.demand.grows_with_gpus != (self.gpus_fed is not None):
+            raise Inconsistent("GPUs are fed by what grows with them, and by nothing else")
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,7 @@ class Capacity:
     outcome: str
     explanation: str
     usable: Optional[float] = None
+    size: Optional[float] = None
 
 
 @dataclass(frozen=True)
@@ -215,7 +222,9 @@ class Fix:
     gpus_fed: Optional[float] = None
     low: Optional[float] = None
     high: Optional[float] = None
-    phase_gpus_fed: Optional[GpusFed] = None
+    phase_headroom: Optional[Bounded] = None
+    phase_gpus_fed: Optional[Bounded] = None
+    set: List[str] = field(default_factory=list)
     capped: bool = False
     basis: str = ""
     built_on: List[str] = field(default_factory=list)
@@ -226,8 +235,8 @@ class Fix:
     def check(self) -> None:
         if self.basis not in ("",) + BASES:
             raise Inconsistent(f"basis '{self.basis}': one of {', '.join(BASES)}")
-        if (self.gpus_fed is None) != (self.basis == ""):
-            raise Inconsistent("a fix has a number of GPUs and a basis, or neither")
+        if (self.phase_headroom is None) != (self.basis == ""):
+            raise Inconsistent("a fix has a headroom and a basis, or neither")
 
 
 @dataclass(frozen=True)
@@ -284,9 +293,11 @@ class Sizing:
     def check(self) -> None:
         if not self.phases:
             raise Inconsistent("phases: one or more is expected")
-        fewest = min([self.job.gpus] + [phase.gpus_fed.median for phase in self.phases])
+        fed = [phase.gpus_fed.median for phase in self.phases if phase.gpus_fed]
+        fewest = min([self.job.gpus] + fed) if fed else None
         if self.summary.gpus_fed != fewest:
-            raise Inconsistent(f"the summary tells {self.summary.gpus_fed:g} GPUs fed, the phases {fewest:g}")
+            told = ["none" if one is None else f"{one:g}" for one in (self.summary.gpus_fed, fewest)]
+            raise Inconsistent(f"the summary tells {told[0]} GPUs fed, the phases {told[1]}")
 
     def phase(self, name: str) -> Optional[Phase]:
         return next((phase for phase in self.phases if phase.phase == name), None)

@@ -1,7 +1,10 @@
 """headrace size: a run of this machine held against jobs, and what was given wrongly."""
 
 import json
+import os
 import shlex
+import shutil
+import statistics
 
 import pytest
 
@@ -66,7 +69,7 @@ def test_a_small_job_is_fed(made):
 
 
 def test_a_large_job_is_not(made):
-    done = made("size", "job.yaml", "--runs", ".", "--set", "step.time=1us", "--set", "checkpoint.stall=1ms", "--json")
+    done = made("size", "job.yaml", "--runs", "cold", "--set", "step.time=1us", "--set", "checkpoint.stall=1ms", "--json")
     data = json.loads(done.out)
     assert done.code == 10 and data["summary"]["word"] == "FAIL"
     assert data["summary"]["gpus_fed"] < 2
@@ -91,6 +94,79 @@ def test_commands_can_be_run(made):
         else:
             done = made(*words[1:], "--dry-run")
             assert done.code == 0, (command, done)
+
+
+SAVES = """\
+schema: 1
+name: saves
+target: {path: scratch, max_write: 200MiB}
+workloads:
+  - {use: checkpoint_write, ranks: 1, shard_size: 1MiB, repeat: %d}
+"""
+SAVE_JOB = """\
+schema: 1
+job: saver
+cluster: {nodes: 3, gpus_per_node: 1}
+step: {time: 1s, micro_batch: 1}
+dataset: {layout: files, samples: 40, sample_size: 8KiB}
+model: {parameters: 1e6}
+checkpoint: {interval: 10min, stall: 10s}
+"""
+
+
+def sized(headrace, *words):
+    done = headrace("size", "save.yaml", "--runs", *words, "--json")
+    data = json.loads(done.out)
+    return done.code, data, next(p for p in data["phases"] if p["phase"] == "checkpoint_save")
+
+
+def test_nodes_of_one_run_give_together_what_it_says(headrace, monkeypatch):
+    """What three nodes gave in one run is not multiplied by three again."""
+    if os.geteuid() != 0 or not shutil.which("mpirun") or "mpi       not" in headrace("--version").out:
+        pytest.skip("needs root, mpirun (Debian: openmpi-bin) and headrace with MPI")
+    for name, value in {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_pml": "ob1",
+                        "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_mpi_yield_when_idle": "1",
+                        "RES_OPTIONS": "timeout:1 attempts:1"}.items():
+        monkeypatch.setenv(name, value)
+    headrace.write("save.yaml", SAVE_JOB)
+    headrace.write("saves.yaml", SAVES % 5)
+    as_host = 'hostname "node$OMPI_COMM_WORLD_RANK" && exec "$@"'
+    headrace.under = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", "3", "unshare", "--uts", "sh", "-c", as_host, "sh"]
+    done = headrace.run("saves.yaml")
+    headrace.under = []
+    if "unshare" in done.err:
+        pytest.skip("hosts of other names cannot be made here")
+    assert done.code == 0, done
+    point = headrace.results()["points"][0]
+    assert point["nodes"] == 3
+    together = next(m for m in point["metrics"] if m["name"] == "durable_bandwidth")["median"]
+    _, _, save = sized(headrace, "results")
+    assert save["supply"]["clients"] == 3 and save["supply"]["basis"] == "measured"
+    assert save["supply"]["median"] == pytest.approx(together, rel=1e-6)
+    assert "gpus_fed" not in save  # no number of GPUs makes a checkpoint smaller
+
+
+def test_sessions_and_repetitions_are_counted(headrace):
+    headrace.write("save.yaml", SAVE_JOB.replace("nodes: 3", "nodes: 1"))
+    headrace.write("once.yaml", SAVES % 1)
+    headrace.write("saves.yaml", SAVES % 5)
+    assert headrace.run("once.yaml", out="once").code == 0
+    code, data, save = sized(headrace, "once")
+    assert (code, data["summary"]["word"], save["outcome"], save["reason"]) == (11, "INCONCLUSIVE", "INCONCLUSIVE", "few-reps")
+    medians, doubted = [], []
+    for number in range(2):
+        assert headrace.run("saves.yaml", out=f"many/{number}").code == 0
+        point = headrace.results(out=f"many/{number}")["points"][0]
+        medians.append(next(m for m in point["metrics"] if m["name"] == "durable_bandwidth")["median"])
+        counted = [r for r in point["repetitions"] if r["counted"]]
+        doubted.append(any(3 * sum(marks) > len(counted) for marks in (
+            [r["disturbance"]["disturbed"] for r in counted], [not r["steady"] for r in counted])))
+        for repetition in point["repetitions"]:  # when, and how long: what tells whether nodes measured together
+            assert repetition["began_utc"].endswith("Z") and repetition["timed_s"] >= repetition["phases"][0]["elapsed_s"]
+    _, _, save = sized(headrace, "many", "many/1")  # the same run twice is one session
+    assert save["supply"]["sessions"] == 2 and save["supply"]["n"] == 10
+    used = [median for median, doubt in zip(medians, doubted) if not doubt] or medians
+    assert save["supply"]["median"] == pytest.approx(statistics.geometric_mean(used), rel=1e-6)
 
 
 def test_what_cannot_be_used_is_told(made):

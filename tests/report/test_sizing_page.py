@@ -23,11 +23,15 @@ def test_everything_is_there_without_scripts(pages):
     text = Reader(pages.text("sizing_golden")).text.replace("\u00a0", " ")
     data = sample_sizing.golden()
     for phase in data["phases"]:
-        for word in (phase["title"], phase["explanation"], phase["outcome"], phase["gpus_fed"]["substituted"]):
+        told = [phase["title"], phase["explanation"], phase["outcome"], *phase["supply"]["differs"]]
+        assert ("gpus_fed" in phase) == phase["demand"]["grows_with_gpus"]
+        if "gpus_fed" in phase:
+            told.append(phase["gpus_fed"]["substituted"])
+        for word in told:
             assert word in text, word
     for fix in data["fixes"]:
         assert fix["title"] in text and fix["explanation"] in text and fix["command"] in text
-    for word in ("\u2718 FAIL", "Feeds 96 [95, 96] of 128 GPUs, extrapolated", "cause: cold epoch", "4 nodes measured of 16",
+    for word in ("\u2718 FAIL", "Feeds 96 [91, 101] of 128 GPUs, extrapolated", "cause: cold epoch", "4 nodes measured of 16",
                  "extrapolated: a guess", "Daly\u2019s interval", "44.5 TB to keep", "USD/h", "Not measured", "headrace size"):
         assert word in text, word
 
@@ -84,7 +88,9 @@ def edited(path, value):
     (edited(["phases", 0, "supply", "basis"], "guessed"), "basis 'guessed'"),
     (edited(["scaling", 0, "demand"], [1.0]), "lists of different lengths"),
     (edited(["summary", "gpus_fed"], 128), "the summary tells 128 GPUs fed, the phases 96"),
-    (edited(["fixes", 0, "basis"], ""), "a number of GPUs and a basis, or neither"),
+    (edited(["fixes", 0, "basis"], ""), "a headroom and a basis, or neither"),
+    (lambda data: next(p for p in data["phases"] if not p["demand"]["grows_with_gpus"]).update(
+        gpus_fed={"median": 1, "low": 1, "high": 1}), "by what grows with them, and by nothing else"),
     (edited(["phases"], []), "phases: one or more"),
     (lambda data: data.pop("capacity"), "capacity: missing"),
 ])

@@ -10,6 +10,7 @@
 #include "harness/results/json_text.h"
 #include "harness/sizing/parts.h"
 #include "harness/statistics/summary.h"
+#include "tests/unit/sizing_runs.h"
 #include "tests/unit/source_dir.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -18,54 +19,6 @@ namespace {
 
 using results::StoredPoint;
 using results::StoredRun;
-
-/// One sample of 1 MB per step of 1 s and GPU: each GPU needs 1 MB/s.
-constexpr const char* kJob = R"(schema: 1
-job: known
-cluster: {nodes: 4, gpus_per_node: 8, gpu_price: 2, mtbf: 10h, restart: 5min}
-step: {time: 1s, micro_batch: 1}
-dataset: {layout: files, samples: 1000, sample_size: 1MB}
-loader: {workers_per_gpu: 1}
-model: {parameters: 1e9}
-checkpoint: {interval: 10min, stall: 10s, bytes_per_parameter: 14, restore: 60s, keep: 2}
-safety: 1
-)";
-
-requirements::Job job(const std::vector<std::string>& overrides = {}) {
-  const headrace::testing::TemporaryFolder folder;
-  folder.write("job.yaml", kJob);
-  return requirements::load_job(folder / "job.yaml", overrides);
-}
-
-void add(StoredRun& run, const std::string& workload, const std::string& metric, double value,
-         std::map<std::string, std::string> params = {}, const std::string& cache = "cold",
-         int repetitions = 6) {
-  StoredPoint p;
-  p.id = p.workload = workload;
-  for (const auto& [key, v] : params) p.id += "/" + key + ":" + v;
-  p.cache = cache;
-  p.params = std::move(params);
-  p.params["cache"] = cache;
-  results::StoredMetric m;
-  m.name = metric;
-  m.unit = "B/s";
-  for (int i = 0; i < repetitions; ++i) m.values.push_back(value * (1 + 0.01 * (i % 3 - 1)));
-  m.median = statistics::median(m.values);
-  p.metrics.push_back(m);
-  run.points.push_back(std::move(p));
-}
-
-StoredRun run_of(const std::string& node = "n1",
-                 const std::string& started = "2026-01-31T12:00:00Z") {
-  StoredRun run;
-  run.id = node + "-run";
-  run.node = node;
-  run.started_utc = started;
-  run.elapsed_s = 60;
-  run.config_hash = "c";
-  run.word = "MEASURED";
-  return run;
-}
 
 const Phase& phase(const Sizing& s, std::string_view name) {
   for (const Phase& p : s.phases)
@@ -86,12 +39,12 @@ TEST(Sizing, GpusFedAreG8OfTheSupply) {
   const Sizing s = size(job(), "job.yaml", runs);
   const Phase& p = phase(s, "cold_epoch");
   EXPECT_DOUBLE_EQ(p.demand.required, 32e6);
-  EXPECT_EQ(p.gpus_fed.median, 24);
-  EXPECT_LE(p.gpus_fed.low, 24);
-  EXPECT_GE(p.gpus_fed.high, 24);
+  EXPECT_EQ(p.gpus_fed->median, 24);
+  EXPECT_LE(p.gpus_fed->low, 24);
+  EXPECT_GE(p.gpus_fed->high, 24);
   EXPECT_EQ(p.supply.basis, Basis::extrapolated);
   EXPECT_EQ(p.outcome, Outcome::fail);  // not even with nothing shared
-  EXPECT_EQ(s.gpus_fed.median, 24);
+  EXPECT_EQ(s.gpus_fed->median, 24);
   EXPECT_EQ(s.exit_code, 10);
   EXPECT_EQ(s.limiting, "cold_epoch");
   EXPECT_NE(s.sentence.find("extrapolated"), std::string::npos) << s.sentence;
@@ -108,11 +61,15 @@ TEST(Sizing, WhatIsExtrapolatedNeverPasses) {
   EXPECT_EQ(size(job({"cluster.nodes=1"}), "job.yaml", runs).phases[0].outcome, Outcome::pass);
 }
 
-TEST(Sizing, WhatWasDisturbedDecidesNothing) {
-  std::vector<StoredRun> runs{run_of()};
+TEST(Sizing, WhatWasDisturbedPassesOnlyWhereItsWorstRepetitionDoes) {
+  std::vector<StoredRun> runs{run_of()};  // 8 MB/s needed
   add(runs[0], "small_file_read", "read_bandwidth", 20e6);
   runs[0].points[0].disturbed_share = 0.5;
   Sizing s = size(job({"cluster.nodes=1"}), "job.yaml", runs);
+  EXPECT_EQ(s.phases[0].outcome, Outcome::pass);
+  EXPECT_NE(s.phases[0].explanation.find("even the worst repetition"), std::string::npos);
+  runs[0].points[0].metrics[0].values[3] = 7.9e6;
+  s = size(job({"cluster.nodes=1"}), "job.yaml", runs);
   EXPECT_EQ(s.phases[0].outcome, Outcome::inconclusive);
   EXPECT_EQ(s.phases[0].reason, "disturbed");
   EXPECT_EQ(s.exit_code, 11);
@@ -120,6 +77,44 @@ TEST(Sizing, WhatWasDisturbedDecidesNothing) {
   runs[0].points[0].not_steady_share = 0.5;
   s = size(job({"cluster.nodes=1"}), "job.yaml", runs);
   EXPECT_EQ(s.phases[0].reason, "not-steady");
+  // A neighbour may have slowed it: it does not fail either.
+  runs[0].points[0].not_steady_share = 0;
+  runs[0].points[0].disturbed_share = 0.34;
+  s = size(job({"cluster.nodes=1", "step.time=0.1s"}), "job.yaml", runs);
+  EXPECT_EQ(s.phases[0].reason, "disturbed");
+}
+
+TEST(Sizing, EveryClientsDisturbanceCounts) {
+  std::vector<StoredRun> runs;
+  for (const char* node : {"n1", "n2", "n3", "n4"}) {
+    runs.push_back(run_of(node));
+    add(runs.back(), "small_file_read", "read_bandwidth", 9e6);
+  }
+  const auto reason = [&] { return phase(size(job(), "job.yaml", runs), "cold_epoch").reason; };
+  EXPECT_EQ(reason(), "");
+  for (const std::size_t client : {0u, 1u, 3u}) {
+    results::StoredPoint& point = runs[client].points[0];
+    point.metrics[0].values[1] = point.each[1].metrics["read_bandwidth"] = 1e6;  // 28 MB/s of 32
+    point.disturbed_share = 0.5;
+    EXPECT_EQ(reason(), "disturbed") << client;
+    point.disturbed_share = 0;
+    point.not_steady_share = 0.5;
+    EXPECT_EQ(reason(), "not-steady") << client;
+    point.not_steady_share = 0;
+    point.metrics[0].values[1] = point.each[1].metrics["read_bandwidth"] = 9e6;
+  }
+}
+
+TEST(Sizing, AClusterMeasuredByOneRunIsNotMultiplied) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 33e6);
+  runs[0].points[0].nodes = 4;
+  const Sizing s = size(job(), "job.yaml", runs);
+  const Phase& p = phase(s, "cold_epoch");
+  EXPECT_EQ(p.supply.clients, 4u);
+  EXPECT_EQ(p.supply.basis, Basis::measured);
+  EXPECT_NEAR(p.supply.value.median, 33e6, 1);
+  EXPECT_EQ(p.gpus_fed->median, 33);
 }
 
 TEST(Sizing, RunsAtTheSameTimeAddUp) {
@@ -131,13 +126,10 @@ TEST(Sizing, RunsAtTheSameTimeAddUp) {
   const Sizing s = size(job(), "job.yaml", runs);
   const Phase& p = phase(s, "cold_epoch");
   EXPECT_EQ(p.supply.clients, 4u);
-  EXPECT_DOUBLE_EQ(p.supply.value.median, 36e6);
+  EXPECT_NEAR(p.supply.value.median, 36e6, 1);
   EXPECT_LT(p.supply.value.low, 36e6);
   EXPECT_EQ(p.supply.basis, Basis::measured);
   EXPECT_EQ(p.outcome, Outcome::pass);
-  // The bounds of a sum are closer than the sum of bounds.
-  const auto one = statistics::median_interval(runs[0].points[0].metrics[0].values);
-  EXPECT_GT(p.supply.value.low, 4 * one.low - 1e-6);
   EXPECT_EQ(sessions_of(runs).size(), 1u);
   runs[3].started_utc = "2026-01-31T13:00:00Z";
   EXPECT_EQ(sessions_of(runs).size(), 2u);
@@ -153,7 +145,7 @@ TEST(Sizing, ASaturatedSupplyStopsGrowing) {
   }
   const Sizing s = size(job(), "job.yaml", runs);
   EXPECT_TRUE(phase(s, "cold_epoch").curve->saturated());
-  EXPECT_DOUBLE_EQ(phase(s, "cold_epoch").supply.value.median, 10.4e6);
+  EXPECT_NEAR(phase(s, "cold_epoch").supply.value.median, 10.4e6, 1);
   EXPECT_EQ(phase(s, "cold_epoch").outcome, Outcome::fail);
   const Scaling& curve = s.scaling[0];
   EXPECT_EQ(curve.measured_to_gpus, 16);
@@ -169,13 +161,14 @@ TEST(Sizing, FixesSayWhatTheyAreBuiltOn) {
   add(runs[0], "shard_stream", "read_bandwidth", 50e6);
   add(runs[0], "checkpoint_write", "durable_bandwidth", 0.7e9, {}, "asis");
   const Sizing s = size(job({"cluster.nodes=1", "checkpoint.stall=10s"}), "job.yaml", runs);
-  EXPECT_EQ(phase(s, "cold_epoch").gpus_fed.median,
+  EXPECT_EQ(phase(s, "cold_epoch").gpus_fed->median,
             4);  // the point with as many workers as planned
   const Fix* shards = fix(s, "shards");
   ASSERT_NE(shards, nullptr);
   EXPECT_EQ(*shards->basis, Basis::measured);
   EXPECT_EQ(shards->phase_gpus_fed->median, 50);
-  EXPECT_EQ(shards->gpus_fed->median, 4);  // the save still limits: 14 GB in 20 s, not 10
+  EXPECT_EQ(shards->gpus_fed->median, 8);
+  EXPECT_FALSE(shards->capped);  // the save still falls short: 14 GB in 20 s, not 10
   const Fix* workers = fix(s, "workers");
   ASSERT_NE(workers, nullptr);
   EXPECT_EQ(*workers->basis, Basis::measured);
@@ -184,7 +177,8 @@ TEST(Sizing, FixesSayWhatTheyAreBuiltOn) {
   const Fix* async = fix(s, "async");
   ASSERT_NE(async, nullptr);
   EXPECT_EQ(*async->basis, Basis::modelled);
-  EXPECT_GE(async->phase_gpus_fed->median, 8);
+  EXPECT_FALSE(async->phase_gpus_fed);  // no number of GPUs makes a checkpoint smaller
+  EXPECT_GT(async->phase_headroom->low, 1);
   EXPECT_EQ(*fix(s, "storage")->basis, Basis::extrapolated);
   EXPECT_EQ(fix(s, "storage")->gpus_fed->median, 8);
   for (const Fix& f : s.fixes) EXPECT_FALSE(f.command.empty()) << f.fix;
@@ -201,6 +195,10 @@ TEST(Sizing, TheLargestWriterSetsTheTimeOfASave) {
   EXPECT_NEAR(phase(uneven, "checkpoint_save").demand.required, 14e9 / 10 * 5 / 3.5, 1);
   EXPECT_NEAR(phase(even, "checkpoint_save").demand.required, 14e9 / 10, 1);
   EXPECT_NEAR(uneven.calendar->save_s, even.calendar->save_s * 5 / 3.5, 1e-6);
+  // Writing behind, all wait for the same node.
+  const Sizing behind =
+      size(job({"parallelism.sharding=zero1", "checkpoint.mode=async"}), "job.yaml", runs);
+  EXPECT_NEAR(behind.calendar->save_s, 14e9 / 2e9 / 4 * 5 / 3.5, 1e-6);
 }
 
 TEST(Sizing, CalendarAndCapacity) {
@@ -208,6 +206,7 @@ TEST(Sizing, CalendarAndCapacity) {
   add(runs[0], "checkpoint_write", "durable_bandwidth", 1.4e9, {}, "asis");
   add(runs[0], "checkpoint_read", "read_bandwidth", 2.8e9);
   add(runs[0], "host_facts", "free_space", 40e9, {}, "asis");
+  runs[0].environment["file_system.size"] = "42 GB";
   const Sizing s = size(job({"cluster.nodes=1"}), "job.yaml", runs);
   ASSERT_TRUE(s.calendar);
   EXPECT_NEAR(s.calendar->save_s, 10, 1e-6);
@@ -297,9 +296,9 @@ std::vector<StoredRun> example() {
         add(run, workload, metric, value, std::move(params), cache, 10);
       };
       measure("small_file_read", "read_bandwidth", 0.62e9 * share,
-              {{"engine", "posix"}, {"workers", "32"}});
+              {{"engine", "posix"}, {"file_size", "110000"}, {"workers", "32"}});
       measure("small_file_read", "read_bandwidth", 1.05e9 * share,
-              {{"engine", "posix"}, {"workers", "128"}});
+              {{"engine", "posix"}, {"file_size", "110000"}, {"workers", "128"}});
       measure("shard_stream", "read_bandwidth", 2.4e9 * share, {{"workers", "8"}});
       measure("metadata", "operation_rate", 52e3 * share);
       measure("checkpoint_write", "durable_bandwidth", 1.5e9 * share, {{"mode", "sync"}}, "asis");

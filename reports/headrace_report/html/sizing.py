@@ -16,6 +16,7 @@ from ..units import NBSP, bounds, duration, headroom, plural, quantity, scale_of
 from .embed import plain, script_json
 from .page import Page
 
+MANY = 100
 BASIS_TONE = {"measured": "pass", "modelled": "skipped", "extrapolated": "inconclusive", "": "skipped"}
 BASIS_WORDS = {"measured": "measured here", "modelled": "modelled from measured parts",
                "extrapolated": "extrapolated: a guess", "": "not measured"}
@@ -35,6 +36,7 @@ class PhaseRow:
     fed: str
     fed_bounds: str
     clients: str
+    answered: str
 
 
 @dataclass
@@ -76,7 +78,7 @@ def _phase_row(sizing: Sizing, phase: Phase) -> PhaseRow:
     interval = ""
     if given.low != given.high:
         interval = f"{bounds(given.low, given.high, scale_of(given.median, phase.unit))}{' range' if given.is_range else ''}, n = {given.n}"
-    fed = phase.gpus_fed
+    fed, gpus = phase.gpus_fed, sizing.job.gpus
     nodes = min(given.clients, sizing.job.nodes)
     clients = f"{plural(given.clients, 'node')} measured" + (f" of {sizing.job.nodes:g}" if sizing.job.nodes > nodes else "")
     return PhaseRow(
@@ -85,14 +87,23 @@ def _phase_row(sizing: Sizing, phase: Phase) -> PhaseRow:
         if needed.need > needed.required * 1.0001 else "",
         quantity(given.median, phase.unit), interval, headroom(phase.headroom),
         f"[{headroom(phase.headroom_low)}, {headroom(phase.headroom_high)}]" if phase.headroom_low != phase.headroom_high else "",
-        f"{fed.median:g}", f"[{fed.low:g}, {fed.high:g}]" if fed.low != fed.high else "", clients)
+        _fed(fed.median, gpus) if fed else "\u2013",
+        f"[{_fed(fed.low, gpus)}, {_fed(fed.high, gpus)}]" if fed and _fed(fed.low, gpus) != _fed(fed.high, gpus) else "",
+        clients, "; ".join(given.differs))
+
+
+def _fed(count: float, gpus: float) -> str:
+    """Far more than the job has is told as just that."""
+    return f"more than {MANY} times" if count > MANY * gpus else f"{count:g}"
 
 
 def _fix_row(sizing: Sizing, fix: Fix) -> FixRow:
     phase = sizing.phase(fix.phase)
     title = phase.title.lower() if phase else fix.phase
-    fed = "not known" if fix.gpus_fed is None else f"{fix.gpus_fed:g}" + (" (all)" if fix.capped else "")
+    fed = "not known" if fix.gpus_fed is None else _fed(fix.gpus_fed, sizing.job.gpus) + (" (all)" if fix.capped else "")
     interval = f"[{fix.low:g}, {fix.high:g}]" if fix.low is not None and fix.low != fix.high else ""
+    if fix.phase_headroom is not None and fix.phase_gpus_fed is None:  # of a checkpoint, GPUs say nothing
+        fed, interval = headroom(fix.phase_headroom.median), ""
     return FixRow(fix, fed, interval, title, BASIS_TONE[fix.basis], BASIS_WORDS[fix.basis])
 
 
@@ -160,11 +171,13 @@ def _command(sizing: Sizing) -> str:
 
 
 def _statistics(sizing: Sizing) -> List[str]:
-    told = ["Supply is the median of the repetitions, bounded by a 95 % percentile bootstrap (10,000 draws, fixed seed) from 6 "
-            "repetitions on, else by their range; the bounds go through G8 to the number of GPUs.",
-            "Runs of several nodes at the same time are one measurement: their medians add, and each node\u2019s repetitions are "
-            "drawn anew for the bounds of the sum.",
-            "The point that is most like the plan counts; what other settings gave is offered as a fix.",
+    told = ["Sessions are the unit: supply is the mean of their medians (of logarithms). Of fewer than 8 sessions the bounds hold "
+            "the order bounds of each one\u2019s repetitions and 3 % between sessions, or what they show, if that is more; from 8 on "
+            "Student\u2019s t over their medians. Each bound is wrong in at most 5 %; they go through G8 to the number of GPUs.",
+            "Runs of several nodes are one measurement by as many clients where their repetitions overlap by nine tenths; of each "
+            "such repetition the rates add.",
+            "The point that is most like the plan answers, of those that move what the job moves; what other settings gave is "
+            "offered as a fix. What had more at work than the job has never passes, what had less never fails.",
             "FAIL: even the upper bound is below the need. PASS: the lower bound meets it, measured with as many nodes as the job "
             "has. What is extrapolated never passes.",
             "Measured: as it would be used. Modelled: by a formula, from measured parts. Extrapolated: past what was measured."]

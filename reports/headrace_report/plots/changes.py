@@ -16,9 +16,9 @@ LOOK = {"measured": ("series-1", ""), "modelled": ("series-1", "////"), "extrapo
 
 
 def draw(sizing: Sizing) -> Optional[Figure]:
-    """Nothing when no fix has a number."""
-    fixes = [fix for fix in sizing.fixes if fix.gpus_fed is not None][:MOST]
-    if not fixes:
+    """Nothing when no fix has a number of GPUs."""
+    fixes = [fix for fix in sizing.fixes if fix.phase_gpus_fed is not None][:MOST]
+    if not fixes or sizing.summary.gpus_fed is None:
         return None
     gpus, now = sizing.job.gpus, sizing.summary.gpus_fed
     with styled():

@@ -1,0 +1,28 @@
+// What does a system give, not in one session but in any? Sessions lie apart by more than their
+// repetitions explain, so they are the unit of variation. docs/statistics.md, "Sizing".
+#pragma once
+
+#include <span>
+
+namespace headrace::statistics {
+
+/// How far sessions of one system are taken to lie apart until kFewestSessions of them tell:
+/// standard deviation of their logarithms. One session's bounds then lie at least as far from its
+/// median as the smallest change that matters (kDeltaRate).
+inline constexpr double kAssumedSpread = 0.03;
+
+/// The median of one session, with bounds of which each is wrong in at most 5 %.
+struct SessionMedian {
+  double median = 0, low = 0, high = 0;
+};
+
+/// The mean over sessions (of logarithms), each bound wrong in at most 5 % for sessions that differ
+/// by up to kAssumedSpread, and from kFewestSessions on for any that scatter evenly.
+///
+/// Few sessions: the scatter within each, and between them kAssumedSpread or what they show, if
+/// that is more, added as independent errors are. From kFewestSessions on: Student's t over the
+/// sessions' medians alone. When a median is not above 0 there are no logarithms: the lowest and
+/// highest bounds of all. At least one session.
+SessionMedian across_sessions(std::span<const SessionMedian> sessions);
+
+}  // namespace headrace::statistics
