@@ -41,6 +41,12 @@ class Planner {
     std::map<std::string, std::string> names;
     if (plan_.job) {
       for (const auto& [key, text] : plan_.job->values) names["job." + key] = text;
+      if (const auto& each = plan_.job->loader.workers_per_gpu)
+        names["job.loader.workers_per_node"] =
+            fmt::format("{:.0f}", *each * plan_.job->cluster.gpus_per_node);
+      const auto& data = plan_.job->dataset;
+      names["job.dataset.file_size"] =
+          fmt::format("{:.0f}B", std::max(1.0, data.sample_size * data.samples_per_file));
     }
     config::substitute(
         root, names,
