@@ -50,83 +50,129 @@ std::string_view symbol_of(Change change, bool ascii) {
 
 Text name_of(const Row& row) { return Text::format("{}  {}", row.base_point, row.metric); }
 
-Text differences(const Comparison& all, const Terminal& terminal) {
-  Text out;
-  for (const FingerprintDifference& d : all.fingerprint) {
-    if (!d.matters) continue;
-    std::string values;
-    for (const std::string& value : d.values)
-      values += (values.empty() ? "" : " -> ") + (value.empty() ? "-" : value);
-    out +=
-        terminal.paint(
-            wrap(Text::format("differs{}  {}: {}", d.declared ? " (declared)" : "", d.key, values),
-                 96, 9),
-            d.declared ? Ink::faint : Ink::doubt) +
-        "\n";
+/// Text that is wrapped, its further lines below the first one's words.
+Text told(const Text& label, const Text& text, const Terminal& terminal) {
+  const auto width = static_cast<std::size_t>(std::min(terminal.width(), 100) - 4);
+  return label + wrap(text, width - columns(label), columns(label)) + "\n";
+}
+
+/// A line per thing in which the two sides differ.
+Text compared(const Comparison& all, const Pair& pair, const Terminal& terminal) {
+  Text out, label = "compared ";
+  if (all.sides.size() > 2)
+    label += Text::format("{} vs {}  ", all.sides[pair.other].label, all.sides[pair.base].label);
+  for (const std::string& part : compared_parts(all, pair)) {
+    out += terminal.paint(told(label, part, terminal), Ink::strong);
+    label = Text::own(std::string(columns(label), ' '));
   }
   return out;
 }
 
 /// Bounds in the same words as the ratio between them.
 Text bounds(const Row& row) {
-  if (!row.estimate) return "";
+  if (!row.estimate) return {};
+  if (row.fact) return change_text(row.estimate->ratio);  // it is its own bound
   return Text::format("{} [{}, {}]", change_text(row.estimate->ratio),
-                      change_text(row.estimate->low), change_text(row.estimate->high));
+                     change_text(row.estimate->low), change_text(row.estimate->high));
 }
 
-Text line(const Row& row, std::size_t width, const Terminal& terminal) {
+Text verdict_word(const Row& row) {
   return Text::format(
-      "{} {}  {}  {}  {}  {}\n",
-      terminal.paint(symbol_of(row.change, terminal.ascii()), ink_of(row)),
-      pad(name_of(row), width), pad(format_in_unit(row.base.median, row.unit), 11, true),
-      pad(format_in_unit(row.other.median, row.unit), 11, true), pad(bounds(row), 28),
-      terminal.paint(
-          Text::format(
-              "{}{}{}", to_string(row.change), row.gated ? " (gate)" : "",
-              row.reason == Reason::none ? "" : " " + std::string(headrace::to_string(row.reason))),
-          ink_of(row)));
+      "{}{}{}", to_string(row.change), row.gated ? " (gate)" : "",
+      row.reason == Reason::none ? "" : " " + std::string(headrace::to_string(row.reason)));
 }
 
-Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& terminal, bool all) {
-  const Side &base = comparison.sides[pair.base], &other = comparison.sides[pair.other];
-  const auto told = [&](const Row& row) {
-    return all || row.gated || (row.change != Change::same && row.change != Change::small);
+constexpr std::size_t kValue = 11, kBounds = 28, kWord = 24;
+
+/// A line of the table; where a terminal is too narrow for it, two.
+Text line(const Row& row, std::size_t width, bool narrow, const Terminal& terminal) {
+  const Text sign(terminal.paint(symbol_of(row.change, terminal.ascii()), ink_of(row))),
+      base = format_in_unit(row.base.typical, row.unit),
+      other = format_in_unit(row.other.typical, row.unit),
+      word = terminal.paint(verdict_word(row), ink_of(row));
+  if (narrow)
+    return Text::format("{} {}  {}\n    {} -> {}  {}\n", sign, name_of(row), word, base, other,
+                       bounds(row));
+  return Text::format("{} {}  {}  {}  {}  {}\n", sign, pad(name_of(row), width),
+                     pad(base, kValue, true), pad(other, kValue, true), pad(bounds(row), kBounds),
+                     word);
+}
+
+/// "and 5 more that say the same: sample_rate, ...".
+Text same_text(const std::vector<const Row*>& followers, const Terminal& terminal) {
+  std::vector<std::string> names;
+  for (const Row* row : followers) names.push_back(row->metric);
+  return terminal.paint(told("    ", Text::format("and {} more that {} the same: {}", names.size(),
+                                                 names.size() == 1 ? "says" : "say", join(names)),
+                             terminal),
+                        Ink::faint);
+}
+
+/// The findings of a pair; with `all` each metric on a line of its own.
+Text table(const Comparison& comparison, const Pair& pair, const Terminal& terminal,
+                  bool all) {
+  struct Finding {
+    const Row* row;
+    std::vector<const Row*> followers;
   };
+  std::vector<Finding> findings;
   std::size_t width = 6, quiet = 0;
+  bool within = false;  // a finding that is not told
   for (const Row& row : pair.rows) {
-    quiet += !told(row);
-    if (told(row)) width = std::max(width, columns(name_of(row)));
+    const bool own = all || row.says_same_as.empty();
+    if (own)
+      within = !all && !row.gated && (row.change == Change::same || row.change == Change::small);
+    quiet += within;
+    if (within) continue;
+    if (own)
+      findings.push_back({&row, {}});
+    else
+      findings.back().followers.push_back(&row);
+    if (own) width = std::max(width, columns(name_of(row)));
   }
+  const bool narrow = terminal.interactive() && static_cast<std::size_t>(terminal.width()) <
+                                                    width + 2 * kValue + kBounds + kWord + 10;
   Text out;
-  for (const std::string& warning : pair.warnings)
-    out += terminal.paint("warning  " + Text(warning), Ink::doubt) + "\n";
-  out += terminal.paint(
-      Text::format("\n  {}  {}  {}  {}\n", pad("metric", width), pad(base.label, 11, true),
-                   pad(other.label, 11, true), "change [bounds]"),
-      Ink::strong);
-  std::set<std::string> steps;
-  for (const Row& row : pair.rows) {
-    if (!told(row)) continue;
-    out += line(row, width, terminal);
-    if (!row.next_step.empty() && (row.gated || row.reason == Reason::fingerprint_differs))
-      steps.insert(row.next_step);
+  if (!narrow)
+    out = terminal.paint(Text::format("\n  {}  {}  {}  {}\n", pad("metric", width),
+                                     pad(comparison.sides[pair.base].label, kValue, true),
+                                     pad(comparison.sides[pair.other].label, kValue, true),
+                                     "change [bounds]"),
+                         Ink::strong);
+  for (const Finding& finding : findings) {
+    out += line(*finding.row, width, narrow, terminal);
+    if (!finding.followers.empty()) out += same_text(finding.followers, terminal);
   }
   if (quiet > 0)
     out += Text::format("  {} more the same within their limits (--all shows them)\n", quiet);
-  for (const NotCompared& n : pair.not_compared)
-    out += terminal.paint(wrap(Text::format("not compared  {}{}: {}", n.point,
-                                            n.metric.empty() ? "" : "." + n.metric, n.why),
-                               96, 14),
-                          Ink::faint) +
-           "\n";
-  for (const std::string& step : steps) out += Text::format("next   {}\n", wrap(step, 90, 7));
-  const PairSummary& s = pair.summary;
-  out += Text::format("\n{} (of {}; at most {:.2g} expected by chance)\n", s.sentence,
-                      pair.rows.size(), s.expected_by_chance);
-  if (s.smallest_visible > 0)
-    out += Text::format("half of the metrics would have shown a change of {:.1f} %\n",
-                        s.smallest_visible * 100);
   return out;
+}
+
+Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& terminal,
+                      bool all) {
+  Text out = compared(comparison, pair, terminal);
+  for (const std::string& warning : pair.warnings)
+    out += terminal.paint(told("warning  ", warning, terminal), Ink::doubt);
+  out += table(comparison, pair, terminal, all);
+  for (const NotCompared& n : pair.not_compared)
+    out += terminal.paint(
+        told("not compared  ",
+             Text::format("{}{}: {}", n.point, n.metric.empty() ? "" : "." + n.metric, n.why),
+             terminal),
+        Ink::faint);
+  std::set<std::string> steps;
+  for (const Row& row : pair.rows)
+    if (!row.next_step.empty() && (row.gated || row.reason == Reason::fingerprint_differs))
+      steps.insert(row.next_step);
+  for (const std::string& step : steps) out += told("next   ", step, terminal);
+  const PairSummary& s = pair.summary;
+  out += Text("\n") + told("", Text::format("{} (of {}, in {} metrics; at most {:.2g} expected by chance)",
+                                     s.sentence, s.findings, pair.rows.size(),
+                                     s.expected_by_chance),
+                     terminal);
+  if (s.smallest_visible > 0)
+    out += told("", "half of them would have shown " + Text(visible_text(s.smallest_visible)), terminal);
+  return out + told("", Text::format("{}: {}", s.word, s.about_gates), terminal);
 }
 
 }  // namespace
@@ -134,20 +180,11 @@ Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& t
 Text comparison_text(const Comparison& comparison, const Terminal& terminal, bool all) {
   Text out;
   for (const Side& side : comparison.sides)
-    out += Text::format("{}  {}  {}  {}  {}\n", terminal.paint(side.label, Ink::strong),
-                        side.source, side.first().node, side.first().started_utc, side.first().id);
-  out += differences(comparison, terminal);
+    out += Text::format("{}  {}  {}  {}  {}\n", terminal.paint(side.label, Ink::strong), side.source,
+                       side.first().node, side.first().started_utc, side.first().id);
   out += Text::format("design   {}\n", comparison.design.sentence);
-  if (!comparison.design.interleaved)
-    out +=
-        comparison.history_sessions > 0
-            ? Text::format("history  {} past sessions tell how far sessions lie apart\n",
-                           comparison.history_sessions)
-            : wrap(Text::format("history  none ({}): a change is claimed only when its bounds lie "
-                                "wholly beyond the limit",
-                                comparison.history_why),
-                   96, 9) +
-                  "\n";
+  if (const std::string history = history_sentence(comparison); !history.empty())
+    out += told("history  ", history, terminal);
   for (const Pair& pair : comparison.pairs) out += pair_text(comparison, pair, terminal, all);
   return out;
 }
@@ -156,14 +193,14 @@ Text comparison_last_line(const Comparison& comparison) {
   std::size_t compared = 0;
   unsigned worse = 0, better = 0, same = 0, open = 0;
   for (const Pair& pair : comparison.pairs) {
-    compared += pair.rows.size();
+    compared += pair.summary.findings;
     worse += pair.summary.worse;
     better += pair.summary.better;
     same += pair.summary.same;
     open += pair.summary.inconclusive;
   }
   return Text::format("VERDICT {} compared={} worse={} better={} same={} inconclusive={} exit={}",
-                      comparison.word, compared, worse, better, same, open, comparison.exit_code);
+                     comparison.word, compared, worse, better, same, open, comparison.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -6,8 +6,8 @@
 
 namespace headrace::cli {
 
-/// What differs between the machines first, then a line per metric: gates, changes and what is
-/// open; with `all` also what is the same.
+/// What was compared first, then a line per finding: gates, changes and what is open; with `all`
+/// also what is the same, each metric for itself.
 Text comparison_text(const comparison::Comparison& comparison, const Terminal& terminal, bool all);
 
 /// "VERDICT FAIL compared=30 worse=2 better=1 same=21 inconclusive=6 exit=10".

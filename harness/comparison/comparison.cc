@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 
+#include "harness/comparison/gates.h"
 #include "harness/comparison/join.h"
+#include "harness/comparison/latency_shift.h"
+#include "harness/comparison/row_judging.h"
 #include "harness/comparison/row_words.h"
+#include "harness/comparison/same_fact.h"
 #include "harness/registry.h"
 #include "harness/statistics/summary.h"
 
@@ -20,49 +24,6 @@ using results::StoredMetric;
 using results::StoredPoint;
 using results::StoredRun;
 using statistics::Change;
-
-constexpr double kTolerated = 1.0 / 3;  // share of repetitions that may be disturbed
-
-Values values_of(const std::vector<double>& values) {
-  Values v;
-  v.values = values;
-  if (values.empty()) return v;
-  const auto interval = statistics::median_interval(values);
-  v.median = statistics::median(values);
-  v.low = interval.low;
-  v.high = interval.high;
-  return v;
-}
-
-/// What one side says of a metric, all its runs together.
-struct Gathered {
-  std::vector<double> values;
-  std::map<unsigned, std::vector<double>> by_block;
-  std::set<unsigned> disturbed_blocks;
-  bool too_few_operations = false;
-  double disturbed_share = 0;  // of all its repetitions
-  double unproven_share = 0;   // the worst of its runs
-};
-
-Gathered gather(const Side& side, const std::vector<Found>& points, const std::string& metric) {
-  Gathered g;
-  double disturbed = 0, repetitions = 0;
-  for (const auto& [run, point] : points) {
-    const StoredMetric* found = point->find(metric);
-    if (found == nullptr) continue;
-    g.values.insert(g.values.end(), found->values.begin(), found->values.end());
-    g.too_few_operations |= found->too_few_operations;
-    disturbed += point->disturbed_share * point->repetitions;
-    repetitions += point->repetitions;
-    g.unproven_share = std::max(g.unproven_share, point->cache_unproven_share);
-    if (side.blocks.empty()) continue;
-    auto& block = g.by_block[side.blocks[run]];
-    block.insert(block.end(), found->values.begin(), found->values.end());
-    if (point->disturbed_share > 0) g.disturbed_blocks.insert(side.blocks[run]);
-  }
-  if (repetitions > 0) g.disturbed_share = disturbed / repetitions;
-  return g;
-}
 
 /// The points of past runs of the same configuration on the same machine; interleaved blocks need
 /// none.
@@ -81,63 +42,10 @@ statistics::SessionSpread spread_of(const PointIndex& history, const std::string
   std::vector<double> medians;
   if (const auto found = history.find(key); found != history.end())
     for (const Found& past : found->second)
-      if (const StoredMetric* m = past.point->find(metric); m && !m->values.empty())
+      if (const StoredMetric* m = past.point->find(metric);
+          m && !m->values.empty() && is_evidence(*past.point))
         medians.push_back(m->median);
   return statistics::session_spread(medians);
-}
-
-/// Why nothing may be said of the metric, whatever its values are. What disturbed both sides of
-/// interleaved blocks alike is among what they were compared under: their spread tells it.
-Reason doubt(const Gathered& a, const Gathered& b, const Design& design) {
-  if (std::max(a.unproven_share, b.unproven_share) > 0) return Reason::cache_unproven;
-  if (a.too_few_operations || b.too_few_operations) return Reason::few_ops;
-  const double disturbed = design.interleaved ? std::abs(a.disturbed_share - b.disturbed_share)
-                                              : std::max(a.disturbed_share, b.disturbed_share);
-  if (disturbed > kTolerated) return Reason::disturbed;
-  return Reason::none;
-}
-
-bool is_changed(Change change) {
-  return change == Change::worse || change == Change::better || change == Change::differs;
-}
-
-void judge_row(const Gathered& a, const Gathered& b, const Design& design,
-               const statistics::SessionSpread& history, Row& row) {
-  if (design.interleaved) {
-    std::vector<double> base, other;
-    for (const Block& block : row.blocks) {
-      base.push_back(block.base);
-      other.push_back(block.other);
-    }
-    row.estimate = statistics::compare_blocks(base, other, design.level);
-  } else {
-    row.estimate =
-        statistics::compare_stored(row.base.values, row.other.values, history, design.level);
-  }
-  row.reason = doubt(a, b, design);
-  if (row.reason != Reason::none) return;
-  if (!row.estimate || (design.interleaved && design.look == 0)) {
-    row.reason = Reason::few_reps;
-    return;
-  }
-  const bool alone = !design.interleaved && history.sessions == 0;
-  row.change = alone ? classify_single_sessions(*row.estimate, row.delta, row.better)
-                     : classify(*row.estimate, row.delta, row.better);
-  if (row.change != Change::inconclusive) return;
-  double below = 0, above = 0;
-  const bool humps = statistics::two_humped(row.base.values, &below, &above) ||
-                     statistics::two_humped(row.other.values, &below, &above);
-  row.reason = humps                                                        ? Reason::two_humped
-               : alone && (row.estimate->low > 1 || row.estimate->high < 1) ? Reason::single_session
-                                                                            : Reason::straddles;
-}
-
-/// The noise floor holds for the first look; more blocks see through half of its variance.
-bool within_noise(const Row& row, const Design& design) {
-  if (!row.noise_floor || !row.estimate || !is_changed(row.change)) return false;
-  const double looks =
-      static_cast<double>(std::max(design.look, statistics::kFirstLook)) / statistics::kFirstLook;
-  return std::abs(std::log(row.estimate->ratio)) <= std::log1p(*row.noise_floor) / std::sqrt(looks);
 }
 
 /// What this system shows against itself, by point and metric.
@@ -150,16 +58,12 @@ Floors floors_for(const Options& options) {
   return floors;
 }
 
-/// The blocks that both sides finished.
-std::vector<Block> blocks_of(const Gathered& a, const Gathered& b) {
-  std::vector<Block> blocks;
-  for (const auto& [number, base] : a.by_block) {
-    const auto other = b.by_block.find(number);
-    if (other == b.by_block.end()) continue;
-    blocks.push_back({number, statistics::median(base), statistics::median(other->second),
-                      a.disturbed_blocks.count(number) + b.disturbed_blocks.count(number) > 0});
-  }
-  return blocks;
+/// Of what is read, not measured, the time that it took says nothing.
+bool is_beside_the_point(const StoredPoint& point, const StoredMetric& metric) {
+  const auto standard = standard_metrics();
+  return point.deterministic && std::any_of(standard.begin(), standard.end(), [&](const Metric& m) {
+           return m.name == metric.name;
+         });
 }
 
 void compare_point(const Joined& j, const PointIndex& history, const Floors& floors,
@@ -167,6 +71,7 @@ void compare_point(const Joined& j, const PointIndex& history, const Floors& flo
   const StoredPoint &base_point = j.base_point(), &other_point = j.other_point();
   const Side &base = all.sides[pair.base], &other = all.sides[pair.other];
   for (const StoredMetric& metric : base_point.metrics) {
+    if (is_beside_the_point(base_point, metric)) continue;
     const StoredMetric* theirs = other_point.find(metric.name);
     const auto leave_out = [&](const std::string& side, const std::string& why) {
       pair.not_compared.push_back({base_point.id, metric.name, side, why,
@@ -180,99 +85,44 @@ void compare_point(const Joined& j, const PointIndex& history, const Floors& flo
       leave_out("", fmt::format("other units: '{}' and '{}'", metric.unit, theirs->unit));
       continue;
     }
-    const Gathered a = gather(base, j.base, metric.name), b = gather(other, j.other, metric.name);
-    if (a.values.empty() || b.values.empty()) {
-      leave_out(a.values.empty() ? base.label : other.label, "no repetition gave a value");
-      continue;
-    }
-    const auto no_ratio = [](double v) { return !(v > 0); };
-    if (std::any_of(a.values.begin(), a.values.end(), no_ratio) ||
-        std::any_of(b.values.begin(), b.values.end(), no_ratio)) {
-      leave_out("", "a value of 0 has no ratio");
-      continue;
-    }
-    Row row;
-    row.workload = base_point.workload;
-    row.base_point = base_point.id;
-    row.other_point = other_point.id;
-    row.params = base_point.params;
-    row.metric = metric.name;
-    row.unit = metric.unit;
-    row.description = metric.description;
-    row.better = metric.better;
-    row.gated = is_gate(base_point, metric.name, options, base.first());
-    row.delta = delta_of(metric.name, options);
-    row.base = values_of(a.values);
-    row.other = values_of(b.values);
-    row.blocks = blocks_of(a, b);
-    const auto past = all.design.interleaved ? statistics::SessionSpread{}
-                                             : spread_of(history, j.key, metric.name);
-    all.history_sessions = std::max(all.history_sessions, past.sessions);
+    RowContext context{&options, &all, {}, {}};
+    if (!all.design.interleaved) context.history = spread_of(history, j.key, metric.name);
+    all.history_sessions = std::max(all.history_sessions, context.history.sessions);
     if (const auto floor = floors.find({j.key, metric.name}); floor != floors.end())
-      row.noise_floor = floor->second;
-    judge_row(a, b, all.design, past, row);
-    if (row.estimate && !std::isfinite(row.estimate->ratio)) {
-      leave_out("", "its values lie too far apart for a ratio");
-      continue;
-    }
-    row.within_noise = within_noise(row, all.design);
-    if (row.within_noise) {
-      row.change = Change::inconclusive;
-      row.reason = Reason::straddles;
-    }
-    pair.rows.push_back(std::move(row));
+      context.noise_floor = floor->second;
+    JudgedRow judged = judge_row(j, base, other, metric, context);
+    if (judged.row)
+      pair.rows.push_back(std::move(*judged.row));
+    else
+      leave_out(judged.side, judged.why);
   }
   for (const StoredMetric& metric : other_point.metrics)
-    if (base_point.find(metric.name) == nullptr)
+    if (base_point.find(metric.name) == nullptr && !is_beside_the_point(other_point, metric))
       pair.not_compared.push_back({other_point.id, metric.name, other.label,
                                    "only in " + other.label,
                                    is_gate(other_point, metric.name, options, base.first())});
 }
 
-void compare_latency(const Joined& j, Pair& pair) {
-  static constexpr std::array kShares = {0.01,  0.05,  0.1,   0.2,    0.3,   0.4,  0.5,
-                                         0.6,   0.7,   0.8,   0.9,    0.95,  0.98, 0.99,
-                                         0.995, 0.998, 0.999, 0.9995, 0.9999};
-  for (const results::StoredLatency& a : j.base_point().latency) {
-    for (const results::StoredLatency& b : j.other_point().latency) {
-      if (a.phase != b.phase || a.part != b.part) continue;
-      LatencyShift shift{j.base_point().workload,
-                         j.base_point().id,
-                         j.other_point().id,
-                         a.phase,
-                         a.part,
-                         {},
-                         {},
-                         {},
-                         a.histogram.total(),
-                         b.histogram.total()};
-      const double fewest =
-          static_cast<double>(std::min(shift.base_operations, shift.other_operations));
-      for (const double share : kShares) {
-        if (fewest * (1 - share) < 10) break;  // rule 6
-        shift.probability.push_back(share);
-        shift.base_ns.push_back(a.histogram.percentile(share));
-        shift.other_ns.push_back(b.histogram.percentile(share));
-      }
-      if (!shift.probability.empty()) pair.latency.push_back(std::move(shift));
-    }
-  }
-}
-
-/// Rules 10 and 15 look at all rows together.
+/// Rules 10 and 15 look at all findings together. Only what may be called is asked: a disturbed
+/// metric with a small p would let others pass beside it.
 void judge_together(bool undeclared_difference, Pair& pair) {
   std::vector<double> p;
   std::vector<Row*> asked;
   for (Row& row : pair.rows) {
-    row.significant = row.gated;
-    if (row.gated || !row.estimate) continue;
+    row.significant |= row.gated;
+    if (row.significant || !row.callable || !row.says_same_as.empty()) continue;
     p.push_back(row.estimate->p);
     asked.push_back(&row);
   }
   const std::vector<bool> out = statistics::stand_out(p);
   for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->significant = out[i];
+  std::map<std::pair<std::string, std::string>, bool> findings;
+  for (const Row& row : pair.rows) findings[{row.base_point, row.metric}] = row.significant;
+  for (Row& row : pair.rows)
+    if (!row.says_same_as.empty())
+      row.significant = findings.at({row.base_point, row.says_same_as});
   for (Row& row : pair.rows) {
-    if (!is_changed(row.change)) continue;
+    if (!is_changed(row.change) || row.fact) continue;
     if (undeclared_difference)
       row.reason = Reason::fingerprint_differs;
     else if (!row.significant)
@@ -285,17 +135,40 @@ void judge_together(bool undeclared_difference, Pair& pair) {
 
 /// How far beyond delta the ratio lies, in multiples of it. What nothing may be said of comes last.
 double distance(const Row& row) {
-  for (const Reason doubtful :
-       {Reason::few_reps, Reason::few_ops, Reason::cache_unproven, Reason::disturbed})
-    if (row.reason == doubtful) return 0;
-  return row.estimate ? std::abs(std::log(row.estimate->ratio)) / std::log1p(row.delta) : 0;
+  if (row.fact) return is_changed(row.change) ? std::numeric_limits<double>::infinity() : 0;
+  if (!row.callable) return 0;
+  return std::abs(std::log(row.estimate->ratio)) / std::log1p(row.delta);
+}
+
+/// As Pair::rows says.
+void put_in_order(std::vector<Row>& rows) {
+  std::vector<Row> findings, ordered;
+  std::multimap<std::pair<std::string, std::string>, Row> followers;
+  for (Row& row : rows) {
+    if (row.says_same_as.empty())
+      findings.push_back(std::move(row));
+    else
+      followers.emplace(std::pair(row.base_point, row.says_same_as), std::move(row));
+  }
+  std::stable_sort(findings.begin(), findings.end(), [](const Row& a, const Row& b) {
+    if (a.gated != b.gated) return a.gated;
+    return distance(a) > distance(b);
+  });
+  for (Row& row : findings) {
+    const auto [from, to] = followers.equal_range({row.base_point, row.metric});
+    ordered.push_back(std::move(row));
+    for (auto at = from; at != to; ++at) ordered.push_back(std::move(at->second));
+  }
+  rows = std::move(ordered);
 }
 
 void summarize(const Comparison& all, Pair& pair) {
   PairSummary& s = pair.summary;
-  unsigned changed = 0, gated_worse = 0, gated_open = 0;
+  unsigned changed = 0, gated_worse = 0, gated_open = 0, gated_measured = 0;
   std::vector<double> visible;
   for (const Row& row : pair.rows) {
+    if (!row.says_same_as.empty()) continue;
+    ++s.findings;
     s.worse += row.change == Change::worse;
     s.better += row.change == Change::better;
     s.differs += row.change == Change::differs;
@@ -303,32 +176,36 @@ void summarize(const Comparison& all, Pair& pair) {
     s.small += row.change == Change::small;
     s.inconclusive += row.change == Change::inconclusive;
     s.gated += row.gated;
-    changed += is_changed(row.change) && !row.gated;
     gated_worse += row.gated && row.change == Change::worse;
     gated_open += row.gated && row.change == Change::inconclusive;
-    if (row.estimate) visible.push_back(row.estimate->smallest_visible);
+    if (row.fact) continue;
+    gated_measured += row.gated;
+    changed += is_changed(row.change) && !row.gated;
+    if (row.callable) visible.push_back(statistics::smallest_called(*row.estimate, row.delta));
   }
   s.expected_by_chance =
-      statistics::kFalseDiscoveryRate * changed + (1 - all.design.level) * s.gated;
+      statistics::kFalseDiscoveryRate * changed + (1 - all.design.level) * gated_measured;
   if (!visible.empty()) s.smallest_visible = statistics::median(visible);
   const bool gate_missing = std::any_of(pair.not_compared.begin(), pair.not_compared.end(),
                                         [](const NotCompared& n) { return n.gated; });
-  s.word = gated_worse    ? "FAIL"
-           : gated_open   ? "INCONCLUSIVE"
-           : gate_missing ? "INCOMPLETE"
-                          : "PASS";
-  s.exit_code = gated_worse ? 10 : gated_open ? 11 : gate_missing ? 12 : 0;
+  const bool incomplete = gate_missing || s.gated == 0;  // nothing decides: not green either
+  s.word = gated_worse  ? "FAIL"
+           : gated_open ? "INCONCLUSIVE"
+           : incomplete ? "INCOMPLETE"
+                        : "PASS";
+  s.exit_code = gated_worse ? 10 : gated_open ? 11 : incomplete ? 12 : 0;
   s.sentence = pair_sentence(all, pair);
+  s.about_gates = gates_sentence(pair);
 }
 
-/// The runs of each side that a finished block has.
-unsigned finished_blocks(const std::vector<Side>& sides) {
+/// The blocks that all sides have finished.
+std::set<unsigned> finished_blocks(const std::vector<Side>& sides) {
   std::set<unsigned> common(sides.front().blocks.begin(), sides.front().blocks.end());
   for (const Side& side : sides)
     std::erase_if(common, [&](unsigned block) {
       return std::find(side.blocks.begin(), side.blocks.end(), block) == side.blocks.end();
     });
-  return static_cast<unsigned>(common.size());
+  return common;
 }
 
 Design design_of(const std::vector<Side>& sides, const Options& options) {
@@ -342,15 +219,18 @@ Design design_of(const std::vector<Side>& sides, const Options& options) {
     return d;
   }
   d.level = statistics::kBlockLevel;
-  d.blocks = finished_blocks(sides);
+  const std::set<unsigned> finished = finished_blocks(sides);
+  d.blocks = static_cast<unsigned>(finished.size());
   d.look = d.blocks >= statistics::kLastLook    ? statistics::kLastLook
            : d.blocks >= statistics::kFirstLook ? statistics::kFirstLook
                                                 : 0;
   d.next_look = d.blocks >= statistics::kLastLook    ? 0
                 : d.blocks >= statistics::kFirstLook ? statistics::kLastLook
                                                      : statistics::kFirstLook;
+  if (d.look > 0) d.last_judged = *std::next(finished.begin(), d.look - 1);
   d.sentence =
       fmt::format("{} interleaved block{}, each A B B A", d.blocks, d.blocks == 1 ? "" : "s");
+  if (d.look > 0 && d.blocks > d.look) d.sentence += fmt::format("; the first {} decide", d.look);
   return d;
 }
 
@@ -404,6 +284,7 @@ std::string_view to_string(Change change) {
 
 Comparison compare(std::vector<Side> sides, const Options& options) {
   if (sides.size() < 2) throw UsageError("a comparison needs two runs");
+  require_matches(options.gates, sides);
   Comparison all;
   all.sides = std::move(sides);
   all.design = design_of(all.sides, options);
@@ -434,12 +315,11 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
           pair.not_compared.empty()
               ? "no points"
               : pair.not_compared.front().point + ": " + pair.not_compared.front().why));
+    fold_same_facts(pair.rows);
     judge_together(undeclared, pair);
     for (Row& row : pair.rows) tell(all, pair, row);
-    std::stable_sort(pair.rows.begin(), pair.rows.end(), [](const Row& a, const Row& b) {
-      if (a.gated != b.gated) return a.gated;
-      return distance(a) > distance(b);
-    });
+    put_in_order(pair.rows);
+    pair.parameters = differing_parameters(joined);
     warn(all, pair);
     summarize(all, pair);
     all.pairs.push_back(std::move(pair));

@@ -29,7 +29,9 @@ struct Side {
 struct Design {
   bool interleaved = false;
   unsigned blocks = 0;  // finished on every side
+  /// The first so many blocks decide, whatever was measured after them; 0 = none yet.
   unsigned look = 0, next_look = 0;
+  unsigned last_judged = 0;  // number of the last block that decides
   double level = statistics::kStoredLevel;
   double delta_rate = statistics::kDeltaRate, delta_tail = statistics::kDeltaTail;
   std::string sentence;
@@ -53,6 +55,9 @@ struct Options {
 
 /// The values of one side.
 struct Values {
+  /// What the change is of: B's over A's is the ratio. The median; of interleaved blocks the
+  /// geometric mean over the blocks.
+  double typical = 0;
   double median = 0, low = 0, high = 0;
   std::vector<double> values;
 };
@@ -61,6 +66,7 @@ struct Block {
   unsigned number = 0;
   double base = 0, other = 0;
   bool disturbed = false;
+  bool judged = false;  // it is one of those that decide
 };
 
 /// One metric of one point on both sides.
@@ -70,14 +76,17 @@ struct Row {
   std::string metric, unit, description;
   Better better = Better::higher;
   bool gated = false;
+  bool fact = false;  // read, not measured: compared exactly
   double delta = 0;
   std::optional<statistics::RatioEstimate> estimate;  // nothing with too few values
-  bool significant = false;                           // by rule 10; always for gated rows
+  bool callable = false;     // measured well enough to be called anything
+  bool significant = false;  // by rule 10; always for gates and facts
   statistics::Change change = statistics::Change::inconclusive;
   Reason reason = Reason::none;
   std::string explanation, next_step;
   std::optional<double> noise_floor;  // of this system against itself
   bool within_noise = false;          // a change, had it not been for that
+  std::string says_same_as;           // the metric of its point whose finding this is; "" = its own
   Values base, other;
   std::vector<Block> blocks;
 };
@@ -94,17 +103,30 @@ struct NotCompared {
   bool gated = false;  // it, or one of the point's metrics, would have decided
 };
 
+/// A parameter in which the two sides of joined points differ, on purpose.
+struct ParameterDifference {
+  std::string name, base, other;
+  std::vector<std::string> points;  // of the base; empty = all that were compared
+};
+
+/// Metrics that say the same count once.
 struct PairSummary {
   unsigned worse = 0, better = 0, differs = 0, same = 0, small = 0, inconclusive = 0, gated = 0;
-  double expected_by_chance = 0, smallest_visible = 0;
+  unsigned findings = 0;
+  double expected_by_chance = 0;
+  /// Half of the findings would have been called changed by a change of so much; 0 = not known.
+  double smallest_visible = 0;
   std::string word, sentence;
+  std::string about_gates;  // what the word says: "no gate is worse; 7 worse are no gates"
   int exit_code = 0;
 };
 
 struct Pair {
   std::size_t base = 0, other = 0;  // indices of the sides
   PairSummary summary;
-  std::vector<Row> rows;  // gated first, then farthest beyond delta first
+  std::vector<ParameterDifference> parameters;
+  /// Findings: gated first, then farthest beyond delta first; behind each what says the same.
+  std::vector<Row> rows;
   std::vector<LatencyShift> latency;
   std::vector<NotCompared> not_compared;
   std::vector<std::string> warnings;

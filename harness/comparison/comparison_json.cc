@@ -44,7 +44,8 @@ Json side(const Side& s) {
 }
 
 Json values(const Values& v) {
-  return {{"median", v.median},
+  return {{"typical", v.typical},
+          {"median", v.median},
           {"low", v.low},
           {"high", v.high},
           {"n", v.values.size()},
@@ -60,6 +61,8 @@ Json row(const Row& r) {
             {"better", results::to_string(r.better)},
             {"description", r.description},
             {"gated", r.gated},
+            {"fact", r.fact},
+            {"says_same_as", r.says_same_as},
             {"delta", r.delta}};
   if (r.estimate) {
     const auto known = [&](const char* key, double value) {
@@ -70,7 +73,8 @@ Json row(const Row& r) {
     known("low", r.estimate->low);
     known("high", r.estimate->high);
     known("p", r.estimate->p);
-    known("smallest_visible", r.estimate->smallest_visible);
+    if (r.callable)  // facts are told exactly
+      known("smallest_visible", statistics::smallest_called(*r.estimate, r.delta));
   }
   json["significant"] = r.significant;
   json["status"] = to_string(r.change);
@@ -87,7 +91,8 @@ Json row(const Row& r) {
                               {"base", b.base},
                               {"other", b.other},
                               {"ratio", b.other / b.base},
-                              {"disturbed", b.disturbed}});
+                              {"disturbed", b.disturbed},
+                              {"judged", b.judged}});
   return json;
 }
 
@@ -111,7 +116,8 @@ Json summary(const Pair& p) {
   const PairSummary& s = p.summary;
   return {{"word", s.word},
           {"exit_code", s.exit_code},
-          {"compared", p.rows.size()},
+          {"metrics", p.rows.size()},
+          {"compared", s.findings},
           {"worse", s.worse},
           {"better", s.better},
           {"differs", s.differs},
@@ -121,14 +127,23 @@ Json summary(const Pair& p) {
           {"gated", s.gated},
           {"expected_by_chance", s.expected_by_chance},
           {"smallest_visible", s.smallest_visible},
-          {"sentence", s.sentence}};
+          {"sentence", s.sentence},
+          {"about_gates", s.about_gates}};
 }
 
 Json pair(const Comparison& all, const Pair& p) {
-  Json json{{"base", all.sides[p.base].label}, {"other", all.sides[p.other].label},
-            {"summary", summary(p)},           {"rows", Json::array()},
-            {"latency", Json::array()},        {"not_compared", Json::array()},
+  Json json{{"base", all.sides[p.base].label},
+            {"other", all.sides[p.other].label},
+            {"compared", compared_parts(all, p)},
+            {"parameters", Json::array()},
+            {"summary", summary(p)},
+            {"rows", Json::array()},
+            {"latency", Json::array()},
+            {"not_compared", Json::array()},
             {"warnings", p.warnings}};
+  for (const ParameterDifference& d : p.parameters)
+    json["parameters"].push_back(
+        {{"name", d.name}, {"base", d.base}, {"other", d.other}, {"points", d.points}});
   for (const Row& r : p.rows) json["rows"].push_back(row(r));
   for (const LatencyShift& l : p.latency) json["latency"].push_back(latency(l));
   for (const NotCompared& n : p.not_compared)
@@ -151,7 +166,9 @@ std::string comparison_json(const Comparison& all) {
             {"history",
              {{"source", all.history_source},
               {"sessions", all.history_sessions},
-              {"why", all.history_why}}},
+              {"assumed_spread", statistics::kAssumedSpread},
+              {"why", all.history_why},
+              {"sentence", history_sentence(all)}}},
             {"noise_floor", nullptr},
             {"pairs", Json::array()},
             {"summary", {{"word", all.word}, {"exit_code", all.exit_code}}}};

@@ -34,6 +34,7 @@ std::string junit_case(const std::string& suite, const Row& row) {
   };
   property("status", std::string(to_string(row.change)));
   property("gated", row.gated ? "true" : "false");
+  if (!row.says_same_as.empty()) property("says_same_as", row.says_same_as);
   if (row.reason != Reason::none) property("reason", std::string(headrace::to_string(row.reason)));
   if (row.estimate) {
     property("ratio", fmt::format("{}", row.estimate->ratio));
@@ -58,18 +59,19 @@ std::string junit_case(const std::string& suite, const Row& row) {
 std::string comparison_csv(const Comparison& all) {
   std::string out =
       "pair,workload,point,parameters,metric,unit,direction,gated,base,other,ratio,low,high,p,"
-      "status,reason\r\n";
+      "status,reason,says_same_as\r\n";
   for (const Pair& pair : all.pairs) {
     for (const Row& row : pair.rows) {
       out +=
           fmt::format("{},{},{},{},{},{},{},{},{},{},", csv_field(pair_name(all, pair)),
                       csv_field(row.workload), csv_field(row.base_point),
                       csv_field(params_text(row)), csv_field(row.metric), csv_field(row.unit),
-                      results::to_string(row.better), row.gated, row.base.median, row.other.median);
+                      results::to_string(row.better), row.gated, row.base.typical, row.other.typical);
       out += row.estimate ? fmt::format("{},{},{},{},", row.estimate->ratio, row.estimate->low,
                                         row.estimate->high, row.estimate->p)
                           : ",,,,";
-      out += fmt::format("{},{}\r\n", to_string(row.change), headrace::to_string(row.reason));
+      out += fmt::format("{},{},{}\r\n", to_string(row.change), headrace::to_string(row.reason),
+                         csv_field(row.says_same_as));
     }
   }
   return out;
@@ -81,17 +83,27 @@ std::string comparison_junit(const Comparison& all) {
   for (const Pair& pair : all.pairs) {
     const std::string name = pair_name(all, pair);
     std::string cases;
-    std::size_t failed = 0, open = 0;
+    std::size_t failed = 0, open = 0, tests_here = pair.rows.size();
     for (const Row& row : pair.rows) {
       failed += row.gated && row.change == Change::worse;
       open += row.gated && row.change == Change::inconclusive;
       cases += junit_case(name, row);
     }
+    for (const NotCompared& missing : pair.not_compared) {
+      if (!missing.gated) continue;
+      ++tests_here;
+      ++open;
+      cases += fmt::format(
+          "    <testcase classname=\"{}\" name=\"{}.{}\">\n      <error type=\"incomplete\" "
+          "message=\"{}\"/>\n    </testcase>\n",
+          xml_escaped(name), xml_escaped(missing.point),
+          xml_escaped(missing.metric.empty() ? "*" : missing.metric), xml_escaped(missing.why));
+    }
     suites += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\">\n{}  "
         "</testsuite>\n",
-        xml_escaped(name), pair.rows.size(), failed, open, cases);
-    tests += pair.rows.size();
+        xml_escaped(name), tests_here, failed, open, cases);
+    tests += tests_here;
     failures += failed;
     errors += open;
   }

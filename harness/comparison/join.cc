@@ -6,18 +6,21 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/config/sweep.h"
+#include "harness/comparison/gates.h"
 
 namespace headrace::comparison {
 namespace {
 
-using results::StoredMetric;
 using results::StoredPoint;
 using results::StoredRun;
 
-/// The parameters in which two points differ: "workers 4 / 8".
-std::string differing_params(const StoredPoint& a, const StoredPoint& b) {
-  std::string text;
+/// A parameter's value on both sides.
+struct Differing {
+  std::string name, a, b;
+};
+
+/// The parameters in which two points differ.
+std::vector<Differing> differing_params(const StoredPoint& a, const StoredPoint& b) {
   const auto value = [](const StoredPoint& p, const std::string& key) {
     const auto found = p.params.find(key);
     return found == p.params.end() ? std::string("-") : found->second;
@@ -25,16 +28,28 @@ std::string differing_params(const StoredPoint& a, const StoredPoint& b) {
   std::set<std::string> names;
   for (const StoredPoint* p : {&a, &b})
     for (const auto& [key, unused] : p->params) names.insert(key);
+  std::vector<Differing> all;
   for (const std::string& name : names)
-    if (value(a, name) != value(b, name))
-      text += fmt::format("{}{} {} / {}", text.empty() ? "" : ", ", name, value(a, name),
-                          value(b, name));
+    if (value(a, name) != value(b, name)) all.push_back({name, value(a, name), value(b, name)});
+  return all;
+}
+
+/// "workers 4 / 8".
+std::string differing_text(const StoredPoint& a, const StoredPoint& b) {
+  std::string text;
+  for (const Differing& d : differing_params(a, b))
+    text += fmt::format("{}{} {} / {}", text.empty() ? "" : ", ", d.name, d.a, d.b);
   return text;
 }
 
-bool has_gate(const StoredPoint& point, const Options& options, const StoredRun& base) {
-  return std::any_of(point.metrics.begin(), point.metrics.end(),
-                     [&](const StoredMetric& m) { return is_gate(point, m.name, options, base); });
+/// Two points of one run that only a parameter tells apart which is compared: their values must not
+/// be taken for repetitions of one. Tells which, or "".
+std::string mixed(const std::vector<Found>& points) {
+  for (std::size_t i = 1; i < points.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (points[i].run == points[k].run)
+        return differing_text(*points[k].point, *points[i].point);
+  return "";
 }
 
 std::vector<const StoredRun*> runs_of(const Side& side) {
@@ -72,22 +87,6 @@ PointIndex index_points(const std::vector<const StoredRun*>& runs, const Options
   return index;
 }
 
-bool is_gate(const StoredPoint& point, const std::string& metric, const Options& options,
-             const StoredRun& base) {
-  const auto fits = [&](const std::string& glob) {
-    return config::glob_match(glob, point.workload + "." + metric) ||
-           config::glob_match(glob, point.id + "." + metric);
-  };
-  if (!options.gates.empty()) return std::any_of(options.gates.begin(), options.gates.end(), fits);
-  bool any_need = false;
-  for (const auto& need : base.judgements) {
-    if (need.point.empty()) continue;
-    any_need = true;
-    if (need.point == point.id && need.metric == point.workload + "." + metric) return true;
-  }
-  return !any_need && !point.metrics.empty() && point.metrics.front().name == metric;
-}
-
 std::vector<Joined> join(const Side& base, const Side& other, const Options& options, Pair& pair) {
   const PointIndex a = index_points(runs_of(base), options),
                    b = index_points(runs_of(other), options);
@@ -108,18 +107,51 @@ std::vector<Joined> join(const Side& base, const Side& other, const Options& opt
       pair.not_compared.push_back(
           {point.id, "", side.label,
            same_name != by_name.end()
-               ? "measured with other parameters: " + differing_params(point, *same_name->second)
+               ? "measured with other parameters: " + differing_text(point, *same_name->second)
                : "only in " + side.label,
            has_gate(point, options, base.first())});
     }
   };
   std::vector<Joined> joined;
-  for (const std::string& key : a_keys)
-    if (const auto found = b.find(key); found != b.end())
-      joined.push_back({key, a.at(key), found->second});
+  for (const std::string& key : a_keys) {
+    const auto found = b.find(key);
+    if (found == b.end()) continue;
+    Joined both{key, a.at(key), found->second};
+    const std::string in_base = mixed(both.base), in_other = mixed(both.other);
+    if (in_base.empty() && in_other.empty()) {
+      joined.push_back(std::move(both));
+      continue;
+    }
+    const Side& side = in_base.empty() ? other : base;
+    const StoredPoint& point = in_base.empty() ? both.other_point() : both.base_point();
+    pair.not_compared.push_back(
+        {point.id, "", side.label,
+         fmt::format("{} has it more than once: {}", side.label,
+                     in_base.empty() ? in_other : in_base),
+         has_gate(point, options, base.first())});
+  }
   left_out(a_keys, a, b_keys, b, base);
   left_out(b_keys, b, a_keys, a, other);
   return joined;
+}
+
+std::vector<ParameterDifference> differing_parameters(const std::vector<Joined>& joined) {
+  std::vector<ParameterDifference> all;
+  for (const Joined& j : joined) {
+    for (const Differing& d : differing_params(j.base_point(), j.other_point())) {
+      const auto known =
+          std::find_if(all.begin(), all.end(), [&](const ParameterDifference& one) {
+            return one.name == d.name && one.base == d.a && one.other == d.b;
+          });
+      if (known == all.end())
+        all.push_back({d.name, d.a, d.b, {j.base_point().id}});
+      else
+        known->points.push_back(j.base_point().id);
+    }
+  }
+  for (ParameterDifference& one : all)
+    if (one.points.size() == joined.size()) one.points.clear();
+  return all;
 }
 
 }  // namespace headrace::comparison

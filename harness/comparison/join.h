@@ -36,8 +36,7 @@ struct Joined {
 /// compared.
 std::vector<Joined> join(const Side& base, const Side& other, const Options& options, Pair& pair);
 
-/// May this metric decide the exit code?
-bool is_gate(const results::StoredPoint& point, const std::string& metric, const Options& options,
-             const results::StoredRun& base);
+/// The parameters in which both sides of joined points differ.
+std::vector<ParameterDifference> differing_parameters(const std::vector<Joined>& joined);
 
 }  // namespace headrace::comparison

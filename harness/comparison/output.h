@@ -15,11 +15,11 @@ inline constexpr std::string_view kFileNames[] = {"comparison.json", "comparison
 std::string comparison_json(const Comparison& all);
 
 /// A line per row: pair,workload,point,parameters,metric,unit,direction,gated,base,other,ratio,low,
-/// high,p,status,reason.
+/// high,p,status,reason,says_same_as.
 std::string comparison_csv(const Comparison& all);
 
-/// A suite per pair, a case per row: worse gates fail, inconclusive gates are errors; other rows
-/// pass and say in properties what they are.
+/// A suite per pair, a case per row: worse gates fail, inconclusive gates and those that one side
+/// lacks are errors; other rows pass and say in properties what they are.
 std::string comparison_junit(const Comparison& all);
 
 /// Writes the three into `folder` (marked, made by the caller), each whole or not at all. Throws

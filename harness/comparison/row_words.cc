@@ -15,8 +15,9 @@ using statistics::Change;
 std::string figures(const Comparison& all, const Pair& pair, const Row& row) {
   std::string text =
       fmt::format("{}'s {}, {}, against {}'s {}", all.sides[pair.other].label, row.metric,
-                  format_in_unit(row.other.median, row.unit), all.sides[pair.base].label,
-                  format_in_unit(row.base.median, row.unit));
+                  format_in_unit(row.other.typical, row.unit), all.sides[pair.base].label,
+                  format_in_unit(row.base.typical, row.unit));
+  if (row.fact) return text + (row.estimate ? ": " + change_text(row.estimate->ratio) : "");
   if (row.estimate)
     text += fmt::format(": {} [{}, {}]", change_text(row.estimate->ratio),
                         change_text(row.estimate->low), change_text(row.estimate->high));
@@ -27,13 +28,21 @@ std::string figures(const Comparison& all, const Pair& pair, const Row& row) {
 bool alone(const Comparison& all) { return !all.design.interleaved && all.history_sessions == 0; }
 
 std::string verdict(const Comparison& all, const Row& row) {
-  const std::string limit = fmt::format("{:.0f} %", row.delta * 100);
+  const std::string limit = share_text(row.delta);
+  if (row.fact)
+    return fmt::format("{}; read, not measured",
+                       row.change == Change::small ? "a difference smaller than " + limit
+                                                   : to_string(row.change));
   switch (row.change) {
     case Change::worse:
     case Change::better:
     case Change::differs: {
       std::string text = fmt::format("{}, by more than {}", to_string(row.change), limit);
-      if (alone(all)) text += "; these two sessions differ, which need not be a regression";
+      if (alone(all))
+        text += fmt::format(
+            "; these two sessions differ by more than sessions {} apart would, which need not be a "
+            "regression",
+            share_text(statistics::kAssumedSpread));
       return text;
     }
     case Change::same:
@@ -58,12 +67,11 @@ std::string verdict(const Comparison& all, const Row& row) {
     case Reason::two_humped:
       return "the values fall into two groups";
     case Reason::single_session:
-      return fmt::format(
-          "it differs, but not wholly by more than {}: sessions may lie that far apart", limit);
+      return "one session each, and how far sessions lie apart is not known";
     default:
       if (row.within_noise)
-        return fmt::format("within what this system shows against itself, \u00b1{:.2g} %",
-                           100 * *row.noise_floor);
+        return "within what this system shows against itself, \u00b1" +
+               share_text(*row.noise_floor);
       return row.significant ? "the bounds span both the same and a change"
                              : "among so many metrics one like this is expected by chance";
   }
@@ -99,6 +107,77 @@ std::string change_text(double ratio) {
   const double change = (ratio - 1) * 100;
   if (std::abs(change) >= 1000) return fmt::format("x {:.3g}", ratio);
   return fmt::format("{:+.{}f} %", change, std::abs(change) < 10 ? 1 : 0);
+}
+
+std::string share_text(double share) {
+  const double percent = share * 100;
+  return percent < 9.95 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
+}
+
+std::string visible_text(double change) {
+  return change < 1 ? "a change of " + share_text(change)
+                    : "nothing less than a change that more than doubles or halves it";
+}
+
+std::string history_sentence(const Comparison& all) {
+  if (all.design.interleaved) return "";
+  if (all.history_sessions > 0)
+    return fmt::format("{} past sessions tell how far sessions lie apart", all.history_sessions);
+  return fmt::format("none ({}): how far sessions lie apart is not known; {} is assumed, and what "
+                     "is called holds if they do not lie further apart",
+                     all.history_why, share_text(statistics::kAssumedSpread));
+}
+
+std::vector<std::string> compared_parts(const Comparison& all, const Pair& pair) {
+  std::vector<std::string> parts;
+  const auto value = [](const std::string& v) { return v.empty() ? std::string("-") : v; };
+  for (const ParameterDifference& d : pair.parameters) {
+    std::string text = fmt::format("{}: {} -> {}", d.name, value(d.base), value(d.other));
+    if (d.points.size() == 1) text += fmt::format(" ({})", d.points.front());
+    if (d.points.size() > 1)
+      text += fmt::format(" ({} and {} more)", d.points.front(), d.points.size() - 1);
+    parts.push_back(std::move(text));
+  }
+  for (const FingerprintDifference& d : all.fingerprint) {
+    if (!d.matters || d.values[pair.base] == d.values[pair.other]) continue;
+    parts.push_back(fmt::format("{}: {} -> {}{}", d.key, value(d.values[pair.base]),
+                                value(d.values[pair.other]),
+                                d.declared ? " (declared)" : " (nobody said so)"));
+  }
+  if (parts.empty()) parts.push_back("nothing that matters is recorded to differ");
+  return parts;
+}
+
+std::string gates_sentence(const Pair& pair) {
+  const PairSummary& s = pair.summary;
+  std::vector<std::string> worse, open;
+  unsigned other_worse = s.worse, other_better = s.better;
+  for (const Row& row : pair.rows) {
+    if (!row.gated) continue;
+    const std::string name = fmt::format("{} of {}", row.metric, row.base_point);
+    if (row.change == Change::worse) worse.push_back(name);
+    if (row.change == Change::inconclusive) open.push_back(name);
+    other_worse -= row.change == Change::worse;
+    other_better -= row.change == Change::better;
+  }
+  const auto named = [&](const std::vector<std::string>& names, const char* what) {
+    return fmt::format("{} of {} gate{} {} {}: {}{}", names.size(), s.gated, s.gated == 1 ? "" : "s",
+                       names.size() == 1 ? "is" : "are", what, names.front(),
+                       names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
+  };
+  std::string text = !worse.empty()             ? named(worse, "worse")
+                     : !open.empty()            ? named(open, "open")
+                     : s.gated == 0             ? "no gate was measured on both sides"
+                     : s.word == "INCOMPLETE"   ? "a gate was not measured on both sides"
+                                                : "no gate is worse";
+  std::vector<std::string> rest;
+  if (other_worse > 0) rest.push_back(fmt::format("{} worse", other_worse));
+  if (other_better > 0) rest.push_back(fmt::format("{} better", other_better));
+  if (!rest.empty())
+    text += fmt::format("; {} {} no gate{}", join(rest, " and "),
+                        other_worse + other_better == 1 ? "is" : "are",
+                        other_worse + other_better == 1 ? "" : "s");
+  return text;
 }
 
 void tell(const Comparison& all, const Pair& pair, Row& row) {

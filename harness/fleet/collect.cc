@@ -7,7 +7,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "harness/comparison/join.h"
+#include "harness/comparison/gates.h"
 #include "harness/fleet/state.h"
 #include "harness/results/skip_members.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "harness/comparison/join.h"
+#include "harness/comparison/gates.h"
 #include "harness/comparison/row_words.h"
 #include "harness/statistics/robust.h"
 #include "harness/statistics/summary.h"

@@ -143,6 +143,7 @@ StoredPoint read_point(const JsonPlace& place) {
       place.at("nodes").refuse(fmt::format("{}: must be 1..{}", nodes, kMost));
     point.nodes = static_cast<unsigned>(nodes);
   }
+  point.deterministic = place.flag("deterministic", false);
   point.elapsed_s = place.number("elapsed_s", 0);
   if (place.has("params"))
     place.at("params").each_member(

@@ -52,6 +52,7 @@ struct StoredPoint {
   unsigned repetitions = 0;            // that count
   unsigned workers = 1;
   unsigned nodes = 1;  // that took part together: rates are of all of them
+  bool deterministic = false;  // facts: read, not measured
   double elapsed_s = 0;
   /// Shares of those that count.
   double disturbed_share = 0, cache_unproven_share = 0, not_steady_share = 0;

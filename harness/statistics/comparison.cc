@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 #include "harness/statistics/draws.h"
@@ -11,8 +12,10 @@
 namespace headrace::statistics {
 namespace {
 
-constexpr std::size_t kBlocksForBootstrap = 15;
 constexpr double kPower = 0.9;
+constexpr double kMostFreedom = 1e4;  // Student's t is the normal distribution by then
+/// Variance of a median over that of a mean, of normal noise; heavier tails make it smaller.
+constexpr double kMedianOverMean = std::numbers::pi / 2;
 
 struct Moments {
   double mean = 0, variance = 0;  // of one value
@@ -44,26 +47,11 @@ RatioEstimate from_logarithm(double value, double error, double freedom, double 
   e.ratio = std::exp(value);
   e.low = std::exp(value - t * error);
   e.high = std::exp(value + t * error);
-  e.smallest_visible = std::expm1((t + t_quantile(kPower, freedom)) * error);
+  e.half_width = t * error;
+  e.margin = t_quantile(kPower, freedom) * error;
   // Without any scatter a difference is certain, and none is none.
   e.p = error > 0 ? 2 * t_probability(-std::abs(value) / error, freedom) : value == 0 ? 1 : 0;
   return e;
-}
-
-void bound_by_bootstrap(std::span<const double> logs, double level, RatioEstimate& estimate) {
-  constexpr int kDraws = 10000;
-  Draws draws(1);
-  std::vector<double> means(kDraws);
-  for (double& mean : means) {
-    for (std::size_t i = 0; i < logs.size(); ++i) mean += logs[draws.below(logs.size())];
-    mean /= static_cast<double>(logs.size());
-  }
-  std::sort(means.begin(), means.end());
-  const auto at = [&](double share) {
-    return std::exp(means[static_cast<std::size_t>(std::lround(share * (kDraws - 1)))]);
-  };
-  estimate.low = at((1 - level) / 2);
-  estimate.high = at((1 + level) / 2);
 }
 
 Change direction(double ratio, Better better) {
@@ -72,6 +60,15 @@ Change direction(double ratio, Better better) {
 }
 
 }  // namespace
+
+double smallest_called(const RatioEstimate& e, double delta) {
+  return std::expm1(std::max(e.half_width, std::log1p(delta)) + e.margin);
+}
+
+RatioEstimate compare_facts(double a, double b) {
+  const double ratio = b / a;
+  return {.ratio = ratio, .low = ratio, .high = ratio, .p = ratio == 1 ? 1.0 : 0.0};
+}
 
 std::optional<RatioEstimate> compare_blocks(std::span<const double> a, std::span<const double> b,
                                             double level) {
@@ -82,10 +79,7 @@ std::optional<RatioEstimate> compare_blocks(std::span<const double> a, std::span
   std::vector<double> ratios(blocks);
   for (std::size_t i = 0; i < blocks; ++i) ratios[i] = (*after)[i] - (*before)[i];
   const Moments m = moments(ratios);
-  RatioEstimate estimate =
-      from_logarithm(m.mean, std::sqrt(m.variance / m.count), m.count - 1, level);
-  if (blocks >= kBlocksForBootstrap) bound_by_bootstrap(ratios, level, estimate);
-  return estimate;
+  return from_logarithm(m.mean, std::sqrt(m.variance / m.count), m.count - 1, level);
 }
 
 SessionSpread session_spread(std::span<const double> medians) {
@@ -99,16 +93,23 @@ std::optional<RatioEstimate> compare_stored(std::span<const double> a, std::span
   if (a.size() < 2 || b.size() < 2) return std::nullopt;
   const auto before = logarithms(a), after = logarithms(b);
   if (!before || !after) return std::nullopt;
-  const double value = median(*after) - median(*before);
+  const double value = std::log(median(b) / median(a));
   const Moments ma = moments(*before), mb = moments(*after);
-  const double va = ma.variance / ma.count, vb = mb.variance / mb.count;
+  const double va = kMedianOverMean * ma.variance / ma.count,
+               vb = kMedianOverMean * mb.variance / mb.count;
   const double within = va + vb;
   const double terms = va * va / (ma.count - 1) + vb * vb / (mb.count - 1);
   const double welch = terms > 0 ? within * within / terms : ma.count + mb.count - 2;
-  if (history.sessions == 0) return from_logarithm(value, std::sqrt(within), welch, level);
   // Both runs are sessions of their own; what varies within one is in the past medians too, and
   // counted twice, which errs on the side of caution.
-  const double between = 2 * history.spread * history.spread;
+  const auto between_both = [](double spread) { return 2 * spread * spread; };
+  if (history.sessions == 0) {
+    // Assumed, not estimated: only what varies within the runs costs degrees of freedom.
+    const double all = within + between_both(kAssumedSpread);
+    const double freedom = terms > 0 ? all * all / terms : kMostFreedom;
+    return from_logarithm(value, std::sqrt(all), std::min(freedom, kMostFreedom), level);
+  }
+  const double between = between_both(history.spread);
   const double freedom =
       between > within ? history.sessions - 1.0 : std::min(welch, history.sessions - 1.0);
   return from_logarithm(value, std::sqrt(within + between), freedom, level);
@@ -119,11 +120,6 @@ Change classify(const RatioEstimate& e, double delta, Better better) {
   if (excludes_one && std::abs(std::log(e.ratio)) > std::log1p(delta))
     return direction(e.ratio, better);
   if (excludes_one) return Change::small;
-  return e.low >= 1 / (1 + delta) && e.high <= 1 + delta ? Change::same : Change::inconclusive;
-}
-
-Change classify_single_sessions(const RatioEstimate& e, double delta, Better better) {
-  if (e.low > 1 + delta || e.high < 1 / (1 + delta)) return direction(e.ratio, better);
   return e.low >= 1 / (1 + delta) && e.high <= 1 + delta ? Change::same : Change::inconclusive;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
@@ -68,6 +69,8 @@ class History:
     source: str = ""
     sessions: int = 0
     why: str = ""
+    assumed_spread: float = 0.0
+    sentence: str = ""  # what all that means for the bounds
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,11 @@ class Values:
     high: float
     n: int
     values: List[float]
+    typical: float  # what the change is of: the median, or of blocks the geometric mean over them
 
     def check(self) -> None:
         if self.n != len(self.values) or not self.values:
             raise Inconsistent(f"n is {self.n}, but there are {len(self.values)} values")
-        if not min(self.values) > 0:
-            raise Inconsistent("a value that is not above 0 has no ratio")
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class Block:
     other: float
     ratio: float
     disturbed: bool = False
+    judged: bool = True
 
     def check(self) -> None:
         if not min(self.base, self.other, self.ratio) > 0:
@@ -125,12 +128,18 @@ class Row:
     smallest_visible: Optional[float] = None
     noise_floor: Optional[float] = None
     blocks: List[Block] = field(default_factory=list)
+    fact: bool = False       # read, not measured: compared exactly
+    says_same_as: str = ""   # the metric of its point whose finding this is
 
     def check(self) -> None:
         if self.status not in STATUSES:
             raise Inconsistent(f"status \"{self.status}\": one of {', '.join(STATUSES)} is expected")
-        if not 0 < self.delta < 1:
+        if not (0 < self.delta < 1 or (self.fact and self.delta == 0)):
             raise Inconsistent(f"delta {self.delta}: between 0 and 1 is expected")
+        if not self.fact and not min(*self.base.values, *self.other.values) > 0:
+            raise Inconsistent("a value that is not above 0 has no ratio")
+        if self.told and abs(math.log(self.other.typical / self.base.typical / self.ratio)) > 1e-5:
+            raise Inconsistent(f"the ratio {self.ratio} is not that of {self.other.typical} to {self.base.typical}")
         if self.told and not 0 < self.low <= self.ratio <= self.high:
             raise Inconsistent(f"the ratio {self.ratio} does not lie within its bounds, above 0")
 
@@ -193,6 +202,8 @@ class Summary:
     small: int = 0
     inconclusive: int = 0
     gated: int = 0
+    metrics: int = 0  # those that say the same counted each
+    about_gates: str = ""
     expected_by_chance: float = 0.0
     smallest_visible: float = 0.0
     sentence: str = ""
@@ -206,6 +217,16 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """In which the points of both sides differ on purpose; no points: all of them."""
+
+    name: str
+    base: str
+    other: str
+    points: List[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Pair:
     """One side against the base."""
 
@@ -213,15 +234,30 @@ class Pair:
     other: str
     summary: Summary
     rows: List[Row]
+    compared: List[str] = field(default_factory=list)  # what differs between the two, in words
+    parameters: List[Parameter] = field(default_factory=list)
     latency: List[Latency] = field(default_factory=list)
     not_compared: List[NotCompared] = field(default_factory=list)
     warnings: List[str] = field(default_factory=list)
 
+    @property
+    def findings(self) -> List[Row]:
+        """Of metrics that say the same, one."""
+        return [row for row in self.rows if not row.says_same_as]
+
+    def followers(self, finding: Row) -> List[Row]:
+        """Those that say the same."""
+        return [row for row in self.rows if row.says_same_as == finding.metric and row.points == finding.points]
+
     def check(self) -> None:
         for status in STATUSES:
-            told, there = self.summary.of(status), sum(row.status == status for row in self.rows)
+            told, there = self.summary.of(status), sum(row.status == status for row in self.findings)
             if told != there:
-                raise Inconsistent(f"the summary tells {told} {status}, but {there} rows are")
+                raise Inconsistent(f"the summary tells {told} {status}, but {there} findings are")
+        known = {(row.points, row.metric) for row in self.findings}
+        for row in self.rows:
+            if row.says_same_as and (row.points, row.says_same_as) not in known:
+                raise Inconsistent(f"{row.metric} says the same as {row.says_same_as}, which is no finding of {row.points[0]}")
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,12 @@ def share(value: float) -> str:
     return f"{percent:.0f}{NBSP}%" if percent == 0 or percent >= 99.95 else f"{percent:.1f}{NBSP}%"
 
 
+def percent(value: float) -> str:
+    """A share as a percentage of two digits or more, never in powers of ten: "1.3 %", "120 %"."""
+    number = 100 * value
+    return f"{number:.2g}{NBSP}%" if number < 9.95 else f"{number:.0f}{NBSP}%"
+
+
 def duration(seconds: float) -> str:
     """"42 s", "1 min 05 s", "2 h 03 min"."""
     if seconds < 59.95:

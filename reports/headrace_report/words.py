@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List, Optional, Tuple
 
 from .schema import OUTCOMES, Judgement, NoiseFloor, Run
-from .units import NBSP, plural
+from .units import percent, plural
 
 SYMBOL = {"PASS": "\u2714", "FAIL": "\u2718", "INCONCLUSIVE": "?", "SKIPPED": "\u2013", "ERROR": "!",
           "INCOMPLETE": "?", "INTERRUPTED": "!", "MEASURED": "\u2022"}
@@ -92,8 +92,13 @@ def noise_line(floor: Optional[NoiseFloor]) -> str:
     """"+-1.3 %; 0.4 % false alarms (runs/aa/aa.json)"."""
     if floor is None:
         return "not measured: headrace aa"
-    return (f"\u00b1{100 * floor.median:.2g}{NBSP}%; {100 * floor.false_alarm_rate:.2g}{NBSP}% false alarms "
+    return (f"\u00b1{percent(floor.median)}; {percent(floor.false_alarm_rate)} false alarms "
             f"({floor.source})")
+
+
+def visible(change: float) -> str:
+    """The smallest change that would have been told."""
+    return f"a change of {percent(change)}" if change < 1 else "only what more than doubles or halves it"
 
 
 def repetition_range(run: Run) -> str:

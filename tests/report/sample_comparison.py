@@ -16,7 +16,14 @@ SHARES = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0
 
 
 def values(numbers: List[float]) -> Dict[str, Any]:
-    return {"median": statistics.median(numbers), "low": min(numbers), "high": max(numbers), "n": len(numbers), "values": numbers}
+    return {"typical": statistics.median(numbers), "median": statistics.median(numbers), "low": min(numbers),
+            "high": max(numbers), "n": len(numbers), "values": numbers}
+
+
+def set_ratio(one: Dict[str, Any], ratio: float, **changes: Any) -> None:
+    """B's value is that of A times the ratio."""
+    one.update(ratio=ratio, **changes)
+    one["other"]["typical"] = one["base"]["typical"] * ratio
 
 
 def row(chance: random.Random, point: str, metric: str, unit: str, level: float, ratio: float, spread: float, status: str,
@@ -27,11 +34,13 @@ def row(chance: random.Random, point: str, metric: str, unit: str, level: float,
     result = {
         "workload": point.split("/")[0], "points": [point, point], "params": {"workers": "4", "engine": "uring"},
         "metric": metric, "unit": unit, "better": better, "description": f"what {metric} tells", "gated": gated,
+        "fact": False, "says_same_as": "",
         "delta": delta, "ratio": ratio, "low": ratio * math.exp(-1.6 * spread), "high": ratio * math.exp(1.6 * spread),
         "p": 0.0003 if status in ("worse", "better", "small") else 0.4, "smallest_visible": 2.4 * spread,
         "significant": gated or status in ("worse", "better"), "status": status, "reason": reason,
         "explanation": f"B's {metric} against A's: {100 * (ratio - 1):+.1f} %: {status}.", "next_step": next_step,
         "base": values(base), "other": values(other)}
+    set_ratio(result, ratio)
     if floor is not None:
         result["noise_floor"] = floor
     if blocks:
@@ -40,7 +49,8 @@ def row(chance: random.Random, point: str, metric: str, unit: str, level: float,
             a, b = statistics.median(base[2 * number:2 * number + 2]), statistics.median(other[2 * number:2 * number + 2])
             if odd and number == 2:
                 b = a * 1.01 if ratio < 1 else a * 0.99
-            result["blocks"].append({"block": number + 1, "base": a, "other": b, "ratio": b / a, "disturbed": number == 4})
+            result["blocks"].append({"block": number + 1, "base": a, "other": b, "ratio": b / a, "disturbed": number == 4,
+                                     "judged": True})
     return result
 
 
@@ -53,12 +63,16 @@ def latency(point: str, body: float, tail: float) -> Dict[str, Any]:
 
 
 def comparison(rows: List[Dict[str, Any]], word: str = "PASS", interleaved: bool = True, **changes: Any) -> Dict[str, Any]:
-    counts = {status: sum(r["status"] == status for r in rows)
+    counts = {status: sum(r["status"] == status and not r["says_same_as"] for r in rows)
               for status in ("worse", "better", "differs", "same", "small", "inconclusive")}
     code = {"PASS": 0, "FAIL": 10, "INCONCLUSIVE": 11, "INCOMPLETE": 12}[word]
     told = ", ".join(f"{number} {status}" for status, number in counts.items() if number)
-    pair = {"base": "A", "other": "B",
-            "summary": {"word": word, "exit_code": code, "compared": len(rows), **counts,
+    pair = {"base": "A", "other": "B", "compared": ["workers: 1 -> 4", "device.firmware: 1.2 -> 1.3 (declared)"],
+            "parameters": [{"name": "workers", "base": "1", "other": "4", "points": []}],
+            "summary": {"word": word, "exit_code": code, "metrics": len(rows),
+                        "compared": sum(not r["says_same_as"] for r in rows), **counts,
+                        "about_gates": "no gate is worse; 1 better is no gate" if word == "PASS" else
+                        "1 of 2 gates is worse: read_bandwidth of shard_stream/cold; 2 worse and 1 better are no gates",
                         "gated": sum(r["gated"] for r in rows), "expected_by_chance": 0.2, "smallest_visible": 0.034,
                         "sentence": f"B vs A: {told}"},
             "rows": rows, "latency": [], "not_compared": [], "warnings": []}
@@ -75,7 +89,8 @@ def comparison(rows: List[Dict[str, Any]], word: str = "PASS", interleaved: bool
                    "started_utc": f"2026-01-31T12:0{n}:00Z", "config_hash": "9f2c61e07ab85d34", "runs": 6 if interleaved else 1}
                   for n, (label, source) in enumerate((("A", "runs/before"), ("B", "runs/after")))],
         "environment": {"kernel.release": "6.1.0-18-amd64", "cpu.model": "AMD EPYC 9354", "device.model": "CD8P"},
-        "fingerprint": [], "history": {"source": "", "sessions": 0, "why": "" if interleaved else "no past runs were given"},
+        "fingerprint": [], "history": {"source": "", "sessions": 0, "why": "" if interleaved else "no past runs were given", "assumed_spread": 0.03,
+                                       "sentence": "" if interleaved else "none (no past runs were given): 3 % is assumed"},
         "pairs": [pair], "summary": {"word": word, "exit_code": code}}
     result.update(changes)
     return result
@@ -97,6 +112,14 @@ def worse() -> Dict[str, Any]:
         row(chance, "random_read/bypassed/block_size:4194304", "read_iops", "1/s", 52000, 0.985, 0.004, "small", floor=0.008),
         row(chance, "host/memory", "copy_bandwidth", "B/s", 2.1e10, 1.002, 0.006, "same", floor=0.006),
         row(chance, "epochs", "hit_ratio", "ratio", 0.42, 1.2, 0.02, "differs", better="neither")]
+    follower = json.loads(json.dumps(rows[3]))  # the same rate in files
+    follower.update(metric="file_rate", says_same_as="sample_rate", description="Files per second")
+    cores = row(chance, "host_facts", "cpu_cores", "count", 64, 1, 0, "worse", blocks=0)
+    cores.update(fact=True, delta=0, base=values([64.0]), other=values([32.0]), low=0.5, high=0.5, significant=True,
+                 explanation="B's cpu_cores, 32, against A's 64: -50 %: worse; read, not measured.")
+    set_ratio(cores, 0.5)
+    del cores["smallest_visible"]
+    rows[4:4] = [follower, cores]
     data = comparison(
         rows, "FAIL",
         fingerprint=[{"key": "device.firmware", "values": ["1.2", "1.3"], "declared": True, "matters": True},

@@ -25,26 +25,27 @@ def test_everything_is_there_without_scripts(pages):
     for row in pair["rows"]:
         for word in (row["metric"], row["points"][0], row["explanation"], row["status"]):
             assert word in text
-    for word in ("\u2718 FAIL", "B vs A: 2 worse, 1 better", "0.2 expected by chance", "device.firmware", "yes, declared",
-                 "nobody said so", "only in A", "a value of 0 has no ratio", "the configurations differ", "3.4 %",
+    for word in ("\u2718 FAIL", "1 of 2 gates is worse: read_bandwidth of shard_stream/cold", "Compared: workers: 1 \u2192 4", "B vs A: 3 worse, 1 better",
+                 "and 1 more that says the same: file_rate", "0.2 expected by chance", "device.firmware", "yes, declared",
+                 "nobody said so", "only in A", "read, not measured: compared exactly", "a value of 0 has no ratio", "the configurations differ", "3.4 %",
                  "6 interleaved blocks", "Do next", "go on to 12 blocks", "\u00b11.3 %", "0.4 % false alarms", "Kernel",
                  "headrace compare runs/before runs/after", "9f2c61e07ab85d34", "Benjamini"):
         assert word in text, word
     # What differs between the machines stands before any metric.
-    assert text.index("file_system.options") < text.index("read_bandwidth")
+    assert text.index("file_system.options") < text.index("what read_bandwidth tells")
 
 
 def test_figures_state_their_finding(pages):
     text = Reader(pages.text("comparison_worse")).text.replace("\u00a0", " ")
-    for finding in ("read_bandwidth is worse, \u22129.9 %, and 1 metric more", "read_bandwidth is lower in B in all 6 blocks",
-                    "2 of 8 metrics could have missed a change that matters",
+    for finding in ("read_bandwidth is worse, \u22129.9 %, and 2 findings more", "read_bandwidth is lower in B in all 6 blocks",
+                    "2 of 8 metrics could have missed a change of twice what matters",
                     "The tail moved: p99.9 by +22 %, the median by +1.0 %", "Body and tail moved: the median by +11 %"):
         assert finding in text, finding
 
 
 def test_an_odd_block_is_named():
     data = sample_comparison.same()
-    data["pairs"][0]["rows"][0].update(ratio=0.99, low=0.98)
+    sample_comparison.set_ratio(data["pairs"][0]["rows"][0], 0.99, low=0.98)
     for number, block in enumerate(data["pairs"][0]["rows"][0]["blocks"]):
         block["ratio"] = 1.02 if number == 3 else 0.98
     pair = read(data, documents.TYPES).pairs[0]
@@ -54,7 +55,7 @@ def test_an_odd_block_is_named():
 def test_stored_runs_have_no_blocks(pages):
     text = Reader(pages.text("comparison_stored")).text
     assert blocks.draw(read_sample("stored").pairs[0]) is None
-    assert "block number" not in text and "no past runs were given" in text and "not measured: headrace aa" in text
+    assert "block number" not in text and "no past runs were given" in text and "3 % is assumed" in text and "not measured: headrace aa" in text
     assert "which need not be a regression" in text
 
 
@@ -76,7 +77,7 @@ def test_what_cannot_be_drawn_is_not():
 @pytest.mark.parametrize("ratio", [1e-9, 1e9])
 def test_a_wild_ratio_does_not_flatten_the_others(ratio):
     data = sample_comparison.worse()
-    data["pairs"][0]["rows"][2].update(ratio=ratio, low=ratio / 2, high=ratio * 2)
+    sample_comparison.set_ratio(data["pairs"][0]["rows"][2], ratio, low=ratio / 2, high=ratio * 2)
     figure = ratios.draw(read(data, documents.TYPES).pairs[0])
     low, high = figure.drawing.axes[0].get_xlim()
     assert 0.2 < low < 1 < high < 5
@@ -86,7 +87,7 @@ def test_thousands_of_metrics_stay_readable(pages, tmp_path):
     text = pages.text("comparison_thousands")
     assert len(text.encode()) <= 5_000_000
     read_text = Reader(text).text
-    assert "4608 metrics more" in read_text and "read_bandwidth" in read_text and "without its least differing metrics" in read_text
+    assert "4609 findings more" in read_text and "read_bandwidth" in read_text and "without its least differing metrics" in read_text
     assert text.count('class="main"') == 400
     figure = ratios.draw(read_sample("thousands").pairs[0])
     assert len(figure.table.rows) == ratios.MOST_ROWS and {"worse", "better", "differs"} <= {row[-1].split()[-1] for row in figure.table.rows}
@@ -126,8 +127,11 @@ def change(path, value):
     (change(["schema"], 2), "schema 2: this report reads schema 1"),
     (change(["kind"], "headrace.other"), "not a comparison or "),
     (change(["pairs", 0, "rows", 0, "status"], "fine"), "pairs[0].rows[0]: status \"fine\": one of worse"),
-    (change(["pairs", 0, "rows", 0, "status"], "same"), "the summary tells 2 worse, but 1 rows are"),
+    (change(["pairs", 0, "rows", 0, "status"], "same"), "the summary tells 3 worse, but 2 findings are"),
     (change(["pairs", 0, "rows", 0, "low"], 0.95), "does not lie within its bounds"),
+    (change(["pairs", 0, "rows", 0, "base", "typical"], 2e8), "is not that of"),
+    (change(["pairs", 0, "rows", 4, "says_same_as"], "nothing"), "which is no finding of"),
+    (change(["pairs", 0, "rows", 0, "delta"], 0), "between 0 and 1 is expected"),
     (change(["pairs", 0, "rows", 0, "base", "values"], [1e8, 0.0]), "n is 12, but there are 2 values"),
     (change(["pairs", 0, "rows", 0, "blocks", 0, "base"], 0.0), "has no ratio"),
     (change(["pairs", 0, "rows", 0, "metric"], 7), "rows[0].metric: 7: a text is expected"),

@@ -1,6 +1,7 @@
 // Runs held against each other: joining, gates, doubts, fingerprints, history and blocks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "harness/comparison/comparison.h"
@@ -73,11 +74,29 @@ TEST(RunComparison, AClearLossIsWorseAndFails) {
   EXPECT_NE(r.explanation.find("these two sessions differ"), std::string::npos);
 }
 
+/// Nine past sessions that lie a tenth of a percent apart.
+Options with_history() {
+  Options options;
+  for (int i = 0; i < 9; ++i) options.history.push_back(run(1 + 0.001 * (i % 3)));
+  return options;
+}
+
 TEST(RunComparison, TheSameIsTheSame) {
-  const Comparison c = compare_two(run(1), run(1.001));
+  const Comparison c = compare_two(run(1), run(1.001), with_history());
   EXPECT_EQ(row(c, "read_bandwidth").change, Change::same);
   EXPECT_EQ(c.exit_code, 0);
   EXPECT_EQ(c.word, "PASS");
+  EXPECT_EQ(c.pairs[0].summary.about_gates, "no gate is worse");
+}
+
+TEST(RunComparison, WithoutHistoryNothingIsSaidToBeTheSame) {
+  const Comparison c = compare_two(run(1), run(1.001));
+  EXPECT_EQ(row(c, "read_bandwidth").reason, Reason::single_session);
+  EXPECT_EQ(c.exit_code, 11);
+  // Nor that a small change would have been seen: sessions alone lie that far apart.
+  EXPECT_GT(c.pairs[0].summary.smallest_visible, 0.15);
+  EXPECT_NE(row(c, "read_bandwidth").explanation.find("how far sessions lie apart is not known"),
+            std::string::npos);
 }
 
 TEST(RunComparison, WithoutHistoryADifferenceWithinSessionsIsOpen) {
@@ -88,11 +107,15 @@ TEST(RunComparison, WithoutHistoryADifferenceWithinSessionsIsOpen) {
 }
 
 TEST(RunComparison, HistoryOfTheSameMachineDecides) {
-  Options options;
-  for (int i = 0; i < 9; ++i) options.history.push_back(run(1 + 0.001 * (i % 3)));
+  Options options = with_history();
   StoredRun other_machine = run(3);
   other_machine.environment["kernel.release"] = "5.0";
   options.history.push_back(other_machine);  // does not count
+  StoredRun unproven = run(0.5), disturbed = run(0.5);
+  unproven.points[0].cache_unproven_share = 0.2;
+  disturbed.points[0].disturbed_share = 0.5;
+  options.history.push_back(unproven);  // nor what is no evidence
+  options.history.push_back(disturbed);
   const Comparison c = compare_two(run(1), run(0.94), options);
   EXPECT_EQ(c.history_sessions, 9u);
   EXPECT_EQ(row(c, "read_bandwidth").change, Change::worse);
@@ -124,8 +147,187 @@ TEST(RunComparison, GatesAreTheNeedsOrWhatTheUserNames) {
   EXPECT_FALSE(row(by_need, "read_bandwidth").gated);
   EXPECT_EQ(by_need.pairs[0].rows[0].metric, "latency_p99_ns");  // gates are told first
   Options options;
-  options.gates = {"*.nothing"};
-  EXPECT_EQ(compare_two(a, run(0.8), options).exit_code, 0);
+  options.gates = {"*.latency_p99_ns"};
+  EXPECT_TRUE(row(compare_two(run(1), run(0.8), options), "latency_p99_ns").gated);
+}
+
+TEST(RunComparison, AGateThatMatchesNothingIsAnErrorThatNamesTheNearest) {
+  const auto told = [](const std::vector<std::string>& gates) -> std::string {
+    Options options;
+    options.gates = gates;
+    try {
+      compare_two(run(1), run(0.8), options);
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "compared";
+  };
+  const std::string metrics =
+      " (metrics: shard_stream.latency_p99_ns, shard_stream.read_bandwidth)";
+  EXPECT_EQ(told({"nosuch.*"}), "--gate 'nosuch.*' matches no metric" + metrics);
+  EXPECT_EQ(told({"shard_stream.read_bandwith", "*.read_bandwidth"}),
+            "--gate 'shard_stream.read_bandwith' matches no metric; did you mean "
+            "'shard_stream.read_bandwidth'?" +
+                metrics);
+  EXPECT_EQ(told({"shard_steam.read_bandwidth"}),
+            "--gate 'shard_steam.read_bandwidth' matches no metric; did you mean "
+            "'shard_stream.read_bandwidth'?" +
+                metrics);
+  EXPECT_EQ(told({"read_bandwidth"}),
+            "--gate 'read_bandwidth' matches no metric; did you mean '*.read_bandwidth'?" +
+                metrics);
+  EXPECT_EQ(told({"*.read_bandwidth"}), "compared");
+}
+
+/// A run that also read how many cores and how much memory there are.
+StoredRun with_facts(double cores, double memory) {
+  StoredRun r = run(1);
+  results::StoredPoint p;
+  p.id = p.workload = "host_facts";
+  p.deterministic = true;
+  p.metrics = {metric("cpu_cores", {cores}, Better::higher, "count"),
+               metric("memory_available", {memory}, Better::higher, "B"),
+               metric("elapsed_s", {0.001 * cores}, Better::neither, "s")};
+  p.repetitions = 1;
+  r.points.push_back(p);
+  return r;
+}
+
+TEST(RunComparison, FactsAreComparedExactly) {
+  Options options = with_history();
+  for (StoredRun& past : options.history) past.points.push_back(with_facts(64, 8e9).points[1]);
+  const Comparison same = compare_two(with_facts(64, 8e9), with_facts(64, 8.01e9), options);
+  EXPECT_EQ(row(same, "cpu_cores").change, Change::same);
+  EXPECT_EQ(row(same, "memory_available").change, Change::small);  // it changes by the minute
+  EXPECT_EQ(same.exit_code, 0);
+  EXPECT_THROW(row(same, "elapsed_s"), std::runtime_error);  // of reading them: says nothing
+  for (const double cores : {32.0, 63.0}) {
+    const Comparison fewer = compare_two(with_facts(64, 8e9), with_facts(cores, 8e9), options);
+    EXPECT_EQ(row(fewer, "cpu_cores").change, Change::worse) << cores;
+    EXPECT_EQ(fewer.exit_code, 10) << cores;
+    EXPECT_NE(row(fewer, "cpu_cores").explanation.find("against A's 64"), std::string::npos);
+  }
+  EXPECT_EQ(row(compare_two(with_facts(64, 8e9), with_facts(64, 4e9)), "memory_available").change,
+            Change::worse);
+  EXPECT_EQ(row(compare_two(with_facts(32, 0), with_facts(64, 0)), "cpu_cores").change,
+            Change::better);
+  EXPECT_EQ(row(compare_two(with_facts(32, 0), with_facts(64, 0)), "memory_available").change,
+            Change::same);
+  EXPECT_EQ(row(compare_two(with_facts(1, 0), with_facts(1, 5)), "memory_available").change,
+            Change::better);
+  // What else differs cannot be the cause of a fact.
+  StoredRun other = with_facts(32, 8e9);
+  other.environment["kernel.release"] = "6.5.0";
+  EXPECT_EQ(row(compare_two(with_facts(64, 8e9), other), "cpu_cores").change, Change::worse);
+}
+
+TEST(RunComparison, GatesOnFactsDecide) {
+  Options options;
+  options.gates = {"host_facts.cpu_cores"};
+  EXPECT_EQ(compare_two(with_facts(64, 8e9), with_facts(64, 8e9), options).exit_code, 0);
+  EXPECT_EQ(compare_two(with_facts(64, 8e9), with_facts(32, 8e9), options).exit_code, 10);
+  // On one side alone it decides nothing, and nothing is green for that.
+  EXPECT_EQ(compare_two(with_facts(64, 8e9), run(1), options).exit_code, 12);
+  EXPECT_EQ(compare_two(run(1), with_facts(64, 8e9), options).exit_code, 12);
+}
+
+TEST(RunComparison, WithoutAnyGateNothingIsGreen) {
+  StoredRun a = run(1), b = run(1);
+  a.judgements = {{"tail", "node", "PASS", "shard_stream", "shard_stream.of_old"}};
+  EXPECT_EQ(compare_two(a, b).exit_code, 12);
+  EXPECT_EQ(compare_two(a, b).pairs[0].summary.about_gates, "no gate was measured on both sides");
+}
+
+/// Of 40 metrics half differ from chance alone; the other half is disturbed and differs much.
+TEST(RunComparison, WhatMayNotBeCalledHelpsNothingElseToStandOut) {
+  StoredRun a = run(1), b = run(1);
+  a.points.clear();
+  b.points.clear();
+  for (int i = 0; i < 40; ++i) {
+    results::StoredPoint p = run(1).points[0], q = p;
+    p.id = q.id = p.workload = q.workload = "w" + std::to_string(i);
+    p.metrics.resize(1);
+    q.metrics.resize(1);
+    for (std::size_t n = 0; n < 6; ++n) {
+      const double wobble = 0.004 * static_cast<double>((n * 7 + static_cast<std::size_t>(i)) % 5);
+      p.metrics[0].values[n] *= 1 + wobble;
+      q.metrics[0].values[n] *= (i < 20 ? 0.925 - 0.0001 * i : 0.5) * (1 + wobble);
+    }
+    for (results::StoredPoint* point : {&p, &q})
+      point->metrics[0].median = statistics::median(point->metrics[0].values);
+    if (i >= 20) q.disturbed_share = 1;
+    a.points.push_back(p);
+    b.points.push_back(q);
+  }
+  // Sessions that lie so far apart that a p of each of the first twenty lies near 4 %.
+  Options options;
+  options.gates = {"w39.*"};
+  for (int i = 0; i < 30; ++i) {
+    StoredRun past = a;
+    for (results::StoredPoint& p : past.points) {
+      for (double& v : p.metrics[0].values) v *= 1 + 0.026 * (i % 2 == 0 ? 1 : -1);
+      p.metrics[0].median = statistics::median(p.metrics[0].values);
+    }
+    options.history.push_back(past);
+  }
+  const Comparison c = compare_two(a, b, options);
+  unsigned callable = 0;
+  for (const Row& r : c.pairs[0].rows) {
+    callable += r.callable;
+    if (!r.callable) EXPECT_FALSE(r.significant && !r.gated);
+    if (r.callable) {
+      EXPECT_GT(r.estimate->p, 0.04);
+      EXPECT_LT(r.estimate->p, 0.06);
+    }
+  }
+  EXPECT_EQ(callable, 20u);
+  EXPECT_TRUE(std::none_of(c.pairs[0].rows.begin(), c.pairs[0].rows.end(), [](const Row& r) {
+    return r.callable && r.significant && r.estimate->p > 0.05;
+  }));
+}
+
+TEST(RunComparison, MetricsThatSayTheSameAreOneFinding) {
+  const auto both = [](double scale) {
+    StoredRun r = run(scale);
+    auto& metrics = r.points[0].metrics;
+    const std::vector<double> rate = metrics[0].values;
+    std::vector<double> files, seconds, other;
+    for (std::size_t i = 0; i < rate.size(); ++i) {
+      files.push_back(rate[i] / 130e3);
+      seconds.push_back(5e9 / rate[i]);
+      other.push_back(rate[i] * (1 + 0.001 * static_cast<double>(i % 2)));
+    }
+    metrics.push_back(metric("file_rate", files, Better::higher, "1/s"));
+    metrics.push_back(metric("elapsed_s", seconds, Better::neither, "s"));
+    metrics.push_back(metric("other_rate", other, Better::higher, "1/s"));
+    return r;
+  };
+  const Comparison c = compare_two(both(1), both(0.8));
+  EXPECT_EQ(row(c, "read_bandwidth").says_same_as, "");
+  EXPECT_EQ(row(c, "file_rate").says_same_as, "read_bandwidth");
+  EXPECT_EQ(row(c, "elapsed_s").says_same_as, "read_bandwidth");
+  EXPECT_EQ(row(c, "other_rate").says_same_as, "");
+  const Pair& pair = c.pairs[0];
+  EXPECT_EQ(pair.rows.size(), 5u);
+  EXPECT_EQ(pair.summary.findings, 3u);
+  EXPECT_EQ(pair.summary.worse, 3u);
+  EXPECT_EQ(pair.rows[1].says_same_as, "read_bandwidth");  // behind its finding
+  EXPECT_EQ(pair.summary.about_gates,
+            "1 of 1 gate is worse: read_bandwidth of shard_stream; 2 worse are no gates");
+  // Rates of different sizes are not the same fact on both sides.
+  StoredRun larger = both(0.8);
+  larger.points[0].metrics[2] = metric("file_rate", {600, 601, 599, 600.5, 602, 600},
+                                      Better::higher, "1/s");
+  EXPECT_EQ(row(compare_two(both(1), larger), "file_rate").says_same_as, "");
+}
+
+TEST(RunComparison, AGreenWordSaysThatItIsAboutGates) {
+  StoredRun b = run(1.001);
+  b.points[0].metrics[1] = metric("latency_p99_ns", {4e6, 4.01e6, 4.02e6, 4e6, 3.99e6, 4e6},
+                                  Better::lower, "ns");
+  const Comparison c = compare_two(run(1), b, with_history());
+  EXPECT_EQ(c.word, "PASS");
+  EXPECT_EQ(c.pairs[0].summary.about_gates, "no gate is worse; 1 worse is no gate");
 }
 
 TEST(RunComparison, PointsJoinOnFullParametersUnlessCompared) {
@@ -141,7 +343,43 @@ TEST(RunComparison, PointsJoinOnFullParametersUnlessCompared) {
   }
   Options options;
   options.across = {"engine"};
-  EXPECT_EQ(row(compare_two(run(1), b, options), "read_bandwidth").change, Change::worse);
+  const Comparison c = compare_two(run(1), b, options);
+  EXPECT_EQ(row(c, "read_bandwidth").change, Change::worse);
+  ASSERT_EQ(c.pairs[0].parameters.size(), 1u);
+  EXPECT_EQ(c.pairs[0].parameters[0].name, "engine");
+  const auto json = nlohmann::json::parse(comparison_json(c));
+  EXPECT_EQ(json["pairs"][0]["compared"], nlohmann::json({"engine: posix -> io_uring"}));
+}
+
+TEST(RunComparison, TwoPointsOfOneRunAreNotMixed) {
+  StoredRun a = run(1), b = run(1);
+  a.points.push_back(run(0.5).points[0]);
+  a.points[1].id += "/other";
+  a.points[1].params["engine"] = "io_uring";
+  Options options;
+  options.across = {"engine"};
+  try {
+    compare_two(a, b, options);
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("A has it more than once: engine posix / io_uring"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
+TEST(RunComparison, DisturbedRepetitionsAreNoEvidence) {
+  StoredRun b = run(1);
+  results::StoredPoint& p = b.points[0];
+  p.metrics.resize(1);
+  p.metrics[0].values[5] *= 0.3;  // a neighbour
+  for (unsigned i = 0; i < 6; ++i) {
+    p.each.push_back({i, true, i == 5, 1, {{"read_bandwidth", p.metrics[0].values[i]}}});
+  }
+  p.disturbed_share = 1.0 / 6;
+  const Comparison c = compare_two(run(1), b, with_history());
+  EXPECT_EQ(row(c, "read_bandwidth").other.values.size(), 5u);
+  EXPECT_EQ(row(c, "read_bandwidth").change, Change::same);
 }
 
 TEST(RunComparison, WhatCannotBeComparedIsNamed) {
@@ -198,6 +436,37 @@ TEST(RunComparison, BlocksAreJudgedAtTheirLooks) {
   EXPECT_EQ(row(six, "read_bandwidth").blocks.size(), 6u);
   EXPECT_EQ(six.exit_code, 10);
   EXPECT_EQ(compare(sides(6, 1), {}).exit_code, 0);
+  // Between the looks only the first six decide, after the last look only the first twelve.
+  for (const auto& [blocks, look] : {std::pair{8u, 6u}, {14u, 12u}}) {
+    std::vector<Side> more = sides(blocks, 1);
+    for (std::size_t i = look; i < blocks; ++i) more[1].runs[i] = run(0.2);
+    const Comparison judged = compare(more, {});
+    EXPECT_EQ(judged.design.look, look);
+    EXPECT_EQ(judged.exit_code, 0);
+    const Row& r = row(judged, "read_bandwidth");
+    EXPECT_NEAR(r.estimate->ratio, 1.001, 1e-5);
+    EXPECT_EQ(r.blocks.size(), blocks);
+    EXPECT_FALSE(r.blocks.back().judged);
+    EXPECT_NE(judged.design.sentence.find("the first " + std::to_string(look) + " decide"),
+              std::string::npos);
+  }
+  // A look needs every one of its blocks.
+  std::vector<Side> hole = sides(6, 0.9);
+  hole[1].runs[2].points[0].metrics.erase(hole[1].runs[2].points[0].metrics.begin());
+  EXPECT_EQ(row(compare(hole, {}), "read_bandwidth").reason, Reason::few_reps);
+}
+
+TEST(RunComparison, TheChangeIsThatOfTheValuesShown) {
+  std::vector<Side> both{{"A", "a", {}, {}}, {"B", "b", {}, {}}};
+  for (unsigned block = 1; block <= 6; ++block) {  // medians of all turns lie elsewhere
+    both[0].runs.push_back(run(block < 4 ? 1 : 3));
+    both[1].runs.push_back(run(block < 3 ? 0.9 : 2.7 * (block == 3 ? 0.34 : 1)));
+    for (Side& side : both) side.blocks.push_back(block);
+  }
+  const Row r = row(compare(both, {}), "read_bandwidth");
+  EXPECT_NEAR(r.other.typical / r.base.typical, r.estimate->ratio, 1e-9);
+  const Row stored = row(compare_two(run(1), run(0.9)), "read_bandwidth");
+  EXPECT_NEAR(stored.other.typical / stored.base.typical, stored.estimate->ratio, 1e-12);
 }
 
 TEST(RunComparison, WhatDisturbsBothSidesOfBlocksAlikeIsNoDoubt) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -28,7 +29,7 @@ void expect_estimate(const RatioEstimate& e, const nlohmann::json& v) {
                                    {"low", e.low},
                                    {"high", e.high},
                                    {"p", e.p},
-                                   {"smallest_visible", e.smallest_visible}})
+                                   {"smallest_called", smallest_called(e, kDeltaRate)}})
     EXPECT_NEAR(value, v[key].get<double>(), 1e-8 * std::abs(v[key].get<double>())) << key;
 }
 
@@ -88,23 +89,34 @@ TEST(Comparison, DirectionsAndLimits) {
   EXPECT_EQ(of(1.03, 1.01, 1.05, Better::higher), Change::small);
   EXPECT_EQ(of(1.01, 0.97, 1.04, Better::higher), Change::same);
   EXPECT_EQ(of(0.93, 0.85, 1.02, Better::higher), Change::inconclusive);
-  const auto alone = [](double ratio, double low, double high) {
-    return classify_single_sessions({.ratio = ratio, .low = low, .high = high}, 0.05,
-                                    Better::higher);
-  };
-  EXPECT_EQ(alone(0.9, 0.85, 0.94), Change::worse);
-  EXPECT_EQ(alone(0.9, 0.85, 0.96), Change::inconclusive);
-  EXPECT_EQ(alone(1.02, 1.01, 1.03), Change::same);
+}
+
+TEST(Comparison, FactsAreTheirOwnBounds) {
+  const RatioEstimate fewer = compare_facts(64, 32), same = compare_facts(64, 64);
+  EXPECT_EQ(fewer.low, 0.5);
+  EXPECT_EQ(fewer.high, 0.5);
+  EXPECT_EQ(classify(fewer, 0, Better::higher), Change::worse);
+  EXPECT_EQ(classify(compare_facts(64, 63), 0, Better::higher), Change::worse);
+  EXPECT_EQ(classify(compare_facts(64, 63), 0.05, Better::higher), Change::small);
+  EXPECT_EQ(classify(same, 0, Better::higher), Change::same);
+}
+
+TEST(Comparison, WhatIsCalledMustPassBothLimits) {
+  // Bounds of 1 % either way see a change of 2 %, but nothing below delta is called a change.
+  const RatioEstimate sharp{.half_width = std::log(1.01), .margin = std::log(1.005)};
+  EXPECT_NEAR(smallest_called(sharp, 0.05), 1.05 * 1.005 - 1, 1e-12);
+  EXPECT_NEAR(smallest_called(sharp, 0), 1.01 * 1.005 - 1, 1e-12);
 }
 
 /// The design's model of a machine: sessions 2 % apart, repetitions 1.5 %, one in twenty 15 % slow.
 class Machine {
  public:
-  explicit Machine(std::uint64_t seed) : draws_(seed) {}
+  explicit Machine(std::uint64_t seed, double sessions = 0.02)
+      : draws_(seed), sessions_(sessions) {}
   double normal() {
     return std::sqrt(-2 * std::log(1 - draws_.share())) * std::cos(2 * M_PI * draws_.share());
   }
-  void new_session() { session_ = 0.02 * normal(); }
+  void new_session() { session_ = sessions_ * normal(); }
   double repetition(double speed) {
     const double slow = draws_.below(20) == 0 ? 0.85 : 1;
     return speed * slow * std::exp(session_ + 0.015 * normal());
@@ -133,7 +145,7 @@ class Machine {
 
  private:
   Draws draws_;
-  double session_ = 0;
+  double sessions_, session_ = 0;
 };
 
 constexpr int kTries = 1000;
@@ -171,27 +183,43 @@ TEST(ComparisonSimulation, TwoHundredPairsOfTheSameGiveAtMostTwoPercentAlarms) {
   EXPECT_LE(alarms, 4);
 }
 
-TEST(ComparisonSimulation, SingleSessionsSeldomCryWolf) {
-  Machine machine(3);
-  const auto one = [&](double speed) {
+/// Shares of stored pairs of ten repetitions that are called changed, worse or the same.
+struct Called {
+  double changed = 0, worse = 0, same = 0;
+};
+Called stored_pairs(double sessions, double speed, unsigned past_runs) {
+  Machine machine(static_cast<std::uint64_t>(1e6 * sessions + 1e3 * speed + past_runs), sessions);
+  Called called;
+  for (int i = 0; i < kTries; ++i) {
+    std::vector<double> past;
+    for (unsigned n = 0; n < past_runs; ++n) past.push_back(median(machine.run(10, 1)));
     const auto a = machine.run(10, 1), b = machine.run(10, speed);
-    return classify_single_sessions(*compare_stored(a, b, {}), kDeltaRate, Better::higher);
-  };
-  EXPECT_LE(share([&] { return one(1); }, Change::worse), 0.02);
-  EXPECT_GE(share([&] { return one(0.8); }, Change::worse), 0.95);
+    const Change change =
+        classify(*compare_stored(a, b, session_spread(past)), kDeltaRate, Better::higher);
+    called.worse += 1.0 / kTries * (change == Change::worse);
+    called.changed += 1.0 / kTries * (change == Change::worse || change == Change::better);
+    called.same += 1.0 / kTries * (change == Change::same);
+  }
+  std::printf("sessions %.1f %% apart, %u past runs, B %+3.0f %%: changed %4.1f %%, the same %4.1f %%\n",
+              100 * sessions, past_runs, 100 * (speed - 1), 100 * called.changed, 100 * called.same);
+  return called;
+}
+
+TEST(ComparisonSimulation, WithoutHistoryTheBoundsHoldUpToTheAssumedSpread) {
+  for (const double sessions : {0.0, 0.01, 0.02, 0.03}) {
+    EXPECT_LE(stored_pairs(sessions, 1, 0).changed, 0.03) << sessions;
+    EXPECT_LE(stored_pairs(sessions, 0.93, 0).same, 0.01) << sessions;
+  }
+  EXPECT_GE(stored_pairs(0.02, 0.8, 0).worse, 0.95);
 }
 
 TEST(ComparisonSimulation, HistoryTellsSessionsFromChanges) {
-  Machine machine(4);
-  const auto one = [&](double speed) {
-    std::vector<double> past;
-    for (int i = 0; i < 12; ++i) past.push_back(median(machine.run(10, 1)));
-    const auto a = machine.run(10, 1), b = machine.run(10, speed);
-    return classify(*compare_stored(a, b, session_spread(past)), kDeltaRate, Better::higher);
-  };
-  const double alarms = share([&] { return one(1); }, Change::worse);
-  EXPECT_LE(alarms, 0.025);
-  EXPECT_GE(share([&] { return one(0.85); }, Change::worse), 0.95);
+  for (const double sessions : {0.0, 0.02, 0.03, 0.05}) {
+    EXPECT_LE(stored_pairs(sessions, 1, 8).changed, 0.03) << sessions;
+    EXPECT_LE(stored_pairs(sessions, 0.93, 8).same, 0.02) << sessions;
+  }
+  EXPECT_GE(stored_pairs(0.02, 0.8, 8).worse, 0.95);
+  EXPECT_GE(stored_pairs(0.005, 0.9, 8).worse, 0.85);
 }
 
 TEST(ComparisonSimulation, AmongManyMetricsFewFalseOnes) {

@@ -10,10 +10,10 @@ from typing import Any, Dict, List, Tuple
 from markupsafe import Markup
 
 from .. import words
-from ..comparison import STATUSES, Comparison, Difference, Pair, Row
+from ..comparison import STATUSES, Comparison, Pair, Row
 from ..plots import blocks, ratios, shift, visible
 from ..plots.style import styled
-from ..units import NBSP, bounds, change, is_memory, plural, quantity, scale_of
+from ..units import NBSP, bounds, change, is_memory, percent, plural, quantity, scale_of
 from .embed import plain, script_json
 from .page import Page, Panel
 
@@ -39,6 +39,7 @@ class MetricRow:
     change: str
     bounds: str
     facts: List[Tuple[str, str]]
+    same: List["MetricRow"]  # metrics that say the same
 
 
 @dataclass
@@ -64,7 +65,7 @@ def render(comparison: Comparison) -> str:
     return page.render(
         "comparison.html", all=comparison, sections=sections, headline=_headline(comparison),
         loud=[d for d in comparison.fingerprint if d.matters], calm=[d for d in comparison.fingerprint if not d.matters],
-        differs=_differs(comparison.fingerprint), facts=_facts(comparison), statistics=_statistics(comparison),
+        compared=_compared, facts=_facts(comparison), statistics=_statistics(comparison),
         command=" ".join(shlex.quote(word) for word in comparison.command), environment=_sections(comparison.environment),
         section_name=words.section_name, data=data, left_out=left_out)
 
@@ -77,29 +78,37 @@ def _section(comparison: Comparison, number: int, pair: Pair, page: Page) -> Sec
         evidence += [page.panel(figure, f"{key}-shift-{n}")
                      for n, figure in enumerate(shift.draw_all(pair, comparison.design), start=1)]
     overview = page.panel(ratios.draw(pair), f"{key}-ratios")
-    rows = ratios.chosen(pair.rows, MOST_ROWS)
-    return Section(pair, key, [_metric_row(pair, row) for row in rows], len(pair.rows) - len(rows),
+    findings = pair.findings
+    rows = ratios.chosen(findings, MOST_ROWS)
+    same: Dict[Any, List[Row]] = {}
+    for row in pair.rows:
+        if row.says_same_as:
+            same.setdefault((row.points, row.says_same_as), []).append(row)
+    lines = [_metric_row(pair, row, same.get((row.points, row.metric), [])) for row in rows]
+    return Section(pair, key, lines, len(findings) - len(rows),
                    [(words.STATUS_SYMBOL[status], status, pair.summary.of(status)) for status in STATUSES],
                    [overview] if overview else [], [panel for panel in evidence if panel], _steps(pair))
 
 
-def _metric_row(pair: Pair, row: Row) -> MetricRow:
+def _metric_row(pair: Pair, row: Row, same: List[Row]) -> MetricRow:
     def told(values) -> Tuple[str, str]:
         binary = is_memory(row.metric, row.unit)
-        scale = scale_of(values.median, row.unit, binary)
-        return quantity(values.median, row.unit, binary), \
+        scale = scale_of(values.typical, row.unit, binary)
+        return quantity(values.typical, row.unit, binary), \
             f"{bounds(values.low, values.high, scale)}, n = {values.n}" if values.n > 1 else f"n = {values.n}"
     (base, base_bounds), (other, other_bounds) = told(row.base), told(row.other)
-    interval = f"[{change(row.low)}, {change(row.high)}]".replace(f"{NBSP}%", "") if row.told else ""
+    interval = f"[{change(row.low)}, {change(row.high)}]".replace(f"{NBSP}%", "") if row.told and not row.fact else ""
     facts = [("what", row.description)]
     if row.points[1] != row.points[0]:
         facts += [(f"point of {pair.base}", row.points[0]), (f"point of {pair.other}", row.points[1])]
-    facts.append(("change that matters", f"{100 * row.delta:g}{NBSP}%"))
+    facts.append(("change that matters", percent(row.delta) if row.delta else "any"))
+    if row.fact:
+        facts.append(("fact", "read, not measured: compared exactly"))
     if row.smallest_visible is not None:
-        facts.append(("would have shown", f"a change of {100 * row.smallest_visible:.2g}{NBSP}% nine times in ten"))
+        facts.append(("would have shown", f"{words.visible(row.smallest_visible)}, nine times in ten"))
     if row.noise_floor is not None:
-        facts.append(("noise floor", f"\u00b1{100 * row.noise_floor:.2g}{NBSP}%, this system against itself"))
-    if row.p is not None:
+        facts.append(("noise floor", f"\u00b1{percent(row.noise_floor)}, this system against itself"))
+    if row.p is not None and not row.fact:
         facts.append(("p", f"{row.p:.2g}" + ("" if row.gated else ", stands out among all" if row.significant else
                                              ", does not stand out among so many")))
     if row.params:
@@ -107,7 +116,7 @@ def _metric_row(pair: Pair, row: Row) -> MetricRow:
     directions = {"higher": "higher is better", "lower": "lower is better"}
     return MetricRow(row, words.STATUS_SYMBOL[row.status], words.STATUS_TONE[row.status], ratios.arrow(row).strip(),
                      directions.get(row.better, ""), base, other, base_bounds, other_bounds, change(row.ratio), interval,
-                     [(name, text) for name, text in facts if text])
+                     [(name, text) for name, text in facts if text], [_metric_row(pair, other, []) for other in same])
 
 
 def _steps(pair: Pair) -> List[str]:
@@ -121,8 +130,9 @@ def _headline(comparison: Comparison) -> Tuple[str, str]:
     told = f"a change matters from {100 * design.delta_rate:g}{NBSP}%, of tails from {100 * design.delta_tail:g}{NBSP}%"
     if len(comparison.pairs) == 1:
         summary = comparison.pairs[0].summary
-        return summary.sentence, (f"of {plural(summary.compared, 'metric')}; {told}; at most "
-                                  f"{summary.expected_by_chance:.2g} expected by chance")
+        return _sentence(summary.about_gates), (
+            f"{summary.sentence} (of {summary.compared}, in {plural(summary.metrics, 'metric')}); {told}; at most "
+            f"{summary.expected_by_chance:.2g} expected by chance")
     failed = [pair.other for pair in comparison.pairs if pair.summary.word == "FAIL"]
     base = comparison.pairs[0].base
     sides = plural(len(comparison.pairs), "side")
@@ -130,10 +140,14 @@ def _headline(comparison: Comparison) -> Tuple[str, str]:
             f"None of {sides} is surely worse than {base}", told)
 
 
-def _differs(differences: List[Difference]) -> str:
-    """"kernel.release, device (declared)", the loud ones only."""
-    loud = [f"{d.key} (declared)" if d.declared else d.key for d in differences if d.matters]
-    return ", ".join(loud[:4]) + (f" and {len(loud) - 4} more" if len(loud) > 4 else "")
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _compared(pair: Pair) -> str:
+    """"workers: 1 \u2192 4; device.firmware: 1.2 \u2192 1.3 (declared)", the first ones."""
+    parts = [part.replace(" -> ", " \u2192 ") for part in pair.compared]
+    return "; ".join(parts[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
 
 
 def _facts(comparison: Comparison) -> List[Tuple[str, str]]:
@@ -141,12 +155,10 @@ def _facts(comparison: Comparison) -> List[Tuple[str, str]]:
     facts = [(side.label, ", ".join([f"{side.source} on {side.node}" if side.node else side.source,
                                      *([plural(side.runs, "run")] if side.runs > 1 else [])])) for side in comparison.sides]
     facts.append(("design", comparison.design.sentence))
-    if not comparison.design.interleaved:
-        sessions = comparison.history.sessions
-        facts.append(("history", f"{plural(sessions, 'past session')} tell how far sessions lie apart" if sessions else
-                      f"none ({comparison.history.why})" if comparison.history.why else "none"))
+    if comparison.history.sentence:
+        facts.append(("history", comparison.history.sentence))
     if len(comparison.pairs) == 1 and summary.smallest_visible:
-        facts.append(("could see", f"{100 * summary.smallest_visible:.2g}{NBSP}% (median over metrics)"))
+        facts.append(("could see", f"{words.visible(summary.smallest_visible)} (half of the findings)"))
     facts.append(("noise floor", words.noise_line(comparison.noise_floor)))
     facts.append(("exit code", str(comparison.summary.exit_code)))
     return facts
@@ -160,19 +172,23 @@ def _statistics(comparison: Comparison) -> List[str]:
         looks = " and ".join(map(str, design.looks))
         told.append(f"Each block measures both sides in the order {design.order}, the next one turned round, so that a drift "
                     f"of the machine falls on both. A block gives one ratio; Student\u2019s t over their logarithms bounds "
-                    f"the ratio at {level} (bootstrap from 15 blocks on). Looks after {looks} blocks, no others.")
+                    f"the ratio at {level}. The first {looks} blocks decide, no others. A value is the geometric mean over "
+                    f"the blocks, so that {comparison.pairs[0].other} \u00f7 {comparison.pairs[0].base} is the change.")
     elif comparison.history.sessions:
         told.append(f"Two stored runs: the ratio of the medians, bounded at {level} by Student\u2019s t on logarithms, widened "
                     f"by how far {comparison.history.sessions} past sessions of the same configuration and machine lie apart.")
     else:
-        told.append(f"Two stored runs without a history: sessions of the same system lie apart by more than repetitions do, so "
-                    f"a change is claimed only when its bounds ({level}) lie wholly beyond what matters; it says that these "
-                    f"two sessions differ, which need not be a regression.")
+        told.append(f"Two stored runs without a history: sessions of the same system lie apart by more than repetitions do, "
+                    f"how far is not known. The bounds ({level}) are those of sessions "
+                    f"{percent(comparison.history.assumed_spread)} apart; what is called a change says that these two sessions "
+                    f"differ, which need not be a regression.")
     told += [
         "Worse, better, different: the bounds exclude no change, and the ratio lies beyond \u03b4. Small: they exclude it, and "
         "the ratio lies within. Same: the bounds lie within. Anything else is inconclusive, with a reason.",
         f"Gates decide the exit code. Of all other metrics Benjamini and Hochberg\u2019s rule at "
         f"{100 * design.false_discovery_rate:g}{NBSP}% says which changes stand out.",
+        "Metrics of one point whose values are the same multiple of each other (or of its inverse) in every repetition "
+        "of both sides are one finding. What was read, not measured (cores, memory, space), is compared exactly.",
         "When machines, settings or programs differ and nobody said that they should, a change is fingerprint-differs."]
     return told
 

@@ -17,7 +17,7 @@ LEFT, RIGHT, TOP, BOTTOM, GAP = 46, 8, 22, 40, 34
 
 def draw(pair: Pair) -> Optional[Figure]:
     """Nothing when the runs were not interleaved."""
-    rows = [row for row in pair.rows if row.blocks]
+    rows = [row for row in pair.findings if row.blocks]
     rows = sorted(rows, key=lambda row: (not row.gated, not row.changed, row.quiet))[:MOST]
     if not rows:
         return None

@@ -23,7 +23,7 @@ TICKS = (0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0, 1.01, 1
 
 def draw(pair: Pair) -> Optional[Figure]:
     """Nothing when no metric has bounds."""
-    told = [row for row in pair.rows if row.told]
+    told = [row for row in pair.findings if row.told and 0 < row.low]
     if not told:
         return None
     rows = chosen(told)
@@ -114,14 +114,14 @@ def _draw_row(axes, number: int, row: Row, low: float, high: float) -> None:
 
 def _finding(pair: Pair) -> str:
     for status, verb in (("worse", "worse"), ("better", "better"), ("differs", "different")):
-        rows = [row for row in pair.rows if row.status == status]
+        rows = [row for row in pair.findings if row.status == status and row.told]
         if rows:
             worst = rows[0]
-            more = f", and {plural(len(rows) - 1, 'metric')} more" if len(rows) > 1 else ""
+            more = f", and {plural(len(rows) - 1, 'finding')} more" if len(rows) > 1 else ""
             return f"{worst.metric} is {verb}, {change(worst.ratio)}{more}"
-    open_rows = [row for row in pair.rows if row.status == "inconclusive"]
+    open_rows = [row for row in pair.findings if row.status == "inconclusive"]
     if not open_rows:
-        return f"{'All metrics are' if len(pair.rows) > 1 else 'The metric is'} the same within what matters"
+        return f"{'All metrics are' if len(pair.findings) > 1 else 'The metric is'} the same within what matters"
     names = [row.metric for row in open_rows[:2]] + ([f"{len(open_rows) - 2} more"] if len(open_rows) > 2 else [])
     return f"Nothing differs for sure; {listing(names)} could not be decided"
 
@@ -133,6 +133,6 @@ def _describe(rows: List[Row]) -> str:
 
 def _table(pair: Pair, rows: List[Row]) -> Table:
     return Table(["metric", "point", pair.base, pair.other, "change", "bounds", "p", "verdict"], [
-        [row.metric, row.points[0], quantity(row.base.median, row.unit), quantity(row.other.median, row.unit),
+        [row.metric, row.points[0], quantity(row.base.typical, row.unit), quantity(row.other.typical, row.unit),
          change(row.ratio), f"[{change(row.low)}, {change(row.high)}]", "\u2013" if row.p is None else f"{row.p:.2g}",
          f"{words.STATUS_SYMBOL[row.status]} {row.status}"] for row in rows])

@@ -6,7 +6,7 @@ from typing import List, Optional
 
 from .. import words
 from ..comparison import Pair, Row
-from ..units import NBSP, plural
+from ..units import NBSP, percent, plural
 from . import Figure, Key, Table
 from .ratios import chosen
 from .style import COLOUR, WIDTH, canvas, place, series, styled
@@ -19,7 +19,7 @@ MOST_PERCENT = 60.0
 
 def draw(pair: Pair) -> Optional[Figure]:
     """Nothing when nothing could have been seen: no metric has bounds."""
-    rows = chosen([row for row in pair.rows if row.told and row.smallest_visible is not None])
+    rows = chosen([row for row in pair.findings if row.told and row.smallest_visible is not None])
     if not rows:
         return None
     rows = sorted(rows, key=lambda row: -row.smallest_visible / row.delta)
@@ -32,7 +32,7 @@ def draw(pair: Pair) -> Optional[Figure]:
         axes.set_ylim(len(rows) - 0.5, -0.5)
         for number, row in enumerate(rows):
             seen = 100 * row.smallest_visible
-            blind = row.smallest_visible > row.delta
+            blind = _blind(row)
             axes.barh([number], [min(seen, top)], height=0.5, color=COLOUR["inconclusive"] if blind else series(0),
                       hatch=None, linewidth=0, zorder=3)
             axes.plot([100 * row.delta] * 2, [number - 0.42, number + 0.42], color=COLOUR["ink"], linewidth=2, zorder=5)
@@ -49,11 +49,16 @@ def draw(pair: Pair) -> Optional[Figure]:
         axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("smallest change seen nine times in ten (%)")
-    keys = [Key("tick", "change that matters (\u03b4)"), Key("none", "? could not have shown it")]
+    keys = [Key("tick", "change that matters (\u03b4)"), Key("none", "? could have missed twice that")]
     if floors:
         keys.append(Key("diamond", "noise floor of this system"))
     return Figure(finding=_finding(pair, rows), question="What could this comparison have seen at all?",
                   description=_describe(rows), drawing=drawing, table=_table(rows), keys=keys)
+
+
+def _blind(row: Row) -> bool:
+    """A change that just matters is a toss-up for any comparison; one of twice that must not be."""
+    return row.smallest_visible > 2 * row.delta
 
 
 def _percent(value: float) -> str:
@@ -61,23 +66,23 @@ def _percent(value: float) -> str:
 
 
 def _finding(pair: Pair, rows: List[Row]) -> str:
-    blind = [row for row in rows if row.smallest_visible > row.delta]
-    half = f"{100 * pair.summary.smallest_visible:.2g}{NBSP}%"
+    blind = [row for row in rows if _blind(row)]
+    half = words.visible(pair.summary.smallest_visible)
     if not blind:
-        return f"Every metric would have shown a change that matters; half of them one of {half}"
+        return f"Every metric would have shown a change of twice what matters; half of them {half}"
     if len(blind) == len(rows):
-        return f"No metric would surely have shown a change that matters; half of them one of {half}"
-    return f"{len(blind)} of {plural(len(rows), 'metric')} could have missed a change that matters"
+        return f"No metric would surely have shown a change of twice what matters; half of them {half}"
+    return f"{len(blind)} of {plural(len(rows), 'metric')} could have missed a change of twice what matters"
 
 
 def _describe(rows: List[Row]) -> str:
     return "Smallest visible change of each metric. " + " ".join(
-        f"{row.metric} of {row.points[0]}: {100 * row.smallest_visible:.2g} %." for row in rows)
+        f"{row.metric} of {row.points[0]}: {percent(row.smallest_visible)}." for row in rows)
 
 
 def _table(rows: List[Row]) -> Table:
     floors = any(row.noise_floor is not None for row in rows)
     return Table(["metric", "point", "smallest visible", "change that matters", *(["noise floor"] if floors else [])], [
         [row.metric, row.points[0], _percent(100 * row.smallest_visible), f"{100 * row.delta:g}{NBSP}%",
-         *(["\u2013" if row.noise_floor is None else f"{100 * row.noise_floor:.2g}{NBSP}%"] if floors else [])]
+         *(["\u2013" if row.noise_floor is None else percent(row.noise_floor)] if floors else [])]
         for row in rows])

@@ -1,0 +1,31 @@
+// Which metrics decide the exit code.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+
+#include "harness/comparison/comparison.h"
+
+namespace headrace::comparison {
+
+/// May this metric decide the exit code?
+bool is_gate(const results::StoredPoint& point, const std::string& metric, const Options& options,
+             const results::StoredRun& base);
+
+/// Has the point a metric that may?
+bool has_gate(const results::StoredPoint& point, const Options& options,
+              const results::StoredRun& base);
+
+/// Metrics by what globs may call their place: workloads and points.
+using MetricNames = std::map<std::string, std::set<std::string>>;
+
+/// Throws UsageError that names the nearest metrics when a glob matches none: a gate that is never
+/// asked would leave everything green.
+void require_matches(std::span<const std::string> gates, const MetricNames& known);
+
+/// The same, for what any of the sides has measured.
+void require_matches(std::span<const std::string> gates, std::span<const Side> sides);
+
+}  // namespace headrace::comparison
