@@ -9,6 +9,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/interleave.h"
 #include "benches/headrace/terminal.h"
+#include "harness/comparison/row_words.h"
 #include "harness/results/whole_file.h"
 #include "harness/system/installation.h"
 
@@ -25,8 +26,6 @@ struct Arguments {
   bool json = false, dry_run = false, no_report = false;
 };
 
-std::string percent(double share) { return fmt::format("{:.2g} %", 100 * share); }
-
 Text noise_text(const comparison::Noise& noise, const Terminal& terminal) {
   std::size_t width = 6;
   for (const auto& row : noise.rows)
@@ -37,18 +36,21 @@ Text noise_text(const comparison::Noise& noise, const Terminal& terminal) {
   for (const auto& row : noise.rows)
     out += Text::format("{}  {:>11}  {:>12}  {}\n",
                         pad(Text::format("{}  {}", row.point.id, row.metric), width),
-                        "\u00b1" + percent(row.noise_floor), percent(row.false_alarm_rate),
+                        "\u00b1" + comparison::share_text(row.noise_floor), 
+                        comparison::share_text(row.false_alarm_rate),
                         comparison::to_string(row.status));
   const auto summary = noise.summary();
   return out + Text::format(
                    "\nthis system against itself: half of the metrics lie within \u00b1{}; {} of "
                    "such comparisons would call a change\n",
-                   percent(summary.median), percent(summary.false_alarm_rate));
+                   comparison::share_text(summary.median), comparison::share_text(summary.false_alarm_rate));
 }
 
 int aa(const Arguments& arguments, const Shared& shared) {
   const Plan plan = make_plan(plan_options(arguments.plan));
   const comparison::Options options = compare_options(arguments.compare);
+  const Plan* planned[] = {&plan};
+  require_gates(options, planned);
   comparison::Blocks blocks;
   blocks.name = plan.name;
   blocks.planned = arguments.pairs;

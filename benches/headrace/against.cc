@@ -103,7 +103,7 @@ void add_against_options(Verb& verb, AgainstArguments& arguments) {
               "another headrace, or another folder in place of target.path");
   verb.option("--blocks", arguments.blocks,
               "Blocks of --against, each A B B A; judged after 6 and 12")
-      .between(1, 1000)
+      .between(1, statistics::kLastLook)
       .shows_default();
   add_compare_options(verb, arguments.compare);
 }
@@ -122,6 +122,8 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
   comparison::Options options = compare_options(arguments.compare);
   const Plan a = make_plan(plan_options(given)), b = make_plan(plan_options(other.plan));
   require_common_points(a, b);
+  const Plan* both[] = {&a, &b};
+  require_gates(options, both);
 
   comparison::Blocks blocks;
   blocks.name = a.name;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "benches/headrace/shares.h"
+#include "harness/comparison/gates.h"
+#include "harness/registry.h"
 #include "harness/units.h"
 
 namespace headrace::cli {
@@ -36,6 +38,17 @@ comparison::Options compare_options(const CompareOptions& given) {
   options.across = given.across;
   if (!given.noise.empty()) options.noise = comparison::read_noise(given.noise);
   return options;
+}
+
+void require_gates(const comparison::Options& options, std::span<const Plan* const> plans) {
+  comparison::MetricNames known;
+  for (const Plan* plan : plans)
+    for (const Point& point : plan->points)
+      for (const MetricInfo& metric : metric_catalogue(
+               *point.info, point.workload->latency_parts(), point.workload->devices()))
+        for (const std::string& place : {std::string(point.info->name), point.id})
+          known[place].insert(metric.name);
+  comparison::require_matches(options.gates, known);
 }
 
 }  // namespace headrace::cli

@@ -1,5 +1,6 @@
 // comparison.json (docs/run-files.md).
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "harness/comparison/output.h"
@@ -65,12 +66,12 @@ Json row(const Row& r) {
             {"says_same_as", r.says_same_as},
             {"delta", r.delta}};
   if (r.estimate) {
-    const auto known = [&](const char* key, double value) {
-      if (std::isfinite(value))
+    const auto known = [&](const char* key, double value, double least = 0) {
+      if (std::isfinite(value) && value >= least)
         json[key] = value;  // wild values have no bounds that a number holds
     };
     known("ratio", r.estimate->ratio);
-    known("low", r.estimate->low);
+    known("low", r.estimate->low, std::numeric_limits<double>::min());
     known("high", r.estimate->high);
     known("p", r.estimate->p);
     if (r.callable)  // facts are told exactly

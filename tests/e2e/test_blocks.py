@@ -40,6 +40,7 @@ def test_what_is_compared_on_purpose_is_not_joined_on(against):
     assert data["design"]["kind"] == "interleaved" and data["design"]["blocks"] == 2 and data["design"]["look"] == 0
     rows = data["pairs"][0]["rows"]
     assert rows and all(len(row["blocks"]) == 2 and row["base"]["n"] == 4 for row in rows)
+    assert data["pairs"][0]["compared"] == ["workers: 2 -> 1"] and "compared workers: 2 -> 1\n" in against.result.out
     # Two blocks are before the first look: nothing is decided, and it is said why.
     assert against.result.code == 11 and "few-reps" in against.result.out and "--blocks 6" in against.result.out
     assert against.result.out.splitlines()[-1].startswith("VERDICT INCONCLUSIVE")
@@ -136,6 +137,12 @@ def test_what_cannot_be_the_other_side(headrace, given, words):
     done = headrace("run", "-c", "tiny.yaml", "--against", "./" + given if given == "broken" else given, "--out", "x")
     assert done.code == 2 and words in done.err, done
     assert not headrace.path("x").exists()
+
+
+def test_a_gate_that_nothing_measures_is_told_before_anything_runs(headrace):
+    for verb in (("run", "-c", "tiny.yaml", "--against", "elsewhere"), ("aa", "-c", "tiny.yaml")):
+        done = headrace(*verb, "--gate", "*.sample_rat", "--out", "x")
+        assert done.code == 2 and "did you mean '*.sample_rate'?" in done.err and not headrace.path("x").exists(), done
 
 
 def test_a_dry_run_tells_both_plans(headrace):

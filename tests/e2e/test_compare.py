@@ -20,7 +20,7 @@ def copy(runner, name, change=lambda run: None):
     run = runner.results(out="a")
     run["run"]["id"] = name
     change(run)
-    runner.path(name).mkdir(exist_ok=True)
+    runner.path(name).mkdir(parents=True, exist_ok=True)
     runner.write(f"{name}/run.json", json.dumps(run))
     return name
 
@@ -39,14 +39,24 @@ def scale(factor):
     return change
 
 
+def history(runner):
+    """Options that give eight past runs a tenth of a percent apart."""
+    for n in range(8):
+        copy(runner, f"past/{n}", scale(1 + 0.001 * (n % 3)))
+    return "--history", "past"
+
+
 def test_a_loss_fails_and_the_same_passes(made):
     base, loss, same = copy(made, "base", scale(1)), copy(made, "loss", scale(0.8)), copy(made, "same", scale(1.001))
     worse = made("compare", base, loss, "--gate", "*.sample_rate")
     assert worse.code == 10, worse
     assert worse.out.splitlines()[-1].startswith("VERDICT FAIL") and "exit=10" in worse.out
-    assert "-20 %" in worse.out
-    assert made("compare", base, same, "--gate", "*.sample_rate").code == 0
-    three = made("compare", base, same, loss, "--gate", "*.sample_rate", "--format", "json")
+    assert "-20 %" in worse.out and "1 of 1 gate is worse: sample_rate of small_file_read" in worse.out
+    assert made("compare", base, same, "--gate", "*.sample_rate", *history(made)).code == 0
+    # One session each: nobody knows whether they are the same.
+    alone = made("compare", base, same, "--gate", "*.sample_rate")
+    assert alone.code == 11 and "single-session" in alone.out and "how far sessions lie apart is not known" in alone.out
+    three = made("compare", base, same, loss, "--gate", "*.sample_rate", "--format", "json", *history(made))
     assert [p["summary"]["exit_code"] for p in json.loads(three.out)["pairs"]] == [0, 10]
     assert three.code == 10
 
@@ -85,7 +95,8 @@ def test_differences_of_the_machine_come_first(made):
     base, loss = copy(made, "base", scale(1)), copy(made, "other", other)
     open_ = made("compare", base, loss, "--gate", "*.sample_rate")
     assert open_.code == 11 and "fingerprint-differs" in open_.out
-    assert "differs  kernel.release" in open_.out and "--differs kernel" in open_.out
+    assert "compared kernel.release: " in open_.out and "-> 9.9.9 (nobody said so)" in open_.out
+    assert "--differs kernel" in open_.out
     assert made("compare", base, loss, "--gate", "*.sample_rate", "--differs", "kernel").code == 10
 
 
@@ -102,6 +113,47 @@ def test_odd_files_are_told_plainly(made, change, words):
     done = made("compare", "a", odd)
     assert words in done.out + done.err
     assert done.code == (2 if words not in ("other units",) else done.code)
+
+
+@pytest.mark.parametrize("gate, words", [
+    ("nosuch.*", "--gate 'nosuch.*' matches no metric (metrics: small_file_read."),
+    ("*.sample_rat", "did you mean '*.sample_rate'?"),
+    ("sample_rate", "did you mean '*.sample_rate'?"),
+])
+def test_a_gate_that_matches_nothing_is_an_error(made, gate, words):
+    done = made("compare", copy(made, "base", scale(1)), copy(made, "loss", scale(0.8)), "--gate", gate)
+    assert done.code == 2 and words in done.err and not done.out, done
+
+
+def test_what_says_the_same_is_told_once(made):
+    done = made("compare", "a", copy(made, "again", lambda run: None), "--json")
+    pair = json.loads(done.out)["pairs"][0]
+    follows = {row["metric"]: row["says_same_as"] for row in pair["rows"]}
+    for metric in ("read_bandwidth", "file_rate", "open_rate", "read_iops"):
+        assert follows[metric] == "sample_rate", follows
+    assert follows["sample_rate"] == "" and follows["latency_p50_ns"] == ""
+    assert pair["summary"]["compared"] == sum(not head for head in follows.values())
+    assert "more that say the same: read_bandwidth, file_rate, open_rate" in made("compare", "a", "again").out
+
+
+def test_facts_are_compared_exactly(headrace):
+    headrace.write("facts.yaml", "schema: 1\nname: f\ntarget: {path: scratch}\nworkloads: [{use: host_facts}]\n")
+    assert headrace.run("facts.yaml", out="a").code == headrace.run("facts.yaml", out="b").code == 0
+    done = headrace("compare", "a", "b", "--json")
+    rows = {row["metric"]: row for row in json.loads(done.out)["pairs"][0]["rows"]}
+    assert rows["cpu_cores"]["status"] == "same" and rows["cpu_cores"]["fact"] and "elapsed_s" not in rows
+    assert done.code == 0, done
+
+    def fewer(run):
+        metric = run["points"][0]["metrics"][0]
+        assert metric["name"] == "cpu_cores"
+        metric.update({key: metric["median"] / 2 for key in ("median", "low", "high")}, values=[metric["median"] / 2])
+    run = headrace.results(out="b")
+    fewer(run)
+    headrace.path("c").mkdir()
+    headrace.write("c/run.json", json.dumps(run))
+    done = headrace("compare", "a", "c")
+    assert done.code == 10 and "-50 %" in done.out and "worse (gate)" in done.out, done
 
 
 def values(point, name, numbers):
@@ -145,7 +197,7 @@ def test_thousands_of_points(made):
     base, loss = copy(made, "base", many(1)), copy(made, "loss", many(0.8))
     done = made("compare", base, loss, "--gate", "small_file_read/files:7.sample_rate", "--json")
     pair = json.loads(done.out)["pairs"][0]
-    assert done.code == 10 and pair["summary"]["gated"] == 1 and pair["summary"]["compared"] > 8_000, done.err
+    assert done.code == 10 and pair["summary"]["gated"] == 1 and pair["summary"]["metrics"] > 8_000, done.err
     assert pair["rows"][0]["points"][0] == "small_file_read/files:7" and pair["rows"][0]["status"] == "worse"
 
 
