@@ -11,6 +11,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/block_loop.h"
+#include "harness/files/marked_folder.h"
 #include "harness/random.h"
 #include "harness/recorder.h"
 
@@ -176,14 +177,10 @@ void engine_block(benchmark::State& state, const char* name, std::uint32_t depth
   Backends backends;
   if (const std::string why = backends.why_not(name); !why.empty())
     return state.SkipWithError(why.c_str());
-  char folder[] = "/tmp/headrace-overhead-XXXXXX";
-  if (!::mkdtemp(folder)) return state.SkipWithError("no folder in /tmp");
-  FileTable files(::open(folder, O_RDONLY | O_DIRECTORY), folder);
-  const std::string file = std::string(folder) + "/data", data(64 << 20, 'x');
-  if (std::FILE* out = std::fopen(file.c_str(), "w")) {
-    std::fwrite(data.data(), 1, data.size(), out);
-    std::fclose(out);
-  }
+  const MarkedFolder folder = MarkedFolder::make_next("/tmp/headrace-overhead", "overhead");
+  const std::string data(64 << 20, 'x');
+  folder.write("data", data);
+  FileTable files(folder.folder().again().release().release(), folder.path());
   files.add("data", data.size());
   {
     const std::uint32_t selected[] = {0};
@@ -194,8 +191,7 @@ void engine_block(benchmark::State& state, const char* name, std::uint32_t depth
     const auto reader = backends.storage(name).block_reader(files, selected, options);
     loop(state, *reader, depth, kBlock);
   }
-  ::unlink(file.c_str());
-  ::rmdir(folder);
+  folder.remove();
 }
 BENCHMARK_CAPTURE(engine_block, posix, "posix", 1u)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(engine_block, mmap, "mmap", 1u)->Unit(benchmark::kMillisecond);

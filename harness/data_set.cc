@@ -1,45 +1,41 @@
 // Parameters of data sets, and opening them.
 #include "harness/data_set.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 #include "harness/data_set/block_pattern.h"
 #include "harness/data_set/generate.h"
 #include "harness/data_set/layout.h"
+#include "harness/data_set/manifest.h"
 #include "harness/data_set/walk.h"
 #include "harness/error.h"
 #include "harness/node.h"
 #include "harness/system/block_device.h"
-#include "harness/system/unique_fd.h"
 
 namespace headrace {
 namespace {
 
-using system::UniqueFd;
-
 constexpr double kLargestFile = 0x1p44;  // 16 TiB, what ext4 holds
 
-/// The descriptor of a complete data set in `folder`, which it makes first if need be. It carries a
-/// shared lock for as long as it is open, so that nobody removes the set meanwhile; file systems
+/// A complete data set in its folder below `parent`, which is made first if need be. It is locked for
+/// others than readers for as long as it is open, so that nobody removes it meanwhile; file systems
 /// without locks do without.
-UniqueFd open_generated(const DataSetLayout& layout, const std::string& folder, const Node& node,
-                        const DataProgress& progress) {
-  UniqueFd root(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!root) throw system_error("open", folder, errno);
-  const auto taken = [&](int how) {
-    return ::flock(root.get(), how | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  };
+files::Folder open_generated(const DataSetLayout& layout, const files::Folder& parent,
+                             const Node& node, const DataProgress& progress) {
   for (unsigned waited = 0;; ++waited) {
-    if (!taken(LOCK_SH)) {
-      if (is_complete(layout, root.get(), node)) return root;
-      if (!taken(LOCK_EX)) break;
+    const MarkedFolder set = MarkedFolder::make(parent, layout.spec().id(), kSetKind);
+    const files::Folder& root = set.folder();
+    if (root.lock_shared() && set.is_marked()) {
+      if (is_complete(layout, root, node)) return root.again();
+      if (set.try_hold()) {
+        generate(layout, set, node, progress);
+        root.lock_shared();
+        return root.again();
+      }
     }
     if (progress)
       progress(0, layout.total_bytes(),
@@ -47,9 +43,6 @@ UniqueFd open_generated(const DataSetLayout& layout, const std::string& folder, 
                            waited / 5));
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
-  generate(layout, root.get(), folder, node, progress);
-  ::flock(root.get(), LOCK_SH);
-  return root;
 }
 
 }  // namespace
@@ -91,6 +84,21 @@ std::string DataSetSpec::id() const {
                      files_per_folder, seed);
 }
 
+std::optional<DataSetSpec> DataSetSpec::of_id(const std::string& id) {
+  unsigned long long files, size, spread, per, seed;
+  if (std::sscanf(id.c_str(), "%llux%lluB-spread%llu-per%llu-seed%llu", &files, &size, &spread, &per,
+                  &seed) != 5)
+    return std::nullopt;
+  DataSetSpec spec;
+  spec.files = files;
+  spec.file_size = size;
+  spec.file_size_spread = spread;
+  spec.files_per_folder = per;
+  spec.seed = seed;
+  if (spec.id() != id || files == 0 || size == 0 || per == 0) return std::nullopt;
+  return spec;
+}
+
 std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node,
                                        const DataProgress& progress) {
   const std::shared_ptr<DataSet> data(new DataSet);
@@ -104,10 +112,11 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node,
   }
   const DataSetLayout layout(spec);
   node.reserve_writes(spec.id(), layout.total_bytes());
-  const std::string parent =
-      MarkedFolder::make(node.scratch() + "/" + kDataFolder, kDataFolder).path();
-  const std::string folder = MarkedFolder::make(parent + "/" + spec.id(), "data_set").path();
-  data->files_ = FileTable(open_generated(layout, folder, node, progress).release(), folder);
+  const MarkedFolder parent =
+      MarkedFolder::make(node.scratch_folder(), kDataFolder, kDataFolder);
+  files::Folder folder = open_generated(layout, parent.folder(), node, progress);
+  const std::string path = folder.path();
+  data->files_ = FileTable(folder.release().release(), path);
   for (std::uint64_t file = 0; file < layout.files(); ++file)
     data->files_.add(layout.path(file), layout.size(file));
   data->key_ = layout.key();

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/file_table.h"
-#include "harness/marked_folder.h"
+#include "harness/files/marked_folder.h"
 #include "harness/params.h"
 
 namespace headrace {
@@ -36,6 +37,8 @@ struct DataSetSpec {
   std::uint64_t bytes() const { return files * file_size; }
   /// Names the folder: same specification, same folder, so data is made once and used again.
   std::string id() const;
+  /// The specification of that name; nothing when it is none.
+  static std::optional<DataSetSpec> of_id(const std::string& id);
 };
 
 /// Told while a data set is made, walked or verified: done and total in bytes (or files, when bytes are unknown).
@@ -79,9 +82,9 @@ class DataSet {
 /// Generated data sets lie in this folder of the scratch folder, each in a marked folder of its own named by its id().
 inline constexpr const char* kDataFolder = "data";
 
-/// Removes every generated data set below `scratch`: only files with the names and sizes that its manifest gives,
+/// Removes every generated data set below `scratch`: only files that are proven to be headrace's (data_set/proof.h),
 /// then its folders where nothing else lies in them. A set that another process has open is left. `scratch` itself
-/// stays (remove_marked() takes that). Throws RunError when the system refuses.
-CleanReport remove_data_sets(const std::string& scratch);
+/// stays. Throws RunError when the system refuses.
+CleanReport remove_data_sets(const MarkedFolder& scratch);
 
 }  // namespace headrace

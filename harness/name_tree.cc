@@ -2,28 +2,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include "harness/error.h"
-#include "harness/system/entries.h"
-#include "harness/system/unique_fd.h"
 
 namespace headrace {
 namespace {
 
-using system::UniqueFd;
+using files::UniqueFd;
 
-constexpr const char* kKind = "metadata";
-
-std::string tree_of(const std::string& scratch) { return scratch + "/metadata"; }
+constexpr const char* kKind = "metadata";  // and the folder's name
 
 bool is_number(std::string_view text, std::size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789") == text.npos;
@@ -36,60 +29,39 @@ bool is_file_name(std::string_view name) {
          is_number(name.substr(1), 8);
 }
 
-UniqueFd open_folder(int parent, const char* name) {
-  return UniqueFd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
-
-/// The tree's folder, locked; nothing when another process holds it. File systems without locks do
-/// without.
-UniqueFd lock(const std::string& path) {
-  UniqueFd fd = open_folder(AT_FDCWD, path.c_str());
-  if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {};
-  return fd;
-}
-
-/// Everything below `folder` that has the name, kind and size of what is made here.
-class Remover {
- public:
-  Remover(const std::string& path, CleanReport& report) : path_(path), report_(report) {}
-
-  void remove_below(int folder, const std::string& prefix) {
-    for (const std::string& name : system::entries_of(folder)) {
-      struct stat status;
-      if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-      if (S_ISDIR(status.st_mode) && is_folder_name(name)) {
-        remove_folder(folder, name, prefix);
-      } else if (S_ISREG(status.st_mode) && is_file_name(name) && status.st_size == 0) {
-        take(::unlinkat(folder, name.c_str(), 0), prefix + name);
-        ++report_.files;
-      } else if (!prefix.empty() || name != MarkedFolder::kMark) {
-        report_.left.push_back(path_ + "/" + prefix + name + ": not made by headrace");
-      }
+/// Everything below a folder that has the name and kind of what is made here, and bears its mark.
+void remove_below(const files::Folder& folder, bool is_root, CleanReport& report) {
+  for (const std::string& name : folder.entries()) {
+    const auto status = folder.look(name);
+    if (!status || (is_root && (name == MarkedFolder::kMark || folder.is_aside(name)))) continue;
+    if (S_ISDIR(status->st_mode) && is_folder_name(name)) {
+      const files::Folder inner = folder.inner(name);
+      if (!inner) throw system_error("open", folder.path_of(name), errno);
+      const std::size_t left_before = report.left.size();
+      remove_below(inner, false, report);
+      if (report.left.size() > left_before || folder.remove_folder(name)) continue;
+    } else if (S_ISREG(status->st_mode) && is_file_name(name) && status->st_size == 0 &&
+               files::bears_mark(*status) && folder.remove(name, *status)) {
+      ++report.files;
+      continue;
     }
+    report.left.push_back(folder.path_of(name) + ": not made by headrace");
   }
+}
 
- private:
-  void remove_folder(int parent, const std::string& name, const std::string& prefix) {
-    const std::size_t left_before = report_.left.size();
-    const UniqueFd folder = open_folder(parent, name.c_str());
-    if (!folder) throw system_error("open", path_ + "/" + prefix + name, errno);
-    remove_below(folder.get(), prefix + name + "/");
-    if (report_.left.size() == left_before)
-      take(::unlinkat(parent, name.c_str(), AT_REMOVEDIR), prefix + name);
-  }
-  void take(int failed, const std::string& name) const {
-    if (failed) throw system_error("remove", path_ + "/" + name, errno);
-  }
-
-  const std::string& path_;
-  CleanReport& report_;
-};
-
-CleanReport remove_all(const std::string& path, int root) {
+CleanReport remove_all(const MarkedFolder& marked) {
   CleanReport report;
-  Remover(path, report).remove_below(root, "");
-  if (report.left.empty()) report.gone = remove_marked(path, {}).gone;
+  remove_below(marked.folder(), true, report);
+  if (report.left.empty()) report.gone = marked.remove().gone;
   return report;
+}
+
+MarkedFolder held(const files::Folder& scratch) {
+  MarkedFolder marked = MarkedFolder::make_alone(scratch, kKind, kKind);
+  CleanReport before;
+  remove_below(marked.folder(), true, before);
+  if (!before.left.empty()) throw RunError(before.left.front());
+  return marked;
 }
 
 }  // namespace
@@ -128,20 +100,15 @@ std::uint64_t NameTreeShape::folders() const {
   return all;
 }
 
-NameTree::NameTree(const NameTreeShape& shape, const std::string& scratch)
-    : path_(MarkedFolder::make(tree_of(scratch), kKind).path()) {
-  UniqueFd root = lock(path_);
-  if (!root) throw RunError(path_ + " is in use by another headrace");
-  CleanReport before;
-  Remover(path_, before).remove_below(root.get(), "");
-  if (!before.left.empty()) throw RunError(before.left.front());
-
-  folders_ = FileTable(::fcntl(root.get(), F_DUPFD_CLOEXEC, 0), path_);
-  files_ = FileTable(root.release(), path_);
+NameTree::NameTree(const NameTreeShape& shape, const files::Folder& scratch)
+    : marked_(held(scratch)) {
+  const files::Folder& root = marked_.folder();
+  folders_ = FileTable(root.again().release().release(), root.path());
+  files_ = FileTable(root.again().release().release(), root.path());
   try {
     make(shape);
   } catch (const RunError&) {
-    remove_all(path_, files_.root_fd());
+    remove_all(marked_);
     throw;
   }
 }
@@ -151,10 +118,13 @@ void NameTree::make(const NameTreeShape& shape) {
   for (unsigned depth = 0; depth < shape.depth; ++depth, level.swap(next)) {
     next.clear();
     for (const std::string& parent : level) {
+      const files::Folder inside =
+          parent.empty() ? marked_.folder().again()
+                         : marked_.folder().inner(parent.substr(0, parent.size() - 1));
+      if (!inside) throw system_error("open folder", marked_.folder().path_of(parent), errno);
       for (unsigned number = 0; number < shape.width; ++number) {
         const std::string folder = fmt::format("{}d{:03}", parent, number);
-        if (::mkdirat(files_.root_fd(), folder.c_str(), 0755) != 0 && errno != EEXIST)
-          throw system_error("create folder", path_ + "/" + folder, errno);
+        inside.make(fmt::format("d{:03}", number));
         folders_.add(folder, 0);
         next.push_back(folder + "/");
       }
@@ -166,20 +136,29 @@ void NameTree::make(const NameTreeShape& shape) {
       files_.add(fmt::format("{}{}{:08}", folder, kFile, file++), 0);
 }
 
+void NameTree::require_in_place() const {
+  marked_.folder().require_in_place();
+  for (std::uint32_t i = 0; i < folders_.count(); ++i) {
+    const UniqueFd folder(
+        files::open_beneath(folders_.root_fd(), folders_.path(i), O_PATH | O_DIRECTORY));
+    if (!folder) throw system_error("open folder", folders_.full_path(i), errno);
+  }
+}
+
 NameTree::~NameTree() {
   try {
-    remove_all(path_, files_.root_fd());
+    remove_all(marked_);
   } catch (const RunError&) {  // what cannot be removed stays for `clean`
   }
 }
 
-CleanReport remove_left_over_names(const std::string& scratch) {
-  const std::string path = tree_of(scratch);
-  if (MarkedFolder::kind_of(path) != kKind)
-    return {.left = {}, .gone = !std::filesystem::exists(path)};
-  const UniqueFd root = lock(path);
-  if (!root) return {.left = {"metadata: in use by another headrace"}, .gone = false};
-  return remove_all(path, root.get());
+CleanReport remove_left_over_names(const files::Folder& scratch) {
+  const auto marked = MarkedFolder::find(scratch, kKind);
+  if (!marked || marked->kind() != kKind)
+    return {.left = {}, .gone = remove_marked(scratch, kKind).gone};
+  if (!marked->try_hold())
+    return {.left = {marked->path() + ": " + marked->in_use()}, .gone = false};
+  return remove_all(*marked);
 }
 
 }  // namespace headrace

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/file_table.h"
-#include "harness/marked_folder.h"
+#include "harness/files/marked_folder.h"
 #include "harness/params.h"
 
 namespace headrace {
@@ -32,7 +32,7 @@ class NameTree {
  public:
   /// Makes the folders below `scratch`/metadata; what a killed run left there goes first. Throws
   /// RunError when another process holds them or the system refuses.
-  NameTree(const NameTreeShape& shape, const std::string& scratch);
+  NameTree(const NameTreeShape& shape, const files::Folder& scratch);
   /// Removes every file and folder of the tree; what cannot be removed stays for `clean`.
   ~NameTree();
   NameTree(const NameTree&) = delete;
@@ -46,15 +46,29 @@ class NameTree {
   /// A file's other name differs from the first in this character: "r00000042".
   static constexpr char kFile = 'f', kRenamed = 'r';
 
+  /// Throws RunError, which names it, when a folder of the tree is not in its place. Untimed, before
+  /// files are made, renamed or removed there by their names.
+  void require_in_place() const;
+  /// Makes an empty file. False: errno.
+  bool create(const char* path) const noexcept {
+    return files::create_empty(files_.root_fd(), path);
+  }
+  bool rename(const char* from, const char* to) const noexcept {
+    return files::rename_within(files_.root_fd(), from, to);
+  }
+  bool remove(const char* path) const noexcept {
+    return files::remove_name(files_.root_fd(), path);
+  }
+
  private:
   void make(const NameTreeShape& shape);
 
-  std::string path_;
+  MarkedFolder marked_;
   FileTable files_, folders_;
 };
 
 /// Removes what a run that was killed left in `scratch`/metadata, unless a living one holds it.
 /// Whatever else lies there stays and is named.
-CleanReport remove_left_over_names(const std::string& scratch);
+CleanReport remove_left_over_names(const files::Folder& scratch);
 
 }  // namespace headrace

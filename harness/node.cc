@@ -53,14 +53,24 @@ Node::Node(std::string scratch_path)
 
 Node::~Node() = default;
 
-const std::string& Node::scratch() {
-  if (scratch_.empty()) scratch_ = MarkedFolder::make(scratch_path_, "scratch").path();
-  return scratch_;
+const files::Folder& Node::scratch_folder() {
+  // Whoever removes it has it alone first; one that was removed before it was locked is made again.
+  while (!scratch_) {
+    MarkedFolder made = MarkedFolder::make(scratch_path_, kScratchKind);
+    if (made.folder().lock_shared() && made.is_marked()) scratch_ = std::move(made);
+  }
+  scratch_->folder().require_in_place();
+  return scratch_->folder();
 }
 
-std::string Node::own_scratch() {
-  if (ranks_->rank() == 0) return scratch();
-  return MarkedFolder::make(fmt::format("{}/{}{:05}", scratch(), kRankFolder, ranks_->rank()), "scratch").path();
+const files::Folder& Node::own_scratch() {
+  const files::Folder& shared = scratch_folder();
+  if (ranks_->rank() == 0) return shared;
+  if (!own_scratch_)
+    own_scratch_ = MarkedFolder::make(shared, fmt::format("{}{:05}", kRankFolder, ranks_->rank()),
+                                      kScratchKind);
+  own_scratch_->folder().require_in_place();
+  return own_scratch_->folder();
 }
 
 void Node::reserve_writes(const std::string& id, std::uint64_t bytes) {

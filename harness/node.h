@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/backends/loader.h"
-#include "harness/marked_folder.h"
+#include "harness/files/marked_folder.h"
 
 namespace headrace {
 
@@ -17,6 +18,8 @@ class Ranks;
 
 /// Folders of ranks in the scratch folder: "rank-00003".
 inline constexpr const char* kRankFolder = "rank-";
+/// The kind of the mark in both.
+inline constexpr const char* kScratchKind = "scratch";
 
 class Node {
  public:
@@ -27,10 +30,13 @@ class Node {
   Backends& backends() { return *backends_; }
   /// The marked folder below which data is made; made now if it is not there. Throws UsageError if
   /// it is not ours.
-  const std::string& scratch();
-  /// For what this process alone writes: scratch(), or of several processes one of its own below it for each but the
+  const std::string& scratch() { return scratch_folder().path(); }
+  /// The same, held open: whatever is made there is made through its descriptor, and nobody removes it meanwhile. Throws
+  /// RunError when something else lies in its place by now.
+  const files::Folder& scratch_folder();
+  /// For what this process alone writes: the same, or of several processes one of its own below it for each but the
   /// first.
-  std::string own_scratch();
+  const files::Folder& own_scratch();
   const std::string& scratch_path() const { return scratch_path_; }
 
   /// Most bytes that generated data may take in all; 0 = as much as is free. Set once, before the
@@ -60,7 +66,7 @@ class Node {
 
  private:
   std::string scratch_path_;
-  std::string scratch_;
+  std::optional<MarkedFolder> scratch_, own_scratch_;
   std::uint64_t max_write_ = 0;
   std::map<std::string, std::uint64_t> reserved_;
   std::unique_ptr<Backends> backends_;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/against.h"
@@ -10,13 +9,10 @@
 #include "benches/headrace/interleave.h"
 #include "benches/headrace/terminal.h"
 #include "harness/comparison/row_words.h"
-#include "harness/results/whole_file.h"
 #include "harness/system/installation.h"
 
 namespace headrace::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Arguments {
   PlanArguments plan;
@@ -63,15 +59,14 @@ int aa(const Arguments& arguments, const Shared& shared) {
                             blocks.planned * comparison::kTurnsPerBlock));
     return 0;
   }
-  const std::string folder = blocks_folder(arguments.out, "aa", blocks);
+  const MarkedFolder folder = blocks_folder(arguments.out, "aa", blocks);
   Interleaved result = interleave(std::move(blocks), folder, options, false, shared);
   if (!result.comparison || result.comparison->design.blocks < 2)
     return finish_blocks(result, folder, arguments.json ? Told::json : Told::text,
                          !arguments.no_report, shared);
   comparison::Noise noise = comparison::noise_of(*result.comparison);
-  const std::string file = (fs::path(folder) / "aa.json").string();
-  results::write_whole(file, comparison::noise_json(noise));
-  noise.source = file;
+  folder.write("aa.json", comparison::noise_json(noise));
+  noise.source = folder.folder().path_of("aa.json");
   comparison::set_noise(noise, *result.comparison);  // the page shows its own
   const int code = result.signal != 0 ? 128 + result.signal : noise.exit_code;
   if (arguments.json) {

@@ -153,7 +153,7 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
     return 0;
   }
   if (other.binary != self) try_out(blocks.sides[1].command);
-  const std::string folder = blocks_folder(arguments.out, "against", blocks);
+  const MarkedFolder folder = blocks_folder(arguments.out, "against", blocks);
   Interleaved result = interleave(std::move(blocks), folder, options, true, shared);
   return finish_blocks(result, folder, arguments.json ? Told::json : Told::text,
                        !arguments.no_report, shared);

@@ -9,22 +9,21 @@
 #include "benches/headrace/verb.h"
 #include "harness/checkpoint/folder.h"
 #include "harness/comparison/blocks.h"
-#include "harness/comparison/output.h"
 #include "harness/data_set.h"
 #include "harness/diagnostics.h"
-#include "harness/fleet/fleet.h"
-#include "harness/history/history.h"
-#include "harness/marked_folder.h"
+#include "harness/files/marked_folder.h"
 #include "harness/name_tree.h"
 #include "harness/node.h"
-#include "harness/results/result_store.h"
-#include "harness/sizing/sizing.h"
 #include "harness/units.h"
 
 namespace headrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Kinds of folders that hold what was measured or found, and go only when asked for.
+constexpr std::string_view kResults[] = {"run",    "comparison", comparison::kBlocksKind,
+                                         "sizing", "fleet",      "history"};
 
 void tell(const std::string& folder, const CleanReport& report) {
   print_line(Text::format("{}: removed {} files, {}{}", folder, report.files,
@@ -33,81 +32,68 @@ void tell(const std::string& folder, const CleanReport& report) {
   for (const std::string& left : report.left) print_line(Text::format("  left: {}", left));
 }
 
-/// Files that a folder of results of this kind may hold; none for other kinds.
-std::span<const std::string_view> result_files(std::string_view kind) {
-  if (kind == "run") return results::run_file_names();
-  if (kind == "comparison") return comparison::kFileNames;
-  if (kind == "sizing") return sizing::kFileNames;
-  if (kind == "fleet") return fleet::kFileNames;
-  if (kind == "history") return history::kFileNames;
-  return {};
-}
-
-void add(CleanReport& to, const CleanReport& more) {
-  to.files += more.files;
-  to.bytes += more.bytes;
-  to.left.insert(to.left.end(), more.left.begin(), more.left.end());
-}
-
 /// What a run that was killed left there.
-CleanReport remove_left_over(const std::string& folder) {
+CleanReport remove_left_over(const files::Folder& folder) {
   CleanReport report = checkpoint::remove_left_over(folder);
-  add(report, remove_left_over_names(folder));
+  report.add(remove_left_over_names(folder));
   return report;
 }
 
 /// The folders of ranks in a scratch folder that several processes used.
-std::vector<std::string> rank_folders(const std::string& scratch) {
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(scratch)) {
-    const std::string path = entry.path().string();
-    if (entry.path().filename().string().starts_with(kRankFolder) &&
-        MarkedFolder::kind_of(path) == "scratch")
-      found.push_back(path);
+CleanReport remove_rank_folders(const files::Folder& scratch) {
+  CleanReport report;
+  for (const std::string& name : scratch.entries()) {
+    if (!name.starts_with(kRankFolder)) continue;
+    if (const auto of_rank = MarkedFolder::find(scratch, name);
+        of_rank && of_rank->kind() == kScratchKind)
+      report.add(remove_left_over(of_rank->folder()));
+    remove_marked(scratch, name);
   }
-  return found;
+  return report;
+}
+
+CleanReport remove_scratch(const MarkedFolder& scratch) {
+  CleanReport report = remove_data_sets(scratch);
+  report.add(remove_rank_folders(scratch.folder()));
+  report.add(remove_left_over(scratch.folder()));
+  const CleanReport rest = scratch.remove();
+  report.gone = rest.gone;
+  // What lies in the way of the folder itself was told by the first look already, where it was
+  // told.
+  for (const std::string& left : rest.left) {
+    if (std::find(report.left.begin(), report.left.end(), left) == report.left.end())
+      report.left.push_back(left);
+  }
+  return report;
 }
 
 int clean(const std::string& folder, bool yes) {
-  if (!fs::exists(folder)) {
+  if (!fs::exists(fs::symlink_status(folder))) {
     print_line(Text::format("{}: nothing there", folder));
     return 0;
   }
-  const std::string kind = MarkedFolder::kind_of(folder);
-  if (kind == "scratch") {
-    CleanReport report = remove_data_sets(folder);
-    for (const std::string& of_rank : rank_folders(folder)) {
-      add(report, remove_left_over(of_rank));
-      remove_marked(of_rank, {});
-    }
-    add(report, remove_left_over(folder));
-    const CleanReport rest = remove_marked(folder, {});
-    report.gone = rest.gone;
-    // What lies in the way of the folder itself was told by the first look already, where it was
-    // told.
-    for (const std::string& left : rest.left) {
-      if (std::find(report.left.begin(), report.left.end(), left) == report.left.end())
-        report.left.push_back(left);
-    }
+  const auto marked = MarkedFolder::find(folder);
+  if (!marked) {
+    const CleanReport report = remove_marked(folder);
+    if (!report.gone)
+      throw UsageError(
+          fmt::format("clean: {} is not a folder that headrace made (it has no mark)", folder));
     tell(folder, report);
-    return 0;
+  } else if (marked->kind() == kScratchKind) {
+    tell(folder, remove_scratch(*marked));
+  } else if (std::find(std::begin(kResults), std::end(kResults), marked->kind()) ==
+             std::end(kResults)) {
+    throw UsageError(fmt::format("clean: {} is not a folder that headrace made (its mark says: {})",
+                                 folder, marked->kind()));
+  } else if (!yes) {
+    throw UsageError(
+        fmt::format("clean: {} holds a {}'s results; add --yes to remove them", folder,
+                    marked->kind() == comparison::kBlocksKind ? "comparison" : marked->kind()));
+  } else {
+    tell(folder, marked->kind() == comparison::kBlocksKind ? comparison::remove_blocks(*marked)
+                                                           : marked->remove());
   }
-  if (kind == comparison::kBlocksKind) {
-    if (!yes)
-      throw UsageError(
-          fmt::format("clean: {} holds a comparison's results; add --yes to remove them", folder));
-    tell(folder, comparison::remove_blocks(folder));
-    return 0;
-  }
-  if (const auto files = result_files(kind); !files.empty()) {
-    if (!yes)
-      throw UsageError(
-          fmt::format("clean: {} holds a {}'s results; add --yes to remove them", folder, kind));
-    tell(folder, remove_marked(folder, files));
-    return 0;
-  }
-  throw UsageError(fmt::format("clean: {} is not a folder that headrace made ({})", folder,
-                               kind.empty() ? "it has no mark" : "its mark says: " + kind));
+  return 0;
 }
 
 void add_clean(Verbs& verbs, Shared&) {

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "benches/headrace/compare_options.h"
@@ -17,7 +16,7 @@
 #include "harness/comparison/blocks.h"
 #include "harness/comparison/output.h"
 #include "harness/error.h"
-#include "harness/marked_folder.h"
+#include "harness/files/marked_folder.h"
 #include "harness/printable.h"
 #include "harness/usage_errors.h"
 
@@ -101,38 +100,24 @@ Comparison compare_runs(const Arguments& arguments) {
   return comparison::compare(std::move(sides), options);
 }
 
-/// Draws report.html beside the comparison.json of `folder`; tells why when it cannot.
-bool draw_page(const std::string& folder) {
-  const fs::path data = fs::path(folder) / "comparison.json";
-  const Drawn drawn = draw_report(data.string(), (fs::path(folder) / "report.html").string());
-  if (drawn.file.empty()) tell_line(Text::format("report: not drawn: {}", drawn.reason));
-  return !drawn.file.empty();
-}
-
-/// The page on standard output: drawn aside when no folder is kept.
-void print_page(const Comparison& comparison, const std::string& kept) {
-  std::string folder = kept;
-  if (kept.empty()) {
-    folder = (fs::temp_directory_path() / "headrace-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) throw system_error("make", folder, errno);
-    comparison::write_comparison(comparison, folder);
-    draw_page(folder);
-  }
-  std::ifstream file(fs::path(folder) / "report.html", std::ios::binary);
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
-  if (kept.empty()) fs::remove_all(folder);
-  if (page.empty()) throw RunError("no page was drawn");
-  print_document(page);
+/// The page on standard output.
+void print_page(const Comparison& comparison) {
+  const Drawn drawn = draw_text(comparison_json(comparison));
+  if (drawn.page.empty()) throw RunError("no page was drawn: " + drawn.reason);
+  print_document(drawn.page);
 }
 
 int compare(const Arguments& arguments, const Shared& shared) {
   Comparison comparison = compare_runs(arguments);
   comparison.command = shared.command;
-  std::string folder;
   if (!arguments.out.empty()) {
-    folder = MarkedFolder::make(arguments.out, "comparison").path();
+    const MarkedFolder folder = MarkedFolder::make_alone(arguments.out, "comparison");
     comparison::write_comparison(comparison, folder);
-    if (!arguments.no_report) draw_page(folder);
+    if (!arguments.no_report) {
+      const Drawn drawn = draw_into(folder, "comparison.json");
+      if (drawn.page.empty())
+        tell_line(Text::format("report: not drawn: {}", drawn.reason));
+    }
   }
   if (arguments.format == "json") {
     print_document(comparison_json(comparison));
@@ -141,7 +126,7 @@ int compare(const Arguments& arguments, const Shared& shared) {
   } else if (arguments.format == "junit") {
     print_document(comparison_junit(comparison));
   } else if (arguments.format == "html") {
-    print_page(comparison, folder);
+    print_page(comparison);
   } else {
     print(comparison_text(comparison, Terminal(stdout, shared), arguments.all));
     print_line(comparison_last_line(comparison));

@@ -6,8 +6,8 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
 #include "harness/diagnostics.h"
+#include "harness/files/output.h"
 #include "harness/results/exports.h"
-#include "harness/results/whole_file.h"
 
 namespace headrace::cli {
 namespace {
@@ -40,7 +40,7 @@ int export_run(const Arguments& arguments) {
   if (arguments.out.empty()) {
     print_document(text);
   } else {
-    results::write_whole(arguments.out, text);
+    files::write_output(arguments.out, text);
     print_line(arguments.out);
   }
   return 0;

@@ -16,10 +16,9 @@
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/shares.h"
 #include "benches/headrace/verb.h"
-#include "harness/marked_folder.h"
+#include "harness/files/marked_folder.h"
 #include "harness/parallel.h"
 #include "harness/printable.h"
-#include "harness/results/whole_file.h"
 #include "harness/usage_errors.h"
 
 namespace headrace::cli {
@@ -121,8 +120,8 @@ int fleet_verb(const Arguments& arguments, const Shared& shared) {
   std::vector<std::string> files;
   for (const std::string& folder : arguments.folders)
     for (std::string& file : run_files_below(folder, "fleet")) files.push_back(std::move(file));
-  fs::path folder;
-  if (!arguments.out.empty()) folder = MarkedFolder::make(arguments.out, "fleet").path();
+  std::optional<MarkedFolder> folder;
+  if (!arguments.out.empty()) folder = MarkedFolder::make_alone(arguments.out, "fleet");
   fleet::Fleet result = judged(arguments, files);
   if (!arguments.rerun.empty() && rerun(arguments, result, files))
     result = judged(arguments, files);
@@ -132,11 +131,10 @@ int fleet_verb(const Arguments& arguments, const Shared& shared) {
                            ? std::string()
                            : "\n" + printable(result.unreadable.front().why)));
   std::string page;
-  if (!folder.empty()) {
-    results::write_whole((folder / "fleet.json").string(), fleet_json(result));
-    results::write_whole((folder / "fleet.csv").string(), fleet_csv(result));
-    if (!arguments.no_report)
-      page = drawn_or_told((folder / "fleet.json").string(), (folder / "report.html").string());
+  if (folder) {
+    folder->write("fleet.json", fleet_json(result));
+    folder->write("fleet.csv", fleet_csv(result));
+    if (!arguments.no_report) page = drawn_or_told(*folder, "fleet.json");
   }
   if (arguments.format != "text") {
     print_document(arguments.format == "json" ? fleet_json(result) : fleet_csv(result));

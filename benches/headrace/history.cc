@@ -14,8 +14,7 @@
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
 #include "harness/comparison/row_words.h"
-#include "harness/marked_folder.h"
-#include "harness/results/whole_file.h"
+#include "harness/files/marked_folder.h"
 #include "harness/units.h"
 
 namespace headrace::cli {
@@ -95,11 +94,10 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
   judged.noise = noise;
   std::string page;
   if (!arguments.out.empty()) {
-    const fs::path folder = MarkedFolder::make(arguments.out, "history").path();
-    results::write_whole((folder / "history.json").string(), history_json(judged));
-    results::write_whole((folder / "history.csv").string(), history_csv(judged));
-    if (!arguments.no_report)
-      page = drawn_or_told((folder / "history.json").string(), (folder / "report.html").string());
+    const MarkedFolder folder = MarkedFolder::make_alone(arguments.out, "history");
+    folder.write("history.json", history_json(judged));
+    folder.write("history.csv", history_csv(judged));
+    if (!arguments.no_report) page = drawn_or_told(folder, "history.json");
   }
   if (arguments.format != "text") {
     print_document(arguments.format == "json" ? history_json(judged) : history_csv(judged));

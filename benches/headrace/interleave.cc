@@ -18,7 +18,6 @@
 #include "harness/comparison/output.h"
 #include "harness/error.h"
 #include "harness/recorder.h"
-#include "harness/results/whole_file.h"
 #include "harness/units.h"
 #include "harness/usage_errors.h"
 
@@ -168,23 +167,21 @@ std::string now_text() {
 
 }  // namespace
 
-Interleaved interleave(Blocks blocks, const std::string& folder, const comparison::Options& options,
-                       bool stop_early, const Shared& shared) {
+Interleaved interleave(Blocks blocks, const MarkedFolder& folder,
+                       const comparison::Options& options, bool stop_early, const Shared& shared) {
   Interleaved result;
   const TurnSignals signals;
   BlockProgress progress(blocks, shared);
-  const auto save = [&] {
-    results::write_whole((fs::path(folder) / comparison::kBlocksFile).string(),
-                         comparison::blocks_json(blocks));
-  };
+  const auto save = [&] { folder.write(comparison::kBlocksFile, comparison::blocks_json(blocks)); };
   // What a block that was cut short left is measured anew: its turns belong together in time.
   const unsigned done = blocks.finished();
   std::erase_if(blocks.turns, [&](const Turn& turn) { return turn.block > done; });
   comparison::remove_block(blocks, folder, done + 1);
   save();
   for (unsigned block = done + 1; block <= blocks.planned && signals.first() == 0; ++block) {
+    folder.folder().make(comparison::block_folder(block));
     for (Turn turn : comparison::turns_of_block(block)) {
-      const std::string path = (fs::path(folder) / turn.folder(blocks.sides)).string();
+      const std::string path = (fs::path(folder.path()) / turn.folder(blocks.sides)).string();
       std::vector<std::string> command = blocks.sides[turn.side].command;
       command.insert(command.end(), {"--out", path});
       progress.started(turn);
@@ -202,40 +199,39 @@ Interleaved interleave(Blocks blocks, const std::string& folder, const compariso
     }
     const bool look = stop_early && block == statistics::kFirstLook && block < blocks.planned;
     if (!look || signals.first() != 0) continue;
-    if (compare_blocks(blocks, folder, options).exit_code != kOpen) {
+    if (compare_blocks(blocks, folder.path(), options).exit_code != kOpen) {
       progress.say(Text::format("every gate is decided after {} blocks", block));
       break;
     }
     progress.say(fmt::format("not decided after {} blocks: going on to {}", block, blocks.planned));
   }
   result.signal = signals.first();
-  if (blocks.finished() > 0) result.comparison = compare_blocks(blocks, folder, options);
+  if (blocks.finished() > 0) result.comparison = compare_blocks(blocks, folder.path(), options);
   result.blocks = std::move(blocks);
   return result;
 }
 
-std::string blocks_folder(const std::string& out, const std::string& suffix, Blocks& blocks) {
-  if (!out.empty() && comparison::holds_blocks(out)) {
+MarkedFolder blocks_folder(const std::string& out, const std::string& suffix, Blocks& blocks) {
+  if (!out.empty()) {
+    MarkedFolder folder = MarkedFolder::make_alone(out, comparison::kBlocksKind);
+    if (!comparison::holds_blocks(out)) return folder;
     const Blocks before = comparison::read_blocks(out);
     if (before.sides != blocks.sides)
       throw UsageError(fmt::format(
           "--out: {} holds blocks of other sides; name another folder, or repeat their command",
           out));
     blocks.turns = before.turns;
-    return MarkedFolder::make(out, comparison::kBlocksKind).path();
+    return folder;
   }
-  if (!out.empty()) return MarkedFolder::make(out, comparison::kBlocksKind).path();
   std::string name = blocks.name;
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '-';
-  const std::string folder =
-      (fs::path("headrace-runs") / fmt::format("{}-{}-{}", now_text(), name, suffix)).string();
-  std::string free = folder;
-  for (int n = 2; fs::exists(free); ++n) free = fmt::format("{}-{}", folder, n);
-  return MarkedFolder::make(free, comparison::kBlocksKind).path();
+  return MarkedFolder::make_next(
+      (fs::path("headrace-runs") / fmt::format("{}-{}-{}", now_text(), name, suffix)).string(),
+      comparison::kBlocksKind);
 }
 
-int finish_blocks(Interleaved& result, const std::string& folder, Told told, bool report,
+int finish_blocks(Interleaved& result, const MarkedFolder& folder, Told told, bool report,
                   const Shared& shared) {
   std::string files = "blocks.json";
   if (result.comparison) {
@@ -243,9 +239,8 @@ int finish_blocks(Interleaved& result, const std::string& folder, Told told, boo
     comparison::write_comparison(*result.comparison, folder);
     files += ", comparison.json, comparison.csv, junit.xml";
     if (report) {
-      const Drawn drawn = draw_report((fs::path(folder) / "comparison.json").string(),
-                                      (fs::path(folder) / "report.html").string());
-      if (drawn.file.empty())
+      const Drawn drawn = draw_into(folder, "comparison.json");
+      if (drawn.page.empty())
         tell_line(Text::format("report: not drawn: {}", drawn.reason));
       else
         files = "report.html, " + files;
@@ -256,9 +251,9 @@ int finish_blocks(Interleaved& result, const std::string& folder, Told told, boo
   }
   const int code = result.signal != 0 ? 128 + result.signal : result.comparison->exit_code;
   if (told == Told::json || told == Told::none) return code;
-  print_line("files   " + wrap(Text::format("{}: {}", folder, files), 96, 8));
+  print_line("files   " + wrap(Text::format("{}: {}", folder.path(), files), 96, 8));
   if (result.signal != 0)
-    print_line(Text::format("next    the same command with --out {} goes on after block {}", folder,
+    print_line(Text::format("next    the same command with --out {} goes on after block {}", folder.path(),
                             result.blocks.finished()));
   if (told == Told::files) return code;
   if (result.signal != 0)

@@ -9,6 +9,8 @@
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/verb.h"
 #include "harness/diagnostics.h"
+#include "harness/files/marked_folder.h"
+#include "harness/files/output.h"
 
 namespace headrace::cli {
 namespace {
@@ -30,15 +32,27 @@ fs::path data_file(const std::string& given) {
       "report: {}: no {} there (give a folder that holds one, or the file)", given, names));
 }
 
+/// Beside the data: in headrace's folder, or in a copy of one.
+std::string write_page(const fs::path& data, const std::string& page) {
+  const std::string folder = data.parent_path().empty() ? "." : data.parent_path().string();
+  const std::string file = (data.parent_path() / "report.html").string();
+  if (MarkedFolder::is_marked(folder)) {
+    MarkedFolder::make_alone(folder, MarkedFolder::kind_of(folder)).write("report.html", page);
+  } else {
+    files::write_output(file, page);
+  }
+  return file;
+}
+
 int report(const std::string& given, const std::string& out) {
   const fs::path data = data_file(given);
-  const std::string file = out.empty() ? (data.parent_path() / "report.html").string() : out;
-  const Drawn drawn = draw_report(data.string(), file);
-  if (drawn.file.empty()) {
+  const Drawn drawn = draw_report(data.string());
+  if (drawn.page.empty()) {
     tell_line(Text::format("report: {}", drawn.reason));
     return drawn.bad_run ? 2 : 1;
   }
-  print_line(drawn.file);
+  if (!out.empty()) files::write_output(out, drawn.page);
+  print_line(out.empty() ? write_page(data, drawn.page) : out);
   return 0;
 }
 

@@ -1,14 +1,20 @@
 // Starting the report maker.
 #include "benches/headrace/report_maker.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 
+#include "harness/error.h"
 #include "harness/system/installation.h"
 #include "harness/system/report_python.h"
+#include "harness/system/unique_fd.h"
 
 namespace headrace::cli {
 
-Drawn draw_report(const std::string& data, const std::string& file) {
+Drawn draw_report(const std::string& data) {
   const system::Installation& tree = system::installation();
   if (tree.reports.empty())
     return {"", "this copy of headrace has no report maker" +
@@ -21,18 +27,37 @@ Drawn draw_report(const std::string& data, const std::string& file) {
                     "); install python3-matplotlib and python3-jinja2, then: headrace report " +
                     std::filesystem::path(data).parent_path().string()};
   }
+  Drawn drawn;
   const int status = system::run_report_maker(
-      python, tree.reports,
-      {std::filesystem::absolute(data).string(), "-o", std::filesystem::absolute(file).string()});
+      python, tree.reports, {std::filesystem::absolute(data).string(), "-o", "-"}, drawn.page);
   constexpr int kBadRun = 2;  // reports/headrace_report/__main__.py
+  if (status == 0 && !drawn.page.empty()) return drawn;
   if (status == kBadRun) return {"", "no page was drawn: see above", true};
-  if (status != 0) return {"", "the report maker ended with " + std::to_string(status)};
-  return {file, ""};
+  return {"", "the report maker ended with " + std::to_string(status)};
 }
 
-std::string drawn_or_told(const std::string& data, const std::string& file) {
-  const Drawn drawn = draw_report(data, file);
-  return drawn.file.empty() ? "not drawn: " + drawn.reason : drawn.file;
+Drawn draw_text(std::string_view data) {
+  // Memory that the report maker inherits, and finds by its number.
+  const system::UniqueFd file(::memfd_create("headrace", 0));
+  const bool written =
+      file && ::write(file.get(), data.data(), data.size()) == static_cast<ssize_t>(data.size());
+  if (!written) return {"", errno_text(errno)};
+  return draw_report("/proc/self/fd/" + std::to_string(file.get()));
+}
+
+Drawn draw_into(const MarkedFolder& folder, const char* data) {
+  Drawn drawn = draw_report(folder.folder().path_of(data));
+  try {
+    if (!drawn.page.empty()) folder.write("report.html", drawn.page);
+  } catch (const RunError& e) {
+    return {"", e.what()};
+  }
+  return drawn;
+}
+
+std::string drawn_or_told(const MarkedFolder& folder, const char* data) {
+  const Drawn drawn = draw_into(folder, data);
+  return drawn.page.empty() ? "not drawn: " + drawn.reason : folder.folder().path_of("report.html");
 }
 
 }  // namespace headrace::cli

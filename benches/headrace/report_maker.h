@@ -2,21 +2,28 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include "harness/files/marked_folder.h"
 
 namespace headrace::cli {
 
-/// What came of drawing a page: the file, or why there is none.
+/// What came of drawing a page, or why there is none.
 struct Drawn {
-  std::string file;  // "" = none
+  std::string page;  // the whole of it; "" = none
   std::string reason;
-  bool bad_run = false;  // the data file is not good: the user's to mend
+  bool bad_run = false;  // the data is not good: the user's to mend
 };
 
-/// Runs the report maker on run.json, comparison.json... Never throws:
-/// what was measured is good without its page.
-Drawn draw_report(const std::string& data, const std::string& file);
+/// Runs the report maker on a file such as run.json, comparison.json... Never throws: what was
+/// measured is good without its page.
+Drawn draw_report(const std::string& data);
+/// The same of what such a file would hold.
+Drawn draw_text(std::string_view data);
 
-/// The same for a line of output: the page, or "not drawn: " and why.
-std::string drawn_or_told(const std::string& data, const std::string& file);
+/// Draws the file `data` of `folder` into report.html beside it.
+Drawn draw_into(const MarkedFolder& folder, const char* data);
+/// The same for a line of output: the page's path, or "not drawn: " and why.
+std::string drawn_or_told(const MarkedFolder& folder, const char* data);
 
 }  // namespace headrace::cli

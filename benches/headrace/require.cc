@@ -8,7 +8,7 @@
 #include "benches/headrace/verb.h"
 #include "harness/config/document.h"
 #include "harness/diagnostics.h"
-#include "harness/error.h"
+#include "harness/files/output.h"
 #include "harness/requirements/comparison.h"
 #include "harness/requirements/explanation.h"
 #include "harness/requirements/job_keys_output.h"
@@ -34,14 +34,6 @@ std::string choose(const std::string& format, auto text, auto json, auto csv) {
   return format == "json" ? json() : format == "csv" ? csv() : text();
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  const bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int code = errno;
-  if (!file || std::fclose(file) != 0 || !good)
-    throw system_error("write", path, good ? errno : code);
-}
-
 std::string sweep_output(const Arguments& arguments, const std::string& path) {
   Diagnostics problems;
   config::Value root = config::read_yaml(path, problems);
@@ -52,7 +44,7 @@ std::string sweep_output(const Arguments& arguments, const std::string& path) {
   const Sweep sweep = sweep_job(root, arguments.sweep, arguments.needs);
   if (!arguments.plot.empty()) {
     const bool html = arguments.plot.ends_with(".html");
-    write_file(arguments.plot, html ? sweep_html(sweep) : sweep_svg(sweep));
+    files::write_output(arguments.plot, html ? sweep_html(sweep) : sweep_svg(sweep));
     tell_line(Text::format("wrote {}", arguments.plot));
   }
   return choose(

@@ -66,21 +66,21 @@ void catch_signals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-/// The folder of this run, made and marked now: --out, or headrace-runs/ID below the working
-/// folder.
-std::string run_folder(const RunArguments& arguments, const std::string& id) {
-  if (!arguments.out.empty()) {
-    if (fs::exists(fs::path(arguments.out) / "run.json")) {
+/// The folder of this run, which has it alone: --out, or headrace-runs/ID below the working folder.
+MarkedFolder run_folder(const RunArguments& arguments, const std::string& id) {
+  if (arguments.out.empty())
+    return MarkedFolder::make_next((fs::path("headrace-runs") / id).string(), "run");
+  const auto refuse_second = [&] {
+    if (fs::exists(fs::path(arguments.out) / "run.json"))
       throw UsageError(fmt::format(
           "--out: {} already holds a run; runs are never overwritten: name another folder",
           arguments.out));
-    }
-    return MarkedFolder::make(arguments.out, "run").path();
-  }
-  std::string folder = (fs::path("headrace-runs") / id).string();
-  for (int n = 2; fs::exists(folder); ++n)
-    folder = (fs::path("headrace-runs") / fmt::format("{}-{}", id, n)).string();
-  return MarkedFolder::make(folder, "run").path();
+  };
+  refuse_second();
+  MarkedFolder folder = MarkedFolder::make_alone(arguments.out, "run");
+  refuse_second();        // another one may have ended meanwhile
+  folder.remove_files();  // of a run that was cut short: no old verdict stands beside a new run
+  return folder;
 }
 
 std::string folder_id(const Plan& plan) {
@@ -141,25 +141,24 @@ int measure_here(const RunArguments& arguments, const Shared& shared, const Plan
                  bool* waited_for = nullptr) {
   node.limit_writes(plan.max_write);
   node.scratch();  // refuses a folder that is not headrace's before anything is written
-  const std::string folder = run_folder(arguments, folder_id(plan));
+  const MarkedFolder folder = run_folder(arguments, folder_id(plan));
   // Before measuring: afterwards the storage may no longer answer.
   auto environment = system::fingerprint(plan.target_path, node);
   if (!launch.empty()) environment.emplace_back("launch", launch);
   const auto progress = make_progress(shared, plan);
   if (waited_for != nullptr) *waited_for = false;
   RunResult result = run_plan(plan, node, *progress);
-  result.run_id = fs::path(folder).filename().string();
+  result.run_id = fs::path(folder.path()).filename().string();
   result.command = without_token(shared.command);
   result.environment = std::move(environment);
-  result.noise = noise_beside(folder, result);
+  result.noise = noise_beside(folder.path(), result);
   *shared.remark = remark_on(result);
   std::vector<std::string> files = results::write_run(result, folder);
 
   std::string report_reason;
   if (!arguments.no_report) {
-    const Drawn drawn = draw_report((fs::path(folder) / "run.json").string(),
-                                    (fs::path(folder) / "report.html").string());
-    if (drawn.file.empty()) {
+    const Drawn drawn = draw_into(folder, "run.json");
+    if (drawn.page.empty()) {
       report_reason = drawn.reason;
     } else {
       files.insert(files.begin(), "report.html");
@@ -171,7 +170,7 @@ int measure_here(const RunArguments& arguments, const Shared& shared, const Plan
   }
   if (shared.verbosity >= 0) print(measured_text(result, shared));
   print(verdict_text(result, shared));
-  print_line("files   " + wrap(Text::format("{}: {}", folder, join(files)), 90, 8));
+  print_line("files   " + wrap(Text::format("{}: {}", folder.path(), join(files)), 90, 8));
   if (!report_reason.empty()) print_line(Text::format("report  not drawn: {}", report_reason));
   print_line(last_line(result.summary));
   return result.summary.exit_code;

@@ -9,9 +9,8 @@
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/verb.h"
-#include "harness/marked_folder.h"
+#include "harness/files/marked_folder.h"
 #include "harness/printable.h"
-#include "harness/results/whole_file.h"
 #include "harness/sizing/sizing.h"
 #include "harness/system/installation.h"
 #include "harness/usage_errors.h"
@@ -48,10 +47,9 @@ int size(const Arguments& arguments, const Shared& shared) {
   sizing.noise = comparison::noise_beside(runs.front());
   std::string page;
   if (!arguments.out.empty()) {
-    const fs::path folder = MarkedFolder::make(arguments.out, "sizing").path();
-    const std::string file = (folder / "size.json").string();
-    results::write_whole(file, sizing_json(sizing));
-    if (!arguments.no_report) page = drawn_or_told(file, (folder / "report.html").string());
+    const MarkedFolder folder = MarkedFolder::make_alone(arguments.out, "sizing");
+    folder.write("size.json", sizing_json(sizing));
+    if (!arguments.no_report) page = drawn_or_told(folder, "size.json");
   }
   if (arguments.format == "json") {
     print_document(sizing_json(sizing));

@@ -17,8 +17,8 @@
 namespace headrace {
 
 /// Reading is to change nothing, so access times are left alone where the owner of the file allows
-/// it.
-inline constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NOATIME;
+/// it. A file in whose place a symbolic link lies by now is not read.
+inline constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NOATIME | O_NOFOLLOW;
 
 /// A descriptor, or -1 with errno.
 inline int open_for_reading(int root_fd, const char* path, int flags) noexcept {

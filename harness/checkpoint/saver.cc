@@ -40,7 +40,7 @@ void for_every_chunk(const SaveParams& params, Body body, const std::function<vo
 
 /// False when the file system cannot set space aside.
 bool can_preallocate(const Folder& folder) {
-  const system::UniqueFd fd = folder.create(0, O_TRUNC);
+  const system::UniqueFd fd = folder.create(0, 0);
   const bool can = ::fallocate(fd.get(), 0, 0, static_cast<off_t>(kPage)) == 0 ||
                    (errno != EOPNOTSUPP && errno != ENOSYS);
   folder.remove_temporary(0);
@@ -50,7 +50,7 @@ bool can_preallocate(const Folder& folder) {
 /// Throws Unsupported when files there cannot be written past the page cache.
 void require_direct(const Folder& folder) {
   require_storage(folder.fd(), folder.path());
-  folder.create(0, O_TRUNC | O_DIRECT);
+  folder.create(0, O_DIRECT);
   folder.remove_temporary(0);
 }
 
@@ -184,7 +184,7 @@ class Saver::Attempt {
 
   void create() {
     timed(1, [&] {
-      fd_ = saver_.folder_.create(file(), p_.direct ? O_DIRECT : 0);
+      fd_ = saver_.folder_.create(file(), p_.direct ? O_DIRECT : 0, p_.shared_file);
       if (!p_.preallocate) return;
       const auto length = static_cast<off_t>(p_.shard_size);
       if (::fallocate(fd_.get(), 0, static_cast<off_t>(saver_.offset_of(rank_)), length) != 0)
@@ -286,6 +286,7 @@ void Saver::fill(std::uint64_t generation) {
   key_ = mix(kKey ^ mix(generation));
   unpublished_ = params_.ranks;
   for (system::UniqueFd& old : replaced_) old = {};
+  folder_.require_free(params_.shared_file ? 1 : params_.ranks);
   folder_.sync();  // the file system is done with them before the clock starts
   for_every_chunk(params_, [&](unsigned rank, std::uint64_t offset, std::uint64_t length) {
     fill_range(key_, rank, offset, (*state_)[rank] + offset, length);
@@ -302,7 +303,8 @@ std::vector<WrongBlock> Saver::verify(const DataProgress& progress, std::size_t 
   std::atomic<std::uint64_t> done{0};
   const auto look = [&](unsigned rank, std::uint64_t offset, std::uint64_t length) {
     const unsigned file = params_.shared_file ? 0 : rank;
-    const system::UniqueFd fd = system::open_quiet(folder_.fd(), Folder::name(file).c_str());
+    const system::UniqueFd fd =
+        system::open_quiet(folder_.fd(), Folder::name(file).c_str(), O_NOFOLLOW);
     if (!fd) throw system_error("open", folder_.full_path(file), errno);
     const std::uint64_t base = offset_of(rank) + offset;
     ::posix_fadvise(fd.get(), static_cast<off_t>(base), static_cast<off_t>(length),

@@ -7,9 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "harness/comparison/output.h"
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
 #include "harness/results/result_store.h"
@@ -25,32 +23,34 @@ using results::JsonPlace;
 
 constexpr std::string_view kKind = "headrace.blocks";
 
-std::string block_folder(unsigned block) { return fmt::format("block-{:02}", block); }
-
-void add(const CleanReport& more, CleanReport& all) {
-  all.files += more.files;
-  all.bytes += more.bytes;
-  all.left.insert(all.left.end(), more.left.begin(), more.left.end());
-}
-
-/// Every folder of runs that a block may have.
-CleanReport remove_turns(const std::vector<BlockSide>& sides, const std::string& folder,
+/// Every run that a block of these labels may have.
+CleanReport remove_turns(const std::vector<BlockSide>& sides, const files::Folder& folder,
                          unsigned block) {
   CleanReport all;
+  const files::Folder inner = folder.inner(block_folder(block));
+  if (!inner) return all;  // not there, or no folder of headrace's: the whole's removal tells
   for (const Turn& turn : turns_of_block(block)) {
-    const std::string path = (fs::path(folder) / turn.folder(sides)).string();
-    if (fs::symlink_status(path).type() != fs::file_type::not_found)
-      add(remove_marked(path, results::run_file_names()), all);
+    const std::string name = turn.name(sides);
+    if (!inner.look(name)) continue;
+    CleanReport one = remove_marked(inner, name);
+    for (std::string& left : one.left)
+      if (!left.starts_with('/')) left = inner.path_of(name) + "/" + left;
+    all.add(one);
   }
-  std::error_code left;  // not empty: told above, or not headrace's
-  fs::remove(fs::path(folder) / block_folder(block), left);
+  folder.remove_folder(block_folder(block));  // not empty: told above, or not headrace's
   return all;
 }
 
 }  // namespace
 
+std::string block_folder(unsigned block) { return fmt::format("block-{:02}", block); }
+
+std::string Turn::name(const std::vector<BlockSide>& sides) const {
+  return fmt::format("{}-{}", number, sides.at(side).label);
+}
+
 std::string Turn::folder(const std::vector<BlockSide>& sides) const {
-  return fmt::format("{}/{}-{}", block_folder(block), number, sides.at(side).label);
+  return block_folder(block) + "/" + name(sides);
 }
 
 std::vector<Turn> turns_of_block(unsigned block) {
@@ -148,23 +148,28 @@ std::vector<Side> sides_of(const Blocks& blocks, const std::string& folder) {
   return sides;
 }
 
-void remove_block(const Blocks& blocks, const std::string& folder, unsigned block) {
-  remove_turns(blocks.sides, folder, block);
+void remove_block(const Blocks& blocks, const MarkedFolder& folder, unsigned block) {
+  remove_turns(blocks.sides, folder.folder(), block);
 }
 
-CleanReport remove_blocks(const std::string& folder) {
+CleanReport remove_blocks(const MarkedFolder& folder) {
   CleanReport all;
-  std::vector<BlockSide> sides{{"A", "", {}}, {"B", "", {}}};
-  if (holds_blocks(folder)) sides = read_blocks(folder).sides;
-  // Those of an earlier removal that was cut short may be gone.
-  std::set<unsigned> blocks;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    unsigned block = 0;
-    if (std::sscanf(entry.path().filename().c_str(), "block-%u", &block) == 1) blocks.insert(block);
+  if (!folder.try_hold()) {
+    all.left.push_back(folder.path() + ": " + folder.in_use());
+    return all;
   }
-  for (const unsigned block : blocks) add(remove_turns(sides, folder, block), all);
-  const CleanReport rest = remove_marked(folder, kFileNames);
-  add(rest, all);
+  std::vector<BlockSide> sides{{"A", "", {}}, {"B", "", {}}};
+  try {
+    if (holds_blocks(folder.path())) sides = read_blocks(folder.path()).sides;
+  } catch (const UsageError&) {  // nobody's list is needed: the runs say themselves what they are
+  }
+  for (const std::string& name : folder.folder().entries()) {
+    unsigned block = 0;
+    if (std::sscanf(name.c_str(), "block-%u", &block) == 1 && name == block_folder(block))
+      all.add(remove_turns(sides, folder.folder(), block));
+  }
+  const CleanReport rest = folder.remove();
+  all.add(rest);
   all.gone = rest.gone;
   return all;
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/comparison/comparison.h"
-#include "harness/marked_folder.h"
+#include "harness/files/marked_folder.h"
 
 namespace headrace::comparison {
 
@@ -28,8 +28,11 @@ struct Turn {
   std::size_t side = 0;
   int exit_code = 0;
 
+  std::string name(const std::vector<BlockSide>& sides) const;    // "1-A"
   std::string folder(const std::vector<BlockSide>& sides) const;  // "block-01/1-A"
 };
+
+std::string block_folder(unsigned block);  // "block-01"
 
 inline constexpr unsigned kTurnsPerBlock = 4;
 /// The turns of one block: A B B A, in every second block B A A B, so that neither a drift nor the
@@ -58,8 +61,8 @@ bool holds_blocks(const std::string& folder);
 std::vector<Side> sides_of(const Blocks& blocks, const std::string& folder);
 
 /// Removes the run folders of one block, finished or not.
-void remove_block(const Blocks& blocks, const std::string& folder, unsigned block);
+void remove_block(const Blocks& blocks, const MarkedFolder& folder, unsigned block);
 /// Removes a whole folder of blocks; what is not headrace's own stays and is named.
-CleanReport remove_blocks(const std::string& folder);
+CleanReport remove_blocks(const MarkedFolder& folder);
 
 }  // namespace headrace::comparison

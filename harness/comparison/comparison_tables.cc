@@ -1,12 +1,9 @@
 // Comparisons as CSV and JUnit, and the folder they are written to.
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "harness/comparison/output.h"
 #include "harness/results/escape.h"
 #include "harness/results/parts.h"
-#include "harness/results/whole_file.h"
 
 namespace headrace::comparison {
 namespace {
@@ -113,11 +110,12 @@ std::string comparison_junit(const Comparison& all) {
       tests, failures, errors, suites);
 }
 
-void write_comparison(const Comparison& all, const std::string& folder) {
-  const auto at = [&](const char* name) { return (std::filesystem::path(folder) / name).string(); };
-  results::write_whole(at("comparison.json"), comparison_json(all));
-  results::write_whole(at("comparison.csv"), comparison_csv(all));
-  results::write_whole(at("junit.xml"), comparison_junit(all));
+void write_comparison(const Comparison& all, const MarkedFolder& folder) {
+  const std::string json = comparison_json(all), csv = comparison_csv(all),
+                    junit = comparison_junit(all);
+  const MarkedFolder::File files[] = {
+      {"comparison.csv", csv}, {"junit.xml", junit}, {"comparison.json", json}};
+  folder.write(files);
 }
 
 }  // namespace headrace::comparison

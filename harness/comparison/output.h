@@ -5,12 +5,9 @@
 #include <string>
 
 #include "harness/comparison/comparison.h"
+#include "harness/files/marked_folder.h"
 
 namespace headrace::comparison {
-
-/// Names of every file that a comparison's folder may hold: what `clean` may remove.
-inline constexpr std::string_view kFileNames[] = {"comparison.json", "comparison.csv", "junit.xml",
-                                                  "report.html",     "blocks.json",    "aa.json"};
 
 std::string comparison_json(const Comparison& all);
 
@@ -22,8 +19,7 @@ std::string comparison_csv(const Comparison& all);
 /// lacks are errors; other rows pass and say in properties what they are.
 std::string comparison_junit(const Comparison& all);
 
-/// Writes the three into `folder` (marked, made by the caller), each whole or not at all. Throws
-/// RunError.
-void write_comparison(const Comparison& all, const std::string& folder);
+/// Writes the three into `folder`. Throws RunError.
+void write_comparison(const Comparison& all, const MarkedFolder& folder);
 
 }  // namespace headrace::comparison

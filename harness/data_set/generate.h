@@ -8,15 +8,15 @@ namespace headrace {
 
 class Node;
 
-/// Brings the marked folder `folder` (open as `root`) to the state that `layout` describes:
+/// Brings the marked folder `folder` to the state that `layout` describes:
 /// complete and on the storage. What is there and right is kept. Throws RunError when there is too
 /// little space (checked first), when a file in the way is not headrace's, or when writing fails;
 /// then the files made by this call are removed again. An exception from `progress` stops it and
 /// leaves what was made, to be continued later.
-void generate(const DataSetLayout& layout, int root, const std::string& folder, const Node& node,
+void generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node,
               const DataProgress& progress);
 
-/// Are all files there with the right sizes, and was the manifest finished?
-bool is_complete(const DataSetLayout& layout, int root, const Node& node);
+/// Was the manifest finished, and are all files there that it spoke of?
+bool is_complete(const DataSetLayout& layout, const files::Folder& root, const Node& node);
 
 }  // namespace headrace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "harness/data_set/block_pattern.h"
@@ -22,6 +23,17 @@ double normal_deviate(std::uint64_t seed) {
   return std::clamp(sum, -3.0, 3.0);
 }
 
+std::optional<std::uint64_t> number_in(std::string_view text, std::string_view before,
+                                       std::string_view after) {
+  if (!text.starts_with(before) || !text.ends_with(after)) return std::nullopt;
+  text.remove_prefix(before.size());
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size() - after.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stopped != end) return std::nullopt;
+  return number;
+}
+
 }  // namespace
 
 DataSetLayout::DataSetLayout(const DataSetSpec& spec)
@@ -31,8 +43,24 @@ std::string DataSetLayout::folder(std::uint64_t number) const {
   return fmt::format("d{:03}", number);
 }
 
+std::string DataSetLayout::name(std::uint64_t file) const {
+  return fmt::format("f{:06}.bin", file);
+}
+
 std::string DataSetLayout::path(std::uint64_t file) const {
-  return fmt::format("d{:03}/f{:06}.bin", file / spec_.files_per_folder, file);
+  return folder(folder_of(file)) + "/" + name(file);
+}
+
+std::optional<std::uint64_t> DataSetLayout::folder_number(std::string_view folder) const {
+  const auto number = number_in(folder, "d", "");
+  if (!number || *number >= folders() || this->folder(*number) != folder) return std::nullopt;
+  return number;
+}
+
+std::optional<std::uint64_t> DataSetLayout::file_number(std::string_view name) const {
+  const auto number = number_in(name, "f", ".bin");
+  if (!number || *number >= files() || this->name(*number) != name) return std::nullopt;
+  return number;
 }
 
 std::uint64_t DataSetLayout::size(std::uint64_t file) const {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "harness/data_set.h"
 
@@ -18,8 +20,14 @@ class DataSetLayout {
   }
   /// "d000"
   std::string folder(std::uint64_t number) const;
+  std::uint64_t folder_of(std::uint64_t file) const { return file / spec_.files_per_folder; }
+  /// "f000003.bin"
+  std::string name(std::uint64_t file) const;
   /// "d000/f000003.bin"
   std::string path(std::uint64_t file) const;
+  /// The other way round; nothing for names that no folder and no file of this set has.
+  std::optional<std::uint64_t> folder_number(std::string_view folder) const;
+  std::optional<std::uint64_t> file_number(std::string_view name) const;
   /// Normal around the mean, cut at 3 standard deviations and at one block (or the mean, if that is
   /// less) [B].
   std::uint64_t size(std::uint64_t file) const;

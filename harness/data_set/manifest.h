@@ -2,25 +2,40 @@
 // removed.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <optional>
+#include <string_view>
 
 #include "harness/data_set.h"
 
 namespace headrace {
 
+/// The kind of the mark in a data set's folder.
+inline constexpr const char* kSetKind = "data_set";
+
 /// `complete` is written last, after everything else is on the storage.
 struct Manifest {
   static constexpr const char* kFile = "manifest.json";
-  static constexpr const char* kUnfinished = "manifest.json.new";
 
   DataSetSpec spec;
   bool complete = false;
 };
 
-/// From the folder's descriptor; nothing when there is none or it makes no sense.
-std::optional<Manifest> read_manifest(int folder);
+/// Is the text one that headrace wrote, be it damaged? It says so itself.
+bool is_manifest(std::string_view text);
+/// Nothing when the text is no manifest, or makes no sense.
+std::optional<Manifest> parse_manifest(std::string_view text);
 
-/// Written aside, synced, renamed. Throws RunError naming `path`.
-void write_manifest(int folder, const std::string& path, const Manifest& manifest);
+/// The one in `folder`; nothing when there is none, or it is not one of the set that the folder is
+/// named after.
+std::optional<Manifest> read_manifest(const files::Folder& folder, const DataSetSpec& spec);
+
+/// Written aside, synced, renamed. Throws RunError: when the system refuses, or when something that
+/// headrace did not make is in the way.
+void write_manifest(const files::Folder& folder, const Manifest& manifest);
+
+/// Removes it if it is headrace's; a stranger stays.
+void remove_manifest(const files::Folder& folder);
 
 }  // namespace headrace

@@ -100,7 +100,10 @@ Walked walk(const std::string& path, bool allow_device, const DataProgress& prog
     throw RunError("open " + path + ": is neither a file nor a folder" +
                    (allow_device ? " nor a block device" : ""));
   if (device) status.st_size = static_cast<off_t>(system::device_size(path));
-  const std::filesystem::path given(path);
+  // Files are read without following links; one that the user names is meant.
+  const std::filesystem::path given =
+      single && std::filesystem::is_symlink(path) ? std::filesystem::canonical(path)
+                                                : std::filesystem::path(path);
   const std::string root = single ? given.parent_path().string() : path;
 
   UniqueFd fd = open_quiet(AT_FDCWD, root.empty() ? "." : root.c_str(), O_DIRECTORY);

@@ -3,22 +3,17 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <new>
 
 #include "harness/data_set/block_pattern.h"
 #include "harness/error.h"
-#include "harness/system/unique_fd.h"
 
 namespace headrace {
 namespace {
-
-using system::UniqueFd;
 
 /// From here on writes go around the page cache: nothing has to be pushed out of it afterwards, and
 /// on virtual machines it is two to three times faster, as no page of memory need be touched first.
@@ -51,9 +46,9 @@ bool write_fully(int fd, const unsigned char* data, std::uint64_t length, std::u
 
 }  // namespace
 
-FileWriter::FileWriter(const DataSetLayout& layout, int root, const std::string& folder,
-                       std::atomic<std::uint64_t>& done)
-    : layout_(layout), root_(root), folder_(folder), done_(done) {
+FileWriter::FileWriter(const DataSetLayout& layout, const FileProof& proof,
+                       const files::Folder& root, std::atomic<std::uint64_t>& done)
+    : layout_(layout), proof_(proof), root_(root), done_(done) {
   void* memory =
       ::mmap(nullptr, kBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -63,43 +58,49 @@ FileWriter::FileWriter(const DataSetLayout& layout, int root, const std::string&
 
 FileWriter::~FileWriter() { ::munmap(buffer_, kBuffer); }
 
-bool FileWriter::is_right(int fd, std::uint64_t file, std::uint64_t at, std::uint64_t length) {
-  unsigned char expected[kBlock], found[kBlock];
-  fill_range(layout_.key(), file, at, expected, length);
-  return ::pread(fd, found, length, static_cast<off_t>(at)) == static_cast<ssize_t>(length) &&
-         std::memcmp(expected, found, length) == 0;
+const files::Folder& FileWriter::folder_of(std::uint64_t file) {
+  const std::uint64_t number = layout_.folder_of(file);
+  if (!folder_ || number != folder_number_) {
+    folder_ = root_.inner(layout_.folder(number));
+    if (!folder_) throw system_error("open folder", root_.path_of(layout_.folder(number)), errno);
+    folder_number_ = number;
+  }
+  return folder_;
 }
 
-bool FileWriter::is_ours(int fd, std::uint64_t file, std::uint64_t& size) {
-  struct stat status;
-  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-  size = static_cast<std::uint64_t>(status.st_size);
-  return is_right(fd, file, 0, std::min(kBlock, size));
-}
-
-void FileWriter::take_back(std::uint64_t file) {
-  const std::string path = layout_.path(file);
-  const UniqueFd fd(::openat(root_, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  std::uint64_t size = 0;
-  if (fd && is_ours(fd.get(), file, size)) ::unlinkat(root_, path.c_str(), 0);
+void FileWriter::take_back() {
+  for (const std::uint64_t file : made_) {
+    const files::Folder& folder = folder_of(file);
+    const std::string name = layout_.name(file);
+    const FileProof::Answer there = proof_.look(folder, name.c_str(), file);
+    if (there.found == FileProof::Found::part || there.found == FileProof::Found::whole)
+      folder.remove(name, there.status);
+  }
+  made_.clear();
 }
 
 void FileWriter::write(std::uint64_t file) {
-  const std::string path = layout_.path(file), shown = folder_ + "/" + path;
-  const std::uint64_t size = layout_.size(file);
-  UniqueFd fd(::openat(root_, path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!fd) throw system_error("create", shown, errno);
-  std::uint64_t found = 0;
-  if (!is_ours(fd.get(), file, found))
-    throw RunError("create " + shown + ": something that headrace did not make is in the way");
-  if (found > 0) {
-    const std::uint64_t last = (size - 1) / kBlock * kBlock;
-    if (found == size && is_right(fd.get(), file, last, size - last)) {
-      done_.fetch_add(size, std::memory_order_relaxed);
+  const files::Folder& folder = folder_of(file);
+  const std::string name = layout_.name(file), shown = root_.path_of(layout_.path(file));
+  UniqueFd fd = folder.create(name.c_str());
+  if (!fd && errno == EEXIST) {
+    const FileProof::Answer there = proof_.look(folder, name.c_str(), file);
+    if (there.found == FileProof::Found::foreign)
+      throw RunError("create " + shown + ": something that headrace did not make is in the way");
+    if (there.found == FileProof::Found::whole) {
+      done_.fetch_add(layout_.size(file), std::memory_order_relaxed);
       return;
     }
-    if (::ftruncate(fd.get(), 0) != 0) throw system_error("truncate", shown, errno);
+    folder.remove(name, there.status);
+    fd = folder.create(name.c_str());
   }
+  if (!fd) throw system_error("create", shown, errno);
+  made_.push_back(file);
+  fill(std::move(fd), shown, file);
+}
+
+void FileWriter::fill(UniqueFd fd, const std::string& shown, std::uint64_t file) {
+  const std::uint64_t size = layout_.size(file);
   const bool direct = size >= kDirectFrom;
   if (direct) {
     ::fcntl(fd.get(), F_SETFL,

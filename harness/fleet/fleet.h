@@ -181,7 +181,4 @@ Fleet judge(Collector& collected, std::vector<Unreadable> unreadable, const Opti
 std::string fleet_json(const Fleet& fleet);
 std::string fleet_csv(const Fleet& fleet);
 
-/// Names of every file that a fleet's folder may hold: what `clean` may remove.
-inline constexpr std::string_view kFileNames[] = {"fleet.json", "fleet.csv", "report.html"};
-
 }  // namespace headrace::fleet

@@ -84,7 +84,4 @@ std::string history_json(const History& history);
 /// node,started_utc,run,point,metric,unit,median,low,high,level,status.
 std::string history_csv(const History& history);
 
-/// Names of every file that a history's folder may hold: what `clean` may remove.
-inline constexpr std::string_view kFileNames[] = {"history.json", "history.csv", "report.html"};
-
 }  // namespace headrace::history

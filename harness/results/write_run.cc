@@ -1,29 +1,31 @@
-// Writes the files of a run folder: aside, to disk, then renamed, so that a reader finds a whole
-// file or none.
+// Writes the files of a run folder.
+#include <array>
+
 #include "harness/config/document.h"
 #include "harness/results/exports.h"
 #include "harness/results/result_store.h"
-#include "harness/results/whole_file.h"
 
 namespace headrace::results {
-std::vector<std::string> write_run(const RunResult& run, const std::string& folder) {
-  std::vector<std::string> names;
-  const auto write = [&](const char* name, const std::string& text) {
-    write_whole(folder + "/" + name, text);
-    names.emplace_back(name);
-  };
-  // Small and telling files first: on a full disk the verdict has the best chance.
-  write("verdict.json", verdict_json(run));
+
+std::vector<std::string> write_run(const RunResult& run, const MarkedFolder& folder) {
   const std::string whole = run_json(run);
-  write("run.json", whole);
-  const StoredRun stored = parse_run(whole, folder + "/run.json");
-  write("junit.xml", junit_xml(stored));
-  write("headrace.prom", prometheus_text(stored));
-  write("env.json", env_json(run));
-  write("config.resolved.yaml", config::to_yaml(run.plan->resolved));
-  write("gbench.json", gbench_json(stored));
-  write("results.csv", csv(stored));
-  sync_folder(folder);
+  const StoredRun stored = parse_run(whole, folder.folder().path_of("run.json"));
+  const std::string env = env_json(run), config = config::to_yaml(run.plan->resolved),
+                    gbench = gbench_json(stored), junit = junit_xml(stored),
+                    prometheus = prometheus_text(stored), table = csv(stored),
+                    verdict = verdict_json(run);
+  // The verdict last: it stands only where all that it rests on does.
+  const std::array<MarkedFolder::File, 8> files{{{"run.json", whole},
+                                                 {"env.json", env},
+                                                 {"config.resolved.yaml", config},
+                                                 {"gbench.json", gbench},
+                                                 {"junit.xml", junit},
+                                                 {"headrace.prom", prometheus},
+                                                 {"results.csv", table},
+                                                 {"verdict.json", verdict}}};
+  folder.write(files);
+  std::vector<std::string> names;
+  for (const auto& file : files) names.emplace_back(file.name);
   return names;
 }
 

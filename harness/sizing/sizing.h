@@ -174,7 +174,4 @@ Sizing size(const requirements::Job& job, const std::string& job_file,
 /// size.json.
 std::string sizing_json(const Sizing& sizing);
 
-/// Names of every file that a sizing's folder may hold: what `clean` may remove.
-inline constexpr std::string_view kFileNames[] = {"size.json", "report.html"};
-
 }  // namespace headrace::sizing

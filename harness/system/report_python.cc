@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "harness/system/unique_fd.h"
+
 namespace headrace::system {
 namespace {
 
@@ -37,19 +39,30 @@ std::vector<std::string> environment() {
   return kept;
 }
 
-enum class Streams { silent, errors_only };
+void read_all(int fd, std::string& written) {
+  char block[1 << 16];
+  for (ssize_t got; (got = ::read(fd, block, sizeof block)) != 0;) {
+    if (got > 0) written.append(block, static_cast<std::size_t>(got));
+    if (got < 0 && errno != EINTR) return;
+  }
+}
 
-/// Exit status of `python -I -B ARGUMENTS` in `folder`; -1 when there is none.
+/// Exit status of `python -I -B ARGUMENTS` in `folder`; -1 when there is none. What it writes is
+/// added to `written`, its complaints go to standard error; without it, nothing is heard.
 int run_isolated(const std::string& python, const std::vector<std::string>& arguments,
-                 const std::string& folder, Streams streams) {
+                 const std::string& folder, std::string* written) {
+  int ends[2] = {-1, -1};
+  if (written != nullptr && ::pipe2(ends, O_CLOEXEC) != 0) return -1;
+  const UniqueFd reading(ends[0]);
+  UniqueFd writing(ends[1]);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  if (streams == Streams::silent) {
+  if (written == nullptr) {
     for (const int fd : {0, 1, 2})
       posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
   } else {
-    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
   }
   std::vector<std::string> words{python, "-I", "-B"};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -59,6 +72,8 @@ int run_isolated(const std::string& python, const std::vector<std::string>& argu
                                  pointers(settings).data());
   posix_spawn_file_actions_destroy(&actions);
   if (failed) return -1;
+  writing = UniqueFd();
+  if (written != nullptr) read_all(reading.get(), *written);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0)
     if (errno != EINTR) return -1;
@@ -73,7 +88,7 @@ std::string unusable(const std::string& python) {
       "import sys, importlib.util as u; "
       "sys.exit(3 if sys.version_info < (3, 9) else 0 if u.find_spec('matplotlib') and "
       "u.find_spec('jinja2') else 4)";
-  switch (run_isolated(python, {"-c", code}, "/", Streams::silent)) {
+  switch (run_isolated(python, {"-c", code}, "/", nullptr)) {
     case 0:
       return "";
     case 3:
@@ -100,10 +115,10 @@ ReportPython find_report_python() {
 }
 
 int run_report_maker(const ReportPython& python, const std::string& reports,
-                     const std::vector<std::string>& arguments) {
+                     const std::vector<std::string>& arguments, std::string& written) {
   std::vector<std::string> words{reports};  // a folder with a __main__.py: Python runs that
   words.insert(words.end(), arguments.begin(), arguments.end());
-  return run_isolated(python.executable, words, reports, Streams::errors_only);
+  return run_isolated(python.executable, words, reports, &written);
 }
 
 }  // namespace headrace::system

@@ -17,11 +17,11 @@ struct ReportPython {
 /// /usr/local/bin/python3 that has matplotlib and jinja2. PATH is not asked.
 ReportPython find_report_python();
 
-/// Runs the report maker in `reports` with these arguments, its standard output sent to standard
-/// error, and returns its exit status; -1 when it did not start or did not exit. Isolated: Python
+/// Runs the report maker in `reports` with these arguments, its standard output added to `written`,
+/// and returns its exit status; -1 when it did not start or did not exit. Isolated: Python
 /// heeds no variable, no folder of the user's and not the current one, so that paths among the
 /// arguments must be absolute.
 int run_report_maker(const ReportPython& python, const std::string& reports,
-                     const std::vector<std::string>& arguments);
+                     const std::vector<std::string>& arguments, std::string& written);
 
 }  // namespace headrace::system

@@ -47,11 +47,17 @@ def write_whole(path: str, text: str) -> None:
         raise ReportError(f"{path}: {problem.strerror or problem}") from problem
 
 
+def write_out(text: str) -> None:
+    """Writes the page, and nothing else, to standard output."""
+    sys.stdout.buffer.write(text.encode("utf-8"))
+    sys.stdout.buffer.flush()
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     """Returns the exit code: 0 written, 1 the tool or its surroundings failed, 2 the run file is not good."""
     parser = argparse.ArgumentParser(prog="headrace_report", description="Draws one HTML page from a file that headrace wrote.")
     parser.add_argument("file", metavar="FILE.json", help="run.json, comparison.json, or the folder that holds one")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: report.html beside FILE.json)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page, - for standard output (default: report.html beside FILE.json)")
     parser.add_argument("--version", action="version", version=f"headrace_report {__version__}")
     options = parser.parse_args(arguments)
     try:
@@ -60,8 +66,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
         file = documents.file_in(options.file)
         document = load(file, documents.TYPES)
         require_libraries()
-        write_whole(options.output or os.path.join(os.path.dirname(file), "report.html"),
-                    documents.renderer(document)(document))
+        page = documents.renderer(document)(document)
+        if options.output == "-":
+            write_out(page)
+        else:
+            write_whole(options.output or os.path.join(os.path.dirname(file), "report.html"), page)
     except ReportError as problem:
         print(printable_lines(f"headrace_report: {problem}"), file=sys.stderr)
         return problem.exit_code

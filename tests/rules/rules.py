@@ -1,4 +1,4 @@
-"""Rules of the house that no compiler keeps. Usage: rules.py includes|workloads|words|printing, or rules.py libraries TREE
+"""Rules of the house that no compiler keeps. Usage: rules.py includes|workloads|files|words|printing, or rules.py libraries TREE
 with a build folder or an installed tree (from anywhere; stdlib only, and binutils for libraries)."""
 
 import re
@@ -86,6 +86,46 @@ def workloads():
                 yield f"{name}: no file in configs/ uses {workload}"
 
 
+# Ways to make, replace, change the names of, or remove files; of each an example, which must be caught.
+FILE_CALLS = [
+    (r"\bO_(CREAT|TRUNC|TMPFILE|WRONLY|RDWR)\b", "::open(path, O_CREAT)"),
+    (r"\bcreat\(", "::creat(path, 0644)"),
+    (r"\bfopen\([^;]*\"[^\"]*[wa+]", 'std::fopen(path, "w")'),
+    (r"\bstd::o?fstream\b", "std::ofstream out(path)"),
+    (r"\b(mkd?temp|mks?temp|mkostemp|tmpfile|mkfifo|mknod(at)?|mkdir(at)?|rmdir|unlink(at)?|renameat2?|linkat|symlink(at)?)\(",
+     "unlinkat(folder, name, 0)"),
+    (r"(?<![\w>])::(rename|link|truncate|remove|chmod|chown|fchmodat|fchownat|utimensat)\(|\bstd::rename\(|std::remove\([^,]*\)",
+     "::rename(from, to)"),
+    (r"\b(fs|filesystem)::(remove|remove_all|create_\w+|rename|copy\w*|resize_file|permissions|last_write_time)\b",
+     "std::filesystem::remove_all(folder)"),
+]
+
+# What is opened for writing elsewhere, and is no file of anybody's.
+NO_FILES = {
+    "harness/cache_state.cc": "/proc/sys/vm/drop_caches",
+    "harness/system/installation.cc": "/dev/null",
+    "benches/headrace/turn.cc": "/dev/null",
+}
+
+
+def files():
+    """Only harness/files/ makes, replaces and removes files: it proves first that they are headrace's."""
+    for pattern, example in FILE_CALLS:
+        if not re.search(pattern, example):
+            yield f"the rule does not catch: {example}"
+    for file in tracked("*.cc", "*.h", "*.cu"):
+        name = file.relative_to(ROOT).as_posix()
+        if name.startswith(("harness/files/", "tests/")):
+            continue
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            code = line.split("//")[0]
+            if name in NO_FILES and f'"{NO_FILES[name]}"' in code:
+                continue
+            for pattern, _ in FILE_CALLS:
+                if re.search(pattern, code):
+                    yield f"{name}:{number}: {code.strip()}: only harness/files/ may"
+
+
 def words():
     for file in tracked():
         if file == Path(__file__).resolve() or file.suffix in {".png", ".svg"}:
@@ -135,7 +175,7 @@ def libraries():
 
 
 if __name__ == "__main__":
-    rules = {"includes": includes, "workloads": workloads, "words": words, "printing": printing, "libraries": libraries}
+    rules = {"includes": includes, "workloads": workloads, "files": files, "words": words, "printing": printing, "libraries": libraries}
     problems = list(rules[sys.argv[1]]())
     print("\n".join(problems) or "kept")
     sys.exit(bool(problems))

@@ -88,20 +88,21 @@ TEST(Blocks, WhatDoesNotFitIsRefusedWithItsPlace) {
 TEST(Blocks, RemovesNothingThatIsNotItsOwn) {
   const headrace::testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/blocks";
-  MarkedFolder::make(path, kBlocksKind);
+  const MarkedFolder whole = MarkedFolder::make(path, kBlocksKind);
   const Blocks blocks = two_blocks();
-  write(path, blocks_json(blocks));
+  whole.write(kBlocksFile, blocks_json(blocks));
   for (const Turn& turn : blocks.turns)
-    MarkedFolder::make((fs::path(path) / turn.folder(blocks.sides)).string(), "run");
-  std::ofstream(path + "/block-01/2-B/run.json") << "{}";
+    MarkedFolder::make(whole.folder().make(block_folder(turn.block)), turn.name(blocks.sides),
+                       "run");
+  MarkedFolder::make(path + "/block-01/2-B", "run").write("run.json", "{}");
   std::ofstream(path + "/block-02/2-A/notes.txt") << "mine";
-  const CleanReport report = remove_blocks(path);
+  const CleanReport report = remove_blocks(whole);
   EXPECT_FALSE(report.gone);
   EXPECT_FALSE(fs::exists(path + "/block-01"));
   EXPECT_TRUE(fs::exists(path + "/block-02/2-A/notes.txt"));
   ASSERT_FALSE(report.left.empty());
   fs::remove(path + "/block-02/2-A/notes.txt");
-  EXPECT_TRUE(remove_blocks(path).gone);
+  EXPECT_TRUE(remove_blocks(whole).gone);
 }
 
 }  // namespace

@@ -134,29 +134,29 @@ INSTANTIATE_TEST_SUITE_P(Engines, CheckpointWriteTest, ::testing::Values("posix"
 
 TEST(CheckpointFolderTest, IsHeldByOneAndCleanedAfterACrash) {
   testing::TemporaryFolder tmp;
-  const std::string scratch = tmp / "scratch";
-  MarkedFolder::make(scratch, "scratch");
+  const MarkedFolder marked = MarkedFolder::make(tmp / "scratch", "scratch");
+  const files::Folder& scratch = marked.folder();
   {
     const checkpoint::Folder held(scratch);
-    EXPECT_THROW(checkpoint::Folder{scratch}, RunError);
+    EXPECT_THROW(checkpoint::Folder(scratch), RunError);
     EXPECT_EQ(checkpoint::remove_left_over(scratch).left.size(), 1u);
     held.create(3, 0);
     // As a killed run leaves it: the lock is gone, the files are not.
     fs::copy(held.path(), tmp / "left", fs::copy_options::recursive);
   }
-  EXPECT_FALSE(fs::exists(scratch + "/checkpoint"));
-  fs::rename(tmp / "left", scratch + "/checkpoint");
-  std::ofstream(scratch + "/checkpoint/notes.txt") << "mine";
+  EXPECT_FALSE(fs::exists(scratch.path() + "/checkpoint"));
+  fs::rename(tmp / "left", scratch.path() + "/checkpoint");
+  std::ofstream(scratch.path() + "/checkpoint/notes.txt") << "mine";
   const CleanReport report = checkpoint::remove_left_over(scratch);
   EXPECT_EQ(report.files, 1u);
-  EXPECT_TRUE(fs::exists(scratch + "/checkpoint/notes.txt"));
+  EXPECT_TRUE(fs::exists(scratch.path() + "/checkpoint/notes.txt"));
   EXPECT_FALSE(report.left.empty());
 }
 
 TEST(CheckpointFolderTest, TheOldFileLivesUntilItIsLetGoOf) {
   testing::TemporaryFolder tmp;
-  const std::string scratch = tmp / "scratch";
-  MarkedFolder::make(scratch, "scratch");
+  const MarkedFolder marked = MarkedFolder::make(tmp / "scratch", "scratch");
+  const files::Folder& scratch = marked.folder();
   const checkpoint::Folder folder(scratch);
   ASSERT_EQ(::write(folder.create(0, 0).get(), "first", 5), 5);
   EXPECT_FALSE(folder.publish(0)) << "nothing was there before";

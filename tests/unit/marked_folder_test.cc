@@ -1,8 +1,14 @@
-#include "harness/marked_folder.h"
+#include "harness/files/marked_folder.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
 
 #include "harness/diagnostics.h"
+#include "harness/error.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace {
@@ -39,9 +45,98 @@ TEST(MarkedFolder, TakesEmptyAndMarkedOnes) {
 
 TEST(MarkedFolder, TakesOneWhoseMarkWasCutShort) {
   const TemporaryFolder tmp;
-  tmp.write("s/.headrace.new", "");
+  const files::Folder folder = files::Folder::at(tmp.path()).make("s");
+  const std::string aside = ".headrace.0123456789abcdef.new";
+  folder.create(aside.c_str());
+  EXPECT_TRUE(folder.is_aside(aside));
   EXPECT_NO_THROW(MarkedFolder::make(tmp / "s", "scratch"));
-  EXPECT_FALSE(fs::exists(tmp / "s/.headrace.new"));
+  EXPECT_TRUE(remove_marked(tmp / "s").gone);
+  EXPECT_FALSE(fs::exists(tmp / "s"));
+  files::Folder::at(tmp.path()).make("never-marked");
+  EXPECT_TRUE(remove_marked(tmp / "never-marked").gone);
+  EXPECT_FALSE(fs::exists(tmp / "never-marked"));
+}
+
+TEST(MarkedFolder, IsMadeByManyAtOnce) {
+  const TemporaryFolder tmp;
+  std::atomic<int> failed = 0;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    std::vector<std::thread> starts;
+    for (int i = 0; i < 8; ++i)
+      starts.emplace_back([&] {
+        try {
+          const MarkedFolder folder = MarkedFolder::make(tmp / name, "scratch");
+          MarkedFolder::make(folder.folder(), "data", "data");
+        } catch (const std::exception& e) {
+          ADD_FAILURE() << e.what();
+          ++failed;
+        }
+      });
+    for (std::thread& start : starts) start.join();
+  }
+  EXPECT_EQ(failed, 0);
+}
+
+TEST(MarkedFolder, TellsWhoHasIt) {
+  const TemporaryFolder tmp;
+  const MarkedFolder held = MarkedFolder::make_alone(tmp / "run", "run");
+  try {
+    MarkedFolder::make_alone(tmp / "run", "run");
+    ADD_FAILURE() << "taken twice";
+  } catch (const RunError& e) {
+    EXPECT_NE(std::string(e.what()).find("run is in use by another headrace (pid " +
+                                         std::to_string(::getpid()) + " on "),
+              std::string::npos)
+        << e.what();
+  }
+  EXPECT_EQ(MarkedFolder::make_next(tmp / "run", "run").path(), tmp / "run-2");
+}
+
+TEST(MarkedFolder, WritesOverItsOwnFilesOnly) {
+  const TemporaryFolder tmp;
+  const MarkedFolder folder = MarkedFolder::make(tmp / "run", "run");
+  folder.write("a.json", "1");
+  folder.write("a.json", "2");
+  EXPECT_EQ(tmp.read("run/a.json"), "2");
+  tmp.write("run/a.json", "3");  // the same length, the same inode
+  EXPECT_THROW(folder.write("a.json", "4"), RunError);
+  EXPECT_EQ(tmp.read("run/a.json"), "3");
+  tmp.write("outside", "mine");
+  fs::create_symlink(tmp / "outside", tmp / "run/b.json");
+  EXPECT_THROW(folder.write("b.json", "4"), RunError);
+  fs::create_hard_link(tmp / "outside", tmp / "run/c.json");
+  EXPECT_THROW(folder.write("c.json", "4"), RunError);
+  EXPECT_EQ(tmp.read("outside"), "mine");
+  const CleanReport report = remove_marked(tmp / "run");
+  EXPECT_EQ(report.left, (std::vector<std::string>{"a.json: changed since headrace wrote it",
+                                                   "b.json: not made by headrace",
+                                                   "c.json: not made by headrace"}));
+}
+
+TEST(MarkedFolder, KnowsWhenItsPathLeadsElsewhere) {
+  const TemporaryFolder tmp;
+  const MarkedFolder folder = MarkedFolder::make(tmp / "run", "run");
+  fs::create_directory(tmp / "other");
+  fs::rename(tmp / "run", tmp / "moved");
+  fs::create_directory_symlink(tmp / "other", tmp / "run");
+  try {
+    folder.write("a.json", "1");
+    ADD_FAILURE() << "written";
+  } catch (const RunError& e) {
+    EXPECT_EQ(std::string(e.what()), (tmp / "run") +
+                                         ": is a symbolic link now: it was taken away "
+                                         "while headrace used it");
+  }
+  EXPECT_TRUE(fs::is_empty(tmp / "other"));
+}
+
+TEST(MarkedFolder, LeavesTheFolderThatTheUserMade) {
+  const TemporaryFolder tmp;
+  fs::create_directory(tmp / "mine");
+  MarkedFolder::make(tmp / "mine", "run").write("a.json", "1");
+  EXPECT_TRUE(remove_marked(tmp / "mine").gone);
+  EXPECT_TRUE(fs::is_directory(tmp / "mine"));
+  EXPECT_TRUE(fs::is_empty(tmp / "mine"));
 }
 
 TEST(MarkedFolder, RefusesWhatItDidNotMake) {
@@ -75,13 +170,11 @@ TEST(MarkedFolder, FollowsNoSymbolicLink) {
 
 TEST(RemoveMarked, TakesOwnFilesAndLeavesTheRest) {
   const TemporaryFolder tmp;
-  const std::string_view own[] = {"run.json", "report.html"};
-  MarkedFolder::make(tmp / "run", "run");
-  tmp.write("run/run.json", "12345");
+  MarkedFolder::make(tmp / "run", "run").write("run.json", "12345");
   tmp.write("run/notes.txt", "mine");
   tmp.write("outside", "mine");
   fs::create_symlink(tmp / "outside", tmp / "run/report.html");
-  const CleanReport first = remove_marked(tmp / "run", own);
+  const CleanReport first = remove_marked(tmp / "run");
   EXPECT_EQ(first.files, 1u);
   EXPECT_EQ(first.bytes, 5u);
   EXPECT_EQ(first.left, (std::vector<std::string>{"notes.txt: not made by headrace",
@@ -90,18 +183,20 @@ TEST(RemoveMarked, TakesOwnFilesAndLeavesTheRest) {
   EXPECT_TRUE(MarkedFolder::is_marked(tmp / "run"));
   fs::remove(tmp / "run/notes.txt");
   fs::remove(tmp / "run/report.html");
-  EXPECT_TRUE(remove_marked(tmp / "run", own).gone);
+  EXPECT_TRUE(remove_marked(tmp / "run").gone);
   EXPECT_FALSE(fs::exists(tmp / "run"));
   EXPECT_TRUE(fs::exists(tmp / "outside"));
 }
 
 TEST(RemoveMarked, LeavesUnmarkedFoldersAlone) {
   const TemporaryFolder tmp;
-  const std::string_view own[] = {"run.json"};
   tmp.write("folder/run.json", "mine");
-  EXPECT_FALSE(remove_marked(tmp / "folder", own).left.empty());
+  EXPECT_FALSE(remove_marked(tmp / "folder").left.empty());
   EXPECT_TRUE(fs::exists(tmp / "folder/run.json"));
-  EXPECT_TRUE(remove_marked(tmp / "nothing", own).gone);
+  EXPECT_TRUE(remove_marked(tmp / "nothing").gone);
+  fs::create_directory(tmp / "empty");
+  EXPECT_FALSE(remove_marked(tmp / "empty").gone);
+  EXPECT_TRUE(fs::exists(tmp / "empty"));
 }
 
 }  // namespace

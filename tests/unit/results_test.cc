@@ -405,22 +405,25 @@ TEST(ExitMaps, SayWhatTheCallerShouldDo) {
 
 TEST(WriteRun, EveryFileWholeAndNothingElse) {
   const TemporaryFolder folder;
-  const std::vector<std::string> names = write_run(FixedRun().result, folder.path());
+  const std::vector<std::string> names =
+      write_run(FixedRun().result, MarkedFolder::make(folder / "run", "run"));
   std::set<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
-    found.insert(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "run"))
+    if (entry.path().filename() != MarkedFolder::kMark) found.insert(entry.path().filename());
   EXPECT_EQ(found, std::set<std::string>(names.begin(), names.end()));
   EXPECT_EQ(names.size(), 8u);
-  EXPECT_EQ(folder.read("run.json"), run_json(FixedRun().result));
+  EXPECT_EQ(folder.read("run/run.json"), run_json(FixedRun().result));
 }
 
 TEST(WriteRun, AFolderThatCannotBeWrittenIsAnErrorThatNamesIt) {
   const TemporaryFolder folder;
+  const MarkedFolder run = MarkedFolder::make(folder / "gone", "run");
+  std::filesystem::rename(folder / "gone", folder / "moved");
   try {
-    write_run(FixedRun().result, folder / "gone");
+    write_run(FixedRun().result, run);
     FAIL();
   } catch (const RunError& e) {
-    EXPECT_NE(std::string(e.what()).find("gone/.verdict.json"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("gone: is gone"), std::string::npos) << e.what();
   }
 }
 

@@ -502,7 +502,7 @@ TEST(RunComparison, FilesHoldWhatWasDecided) {
   const std::string junit = comparison_junit(c);
   EXPECT_NE(junit.find("tests=\"2\" failures=\"1\" errors=\"0\""), std::string::npos) << junit;
   headrace::testing::TemporaryFolder folder;
-  write_comparison(c, folder.path());
+  write_comparison(c, MarkedFolder::make(folder.path(), "comparison"));
   EXPECT_EQ(folder.read("comparison.json"), comparison_json(c));
 }
 

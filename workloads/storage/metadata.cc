@@ -127,6 +127,7 @@ class Metadata final : public Workload {
   void before_phase(unsigned phase, unsigned, std::uint64_t seed) override {
     step_ = steps_[phase];
     if (step_ == kCreate) remove_left_over();
+    if (tree_) tree_->require_in_place();
     const std::uint32_t items = step_ == kList ? folders_->count() : files_->count();
     order_.clear();
     for (std::uint32_t i = 0; i < items; ++i)
@@ -144,11 +145,9 @@ class Metadata final : public Workload {
     switch (step_) {
       case kCreate:
         return each(worker, [&](std::uint32_t file) {
-          const int fd =
-              ::openat(root, files_->path(file), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-          if (fd < 0) return false;
+          if (!tree_->create(files_->path(file))) return false;
           there_[file] = kFirstName;
-          return ::close(fd) == 0;
+          return true;
         });
       case kList:
         return each(worker, [&](std::uint32_t folder) {
@@ -159,15 +158,14 @@ class Metadata final : public Workload {
       case kStat:
         return each(worker, [&](std::uint32_t file) {
           struct stat status;
-          return ::fstatat(root, files_->path(file), &status, 0) == 0;
+          return ::fstatat(root, files_->path(file), &status, AT_SYMLINK_NOFOLLOW) == 0;
         });
       case kOpen:
         return open_each(worker);
       case kRename:
         return each(worker, [&](std::uint32_t file) {
           char renamed[kLongestPath];
-          if (::renameat(root, files_->path(file), root, other_name(file, renamed)) != 0)
-            return false;
+          if (!tree_->rename(files_->path(file), other_name(file, renamed))) return false;
           there_[file] = kOtherName;
           return true;
         });
@@ -270,7 +268,7 @@ class Metadata final : public Workload {
     const int root = files_->root_fd();
     std::uint64_t begin = now_ns();
     each_item(recorder, [&](std::uint32_t file) {
-      const int fd = ::openat(root, files_->path(file), O_RDONLY | O_CLOEXEC);
+      const int fd = ::openat(root, files_->path(file), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
       const std::uint64_t opened = now_ns();
       if (fd < 0) {
         fail(recorder, file, part_of(kOpen), opened);
@@ -338,7 +336,7 @@ class Metadata final : public Workload {
   bool remove(std::uint32_t file) {
     char renamed[kLongestPath];
     const char* path = there_[file] == kOtherName ? other_name(file, renamed) : files_->path(file);
-    if (::unlinkat(files_->root_fd(), path, 0) != 0) return false;
+    if (!tree_->remove(path)) return false;
     there_[file] = kAbsent;
     return true;
   }

@@ -1,0 +1,237 @@
+#include "harness/files/folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+
+#include "harness/error.h"
+
+namespace headrace::files {
+namespace {
+
+constexpr std::string_view kAsidePrefix = ".headrace.", kAsideSuffix = ".new";
+
+/// ".headrace.0123456789abcdef.new": no two writers share one.
+std::string aside_name() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+    throw system_error("draw", "a random number", errno);
+  return fmt::format("{}{:016x}{}", kAsidePrefix, number, kAsideSuffix);
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+bool lock(int fd, int how) noexcept {
+  return ::flock(fd, how | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+}  // namespace
+
+Folder Folder::at(const std::string& path) noexcept {
+  return {UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)), path};
+}
+
+Folder Folder::inner(const std::string& name) const noexcept {
+  return {UniqueFd(open_beneath(fd(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)),
+          path_of(name)};
+}
+
+Folder Folder::again() const { return {UniqueFd(::fcntl(fd(), F_DUPFD_CLOEXEC, 0)), path_}; }
+
+struct stat Folder::status() const {
+  struct stat status;
+  if (::fstat(fd(), &status) != 0) throw system_error("look at", path_, errno);
+  return status;
+}
+
+std::vector<std::string> Folder::entries() const {
+  std::vector<std::string> names;
+  const int list_fd = ::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> list(list_fd < 0 ? nullptr : ::fdopendir(list_fd),
+                                                 ::closedir);
+  if (!list) throw system_error("list", path_, errno);
+  while (const dirent* entry = ::readdir(list.get()))
+    if (const std::string_view name = entry->d_name; name != "." && name != "..")
+      names.emplace_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<struct stat> Folder::look(const std::string& name) const noexcept {
+  struct stat status;
+  if (::fstatat(fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return status;
+}
+
+std::string Folder::read(const std::string& name, std::size_t most) const {
+  const auto known = look(name);
+  if (!known || !S_ISREG(known->st_mode)) return "";
+  const UniqueFd file(open_beneath(fd(), name.c_str(), O_RDONLY | O_NONBLOCK));
+  if (!file && errno == EIO) throw system_error("open", path_of(name), errno);
+  struct stat status;
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  std::string text(std::min<std::size_t>(most, static_cast<std::size_t>(status.st_size)), '\0');
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const ssize_t n = ::read(file.get(), text.data() + at, text.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EIO) throw system_error("read", path_of(name), errno);
+    if (n <= 0) break;
+    at += static_cast<std::size_t>(n);
+  }
+  text.resize(at);
+  return text;
+}
+
+bool Folder::in_place() const noexcept {
+  struct stat there, here;
+  return ::lstat(path_.c_str(), &there) == 0 && ::fstat(fd(), &here) == 0 && same(there, here);
+}
+
+void Folder::require_in_place() const {
+  if (in_place()) return;
+  struct stat there;
+  const char* now = ::lstat(path_.c_str(), &there) != 0 ? "is gone"
+                    : S_ISLNK(there.st_mode)            ? "is a symbolic link now"
+                    : S_ISDIR(there.st_mode)            ? "is another folder now"
+                                                        : "is no folder any more";
+  throw RunError(path_ + ": " + now + ": it was taken away while headrace used it");
+}
+
+bool Folder::lock_shared() const noexcept { return lock(fd(), LOCK_SH); }
+bool Folder::lock_alone() const noexcept { return lock(fd(), LOCK_EX); }
+
+Folder Folder::make(const std::string& name) const {
+  if (::mkdirat(fd(), name.c_str(), kFolderMode) != 0 && errno != EEXIST)
+    throw system_error("create folder", path_of(name), errno);
+  Folder made = inner(name);
+  if (made) return made;
+  const int code = errno;
+  if (const auto found = look(name); found && !S_ISDIR(found->st_mode))
+    throw RunError("create folder " + path_of(name) + ": something else is in the way");
+  throw system_error("open folder", path_of(name), code);
+}
+
+UniqueFd Folder::create(const char* name, int flags) const noexcept {
+  return UniqueFd(::openat(fd(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags,
+                           kFileMode));
+}
+
+UniqueFd Folder::open_made(const char* name, int flags) const noexcept {
+  UniqueFd file(::openat(fd(), name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags));
+  struct stat status;
+  if (file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && bears_mark(status) &&
+      status.st_nlink == 1)
+    return file;
+  if (file || errno == ELOOP || errno == ENXIO) errno = EEXIST;
+  return {};
+}
+
+std::string Folder::write_aside(const std::string& name, std::string_view text) const {
+  std::string aside = aside_name();
+  const UniqueFd file = create(aside.c_str());
+  if (!file) throw system_error("create", path_of(name), errno);
+  if (write_all(file.get(), text) && ::fsync(file.get()) == 0) return aside;
+  const int code = errno;
+  ::unlinkat(fd(), aside.c_str(), 0);
+  throw system_error("write", path_of(name), code);
+}
+
+void Folder::put(const std::string& name, std::string_view text) const {
+  const std::string aside = write_aside(name, text);
+  if (::renameat(fd(), aside.c_str(), fd(), name.c_str()) != 0) {
+    const int code = errno;
+    ::unlinkat(fd(), aside.c_str(), 0);
+    throw system_error("write", path_of(name), code);
+  }
+  sync();  // the name itself; some network file systems cannot and need not
+}
+
+bool Folder::put_new(const std::string& name, std::string_view text) const {
+  const std::string aside = write_aside(name, text);
+  int code = 0;
+  if (::renameat2(fd(), aside.c_str(), fd(), name.c_str(), RENAME_NOREPLACE) != 0) {
+    code = errno;
+    if (code == EINVAL || code == ENOSYS || code == EOPNOTSUPP) {  // NFS, old kernels
+      code = ::linkat(fd(), aside.c_str(), fd(), name.c_str(), 0) == 0 ? 0 : errno;
+      if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS)  // no hard links there either
+        code = look(name)                                                 ? EEXIST
+               : ::renameat(fd(), aside.c_str(), fd(), name.c_str()) == 0 ? 0
+                                                                          : errno;
+    }
+    ::unlinkat(fd(), aside.c_str(), 0);
+  }
+  if (code != 0 && code != EEXIST) throw system_error("write", path_of(name), code);
+  if (code == 0) sync();
+  return code == 0;
+}
+
+bool Folder::rename(const char* from, const char* to) const noexcept {
+  return ::renameat(fd(), from, fd(), to) == 0;
+}
+
+bool Folder::remove(const std::string& name, const struct stat& proven) const {
+  const auto now = look(name);
+  if (!now || !same(*now, proven)) return false;
+  if (::unlinkat(fd(), name.c_str(), 0) != 0) throw system_error("remove", path_of(name), errno);
+  return true;
+}
+
+bool Folder::remove_folder(const std::string& name) const {
+  const auto found = look(name);
+  if (!found || !S_ISDIR(found->st_mode) || !bears_mark(*found)) return false;
+  if (::unlinkat(fd(), name.c_str(), AT_REMOVEDIR) == 0) return true;
+  if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOENT || errno == EBUSY) return false;
+  throw system_error("remove folder", path_of(name), errno);
+}
+
+bool Folder::remove_itself() const {
+  const std::filesystem::path whole(path_);
+  const std::string name = whole.filename().string();
+  const Folder parent(
+      UniqueFd(::open(whole.parent_path().empty() ? "." : whole.parent_path().c_str(),
+                      O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      whole.parent_path().string());
+  if (!parent) throw system_error("remove folder", path_, errno);
+  const auto found = parent.look(name);
+  if (!found || !same(*found, status())) return false;
+  // EBUSY: a mount point, which stays as an empty folder.
+  if (::unlinkat(parent.fd(), name.c_str(), AT_REMOVEDIR) != 0 && errno != EBUSY)
+    throw system_error("remove folder", path_, errno);
+  return true;
+}
+
+bool Folder::is_aside(const std::string& name) const noexcept {
+  if (name.size() != kAsidePrefix.size() + 16 + kAsideSuffix.size() ||
+      !name.starts_with(kAsidePrefix) || !name.ends_with(kAsideSuffix))
+    return false;
+  const auto found = look(name);
+  return found && S_ISREG(found->st_mode) && bears_mark(*found);
+}
+
+bool Folder::sync() const noexcept { return ::fsync(fd()) == 0; }
+
+void make_parents(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed) throw system_error("create folder", path, failed.value());
+}
+
+}  // namespace headrace::files

@@ -1,0 +1,300 @@
+// Marks: written aside and renamed, read and removed relative to the folder's descriptor.
+#include "harness/files/marked_folder.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "harness/diagnostics.h"
+#include "harness/error.h"
+#include "harness/files/mark.h"
+
+namespace headrace {
+namespace {
+
+using files::Folder;
+using files::Mark;
+
+const std::string kMarkFile(MarkedFolder::kMark);
+
+std::string absolute_path(const std::string& path) {
+  std::filesystem::path full = std::filesystem::absolute(path).lexically_normal();
+  if (!full.has_filename() && full.has_relative_path()) full = full.parent_path();  // "scratch/"
+  return full.string();
+}
+
+std::optional<Mark> mark_of(const Folder& folder) {
+  return files::parse_mark(folder.read(kMarkFile));
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i ? ", " : "") + names[i];
+  if (names.size() > kShown) text += ", ... " + std::to_string(names.size()) + " in all";
+  return text;
+}
+
+/// Everything but what writers left that were stopped, or are at work now.
+std::vector<std::string> entries_but_asides(const Folder& folder) {
+  std::vector<std::string> names = folder.entries();
+  std::erase_if(names, [&](const std::string& name) { return folder.is_aside(name); });
+  return names;
+}
+
+/// headrace was stopped between making the folder and marking it.
+bool is_blank(const Folder& folder) {
+  return files::bears_mark(folder.status()) && entries_but_asides(folder).empty();
+}
+
+void remove_asides(const Folder& folder) {
+  for (const std::string& name : folder.entries())
+    if (const auto found = folder.look(name); found && folder.is_aside(name))
+      folder.remove(name, *found);
+}
+
+/// Does the file stand there as headrace wrote it?
+bool is_own(const Folder& folder, const Mark& mark, const std::string& name) {
+  const auto digests = mark.files.find(name);
+  const auto found = folder.look(name);
+  if (digests == mark.files.end() || !found || !S_ISREG(found->st_mode)) return false;
+  const std::string length = std::to_string(found->st_size) + "-";
+  const bool may_be = std::any_of(digests->second.begin(), digests->second.end(),
+                                  [&](const std::string& d) { return d.starts_with(length); });
+  if (!may_be) return false;
+  const std::string digest =
+      files::digest_of(folder.read(name, static_cast<std::size_t>(found->st_size)));
+  return std::find(digests->second.begin(), digests->second.end(), digest) != digests->second.end();
+}
+
+[[noreturn]] void refuse(const std::string& path, int code) {
+  struct stat status;
+  if (::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
+    throw UsageError(path + ": is a symbolic link; give the folder itself");
+  if (code == ENOTDIR) throw UsageError(path + ": is not a folder; give a new or empty one");
+  throw system_error("open folder", path, code);
+}
+
+CleanReport remove_found(const Folder& folder, const std::optional<MarkedFolder>& marked) {
+  if (marked) return marked->remove();
+  CleanReport report;
+  if (!folder || !is_blank(folder)) {
+    report.left.push_back(folder.path() + ": not headrace's folder (no mark)");
+  } else {
+    remove_asides(folder);
+    report.gone = folder.remove_itself();
+  }
+  return report;
+}
+
+}  // namespace
+
+void CleanReport::add(const CleanReport& more) {
+  files += more.files;
+  bytes += more.bytes;
+  left.insert(left.end(), more.left.begin(), more.left.end());
+}
+
+MarkedFolder MarkedFolder::claim(Folder folder, const std::string& kind) {
+  for (;;) {
+    if (const auto found = mark_of(folder)) {
+      if (found->kind != kind)
+        throw UsageError(folder.path() + ": is headrace's folder of another kind (" + found->kind +
+                         ", not " + kind + "); give a new or empty one");
+      return {std::move(folder), kind};
+    }
+    const std::vector<std::string> foreign = entries_but_asides(folder);
+    // Another headrace may have marked it meanwhile, and be at work in it.
+    if (!foreign.empty() && !mark_of(folder))
+      throw UsageError(folder.path() + ": holds what headrace did not make (" + some_of(foreign) +
+                       "); give a new or empty folder");
+    if (foreign.empty())
+      folder.put_new(
+          kMarkFile,
+          files::mark_text(
+              {.kind = kind, .made = files::bears_mark(folder.status()), .holder = {}, .files = {}}));
+  }
+}
+
+MarkedFolder MarkedFolder::make(const std::string& given, const std::string& kind) {
+  const std::string path = absolute_path(given);
+  files::make_parents(std::filesystem::path(path).parent_path().string());
+  if (::mkdir(path.c_str(), files::kFolderMode) != 0 && errno != EEXIST)
+    throw system_error("create folder", path, errno);
+  Folder folder = Folder::at(path);
+  if (!folder) refuse(path, errno);
+  return claim(std::move(folder), kind);
+}
+
+MarkedFolder MarkedFolder::make(const Folder& parent, const std::string& name,
+                                const std::string& kind) {
+  return claim(parent.make(name), kind);
+}
+
+MarkedFolder MarkedFolder::make_alone(const std::string& path, const std::string& kind) {
+  for (;;) {
+    MarkedFolder folder = make(path, kind);
+    folder.hold();
+    if (folder.is_marked()) return folder;  // else another one removed it meanwhile
+  }
+}
+
+MarkedFolder MarkedFolder::make_alone(const Folder& parent, const std::string& name,
+                                      const std::string& kind) {
+  for (;;) {
+    MarkedFolder folder = make(parent, name, kind);
+    folder.hold();
+    if (folder.is_marked()) return folder;
+  }
+}
+
+MarkedFolder MarkedFolder::make_next(const std::string& given, const std::string& kind) {
+  const std::string path = absolute_path(given);
+  files::make_parents(std::filesystem::path(path).parent_path().string());
+  for (unsigned number = 1;; ++number) {
+    const std::string name = number == 1 ? path : path + "-" + std::to_string(number);
+    if (::mkdir(name.c_str(), files::kFolderMode) == 0) return make_alone(name, kind);
+    if (errno != EEXIST) throw system_error("create folder", name, errno);
+  }
+}
+
+std::optional<MarkedFolder> MarkedFolder::find(const std::string& given) {
+  Folder folder = Folder::at(absolute_path(given));
+  const auto mark = folder ? mark_of(folder) : std::nullopt;
+  if (!mark) return std::nullopt;
+  return MarkedFolder(std::move(folder), mark->kind);
+}
+
+std::optional<MarkedFolder> MarkedFolder::find(const Folder& parent, const std::string& name) {
+  Folder folder = parent.inner(name);
+  const auto mark = folder ? mark_of(folder) : std::nullopt;
+  if (!mark) return std::nullopt;
+  return MarkedFolder(std::move(folder), mark->kind);
+}
+
+std::string MarkedFolder::kind_of(const std::string& path) {
+  const auto found = find(path);
+  return found ? found->kind() : "";
+}
+
+bool MarkedFolder::is_marked() const {
+  const auto mark = mark_of(folder_);
+  return mark && mark->kind == kind_;
+}
+
+bool MarkedFolder::try_hold() const {
+  if (!folder_.lock_alone()) return false;
+  if (auto mark = mark_of(folder_)) {
+    mark->holder = files::Holder::this_process();
+    folder_.put(kMarkFile, files::mark_text(*mark));
+  }
+  return true;
+}
+
+void MarkedFolder::hold() const {
+  constexpr int kTries = 20;  // whoever has it may be about to say who it is, or about to go
+  for (int tries = 0; !try_hold(); ++tries) {
+    const auto mark = mark_of(folder_);
+    const bool known = mark && mark->holder && mark->holder->may_live();
+    if (tries >= kTries || (known && tries > kTries / 4))
+      throw RunError(path() + " is " + in_use());
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+std::string MarkedFolder::in_use() const {
+  const auto mark = mark_of(folder_);
+  return "in use by another headrace" + (mark && mark->holder && mark->holder->may_live()
+                                             ? " (" + mark->holder->text() + ")"
+                                             : "");
+}
+
+void MarkedFolder::write(std::span<const File> files) const {
+  folder_.require_in_place();
+  auto mark = mark_of(folder_);
+  if (!mark) throw RunError(path() + ": its mark is gone");
+  for (const File& file : files) {
+    const std::string name(file.name);
+    std::vector<std::string>& digests = mark->files[name];
+    if (!folder_.look(name)) {
+      digests.clear();
+    } else if (!is_own(folder_, *mark, name)) {
+      throw RunError("write " + folder_.path_of(name) +
+                     ": what stands there is not as headrace wrote it; move it away, or name "
+                     "another folder");
+    }
+    std::string digest = headrace::files::digest_of(file.text);
+    if (std::find(digests.begin(), digests.end(), digest) == digests.end())
+      digests.push_back(std::move(digest));
+    // The one that stands there until the new one is in its place, and the new one.
+    if (digests.size() > 2) digests.erase(digests.begin(), digests.end() - 2);
+  }
+  // Listed first, so that whatever a writer that is stopped leaves is known.
+  folder_.put(kMarkFile, headrace::files::mark_text(*mark));
+  for (const File& file : files) folder_.put(std::string(file.name), file.text);
+}
+
+void MarkedFolder::write(std::string_view name, std::string_view text) const {
+  const File file{name, text};
+  write({&file, 1});
+}
+
+void MarkedFolder::remove_files() const {
+  const auto mark = mark_of(folder_);
+  if (!mark) return;
+  for (const auto& [name, digests] : mark->files)
+    if (const auto found = folder_.look(name); found && is_own(folder_, *mark, name))
+      folder_.remove(name, *found);
+}
+
+CleanReport MarkedFolder::remove() const {
+  CleanReport report;
+  if (!folder_.lock_alone()) {
+    report.left.push_back(path() + ": " + in_use());
+    return report;
+  }
+  const auto mark = mark_of(folder_);
+  if (!mark) return report;  // another one removed it meanwhile
+  for (const std::string& name : folder_.entries()) {
+    if (name == kMark) continue;
+    const auto found = folder_.look(name);
+    if (!found) continue;
+    const bool aside = folder_.is_aside(name);
+    if (!aside && !is_own(folder_, *mark, name)) {
+      report.left.push_back(name + (mark->files.contains(name) ? ": changed since headrace wrote it"
+                                                               : ": not made by headrace"));
+      continue;
+    }
+    if (folder_.remove(name, *found) && !aside) {
+      ++report.files;
+      report.bytes += static_cast<std::uint64_t>(found->st_size);
+    }
+  }
+  if (!report.left.empty()) return report;
+  // The mark goes last, so that a removal that was cut short can be taken up again.
+  if (const auto found = folder_.look(kMarkFile)) folder_.remove(kMarkFile, *found);
+  report.gone = !mark->made || folder_.remove_itself();
+  return report;
+}
+
+CleanReport remove_marked(const std::string& given) {
+  const std::string path = absolute_path(given);
+  struct stat status;
+  if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT) return {.left = {}, .gone = true};
+  Folder folder = Folder::at(path);
+  folder = folder ? std::move(folder) : Folder({}, path);
+  return remove_found(folder, MarkedFolder::find(path));
+}
+
+CleanReport remove_marked(const Folder& parent, const std::string& name) {
+  if (!parent.look(name)) return {.left = {}, .gone = true};
+  Folder folder = parent.inner(name);
+  return remove_found(folder, MarkedFolder::find(parent, name));
+}
+
+}  // namespace headrace

@@ -1,0 +1,37 @@
+// Opens what lies below a folder that is already open, and nothing that a link leads to.
+#pragma once
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace headrace::files {
+
+/// What headrace makes bears this bit, set as it is made and in no way felt: that is how an empty
+/// file or folder, which cannot say by its content whose it is, is told from another's.
+inline constexpr mode_t kMakersMark = S_ISVTX;
+inline constexpr mode_t kFileMode = kMakersMark | 0644, kFolderMode = kMakersMark | 0755;
+
+inline bool bears_mark(const struct stat& status) noexcept {
+  return (status.st_mode & kMakersMark) != 0;
+}
+
+/// openat(folder, path, flags | O_CLOEXEC, mode) that follows no symbolic link and never leaves
+/// `folder`. A descriptor, or -1 with errno.
+int open_beneath(int folder, const char* path, int flags, mode_t mode = 0) noexcept;
+
+/// The bare calls, for timed regions that count them. False: errno. The caller looked beforehand
+/// that what lies on the way to the names is its own.
+inline bool create_empty(int folder, const char* path) noexcept {
+  const int fd = open_beneath(folder, path, O_CREAT | O_EXCL | O_WRONLY, kFileMode);
+  return fd >= 0 && ::close(fd) == 0;
+}
+inline bool rename_within(int folder, const char* from, const char* to) noexcept {
+  return ::renameat(folder, from, folder, to) == 0;
+}
+inline bool remove_name(int folder, const char* path) noexcept {
+  return ::unlinkat(folder, path, 0) == 0;
+}
+
+}  // namespace headrace::files

@@ -1,0 +1,14 @@
+// Files that the user names (-o FILE), outside of headrace's folders.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headrace::files {
+
+/// Writes `text` to `path`: a regular file is replaced whole or not at all; into a pipe or a
+/// character device it is written; a symbolic link leads to what is written. Throws RunError: when
+/// the system refuses, or when it is a block device, a link to nothing, or a folder.
+void write_output(const std::string& path, std::string_view text);
+
+}  // namespace headrace::files
