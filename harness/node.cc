@@ -53,11 +53,14 @@ Node::Node(std::string scratch_path)
 
 Node::~Node() = default;
 
+const std::string& Node::scratch() { return scratch_folder().path(); }
+
 const files::Folder& Node::scratch_folder() {
   // Whoever removes it has it alone first; one that was removed before it was locked is made again.
   while (!scratch_) {
     MarkedFolder made = MarkedFolder::make(scratch_path_, kScratchKind);
-    if (made.folder().lock_shared() && made.is_marked()) scratch_ = std::move(made);
+    if (made.folder().lock_shared() && made.is_marked())
+      scratch_ = std::make_unique<MarkedFolder>(std::move(made));
   }
   scratch_->folder().require_in_place();
   return scratch_->folder();
@@ -67,8 +70,8 @@ const files::Folder& Node::own_scratch() {
   const files::Folder& shared = scratch_folder();
   if (ranks_->rank() == 0) return shared;
   if (!own_scratch_)
-    own_scratch_ = MarkedFolder::make(shared, fmt::format("{}{:05}", kRankFolder, ranks_->rank()),
-                                      kScratchKind);
+    own_scratch_ = std::make_unique<MarkedFolder>(MarkedFolder::make(
+        shared, fmt::format("{}{:05}", kRankFolder, ranks_->rank()), kScratchKind));
   own_scratch_->folder().require_in_place();
   return own_scratch_->folder();
 }

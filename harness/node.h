@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +29,7 @@ class Node {
   Backends& backends() { return *backends_; }
   /// The marked folder below which data is made; made now if it is not there. Throws UsageError if
   /// it is not ours.
-  const std::string& scratch() { return scratch_folder().path(); }
+  const std::string& scratch();
   /// The same, held open: whatever is made there is made through its descriptor, and nobody removes it meanwhile. Throws
   /// RunError when something else lies in its place by now.
   const files::Folder& scratch_folder();
@@ -66,7 +65,7 @@ class Node {
 
  private:
   std::string scratch_path_;
-  std::optional<MarkedFolder> scratch_, own_scratch_;
+  std::unique_ptr<MarkedFolder> scratch_, own_scratch_;
   std::uint64_t max_write_ = 0;
   std::map<std::string, std::uint64_t> reserved_;
   std::unique_ptr<Backends> backends_;

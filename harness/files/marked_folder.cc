@@ -191,7 +191,10 @@ bool MarkedFolder::try_hold() const {
   if (!folder_.lock_alone()) return false;
   if (auto mark = mark_of(folder_)) {
     mark->holder = files::Holder::this_process();
-    folder_.put(kMarkFile, files::mark_text(*mark));
+    try {
+      folder_.put(kMarkFile, files::mark_text(*mark));
+    } catch (const RunError&) {  // a full disk: the lock is what counts
+    }
   }
   return true;
 }

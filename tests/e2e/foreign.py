@@ -6,6 +6,7 @@ import signal
 import socket
 import stat
 import subprocess
+import time
 
 MINE = b"mine, and nobody else's\n"
 
@@ -85,25 +86,29 @@ def started(headrace, *words, **changes):
 
 
 def family(process):
-    """The process and everything that it started, whoever is its parent by now."""
-    parents, members = {}, {process.pid}
+    """The process and everything that it started and that is still there, whoever is its parent by now."""
+    parents, members, dead = {}, {process.pid}, set()
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
         parents[int(folder.name)] = int(fields[1])
-        if int(fields[3]) == process.pid and fields[0] != "Z":  # its session
+        if fields[0] in "ZX":
+            dead.add(int(folder.name))
+        if int(fields[3]) == process.pid:  # its session
             members.add(int(folder.name))
     while more := {pid for pid, parent in parents.items() if parent in members} - members:
         members |= more
-    return members
+    return (members & parents.keys()) - dead
 
 
 def kill_all(process):
-    """SIGKILL to all of them; new ones may come while the first are found."""
-    for _ in range(4):
-        for pid in family(process):
+    """SIGKILL to all of them, until none is left: new ones may come while the first are found."""
+    end = time.monotonic() + 30
+    while alive := family(process):
+        assert time.monotonic() < end, alive
+        for pid in alive:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:

@@ -19,8 +19,8 @@ target: {path: scratch, max_write: 200MiB}
 workloads:
   - {use: small_file_read, files: 300, file_size: 8KiB, files_per_folder: 50, workers: 2, cache: asis, repeat: 2}
   - {use: small_file_read, label: large, files: 6, file_size: 1MiB, cache: asis, repeat: 1}
-  - {use: checkpoint_write, ranks: 2, shard_size: 1MiB, cache: asis, repeat: 3}
-  - {use: checkpoint_write, label: shared, ranks: 3, shard_size: 700000B, layout: shared, cache: asis, repeat: 3}
+  - {use: checkpoint_write, ranks: 2, shard_size: 1MiB, repeat: 3}
+  - {use: checkpoint_write, label: shared, ranks: 3, shard_size: 700000B, layout: shared, repeat: 3}
   - {use: metadata, depth: 2, width: 3, files_per_folder: 40, workers: 2, cache: asis, repeat: 3}
 """
 JOB = """\
