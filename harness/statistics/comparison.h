@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/metric.h"
+#include "harness/statistics/sessions.h"
 
 namespace headrace::statistics {
 
@@ -21,10 +22,6 @@ inline constexpr double kDeltaRate = 0.05, kDeltaTail = 0.10;
 inline constexpr double kBlockLevel = 0.975, kStoredLevel = 0.98;
 /// Blocks at which an interleaved comparison is judged.
 inline constexpr unsigned kFirstLook = 6, kLastLook = 12;
-/// Sessions below which the spread between sessions is not known.
-inline constexpr unsigned kFewestSessions = 8;
-/// What is taken for it then: more than sessions of one quiet system commonly lie apart.
-inline constexpr double kAssumedSpread = 0.03;
 inline constexpr double kFalseDiscoveryRate = 0.05;
 
 /// How many times larger than A's is B's value, and how surely.

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/statistics/comparison.h"
 #include "harness/statistics/student.h"
 
 namespace headrace::statistics {

@@ -6,8 +6,10 @@
 
 namespace headrace::statistics {
 
-/// How far sessions of one system are taken to lie apart until kFewestSessions of them tell:
-/// standard deviation of their logarithms. One session's bounds then lie at least as far from its
+/// Sessions below which the spread between sessions is not known.
+inline constexpr unsigned kFewestSessions = 8;
+/// What is taken for it then, as the standard deviation of their logarithms: more than sessions of
+/// one quiet system commonly lie apart. One session's bounds then lie at least as far from its
 /// median as the smallest change that matters (kDeltaRate).
 inline constexpr double kAssumedSpread = 0.03;
 
