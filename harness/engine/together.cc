@@ -284,7 +284,7 @@ Repetition Together::merged(Repetition own, const std::vector<unsigned>& team, A
   if (own.disturbance.disturbed) own.disturbance.why = whys;
   for (std::size_t i = 0; i < all.size(); ++i) {  // every rank's proof counts
     CacheProof& proof = all[i].cache;
-    if (!proof.proven) proof.why = ranks_.who(team[i]) + ": " + proof.why;
+    if (proof.required && !proof.proven) proof.why = ranks_.who(team[i]) + ": " + proof.why;
     if (i > 0) add(all.front().cache, proof);
   }
   seen(own.cache) = seen(all.front().cache);
