@@ -71,6 +71,9 @@ FileProof::Found FileProof::judge(const files::Folder& folder, const char* name,
     return marked && empty ? Found::part : Found::foreign;
   }
   if (size != full) return Found::part;
+  // What storage does to a finished set is for verify to find, not to be mended unseen; one that was
+  // cut short may end in blocks that never reached the storage.
+  if (complete_since_) return Found::whole;
   const std::uint64_t last = (full - 1) / kBlock * kBlock;
   fill_range(layout_.key(), file, last, expected, full - last);
   const bool whole =

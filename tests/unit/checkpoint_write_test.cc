@@ -138,7 +138,7 @@ TEST(CheckpointFolderTest, IsHeldByOneAndCleanedAfterACrash) {
   const files::Folder& scratch = marked.folder();
   {
     const checkpoint::Folder held(scratch);
-    EXPECT_THROW(checkpoint::Folder(scratch), RunError);
+    EXPECT_THROW(checkpoint::Folder{scratch}, RunError);
     EXPECT_EQ(checkpoint::remove_left_over(scratch).left.size(), 1u);
     held.create(3, 0);
     // As a killed run leaves it: the lock is gone, the files are not.

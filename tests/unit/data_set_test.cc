@@ -216,7 +216,8 @@ TEST_F(DataSetTest, RemovalTakesOnlyItsOwn) {
     fs::remove(folder() + name);
   fs::remove(tmp_ / "scratch/data/mine.txt");
   EXPECT_TRUE(remove_data_sets(*MarkedFolder::find(tmp_ / "scratch")).left.empty());
-  EXPECT_FALSE(fs::exists(tmp_ / "scratch/data"));
+  EXPECT_FALSE(fs::exists(folder()));
+  EXPECT_TRUE(fs::exists(tmp_ / "scratch/data")) << "this node uses the scratch folder";
   EXPECT_TRUE(MarkedFolder::is_marked(tmp_ / "scratch"));
 }
 
