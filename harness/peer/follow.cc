@@ -30,7 +30,7 @@ bool needs_two(const WorkloadInfo& info) {
 /// The workload of that name, with these parameters. Throws RunError: what the leader asks for is not known here.
 std::unique_ptr<Paired> make(const std::string& name, const std::string& parameters) {
   const WorkloadInfo* info = Registry::instance().find(name);
-  if (!info) throw RunError(fmt::format("there is no workload '{}' here", name));
+  if (!info) throw RunError(fmt::format("there is no workload '{:.40}' here", name));
   if (!needs_two(*info)) throw RunError(fmt::format("{} has no other end", name));
   Diagnostics problems;
   const config::Value entry = config::parse_yaml(parameters, "the leader's parameters", problems);
@@ -49,20 +49,20 @@ class Follower {
   void take(const json& step) {
     const std::string what = step.at("step");
     if (what == "prepare") return prepare(step);
-    if (!workload_) throw RunError(fmt::format("'{}' before 'prepare'", what));
+    if (!workload_) throw RunError(fmt::format("'{:.40}' before 'prepare'", what));
     if (what == "ready") return workload_->before_phase(step.at("phase"), step.at("repetition"), step.at("seed"));
     if (what == "run") return run();
     if (what == "conclude") return workload_->conclude();
     if (what == "clean up") return end();
-    throw RunError(fmt::format("'{}' is no step of this version", what));
+    throw RunError(fmt::format("'{:.40}' is no step of this version", what));
   }
 
  private:
   void prepare(const json& step) {
     end();
     const std::string name = step.at("workload");
-    log_(name);
     auto workload = make(name, step.at("parameters"));
+    log_(name);
     if (const auto skip = workload->check(node_)) throw Unsupported(skip->reason);
     workload_ = std::move(workload);
     workload_->prepare(node_, {});
