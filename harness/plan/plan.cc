@@ -45,8 +45,9 @@ class Planner {
         names["job.loader.workers_per_node"] =
             fmt::format("{:.0f}", *each * plan_.job->cluster.gpus_per_node);
       const auto& data = plan_.job->dataset;
-      names["job.dataset.file_size"] =
-          fmt::format("{:.0f}B", std::max(1.0, data.sample_size * data.samples_per_file));
+      const bool files = data.layout == requirements::Layout::files;
+      names["job.dataset.file_size"] = fmt::format(
+          "{:.0f}B", std::max(1.0, data.sample_size * (files ? data.samples_per_file : 1)));
     }
     config::substitute(
         root, names,

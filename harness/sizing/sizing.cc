@@ -86,7 +86,11 @@ void add_gpus_fed(Sizing& s) {
   s.gpus_fed = gpus_fed(s.job, s.phases);
   if (least.headroom.median < 1) return;
   for (const Phase& p : s.phases) s.basis = std::max(s.basis, p.supply.basis);
-  if (s.capacity.outcome == Outcome::fail) s.limiting = "capacity";
+  const bool all_pass = std::all_of(s.phases.begin(), s.phases.end(),
+                                    [](const Phase& p) { return p.outcome == Outcome::pass; });
+  if (s.capacity.outcome == Outcome::fail ||
+      (s.capacity.outcome == Outcome::inconclusive && all_pass))
+    s.limiting = "capacity";
 }
 
 void judge(Sizing& s) {
