@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/pair_findings.h"
 #include "harness/units.h"
 
 namespace headrace {
@@ -73,6 +74,7 @@ double blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last
 /// The node of an end: "node3" of "node3 eth1".
 std::string node_of(const PairMatrix& matrix, std::size_t end) {
   const std::string& name = matrix.names[end];
+  if (matrix.rails.empty()) return name;
   return name.substr(0, name.size() - matrix.rails[end / matrix.ends_of_rail()].size() - 1);
 }
 
@@ -134,6 +136,13 @@ PairMatrix::PairMatrix(const std::vector<std::string>& nodes, std::vector<std::s
   rate.assign(names.size(), std::vector<double>(names.size(), -1));
 }
 
+std::vector<std::string> nodes_of(const PairMatrix& matrix) {
+  std::vector<std::string> nodes;  // of the first rail, which has all of them
+  for (std::size_t end = 0; end < matrix.ends_of_rail(); ++end)
+    nodes.push_back(node_of(matrix, end));
+  return nodes;
+}
+
 Blame blame(const PairMatrix& matrix, double share) {
   const std::size_t ends = matrix.ends_of_rail();
   Blame found;
@@ -165,16 +174,16 @@ PairMatrix median_matrix(const std::vector<const PairMatrix*>& several) {
   return middle;
 }
 
-std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix) {
+std::vector<PairFinding> pair_findings(const Blame& blame, const PairMatrix& matrix) {
   const std::size_t ends = matrix.ends_of_rail();
   const auto reference = [&](std::size_t end) {
     return matrix.rails.empty() ? blame.reference : blame.rail_reference[end / ends];
   };
-  std::vector<std::string> lines;
+  std::vector<PairFinding> all;
   for (const unsigned rail : blame.rails)
-    lines.push_back(fmt::format("slow rail: {}: nodes reach {} on it, where the best rail gives {}",
-                                matrix.rails[rail], rate_text(blame.rail_reference[rail]),
-                                rate_text(blame.reference)));
+    all.push_back({"slow rail", matrix.rails[rail],
+                   fmt::format("nodes reach {} on it, where the best rail gives {}",
+                               rate_text(blame.rail_reference[rail]), rate_text(blame.reference))});
   for (const unsigned node : blame.nodes) {
     std::vector<double> rates;
     for (unsigned other = 0; other < matrix.names.size(); ++other)
@@ -182,17 +191,26 @@ std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix) {
         rates.push_back(between(matrix, node, other));
     const bool whole = on_all_rails(blame, matrix, node);
     if (whole && node >= ends) continue;  // told with its first rail
-    lines.push_back(fmt::format(
-        "slow {}: {}: {} with its {} partners{}, where others reach {}",
-        whole || matrix.rails.empty() ? "node" : "rail of a node",
-        whole ? node_of(matrix, node) : matrix.names[node], rate_text(median(rates)), rates.size(),
-        whole ? fmt::format(" on {}, likewise on its other rails", matrix.rails.front()) : "",
-        rate_text(reference(node))));
+    all.push_back(
+        {whole || matrix.rails.empty() ? "slow node" : "slow rail of a node",
+         whole ? node_of(matrix, node) : matrix.names[node],
+         fmt::format(
+             "{} with its {} partners{}, where others reach {}", rate_text(median(rates)),
+             rates.size(),
+             whole ? fmt::format(" on {}, likewise on its other rails", matrix.rails.front()) : "",
+             rate_text(reference(node)))});
   }
   for (const auto& [from, to] : blame.links)
-    lines.push_back(fmt::format("slow link: {} to {}: {}, where others reach {}",
-                                matrix.names[from], matrix.names[to],
-                                rate_text(matrix.rate[from][to]), rate_text(reference(from))));
+    all.push_back({"slow link", matrix.names[from] + " to " + matrix.names[to],
+                   fmt::format("{}, where others reach {}", rate_text(matrix.rate[from][to]),
+                               rate_text(reference(from)))});
+  return all;
+}
+
+std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix) {
+  std::vector<std::string> lines;
+  for (const PairFinding& one : pair_findings(blame, matrix))
+    lines.push_back(one.kind + ": " + one.subject + ": " + one.told);
   return lines;
 }
 

@@ -44,6 +44,7 @@ std::vector<results::StoredRun> read_runs(const std::vector<std::string>& files,
     }
     if (!slim) return;
     for (results::StoredPoint& point : read[i]->points) {
+      point.pairs.reset();
       point.latency.clear();
       point.latency.shrink_to_fit();
       point.each.clear();

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/results/json_place.h"
+#include "harness/results/pairs_json.h"
 #include "harness/results/stored_record.h"
 #include "harness/statistics/summary.h"
 
@@ -156,6 +157,7 @@ StoredPoint read_point(const JsonPlace& place) {
     if (!names.insert(point.metrics.back().name).second)
       metric.refuse("a second metric '" + point.metrics.back().name + "'");
   });
+  if (place.has("pairs")) point.pairs = read_pairs(place.at("pairs"));
   if (place.has("repetitions")) read_repetitions(place.at("repetitions"), point);
   point.cache_unproven_share = read_recorded_point(place).unproven_share();
   return point;

@@ -13,6 +13,7 @@
 #include "harness/histogram.h"
 #include "harness/metric.h"
 #include "harness/noise_floor.h"
+#include "harness/pair_matrix.h"
 #include "harness/results/stored_verdict.h"
 
 namespace headrace::results {
@@ -49,6 +50,7 @@ struct StoredPoint {
   std::vector<StoredMetric> metrics;
   std::vector<StoredLatency> latency;
   std::vector<StoredRepetition> each;  // in the order in which they were taken
+  std::optional<PairMatrix> pairs;     // of workloads that measure pairs: the medians
   unsigned repetitions = 0;            // that count
   unsigned workers = 1;
   unsigned nodes = 1;  // that took part together: rates are of all of them

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/results/json_text.h"
+#include "harness/results/pairs_json.h"
 #include "harness/results/parts.h"
 #include "harness/results/result_store.h"
 
@@ -109,12 +110,6 @@ Json disturbance(const Disturbance& d) {
           {"probe_after_ns", d.probe_after_ns}};
 }
 
-Json pairs(const PairMatrix& m) {
-  Json one{{"names", m.names}, {"rate", m.rate}};
-  if (!m.rails.empty()) one["rails"] = m.rails;
-  return one;
-}
-
 /// "2026-01-31T12:00:00.250Z": text, for a report page rounds numbers to seven digits.
 std::string utc(double unix_s) {
   const auto ms = static_cast<std::int64_t>(std::llround(unix_s * 1e3));
@@ -136,7 +131,7 @@ Json repetition(const Repetition& r, const std::vector<std::string>& part_names)
     one["began_utc"] = utc(r.began_unix_s);
     one["timed_s"] = std::max(0.0, r.ended_unix_s - r.began_unix_s);
   }
-  if (r.pairs) one["pairs"] = pairs(*r.pairs);
+  if (r.pairs) one["pairs"] = pairs_part(*r.pairs);
   return one;
 }
 
@@ -281,16 +276,7 @@ Json point(const PointResult& p) {
   if (p.measured_again) one["measured_again"] = true;
   if (!p.missing.empty()) one["missing"] = p.missing;
   for (const auto& [unit, alone] : p.single_run) one["single_run"][unit] = single_run(alone);
-  if (p.pairs) {
-    one["pairs"] = pairs(*p.pairs);
-    one["pairs"]["reference"] = p.blame.reference;
-    one["pairs"]["blamed_nodes"] = p.blame.nodes;
-    one["pairs"]["blamed_links"] = p.blame.links;
-    if (!p.pairs->rails.empty()) {
-      one["pairs"]["rail_reference"] = p.blame.rail_reference;
-      one["pairs"]["blamed_rails"] = p.blame.rails;
-    }
-  }
+  if (p.pairs) one["pairs"] = pairs_part(*p.pairs, p.blame);
   if (p.slowest)
     one["slowest_rank"] = {{"rank", p.slowest->rank},
                            {"host", p.slowest->host},

@@ -90,6 +90,23 @@ TEST(Blame, TheLinkWhereOnlyTwoAgree) {
   EXPECT_EQ(three_nodes.links.size(), 4u);
 }
 
+TEST(Blame, SlowBeginsBelowThreeQuarters) {
+  EXPECT_TRUE(blame(matrix(8, all_of(2, 8), 0.751)).nodes.empty());
+  EXPECT_TRUE(blame(matrix(8, {{0, 1}}, 0.75)).links.empty());
+  EXPECT_EQ(blame(matrix(8, all_of(2, 8), 0.749)).nodes, std::vector<unsigned>{2});
+  EXPECT_EQ(blame(matrix(8, {{0, 1}}, 0.749)).links.size(), 2u);
+}
+
+TEST(Blame, HalfOfThePartnersAreNotMost) {
+  // Of node 2's six partners three find it slow: links. A fourth makes it the node.
+  const std::vector<std::pair<unsigned, unsigned>> three = {{2, 0}, {2, 1}, {2, 3}};
+  auto four = three;
+  four.emplace_back(2, 4);
+  EXPECT_TRUE(blame(matrix(7, three)).nodes.empty());
+  EXPECT_EQ(blame(matrix(7, three)).links.size(), 6u);
+  EXPECT_EQ(blame(matrix(7, four)).nodes, std::vector<unsigned>{2});
+}
+
 TEST(Blame, PartnersOfSlowNodesAreNotBlamed) {
   std::vector<std::pair<unsigned, unsigned>> slow = all_of(0, 8);
   for (const unsigned bad : {3u, 5u})

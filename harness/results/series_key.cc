@@ -1,0 +1,38 @@
+#include "harness/results/series_key.h"
+
+#include <cctype>
+
+#include "harness/units.h"
+
+namespace headrace::results {
+
+UnitScale unit_scale(std::string_view unit) {
+  if (unit.empty()) return {};
+  // "GB/s" is read as one of it, "1/s" is one already.
+  const std::string one =
+      (std::isdigit(static_cast<unsigned char>(unit.front())) != 0 ? "" : "1") + std::string(unit);
+  for (const Dimension dimension :
+       {Dimension::bytes, Dimension::seconds, Dimension::bytes_per_second, Dimension::per_second,
+        Dimension::flop_per_second, Dimension::transfers_per_second})
+    if (const Parsed parsed = parse_quantity(one, dimension); parsed && parsed.value > 0)
+      return {std::string(unit_name(dimension)), parsed.value};
+  return {std::string(unit), 1};
+}
+
+std::string series_key(const StoredPoint& point, const StoredMetric& metric) {
+  std::string key = point.workload + "\n" + metric.name + "\n" + unit_scale(metric.unit).base;
+  for (const auto& [name, value] : point.params) key += "\n" + name + "=" + value;
+  return key;
+}
+
+double unit_ratio(std::string_view from, std::string_view to) {
+  return from == to ? 1 : unit_scale(from).factor / unit_scale(to).factor;
+}
+
+std::string_view left_out_for(const StoredPoint& point) {
+  constexpr double kMostDisturbed = 1.0 / 3;
+  if (point.cache_unproven_share > 0) return "cache-unproven";
+  return point.disturbed_share > kMostDisturbed ? "disturbed" : "";
+}
+
+}  // namespace headrace::results

@@ -1,0 +1,28 @@
+// What makes a metric of one run the same as one of another run: for fleets and histories.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/results/run_file.h"
+
+namespace headrace::results {
+
+/// A unit in terms of its base unit: "GB/s" is 1e9 of "B/s". What is no known unit is its own base.
+struct UnitScale {
+  std::string base;
+  double factor = 1;
+};
+UnitScale unit_scale(std::string_view unit);
+
+/// Workload, parameters, name and base unit: values of one key measure the same.
+std::string series_key(const StoredPoint& point, const StoredMetric& metric);
+
+/// How many of unit `to` one of `from` is, where both have the same base unit.
+double unit_ratio(std::string_view from, std::string_view to);
+
+/// Why the point's values say nothing of how the system usually is: "cache-unproven" when a
+/// repetition that counts is, "disturbed" when more than a third are; "" where they do.
+std::string_view left_out_for(const StoredPoint& point);
+
+}  // namespace headrace::results
