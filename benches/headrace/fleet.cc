@@ -71,6 +71,10 @@ bool rerun(const Arguments& arguments, const fleet::Fleet& judged,
   for (const fleet::Outlier& one : judged.outliers)
     if (one.status == fleet::Status::suspected)
       points[judged.nodes[one.node].name].insert(judged.metrics[one.metric].point);
+  for (const fleet::GroupEffect& effect : judged.effects)
+    if (effect.status == fleet::Status::suspected)
+      for (const std::size_t node : effect.nodes)
+        points[judged.nodes[node].name].insert(judged.metrics[effect.metric].point);
   bool any = false;
   for (const auto& [node, wanted] : points) {
     std::string only;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/comparison/row_words.h"
 #include "harness/units.h"
 
 namespace headrace::cli {
@@ -17,6 +18,13 @@ Ink ink_of(Status status) {
   return status == Status::confirmed   ? Ink::bad
          : status == Status::suspected ? Ink::doubt
                                        : Ink::faint;
+}
+
+Text sign(Status status, const Terminal& terminal) {
+  const Outcome as = status == Status::confirmed   ? Outcome::fail
+                     : status == Status::suspected ? Outcome::inconclusive
+                                                   : Outcome::pass;
+  return terminal.paint(symbol(as, terminal.ascii()), ink_of(status));
 }
 
 /// The first lines of a list, and how many more there are.
@@ -42,36 +50,36 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
                               d.usual.empty() ? "-" : d.usual),
                  Ink::faint) +
              "\n";
+    for (const GroupShift& one : g.shifts)
+      out += Text::format("    {} of {}: {} from {}\n", f.metrics[one.metric].metric,
+                         f.metrics[one.metric].point, comparison::change_text(1 + one.shift),
+                         f.groups[0].id);
   }
   out += "\n";
-  out += some(f.effects, "group effects", [&](const GroupEffect& e) {
-    return terminal.paint(symbol(Outcome::fail, terminal.ascii()), Ink::bad) + " " +
-           wrap(e.explanation, 96, 2) + "\n";
+  out += some(f.effects, "shared shifts", [&](const GroupEffect& e) {
+    Text text = Text::format("{} {}  {}\n", sign(e.status, terminal),
+                             terminal.paint(to_string(e.status), ink_of(e.status)),
+                             wrap(e.explanation, 90, 4));
+    if (!e.next_step.empty()) text += "    " + terminal.paint(e.next_step, Ink::faint) + "\n";
+    return text;
   });
   out += some(f.outliers, "outliers", [&](const Outlier& o) {
-    const Outcome as = o.status == Status::confirmed   ? Outcome::fail
-                       : o.status == Status::suspected ? Outcome::inconclusive
-                                                       : Outcome::pass;
-    Text text = Text::format(
-        "{} {}  {}\n", terminal.paint(symbol(as, terminal.ascii()), ink_of(o.status)),
-        terminal.paint(Text::format("{} {}", f.nodes[o.node].name, to_string(o.status)),
-                       ink_of(o.status)),
-        wrap(o.explanation, 90, 4));
+    Text text =
+        Text::format("{} {}  {}\n", sign(o.status, terminal),
+                    terminal.paint(Text::format("{} {}", f.nodes[o.node].name, to_string(o.status)),
+                                   ink_of(o.status)),
+                    wrap(o.explanation, 90, 4));
     if (!o.next_step.empty()) text += "    " + terminal.paint(o.next_step, Ink::faint) + "\n";
     return text;
   });
-  for (const JudgedPairs& p : f.pairs) {
-    for (const BlamedNode& b : p.blamed)
-      out += Text::format("{} {}  {}\n",
-                          terminal.paint(symbol(Outcome::fail, terminal.ascii()), Ink::bad), b.node,
-                          b.explanation);
-    out += some(p.links, "slow links", [&](const SlowLink& l) {
+  for (const JudgedPairs& p : f.pairs)
+    out += some(p.findings, "slow pairs", [&](const JudgedPair& one) {
       return Text::format(
-          "{} {} -> {}  {}, usual {}\n",
-          terminal.paint(symbol(Outcome::inconclusive, terminal.ascii()), Ink::doubt), l.from, l.to,
-          format_in_unit(l.value, p.matrix.unit), format_in_unit(p.median, p.matrix.unit));
+          "{} {}  {}: {}\n", sign(one.status, terminal),
+          terminal.paint(Text::format("{} {}", one.finding.subject, to_string(one.status)),
+                         ink_of(one.status)),
+          one.finding.kind, one.finding.told);
     });
-  }
   out += some(f.missing, "missing", [&](const Missing& m) {
     return Text::format("{} {}  {}\n    {}\n",
                         terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::doubt),
@@ -93,10 +101,14 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
 Text fleet_last_line(const Fleet& f) {
   return Text::format(
       "VERDICT {} expected={} reported={} judged={} outliers={} suspects={} group_effects={} "
-      "needs_failed={} missing={} exit={}",
+      "suspected_effects={} slow_pairs={} suspected_pairs={} needs_failed={} error={} "
+      "inconclusive={} without_needs={} missing={} exit={}",
       f.word, f.expected, f.reported, f.judged, f.count(Status::confirmed),
-      f.count(Status::suspected), f.effects.size(), f.needs_failed,
-      f.missing.size() + f.unreadable.size(), f.exit_code);
+      f.count(Status::suspected), f.effects_that_are(Status::confirmed),
+      f.effects_that_are(Status::suspected), f.pairs_that_are(Status::confirmed),
+      f.pairs_that_are(Status::suspected), f.saying("FAIL"), f.saying("ERROR"),
+      f.saying("INCONCLUSIVE"), f.saying("MEASURED"), f.missing.size() + f.unreadable.size(),
+      f.exit_code);
 }
 
 }  // namespace headrace::cli

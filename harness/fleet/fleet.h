@@ -1,15 +1,17 @@
 // Many nodes' runs held against each other: which nodes, racks and links are unlike the rest, and
-// which nodes nobody knows anything of. docs/run-files.md describes what is written of it
-// (fleet.json).
+// which nodes nobody knows anything of. docs/statistics.md has the rules (F1...), docs/run-files.md
+// what is written (fleet.json).
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/comparison/comparison.h"
+#include "harness/pair_findings.h"
 #include "harness/results/run_file.h"
 #include "harness/statistics/robust.h"
 
@@ -33,30 +35,15 @@ struct MetricKey {
   double delta = 0;
 };
 
-/// Rates between nodes. values[from][to]; what was not measured is NaN.
-struct PairMatrix {
-  std::string workload, point, metric, unit;
-  Better better = Better::higher;
-  std::vector<std::string> nodes;
-  std::vector<std::vector<double>> values;
-};
-
-/// What is kept of a run: ten thousand of them fit into memory.
-struct NodeRun {
-  std::string node, run, path, started_utc, word, config_file;
-  std::string hardware;  // what its group is made by; lines of "key value"
-  bool needs_failed = false;
-  std::optional<NoiseFloor> noise;
-  std::vector<std::pair<std::size_t, double>> values;  // by index of the metric
-};
-
 /// Runs as they are read, by several threads at once.
 class Collector {
  public:
   explicit Collector(comparison::Options options);
   ~Collector();
-  /// Keeps what is needed of the run. Safe to call from several threads.
-  void add(const results::StoredRun& run, std::vector<PairMatrix> pairs);
+  Collector(Collector&&) noexcept;
+  /// Keeps what is needed of the run: ten thousand of them fit into memory. Safe to call from
+  /// several threads.
+  void add(const results::StoredRun& run);
 
   struct State;
   State& state() { return *state_; }
@@ -65,7 +52,7 @@ class Collector {
   std::unique_ptr<State> state_;
 };
 
-/// Reads a run file without its repetitions, and the pair matrices in it. Throws UsageError.
+/// Reads a run file without its phases and series. Throws UsageError.
 void collect(const std::string& path, Collector& collector);
 
 struct Unreadable {
@@ -77,15 +64,22 @@ struct Missing {
 };
 
 struct Node {
-  std::string name, run, path, started_utc, word;
+  std::string name, run, path, started_utc;  // of the newest run
+  std::string word;                          // the worst that its own current runs say (F8)
   std::map<std::string, std::string> attributes;
   std::size_t group = 0;
-  unsigned runs = 1;
+  unsigned runs = 1;                                     // copies count once
   std::vector<std::optional<double>> values, deviation;  // along the metrics
 };
 
 struct GroupDifference {
   std::string key, value, usual;
+};
+
+/// By how much the level of a group lies from that of the largest one.
+struct GroupShift {
+  std::size_t metric = 0;
+  double shift = 0;
 };
 
 /// Nodes of the same hardware and firmware.
@@ -95,6 +89,7 @@ struct Group {
   bool judged = false;
   std::string why;
   std::vector<GroupDifference> differs;  // from the largest group
+  std::vector<GroupShift> shifts;
 };
 
 /// Where a node of a group becomes an outlier.
@@ -112,46 +107,53 @@ struct NodeNoise {
   double highest = 0;
 };
 
+/// Did another session say the same? Nothing is confirmed by one session, nor by its copy.
 enum class Status { confirmed, suspected, passing };
 std::string_view to_string(Status status);
 
 struct Outlier {
   std::size_t node = 0, metric = 0;
-  double value = 0, median = 0, deviation = 0, z = 0;
+  double value = 0, median = 0;
+  std::optional<double> deviation, z;  // nothing where the usual is 0
   Status status = Status::suspected;
   std::optional<double> again;
   std::string again_run, explanation, next_step;
 };
 
-/// A shift that nodes of one rack or switch share.
+/// A shift that nodes share: of one rack or switch, of a setting, or of two humps, by nothing
+/// known.
 struct GroupEffect {
-  std::string attribute, name, explanation;
+  std::string attribute, name;  // "rack", "r3"; "" of two humps that nothing explains
   std::size_t metric = 0;
-  double shift = 0, z = 0;
+  double usual = 0, level = 0;  // medians of the rest and of these nodes
+  std::optional<double> again;  // median of these nodes in another session
+  std::optional<double> shift;  // nothing where the usual is 0
+  double z = 0;
+  Status status = Status::suspected;
   std::vector<std::size_t> nodes;
+  std::string explanation, next_step;
 };
 
-struct BlamedNode {
-  std::string node, explanation;
-  unsigned partners = 0, slow = 0;
+/// What a matrix of pairs says of a node, a rail or a link.
+struct JudgedPair {
+  PairFinding finding;
+  Status status = Status::suspected;
 };
 
-struct SlowLink {
-  std::string from, to;
-  double value = 0, deviation = 0;
-};
-
+/// A matrix of pairs of the newest run that measured them.
 struct JudgedPairs {
+  std::string workload, point, run, path, started_utc;
   PairMatrix matrix;
-  double median = 0, low = 0;  // low: below it a pair is slow
-  std::vector<BlamedNode> blamed;
-  std::vector<SlowLink> links;  // slow, and neither end is blamed
+  Blame blame;
+  std::vector<JudgedPair> findings;
 };
 
 struct Fleet {
   double delta_rate = statistics::kDeltaRate, delta_tail = statistics::kDeltaTail;
   std::string hosts_file;
-  std::size_t expected = 0, reported = 0, judged = 0, needs_failed = 0;
+  std::size_t expected = 0, reported = 0, judged = 0;
+  std::size_t absent = 0;                    // of whom there is nothing that can be read
+  std::map<std::string, std::size_t> words;  // how many nodes say what of themselves
   std::vector<Missing> missing;
   std::vector<Unreadable> unreadable;
   std::vector<Group> groups;
@@ -165,7 +167,10 @@ struct Fleet {
   std::string word, sentence;
   int exit_code = 0;
 
-  std::size_t count(Status status) const;
+  std::size_t count(Status status) const;  // outliers
+  std::size_t effects_that_are(Status status) const;
+  std::size_t pairs_that_are(Status status) const;
+  std::size_t saying(const std::string& word) const;
 };
 
 struct Options {
@@ -174,7 +179,7 @@ struct Options {
   std::vector<Host> hosts;  // empty: whoever reported was expected
 };
 
-/// Judges what was collected. The newest run of each node counts; others confirm.
+/// Judges what was collected. The newest run that tells a value counts; those before confirm.
 Fleet judge(Collector& collected, std::vector<Unreadable> unreadable, const Options& options);
 
 /// fleet.json; a line per node and metric.

@@ -1,12 +1,12 @@
 // fleet.json and fleet.csv (docs/run-files.md).
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/fleet/fleet.h"
 #include "harness/results/escape.h"
 #include "harness/results/json_text.h"
+#include "harness/results/pairs_json.h"
 #include "harness/results/parts.h"
 #include "harness/results/result_store.h"
 #include "harness/version.h"
@@ -34,8 +34,11 @@ Json group(const Group& g) {
   Json differs = Json::array();
   for (const GroupDifference& d : g.differs)
     differs.push_back({{"key", d.key}, {"value", d.value}, {"usual", d.usual}});
-  return {
-      {"id", g.id}, {"nodes", g.nodes}, {"judged", g.judged}, {"why", g.why}, {"differs", differs}};
+  Json shifts = Json::array();
+  for (const GroupShift& one : g.shifts)
+    shifts.push_back({{"metric", one.metric}, {"shift", one.shift}});
+  return {{"id", g.id},   {"nodes", g.nodes},   {"judged", g.judged},
+          {"why", g.why}, {"differs", differs}, {"shifts", shifts}};
 }
 
 Json outlier(const Fleet& fleet, const Outlier& o) {
@@ -43,8 +46,8 @@ Json outlier(const Fleet& fleet, const Outlier& o) {
             {"metric", o.metric},
             {"value", o.value},
             {"median", o.median},
-            {"deviation", o.deviation},
-            {"z", o.z},
+            {"deviation", optional(o.deviation)},
+            {"z", optional(o.z)},
             {"status", to_string(o.status)}};
   if (o.again) {
     json["again"] = *o.again;
@@ -55,32 +58,35 @@ Json outlier(const Fleet& fleet, const Outlier& o) {
   return json;
 }
 
+Json effect(const Fleet& fleet, const GroupEffect& e) {
+  return {{"attribute", e.attribute},
+          {"name", e.name},
+          {"metric", e.metric},
+          {"usual", e.usual},
+          {"level", e.level},
+          {"again", optional(e.again)},
+          {"shift", optional(e.shift)},
+          {"z", e.z},
+          {"status", to_string(e.status)},
+          {"nodes", names(fleet, e.nodes)},
+          {"explanation", e.explanation},
+          {"next_step", e.next_step}};
+}
+
 Json pairs(const JudgedPairs& p) {
-  Json values = Json::array(), blamed = Json::array(), links = Json::array();
-  for (const auto& row : p.matrix.values) {
-    Json line = Json::array();
-    for (const double v : row) line.push_back(std::isfinite(v) ? Json(v) : Json());
-    values.push_back(std::move(line));
-  }
-  for (const BlamedNode& b : p.blamed)
-    blamed.push_back({{"node", b.node},
-                      {"partners", b.partners},
-                      {"slow", b.slow},
-                      {"explanation", b.explanation}});
-  for (const SlowLink& l : p.links)
-    links.push_back(
-        {{"from", l.from}, {"to", l.to}, {"value", l.value}, {"deviation", l.deviation}});
-  return {{"workload", p.matrix.workload},
-          {"point", p.matrix.point},
-          {"metric", p.matrix.metric},
-          {"unit", p.matrix.unit},
-          {"better", results::to_string(p.matrix.better)},
-          {"nodes", p.matrix.nodes},
-          {"values", std::move(values)},
-          {"median", p.median},
-          {"limit", p.low},
-          {"blamed", std::move(blamed)},
-          {"links", std::move(links)}};
+  Json found = Json::array();
+  for (const JudgedPair& one : p.findings)
+    found.push_back({{"kind", one.finding.kind},
+                     {"subject", one.finding.subject},
+                     {"explanation", one.finding.told},
+                     {"status", to_string(one.status)}});
+  return {{"workload", p.workload},
+          {"point", p.point},
+          {"run", p.run},
+          {"path", p.path},
+          {"started_utc", p.started_utc},
+          {"pairs", results::pairs_part(p.matrix, p.blame)},
+          {"findings", std::move(found)}};
 }
 
 }  // namespace
@@ -97,8 +103,12 @@ std::string fleet_json(const Fleet& f) {
                     {"outliers", f.count(Status::confirmed)},
                     {"suspects", f.count(Status::suspected)},
                     {"passing", f.count(Status::passing)},
-                    {"group_effects", f.effects.size()},
-                    {"needs_failed", f.needs_failed},
+                    {"group_effects", f.effects_that_are(Status::confirmed)},
+                    {"suspected_effects", f.effects_that_are(Status::suspected)},
+                    {"slow_pairs", f.pairs_that_are(Status::confirmed)},
+                    {"suspected_pairs", f.pairs_that_are(Status::suspected)},
+                    {"needs_failed", f.saying("FAIL")},
+                    {"words", f.words},
                     {"sentence", f.sentence}};
   all["hosts_file"] = f.hosts_file;
   all["delta_rate"] = f.delta_rate;
@@ -145,14 +155,7 @@ std::string fleet_json(const Fleet& f) {
                      {"values", list(n.values)},
                      {"deviation", list(n.deviation)}});
   for (const Outlier& o : f.outliers) outliers.push_back(outlier(f, o));
-  for (const GroupEffect& e : f.effects)
-    effects.push_back({{"attribute", e.attribute},
-                       {"name", e.name},
-                       {"metric", e.metric},
-                       {"shift", e.shift},
-                       {"z", e.z},
-                       {"nodes", names(f, e.nodes)},
-                       {"explanation", e.explanation}});
+  for (const GroupEffect& e : f.effects) effects.push_back(effect(f, e));
   for (const JudgedPairs& p : f.pairs) matrices.push_back(pairs(p));
   if (f.noise)
     all["noise_floor"] = {{"nodes", f.noise->nodes},

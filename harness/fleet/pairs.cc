@@ -1,63 +1,69 @@
-// Whose fault a slow pair is: a node that is slow with everyone, or the link between two.
-#include <fmt/format.h>
-
+// Matrices of pairs of many runs: the newest of each set of nodes counts, another session confirms.
 #include <algorithm>
-#include <cmath>
+#include <set>
 
 #include "harness/fleet/state.h"
-#include "harness/units.h"
 
 namespace headrace::fleet {
+namespace {
 
-JudgedPairs judge_pairs(PairMatrix matrix) {
-  constexpr unsigned kFewestPartners = 3;
-  JudgedPairs out;
-  const std::size_t n = matrix.nodes.size();
-  const bool higher = matrix.better != Better::lower;
-  // Both directions as one pair of values: slow is what either of them is.
-  std::vector<double> all;
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j)
-      if (i != j && std::isfinite(matrix.values[i][j])) all.push_back(matrix.values[i][j]);
-  if (all.size() < statistics::kFewestAlike) {
-    out.matrix = std::move(matrix);
-    return out;
+bool has_all(const PairMatrix& matrix, const std::vector<std::string>& names) {
+  const std::set<std::string> known(matrix.names.begin(), matrix.names.end());
+  return std::all_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return known.contains(name); });
+}
+
+/// The ends that a finding is about: of a rail all of the matrix.
+std::vector<std::string> ends_of(const PairFinding& finding, const PairMatrix& matrix) {
+  std::vector<std::string> ends;
+  for (const std::string& name : matrix.names)
+    if (finding.subject == name || finding.subject.starts_with(name + " to ") ||
+        finding.subject.ends_with(" to " + name) ||
+        (!matrix.rails.empty() && name.starts_with(finding.subject + " ")))
+      ends.push_back(name);
+  return ends.empty() ? matrix.names : ends;
+}
+
+Status status_of(const PairFinding& finding, const RunPairs& told,
+                 const std::vector<const RunPairs*>& older) {
+  for (const RunPairs* other : older) {
+    if (other->key != told.key || same_session(*other, told) ||
+        !has_all(other->matrix, ends_of(finding, told.matrix)))
+      continue;
+    for (const PairFinding& again : pair_findings(blame(other->matrix), other->matrix))
+      if (again.kind == finding.kind && again.subject == finding.subject) return Status::confirmed;
+    return Status::passing;
   }
-  const statistics::Robust usual = statistics::robust(all);
-  out.median = usual.median;
-  const double away =
-      std::max(statistics::kOutlierLimit * usual.spread, statistics::kDeltaRate * usual.median);
-  out.low = higher ? usual.median - away : usual.median + away;
-  const auto is_slow = [&](std::size_t i, std::size_t j) {
-    const double v = matrix.values[i][j];
-    return std::isfinite(v) && (higher ? v < out.low : v > out.low);
-  };
-  std::vector<bool> blamed(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    unsigned partners = 0, slow = 0;
-    for (std::size_t j = 0; j < n; ++j) {
-      if (i == j || !(std::isfinite(matrix.values[i][j]) || std::isfinite(matrix.values[j][i])))
-        continue;
-      ++partners;
-      slow += is_slow(i, j) || is_slow(j, i);
-    }
-    if (slow < kFewestPartners || 2 * slow <= partners) continue;
-    blamed[i] = true;
-    out.blamed.push_back(
-        {matrix.nodes[i],
-         fmt::format("slow with {} of {} partners: the node, not a link", slow, partners), partners,
-         slow});
-  }
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j)
-      if (i != j && is_slow(i, j) && !blamed[i] && !blamed[j])
-        out.links.push_back({matrix.nodes[i], matrix.nodes[j], matrix.values[i][j],
-                             matrix.values[i][j] / out.median - 1});
-  std::sort(out.links.begin(), out.links.end(), [&](const SlowLink& a, const SlowLink& b) {
-    return higher ? a.value < b.value : a.value > b.value;
+  return Status::suspected;
+}
+
+}  // namespace
+
+std::vector<JudgedPairs> judge_pairs(const std::vector<RunPairs>& told) {
+  std::vector<const RunPairs*> newest_first;
+  for (const RunPairs& one : told) newest_first.push_back(&one);
+  std::sort(newest_first.begin(), newest_first.end(), [](const RunPairs* a, const RunPairs* b) {
+    return std::tie(b->started_utc, a->key, a->path) < std::tie(a->started_utc, b->key, b->path);
   });
-  out.matrix = std::move(matrix);
-  return out;
+  std::vector<JudgedPairs> judged;
+  for (std::size_t i = 0; i < newest_first.size(); ++i) {
+    const RunPairs& one = *newest_first[i];
+    if (std::any_of(newest_first.begin(), newest_first.begin() + static_cast<std::ptrdiff_t>(i),
+                    [&](const RunPairs* newer) {
+                      return newer->key == one.key && has_all(newer->matrix, one.matrix.names);
+                    }))
+      continue;
+    const std::vector<const RunPairs*> older(
+        newest_first.begin() + static_cast<std::ptrdiff_t>(i) + 1, newest_first.end());
+    JudgedPairs pairs{one.workload,    one.point,  one.run,           one.path,
+                      one.started_utc, one.matrix, blame(one.matrix), {}};
+    for (PairFinding& finding : pair_findings(pairs.blame, pairs.matrix)) {
+      const Status status = status_of(finding, one, older);
+      pairs.findings.push_back({std::move(finding), status});
+    }
+    judged.push_back(std::move(pairs));
+  }
+  return judged;
 }
 
 }  // namespace headrace::fleet

@@ -7,9 +7,15 @@ from typing import Dict, List, Optional
 
 from .errors import Inconsistent
 from .schema import Tool
+from .schema_network import Pairs
 
 KIND = "headrace.fleet"
 STATUSES = ("confirmed", "suspected", "passing")
+
+
+def check_status(status: str) -> None:
+    if status not in STATUSES:
+        raise Inconsistent(f"status '{status}': one of {', '.join(STATUSES)}")
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,10 @@ class Summary:
     needs_failed: int
     sentence: str
     passing: int = 0
+    suspected_effects: int = 0
+    slow_pairs: int = 0
+    suspected_pairs: int = 0
+    words: Dict[str, int] = field(default_factory=dict)  # how many nodes say what of themselves
 
 
 @dataclass(frozen=True)
@@ -49,12 +59,20 @@ class GroupDifference:
 
 
 @dataclass(frozen=True)
+class GroupShift:
+    """By how much a group's level lies from that of the largest one."""
+    metric: int
+    shift: float
+
+
+@dataclass(frozen=True)
 class Group:
     id: str
     nodes: int
     judged: bool
     why: str = ""
     differs: List[GroupDifference] = field(default_factory=list)
+    shifts: List[GroupShift] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -100,46 +118,48 @@ class Outlier:
     metric: int
     value: float
     median: float
-    deviation: float
-    z: float
     status: str
     explanation: str
+    deviation: Optional[float] = None
+    z: Optional[float] = None
     next_step: str = ""
     again: Optional[float] = None
     again_run: str = ""
 
     def check(self) -> None:
-        if self.status not in STATUSES:
-            raise Inconsistent(f"status '{self.status}': one of {', '.join(STATUSES)}")
+        check_status(self.status)
 
 
 @dataclass(frozen=True)
 class GroupEffect:
+    """What nodes share: of a rack or a setting; of two humps that nothing explains both names are empty."""
     attribute: str
     name: str
     metric: int
-    shift: float
     z: float
     nodes: List[str]
     explanation: str
+    status: str
+    shift: Optional[float] = None
+    usual: float = 0.0
+    level: float = 0.0
+    again: Optional[float] = None
+    next_step: str = ""
+
+    def check(self) -> None:
+        check_status(self.status)
 
 
 @dataclass(frozen=True)
-class Blamed:
-    node: str
-    partners: int
-    slow: int
+class SlowPair:
+    """A slow node, rail or link of a matrix."""
+    kind: str
+    subject: str
     explanation: str
+    status: str
 
-
-@dataclass(frozen=True)
-class Link:
-    from_: str
-    to: str
-    value: float
-    deviation: float
-
-    JSON_NAMES = {"from_": "from"}
+    def check(self) -> None:
+        check_status(self.status)
 
 
 @dataclass(frozen=True)
@@ -153,22 +173,14 @@ class NodeNoise:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class JudgedPairs:
     workload: str
     point: str
-    metric: str
-    unit: str
-    nodes: List[str]
-    values: List[List[Optional[float]]]
-    median: float
-    limit: float
-    blamed: List[Blamed]
-    links: List[Link]
-    better: str = "higher"
-
-    def check(self) -> None:
-        if any(len(row) != len(self.nodes) for row in self.values) or len(self.values) != len(self.nodes):
-            raise Inconsistent("the matrix is not as wide and high as there are nodes")
+    run: str
+    path: str
+    started_utc: str
+    pairs: Pairs
+    findings: List[SlowPair]
 
 
 @dataclass(frozen=True)
@@ -189,7 +201,7 @@ class Fleet:
     nodes: List[Node]
     outliers: List[Outlier]
     group_effects: List[GroupEffect]
-    pairs: List[Pairs]
+    pairs: List[JudgedPairs]
     hosts_file: str = ""
     fewest_alike: int = 8
     noise_floor: Optional[NodeNoise] = None

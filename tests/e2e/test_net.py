@@ -2,6 +2,7 @@
 
 HEADRACE_NET_RUNS=20 repeats the test of the slow node so often."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -70,6 +71,24 @@ def test_the_slow_node_is_blamed_and_no_other(hosts, run):
                 assert pairs["rate"][a][b] < 30e6  # 25; what waited in buffers comes faster on a loaded machine
             else:
                 assert 30e6 < pairs["rate"][a][b] < 60e6
+
+
+def test_a_fleet_reads_the_pairs_of_real_runs(hosts):
+    """What the binary wrote under mpirun; a second session confirms, a copy of the first does not."""
+    headrace = hosts("--rate", "400mbit", "--slow", "node3:200mbit")
+    headrace.write("pairs.yaml", PAIRS)
+    assert headrace.run("pairs.yaml", out="runs/first").code == 0
+    assert headrace.run("pairs.yaml", out="second").code == 0
+    headrace.under = []
+    shutil.copytree(headrace.path("runs/first"), headrace.path("runs/copy"))
+    alone = headrace("fleet", "runs", "--out", "alone")
+    assert alone.code == 11 and "node3 suspected" in alone.out, alone
+    judged = json.loads(headrace.path("alone/fleet.json").read_text())
+    told = json.loads(headrace.path("runs/first/run.json").read_text())["points"][0]["pairs"]
+    assert [one["pairs"] for one in judged["pairs"]] == [told]  # one form, one word of blame
+    shutil.move(headrace.path("second"), headrace.path("runs/second"))
+    both = headrace("fleet", "runs")
+    assert both.code == 10 and "node3 confirmed" in both.out and "slow_pairs=1" in both.out, both
 
 
 def test_nobody_is_blamed_where_all_are_alike(hosts):

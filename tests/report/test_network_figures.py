@@ -168,9 +168,9 @@ def test_the_straggler_among_ranks():
 
 def test_pair_matrix_tells_whom_it_blames():
     with styled():
-        node = network.pair_matrix(run([pairs(slow=2)]).points[0])
-        link = network.pair_matrix(run([pairs(links=((0, 3),))]).points[0])
-        alike = network.pair_matrix(run([pairs()]).points[0])
+        node = network.pair_matrix(run([pairs(slow=2)]).points[0].pairs)
+        link = network.pair_matrix(run([pairs(links=((0, 3),))]).points[0].pairs)
+        alike = network.pair_matrix(run([pairs()]).points[0].pairs)
     assert node.finding == "node3 is slow with every partner"
     assert [row[3] for row in node.table.rows].count("node") == 6
     assert link.finding == "Slow: node1 to node4"
@@ -216,7 +216,7 @@ def test_rails_are_named_in_the_matrix():
     rate = [[-1 if a == b or a // 2 != b // 2 else 12e8 if a < 2 else 5e8 for b in range(4)] for a in range(4)]
     made["pairs"].update(names=names, rate=rate, rails=["eth0", "eth1"], rail_reference=[12e8, 5e8], blamed_rails=[1])
     with styled():
-        figure = network.pair_matrix(run([made]).points[0])
+        figure = network.pair_matrix(run([made]).points[0].pairs)
     assert figure.finding == "eth1 is slower than the best rail on every node"
     assert len(figure.table.rows) == 4
 

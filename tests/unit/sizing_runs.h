@@ -81,7 +81,7 @@ inline results::StoredRun run_of(const std::string& node = "n1",
   run.started_utc = started;
   run.elapsed_s = 60;
   run.config_hash = "c";
-  run.word = "MEASURED";
+  run.summary.word = "MEASURED";
   return run;
 }
 

@@ -7,8 +7,8 @@ from typing import Dict, List, Tuple
 
 from markupsafe import Markup
 
-from ..fleet import Fleet, Node, Outlier
-from ..plots import matrix, nodes, strips
+from ..fleet import Fleet, GroupEffect, Node, Outlier
+from ..plots import network, nodes, strips
 from ..plots.style import styled
 from ..units import NBSP, change, plural, quantity
 from .embed import plain, script_json
@@ -49,11 +49,12 @@ def render(fleet: Fleet) -> str:
     page = Page()
     with styled():
         panels = [page.panel(nodes.draw(fleet), "heat"), page.panel(strips.draw(fleet), "strips")]
-        panels += [page.panel(matrix.draw(pairs), f"pairs-{number}") for number, pairs in enumerate(fleet.pairs[:4], start=1)]
+        panels += [page.panel(network.pair_matrix(one.pairs), f"pairs-{number}") for number, one in enumerate(fleet.pairs[:4], start=1)]
     rows = _nodes(fleet)
     data, left_out = _embedded(fleet)
     return page.render(
-        "fleet.html", all=fleet, headline=_headline(fleet), facts=_facts(fleet), panels=[panel for panel in panels if panel],
+        "fleet.html", effects=[(STATUS_SYMBOL[e.status], STATUS_TONE[e.status], _effect_name(fleet, e), e) for e in fleet.group_effects],
+        pairs=[(STATUS_SYMBOL[f.status], STATUS_TONE[f.status], f) for one in fleet.pairs for f in one.findings], shifts=_shifts(fleet), all=fleet, headline=_headline(fleet), facts=_facts(fleet), panels=[panel for panel in panels if panel],
         outliers=[_outlier(fleet, one) for one in fleet.outliers[:MOST_OUTLIERS]], outliers_left=max(0, len(fleet.outliers) - MOST_OUTLIERS),
         statuses=[(STATUS_SYMBOL[s], s) for s in STATUS_TONE if any(o.status == s for o in fleet.outliers)],
         nodes=rows[:MOST_NODES], nodes_left=max(0, len(rows) - MOST_NODES), missing=fleet.missing[:MOST_MISSING],
@@ -69,7 +70,18 @@ def _outlier(fleet: Fleet, one: Outlier) -> OutlierRow:
     metric = fleet.metrics[one.metric]
     attributes = next((node.attributes for node in fleet.nodes if node.node == one.node), {})
     return OutlierRow(one, f"{metric.point}.{metric.metric}", quantity(one.value, metric.unit), quantity(one.median, metric.unit),
-                      change(1 + one.deviation), _where(attributes), STATUS_SYMBOL[one.status], STATUS_TONE[one.status])
+                      "\u2013" if one.deviation is None else change(1 + one.deviation), _where(attributes), STATUS_SYMBOL[one.status], STATUS_TONE[one.status])
+
+
+def _effect_name(fleet: Fleet, effect: GroupEffect) -> str:
+    metric = fleet.metrics[effect.metric]
+    return f"{effect.attribute} {effect.name}" if effect.attribute else f"two levels of {metric.metric}"
+
+
+def _shifts(fleet: Fleet) -> Dict[str, str]:
+    """Per group how its levels lie from those of the largest."""
+    return {group.id: "; ".join(f"{fleet.metrics[one.metric].point}.{fleet.metrics[one.metric].metric} {change(1 + one.shift)}"
+                                for one in group.shifts) for group in fleet.groups}
 
 
 def _nodes(fleet: Fleet) -> List[NodeRow]:
@@ -102,8 +114,8 @@ def _facts(fleet: Fleet) -> List[Tuple[str, str]]:
              ("groups", plural(len(fleet.groups), "kind") + " of hardware"),
              ("matters", f"from {100 * fleet.delta_rate:g}{NBSP}%, tails from {100 * fleet.delta_tail:g}{NBSP}%"),
              ("noise floor", _noise(fleet)), ("exit code", str(s.exit_code))]
-    if s.needs_failed:
-        facts.insert(4, ("own needs", f"missed on {plural(s.needs_failed, 'node')}"))
+    if s.words:
+        facts.insert(4, ("nodes' own words", ", ".join(f"{word} {count}" for word, count in s.words.items())))
     return facts
 
 
@@ -122,10 +134,13 @@ def _statistics(fleet: Fleet) -> List[str]:
             "are held against their own needs only.",
             f"Outlier: worse than the median by more than {fleet.limit_z:g} robust standard deviations (1.4826 MAD, at least "
             f"{100 * fleet.mad_floor:g} % of the median) and by the smallest difference that matters.",
-            "Confirmed: another run of the node says the same. Suspected: there is none. Passing: the other run was usual, and "
-            "nothing is held against the node.",
-            "A shift that three quarters of a rack or switch share is one finding; its nodes are judged after it.",
-            "A node is blamed for slow pairs when three partners or more, and most of them, agree; otherwise it is the link."]
+            "Confirmed: another session of the node says the same; a copy of a run, or one at the same time, is no other session. "
+            "Suspected: there is none. Passing: the other session was usual, and nothing is held against the node.",
+            "A shift that three quarters of a rack or switch share is one finding, and so are two humps; nodes are judged after it, and "
+            "another session of three of them confirms it.",
+            "A node is blamed for slow pairs when three partners or more, and most of them, find it below three quarters of what others "
+            "reach; otherwise it is the link. Another session confirms that, too.",
+            "Values whose cache state was not proven, or that were disturbed, count for nothing."]
 
 
 def _embedded(fleet: Fleet) -> Tuple[Markup, str]:

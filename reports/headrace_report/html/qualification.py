@@ -61,7 +61,7 @@ def _section(run: Run, point: Point, anchor: str, rows: List[views.NeedRow], pag
     judgements = [row.judgement for row in judged]
     drawn: Dict[str, Optional[Figure]] = {
         "epochs": epochs.draw(point), "pipeline": pipeline.draw(point), "stages": stages.draw(point),
-        "pairs": network.pair_matrix(point), "ranks": network.ranks(point),
+        "pairs": network.pair_matrix(point.pairs), "ranks": network.ranks(point),
         "slowest": network.slowest(point),
         "time": timeline.draw(point, judgements), "tail": tail.draw(point, judgements)}
     panels = [page.panel(figure, f"{anchor}-{name}") for name, figure in drawn.items()]

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from ..schema import Judgement, Point
-from ..schema_network import Collective, ScalingCurve
+from ..schema_network import Collective, Pairs, ScalingCurve
 from ..units import quantity, scale_of, share
 from . import Figure, Key, Table
 from .copies import value
@@ -197,9 +197,8 @@ def step_time(collectives: Sequence[Collective]) -> Optional[Figure]:
                                "step", "hidden", "exposed (F18)"], table))
 
 
-def pair_matrix(point: Point) -> Optional[Figure]:
-    """Rates from node to node as a raster; nothing for points without pairs."""
-    pairs = point.pairs
+def pair_matrix(pairs: Optional[Pairs]) -> Optional[Figure]:
+    """Rates from node to node as a raster; nothing where no pairs were measured."""
     if pairs is None or len(pairs.names) < 2:
         return None
     count = len(pairs.names)

@@ -66,7 +66,7 @@ def _worst(block: np.ndarray) -> np.ndarray:
 
 def _shifts(fleet: Fleet) -> dict:
     """A rack's shift is a finding of its own; here its nodes show where they are."""
-    return {(node, effect.metric): effect.shift for effect in fleet.group_effects for node in effect.nodes}
+    return {(node, effect.metric): effect.shift or 0.0 for effect in fleet.group_effects for node in effect.nodes}
 
 
 def _cell(fleet: Fleet, node, metric: int, shifts: dict) -> float:
@@ -123,7 +123,10 @@ def _finding(fleet: Fleet) -> str:
     if fleet.group_effects:
         effect = fleet.group_effects[0]
         more = f", and {plural(len(bad), 'outlier')}" if bad else ""
-        return f"{effect.attribute.capitalize()} {effect.name} is {change(1 + effect.shift)} as a whole{more}"
+        away = "away from the rest" if effect.shift is None else change(1 + effect.shift)
+        if not effect.attribute:
+            return f"{plural(len(effect.nodes), 'node')} together are {away}: two levels{more}"
+        return f"{effect.attribute[0].upper()}{effect.attribute[1:]} {effect.name} is {away} as a whole{more}"
     if bad:
         nodes = list(dict.fromkeys(o.node for o in bad))
         told = nodes[0] if len(nodes) == 1 else f"{len(nodes)} nodes"

@@ -34,7 +34,7 @@ def draw(fleet: Fleet) -> Optional[Figure]:
             if end:
                 reach = max(reach, abs(end / limit.median - 1) * 1.25)
     for outlier in fleet.outliers:
-        reach = max(reach, min(abs(outlier.deviation) * 1.1, 0.6))
+        reach = max(reach, min(abs(outlier.deviation or 0.0) * 1.1, 0.6))
     with styled():
         drawing = canvas(WIDTH, ROW_PX * len(limits) + 58)
         axes = drawing.add_axes(place(drawing, NAMES_PX, 16, 10, 46))

@@ -1,0 +1,254 @@
+// What another session says of a finding, and what is no other session; what nodes say themselves.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/fleet_runs.h"
+
+namespace headrace::fleet {
+namespace {
+
+StoredRun judged_run(int node, const std::string& outcome, const std::string& day = "2",
+                     const std::string& need = "ingest.read_bandwidth") {
+  StoredRun run = run_of(node, {1e9}, day);
+  run.summary.word = outcome;
+  run.judgements.push_back(
+      {.id = need, .scope = "node", .outcome = outcome, .point = "w0", .metric = "w0.bandwidth"});
+  return run;
+}
+
+/// Twenty nodes whose needs are met.
+Runs passing_nodes() {
+  Runs runs;
+  for (int i = 1; i <= 20; ++i) runs.add(judged_run(i, "PASS"));
+  return runs;
+}
+
+TEST(FleetSessions, ACopyConfirmsNothing) {
+  Runs runs;
+  runs.usual(20);
+  const StoredRun slow = run_of(40, {7.5e8});
+  StoredRun copy = slow;
+  copy.path = "copied/run.json";
+  runs.add(slow);
+  runs.add(copy);
+  const Fleet fleet = runs.judged();
+  ASSERT_EQ(fleet.outliers.size(), 1u);
+  EXPECT_EQ(fleet.outliers[0].status, Status::suspected);
+  EXPECT_EQ(fleet.nodes[fleet.outliers[0].node].runs, 1u);
+  EXPECT_EQ(fleet.exit_code, 11);
+}
+
+TEST(FleetSessions, WhatRanAtTheSameTimeIsOneSession) {
+  for (const auto& [began, status] :
+       {std::pair{"2026-03-02T11:59:30Z", Status::suspected},  // ran for a minute, until 12:00:30
+        {"2026-03-02T12:00:00Z", Status::suspected},
+        {"2026-03-02T11:58:59Z", Status::confirmed}}) {
+    Runs runs;
+    runs.usual(20);
+    runs.add(run_of(40, {7.5e8}));
+    StoredRun other = run_of(40, {7.5e8});
+    other.id = "other";
+    other.started_utc = began;
+    other.elapsed_s = 60;
+    runs.add(other);
+    const Fleet fleet = runs.judged();
+    ASSERT_EQ(fleet.outliers.size(), 1u);
+    EXPECT_EQ(fleet.outliers[0].status, status) << began;
+  }
+}
+
+TEST(FleetSessions, BothSessionsTogetherDecide) {
+  // Nodes differ by 2 %: limit 3.5 times that of one session, 3.3 of two, 2.5 of each.
+  const auto status = [](double newest, std::optional<double> before) {
+    Runs runs;
+    for (int i = 0; i < 41; ++i)
+      runs.add(run_of(i + 1, {1e9 + 1e9 * 0.02 / 1.4826 * (i - 20) / 10}));
+    runs.add(run_of(60, {newest}));
+    if (before) runs.add(run_of(60, {*before}, "1"));
+    const Fleet fleet = runs.judged();
+    return fleet.outliers.empty() ? std::string("usual")
+                                  : std::string(to_string(fleet.outliers[0].status));
+  };
+  EXPECT_EQ(status(9.3e8, {}), "usual");  // 3.4 deviations off
+  EXPECT_EQ(status(9.2e8, {}), "suspected");
+  EXPECT_EQ(status(9.3e8, 9.29e8), "confirmed");
+  EXPECT_EQ(status(9.36e8, 9.36e8), "usual");   // 3.1 in the mean
+  EXPECT_EQ(status(9.2e8, 9.47e8), "passing");  // 3.2
+  EXPECT_EQ(status(9.1e8, 9.45e8), "confirmed");
+  EXPECT_EQ(status(8.5e8, 9.5e8), "passing");  // one of 2.4
+  EXPECT_EQ(status(9.6e8, 8.5e8), "usual");
+}
+
+TEST(FleetSessions, WhatNodesSayOfThemselvesIsToldByWordAndCode) {
+  for (const auto& [said, word, code] : {std::tuple{"FAIL", "FAIL", 10},
+                                         {"ERROR", "ERROR", 1},
+                                         {"INCONCLUSIVE", "INCONCLUSIVE", 11},
+                                         {"SKIPPED", "INCOMPLETE", 12},
+                                         {"PASS", "PASS", 0}}) {
+    Runs runs = passing_nodes();
+    runs.add(judged_run(30, said));
+    const Fleet fleet = runs.judged();
+    EXPECT_EQ(fleet.word, word) << fleet.sentence;
+    EXPECT_EQ(fleet.exit_code, code);
+    EXPECT_EQ(fleet.saying(said), said == std::string("PASS") ? 21u : 1u);
+  }
+  for (const auto& [said, word] : {std::pair{"INTERRUPTED", "INCOMPLETE"}, {"ERROR", "ERROR"}}) {
+    Runs runs = passing_nodes();
+    StoredRun ended = judged_run(30, "PASS");  // what it had measured until then was enough
+    ended.word = said;
+    runs.add(ended);
+    EXPECT_EQ(runs.judged().word, word);
+  }
+}
+
+TEST(FleetSessions, NodesThatAllCouldNotTellAreNoPass) {
+  for (const char* said : {"INCONCLUSIVE", "ERROR", "INTERRUPTED"}) {
+    Runs runs;
+    for (int i = 1; i <= 12; ++i) {
+      StoredRun run = run_of(i, {1e9});
+      run.summary.word = said;
+      runs.add(run);
+    }
+    const Fleet fleet = runs.judged();
+    EXPECT_NE(fleet.word, "PASS");
+    EXPECT_NE(fleet.exit_code, 0);
+    EXPECT_EQ(fleet.sentence.find("nothing stands out"), std::string::npos) << fleet.sentence;
+  }
+}
+
+TEST(FleetSessions, ANodeWithoutNeedsAmongNodesWithNeedsIsNotOk) {
+  Runs runs = passing_nodes();
+  runs.add(run_of(30, {1e9}));
+  const Fleet fleet = runs.judged();
+  EXPECT_EQ(fleet.word, "INCOMPLETE");
+  EXPECT_EQ(fleet.exit_code, 12);
+  EXPECT_NE(fleet.sentence.find("1 node was held against no needs"), std::string::npos)
+      << fleet.sentence;
+}
+
+TEST(FleetSessions, ANewerRunHidesNoNeedThatItDidNotDecide) {
+  const auto word = [](const std::vector<StoredRun>& newer) {
+    Runs runs = passing_nodes();
+    runs.add(judged_run(30, "FAIL"));
+    for (const StoredRun& run : newer) runs.add(run);
+    return runs.judged().word;
+  };
+  EXPECT_EQ(word({}), "FAIL");
+  EXPECT_EQ(word({run_of(30, {1e9}, "3")}), "FAIL");  // asked for nothing
+  EXPECT_EQ(word({judged_run(30, "PASS", "3", "network.busbw")}), "FAIL");
+  EXPECT_EQ(word({judged_run(30, "SKIPPED", "3")}), "FAIL");
+  EXPECT_EQ(word({judged_run(30, "PASS", "3")}), "PASS");
+  EXPECT_EQ(word({judged_run(30, "INCONCLUSIVE", "3")}), "INCONCLUSIVE");
+}
+
+TEST(FleetSessions, AnErrorStandsUntilItsConfigurationEndedWell) {
+  const auto word = [](const std::string& config) {
+    Runs runs = passing_nodes();
+    StoredRun failed = judged_run(30, "PASS", "1");
+    failed.summary.word = "ERROR";
+    failed.config_file = "network.yaml";
+    StoredRun newer = judged_run(30, "PASS", "3");
+    newer.config_file = config;
+    runs.add(failed);
+    runs.add(newer);
+    return runs.judged().word;
+  };
+  EXPECT_EQ(word("node.yaml"), "ERROR");
+  EXPECT_EQ(word("network.yaml"), "PASS");
+}
+
+TEST(FleetSessions, APartOfTheNodesMeasuredAgainHidesNothingElse) {
+  Runs runs;
+  for (int i = 1; i <= 20; ++i) runs.add(run_of(i, {1e9, 2e9}));
+  StoredRun part = run_of(20, {1e9}, "3");  // --only w0
+  runs.add(part);
+  const Fleet fleet = runs.judged();
+  EXPECT_TRUE(fleet.missing.empty());
+  EXPECT_EQ(*fleet.nodes[19].values[1], 2e9);
+  EXPECT_EQ(fleet.word, "MEASURED");
+}
+
+TEST(FleetSessions, UnprovenAndDisturbedValuesCountForNothing) {
+  for (const auto& [unproven, disturbed, left_out] :
+       {std::tuple{0.2, 0.0, true}, {0.0, 0.34, true}, {0.0, 1.0 / 3, false}}) {
+    Runs runs;
+    runs.usual(20);
+    StoredRun fast = run_of(30, {7e8});
+    fast.points[0].cache_unproven_share = unproven;
+    fast.points[0].disturbed_share = disturbed;
+    runs.add(fast);
+    const Fleet fleet = runs.judged();
+    EXPECT_EQ(fleet.outliers.empty(), left_out);
+    EXPECT_EQ(fleet.missing.size(), left_out ? 1u : 0u);
+    EXPECT_EQ(fleet.exit_code, left_out ? 12 : 11) << fleet.sentence;
+    if (left_out)
+      EXPECT_NE(fleet.missing[0].why.find(unproven > 0 ? "cache-unproven" : "disturbed"),
+                std::string::npos);
+    runs.add(run_of(30, {1e9}, "1"));  // the run before is taken for it
+    EXPECT_TRUE(runs.judged().missing.empty());
+  }
+}
+
+TEST(FleetSessions, UnitsAreConvertedOrKeptApart) {
+  Runs runs;
+  runs.usual(20);
+  StoredRun giga = run_of(30, {1.0});
+  giga.points[0].metrics[0].unit = "GB/s";
+  runs.add(giga);
+  Fleet fleet = runs.judged();
+  EXPECT_TRUE(fleet.outliers.empty());
+  EXPECT_EQ(*fleet.nodes.back().values[0], 1e9);
+  StoredRun other = run_of(31, {1.0});
+  other.points[0].metrics[0].unit = "1/s";
+  runs.add(other);
+  fleet = runs.judged();
+  EXPECT_EQ(fleet.metrics.size(), 2u);
+  EXPECT_TRUE(fleet.outliers.empty());
+  EXPECT_EQ(fleet.word, "INCOMPLETE");  // it has no value in B/s
+}
+
+/// Eight racks of eight; those that `slow` names are 8 % slow in the sessions given.
+Runs racks(const std::string& sessions, double again = 0.92) {
+  Runs runs;
+  Draws draws(3);
+  for (int i = 1; i <= 64; ++i) {
+    const std::string rack = "r" + std::to_string((i - 1) / 8);
+    runs.options.hosts.push_back({name_of(i), {{"rack", rack}}});
+    for (const char session : sessions) {
+      const double factor = rack != "r3" ? 1 : session == '2' ? 0.92 : again;
+      runs.add(run_of(i, {1e9 * (1 + 0.01 * normal(draws)) * factor}, std::string(1, session)));
+    }
+  }
+  return runs;
+}
+
+TEST(FleetSessions, ARackNeedsASecondSession) {
+  const Fleet once = racks("2").judged();
+  ASSERT_EQ(once.effects.size(), 1u);
+  EXPECT_EQ(once.effects[0].status, Status::suspected);
+  EXPECT_EQ(once.exit_code, 11);
+  EXPECT_NE(once.sentence.find("1 shift that nodes share, suspected"), std::string::npos);
+  const Fleet twice = racks("21").judged();
+  ASSERT_EQ(twice.effects.size(), 1u);
+  EXPECT_EQ(twice.effects[0].status, Status::confirmed);
+  EXPECT_EQ(twice.effects[0].name, "r3");
+  EXPECT_EQ(twice.exit_code, 10);
+  const Fleet passing = racks("21", 1.0).judged();
+  ASSERT_EQ(passing.effects.size(), 1u);
+  EXPECT_EQ(passing.effects[0].status, Status::passing);
+  EXPECT_TRUE(passing.outliers.empty());
+  EXPECT_EQ(passing.word, "MEASURED");
+}
+
+TEST(FleetSessions, ThreeNodesOfARackMeasuredAgainAreEnoughAndTwoAreNot) {
+  for (const int again : {2, 3}) {
+    Runs runs = racks("2");
+    for (int i = 25; i < 25 + again; ++i) runs.add(run_of(i, {9.2e8}, "1"));
+    EXPECT_EQ(runs.judged().effects.at(0).status,
+              again == 3 ? Status::confirmed : Status::suspected);
+  }
+}
+
+}  // namespace
+}  // namespace headrace::fleet
