@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/report_maker.h"
@@ -37,23 +38,48 @@ Ink ink_of(Direction direction) {
                                           : Ink::doubt;
 }
 
+/// "left out: 2 cache-unproven, 1 missing"
+Text left_out_text(const Series& s) {
+  std::map<std::string, std::size_t> why;
+  for (const history::LeftOut& one : s.left_out) ++why[one.why];
+  Text out = "left out:";
+  const char* before = "";
+  for (const auto& [reason, runs] : why) {
+    out += Text::format("{} {} {}", before, runs, reason);
+    before = ",";
+  }
+  return out;
+}
+
 Text series_text(const History& h, const Series& s, const Terminal& terminal) {
   Text out = Text::format("{}  {}  {} runs", terminal.paint(s.point + "  " + s.metric, Ink::strong),
                           s.node, s.run.size());
-  if (!s.why.empty()) return out + "  " + terminal.paint(s.why, Ink::faint) + "\n";
+  if (!s.why.empty()) {
+    out += "  " + terminal.paint(s.why, Ink::faint) + "\n";
+    if (!s.newest.left_out_for.empty())
+      out += "  " + terminal.paint(s.newest.explanation, Ink::doubt) + "\n";
+    return out;
+  }
   out += Text::format("  {}\n", format_in_unit(s.levels.back().median, s.unit));
   for (const history::Change& c : s.changes) {
+    const std::string change =
+        c.before == 0 ? "no longer 0" : comparison::change_text(c.after / c.before);
     out += Text::format(
         "  {} {} -> {}  {}  from {} on\n",
-        terminal.paint(Text::format("{} {}", comparison::change_text(c.after / c.before),
-                                    history::to_string(c.direction)),
+        terminal.paint(Text::format("{} {}", change, history::to_string(c.direction)),
                        ink_of(c.direction)),
         format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit),
         Text::format("p = {:.2g}", c.p), h.runs[s.run[c.at]].started_utc);
     for (const std::string& event : c.events)
       out += "    " + terminal.paint(event, Ink::faint) + "\n";
   }
-  if (s.newest.unusual)
+  if (s.wanders)
+    out += "  " +
+           terminal.paint("neighbouring runs are alike: it may be a drift, and no change",
+                          Ink::doubt) +
+           "\n";
+  if (!s.left_out.empty()) out += "  " + terminal.paint(left_out_text(s), Ink::faint) + "\n";
+  if (s.newest.unusual || !s.newest.left_out_for.empty())
     out += "  " + terminal.paint(wrap(s.newest.explanation, 96, 2), Ink::doubt) + "\n";
   return out;
 }
@@ -62,7 +88,8 @@ Text history_text(const History& h, const Terminal& terminal, bool all) {
   Text out;
   std::size_t quiet = 0;
   for (const Series& s : h.series) {
-    const bool told = all || !s.changes.empty() || s.newest.unusual;
+    const bool told =
+        all || !s.changes.empty() || s.newest.unusual || !s.newest.left_out_for.empty();
     quiet += !told;
     if (told) out += series_text(h, s, terminal);
   }
@@ -105,9 +132,10 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
   }
   print(history_text(judged, Terminal(stdout, shared), arguments.all));
   if (!page.empty()) print(Text::format("page    {}\n", page));
-  print(Text::format("VERDICT {} runs={} series={} changes={} unusual={} too_short={} exit={}\n",
+  print(Text::format("VERDICT {} runs={} series={} changes={} unusual={} "
+                     "missing={} left_out={} too_short={} exit={}\n",
                      judged.word, judged.runs.size(), judged.series.size(), judged.changes,
-                     judged.unusual, judged.too_short, judged.exit_code));
+                     judged.unusual, judged.missing, judged.left_out, judged.too_short, judged.exit_code));
   return judged.exit_code;
 }
 

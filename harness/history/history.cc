@@ -8,6 +8,7 @@
 
 #include "harness/comparison/gates.h"
 #include "harness/comparison/row_words.h"
+#include "harness/results/series_key.h"
 #include "harness/statistics/robust.h"
 #include "harness/statistics/summary.h"
 #include "harness/units.h"
@@ -21,9 +22,9 @@ using results::StoredRun;
 
 constexpr int kFail = 10, kInconclusive = 11, kIncomplete = 12;
 
-Direction direction_of(double ratio, Better better) {
+Direction direction_of(double value, double usual, Better better) {
   if (better == Better::neither) return Direction::differs;
-  return (ratio > 1) == (better == Better::higher) ? Direction::better : Direction::worse;
+  return (value > usual) == (better == Better::higher) ? Direction::better : Direction::worse;
 }
 
 /// What is new in a run, most telling first.
@@ -38,36 +39,67 @@ std::vector<std::string> events_of(const StoredRun& before, const StoredRun& run
   return events;
 }
 
-std::string key_of(const StoredRun& run, const StoredPoint& point, const std::string& metric) {
-  std::string key = run.node + "\n" + run.config_hash + "\n" + point.workload + "\n" + metric;
-  for (const auto& [name, value] : point.params) key += "\n" + name + "=" + value;
-  return key;
+std::string key_of(const StoredRun& run, const StoredPoint& point, const StoredMetric& metric) {
+  return run.node + "\n" + run.config_hash + "\n" + results::series_key(point, metric);
 }
 
+/// Only a part was asked for, so that nothing is missing.
+bool is_partial(const StoredRun& run) {
+  return std::any_of(run.command.begin(), run.command.end(), [](const std::string& word) {
+    return word == "--only" || word.starts_with("--only=");
+  });
+}
+
+/// "+12 %", or "from 0" where there is nothing to be a share of.
+std::string change_words(double before, double after) {
+  return before == 0 ? "no longer 0" : comparison::change_text(after / before);
+}
+
+/// The newest run of the series' configuration: part of the levels, or left out for a reason.
 void judge_newest(Series& s) {
+  const std::size_t last_out = s.left_out.empty() ? 0 : s.left_out.back().run + 1,
+                    last_in = s.run.empty() ? 0 : s.run.back() + 1;
+  if (last_out > last_in) {
+    s.newest.left_out_for = s.left_out.back().why;
+    std::size_t zeros = 0;
+    for (std::size_t i = s.left_out.size(); i-- > 0 && s.left_out[i].run >= last_in;)
+      if (s.left_out[i].why == "zero") ++zeros;
+    s.gone = zeros >= statistics::kFewestInLevel && !s.run.empty();
+    s.newest.explanation =
+        s.newest.left_out_for == "zero"
+            ? fmt::format(
+                  "the newest run gives 0{}",
+                  s.gone ? fmt::format(", as {} do since the last that gave more", zeros) : "")
+            : fmt::format("the newest run says nothing of it: {}", s.newest.left_out_for);
+    return;
+  }
+  if (!s.why.empty()) return;
   const Level level = s.levels.back();
   const std::size_t last = s.median.size() - 1;
   const std::size_t from = std::max(level.from, last > kRecent ? last - kRecent : 0);
   if (last <= from || last - from < statistics::kFewestAlike) return;
   const auto usual =
       statistics::robust(std::span<const double>(s.median).subspan(from, last - from));
-  s.newest.z = usual.z(s.median[last]);
-  s.newest.unusual = std::abs(s.newest.z) > kUnusual;
+  const double value = s.median[last];
+  s.newest.z = usual.z(value);
+  s.newest.unusual = usual.spread > 0 ? std::abs(s.newest.z) > kUnusual : value != usual.median;
   if (!s.newest.unusual) return;
-  s.newest.direction = direction_of(s.median[last] / usual.median, s.better);
-  s.newest.explanation = fmt::format(
-      "the newest run lies {:.1f} robust deviations from the {} before it ({}): unusual; one run "
-      "is "
-      "no change",
-      s.newest.z, last - from, comparison::change_text(s.median[last] / usual.median));
+  s.newest.direction = direction_of(value, usual.median, s.better);
+  s.newest.explanation =
+      usual.spread > 0
+          ? fmt::format(
+                "the newest run lies {:.1f} robust deviations from the {} before it ({}): "
+                "unusual; one run is no change",
+                s.newest.z, last - from, change_words(usual.median, value))
+          : fmt::format("the newest run gives {}, where the {} before it gave {}: unusual",
+                        format_in_unit(value, s.unit), last - from,
+                        format_in_unit(usual.median, s.unit));
 }
 
-void judge_series(Series& s, const std::vector<Run>& runs) {
-  if (s.median.size() < statistics::kFewestRuns) {
-    s.why = fmt::format("{} runs; {} tell of changes", s.median.size(), statistics::kFewestRuns);
-    return;
-  }
+void find_changes(Series& s, const std::vector<Run>& runs) {
   const auto cuts = statistics::change_points(s.median, s.delta);
+  s.correlation = statistics::correlation_within(s.median, cuts);
+  s.wanders = !cuts.empty() && statistics::wanders(s.correlation, s.median.size());
   std::size_t from = 0;
   for (std::size_t i = 0; i <= cuts.size(); ++i) {
     const std::size_t to = i < cuts.size() ? cuts[i].at : s.median.size();
@@ -81,41 +113,64 @@ void judge_series(Series& s, const std::vector<Run>& runs) {
     c.p = cuts[i].p;
     c.before = s.levels[i].median;
     c.after = s.levels[i + 1].median;
-    c.direction = direction_of(c.after / c.before, s.better);
+    c.direction = direction_of(c.after, c.before, s.better);
     const Run &first = runs[s.run[c.at]], &last = runs[s.run[c.at - 1]];
     c.events = first.events;
     c.explanation =
         fmt::format("{} of {}: {} from {} to {}, between {} and {}", s.metric, s.point,
-                    comparison::change_text(c.after / c.before), format_in_unit(c.before, s.unit),
+                    change_words(c.before, c.after), format_in_unit(c.before, s.unit),
                     format_in_unit(c.after, s.unit), last.started_utc, first.started_utc);
     if (!c.events.empty()) c.explanation += "; then changed: " + join(c.events);
+    if (s.wanders)
+      c.explanation += fmt::format(
+          "; neighbouring runs are alike (correlation {:.2f}), so that it may be a drift and no "
+          "change",
+          s.correlation);
     s.changes.push_back(std::move(c));
   }
+}
+
+void judge_series(Series& s, const std::vector<Run>& runs) {
+  if (s.median.size() < statistics::kFewestRuns)
+    s.why = fmt::format("{} runs{}; {} tell of changes", s.median.size(),
+                        s.left_out.empty() ? "" : fmt::format(", {} left out", s.left_out.size()),
+                        statistics::kFewestRuns);
+  else
+    find_changes(s, runs);
   judge_newest(s);
 }
 
-/// Changed for the worse first, then otherwise changed, unusual, quiet, too short.
+/// Worse or gone first, then otherwise changed, unusual or without a newest value, quiet, too
+/// short.
 int rank_of(const Series& s) {
-  if (!s.changes.empty()) return s.changes.back().direction == Direction::worse ? 0 : 1;
-  return s.newest.unusual ? 2 : s.why.empty() ? 3 : 4;
+  if (s.worse()) return 0;
+  if (!s.changes.empty()) return 1;
+  if (s.newest.unusual || !s.newest.left_out_for.empty()) return 2;
+  return s.why.empty() ? 3 : 4;
 }
 
 void conclude(History& h) {
-  bool worse = false, unusual_worse = false;
+  bool worse = false, doubtful = false, incomplete = !h.unreadable.empty();
   for (const Series& s : h.series) {
     h.too_short += !s.why.empty();
     h.changes += s.changes.size();
     h.unusual += s.newest.unusual;
-    worse |= !s.changes.empty() && s.changes.back().direction == Direction::worse;
-    unusual_worse |= s.newest.unusual && s.newest.direction == Direction::worse;
+    const bool missing = s.newest.left_out_for == "missing";
+    h.missing += missing;
+    h.left_out += !missing && !s.newest.left_out_for.empty();
+    worse |= s.worse();
+    doubtful |= (s.newest.unusual && s.newest.direction == Direction::worse) ||
+                (!missing && !s.newest.left_out_for.empty()) ||
+                (!s.changes.empty() && s.changes.back().direction == Direction::worse);
+    incomplete |= missing || (!s.why.empty() && !s.superseded);
   }
   if (worse) {
     h.word = "FAIL";
     h.exit_code = kFail;
-  } else if (unusual_worse) {
+  } else if (doubtful) {
     h.word = "INCONCLUSIVE";
     h.exit_code = kInconclusive;
-  } else if (h.too_short == h.series.size() || !h.unreadable.empty()) {
+  } else if (incomplete || h.too_short == h.series.size()) {
     h.word = "INCOMPLETE";
     h.exit_code = kIncomplete;
   } else {
@@ -125,6 +180,9 @@ void conclude(History& h) {
       fmt::format("{} runs, {} series: {} change{}", h.runs.size(), h.series.size(),
                   h.changes == 0 ? "no" : fmt::format("{}", h.changes), h.changes == 1 ? "" : "s");
   if (h.unusual > 0) h.sentence += fmt::format(", the newest run of {} unusual", h.unusual);
+  if (h.missing > 0) h.sentence += fmt::format(", {} missing from the newest run", h.missing);
+  if (h.left_out > 0)
+    h.sentence += fmt::format(", {} with nothing to rely on in the newest run", h.left_out);
   if (h.too_short > 0) h.sentence += fmt::format(", {} too short to tell", h.too_short);
   h.sentence += ".";
   for (const Series& s : h.series) {
@@ -148,48 +206,119 @@ std::string_view to_string(Direction direction) {
   return "";
 }
 
-History judge(std::vector<StoredRun> runs, const comparison::Options& options,
-              std::vector<std::pair<std::string, std::string>> unreadable) {
+bool Series::worse() const {
+  return gone || (!wanders && !changes.empty() && changes.back().direction == Direction::worse);
+}
+
+namespace {
+
+/// By node, then time; a copy of a run is no other run.
+void sort_runs(std::vector<StoredRun>& runs) {
   std::stable_sort(runs.begin(), runs.end(), [](const StoredRun& a, const StoredRun& b) {
     return std::tie(a.node, a.started_utc, a.id) < std::tie(b.node, b.started_utc, b.id);
   });
+  runs.erase(std::unique(runs.begin(), runs.end(),
+                         [](const StoredRun& a, const StoredRun& b) {
+                           return a.node == b.node && a.started_utc == b.started_utc &&
+                                  a.id == b.id && a.config_hash == b.config_hash;
+                         }),
+             runs.end());
+}
+
+/// Calls for each metric of the run that has values.
+template <class Visit>
+void each_metric(const StoredRun& run, Visit visit) {
+  for (const StoredPoint& point : run.points)
+    for (const StoredMetric& metric : point.metrics)
+      if (!metric.values.empty()) visit(point, metric);
+}
+
+Series series_of(const StoredRun& run, const StoredPoint& point, const StoredMetric& metric,
+                 const comparison::Options& options) {
+  Series s;
+  s.node = run.node;
+  s.config_hash = run.config_hash;
+  s.workload = point.workload;
+  s.point = point.id;
+  s.params = point.params;
+  s.metric = metric.name;
+  s.unit = metric.unit;
+  s.description = metric.description;
+  s.better = metric.better;
+  s.delta = comparison::delta_of(metric.name, options);
+  return s;
+}
+
+/// Puts a run's value where it belongs: a rate of 0 is no level, but a finding of its own.
+void take(Series& s, std::size_t run, const StoredPoint& point, const StoredMetric& metric) {
+  const double ratio = results::unit_ratio(metric.unit, s.unit);
+  std::string why(results::left_out_for(point));
+  if (why.empty() && s.better == Better::higher && metric.median <= 0) why = "zero";
+  if (!why.empty()) {
+    s.left_out.push_back({run, why, metric.median * ratio});
+    return;
+  }
+  s.run.push_back(run);
+  s.median.push_back(metric.median * ratio);
+  s.low.push_back(metric.low * ratio);
+  s.high.push_back(metric.high * ratio);
+}
+
+std::size_t latest(const Series& s) {
+  return std::max(s.run.empty() ? 0 : s.run.back(), s.left_out.empty() ? 0 : s.left_out.back().run);
+}
+
+/// Of the metrics that any run of the same node and configuration names, the values of all.
+std::vector<Series> collect(const std::vector<StoredRun>& runs,
+                            const comparison::Options& options) {
+  std::set<std::string> followed;
+  for (const StoredRun& run : runs)
+    each_metric(run, [&](const StoredPoint& point, const StoredMetric& metric) {
+      if (comparison::is_gate(point, metric.name, options, run))
+        followed.insert(key_of(run, point, metric));
+    });
+  std::vector<Series> all;
+  std::map<std::string, std::size_t> index;
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> of_config;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const StoredRun& run = runs[i];
+    std::vector<std::size_t>& known = of_config[{run.node, run.config_hash}];
+    std::set<std::size_t> told;
+    each_metric(run, [&](const StoredPoint& point, const StoredMetric& metric) {
+      const std::string key = key_of(run, point, metric);
+      if (!followed.contains(key)) return;
+      const auto [found, is_new] = index.try_emplace(key, all.size());
+      if (is_new) {
+        all.push_back(series_of(run, point, metric, options));
+        known.push_back(found->second);
+      }
+      if (told.insert(found->second).second) take(all[found->second], i, point, metric);
+    });
+    for (const std::size_t s : known)
+      if (!told.contains(s) && !is_partial(run)) all[s].left_out.push_back({i, "missing", {}});
+  }
+  for (Series& s : all)
+    for (std::size_t i = latest(s) + 1; i < runs.size() && runs[i].node == s.node; ++i)
+      s.superseded |= runs[i].config_file == runs[latest(s)].config_file &&
+                      runs[i].config_hash != s.config_hash;
+  return all;
+}
+
+}  // namespace
+
+History judge(std::vector<StoredRun> runs, const comparison::Options& options,
+              std::vector<std::pair<std::string, std::string>> unreadable) {
+  sort_runs(runs);
   History h;
   h.unreadable = std::move(unreadable);
-  std::map<std::string, std::size_t> index;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const StoredRun& run = runs[i];
     h.runs.push_back({run.id, run.path, run.node, run.started_utc, run.config_hash,
                       run.summary.word,
                       i > 0 && runs[i - 1].node == run.node ? events_of(runs[i - 1], run)
                                                             : std::vector<std::string>()});
-    for (const StoredPoint& point : run.points) {
-      for (const StoredMetric& metric : point.metrics) {
-        if (metric.values.empty() || !comparison::is_gate(point, metric.name, options, run))
-          continue;
-        const auto [known, is_new] =
-            index.try_emplace(key_of(run, point, metric.name), h.series.size());
-        if (is_new) {
-          Series s;
-          s.node = run.node;
-          s.config_hash = run.config_hash;
-          s.workload = point.workload;
-          s.point = point.id;
-          s.params = point.params;
-          s.metric = metric.name;
-          s.unit = metric.unit;
-          s.description = metric.description;
-          s.better = metric.better;
-          s.delta = comparison::delta_of(metric.name, options);
-          h.series.push_back(std::move(s));
-        }
-        Series& s = h.series[known->second];
-        s.run.push_back(i);
-        s.median.push_back(metric.median);
-        s.low.push_back(metric.low);
-        s.high.push_back(metric.high);
-      }
-    }
   }
+  h.series = collect(runs, options);
   if (h.series.empty()) throw UsageError("history: no run has a metric to follow");
   for (Series& s : h.series) judge_series(s, h.runs);
   std::stable_sort(h.series.begin(), h.series.end(),

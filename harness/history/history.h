@@ -1,4 +1,5 @@
-// One machine over time: when did a metric change, by how much, and what else changed then?
+// One machine over time: when did a metric change, by how much, and what else changed then? Rules
+// H1... of docs/statistics.md;
 // docs/run-files.md describes what is written of it (history.json).
 #pragma once
 
@@ -40,11 +41,22 @@ struct Change {
   std::vector<std::string> events;  // of the run that it begins with
   std::string explanation;
 
-  double change() const { return after / before - 1; }
+  /// As a share; nothing where the level before was 0.
+  std::optional<double> change() const {
+    return before == 0 ? std::nullopt : std::optional(after / before - 1);
+  }
+};
+
+/// A run that is no part of the levels, and why: "missing", "zero", "cache-unproven", "disturbed".
+struct LeftOut {
+  std::size_t run = 0;
+  std::string why;
+  std::optional<double> median;
 };
 
 struct Newest {
   bool unusual = false;
+  std::string left_out_for;  // why the newest run is no part of the levels; "" = it is
   double z = 0;
   Direction direction = Direction::differs;
   std::string explanation;
@@ -56,12 +68,20 @@ struct Series {
   std::map<std::string, std::string> params;
   Better better = Better::higher;
   double delta = 0;
-  std::vector<std::size_t> run;  // indices of the runs
+  std::vector<std::size_t> run;  // indices of the runs that make the levels
   std::vector<double> median, low, high;
+  std::vector<LeftOut> left_out;  // in order of time
   std::vector<Level> levels;
   std::vector<Change> changes;
   Newest newest;
-  std::string why;  // why nothing was judged
+  double correlation = 0;   // of neighbours within the levels
+  bool wanders = false;     // so that its changes may be none
+  bool gone = false;        // the last three runs or more gave 0
+  bool superseded = false;  // by runs of the same configuration file, changed
+  std::string why;          // why nothing was judged
+
+  /// What it ends with for certain.
+  bool worse() const;
 };
 
 struct History {
@@ -69,6 +89,8 @@ struct History {
   std::vector<Series> series;                                   // changed ones first
   std::vector<std::pair<std::string, std::string>> unreadable;  // path and why
   std::size_t too_short = 0, changes = 0, unusual = 0;
+  std::size_t missing = 0,
+              left_out = 0;  // series that the newest run has no value, or no proven one, for
   std::string word, sentence;
   int exit_code = 0;
   std::optional<NoiseFloor> noise;  // of the system of the newest run; set by the caller

@@ -34,32 +34,43 @@ Json series(const History& h, const Series& s) {
         {{"at", c.at},
          {"before", c.before},
          {"after", c.after},
-         {"change", c.change()},
+         {"change", c.change() ? Json(*c.change()) : Json()},
          {"p", c.p},
          {"status", to_string(c.direction)},
          {"between", {h.runs[s.run[c.at - 1]].started_utc, h.runs[s.run[c.at]].started_utc}},
          {"events", c.events},
          {"explanation", c.explanation}});
-  return {
-      {"node", s.node},
-      {"config_hash", s.config_hash},
-      {"workload", s.workload},
-      {"point", s.point},
-      {"params", Json(s.params)},
-      {"metric", s.metric},
-      {"unit", s.unit},
-      {"better", results::to_string(s.better)},
-      {"description", s.description},
-      {"delta", s.delta},
-      {"run", s.run},
-      {"median", s.median},
-      {"low", s.low},
-      {"high", s.high},
-      {"levels", std::move(levels)},
-      {"changes", std::move(changes)},
-      {"newest",
-       {{"unusual", s.newest.unusual}, {"z", s.newest.z}, {"explanation", s.newest.explanation}}},
-      {"why", s.why}};
+  Json left_out = Json::array();
+  for (const LeftOut& one : s.left_out)
+    left_out.push_back(
+        {{"run", one.run}, {"why", one.why}, {"median", one.median ? Json(*one.median) : Json()}});
+  return {{"node", s.node},
+          {"config_hash", s.config_hash},
+          {"workload", s.workload},
+          {"point", s.point},
+          {"params", Json(s.params)},
+          {"metric", s.metric},
+          {"unit", s.unit},
+          {"better", results::to_string(s.better)},
+          {"description", s.description},
+          {"delta", s.delta},
+          {"run", s.run},
+          {"median", s.median},
+          {"low", s.low},
+          {"high", s.high},
+          {"left_out", std::move(left_out)},
+          {"levels", std::move(levels)},
+          {"changes", std::move(changes)},
+          {"newest",
+           {{"unusual", s.newest.unusual},
+            {"left_out", s.newest.left_out_for},
+            {"z", s.newest.z},
+            {"explanation", s.newest.explanation}}},
+          {"correlation", s.correlation},
+          {"wanders", s.wanders},
+          {"gone", s.gone},
+          {"superseded", s.superseded},
+          {"why", s.why}};
 }
 
 }  // namespace
@@ -71,9 +82,9 @@ std::string history_json(const History& h) {
   all["summary"] = {{"word", h.word},           {"exit_code", h.exit_code},
                     {"runs", h.runs.size()},    {"series", h.series.size()},
                     {"too_short", h.too_short}, {"changes", h.changes},
-                    {"unusual", h.unusual},     {"sentence", h.sentence}};
-  if (h.noise)
-    all["noise_floor"] = results::noise_part(*h.noise);
+                    {"unusual", h.unusual},     {"missing", h.missing},
+                    {"left_out", h.left_out},   {"sentence", h.sentence}};
+  if (h.noise) all["noise_floor"] = results::noise_part(*h.noise);
   all["p_limit"] = statistics::kChangeLimit;
   all["permutations"] = statistics::kPermutations;
   all["min_runs"] = statistics::kFewestRuns;

@@ -21,6 +21,8 @@ class Summary:
     changes: int
     unusual: int
     sentence: str
+    missing: int = 0
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,12 @@ class Change:
     at: int
     before: float
     after: float
-    change: float
     p: float
     status: str
     between: List[str]
     events: List[str]
     explanation: str
+    change: Optional[float] = None  # nothing where the level before was 0
 
     def check(self) -> None:
         if self.status not in ("worse", "better", "differs"):
@@ -61,10 +63,19 @@ class Change:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A run that is no part of the levels."""
+    run: int
+    why: str
+    median: Optional[float] = None
+
+
+@dataclass(frozen=True)
 class Newest:
     unusual: bool
     z: float
     explanation: str = ""
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,9 +98,14 @@ class Series:
     why: str = ""
     description: str = ""
     params: Dict[str, str] = field(default_factory=dict)
+    left_out: List[LeftOut] = field(default_factory=list)
+    correlation: float = 0.0
+    wanders: bool = False
+    gone: bool = False
+    superseded: bool = False
 
     def check(self) -> None:
-        if len({len(self.run), len(self.median), len(self.low), len(self.high)}) > 1 or not self.run:
+        if len({len(self.run), len(self.median), len(self.low), len(self.high)}) > 1 or not (self.run or self.left_out):
             raise Inconsistent("lists of different lengths, or empty ones")
         for change in self.changes:
             if not 0 < change.at < len(self.run):
@@ -119,8 +135,9 @@ class History:
 
     def check(self) -> None:
         for series in self.series:
-            if max(series.run) >= len(self.runs) or min(series.run) < 0:
-                raise Inconsistent(f"{series.metric} of {series.point}: there is no run {max(series.run)}")
+            named = [*series.run, *(one.run for one in series.left_out)]
+            if max(named) >= len(self.runs) or min(named) < 0:
+                raise Inconsistent(f"{series.metric} of {series.point}: there is no run {max(named)}")
         changes = sum(len(series.changes) for series in self.series)
         if changes != self.summary.changes:
             raise Inconsistent(f"the summary tells {self.summary.changes} changes, but there are {changes}")

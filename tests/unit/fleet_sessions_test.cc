@@ -96,7 +96,7 @@ TEST(FleetSessions, WhatNodesSayOfThemselvesIsToldByWordAndCode) {
   for (const auto& [said, word] : {std::pair{"INTERRUPTED", "INCOMPLETE"}, {"ERROR", "ERROR"}}) {
     Runs runs = passing_nodes();
     StoredRun ended = judged_run(30, "PASS");  // what it had measured until then was enough
-    ended.word = said;
+    ended.summary.word = said;
     runs.add(ended);
     EXPECT_EQ(runs.judged().word, word);
   }

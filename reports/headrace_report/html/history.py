@@ -8,7 +8,7 @@ from typing import List, Tuple
 from markupsafe import Markup
 
 from .. import words
-from ..history import History, Series
+from ..history import Change, History, Series
 from ..plots import trend
 from ..plots.style import styled
 from ..units import NBSP, change, plural, quantity
@@ -27,6 +27,7 @@ class SeriesRow:
     symbol: str
     tone: str
     level: str
+    runs: int
     change: str
     change_sort: float
     when: str
@@ -46,15 +47,27 @@ def render(history: History) -> str:
 
 
 def _row(series: Series) -> SeriesRow:
-    level = quantity(series.levels[-1].median if series.levels else series.median[-1], series.unit)
+    told = [series.levels[-1].median] if series.levels else series.median[-1:]
+    level = quantity(told[0], series.unit) if told else "\u2013"
+    runs = len(series.run) + len(series.left_out)
+    if series.gone:
+        return SeriesRow(series, "worse", words.STATUS_SYMBOL["worse"], words.STATUS_TONE["worse"], quantity(0, series.unit), runs, "\u2013",
+                         -1.0, "")
     if series.changes:
         last = series.changes[-1]
-        return SeriesRow(series, last.status, words.STATUS_SYMBOL[last.status], words.STATUS_TONE[last.status], level,
-                         change(last.after / last.before), last.change, last.between[1].replace("T", " ").replace("Z", ""))
+        symbol, tone = ("?", "inconclusive") if series.wanders else (words.STATUS_SYMBOL[last.status], words.STATUS_TONE[last.status])
+        return SeriesRow(series, "may drift" if series.wanders else last.status, symbol, tone, level, runs, _change(last), last.change or 0.0,
+                         last.between[1].replace("T", " ").replace("Z", ""))
+    if series.newest.left_out:
+        return SeriesRow(series, series.newest.left_out, "?", "inconclusive", level, runs, "\u2013", 0.0, "")
     if series.newest.unusual:
-        return SeriesRow(series, "unusual", "?", "inconclusive", level, "\u2013", 0.0, "")
+        return SeriesRow(series, "unusual", "?", "inconclusive", level, runs, "\u2013", 0.0, "")
     status = "too short" if series.why else "same"
-    return SeriesRow(series, status, "\u2013" if series.why else "=", "skipped", level, "\u2013", 0.0, "")
+    return SeriesRow(series, status, "\u2013" if series.why else "=", "skipped", level, runs, "\u2013", 0.0, "")
+
+
+def _change(one: Change) -> str:
+    return "no longer 0" if one.change is None else change(1 + one.change)
 
 
 def _headline(history: History) -> Tuple[str, str]:
@@ -71,6 +84,7 @@ def _facts(history: History) -> List[Tuple[str, str]]:
         facts.append(("from", times[0].replace("T", " ").replace("Z", " UTC")))
         facts.append(("to", times[-1].replace("T", " ").replace("Z", " UTC")))
     facts += [("changes", str(history.summary.changes)), ("unusual", str(history.summary.unusual)),
+              ("newest run", f"{history.summary.missing} missing, {history.summary.left_out} left out"),
               ("too short", plural(history.summary.too_short, "series", "series")), ("noise floor", words.noise_line(history.noise_floor)),
               ("exit code", str(history.summary.exit_code))]
     return facts
@@ -82,4 +96,6 @@ def _statistics(history: History) -> List[str]:
             "A cut stands where the energy distance between both sides is largest (E-divisive), when none of "
             f"{history.permutations} seeded permutations can be cut as far apart (p < {history.p_limit:g}).",
             "Cuts whose medians differ by less than the smallest change that matters are taken back.",
+            "Runs whose cache state was not proven or that were disturbed, rates of 0 and missing values are no part of levels; they are told.",
+            "Where neighbouring runs of a level are alike, a change may be a drift: it is told, and fails nothing.",
             f"The newest run alone is unusual beyond 4 robust deviations of the last 40 of its level; one run is no change.{NBSP}"]

@@ -8,7 +8,7 @@ from typing import List, Optional
 import numpy as np
 
 from .. import words
-from ..history import History, Series
+from ..history import Change, History, Series
 from ..units import NBSP, change, quantity, scale_of
 from . import Figure, Key, Table
 from .style import COLOUR, WIDTH, canvas, place, series as colour_of, styled
@@ -37,7 +37,7 @@ def draw(history: History, series: Series) -> Optional[Figure]:
         for one in series.changes:
             role = {"worse": "fail", "better": "pass"}.get(one.status, "ink")
             axes.axvline(one.at - 0.5, color=COLOUR[role], linewidth=1.6, linestyle=(0, (4, 2)), zorder=1)
-            axes.annotate(f"{words.STATUS_SYMBOL.get(one.status, '')} {change(one.after / one.before)}", (one.at - 0.5, 1.0), (0, 6),
+            axes.annotate(f"{words.STATUS_SYMBOL.get(one.status, '')} {_change(one)}", (one.at - 0.5, 1.0), (0, 6),
                           xycoords=axes.get_xaxis_transform(), textcoords="offset points", ha="center", color=COLOUR[role])
         events = [i for i in range(count) if history.runs[series.run[i]].events]
         if events:
@@ -65,6 +65,10 @@ def draw(history: History, series: Series) -> Optional[Figure]:
                   _describe(series), drawing, _table(history, series), keys)
 
 
+def _change(one: Change) -> str:
+    return "no longer 0" if one.change is None else change(1 + one.change)
+
+
 def _day(history: History, series: Series, i: int) -> str:
     text = history.runs[series.run[i]].started_utc
     try:
@@ -76,10 +80,14 @@ def _day(history: History, series: Series, i: int) -> str:
 def _finding(series: Series) -> str:
     if series.changes:
         last = series.changes[-1]
+        if series.wanders:
+            return f"{series.metric} wanders from run to run: {_change(last)} since {last.between[1][:10]} may be a drift"
         verb = {"worse": "worse", "better": "better"}.get(last.status, "different")
-        return f"{series.metric} is {verb} by {change(last.after / last.before)} since {last.between[1][:10]}"
+        return f"{series.metric} is {verb} by {_change(last)} since {last.between[1][:10]}"
     if series.newest.unusual:
         return f"{series.metric}: the newest run is unusual, {series.newest.z:.1f} robust deviations off"
+    if series.newest.left_out:
+        return f"{series.metric}: {series.newest.explanation}"
     if series.why:
         return f"{series.metric}: {series.why}"
     return f"{series.metric} has not changed over {len(series.run)} runs"
@@ -95,7 +103,7 @@ def _table(history: History, series: Series) -> Table:
     first = max(0, len(series.run) - MOST_ROWS)
     for i in range(first, len(series.run)):
         run = history.runs[series.run[i]]
-        mark = next((f"{one.status} {change(one.after / one.before)}" for one in series.changes if one.at == i), "")
+        mark = next((f"{one.status} {_change(one)}" for one in series.changes if one.at == i), "")
         rows.append([run.started_utc.replace("T", " ").replace("Z", ""), run.run, quantity(series.median[i], series.unit),
                      mark, "; ".join(run.events[:MOST_EVENTS])])
     return Table(["started (UTC)", "run", "median", "change", "what changed in the machine"], rows)
