@@ -29,6 +29,9 @@ def copy(runner, folder, node, factor, day=1, change=lambda run: None):
         if metric["name"] == "sample_rate":
             values = [1000 * factor * (1 + 0.001 * i) for i in (-1, 0, 1)]
             metric.update(values=values, median=values[1], low=values[0], high=values[2])
+    for repetition in run["points"][0]["repetitions"]:  # what else this machine does is not the question
+        repetition["disturbance"]["disturbed"] = False
+        repetition["cache"]["proven"] = True
     change(run)
     path = runner.path(folder)
     path.mkdir(parents=True, exist_ok=True)
@@ -51,6 +54,10 @@ def test_a_suspect_and_its_confirmation(fleet):
     told = fleet("fleet", "fleet", "--hosts", "hosts.txt")
     assert told.code == 11, told
     assert "node17 suspected" in told.out and "VERDICT INCONCLUSIVE expected=24 reported=24" in told.out
+    # A copy of the run, under any name, is no other session.
+    shutil.copytree(fleet.path("fleet/node17"), fleet.path("copies/again"))
+    copied = fleet("fleet", "fleet", "copies", "--hosts", "hosts.txt")
+    assert copied.code == 11 and "node17 suspected" in copied.out, copied
     # Measured again by the command that the user gives: a copy of a slow run stands for the second one.
     copy(fleet, "second", "node17", 0.76, day=3)
     again = fleet("fleet", "fleet", "--hosts", "hosts.txt", "--out", "out", "--no-report", "--rerun",
@@ -97,7 +104,7 @@ def test_a_change_in_history(made):
     told = made("history", "past", "--out", "trend", "--no-report")
     assert told.code == 10, told
     assert "device.firmware 1.3 -> 1.4" in told.out and "worse" in told.out
-    assert told.out.splitlines()[-1] == "VERDICT FAIL runs=20 series=1 changes=1 unusual=0 too_short=0 exit=10"
+    assert told.out.splitlines()[-1] == "VERDICT FAIL runs=20 series=1 changes=1 unusual=0 missing=0 left_out=0 too_short=0 exit=10"
     data = json.loads(made.path("trend/history.json").read_text())
     assert data["series"][0]["changes"][0]["between"] == ["2026-03-11T12:00:00Z", "2026-03-12T12:00:00Z"]
     short = made("history", "past", "--since", "2026-03-12")
@@ -105,6 +112,25 @@ def test_a_change_in_history(made):
     assert made("history", "past", "--metric", "no.such").code == 2
     assert made("history", "past", "--json").out == made.path("trend/history.json").read_text()
     assert made("clean", "trend", "--yes").code == 0
+
+
+def test_what_nodes_say_of_themselves_ends_the_fleet(made):
+    def says(word):
+        return lambda run: run["summary"].update(word=word)
+    for word, code, told in (("INCONCLUSIVE", 11, "INCONCLUSIVE"), ("ERROR", 1, "ERROR"), ("INTERRUPTED", 12, "INCOMPLETE")):
+        for number in range(1, 11):
+            copy(made, f"said-{word}/node{number:02}", f"node{number:02}", 1 + number / 1000, change=says(word))
+        outcome = made("fleet", f"said-{word}")
+        assert outcome.code == code and f"VERDICT {told} " in outcome.out and "nothing stands out" not in outcome.out, outcome
+
+
+def test_a_metric_that_is_gone_is_told(made):
+    def nothing(run):
+        run["points"][0]["metrics"] = [m for m in run["points"][0]["metrics"] if m["name"] != "sample_rate"]
+    for day in range(1, 16):
+        copy(made, f"gone/{day:02}", "node17", 1 + day % 3 / 100, day, nothing if day > 12 else lambda run: None)
+    told = made("history", "gone", "--metric", "*.sample_rate")
+    assert told.code == 12 and "missing=1" in told.out and "1 missing from the newest run" in told.out, told
 
 
 def test_ten_thousand_in_small(made, tmp_path):

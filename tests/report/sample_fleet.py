@@ -37,40 +37,51 @@ def fleet(count: int = 64) -> dict:
                 {"node": "node41", "metric": 2, "value": nodes[40]["values"][2], "median": 1.1e11, "deviation": nodes[40]["deviation"][2],
                  "z": -8.0, "status": "suspected", "explanation": "copy_bandwidth of memory_copy: 99 GB/s; nobody measured it again.",
                  "next_step": "on node41: headrace run -c node.yaml --only 'memory_copy'"}]
-    matrix = [[None if i == j else 5e10 * draw.gauss(1, 0.004) for j in range(8)] for i in range(8)]
+    matrix = [[-1 if i == j else 5e10 * draw.gauss(1, 0.004) for j in range(8)] for i in range(8)]
     for j in range(8):
         if j != 2:
             matrix[2][j] = matrix[j][2] = 2e10
     matrix[5][6] = 3e10
     return {**HEAD, "kind": "headrace.fleet",
             "summary": {"word": "FAIL", "exit_code": 10, "expected": count + 1, "reported": count, "judged": count, "outliers": 1,
-                        "suspects": 1, "passing": 0, "group_effects": 1, "needs_failed": 0,
-                        "sentence": f"{count} judged of {count + 1}; 1 node is an outlier, confirmed; 1 node is suspected; 1 group effect; "
-                                    "1 node is missing."},
+                        "suspects": 1, "passing": 0, "group_effects": 1, "suspected_effects": 1, "slow_pairs": 1, "suspected_pairs": 1,
+                        "needs_failed": 0, "words": {"MEASURED": count},
+                        "sentence": f"{count} judged of {count + 1}; 1 node is an outlier, confirmed; 1 node is suspected; 1 shift that nodes "
+                                    "share, confirmed; 1 node is missing."},
             "hosts_file": "hosts.txt", "delta_rate": 0.05, "delta_tail": 0.1, "limit_z": 3.5, "mad_floor": 0.005, "fewest_alike": 8,
             "missing": [{"node": "node65", "why": "expected, and no run was found", "next_step": "on node65: headrace run -c node.yaml"}],
             "unreadable": [{"path": "runs/x/run.json", "node": "x", "why": "runs/x/run.json: the file is empty"}],
-            "groups": [{"id": "g1", "nodes": count, "judged": True, "why": "", "differs": []}],
+            "groups": [{"id": "g1", "nodes": count - 8, "judged": True, "why": "", "differs": [], "shifts": []},
+                       {"id": "g2", "nodes": 8, "judged": True, "why": "", "shifts": [{"metric": 2, "shift": -0.2}],
+                        "differs": [{"key": "nic0.model", "value": "X520", "usual": "X710"}]}],
             "metrics": [{"workload": point, "point": point, "params": {}, "metric": metric, "unit": "B/s", "better": "higher",
                          "description": "", "delta": 0.05} for point, metric, _ in METRICS],
             "limits": [{"group": "g1", "metric": m, "n": count, "median": usual, "spread": usual * 0.012, "low": usual / 1.05}
                        for m, (_, _, usual) in enumerate(METRICS)],
             "nodes": nodes, "outliers": outliers,
             "noise_floor": {"nodes": 12, "median": 0.013, "false_alarm_rate": 0.004, "highest": 0.05, "highest_node": "node07"},
-            "group_effects": [{"attribute": "rack", "name": "r3", "metric": 0, "shift": -0.08, "z": -19.0,
-                               "nodes": [f"node{n:02}" for n in range(25, 33)],
-                               "explanation": "8 of 8 nodes of rack r3: read_bandwidth of shard_stream is -8.0 % from the rest."}],
-            "pairs": [{"workload": "ring", "point": "ring", "metric": "bandwidth", "unit": "B/s", "better": "higher",
-                       "nodes": [f"node{n:02}" for n in range(1, 9)], "values": matrix, "median": 5e10, "limit": 4.75e10,
-                       "blamed": [{"node": "node03", "partners": 7, "slow": 7,
-                                   "explanation": "slow with 7 of 7 partners: the node, not a link"}],
-                       "links": [{"from": "node06", "to": "node07", "value": 3e10, "deviation": -0.4}]}]}
+            "group_effects": [{"attribute": "rack", "name": "r3", "metric": 0, "usual": 2.4e9, "level": 2.2e9, "again": 2.2e9, "shift": -0.08,
+                               "z": -19.0, "status": "confirmed", "nodes": [f"node{n:02}" for n in range(25, 33)], "next_step": "",
+                               "explanation": "8 of 8 nodes of rack r3: read_bandwidth of shard_stream is -8.0 % from the rest."},
+                              {"attribute": "", "name": "", "metric": 2, "usual": 1.1e11, "level": 0.9e11, "again": None, "shift": -0.18,
+                               "z": -9.0, "status": "suspected", "nodes": [f"node{n:02}" for n in range(33, 41)],
+                               "next_step": "measure 3 or more of these nodes once more: --rerun",
+                               "explanation": "8 of 16 like nodes are -18 % from the rest in copy_bandwidth of memory_copy."}],
+            "pairs": [{"workload": "tcp_stream", "point": "tcp_stream", "run": "net", "path": "runs/net/run.json",
+                       "started_utc": "2026-03-02T12:00:00Z",
+                       "pairs": {"names": [f"node{n:02}" for n in range(1, 9)], "rate": matrix, "reference": 5e10, "blamed_nodes": [2],
+                                 "blamed_links": [[5, 6]]},
+                       "findings": [{"kind": "slow node", "subject": "node03", "status": "confirmed",
+                                     "explanation": "20.0 GB/s with its 7 partners, where others reach 50.0 GB/s"},
+                                    {"kind": "slow link", "subject": "node06 to node07", "status": "suspected",
+                                     "explanation": "30.0 GB/s, where others reach 50.0 GB/s"}]}]}
 
 
 def fleet_quiet() -> dict:
     data = fleet()
     data["outliers"] = data["group_effects"] = data["missing"] = data["unreadable"] = data["pairs"] = []
-    data["summary"].update(word="PASS", exit_code=0, outliers=0, suspects=0, group_effects=0, expected=64,
+    data["summary"].update(word="PASS", exit_code=0, outliers=0, suspects=0, group_effects=0, suspected_effects=0, slow_pairs=0,
+                           suspected_pairs=0, words={"PASS": 64}, expected=64,
                            sentence="64 judged of 64; nothing stands out.")
     return data
 
@@ -86,7 +97,9 @@ def fleet_hostile() -> dict:
     data["unreadable"][0].update(node=HOSTILE, why=HOSTILE, path=HOSTILE)
     data["groups"][0]["differs"] = [{"key": HOSTILE, "value": HOSTILE, "usual": HOSTILE}]
     data["group_effects"][0].update(attribute=HOSTILE, name=HOSTILE, explanation=HOSTILE)
-    data["pairs"][0]["nodes"][2] = data["pairs"][0]["blamed"][0]["node"] = HOSTILE
+    data["pairs"][0]["pairs"]["names"][2] = HOSTILE
+    data["pairs"][0]["findings"][0].update(kind=HOSTILE, subject=HOSTILE, explanation=HOSTILE)
+    data["summary"]["words"] = {HOSTILE: 64}
     data["summary"]["sentence"] = HOSTILE
     data["hosts_file"] = HOSTILE
     return data
@@ -100,7 +113,8 @@ def history() -> dict:
              "config_hash": "c0ffee", "word": "MEASURED", "events": ["device.firmware GDC5602Q -> GDC5603"] if i == 14 else []}
             for i in range(count)]
 
-    def series(point, metric, usual, at=None, factor=1.0, last=1.0, length=count):
+    def series(point, metric, usual, at=None, factor=1.0, last=1.0, length=count, out=(), wanders=False):
+        out = list(out)
         median = [usual * draw.gauss(1, 0.012) * (factor if at is not None and i >= at else 1) for i in range(length)]
         median[-1] *= last
         levels = [{"from": 0, "to": length, "median": usual}] if at is None else [
@@ -110,18 +124,25 @@ def history() -> dict:
              "between": [runs[at - 1]["started_utc"], runs[at]["started_utc"]], "events": runs[at]["events"],
              "explanation": f"-10 % of {metric} of {point}"}]
         short = length < 10
+        newest = {"unusual": last != 1.0, "z": -9.0 if last != 1.0 else 0.3, "left_out": "",
+                  "explanation": "the newest run lies -9.0 robust deviations from the 23 before it" if last != 1.0 else ""}
+        if out:
+            newest.update(left_out=out[-1]["why"], explanation=f"the newest run says nothing of it: {out[-1]['why']}")
         return {"node": "node17", "config_hash": "c0ffee", "workload": point, "point": point, "params": {}, "metric": metric, "unit": "B/s",
                 "better": "higher", "description": "", "delta": 0.05, "run": list(range(count - length, count)), "median": median,
                 "low": [m * 0.99 for m in median], "high": [m * 1.01 for m in median], "levels": [] if short else levels, "changes": changes,
-                "newest": {"unusual": last != 1.0, "z": -9.0 if last != 1.0 else 0.3,
-                           "explanation": "the newest run lies -9.0 robust deviations from the 23 before it" if last != 1.0 else ""},
+                "newest": newest, "left_out": out, "correlation": 0.4 if wanders else 0.0, "wanders": wanders, "gone": False, "superseded": False,
                 "why": "5 runs; 10 tell of changes" if short else ""}
     return {**HEAD, "kind": "headrace.history",
-            "summary": {"word": "FAIL", "exit_code": 10, "runs": count, "series": 4, "too_short": 1, "changes": 1, "unusual": 1,
-                        "sentence": "24 runs, 4 series: 1 change, the newest run of 1 unusual, 1 too short to tell. durable_bandwidth fell."},
+            "summary": {"word": "FAIL", "exit_code": 10, "runs": count, "series": 6, "too_short": 1, "changes": 2, "unusual": 1, "missing": 1,
+                        "left_out": 0, "sentence": "24 runs, 6 series: 2 changes, the newest run of 1 unusual, 1 too short to tell. durable_bandwidth fell."},
             "p_limit": 0.001, "permutations": 1999, "min_runs": 10, "min_segment": 3, "runs": runs,
             "series": [series("checkpoint_write", "durable_bandwidth", 1.5e9, 14, 0.9), series("memory_copy", "copy_bandwidth", 1.1e11, last=0.88),
-                       series("shard_stream", "read_bandwidth", 2.4e9), series("random_read", "read_bandwidth", 6e8, length=5)],
+                       series("shard_stream", "read_bandwidth", 2.4e9), series("random_read", "read_bandwidth", 6e8, length=5),
+                       series("metadata", "operation_rate", 5e4, 12, 0.9, wanders=True),
+                       {**series("h2d", "bandwidth", 5e10, length=20, out=[{"run": 22, "why": "cache-unproven", "median": 9e10},
+                                                                           {"run": 23, "why": "missing", "median": None}]),
+                        "run": list(range(20))}],
             "unreadable": []}
 
 

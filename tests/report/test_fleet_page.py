@@ -12,7 +12,7 @@ from test_page import Reader
 
 from headrace_report import documents
 from headrace_report.load import read
-from headrace_report.plots import matrix, nodes, strips, trend
+from headrace_report.plots import network, nodes, strips, trend
 
 
 def read_sample(name):
@@ -22,11 +22,12 @@ def read_sample(name):
 def test_everything_is_there_without_scripts(pages):
     text = Reader(pages.text("fleet_found")).text.replace("\u00a0", " ")
     for word in ("\u2718 FAIL", "64 judged of 65 nodes", "node17", "\u2718 confirmed", "? suspected", "rack r3", "node65",
-                 "expected, and no run was found", "the node, not a link", "node06", "headrace run -c node.yaml", "the file is empty",
+                 "expected, and no run was found", "\u2718 confirmed: slow node node03", "? suspected: slow link node06 to node07",
+                 "? suspected: two levels of copy_bandwidth", "memory_copy.copy_bandwidth \u221220 %", "headrace run -c node.yaml", "the file is empty",
                  "3.5 robust standard deviations", "\u00b11.3 % on 12 of 64 nodes (highest \u00b15 %, node07)"):
         assert word in text, word
     text = Reader(pages.text("history_change")).text.replace("\u00a0", " ")
-    for word in ("\u2718 FAIL", "24 runs, 4 series", "durable_bandwidth", "2026-03-15 02:00:00", "device.firmware GDC5602Q -> GDC5603",
+    for word in ("\u2718 FAIL", "24 runs, 6 series", "may drift", "2 left out", "the newest run says nothing of it: missing", "durable_bandwidth", "2026-03-15 02:00:00", "device.firmware GDC5602Q -> GDC5603",
                  "too short", "unusual", "5 runs; 10 tell of changes", "1999 seeded permutations"):
         assert word in text, word
 
@@ -35,7 +36,7 @@ def test_figures_state_their_finding():
     fleet, history = read_sample("fleet_found"), read_sample("history_change")
     assert nodes.draw(fleet).finding.startswith("Rack r3 is \u22128.0\u00a0% as a whole, and 1 outlier")
     assert strips.draw(fleet).finding == "1 value beyond its limit, in two runs each"
-    assert matrix.draw(fleet.pairs[0]).finding == "node03 is slow with 7 of 7 partners: the node"
+    assert network.pair_matrix(fleet.pairs[0].pairs).finding == "node03 is slow with every partner"
     assert trend.draw(history, history.series[0]).finding.endswith("since 2026-03-15")
     assert "unusual" in trend.draw(history, history.series[1]).finding
     assert trend.draw(history, history.series[2]).finding == "read_bandwidth has not changed over 24 runs"
@@ -75,7 +76,9 @@ def edited(path, value):
     ("fleet_found", edited(["outliers", 0, "status"], "guilty"), "status 'guilty'"),
     ("fleet_found", edited(["outliers", 0, "metric"], 9), "there is no metric 9"),
     ("fleet_found", edited(["summary", "outliers"], 2), "the summary tells 2 outliers, but 1 are confirmed"),
-    ("fleet_found", edited(["pairs", 0, "values", 0], [1.0]), "not as wide and high"),
+    ("fleet_found", edited(["pairs", 0, "pairs", "rate", 0], [1.0]), "rows of 8 are expected"),
+    ("fleet_found", edited(["group_effects", 0, "status"], "guilty"), "status 'guilty'"),
+    ("fleet_found", edited(["pairs", 0, "findings", 0, "status"], "guilty"), "status 'guilty'"),
     ("fleet_found", edited(["nodes", 0, "group"], "g7"), "there is no group"),
     ("history_change", edited(["series", 0, "low"], [1.0]), "lists of different lengths"),
     ("history_change", edited(["series", 0, "run"], [99] * 24), "there is no run 99"),
