@@ -46,14 +46,14 @@ TEST(Installation, BelongsToThisBuild) {
 }
 
 TEST(ForeignWriter, IsWhoeverElseMayWrite) {
-  const test::TemporaryFolder folder;
-  const std::string file = folder.path() / "module.py";
+  const testing::TemporaryFolder folder;
+  const std::string file = folder / "module.py";
   std::ofstream(file) << "pass\n";
   EXPECT_EQ(foreign_writer_within(folder.path()), "");
   ::chmod(file.c_str(), 0646);
   EXPECT_EQ(foreign_writer_within(folder.path()), file + " can be written by everybody");
   EXPECT_EQ(foreign_writer(folder.path()), "");
-  EXPECT_NE(foreign_writer(folder.path() / "nothing").find("No such file"), std::string::npos);
+  EXPECT_NE(foreign_writer(folder / "nothing").find("No such file"), std::string::npos);
   ::chmod(file.c_str(), 0644);
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   ASSERT_EQ(::chown(file.c_str(), 4711, 4712), 0);
