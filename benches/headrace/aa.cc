@@ -30,16 +30,16 @@ Text noise_text(const comparison::Noise& noise, const Terminal& terminal) {
                                          "noise floor", "false alarms", "called"),
                             Ink::strong);
   for (const auto& row : noise.rows)
-    out += Text::format("{}  {:>11}  {:>12}  {}\n",
-                        pad(Text::format("{}  {}", row.point.id, row.metric), width),
-                        "\u00b1" + comparison::share_text(row.noise_floor), 
-                        comparison::share_text(row.false_alarm_rate),
-                        comparison::to_string(row.status));
+    out += Text::format(
+        "{}  {:>11}  {:>12}  {}\n", pad(Text::format("{}  {}", row.point.id, row.metric), width),
+        "\u00b1" + comparison::share_text(row.noise_floor),
+        comparison::share_text(row.false_alarm_rate), comparison::to_string(row.status));
   const auto summary = noise.summary();
   return out + Text::format(
                    "\nthis system against itself: half of the metrics lie within \u00b1{}; {} of "
                    "such comparisons would call a change\n",
-                   comparison::share_text(summary.median), comparison::share_text(summary.false_alarm_rate));
+                   comparison::share_text(summary.median),
+                   comparison::share_text(summary.false_alarm_rate));
 }
 
 int aa(const Arguments& arguments, const Shared& shared) {

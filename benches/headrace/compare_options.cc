@@ -44,8 +44,8 @@ void require_gates(const comparison::Options& options, std::span<const Plan* con
   comparison::MetricNames known;
   for (const Plan* plan : plans)
     for (const Point& point : plan->points)
-      for (const MetricInfo& metric : metric_catalogue(
-               *point.info, point.workload->latency_parts(), point.workload->devices()))
+      for (const MetricInfo& metric : metric_catalogue(*point.info, point.workload->latency_parts(),
+                                                       point.workload->devices()))
         for (const std::string& place : {std::string(point.info->name), point.id})
           known[place].insert(metric.name);
   comparison::require_matches(options.gates, known);

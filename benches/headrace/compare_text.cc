@@ -73,7 +73,7 @@ Text bounds(const Row& row) {
   if (!row.estimate) return {};
   if (row.fact) return change_text(row.estimate->ratio);  // it is its own bound
   return Text::format("{} [{}, {}]", change_text(row.estimate->ratio),
-                     change_text(row.estimate->low), change_text(row.estimate->high));
+                      change_text(row.estimate->low), change_text(row.estimate->high));
 }
 
 Text verdict_word(const Row& row) {
@@ -92,25 +92,25 @@ Text line(const Row& row, std::size_t width, bool narrow, const Terminal& termin
       word = terminal.paint(verdict_word(row), ink_of(row));
   if (narrow)
     return Text::format("{} {}  {}\n    {} -> {}  {}\n", sign, name_of(row), word, base, other,
-                       bounds(row));
+                        bounds(row));
   return Text::format("{} {}  {}  {}  {}  {}\n", sign, pad(name_of(row), width),
-                     pad(base, kValue, true), pad(other, kValue, true), pad(bounds(row), kBounds),
-                     word);
+                      pad(base, kValue, true), pad(other, kValue, true), pad(bounds(row), kBounds),
+                      word);
 }
 
 /// "and 5 more that say the same: sample_rate, ...".
 Text same_text(const std::vector<const Row*>& followers, const Terminal& terminal) {
   std::vector<std::string> names;
   for (const Row* row : followers) names.push_back(row->metric);
-  return terminal.paint(told("    ", Text::format("and {} more that {} the same: {}", names.size(),
-                                                 names.size() == 1 ? "says" : "say", join(names)),
+  return terminal.paint(told("    ",
+                             Text::format("and {} more that {} the same: {}", names.size(),
+                                          names.size() == 1 ? "says" : "say", join(names)),
                              terminal),
                         Ink::faint);
 }
 
 /// The findings of a pair; with `all` each metric on a line of its own.
-Text table(const Comparison& comparison, const Pair& pair, const Terminal& terminal,
-                  bool all) {
+Text table(const Comparison& comparison, const Pair& pair, const Terminal& terminal, bool all) {
   struct Finding {
     const Row* row;
     std::vector<const Row*> followers;
@@ -134,11 +134,11 @@ Text table(const Comparison& comparison, const Pair& pair, const Terminal& termi
                                                     width + 2 * kValue + kBounds + kWord + 10;
   Text out;
   if (!narrow)
-    out = terminal.paint(Text::format("\n  {}  {}  {}  {}\n", pad("metric", width),
-                                     pad(comparison.sides[pair.base].label, kValue, true),
-                                     pad(comparison.sides[pair.other].label, kValue, true),
-                                     "change [bounds]"),
-                         Ink::strong);
+    out = terminal.paint(
+        Text::format("\n  {}  {}  {}  {}\n", pad("metric", width),
+                     pad(comparison.sides[pair.base].label, kValue, true),
+                     pad(comparison.sides[pair.other].label, kValue, true), "change [bounds]"),
+        Ink::strong);
   for (const Finding& finding : findings) {
     out += line(*finding.row, width, narrow, terminal);
     if (!finding.followers.empty()) out += same_text(finding.followers, terminal);
@@ -148,8 +148,7 @@ Text table(const Comparison& comparison, const Pair& pair, const Terminal& termi
   return out;
 }
 
-Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& terminal,
-                      bool all) {
+Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& terminal, bool all) {
   Text out = compared(comparison, pair, terminal);
   for (const std::string& warning : pair.warnings)
     out += terminal.paint(told("warning  ", warning, terminal), Ink::doubt);
@@ -166,12 +165,14 @@ Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& t
       steps.insert(row.next_step);
   for (const std::string& step : steps) out += told("next   ", step, terminal);
   const PairSummary& s = pair.summary;
-  out += Text("\n") + told("", Text::format("{} (of {}, in {} metrics; at most {:.2g} expected by chance)",
-                                     s.sentence, s.findings, pair.rows.size(),
-                                     s.expected_by_chance),
-                     terminal);
+  out += Text("\n") +
+         told("",
+              Text::format("{} (of {}, in {} metrics; at most {:.2g} expected by chance)",
+                           s.sentence, s.findings, pair.rows.size(), s.expected_by_chance),
+              terminal);
   if (s.smallest_visible > 0)
-    out += told("", "half of them would have shown " + Text(visible_text(s.smallest_visible)), terminal);
+    out += told("", "half of them would have shown " + Text(visible_text(s.smallest_visible)),
+                terminal);
   return out + told("", Text::format("{}: {}", s.word, s.about_gates), terminal);
 }
 
@@ -180,8 +181,8 @@ Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& t
 Text comparison_text(const Comparison& comparison, const Terminal& terminal, bool all) {
   Text out;
   for (const Side& side : comparison.sides)
-    out += Text::format("{}  {}  {}  {}  {}\n", terminal.paint(side.label, Ink::strong), side.source,
-                       side.first().node, side.first().started_utc, side.first().id);
+    out += Text::format("{}  {}  {}  {}  {}\n", terminal.paint(side.label, Ink::strong),
+                        side.source, side.first().node, side.first().started_utc, side.first().id);
   out += Text::format("design   {}\n", comparison.design.sentence);
   if (const std::string history = history_sentence(comparison); !history.empty())
     out += told("history  ", history, terminal);
@@ -200,7 +201,7 @@ Text comparison_last_line(const Comparison& comparison) {
     open += pair.summary.inconclusive;
   }
   return Text::format("VERDICT {} compared={} worse={} better={} same={} inconclusive={} exit={}",
-                     comparison.word, compared, worse, better, same, open, comparison.exit_code);
+                      comparison.word, compared, worse, better, same, open, comparison.exit_code);
 }
 
 }  // namespace headrace::cli

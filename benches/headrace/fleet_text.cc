@@ -52,8 +52,8 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
              "\n";
     for (const GroupShift& one : g.shifts)
       out += Text::format("    {} of {}: {} from {}\n", f.metrics[one.metric].metric,
-                         f.metrics[one.metric].point, comparison::change_text(1 + one.shift),
-                         f.groups[0].id);
+                          f.metrics[one.metric].point, comparison::change_text(1 + one.shift),
+                          f.groups[0].id);
   }
   out += "\n";
   out += some(f.effects, "shared shifts", [&](const GroupEffect& e) {
@@ -64,11 +64,11 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
     return text;
   });
   out += some(f.outliers, "outliers", [&](const Outlier& o) {
-    Text text =
-        Text::format("{} {}  {}\n", sign(o.status, terminal),
-                    terminal.paint(Text::format("{} {}", f.nodes[o.node].name, to_string(o.status)),
-                                   ink_of(o.status)),
-                    wrap(o.explanation, 90, 4));
+    Text text = Text::format(
+        "{} {}  {}\n", sign(o.status, terminal),
+        terminal.paint(Text::format("{} {}", f.nodes[o.node].name, to_string(o.status)),
+                       ink_of(o.status)),
+        wrap(o.explanation, 90, 4));
     if (!o.next_step.empty()) text += "    " + terminal.paint(o.next_step, Ink::faint) + "\n";
     return text;
   });

@@ -64,12 +64,12 @@ Text series_text(const History& h, const Series& s, const Terminal& terminal) {
   for (const history::Change& c : s.changes) {
     const std::string change =
         c.before == 0 ? "no longer 0" : comparison::change_text(c.after / c.before);
-    out += Text::format(
-        "  {} {} -> {}  {}  from {} on\n",
-        terminal.paint(Text::format("{} {}", change, history::to_string(c.direction)),
-                       ink_of(c.direction)),
-        format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit),
-        Text::format("p = {:.2g}", c.p), h.runs[s.run[c.at]].started_utc);
+    out +=
+        Text::format("  {} {} -> {}  {}  from {} on\n",
+                     terminal.paint(Text::format("{} {}", change, history::to_string(c.direction)),
+                                    ink_of(c.direction)),
+                     format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit),
+                     Text::format("p = {:.2g}", c.p), h.runs[s.run[c.at]].started_utc);
     for (const std::string& event : c.events)
       out += "    " + terminal.paint(event, Ink::faint) + "\n";
   }
@@ -132,10 +132,11 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
   }
   print(history_text(judged, Terminal(stdout, shared), arguments.all));
   if (!page.empty()) print(Text::format("page    {}\n", page));
-  print(Text::format("VERDICT {} runs={} series={} changes={} unusual={} "
-                     "missing={} left_out={} too_short={} exit={}\n",
-                     judged.word, judged.runs.size(), judged.series.size(), judged.changes,
-                     judged.unusual, judged.missing, judged.left_out, judged.too_short, judged.exit_code));
+  print(Text::format(
+      "VERDICT {} runs={} series={} changes={} unusual={} "
+      "missing={} left_out={} too_short={} exit={}\n",
+      judged.word, judged.runs.size(), judged.series.size(), judged.changes, judged.unusual,
+      judged.missing, judged.left_out, judged.too_short, judged.exit_code));
   return judged.exit_code;
 }
 

@@ -55,7 +55,8 @@ Text phases_text(const Sizing& s, const Terminal& terminal) {
         pad(p.title, width), pad(told(p.demand.need), 10, true), pad(gives, 34),
         pad(percent(p.headroom.median), 9, true),
         p.gpus_fed ? count(*p.gpus_fed, s.job.cluster.gpus()) : Text(),
-        p.supply.basis == Basis::measured ? Text() : Text::format("  {}", to_string(p.supply.basis)));
+        p.supply.basis == Basis::measured ? Text()
+                                          : Text::format("  {}", to_string(p.supply.basis)));
     out += "    " + terminal.paint(wrap(answered_by(p), 92, 4), Ink::faint) + "\n";
     if (p.outcome != Outcome::pass) {
       out += "    " + terminal.paint(wrap(p.explanation, 92, 4), Ink::faint) + "\n";
@@ -100,16 +101,16 @@ Text fixes_text(const Sizing& s, const Terminal& terminal) {
   if (s.fixes.empty()) return "";
   Text out = terminal.paint("\nwhat would fix it\n", Ink::strong);
   for (const Fix& f : s.fixes) {
-    const Text fed =
-        !f.phase_headroom ? Text("GPUs fed: not known")
-        : f.phase_gpus_fed
-            ? Text::format("GPUs fed: {}{}",
-                          f.gpus_fed ? count(*f.gpus_fed, s.job.cluster.gpus()) : Text("not known"),
-                          f.capped ? " (all)" : "")
-            : Text::format("{}: headroom {}", kind_title(s, f.phase),
-                          percent(f.phase_headroom->median));
+    const Text fed = !f.phase_headroom ? Text("GPUs fed: not known")
+                     : f.phase_gpus_fed
+                         ? Text::format("GPUs fed: {}{}",
+                                        f.gpus_fed ? count(*f.gpus_fed, s.job.cluster.gpus())
+                                                   : Text("not known"),
+                                        f.capped ? " (all)" : "")
+                         : Text::format("{}: headroom {}", kind_title(s, f.phase),
+                                        percent(f.phase_headroom->median));
     out += Text::format("  {}  {}  {}\n", terminal.paint(f.title, Ink::strong), fed,
-                       f.basis ? Text::format("({})", to_string(*f.basis)) : Text());
+                        f.basis ? Text::format("({})", to_string(*f.basis)) : Text());
     out += "    " + wrap(f.explanation, 92, 4) + "\n";
     out += "    " + terminal.paint(f.command, Ink::faint) + "\n";
   }
@@ -141,8 +142,8 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
 
 Text sizing_last_line(const Sizing& s) {
   return Text::format("VERDICT {} gpus_fed={} gpus={:.0f} phase={} basis={} exit={}", s.word,
-                     s.gpus_fed ? Text::format("{:.0f}", s.gpus_fed->median) : Text("-"),
-                     s.job.cluster.gpus(), s.limiting, to_string(s.basis), s.exit_code);
+                      s.gpus_fed ? Text::format("{:.0f}", s.gpus_fed->median) : Text("-"),
+                      s.job.cluster.gpus(), s.limiting, to_string(s.basis), s.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -45,7 +45,8 @@ Told read(const Arguments& arguments) {
   Told told;
   told.max_age_s = max_age(arguments.max_age);
   told.verdict = results::read_verdict_file(arguments.file);
-  if (told.verdict.remark() == results::Remark::nothing_asked && told.verdict.summary.exit_code == 0)
+  if (told.verdict.remark() == results::Remark::nothing_asked &&
+      told.verdict.summary.exit_code == 0)
     told.verdict.summary.exit_code = kIncomplete;  // who asks for a verdict gets none
   const double ended = told.verdict.ended_s();
   told.age_s = static_cast<double>(std::time(nullptr)) - ended;

@@ -61,9 +61,8 @@ Floors floors_for(const Options& options) {
 /// Of what is read, not measured, the time that it took says nothing.
 bool is_beside_the_point(const StoredPoint& point, const StoredMetric& metric) {
   const auto standard = standard_metrics();
-  return point.deterministic && std::any_of(standard.begin(), standard.end(), [&](const Metric& m) {
-           return m.name == metric.name;
-         });
+  return point.deterministic && std::any_of(standard.begin(), standard.end(),
+                                            [&](const Metric& m) { return m.name == metric.name; });
 }
 
 void compare_point(const Joined& j, const PointIndex& history, const Floors& floors,
@@ -189,10 +188,7 @@ void summarize(const Comparison& all, Pair& pair) {
   const bool gate_missing = std::any_of(pair.not_compared.begin(), pair.not_compared.end(),
                                         [](const NotCompared& n) { return n.gated; });
   const bool incomplete = gate_missing || s.gated == 0;  // nothing decides: not green either
-  s.word = gated_worse  ? "FAIL"
-           : gated_open ? "INCONCLUSIVE"
-           : incomplete ? "INCOMPLETE"
-                        : "PASS";
+  s.word = gated_worse ? "FAIL" : gated_open ? "INCONCLUSIVE" : incomplete ? "INCOMPLETE" : "PASS";
   s.exit_code = gated_worse ? 10 : gated_open ? 11 : incomplete ? 12 : 0;
   s.sentence = pair_sentence(all, pair);
   s.about_gates = gates_sentence(pair);

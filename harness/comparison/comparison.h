@@ -79,8 +79,8 @@ struct Row {
   bool fact = false;  // read, not measured: compared exactly
   double delta = 0;
   std::optional<statistics::RatioEstimate> estimate;  // nothing with too few values
-  bool callable = false;     // measured well enough to be called anything
-  bool significant = false;  // by rule 10; always for gates and facts
+  bool callable = false;                              // measured well enough to be called anything
+  bool significant = false;                           // by rule 10; always for gates and facts
   statistics::Change change = statistics::Change::inconclusive;
   Reason reason = Reason::none;
   std::string explanation, next_step;

@@ -45,12 +45,8 @@ Json side(const Side& s) {
 }
 
 Json values(const Values& v) {
-  return {{"typical", v.typical},
-          {"median", v.median},
-          {"low", v.low},
-          {"high", v.high},
-          {"n", v.values.size()},
-          {"values", v.values}};
+  return {{"typical", v.typical}, {"median", v.median},   {"low", v.low},
+          {"high", v.high},       {"n", v.values.size()}, {"values", v.values}};
 }
 
 Json row(const Row& r) {

@@ -59,11 +59,11 @@ std::string comparison_csv(const Comparison& all) {
       "status,reason,says_same_as\r\n";
   for (const Pair& pair : all.pairs) {
     for (const Row& row : pair.rows) {
-      out +=
-          fmt::format("{},{},{},{},{},{},{},{},{},{},", csv_field(pair_name(all, pair)),
-                      csv_field(row.workload), csv_field(row.base_point),
-                      csv_field(params_text(row)), csv_field(row.metric), csv_field(row.unit),
-                      results::to_string(row.better), row.gated, row.base.typical, row.other.typical);
+      out += fmt::format("{},{},{},{},{},{},{},{},{},{},", csv_field(pair_name(all, pair)),
+                         csv_field(row.workload), csv_field(row.base_point),
+                         csv_field(params_text(row)), csv_field(row.metric), csv_field(row.unit),
+                         results::to_string(row.better), row.gated, row.base.typical,
+                         row.other.typical);
       out += row.estimate ? fmt::format("{},{},{},{},", row.estimate->ratio, row.estimate->low,
                                         row.estimate->high, row.estimate->p)
                           : ",,,,";

@@ -80,10 +80,9 @@ void require_matches(std::span<const std::string> gates, const MetricNames& know
   for (const std::string& glob : gates) {
     if (!matches(glob, known).empty()) continue;
     const std::string near = mended(glob, known);
-    problems += fmt::format("{}--gate '{}' matches no metric{} (metrics: {})",
-                            problems.empty() ? "" : "\n", glob,
-                            near.empty() ? "" : "; did you mean '" + near + "'?",
-                            told(glob, known));
+    problems +=
+        fmt::format("{}--gate '{}' matches no metric{} (metrics: {})", problems.empty() ? "" : "\n",
+                    glob, near.empty() ? "" : "; did you mean '" + near + "'?", told(glob, known));
   }
   if (!problems.empty()) throw UsageError(problems);
 }

@@ -47,8 +47,7 @@ std::string differing_text(const StoredPoint& a, const StoredPoint& b) {
 std::string mixed(const std::vector<Found>& points) {
   for (std::size_t i = 1; i < points.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
-      if (points[i].run == points[k].run)
-        return differing_text(*points[k].point, *points[i].point);
+      if (points[i].run == points[k].run) return differing_text(*points[k].point, *points[i].point);
   return "";
 }
 
@@ -124,11 +123,10 @@ std::vector<Joined> join(const Side& base, const Side& other, const Options& opt
     }
     const Side& side = in_base.empty() ? other : base;
     const StoredPoint& point = in_base.empty() ? both.other_point() : both.base_point();
-    pair.not_compared.push_back(
-        {point.id, "", side.label,
-         fmt::format("{} has it more than once: {}", side.label,
-                     in_base.empty() ? in_other : in_base),
-         has_gate(point, options, base.first())});
+    pair.not_compared.push_back({point.id, "", side.label,
+                                 fmt::format("{} has it more than once: {}", side.label,
+                                             in_base.empty() ? in_other : in_base),
+                                 has_gate(point, options, base.first())});
   }
   left_out(a_keys, a, b_keys, b, base);
   left_out(b_keys, b, a_keys, a, other);
@@ -139,10 +137,9 @@ std::vector<ParameterDifference> differing_parameters(const std::vector<Joined>&
   std::vector<ParameterDifference> all;
   for (const Joined& j : joined) {
     for (const Differing& d : differing_params(j.base_point(), j.other_point())) {
-      const auto known =
-          std::find_if(all.begin(), all.end(), [&](const ParameterDifference& one) {
-            return one.name == d.name && one.base == d.a && one.other == d.b;
-          });
+      const auto known = std::find_if(all.begin(), all.end(), [&](const ParameterDifference& one) {
+        return one.name == d.name && one.base == d.a && one.other == d.b;
+      });
       if (known == all.end())
         all.push_back({d.name, d.a, d.b, {j.base_point().id}});
       else

@@ -133,7 +133,7 @@ void judge_fact(Row& row) {
   } else if (a == b) {
     row.change = Change::same;
   } else {
-    row.change = row.better == Better::neither                ? Change::differs
+    row.change = row.better == Better::neither               ? Change::differs
                  : (b > a) == (row.better == Better::higher) ? Change::better
                                                              : Change::worse;
   }

@@ -30,9 +30,9 @@ bool alone(const Comparison& all) { return !all.design.interleaved && all.histor
 std::string verdict(const Comparison& all, const Row& row) {
   const std::string limit = share_text(row.delta);
   if (row.fact)
-    return fmt::format("{}; read, not measured",
-                       row.change == Change::small ? "a difference smaller than " + limit
-                                                   : to_string(row.change));
+    return fmt::format("{}; read, not measured", row.change == Change::small
+                                                     ? "a difference smaller than " + limit
+                                                     : to_string(row.change));
   switch (row.change) {
     case Change::worse:
     case Change::better:
@@ -123,9 +123,10 @@ std::string history_sentence(const Comparison& all) {
   if (all.design.interleaved) return "";
   if (all.history_sessions > 0)
     return fmt::format("{} past sessions tell how far sessions lie apart", all.history_sessions);
-  return fmt::format("none ({}): how far sessions lie apart is not known; {} is assumed, and what "
-                     "is called holds if they do not lie further apart",
-                     all.history_why, share_text(statistics::kAssumedSpread));
+  return fmt::format(
+      "none ({}): how far sessions lie apart is not known; {} is assumed, and what "
+      "is called holds if they do not lie further apart",
+      all.history_why, share_text(statistics::kAssumedSpread));
 }
 
 std::vector<std::string> compared_parts(const Comparison& all, const Pair& pair) {
@@ -139,10 +140,14 @@ std::vector<std::string> compared_parts(const Comparison& all, const Pair& pair)
     parts.push_back(std::move(text));
   }
   for (const FingerprintDifference& d : all.fingerprint) {
-    if (!d.matters || d.values[pair.base] == d.values[pair.other]) continue;
+    // Where the data lay decides nothing, but may be all that was compared.
+    const bool place = d.key == "file_system.path";
+    if (!(d.matters || place) || d.values[pair.base] == d.values[pair.other]) continue;
     parts.push_back(fmt::format("{}: {} -> {}{}", d.key, value(d.values[pair.base]),
                                 value(d.values[pair.other]),
-                                d.declared ? " (declared)" : " (nobody said so)"));
+                                d.declared  ? " (declared)"
+                                : d.matters ? " (nobody said so)"
+                                            : ""));
   }
   if (parts.empty()) parts.push_back("nothing that matters is recorded to differ");
   return parts;
@@ -161,15 +166,16 @@ std::string gates_sentence(const Pair& pair) {
     other_better -= row.change == Change::better;
   }
   const auto named = [&](const std::vector<std::string>& names, const char* what) {
-    return fmt::format("{} of {} gate{} {} {}: {}{}", names.size(), s.gated, s.gated == 1 ? "" : "s",
-                       names.size() == 1 ? "is" : "are", what, names.front(),
+    return fmt::format("{} of {} gate{} {} {}: {}{}", names.size(), s.gated,
+                       s.gated == 1 ? "" : "s", names.size() == 1 ? "is" : "are", what,
+                       names.front(),
                        names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
   };
-  std::string text = !worse.empty()             ? named(worse, "worse")
-                     : !open.empty()            ? named(open, "open")
-                     : s.gated == 0             ? "no gate was measured on both sides"
-                     : s.word == "INCOMPLETE"   ? "a gate was not measured on both sides"
-                                                : "no gate is worse";
+  std::string text = !worse.empty()           ? named(worse, "worse")
+                     : !open.empty()          ? named(open, "open")
+                     : s.gated == 0           ? "no gate was measured on both sides"
+                     : s.word == "INCOMPLETE" ? "a gate was not measured on both sides"
+                                              : "no gate is worse";
   std::vector<std::string> rest;
   if (other_worse > 0) rest.push_back(fmt::format("{} worse", other_worse));
   if (other_better > 0) rest.push_back(fmt::format("{} better", other_better));

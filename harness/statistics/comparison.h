@@ -16,8 +16,8 @@ namespace headrace::statistics {
 /// Changes of at most this much do not matter, for rates and medians, and for tails (percentiles
 /// from 90 on, maxima).
 inline constexpr double kDeltaRate = 0.05, kDeltaTail = 0.10;
-/// Two looks, each at 97.5 %, are wrong at most 5 % of the time. Stored runs are looked at once, but
-/// whoever keeps runs compares many of them: at most one in fifty that are the same is called
+/// Two looks, each at 97.5 %, are wrong at most 5 % of the time. Stored runs are looked at once,
+/// but whoever keeps runs compares many of them: at most one in fifty that are the same is called
 /// changed.
 inline constexpr double kBlockLevel = 0.975, kStoredLevel = 0.98;
 /// Blocks at which an interleaved comparison is judged.

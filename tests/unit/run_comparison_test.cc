@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "harness/comparison/comparison.h"
 #include "harness/comparison/output.h"
+#include "harness/statistics/draws.h"
 #include "harness/statistics/summary.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -173,9 +176,9 @@ TEST(RunComparison, AGateThatMatchesNothingIsAnErrorThatNamesTheNearest) {
             "--gate 'shard_steam.read_bandwidth' matches no metric; did you mean "
             "'shard_stream.read_bandwidth'?" +
                 metrics);
-  EXPECT_EQ(told({"read_bandwidth"}),
-            "--gate 'read_bandwidth' matches no metric; did you mean '*.read_bandwidth'?" +
-                metrics);
+  EXPECT_EQ(
+      told({"read_bandwidth"}),
+      "--gate 'read_bandwidth' matches no metric; did you mean '*.read_bandwidth'?" + metrics);
   EXPECT_EQ(told({"*.read_bandwidth"}), "compared");
 }
 
@@ -316,15 +319,15 @@ TEST(RunComparison, MetricsThatSayTheSameAreOneFinding) {
             "1 of 1 gate is worse: read_bandwidth of shard_stream; 2 worse are no gates");
   // Rates of different sizes are not the same fact on both sides.
   StoredRun larger = both(0.8);
-  larger.points[0].metrics[2] = metric("file_rate", {600, 601, 599, 600.5, 602, 600},
-                                      Better::higher, "1/s");
+  larger.points[0].metrics[2] =
+      metric("file_rate", {600, 601, 599, 600.5, 602, 600}, Better::higher, "1/s");
   EXPECT_EQ(row(compare_two(both(1), larger), "file_rate").says_same_as, "");
 }
 
 TEST(RunComparison, AGreenWordSaysThatItIsAboutGates) {
   StoredRun b = run(1.001);
-  b.points[0].metrics[1] = metric("latency_p99_ns", {4e6, 4.01e6, 4.02e6, 4e6, 3.99e6, 4e6},
-                                  Better::lower, "ns");
+  b.points[0].metrics[1] =
+      metric("latency_p99_ns", {4e6, 4.01e6, 4.02e6, 4e6, 3.99e6, 4e6}, Better::lower, "ns");
   const Comparison c = compare_two(run(1), b, with_history());
   EXPECT_EQ(c.word, "PASS");
   EXPECT_EQ(c.pairs[0].summary.about_gates, "no gate is worse; 1 worse is no gate");
@@ -365,6 +368,43 @@ TEST(RunComparison, TwoPointsOfOneRunAreNotMixed) {
     EXPECT_NE(std::string(e.what()).find("A has it more than once: engine posix / io_uring"),
               std::string::npos)
         << e.what();
+  }
+}
+
+/// The whole comparison of 200 pairs of the same system: sessions 2 % apart, repetitions 1.5 %.
+TEST(RunComparison, TwoHundredStoredPairsOfTheSameAreSeldomCalledChanged) {
+  statistics::Draws draws(5);
+  const auto normal = [&] {
+    return std::sqrt(-2 * std::log(1 - draws.share())) * std::cos(2 * M_PI * draws.share());
+  };
+  const auto session = [&](double speed) {
+    StoredRun r = run(1);
+    const double shift = std::exp(0.02 * normal());
+    r.points[0].metrics.resize(1);
+    auto& rate = r.points[0].metrics[0];
+    for (double& v : rate.values) v = 1e8 * speed * shift * std::exp(0.015 * normal());
+    rate.median = statistics::median(rate.values);
+    return r;
+  };
+  constexpr int kPairs = 200;
+  for (const unsigned past : {0u, 8u}) {
+    std::map<std::string, int> same, loss;
+    for (int i = 0; i < kPairs; ++i) {
+      Options options;
+      for (unsigned n = 0; n < past; ++n) options.history.push_back(session(1));
+      const StoredRun a = session(1);
+      const Comparison null = compare_two(a, session(1), options);
+      ++same[null.pairs[0].summary.better > 0 ? "BETTER" : null.word];
+      ++loss[compare_two(a, session(0.8), options).word];
+    }
+    std::printf(
+        "%u past runs: of %d pairs of the same %d FAIL, %d better, %d PASS, %d open; of as "
+        "many 20 %% slower %d FAIL\n",
+        past, kPairs, same["FAIL"], same["BETTER"], same["PASS"], same["INCONCLUSIVE"],
+        loss["FAIL"]);
+    EXPECT_LE(same["FAIL"] + same["BETTER"], kPairs / 50);
+    EXPECT_GE(loss["FAIL"], kPairs * 9 / 10);
+    EXPECT_EQ(loss["PASS"], 0);
   }
 }
 

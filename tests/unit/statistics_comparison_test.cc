@@ -200,8 +200,9 @@ Called stored_pairs(double sessions, double speed, unsigned past_runs) {
     called.changed += 1.0 / kTries * (change == Change::worse || change == Change::better);
     called.same += 1.0 / kTries * (change == Change::same);
   }
-  std::printf("sessions %.1f %% apart, %u past runs, B %+3.0f %%: changed %4.1f %%, the same %4.1f %%\n",
-              100 * sessions, past_runs, 100 * (speed - 1), 100 * called.changed, 100 * called.same);
+  std::printf(
+      "sessions %.1f %% apart, %u past runs, B %+3.0f %%: changed %4.1f %%, the same %4.1f %%\n",
+      100 * sessions, past_runs, 100 * (speed - 1), 100 * called.changed, 100 * called.same);
   return called;
 }
 
