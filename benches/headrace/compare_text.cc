@@ -63,7 +63,7 @@ Text compared(const Comparison& all, const Pair& pair, const Terminal& terminal)
     label += Text::format("{} vs {}  ", all.sides[pair.other].label, all.sides[pair.base].label);
   for (const std::string& part : compared_parts(all, pair)) {
     out += terminal.paint(told(label, part, terminal), Ink::strong);
-    label = Text::own(std::string(columns(label), ' '));
+    label = pad("", columns(label));
   }
   return out;
 }
