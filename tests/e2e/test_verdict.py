@@ -40,7 +40,7 @@ def test_tells_what_is_stored(made):
     good = made("verdict", "a")
     assert good.code == 0 and good.out.splitlines()[-1] == (
         "VERDICT PASS needs=1 pass=1 fail=0 inconclusive=0 skipped=0 error=0 exit=0")
-    bad = made("verdict", stored(made, "bad.json", change=failed), "--max-age", "24h")
+    bad = made("verdict", stored(made, "bad.json", hours=1.01, change=failed), "--max-age", "24h")
     assert bad.code == 10 and "rate missed" in bad.out and "1h 00m old" in bad.out
     data = json.loads(made("verdict", "bad.json", "--json").out)
     assert data["word"] == "FAIL" and not data["stale"] and 3500 < data["age_s"] < 3800
