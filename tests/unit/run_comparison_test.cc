@@ -382,6 +382,7 @@ TEST(RunComparison, TwoHundredStoredPairsOfTheSameAreSeldomCalledChanged) {
     const double shift = std::exp(0.02 * normal());
     r.points[0].metrics.resize(1);
     auto& rate = r.points[0].metrics[0];
+    rate.values.resize(5);
     for (double& v : rate.values) v = 1e8 * speed * shift * std::exp(0.015 * normal());
     rate.median = statistics::median(rate.values);
     return r;
