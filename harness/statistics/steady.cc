@@ -90,6 +90,19 @@ std::size_t warmup_cut(std::span<const double> values) {
   return best;
 }
 
+Start differing_start(std::span<const double> values) {
+  constexpr double kAsFarOut = 0.05;  // share of the rest that may be
+  const std::size_t cut = warmup_cut(values);
+  if (cut == 0) return {};
+  const std::span<const double> rest = values.subspan(cut);
+  const double start = median(values.first(cut));
+  const bool slow = start < median(rest);
+  const auto as_far = std::count_if(rest.begin(), rest.end(),
+                                    [&](double v) { return slow ? v <= start : v >= start; });
+  if (static_cast<double>(as_far) > kAsFarOut * static_cast<double>(rest.size())) return {};
+  return {cut, slow};
+}
+
 Steady judge_steady(std::span<const double> values, double limit) {
   constexpr std::size_t kFewest = 8, kBlocks = 16;
   Steady result;

@@ -12,6 +12,15 @@ namespace headrace::statistics {
 /// first kept point.
 std::size_t warmup_cut(std::span<const double> values);
 
+/// The start that differs from the rest: warmup_cut()'s, where its median lies further out than 19
+/// in 20 of the values after it; else 0. A stall in the first half, which would be cut by standard
+/// errors alone, is none, and what comes again later is no start.
+struct Start {
+  std::size_t length = 0;
+  bool slow = false;  // below the rest
+};
+Start differing_start(std::span<const double> values);
+
 struct Steady {
   bool steady = true;
   double halves_differ = 0;  // relative difference of the medians of the two halves

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "harness/statistics/draws.h"
 
@@ -89,8 +90,23 @@ LookPlan plan_looks(std::vector<unsigned> looks, double alpha) {
       ++rank;
     }
     plan.ranks.push_back(rank);
+    const double spent = std::accumulate(plan.alphas.begin(), plan.alphas.end(), 0.0);
+    plan.alphas.push_back(alpha * std::pow(static_cast<double>(look) / looks.back(), 3) - spent);
   }
   return plan;
+}
+
+void add_look(LookPlan& plan, double alpha) {
+  plan.looks.push_back(2 * plan.looks.back());
+  plan.ranks.push_back(plan.ranks.back());
+  plan.alphas.push_back(alpha / 10);
+}
+
+double alpha_for(const LookPlan& plan, std::size_t repetitions) {
+  double alpha = 0;
+  for (std::size_t i = 0; i < plan.looks.size() && plan.looks[i] <= repetitions; ++i)
+    alpha = plan.alphas[i];
+  return alpha;
 }
 
 unsigned rank_for(const LookPlan& plan, std::size_t repetitions) {

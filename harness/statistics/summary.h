@@ -11,8 +11,8 @@ namespace headrace::statistics {
 
 double median(std::span<const double> values);  // of at least one value
 
-/// A bootstrap 95 % percentile interval of the median (10,000 draws, fixed seed) from 6 values on, by rank from 1,000 on;
-/// fewer: the range.
+/// A bootstrap 95 % percentile interval of the median (10,000 draws, fixed seed) from 6 values on,
+/// by rank from 1,000 on; fewer: the range.
 struct Interval {
   double low = 0, high = 0;
   bool is_range = false;  // minimum and maximum, not an interval
@@ -22,13 +22,22 @@ Interval median_interval(std::span<const double> values, std::uint64_t seed = 1)
 /// When to look (repetitions taken in all) and which order statistic bounds the median at each
 /// look. Ranks are the largest that keep the chance of ever passing a system whose true median lies
 /// exactly at the need at or below `alpha`, computed exactly; 5/10/15 gives ranks 1, 2, 4 and 4.6
-/// %. A rank of 0 = no bound yet.
+/// %. A rank of 0 = no bound yet. Bounds of means, which are no order statistics, share `alpha`
+/// out by the cube of the repetitions: looking early costs the last look little.
 struct LookPlan {
   std::vector<unsigned> looks;
   std::vector<unsigned> ranks;
-  double error = 0;  // the exact chance over all looks
+  std::vector<double> alphas;  // the chance that each look may spend, one-sided
+  double error = 0;            // the exact chance over all looks, of the ranks
 };
 LookPlan plan_looks(std::vector<unsigned> looks, double alpha = 0.05);
+
+/// One look more, at twice as many repetitions as the last, for values that turned out to be
+/// correlated. It spends a tenth of `alpha` on top.
+void add_look(LookPlan& plan, double alpha = 0.05);
+
+/// The chance that bounds may spend after so many repetitions: as rank_for().
+double alpha_for(const LookPlan& plan, std::size_t repetitions);
 
 /// The rank that holds for so many repetitions: that of the latest look they reach; 0 before the
 /// first. Between looks an earlier look's rank is only more cautious.

@@ -35,6 +35,22 @@ TEST(WarmupCut, NothingToCutAndNeverMoreThanHalf) {
   EXPECT_EQ(warmup_cut(rising), 25u);
 }
 
+TEST(DifferingStart, IsOnlyWhatTheRestIsNotLike) {
+  std::vector<double> slow{10, 40, 70}, stall(40, 100), again;
+  for (int i = 0; i < 40; ++i) slow.push_back(100 + i % 2);
+  EXPECT_EQ(differing_start(slow).length, 3u);
+  EXPECT_TRUE(differing_start(slow).slow);
+  for (double& v : slow) v = 200 - v;
+  EXPECT_EQ(differing_start(slow).length, 3u);
+  EXPECT_FALSE(differing_start(slow).slow);
+  stall[5] = stall[6] = 10;  // by standard errors alone it would be cut, with all before it
+  EXPECT_EQ(warmup_cut(stall), 7u);
+  EXPECT_EQ(differing_start(stall).length, 0u);
+  again = {10, 10};
+  for (int i = 0; i < 40; ++i) again.push_back(i % 10 == 0 ? 10 : 100);
+  EXPECT_EQ(differing_start(again).length, 0u);
+}
+
 TEST(Steady, LevelSeriesWithNoiseIsSteady) {
   Noise noise{std::mt19937_64(3)};
   for (int trial = 0; trial < 20; ++trial) {
