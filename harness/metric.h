@@ -27,13 +27,15 @@ inline std::string device_metric(std::string_view name, std::string_view device)
 struct MetricValue {
   std::string name;
   double value = 0;
+  double seconds = 0;  // of a rate: how long it is the rate of; 0 = all phases of the repetition
 };
 
 /// Where a workload puts its values. Each name must be in its catalogue; a non-finite value is our own bug (abort).
 class MetricSink {
  public:
   virtual ~MetricSink() = default;
-  virtual void put(std::string_view name, double value) = 0;
+  /// `seconds`: of a rate of one phase of several, that phase's time.
+  virtual void put(std::string_view name, double value, double seconds = 0) = 0;
 };
 
 }  // namespace headrace

@@ -141,7 +141,8 @@ class OpenLoop {
              "Open loop: 1 when at least 99 % of the requests were served as they came and the "
              "queue did not grow, else 0"},
       Metric{"highest_rate", "1/s", Better::higher,
-             "ramp: the rate found, where it was sustained with a p99 of at most p99_limit"},
+             "ramp: the rate found, where it was sustained with a p99 of at most p99_limit; 0 where "
+             "it was not"},
   };
 
   /// Declares `rate`, `arrivals`, `ramp` and `p99_limit`. `need`: as for Params::rate().

@@ -41,6 +41,13 @@ struct RankPhase {
   std::uint64_t bytes = 0, operations = 0, errors = 0;
 };
 
+/// What the rate of a phase must be like.
+enum class Level : std::uint8_t {
+  any,      // it changes, and that is what is measured
+  no_fall,  // it may become faster: a first pass over a data set
+  level,
+};
+
 /// One phase of one repetition, all workers together, but for those in the background. Of several ranks: bytes and
 /// operations of all, the slowest one's time.
 struct PhaseResult {
@@ -61,6 +68,8 @@ struct PhaseResult {
   double steady_from_s = 0;         // warm-up cut (rule 3); 0 = nothing cut
   std::uint64_t cut_bytes = 0;      // finished before it
   std::uint64_t cut_operations = 0;
+  Level must_be = Level::any;
+  std::string not_steady;           // why it was not like that, or ""
   std::optional<BackgroundResult> background;  // when any of them did anything
   std::vector<RankPhase> ranks;                // where there are several
   int slowest_rank = -1;                       // of those that did anything, the lowest rate
@@ -73,6 +82,13 @@ struct PhaseResult {
     return steady_s() > 0 ? static_cast<double>(operations - cut_operations) / steady_s() : 0;
   }
 };
+
+/// How long all phases took together.
+inline double elapsed_of(const std::vector<PhaseResult>& phases) {
+  double s = 0;
+  for (const PhaseResult& phase : phases) s += phase.elapsed_s;
+  return s;
+}
 
 /// One item of work in one stage of a pipeline.
 struct StageSpan {

@@ -7,6 +7,7 @@
 
 #include "harness/backends/ranks.h"
 #include "harness/pair_matrix.h"
+#include "harness/statistics/summary.h"
 
 namespace headrace::engine {
 namespace {
@@ -38,9 +39,7 @@ std::vector<unsigned> stragglers(const Repetition& repetition) {
   std::vector<double> rates;
   for (const auto& [rank, w] : work) rates.push_back(w.second > 0 ? w.first / w.second : 0);
   if (rates.size() < 3) return {};
-  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
-                   rates.end());
-  const double median = rates[rates.size() / 2];
+  const double median = statistics::median(rates);
   std::vector<unsigned> slow;
   for (const auto& [rank, w] : work)
     if (w.second > 0 && w.first / w.second < kStraggler * median) slow.push_back(rank);

@@ -61,7 +61,7 @@ class CheckedSink final : public MetricSink {
  public:
   CheckedSink(const std::vector<MetricInfo>& catalogue, std::vector<MetricValue>& values)
       : catalogue_(catalogue), values_(values) {}
-  void put(std::string_view name, double value) override {
+  void put(std::string_view name, double value, double seconds) override {
     const bool known = std::any_of(catalogue_.begin(), catalogue_.end(),
                                    [&](const MetricInfo& m) { return m.name == name; });
     if (!known || !std::isfinite(value)) {
@@ -70,7 +70,7 @@ class CheckedSink final : public MetricSink {
                    known ? "not finite" : "not in the workload's catalogue");
       std::abort();
     }
-    values_.push_back({std::string(name), value});
+    values_.push_back({std::string(name), value, seconds});
   }
 
  private:
@@ -129,7 +129,8 @@ std::optional<BackgroundResult> merged_background(Recorders workers, unsigned pa
   TimeSeries series;
   PhaseResult all = merged(workers, parts, released_ns, series);
   if (all.operations + all.errors == 0) return std::nullopt;
-  store_series(series, Window::cold_start, all);
+  Starts none;
+  store_series(series, Window::whole, all, none);
   std::uint64_t start = UINT64_MAX;
   for (const auto& r : workers)
     if (r->operations() + r->errors() > 0) start = std::min(start, r->started_ns());
@@ -407,21 +408,25 @@ class RepetitionRunner::Attempt {
     phase.storage_bytes = ledger.storage_bytes();
     phase.device_bytes = ledger.device_bytes();
     delivered_ += phase.bytes;
-    const std::string not_steady = store_series(series, window_of(phase), phase);
-    // A phase that goes on with the cache as it is cannot be level: what it hits changes as it
-    // goes.
-    if (!not_steady.empty() && !spec.keeps_cache && !spec.varies && result_.steady) {
+    phase.must_be = level_of(phase, spec);
+    // Of several ranks each would cut another warm-up; and where the change is what is measured,
+    // none is cut.
+    const bool cuts = point_.cache != CacheState::cold && runner_.together_.alone() && !spec.varies;
+    store_series(series, cuts ? Window::settled : Window::whole, phase, runner_.starts_[spec.name]);
+    if (!phase.not_steady.empty() && result_.steady) {
       result_.steady = false;
-      result_.steady_why = not_steady;
+      result_.steady_why = phase.not_steady;
     }
     result_.phases.push_back(std::move(phase));
     return result_.phases.back();
   }
 
-  Window window_of(const PhaseResult& phase) const {
-    if (point_.cache != CacheState::cold) return Window::settled;
+  Level level_of(const PhaseResult& phase, const PhaseSpec& spec) const {
+    // A phase that goes on with the cache as it is cannot be level: what it hits changes as it
+    // goes.
+    if (spec.keeps_cache || spec.varies) return Level::any;
     const bool each_byte_once = files_ && phase.bytes == files_->total_bytes();
-    return each_byte_once ? Window::cold_pass : Window::cold_start;
+    return point_.cache == CacheState::cold && each_byte_once ? Level::no_fall : Level::level;
   }
 
   std::string first_error(const PhaseEnd& end, std::uint64_t count) const {
@@ -445,7 +450,8 @@ class RepetitionRunner::Attempt {
   }
 
   void report() {
-    CheckedSink sink(runner_.catalogue_, result_.metrics);
+    CheckedSink checked(runner_.catalogue_, result_.metrics);
+    MetricSink& sink = checked;
     workload_.report(result_, sink);
     Histogram whole;
     std::vector<Histogram> parts(runner_.parts_.size());

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/engine.h"
+#include "harness/engine/series.h"
 #include "harness/engine/together.h"
 #include "harness/file_survey.h"
 #include "harness/registry.h"
@@ -54,6 +56,7 @@ class RepetitionRunner {
   std::shared_ptr<std::optional<FileSurvey>> survey_ =
       std::make_shared<std::optional<FileSurvey>>();
   system::IoLimits io_limits_;  // of this process's control group, for device_
+  std::map<std::string, Starts> starts_;  // of each phase
   std::string note_;
   bool hung_ = false;
   double probe_ = -1;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "harness/statistics/steady.h"
@@ -71,7 +72,13 @@ std::vector<Group> grouped(const TimeSeries& series, const PhaseResult& phase) {
 
 }  // namespace
 
-std::string store_series(const TimeSeries& series, Window window, PhaseResult& phase) {
+std::string why_not_steady(std::span<const double> rates, Level must_be) {
+  const statistics::Steady judged = statistics::judge_steady(rates);
+  const bool faster = judged.halves_differ >= 0 && judged.drift >= 0;
+  return must_be == Level::any || (must_be == Level::no_fall && faster) ? "" : judged.why;
+}
+
+void store_series(const TimeSeries& series, Window window, PhaseResult& phase, Starts& starts) {
   phase.series.clear();
   const std::vector<Group> groups = grouped(series, phase);
   for (const Group& g : groups) {
@@ -89,15 +96,15 @@ std::string store_series(const TimeSeries& series, Window window, PhaseResult& p
         groups[i].rate(phase.bytes > 0 ? groups[i].sum.bytes : groups[i].sum.operations));
   }
   const bool cuts = window == Window::settled && rates.size() >= kFewestToCut;
-  const std::size_t cut = cuts ? statistics::warmup_cut(rates) : 0;
+  const statistics::Start start = cuts ? statistics::differing_start(rates) : statistics::Start{};
+  const bool comes_again = std::exchange(starts.slow, start.length > 0 && start.slow);
+  const std::size_t cut = start.slow && !comes_again ? 0 : start.length;
   for (std::size_t i = 0; i < cut; ++i) {
     phase.cut_bytes += groups[i].sum.bytes;
     phase.cut_operations += groups[i].sum.operations;
     phase.steady_from_s = groups[i].end_s;
   }
-  const statistics::Steady judged = statistics::judge_steady(std::span(rates).subspan(cut));
-  const bool faster = judged.halves_differ >= 0 && judged.drift >= 0;
-  return window == Window::cold_pass && faster ? "" : judged.why;
+  phase.not_steady = why_not_steady(std::span(rates).subspan(start.length), phase.must_be);
 }
 
 }  // namespace headrace::engine

@@ -1,6 +1,7 @@
 // From the recorders' fine intervals to the series that is stored, cut and judged.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "harness/recorder.h"
@@ -10,17 +11,26 @@ namespace headrace::engine {
 
 /// What the rates of a phase are of.
 enum class Window {
-  settled,     // what remains after the warm-up
-  cold_start,  // all, from the first byte
-  cold_pass,   // all, and that is each byte of the data set once
+  settled,  // what remains after the warm-up
+  whole,    // all, from the first byte
 };
+
+/// What the repetitions of a point have in common at the start of a phase.
+struct Starts {
+  bool slow = false;  // the last one started slower than it went on
+};
+
+/// Why a series of rates is not as steady as it must be, or "".
+std::string why_not_steady(std::span<const double> rates, Level must_be);
 
 /// Fills `phase.series` from `series`: intervals are grouped until each holds about ten operations
 /// and there are at most 128 (512 for phases over ten minutes). Cuts the warm-up (rule 3; sets
 /// steady_from_s, cut_bytes, cut_operations) of Window::settled, and judges whether the rest is
-/// steady (rule 4) up to the time when the first worker was done. `phase` has its times, bytes and
-/// operations. Returns why it is not steady, or "". A cold pass may become faster: what is read
-/// early, folders and inodes, serves the files after it, and the whole of that is the pass.
-std::string store_series(const TimeSeries& series, Window window, PhaseResult& phase);
+/// steady (rule 4) up to the time when the first worker was done. A slow start is cut only where
+/// the repetition before had one, too: what does not come again is a stall, and part of the rate.
+/// `phase` has its times, bytes and operations. Sets not_steady by `phase.must_be`. A cold pass may
+/// become faster: what is read early, folders and inodes, serves the files after it, and the whole
+/// of that is the pass.
+void store_series(const TimeSeries& series, Window window, PhaseResult& phase, Starts& starts);
 
 }  // namespace headrace::engine

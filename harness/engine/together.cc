@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "harness/engine/series.h"
 #include "harness/ranks/wire.h"
 
 namespace headrace::engine {
@@ -63,7 +64,7 @@ std::string packed(const Repetition& r) {
   std::apply([&out](const auto&... each) { (out.put(each), ...); }, seen(r.cache));
   out.put(r.disturbance.disturbed).put(r.disturbance.why);
   out.put<std::uint64_t>(r.metrics.size());
-  for (const MetricValue& m : r.metrics) out.put(m.name).put(m.value);
+  for (const MetricValue& m : r.metrics) out.put(m.name).put(m.value).put(m.seconds);
   out.put<std::uint64_t>(r.phases.size());
   for (const PhaseResult& p : r.phases) {
     out.put(p.elapsed_s)
@@ -71,7 +72,8 @@ std::string packed(const Repetition& r) {
         .put(p.cpu_s)
         .put(p.bytes)
         .put(p.operations)
-        .put(p.errors);
+        .put(p.errors)
+        .put(p.must_be);
     out.put(p.storage_bytes).put(p.device_bytes).put(p.worker_finish_s).put(p.worker_bytes);
     put(put(out, p.latency), p.series);
     out.put<std::uint64_t>(p.parts.size());
@@ -94,6 +96,7 @@ Repetition unpacked(const std::string& bytes) {
     MetricValue m;
     in.get(m.name);
     in.get(m.value);
+    in.get(m.seconds);
     r.metrics.push_back(std::move(m));
   }
   for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
@@ -104,6 +107,7 @@ Repetition unpacked(const std::string& bytes) {
     in.get(p.bytes);
     in.get(p.operations);
     in.get(p.errors);
+    in.get(p.must_be);
     in.get(p.storage_bytes);
     in.get(p.device_bytes);
     in.get(p.worker_finish_s);
@@ -133,16 +137,20 @@ void add_series(std::vector<SeriesPoint>& to, const std::vector<SeriesPoint>& mo
   }
 }
 
-double elapsed_of(const Repetition& r) {
-  double s = 0;
-  for (const PhaseResult& p : r.phases) s += p.elapsed_s;
-  return s;
-}
-
 /// Bytes (or operations) per second; 0 where nothing was done.
 double rate_of(const RankPhase& r) {
   const auto work = static_cast<double>(r.bytes > 0 ? r.bytes : r.operations);
   return r.elapsed_s > 0 ? work / r.elapsed_s : 0;
+}
+
+/// Of a merged series, while every rank was at work.
+std::vector<double> rates_of(const PhaseResult& phase) {
+  std::vector<double> rates;
+  for (const SeriesPoint& p : phase.series)
+    if (p.time_s <= phase.first_finish_s)
+      rates.push_back(phase.bytes > 0 ? p.bytes_per_s : p.operations_per_s);
+  if (!rates.empty()) rates.pop_back();  // ends somewhere within its interval
+  return rates;
 }
 
 /// All ranks' bytes and operations, the slowest one's time. No warm-up is cut: each rank would cut
@@ -190,21 +198,26 @@ PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Re
                               one.worker_bytes.end());
     add_series(phase.series, one.series);
   }
+  phase.not_steady = why_not_steady(rates_of(phase), phase.must_be);
   return phase;
 }
 
 const std::string kPerSecond = "/s";
 
+/// `seconds`: of a rate of one of several phases, the slowest rank's.
 double merged_value(const MetricInfo& metric, AcrossRanks across,
-                    const std::vector<Repetition>& all) {
+                    const std::vector<Repetition>& all, double& seconds) {
+  seconds = 0;
   double sum = 0, low = INFINITY, high = -INFINITY, slowest_s = 0, first = NAN;
   for (const Repetition& r : all) {
     const auto at = std::find_if(r.metrics.begin(), r.metrics.end(),
                                  [&](const auto& m) { return m.name == metric.name; });
     if (at == r.metrics.end()) continue;
     if (std::isnan(first)) first = at->value;
-    slowest_s = std::max(slowest_s, elapsed_of(r));
-    sum += at->value * elapsed_of(r);
+    const double s = at->seconds > 0 ? at->seconds : elapsed_of(r.phases);
+    slowest_s = std::max(slowest_s, s);
+    seconds = std::max(seconds, at->seconds);
+    sum += at->value * s;
     low = std::min(low, at->value);
     high = std::max(high, at->value);
   }
@@ -215,6 +228,27 @@ double merged_value(const MetricInfo& metric, AcrossRanks across,
 }
 
 }  // namespace
+
+std::string Together::disturbed_together(const std::vector<unsigned>& team,
+                                         const std::vector<Repetition>& all,
+                                         const std::vector<PhaseResult>& merged) const {
+  constexpr double kFew = 1.0 / 3;
+  constexpr std::size_t kNamed = 3;
+  std::size_t disturbed = 0;
+  bool slowest = false;
+  std::string whys;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].disturbance.disturbed) continue;
+    const std::string why = ranks_.who(team[i]) + ": " + all[i].disturbance.why;
+    if (++disturbed <= kNamed) whys += (whys.empty() ? "" : "; ") + why;
+    slowest = slowest || std::ranges::any_of(merged, [&](const PhaseResult& p) {
+                return p.slowest_rank == static_cast<int>(team[i]);
+              });
+  }
+  if (disturbed > kNamed) whys += fmt::format("; and {} more ranks", disturbed - kNamed);
+  const bool many = static_cast<double>(disturbed) > kFew * static_cast<double>(all.size());
+  return slowest || many ? whys : "";
+}
 
 void Together::say(const Step& step) const {
   if (alone() || !leads()) return;
@@ -263,8 +297,6 @@ Repetition Together::merged(Repetition own, const std::vector<unsigned>& team, A
   if (!leads()) return own;
   std::vector<Repetition> all;
   for (const unsigned rank : team) all.push_back(unpacked(said.at(rank)));
-  own.disturbance.disturbed = false;
-  std::string whys;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Repetition& r = all[i];
     const std::string who = ranks_.who(team[i]) + ": ";
@@ -272,16 +304,7 @@ Repetition Together::merged(Repetition own, const std::vector<unsigned>& team, A
       own.status = r.status;
       own.error = r.error.empty() ? "" : who + r.error;
     }
-    if (own.steady && !r.steady) {
-      own.steady = false;
-      own.steady_why = who + r.steady_why;
-    }
-    if (r.disturbance.disturbed) {
-      own.disturbance.disturbed = true;
-      whys += (whys.empty() ? "" : "; ") + who + r.disturbance.why;
-    }
   }
-  if (own.disturbance.disturbed) own.disturbance.why = whys;
   for (std::size_t i = 0; i < all.size(); ++i) {  // every rank's proof counts
     CacheProof& proof = all[i].cache;
     if (proof.required && !proof.proven) proof.why = ranks_.who(team[i]) + ": " + proof.why;
@@ -296,11 +319,22 @@ Repetition Together::merged(Repetition own, const std::vector<unsigned>& team, A
     merged_phases.push_back(merged_phase(team, all, p, own_phase));
   }
   own.phases = std::move(merged_phases);
+  own.disturbance.disturbed = false;
+  own.disturbance.why.clear();
+  if (const std::string why = disturbed_together(team, all, own.phases); !why.empty()) {
+    own.disturbance.disturbed = true;
+    own.disturbance.why = why;
+  }
+  const auto uneven =
+      std::ranges::find_if(own.phases, [](const PhaseResult& p) { return !p.not_steady.empty(); });
+  own.steady = uneven == own.phases.end();
+  own.steady_why = own.steady ? "" : "all ranks together: " + uneven->not_steady;
   own.metrics.clear();
   if (own.status != RepetitionStatus::ok) return own;
   for (const MetricInfo& metric : catalogue) {
-    const double value = merged_value(metric, across, all);
-    if (std::isfinite(value)) own.metrics.push_back({metric.name, value});
+    double seconds = 0;
+    const double value = merged_value(metric, across, all, seconds);
+    if (std::isfinite(value)) own.metrics.push_back({metric.name, value, seconds});
   }
   return own;
 }

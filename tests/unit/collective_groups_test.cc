@@ -9,7 +9,7 @@ namespace headrace::network {
 namespace {
 
 struct Sink final : MetricSink {
-  void put(std::string_view name, double value) override { told[std::string(name)] = value; }
+  void put(std::string_view name, double value, double) override { told[std::string(name)] = value; }
   std::map<std::string, double> told;
 };
 

@@ -103,7 +103,7 @@ class WorkloadRunner : private MetricSink {
     }
   }
 
-  void put(std::string_view name, double value) override {
+  void put(std::string_view name, double value, double) override {
     EXPECT_TRUE(std::any_of(info_.metrics.begin(), info_.metrics.end(),
                             [&](const Metric& m) { return m.name == name; }))
         << name << " is not in the catalogue";

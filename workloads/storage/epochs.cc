@@ -91,7 +91,7 @@ class Epochs final : public Workload {
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
     const std::span<const PhaseResult> phases(repetition.phases);
-    sink.put("cold_read_bandwidth", phases.front().bytes_per_s());
+    sink.put("cold_read_bandwidth", phases.front().bytes_per_s(), phases.front().elapsed_s);
     // The later half of the epochs after the first: two-list reclaim settles only after two epochs.
     PhaseResult settled;
     for (const PhaseResult& epoch : phases.subspan(std::max<std::size_t>(1, phases.size() / 2))) {
@@ -99,7 +99,7 @@ class Epochs final : public Workload {
       settled.bytes += epoch.bytes;
       settled.storage_bytes += epoch.storage_bytes;
     }
-    sink.put("steady_read_bandwidth", settled.bytes_per_s());
+    sink.put("steady_read_bandwidth", settled.bytes_per_s(), settled.elapsed_s);
     const double asked = static_cast<double>(settled.bytes) * pages_per_byte();
     const double from_storage = asked > 0 ? static_cast<double>(settled.storage_bytes) / asked : 0;
     const double hit_ratio = std::clamp(1 - from_storage, 0.0, 1.0);
@@ -107,7 +107,7 @@ class Epochs final : public Workload {
     held_ = from_storage < kHardlyAny;
     if (!held_)
       sink.put("steady_storage_bandwidth",
-               static_cast<double>(settled.storage_bytes) / settled.elapsed_s);
+               static_cast<double>(settled.storage_bytes) / settled.elapsed_s, settled.elapsed_s);
 
     cut_ = std::any_of(phases.begin(), phases.end(), [this](const PhaseResult& epoch) {
       return epoch.bytes < data_->files().total_bytes();

@@ -179,16 +179,18 @@ class Metadata final : public Workload {
     for (std::size_t i = 0; i < repetition.phases.size(); ++i)
       of[steps_[i]] = &repetition.phases[i];
     if (of[kOpen]) {
-      sink.put("operation_rate", kCallsPerOpen * of[kOpen]->operations_per_s());
-      sink.put("open_rate", of[kOpen]->operations_per_s());
+      sink.put("operation_rate", kCallsPerOpen * of[kOpen]->operations_per_s(),
+               of[kOpen]->steady_s());
+      sink.put("open_rate", of[kOpen]->operations_per_s(), of[kOpen]->steady_s());
     }
     if (of[kList] && of[kList]->elapsed_s > 0)
-      sink.put("list_rate", static_cast<double>(names_seen()) / of[kList]->elapsed_s);
+      sink.put("list_rate", static_cast<double>(names_seen()) / of[kList]->elapsed_s,
+               of[kList]->elapsed_s);
     for (const auto& [step, metric] : {std::pair{kStat, "stat_rate"},
                                        {kCreate, "create_rate"},
                                        {kRename, "rename_rate"},
                                        {kUnlink, "unlink_rate"}})
-      if (of[step]) sink.put(metric, of[step]->operations_per_s());
+      if (of[step]) sink.put(metric, of[step]->operations_per_s(), of[step]->steady_s());
     if (of[kList] && of[kStat]) report_scan(*of[kList], *of[kStat], sink);
   }
 

@@ -144,12 +144,12 @@ class Mixed final : public Workload {
     const double save_s = 1e-9 * static_cast<double>(durable - begin);
     for (unsigned p = kBefore; p < kPhases; ++p) {
       const PhaseResult& phase = repetition.phases[p];
-      const auto put = [&](const char* name, double value) {
-        sink.put(std::string(kNames[p]) + name, value);
+      const auto put = [&](const char* name, double value, double seconds = 0) {
+        sink.put(std::string(kNames[p]) + name, value, seconds);
       };
       const OpenLoopResult result = judge_open_loop(p == kAfter ? open_loop_.trend() : trends_[p],
                                                     open_loop_.rate(), phase.elapsed_s);
-      put("_read_rate", result.achieved_rate);
+      put("_read_rate", result.achieved_rate, phase.elapsed_s);
       put("_sustained", result.sustained ? 1 : 0);
       put("_latency_p50_ns", phase.latency.percentile(0.5));
       put("_latency_p99_ns", phase.latency.percentile(0.99));
@@ -157,8 +157,8 @@ class Mixed final : public Workload {
     const PhaseResult &before = repetition.phases[kBefore], &during = repetition.phases[kDuring];
     sink.put("latency_p99_ratio",
              during.latency.percentile(0.99) / std::max(1.0, before.latency.percentile(0.99)));
-    sink.put("read_bandwidth", during.bytes_per_s());
-    sink.put("durable_bandwidth", static_cast<double>(save_.total_bytes()) / save_s);
+    sink.put("read_bandwidth", during.bytes_per_s(), during.elapsed_s);
+    sink.put("durable_bandwidth", static_cast<double>(save_.total_bytes()) / save_s, save_s);
     sink.put("time_to_durable_s", save_s);
     ended_early_ = ended_early_ || during.elapsed_s < kMostOf * save_s;
   }
