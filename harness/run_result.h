@@ -24,6 +24,7 @@ struct MetricSummary {
   std::string name, unit, description;
   Better better = Better::higher;
   double median = 0;
+  std::optional<double> mean_over_time;  // of a rate: total work over total time
   statistics::Interval interval;
   std::vector<double> values;
   bool too_few_operations =
@@ -72,6 +73,7 @@ struct PointResult {
   bool verified = false;
   FirstTouch first_touch;
   unsigned nodes = 1;               // that took part
+  unsigned processes = 1;           // on all of them together
   std::optional<PairMatrix> pairs;  // the medians of what counted, and who is to blame
   Blame blame;
   std::optional<SlowestRank> slowest;  // of several ranks

@@ -30,7 +30,8 @@ enum class Reason {
   straddles,
   fingerprint_differs,
   two_humped,
-  single_session
+  single_session,
+  correlated
 };
 std::string_view to_string(Reason reason);  // "few-reps"...
 
@@ -46,11 +47,17 @@ struct Judgement {
   double required = 0, need = 0;
   std::string unit;
   bool higher_is_better = true;
-  std::optional<double> measured, low, high;  // median and the bounds that decided
-  std::optional<double> headroom;             // measured / need (lower is better: need / measured)
+  // What was measured, and the bounds that decided. Of a rate: total work over total time; else the
+  // median.
+  std::optional<double> measured, low, high;
+  std::optional<double> typical;  // of a rate: the median repetition
+  std::optional<double>
+      lost_to_stalls;              // by which share the rate lies surely below the typical one
+  std::optional<double> headroom;  // measured / need (lower is better: need / measured)
   unsigned repetitions = 0;
-  std::string point;   // id of the point it was measured on
-  std::string metric;  // "small_file_read.read_bandwidth"
+  unsigned disturbed = 0;  // repetitions, counted or taken again
+  std::string point;       // id of the point it was measured on
+  std::string metric;      // "small_file_read.read_bandwidth"
   std::string formula, equation, substituted;
 };
 
@@ -70,22 +77,35 @@ struct Summary {
   int exit_code = 0;     // 0 1 10 11 12 77 130 143
 };
 
+/// One repetition that went through, as far as a need is concerned.
+struct Taken {
+  std::optional<double>
+      value;            // nothing: it did not reach what the metric tells (a rate that held)
+  double seconds = 0;   // of a rate: how long that is the rate of
+  bool counted = true;  // false: taken again, as it was disturbed
+  bool disturbed = false;
+};
+
 /// What is known of one metric of one point when a look is due.
 struct Evidence {
-  std::span<const double> values;  // repetitions that count
-  unsigned rank = 0;               // of the look plan; 0 = too few
+  std::vector<Taken> taken;  // in the order in which they were
+  bool rate = false;         // judged by its mean over time, not by the median
+  unsigned rank = 0;         // of the look plan; 0 = too few
+  double alpha = 0.05;       // chance of an error that each bound of a mean may have at this look
   unsigned next_look =
       0;  // repetitions at the next look; 0 = this is the last, or the budget is spent
   double cache_unproven_share =
       0;  // share of repetitions whose declared cache state was not proven
-  double disturbed_share = 0;
   double not_steady_share = 0;
   bool too_few_operations = false;
   bool deterministic = false;  // a fact: one value is its own bound
   std::optional<statistics::SingleRun>
-      single_run;  // one long repetition (rule 2); its bounds are of values[0]
+      single_run;  // one long repetition (rule 2); its bounds are of the only value
   std::string cache_why, disturbed_why,
       not_steady_why;  // of the first repetition that it holds for
+
+  /// Of the repetitions that count.
+  std::vector<double> values() const;
 };
 
 /// Rule 7 and the reason codes of rule 15. Needs of `judgement`: need, unit, higher_is_better, and

@@ -23,7 +23,7 @@ std::string repetitions(std::size_t n) {
 }
 
 std::string margin(const Judgement& j) {
-  if (!j.headroom) return "any value would do";
+  if (!j.headroom) return j.higher_is_better ? "any value would do" : "nothing at all was measured";
   const double headroom = *j.headroom, percent = (headroom - 1) * 100;
   if (headroom >= 10) return fmt::format("{:.0f} times the need", headroom);
   if (headroom <= 0.5) return fmt::format("{:.0f} % of the need", headroom * 100);
@@ -31,6 +31,47 @@ std::string margin(const Judgement& j) {
 }
 
 std::string because(const std::string& why) { return why.empty() ? "" : ": " + why; }
+
+/// "in 5 repetitions of one session": another session may give something else.
+std::string in_so_many(const Evidence& e, std::size_t n) {
+  if (e.deterministic) return "";
+  return e.single_run ? " in a single run" : " in " + repetitions(n) + " of one session";
+}
+
+std::size_t count(const Evidence& e, bool (*wanted)(const Taken&)) {
+  return static_cast<std::size_t>(std::count_if(e.taken.begin(), e.taken.end(), wanted));
+}
+
+/// Rates are means over time: what stalls took of them.
+std::string stalls(const Judgement& j) {
+  if (!j.lost_to_stalls) return "";
+  return fmt::format(" Stalls cost {:.0f} %: the typical repetition gave {}.",
+                     *j.lost_to_stalls * 100, shown(*j.typical, j));
+}
+
+/// What disturbed repetitions would have changed, those that count and those that were taken again.
+std::string neighbours(const Evidence& e, const Judgement& j) {
+  const std::size_t disturbed = count(e, [](const Taken& t) { return t.disturbed; });
+  if (disturbed == 0) return "";
+  const std::size_t replaced = count(e, [](const Taken& t) { return !t.counted; });
+  std::string text = fmt::format(" Something else disturbed {} of the {} repetitions{}", disturbed,
+                                 e.taken.size(), because(e.disturbed_why));
+  if (replaced > 0) {
+    Evidence all = e;
+    for (Taken& t : all.taken) t.counted = true, t.disturbed = false;
+    Judgement with = j;
+    judge(all, with);
+    text +=
+        fmt::format("; {} {} taken again, and with {} it would be {}: {}", replaced,
+                    replaced == 1 ? "was" : "were", replaced == 1 ? "it" : "them",
+                    with.measured ? shown(*with.measured, j) : "nothing", to_string(with.outcome));
+  } else if (j.outcome == Outcome::pass) {
+    text += "; the need is met even so";
+  } else if (j.outcome == Outcome::fail) {
+    text += "; the others miss the need, too";
+  }
+  return text + ".";
+}
 
 std::string again(const Judgement& j, std::string_view options) {
   return fmt::format("run the same command with --only '{}'{}{}", j.point,
@@ -68,12 +109,12 @@ std::string mend(const Judgement& j) {
 
 }  // namespace
 
-std::string explain(const Evidence& e, const Judgement& j) {
-  const std::size_t n = e.values.size();
+namespace {
+
+std::string finding(const Evidence& e, const Judgement& j) {
+  const std::size_t n = j.repetitions;
   const std::string measured = j.measured ? shown(*j.measured, j) : "nothing";
-  const std::string in = e.deterministic ? ""
-                         : e.single_run  ? " in a single run"
-                                         : " in " + repetitions(n);
+  const std::string in = in_so_many(e, n);
   switch (j.reason) {
     case Reason::none: {
       const std::string worst = shown(j.higher_is_better ? *j.low : *j.high, j);
@@ -88,15 +129,25 @@ std::string explain(const Evidence& e, const Judgement& j) {
       return fmt::format("Measured {}{}; even the good bound, {}, misses the need of {}: {}.",
                          measured, in, best, needed(j), margin(j));
     }
-    case Reason::few_reps:
+    case Reason::correlated:
       return fmt::format(
-          "Only {} could be taken, too few to bound the median; measured {}, needed {}.",
-          repetitions(n), measured, needed(j));
+          "Measured {}{}, but neighbouring repetitions are alike, so that they tell less than "
+          "their "
+          "number: the bounds [{}, {}] span the need of {}.",
+          measured, in, j.low ? shown(*j.low, j) : "?", j.high ? shown(*j.high, j) : "?",
+          needed(j));
+    case Reason::few_reps:
+      return fmt::format("Only {} could be taken, too few for any bound; measured {}, needed {}.",
+                         repetitions(n), measured, needed(j));
     case Reason::few_ops:
       return fmt::format(
           "Each repetition had too few operations for this percentile; measured {}, needed {}.",
           measured, needed(j));
     case Reason::not_steady:
+      if (const std::size_t without = count(e, [](const Taken& t) { return !t.value; }))
+        return fmt::format("It did not hold in {} of {}{}; measured {}, needed {}.", without,
+                           repetitions(e.taken.size()), because(e.not_steady_why), measured,
+                           needed(j));
       return fmt::format(
           "The rate was not steady in {:.0f} % of the repetitions{}; measured {}, needed {}.",
           e.not_steady_share * 100, because(e.not_steady_why), measured, needed(j));
@@ -106,9 +157,8 @@ std::string explain(const Evidence& e, const Judgement& j) {
           "needed {}.",
           e.cache_unproven_share * 100, because(e.cache_why), measured, needed(j));
     case Reason::disturbed:
-      return fmt::format(
-          "Something else disturbed {:.0f} % of the repetitions{}; measured {}, needed {}.",
-          e.disturbed_share * 100, because(e.disturbed_why), measured, needed(j));
+      return fmt::format("Measured {}{}, needed {}, but what else ran decides it.", measured, in,
+                         needed(j));
     case Reason::straddles:
       return fmt::format(
           "Measured {}{}, but the bounds [{}, {}] span the need of {}{}.", measured, in,
@@ -131,7 +181,13 @@ std::string explain(const Evidence& e, const Judgement& j) {
   return "";
 }
 
-std::string advise(const Evidence& e, const Judgement& j) {
+}  // namespace
+
+std::string explain(const Evidence& e, const Judgement& j) {
+  return finding(e, j) + stalls(j) + neighbours(e, j);
+}
+
+std::string advise(const Judgement& j) {
   switch (j.reason) {
     case Reason::none:
       return j.outcome == Outcome::fail ? mend(j) : "";
@@ -147,9 +203,12 @@ std::string advise(const Evidence& e, const Judgement& j) {
              "count); or declare another cache state";
     case Reason::disturbed:
       return "stop what else is running on this machine or device, then " + again(j, "");
+    case Reason::correlated:
+      return "let more time pass between repetitions (rest: in the configuration); then " +
+             again(j, "and a larger --budget");
     case Reason::straddles:
     case Reason::two_humped: {
-      const std::size_t n = std::max<std::size_t>(e.values.size(), 5);
+      const std::size_t n = std::max<std::size_t>(j.repetitions, 5);
       if (j.reason == Reason::two_humped) {
         return "compare the two groups of repetitions in report.html; then " + again(j, "");
       }
@@ -224,6 +283,8 @@ std::string_view to_string(Reason reason) {
       return "two-humped";
     case Reason::single_session:
       return "single-session";
+    case Reason::correlated:
+      return "correlated";
   }
   return "";
 }

@@ -12,6 +12,6 @@ namespace headrace {
 std::string explain(const Evidence& e, const Judgement& j);
 
 /// The cheapest next step, a command where there is one; "" when there is nothing to do.
-std::string advise(const Evidence& e, const Judgement& j);
+std::string advise(const Judgement& j);
 
 }  // namespace headrace

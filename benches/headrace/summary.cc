@@ -147,7 +147,8 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
             ink));
     const bool again = told_last != nullptr && j.reason != Reason::none &&
                        told_last->reason == j.reason && told_last->point == j.point;
-    if (j.outcome != Outcome::pass && !j.explanation.empty() && !again) {
+    const bool tells = j.outcome != Outcome::pass || j.lost_to_stalls || j.disturbed > 0;
+    if (tells && !j.explanation.empty() && !again) {
       told_last = &j;
       out += "    " + terminal.paint(wrap(j.explanation, 96, 4), Ink::faint) + "\n";
     }

@@ -65,10 +65,15 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
   result.metrics.clear();
   for (const MetricInfo& info : catalogue) {
     MetricSummary summary;
+    double work = 0, seconds = 0;
     for (const Repetition& r : result.repetitions) {
       if (!r.counted) continue;
       for (const MetricValue& v : r.metrics) {
-        if (v.name == info.name) summary.values.push_back(v.value);
+        if (v.name != info.name) continue;
+        summary.values.push_back(v.value);
+        const double s = v.seconds > 0 ? v.seconds : elapsed_of(r.phases);
+        work += v.value * s;
+        seconds += s;
       }
     }
     if (summary.values.empty()) continue;
@@ -77,6 +82,7 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
     summary.better = info.better;
     summary.description = info.description;
     summary.median = statistics::median(summary.values);
+    if (info.unit.ends_with("/s") && seconds > 0) summary.mean_over_time = work / seconds;
     summary.interval = statistics::median_interval(summary.values);
     summary.too_few_operations = too_few_operations(info, result);
     result.metrics.push_back(std::move(summary));
@@ -84,6 +90,16 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
   result.single_run.clear();
   for (const char* unit : {"B/s", "1/s"})
     if (const auto alone = single_run(result, unit)) result.single_run[unit] = *alone;
+}
+
+PointResult unmeasured(const Point& point) {
+  PointResult result;
+  result.point = &point;
+  result.deterministic = point.workload->deterministic();
+  result.across_ranks = point.workload->across_ranks();
+  result.workers = point.workload->workers();
+  result.latency_parts = point.workload->latency_parts();
+  return result;
 }
 
 judging::RecordedPoint recorded(const PointResult& result) {
@@ -98,6 +114,7 @@ judging::RecordedPoint recorded(const PointResult& result) {
   all.deterministic = result.deterministic;
   all.adds = result.across_ranks == AcrossRanks::add;
   all.nodes = result.nodes;
+  all.processes = result.processes;
   all.group = result.group;
   for (const MetricSummary& m : result.metrics)
     if (m.too_few_operations) all.too_few_operations.push_back(m.name);
@@ -109,7 +126,11 @@ judging::RecordedPoint recorded(const PointResult& result) {
     one.look = r.look;
     one.counted = r.counted;
     one.ok = r.status == RepetitionStatus::ok;
-    for (const MetricValue& v : r.metrics) one.metrics[v.name] = v.value;
+    one.elapsed_s = elapsed_of(r.phases);
+    for (const MetricValue& v : r.metrics) {
+      one.metrics[v.name] = v.value;
+      if (v.seconds > 0) one.seconds[v.name] = v.seconds;
+    }
     one.state_required = r.cache.required;
     one.state_proven = r.cache.proven;
     one.state_why = r.cache.why;

@@ -10,6 +10,9 @@
 
 namespace headrace::engine {
 
+/// What is known of a point before anything was measured.
+PointResult unmeasured(const Point& point);
+
 /// Fills `result.metrics` and `result.single_run` from the repetitions that count, in the
 /// catalogue's order.
 void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& result);

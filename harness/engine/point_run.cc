@@ -15,6 +15,7 @@
 #include "harness/engine/driver.h"
 #include "harness/engine/evidence.h"
 #include "harness/engine/first_touch.h"
+#include "harness/engine/look_by_look.h"
 #include "harness/engine/rank_findings.h"
 #include "harness/engine/watched.h"
 #include "harness/rank_groups.h"
@@ -25,7 +26,6 @@
 namespace headrace::engine {
 namespace {
 
-constexpr double kNarrow = 0.025;          // rule 2: half width of an ungated metric's interval
 constexpr unsigned kFailuresToGiveUp = 2;  // in a row
 constexpr unsigned kAtOnce = 100;  // repetitions handed to the driver: it goes through all of them
 constexpr double kSlowTouch_s_per_byte = 1e-9;  // slower than any memory that is there
@@ -41,12 +41,6 @@ struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-double elapsed_s(const Repetition& r) {
-  double s = 0;
-  for (const PhaseResult& phase : r.phases) s += phase.elapsed_s;
-  return s;
-}
-
 void add_note(PointResult& result, std::string note) {
   if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end()) {
     result.notes.push_back(std::move(note));
@@ -54,16 +48,6 @@ void add_note(PointResult& result, std::string note) {
 }
 
 }  // namespace
-
-PointResult unmeasured(const Point& point) {
-  PointResult result;
-  result.point = &point;
-  result.deterministic = point.workload->deterministic();
-  result.across_ranks = point.workload->across_ranks();
-  result.workers = point.workload->workers();
-  result.latency_parts = point.workload->latency_parts();
-  return result;
-}
 
 void rest(double seconds) {
   const Clock::time_point start = Clock::now();
@@ -94,6 +78,7 @@ class PointRunner::Session {
         return false;
       }
       result_.nodes = nodes_of(team, ranks.places());
+      result_.processes = static_cast<unsigned>(team.size());
       owner_.node_.set_team(team);
       bool ready = in_turn();
       if (ready) ready = touch_memory();
@@ -204,17 +189,13 @@ class PointRunner::Session {
 
   /// All looks. Sets status and reason.
   void measure() {
-    const std::vector<unsigned>& looks = result_.looks.looks;
-    for (unsigned look = 0; look < looks.size(); ++look) {
-      take(looks[look], look);
-      const bool more = look + 1 < looks.size() && !must_stop();
-      summarize_metrics(runner_->catalogue(), result_);
-      if (!more) break;
-      if (decided(looks[look + 1])) {
-        decided_ = true;
-        break;
-      }
-    }
+    const Measuring measuring{
+        .take = [this](unsigned count, unsigned look,
+                       unsigned target) { take(count, look, target); },
+        .must_stop = [this] { return must_stop(); },
+        .summarize = [this] { summarize_metrics(runner_->catalogue(), result_); }};
+    decided_ = measure_look_by_look(result_, owner_.questions_,
+                                    result_.deterministic ? 0 : owner_.limits_.retakes, measuring);
     conclude();
   }
 
@@ -359,20 +340,11 @@ class PointRunner::Session {
            seconds_since(started_) > point_.repeat.budget_s;
   }
 
-  /// Until `target` repetitions count; those that failed or were disturbed are taken again, a few
-  /// times.
-  void take(unsigned target, unsigned look) {
-    unsigned retakes_left = result_.deterministic ? 0 : owner_.limits_.retakes;
-    unsigned missing = target - std::min(target, counted(result_.repetitions));
-    while (missing > 0 && !must_stop()) {
-      for (unsigned left = missing; left > 0 && !must_stop();) {
-        const unsigned now = std::min(left, kAtOnce);
-        drive(point_.id, now, [this, look, target] { return sample(look, target); });
-        left -= now;
-      }
-      count_up_to(target, result_.repetitions);
-      missing = std::min(retakes_left, target - std::min(target, clean(result_.repetitions)));
-      retakes_left -= missing;
+  void take(unsigned count, unsigned look, unsigned target) {
+    while (count > 0 && !must_stop()) {
+      const unsigned now = std::min(count, kAtOnce);
+      drive(point_.id, now, [this, look, target] { return sample(look, target); });
+      count -= now;
     }
   }
 
@@ -400,27 +372,10 @@ class PointRunner::Session {
     if (!runner_->note().empty()) add_note(result_, runner_->note());
     if (r.counted) result_.stages = point_.workload->stages();
     owner_.observer_.repetition_done(point_, r);
-    Sample s{.elapsed_s = elapsed_s(r), .values = r.metrics, .error = r.error};
+    Sample s{.elapsed_s = elapsed_of(r.phases), .values = r.metrics, .error = r.error};
     if (r.status == RepetitionStatus::interrupted) s.error = "interrupted";
     result_.repetitions.push_back(std::move(r));
     return s;
-  }
-
-  /// Every need on this point is decided; without one, the interval of its first metric is narrow.
-  bool decided(unsigned next_look) const {
-    bool asked = false, open = false;
-    const judging::RecordedPoint so_far = recorded(result_);
-    for (const judging::Question& q : owner_.questions_) {
-      if (answering_metric(q, so_far).empty()) continue;
-      asked = true;
-      open = open || answer(q, so_far, next_look).undecided;
-    }
-    if (asked) return !open;
-    for (const MetricSummary& m : result_.metrics) {
-      if (m.better == Better::neither) continue;
-      return m.interval.high - m.interval.low <= 2 * kNarrow * std::abs(m.median);
-    }
-    return true;
   }
 
   void conclude() {

@@ -39,9 +39,6 @@ class PointRunner {
   bool hung_ = false;
 };
 
-/// What is known of a point before anything was measured.
-PointResult unmeasured(const Point& point);
-
 /// Waits, but not when a signal asks to stop.
 void rest(double seconds);
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 
+#include "harness/engine/evidence.h"
 #include "harness/registry.h"
 
 namespace headrace::engine {
@@ -32,6 +34,7 @@ Question from_need(const requirements::Need& need, const Plan& plan, unsigned no
   q.blank.equation = need.equation;
   q.blank.substituted = need.substituted;
   q.measured_by = need.measured_by;
+  q.lower_bounds = need.lower_bounds;
   q.with = need.measured_with;
   q.collective = need.collective;
   q.workload = first_known(q.measured_by);
@@ -49,6 +52,7 @@ Question from_need(const requirements::Need& need, const Plan& plan, unsigned no
   if (need.scope == requirements::Scope::gpu && of_node)
     q.parts = std::max(1.0, cluster.gpus_per_node);
   q.per_node = need.scope != requirements::Scope::cluster;
+  q.per_process = need.scope == requirements::Scope::gpu && !of_node;
   return q;
 }
 
@@ -61,8 +65,21 @@ Question from_declared(const DeclaredNeed& need) {
   q.blank.higher_is_better = need.at_least;
   q.blank.substituted = need.source;
   q.measured_by = {need.metric};
+  q.per_node = true;
   q.workload = first_known(q.measured_by);
   return q;
+}
+
+/// Points that answer by the same metric: which is the best, chance helps to decide.
+unsigned choices(const Question& q, const Plan& plan) {
+  std::map<std::string, unsigned> by_metric;
+  unsigned most = 1;
+  for (const Point& p : plan.points) {
+    const judging::RecordedPoint point = recorded(unmeasured(p));
+    const std::string metric = judging::answering_metric(q, point);
+    if (!metric.empty()) most = std::max(most, ++by_metric[point.workload + "." + metric]);
+  }
+  return most;
 }
 
 }  // namespace
@@ -73,6 +90,7 @@ std::vector<Question> questions(const Plan& plan, unsigned nodes) {
     if (!need.informative) all.push_back(from_need(need, plan, nodes));
   }
   for (const DeclaredNeed& need : plan.declared_needs) all.push_back(from_declared(need));
+  for (Question& q : all) q.choices = choices(q, plan);
   return all;
 }
 

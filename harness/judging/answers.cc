@@ -52,6 +52,10 @@ bool has(const RecordedPoint& point, const requirements::JobParameter& wanted) {
   return value != nullptr && std::abs(*value - wanted.value) <= kRounding * wanted.value;
 }
 
+bool contains(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
 std::string workload_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
 
 /// Why what was measured is no answer although the point's metric is: "" = it is one.
@@ -133,7 +137,15 @@ namespace {
 /// together.
 double parts(const Question& q, const RecordedPoint& point) {
   const bool rate = q.blank.unit.ends_with("/s");
-  return q.per_node && point.adds && rate ? q.parts * point.nodes : q.parts;
+  if (!point.adds || !rate) return q.parts;
+  return q.parts * (q.per_process ? point.processes : q.per_node ? point.nodes : 1);
+}
+
+/// Higher is better: the metric that is named first.
+std::size_t preference(const Question& q, const RecordedPoint& point) {
+  const std::string metric = point.workload + "." + answering_metric(q, point);
+  const auto at = std::find(q.measured_by.begin(), q.measured_by.end(), metric);
+  return static_cast<std::size_t>(q.measured_by.end() - at);
 }
 
 /// What was measured first stands, however measuring it again went.
@@ -144,31 +156,38 @@ bool gave_values(const RecordedPoint& p) {
 /// A FAIL that was measured once more becomes final, or INCONCLUSIVE when the fresh repetitions'
 /// median meets the need.
 void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
-  const std::string name = answering_metric(q, point);
-  const double shares = parts(q, point);
-  std::vector<double> values;
-  for (const RecordedRepetition& r : point.repetitions) {
-    if (!r.ok || r.look < point.looks.looks.size()) continue;
-    if (const auto at = r.metrics.find(name); at != r.metrics.end())
-      values.push_back(at->second / shares);
+  RecordedPoint fresh = point;
+  std::erase_if(fresh.repetitions, [&](const RecordedRepetition& r) {
+    return r.look < point.looks.looks.size() || !r.stands();
+  });
+  // A neighbour mostly slows: what is disturbed can meet the need, but not miss it.
+  const bool alone =
+      std::ranges::any_of(fresh.repetitions, [](const auto& r) { return !r.disturbed; });
+  if (alone) std::erase_if(fresh.repetitions, [](const auto& r) { return r.disturbed; });
+  for (RecordedRepetition& r : fresh.repetitions) {
+    r.look = 0;
+    r.counted = true;
   }
-  if (values.empty()) {
+  Judgement of_fresh = q.blank;
+  judge(gather(fresh, answering_metric(q, point), q.blank.unit, parts(q, point), 1), of_fresh);
+  if (!of_fresh.measured) {
     j.explanation += " It could not be measured again.";
     return;
   }
-  const double again = statistics::median(values);
+  const double again = *of_fresh.measured;
   const bool meets = j.higher_is_better ? again >= j.need : again <= j.need;
   const auto shown = [&j](double value) { return format_named(value, j.unit, j.id); };
   const std::string text = shown(again);
   if (!meets) {
-    j.explanation += fmt::format(" Measured again after a rest: {}.", text);
+    j.explanation += fmt::format(" Measured again after a rest: {}{}.", text,
+                                 alone ? "" : ", beside something else");
     return;
   }
   j.outcome = Outcome::inconclusive;
   j.reason = Reason::straddles;
   j.explanation = fmt::format(
       "{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}.",
-      j.repetitions, shown(j.need), shown(*j.measured), values.size(), text);
+      j.repetitions, shown(j.need), shown(*j.measured), of_fresh.repetitions, text);
   j.next_step = fmt::format(
       "something changes from minute to minute: compare the repetitions in report.html, then run "
       "the same command with --only '{}'",
@@ -184,14 +203,19 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
   const std::string name = answering_metric(q, point);
   j.point = point.id;
   j.metric = fmt::format("{}.{}", point.workload, name);
-  std::vector<double> values = point.values(name);
-  const double shares = parts(q, point);
-  for (double& v : values) v /= shares;
-  Evidence e = gather(point, q.blank.unit, values);
+  Evidence e = gather(point, name, q.blank.unit, parts(q, point), q.choices);
   e.next_look = next_look;
   e.too_few_operations =
       std::count(point.too_few_operations.begin(), point.too_few_operations.end(), name) > 0;
   judge(e, j);
+  if (j.outcome == Outcome::fail && contains(q.lower_bounds, j.metric)) {
+    j.outcome = Outcome::inconclusive;
+    j.reason = Reason::straddles;
+    j.explanation += " It does other work meanwhile, so that there is more to have than that.";
+    j.next_step =
+        fmt::format("add '- {{use: {}}}' to the configuration's workloads: it does nothing else",
+                    workload_of(q.measured_by.front()));
+  }
   if (q.collective && point.group && j.measured && q.collective->ranks != point.group->ranks)
     j.explanation += fmt::format(
         " Measured in groups of {} ranks on {} node{}; the job's have {:.0f} on {:.0f}.",
@@ -211,26 +235,22 @@ std::vector<Judgement> answer_all(std::span<const Question> all,
       continue;
     }
     const RecordedPoint* best = nullptr;
-    double best_median = 0;
-    Fit best_fit = Fit::none;
-    bool best_stands = false;
+    std::tuple<Fit, bool, std::size_t> best_rank;
+    double best_value = 0;
     for (const RecordedPoint& p : points) {
-      if (!gave_values(p)) continue;
-      const std::vector<double> values = p.values(answering_metric(q, p));
-      if (values.empty() || !no_answer(q, p).empty()) continue;
-      const double median = statistics::median(values);
-      const Fit its = q.collective ? fit(*q.collective, p) : Fit::close;
-      const bool stands = p.unproven_share() == 0;
-      // What was measured in another state than it says is the better answer only where there is no
-      // other.
-      if (best != nullptr && std::tuple(its, stands) <= std::tuple(best_fit, best_stands) &&
-          (std::tuple(its, stands) != std::tuple(best_fit, best_stands) ||
-           !better(q, median, best_median)))
+      if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty())
+        continue;
+      // What was measured in another state than it says, or by a metric that is named later, is the
+      // better answer only where there is no other.
+      const std::tuple rank(q.collective ? fit(*q.collective, p) : Fit::close,
+                            p.unproven_share() == 0, preference(q, p));
+      const double value = answer(q, p, 0).judgement.measured.value_or(0);
+      if (best != nullptr &&
+          (rank < best_rank || (rank == best_rank && !better(q, value, best_value))))
         continue;
       best = &p;
-      best_median = median;
-      best_fit = its;
-      best_stands = stands;
+      best_rank = rank;
+      best_value = value;
     }
     judgements.push_back(best != nullptr ? answer(q, *best, 0).judgement : unanswered(q, points));
     if (best != nullptr && best->measured_again && judgements.back().outcome == Outcome::fail)

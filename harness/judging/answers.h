@@ -21,9 +21,14 @@ struct Question {
   std::optional<CacheState> cache;       // the state that it must have been measured in
   std::vector<requirements::JobParameter> with;  // parameters that it must have been measured with
   std::optional<requirements::JobCollective> collective;  // that the points must do to answer it
-  double parts = 1;       // what the node gives is shared by so many (GPUs)
-  bool per_node = false;  // of what several nodes give together, each one's share answers
-  std::string cannot;     // not "": why these machines cannot answer it
+  /// Of measured_by: what they measure is less than there is, so that they meet the need or tell
+  /// nothing.
+  std::vector<std::string> lower_bounds;
+  unsigned choices = 1;      // points that could answer, of which the best does
+  double parts = 1;          // what the node gives is shared by so many (GPUs)
+  bool per_node = false;     // of what several nodes give together, each one's share answers
+  bool per_process = false;  // the same of what several processes give, each with a GPU
+  std::string cannot;        // not "": why these machines cannot answer it
 };
 
 /// The point's metric that answers the question, or "".
@@ -38,8 +43,9 @@ struct Answer {
 /// will be no more.
 Answer answer(const Question& question, const RecordedPoint& point, unsigned next_look);
 
-/// Every question's judgement, by the point with the best median; worst first. A FAIL whose point
-/// was measured again is final, or INCONCLUSIVE when the fresh repetitions meet the need.
+/// Every question's judgement, by the metric that is named first of those that were measured, and
+/// of several points by the best; worst first. A FAIL whose point was measured again is final, or
+/// INCONCLUSIVE when the fresh repetitions meet the need.
 std::vector<Judgement> answer_all(std::span<const Question> questions,
                                   std::span<const RecordedPoint> points);
 

@@ -29,6 +29,8 @@ struct RecordedRepetition {
   bool counted = true;  // its values are among those that are judged
   bool ok = true;       // it went through
   std::map<std::string, double> metrics;
+  double elapsed_s = 0;                   // of all phases
+  std::map<std::string, double> seconds;  // of rates of one phase of several, that one's time
   /// Its cache state had to be proven, and was; why (not).
   bool state_required = false, state_proven = false;
   std::string state_why;
@@ -50,6 +52,7 @@ struct RecordedPoint {
   bool deterministic = false;  // one value is its own bound
   bool adds = true;            // of several nodes that measured together, each gave its share
   unsigned nodes = 1;          // that took part
+  unsigned processes = 1;      // on all of them together
   std::optional<GroupShape> group;
   std::vector<std::string>
       too_few_operations;  // percentiles with fewer than 10/(1-p) per repetition
@@ -66,10 +69,10 @@ struct RecordedPoint {
   double unproven_share() const;
 };
 
-/// What the repetitions say of one metric in `unit`: rank of the look plan, shares of unproven,
-/// disturbed and not steady repetitions with the first reason, single run. `values` are the
-/// caller's to keep.
-Evidence gather(const RecordedPoint& point, std::string_view unit, std::span<const double> values);
+/// What the repetitions say of `metric`, in `unit`, each value divided by `shares`. The chance of
+/// an error is shared out among `choices` points that could answer.
+Evidence gather(const RecordedPoint& point, const std::string& metric, std::string_view unit,
+                double shares, unsigned choices);
 
 }  // namespace judging
 }  // namespace headrace

@@ -126,6 +126,8 @@ std::vector<Need> derive_needs(const Job& job) {
   std::vector<Need> needs = list_needs(job, true).take();
   for (Need& need : needs) {
     need.measured_by = measured_by(need.id, need.scope, job);
+    // It reads the files meanwhile, and counts two calls for each.
+    if (need.id == "ingest.metadata_rate") need.lower_bounds = {"small_file_read.metadata_rate"};
     need.informative = need.measured_by.empty();
     if (needs_cold(need.id)) need.cache = "cold";
   }

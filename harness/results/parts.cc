@@ -121,6 +121,8 @@ Json judgements_part(const RunResult& run) {
              {"need", j.need},
              {"unit", j.unit}};
     if (j.measured) one["measured"] = *j.measured;
+    if (j.typical) one["typical"] = *j.typical;
+    if (j.lost_to_stalls) one["lost_to_stalls"] = *j.lost_to_stalls;
     if (j.low) one["low"] = *j.low;
     if (j.high) one["high"] = *j.high;
     if (j.headroom) one["headroom"] = *j.headroom;

@@ -118,8 +118,11 @@ std::string utc(double unix_s) {
 }
 
 Json repetition(const Repetition& r, const std::vector<std::string>& part_names) {
-  Json metrics = Json::object(), phases = Json::array();
-  for (const MetricValue& m : r.metrics) metrics[m.name] = m.value;
+  Json metrics = Json::object(), seconds = Json::object(), phases = Json::array();
+  for (const MetricValue& m : r.metrics) {
+    metrics[m.name] = m.value;
+    if (m.seconds > 0) seconds[m.name] = m.seconds;
+  }
   for (const PhaseResult& p : r.phases) phases.push_back(phase(p, part_names));
   Json one{{"index", r.index},           {"look", r.look},
            {"counted", r.counted},       {"status", to_string(r.status)},
@@ -132,6 +135,7 @@ Json repetition(const Repetition& r, const std::vector<std::string>& part_names)
     one["timed_s"] = std::max(0.0, r.ended_unix_s - r.began_unix_s);
   }
   if (r.pairs) one["pairs"] = pairs_part(*r.pairs);
+  if (!seconds.empty()) one["metric_seconds"] = std::move(seconds);
   return one;
 }
 
@@ -181,7 +185,7 @@ Json collective(const CollectiveCurve& c) {
 }
 
 Json metric(const MetricSummary& m) {
-  return {{"name", m.name},
+  Json one{{"name", m.name},
           {"unit", m.unit},
           {"better", to_string(m.better)},
           {"description", m.description},
@@ -191,6 +195,8 @@ Json metric(const MetricSummary& m) {
           {"is_range", m.interval.is_range},
           {"values", m.values},
           {"too_few_operations", m.too_few_operations}};
+  if (m.mean_over_time) one["mean_over_time"] = *m.mean_over_time;
+  return one;
 }
 
 Json single_run(const statistics::SingleRun& alone) {
@@ -217,6 +223,9 @@ Json question(const judging::Question& q) {
            {"with", std::move(with)},
            {"parts", q.parts},
            {"per_node", q.per_node},
+           {"per_process", q.per_process},
+           {"lower_bounds", q.lower_bounds},
+           {"choices", q.choices},
            {"cannot", q.cannot}};
   if (q.cache) one["cache"] = headrace::to_string(*q.cache);
   if (const auto& c = q.collective)
@@ -261,6 +270,7 @@ Json point(const PointResult& p) {
            {"elapsed_s", p.elapsed_s},
            {"looks", p.looks.looks.empty() ? p.point->repeat.looks : p.looks.looks},
            {"ranks", p.looks.ranks},
+           {"alphas", p.looks.alphas},
            {"latency_parts", part_names},
            {"metrics", std::move(metrics)},
            {"repetitions", std::move(repetitions)}};
@@ -273,6 +283,7 @@ Json point(const PointResult& p) {
     one["group"] = {
         {"ranks", p.group->ranks}, {"nodes", p.group->nodes}, {"groups", p.group->groups}};
   if (p.nodes > 1) one["nodes"] = p.nodes;
+  if (p.processes > 1) one["processes"] = p.processes;
   if (p.measured_again) one["measured_again"] = true;
   if (!p.missing.empty()) one["missing"] = p.missing;
   for (const auto& [unit, alone] : p.single_run) one["single_run"][unit] = single_run(alone);

@@ -1,5 +1,6 @@
 #include "harness/results/stored_record.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -39,6 +40,13 @@ judging::RecordedRepetition read_repetition(const JsonPlace& place, CacheState d
   if (place.has("metrics"))
     place.at("metrics").each_member(
         [&](const std::string& name, const JsonPlace& value) { r.metrics[name] = value.number(); });
+  if (place.has("metric_seconds"))
+    place.at("metric_seconds").each_member([&](const std::string& name, const JsonPlace& value) {
+      r.seconds[name] = value.number();
+    });
+  if (place.has("phases"))
+    place.at("phases").each(
+        [&](const JsonPlace& phase) { r.elapsed_s += phase.at("elapsed_s").number(); });
   r.state_required = declared != CacheState::asis;
   if (place.has("cache")) {
     const JsonPlace cache = place.at("cache");
@@ -92,6 +100,9 @@ judging::Question read_question(const JsonPlace& place) {
   });
   q.parts = place.at("parts").number();
   q.per_node = place.at("per_node").flag();
+  q.per_process = place.flag("per_process", false);
+  if (place.has("lower_bounds")) q.lower_bounds = place.at("lower_bounds").texts();
+  q.choices = std::max(1U, static_cast<unsigned>(place.whole("choices", 1)));
   q.cannot = place.text("cannot", "");
   if (place.has("cache")) q.cache = read_state(place.at("cache"));
   if (place.has("collective")) {
@@ -122,9 +133,16 @@ judging::RecordedPoint read_recorded_point(const JsonPlace& place) {
   point.reason = place.text("reason", "");
   point.looks.looks = counts(place, "looks");
   point.looks.ranks = counts(place, "ranks");
+  if (place.has("alphas"))
+    place.at("alphas").each(
+        [&](const JsonPlace& one) { point.looks.alphas.push_back(one.number()); });
+  else  // of a run that was not looked at so
+    point.looks.alphas = statistics::plan_looks(point.looks.looks).alphas;
+  point.looks.alphas.resize(point.looks.looks.size());
   point.deterministic = place.flag("deterministic", false);
   point.adds = place.text("across_ranks", "add") == to_string(AcrossRanks::add);
   point.nodes = static_cast<unsigned>(place.whole("nodes", 1));
+  point.processes = static_cast<unsigned>(place.whole("processes", 1));
   if (place.has("group")) {
     const JsonPlace group = place.at("group");
     point.group = GroupShape{static_cast<unsigned>(group.at("ranks").whole()),

@@ -91,6 +91,8 @@ class Judgement:
     need: float = 0.0
     unit: str = ""
     measured: Optional[float] = None
+    typical: Optional[float] = None
+    lost_to_stalls: Optional[float] = None
     low: Optional[float] = None
     high: Optional[float] = None
     headroom: Optional[float] = None
@@ -140,6 +142,7 @@ class Metric:
     better: str = "higher"
     description: str = ""
     median: Optional[float] = None
+    mean_over_time: Optional[float] = None
     low: Optional[float] = None
     high: Optional[float] = None
     is_range: bool = False

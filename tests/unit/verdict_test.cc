@@ -4,19 +4,24 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cmath>
 #include <vector>
+
+#include "harness/statistics/summary.h"
 
 namespace headrace {
 namespace {
 
 struct Case {
-  std::vector<double> values;
   Evidence evidence;
   Judgement judgement;
 
-  explicit Case(std::vector<double> v, double need, bool higher = true) : values(std::move(v)) {
-    evidence.values = values;
-    evidence.rank = values.size() >= 15 ? 4 : values.size() >= 10 ? 2 : values.size() >= 5 ? 1 : 0;
+  explicit Case(const std::vector<double>& v, double need, bool higher = true) {
+    for (const double value : v) evidence.taken.push_back({.value = value, .seconds = 1});
+    const statistics::LookPlan plan = statistics::plan_looks({5, 10, 15});
+    evidence.rank = statistics::rank_for(plan, v.size());
+    evidence.alpha = statistics::alpha_for(plan, v.size());
+    evidence.rate = higher;
     judgement.id = "ingest.read_bandwidth";
     judgement.point = "small_file_read/engine:posix";
     judgement.unit = higher ? "B/s" : "ns";
@@ -24,7 +29,6 @@ struct Case {
     judgement.higher_is_better = higher;
   }
   Judgement& operator()() {
-    evidence.values = values;
     judge(evidence, judgement);
     return judgement;
   }
@@ -32,46 +36,75 @@ struct Case {
 
 const std::vector<double> kFive{1.00e9, 1.02e9, 0.98e9, 1.01e9, 0.99e9};
 
-TEST(Judge, PassWhenTheWorstOfFiveMeetsTheNeed) {
+TEST(Judge, PassWhenEvenTheBadBoundMeetsTheNeed) {
   Case c(kFive, 0.5e9);
   const Judgement& j = c();
   EXPECT_EQ(j.outcome, Outcome::pass);
   EXPECT_EQ(j.reason, Reason::none);
   EXPECT_FALSE(j.thin);
   EXPECT_EQ(*j.measured, 1.00e9);
-  EXPECT_EQ(*j.low, 0.98e9);
-  EXPECT_EQ(*j.high, 1.02e9);
+  EXPECT_EQ(*j.typical, 1.00e9);
+  EXPECT_FALSE(j.lost_to_stalls);
+  EXPECT_NEAR(*j.low, 1.00e9 * std::exp(-23.48 * 0.0158 / std::sqrt(5)), 2e6);
+  EXPECT_NEAR(*j.low * *j.high, 1e18, 1e12);  // the same factor both ways
   EXPECT_DOUBLE_EQ(*j.headroom, 2);
   EXPECT_EQ(j.repetitions, 5u);
   EXPECT_EQ(j.explanation,
-            "Measured 1.00 GB/s in 5 repetitions, at worst 980 MB/s; 500 MB/s is needed: +100 %.");
+            "Measured 1.00 GB/s in 5 repetitions of one session, at worst 847 MB/s; 500 MB/s is "
+            "needed: +100 %.");
   EXPECT_EQ(j.next_step, "");
 }
 
 TEST(Judge, ThinBelowTenPercent) {
-  Case c(kFive, 0.97e9);
+  Case c(std::vector<double>(15, 1.00e9), 0.95e9);
   EXPECT_EQ(c().outcome, Outcome::pass);
   EXPECT_TRUE(c.judgement.thin);
+  c.judgement.need = 0.97e9;  // within what stalls cost that so few repetitions may not have shown
+  EXPECT_EQ(c().outcome, Outcome::inconclusive);
 }
 
-TEST(Judge, FailWhenTheBestOfFiveMissesTheNeed) {
+TEST(Judge, FailWhenTheGoodBoundMissesTheNeed) {
   Case c(kFive, 1.6e9);
   const Judgement& j = c();
   EXPECT_EQ(j.outcome, Outcome::fail);
   EXPECT_EQ(j.explanation,
-            "Measured 1.00 GB/s in 5 repetitions; even the good bound, 1.02 GB/s, misses the need "
-            "of 1.60 GB/s: -38 %.");
+            "Measured 1.00 GB/s in 5 repetitions of one session; even the good bound, 1.18 GB/s, "
+            "misses the need of 1.60 GB/s: -38 %.");
   EXPECT_FALSE(j.next_step.empty());
 }
 
+/// A training run feels bytes over time: one second of 400 MB/s and one of 1 GB/s are 700 MB/s.
+TEST(Judge, ARateIsTotalWorkOverTotalTime) {
+  Case c({100, 400, 100, 400, 100, 400, 100, 400, 100, 400}, 1);
+  EXPECT_EQ(*c().measured, 250);
+  for (Taken& t : c.evidence.taken) t.seconds = 1 / *t.value;  // each did the same work
+  EXPECT_NEAR(*c().measured, 160, 1e-9);
+  EXPECT_EQ(*c.judgement.typical, 250);
+}
+
+TEST(Judge, WhatStallsCostIsTold) {
+  std::vector<double> values(15, 100.0);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.1 * static_cast<double>(i % 3);
+  values[4] = values[11] = 50;
+  Case c(values, 20);
+  ASSERT_TRUE(c().lost_to_stalls);
+  EXPECT_EQ(c.judgement.outcome, Outcome::pass);
+  EXPECT_NEAR(*c.judgement.lost_to_stalls, 0.067, 0.002);
+  EXPECT_NE(c.judgement.explanation.find(" Stalls cost 7 %: the typical repetition gave 100 B/s."),
+            std::string::npos)
+      << c.judgement.explanation;
+}
+
 TEST(Judge, LowerIsBetterTurnsTheSidesRound) {
-  Case pass({10e6, 12e6, 11e6, 10e6, 13e6}, 20e6, false);
+  Case pass({10e6, 12e6, 11e6, 10e6, 13e6}, 50e6, false);
   EXPECT_EQ(pass().outcome, Outcome::pass);
-  EXPECT_NEAR(*pass.judgement.headroom, 20.0 / 11, 1e-12);
-  EXPECT_EQ(
-      pass.judgement.explanation,
-      "Measured 11.0 ms in 5 repetitions, at worst 13.0 ms; at most 20.0 ms is needed: +82 %.");
-  Case fail({30e6, 32e6, 31e6, 30e6, 33e6}, 20e6, false);
+  EXPECT_FALSE(pass.judgement.typical);  // is what was measured
+  EXPECT_NEAR(*pass.judgement.headroom, 50.0 / 11, 1e-12);
+  EXPECT_EQ(pass.judgement.explanation,
+            "Measured 11.0 ms in 5 repetitions of one session, at worst 36.8 ms; at most 50.0 ms "
+            "is needed: "
+            "+355 %.");
+  Case fail({30e6, 32e6, 31e6, 30e6, 33e6}, 15e6, false);
   EXPECT_EQ(fail().outcome, Outcome::fail);
   Case straddle({10e6, 32e6, 21e6, 15e6, 26e6}, 20e6, false);
   EXPECT_EQ(straddle().outcome, Outcome::inconclusive);
@@ -92,12 +125,80 @@ TEST(Judge, StraddlesNamesTheNextLookAndThenTheNextStep) {
       << c.judgement.next_step;
 }
 
-TEST(Judge, TenValuesUseTheSecondWorst) {
+/// One slow repetition of ten says that there are such: the need must be cleared by that, too.
+TEST(Judge, ASlowRepetitionWidensTheBounds) {
   std::vector<double> values(10, 100.0);
-  values[3] = 50;  // one bad one in ten is no reason to fail or to doubt
-  Case c(values, 90);
+  values[3] = 50;
+  Case c(values, 50);
   EXPECT_EQ(c().outcome, Outcome::pass);
-  EXPECT_EQ(*c.judgement.low, 100);
+  EXPECT_EQ(*c.judgement.measured, 95);
+  c.judgement.need = 90;
+  EXPECT_EQ(c().reason, Reason::straddles);
+}
+
+TEST(Judge, NeighboursThatAreAlikeAreNamed) {
+  std::vector<double> values;
+  for (int i = 0; i < 15; ++i) values.push_back(100 + 10 * std::sin(i / 2.5));
+  Case c(values, 100);
+  EXPECT_EQ(c().reason, Reason::correlated);
+  EXPECT_NE(c.judgement.next_step.find("rest:"), std::string::npos);
+  EXPECT_EQ(to_string(Reason::correlated), "correlated");
+}
+
+/// A neighbour mostly slows: what passes beside one passes.
+TEST(Judge, DisturbanceExplainsAndDoesNotVeto) {
+  Case pass(kFive, 0.5e9);
+  for (std::size_t i = 0; i < 3; ++i) pass.evidence.taken[i].disturbed = true;
+  pass.evidence.disturbed_why = "foreign I/O 6 % of the test's bytes";
+  EXPECT_EQ(pass().outcome, Outcome::pass);
+  EXPECT_NE(pass.judgement.explanation.find(
+                " Something else disturbed 3 of the 5 repetitions: foreign I/O 6 % of the test's "
+                "bytes; the need is met even so."),
+            std::string::npos)
+      << pass.judgement.explanation;
+
+  Case fail(std::vector<double>(12, 1.0e9), 1.6e9);
+  for (std::size_t i = 0; i < 8; ++i) fail.evidence.taken[i].disturbed = true;
+  EXPECT_EQ(fail().outcome, Outcome::inconclusive) << "only 4 were left alone";
+  EXPECT_EQ(fail.judgement.reason, Reason::disturbed);
+  fail.evidence.taken[0].disturbed = false;
+  EXPECT_EQ(fail().outcome, Outcome::fail);
+  EXPECT_NE(fail.judgement.explanation.find("; the others miss the need, too."), std::string::npos)
+      << fail.judgement.explanation;
+}
+
+/// Taking again what was disturbed must not make a slow system fast.
+TEST(Judge, WhatWasTakenAgainIsNotForgotten) {
+  Case c(kFive, 0.8e9);
+  EXPECT_EQ(c().outcome, Outcome::pass);
+  c.evidence.taken.push_back({.value = 0.9e9, .seconds = 1, .counted = false, .disturbed = true});
+  EXPECT_EQ(c().outcome, Outcome::pass) << "even that meets the need";
+  EXPECT_EQ(c.judgement.repetitions, 5u);
+  EXPECT_EQ(*c.judgement.measured, 1e9);
+  c.evidence.taken.push_back({.value = 0.4e9, .seconds = 1, .counted = false, .disturbed = true});
+  EXPECT_EQ(c().outcome, Outcome::inconclusive);
+  EXPECT_EQ(c.judgement.reason, Reason::disturbed);
+  EXPECT_NE(c.judgement.explanation.find(
+                "2 were taken again, and with them it would be 900 MB/s: INCONCLUSIVE."),
+            std::string::npos)
+      << c.judgement.explanation;
+}
+
+/// The highest rate of a ramp is told where it held; where it did not, nothing did.
+TEST(Judge, ARateThatDidNotAlwaysHoldDoesNotPass) {
+  Case c(std::vector<double>(7, 100.0), 50);
+  for (int i = 0; i < 8; ++i) c.evidence.taken.push_back({.value = {}, .seconds = 1});
+  EXPECT_EQ(c().outcome, Outcome::inconclusive);
+  EXPECT_EQ(c.judgement.reason, Reason::not_steady);
+  EXPECT_EQ(c.judgement.explanation,
+            "It did not hold in 8 of 15 repetitions; measured 100 B/s, needed 50.0 B/s.");
+  Case never({}, 50);
+  for (int i = 0; i < 5; ++i) never.evidence.taken.push_back({.value = {}, .seconds = 1});
+  EXPECT_EQ(never().outcome, Outcome::inconclusive);
+  EXPECT_EQ(never.judgement.reason, Reason::not_steady);
+  Case low(std::vector<double>(7, 100.0), 500);  // the rates that held were too low
+  for (int i = 0; i < 8; ++i) low.evidence.taken.push_back({.value = {}, .seconds = 1});
+  EXPECT_EQ(low().outcome, Outcome::fail);
 }
 
 TEST(Judge, EachReasonCode) {
@@ -119,12 +220,6 @@ TEST(Judge, EachReasonCode) {
   operations.evidence.too_few_operations = true;
   EXPECT_EQ(operations().reason, Reason::few_ops);
 
-  Case disturbed(kFive, 0.5e9);
-  disturbed.evidence.disturbed_share = 0.4;
-  EXPECT_EQ(disturbed().reason, Reason::disturbed);
-  disturbed.evidence.disturbed_share = 1.0 / 3;
-  EXPECT_EQ(disturbed().outcome, Outcome::pass);
-
   Case drifting(kFive, 0.5e9);
   drifting.evidence.not_steady_share = 0.6;
   drifting.evidence.next_look = 10;
@@ -133,7 +228,7 @@ TEST(Judge, EachReasonCode) {
 
   Case humps({100, 101, 150, 151, 100, 101, 150, 151, 150, 100}, 120);
   EXPECT_EQ(humps().reason, Reason::two_humped);
-  Case harmless({100, 101, 150, 151, 100, 101, 150, 151, 150, 100}, 90);
+  Case harmless({100, 101, 150, 151, 100, 101, 150, 151, 150, 100}, 60);
   EXPECT_EQ(harmless().outcome, Outcome::pass);
 }
 
@@ -145,8 +240,7 @@ TEST(Judge, EverySentenceEndsAndEveryInconclusiveHasANextStep) {
   };
   c();
   look();
-  for (double Evidence::*share :
-       {&Evidence::cache_unproven_share, &Evidence::disturbed_share, &Evidence::not_steady_share}) {
+  for (double Evidence::*share : {&Evidence::cache_unproven_share, &Evidence::not_steady_share}) {
     c.evidence.*share = 1;
     c();
     look();

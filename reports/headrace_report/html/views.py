@@ -53,6 +53,9 @@ def _need_row(run: Run, j: Judgement, anchors: Dict[str, str]) -> NeedRow:
         scale = scale_of(j.measured, j.unit, binary)
         told_bounds = bounds(j.low, j.high, scale)
         measured = quantity(j.measured, j.unit, binary)
+        if j.lost_to_stalls is not None and j.typical is not None:
+            told_bounds += (f", typical {quantity(j.typical, j.unit, binary)}: "
+                            f"stalls cost {100 * j.lost_to_stalls:.0f}{NBSP}%")
         sides = [headroom(side) if side is not None else "no bound" for side in j.ratio_bounds]
         if any(side is not None for side in j.ratio_bounds):
             ratio_bounds = f"[{sides[0]}, {sides[1]}]".replace(f"{NBSP}%", "")
