@@ -4,9 +4,8 @@ import pytest
 
 FILES = {"files": 12, "file_size": "64KiB", "workers": 2, "repeat": 1}
 READS = [
-    {"use": "small_file_read", **FILES, "cache": "cold"},
-    {"use": "small_file_read", **FILES, "cache": "cold", "engine": "io_uring"},
-    {"use": "small_file_read", **FILES, "direct": True},
+    {"use": "small_file_read", **FILES, "cache": "cold", "engine": ["posix", "io_uring"]},
+    {"use": "shard_stream", **FILES, "label": "direct", "direct": True},
     {"use": "random_read", **FILES, "block_size": "16KiB", "cache": "cold"},
     {"use": "shard_stream", **FILES, "cache": "cold"},
     {"use": "epochs", **FILES, "epochs": 2},
@@ -25,6 +24,8 @@ def test_what_the_client_keeps_proves_nothing(headrace, faults, rules):
     assert [result.judged(need)["reason"] for need in ("small", "shards")] == ["cache-unproven"] * 2, result
     assert all(faults.used()), "the file system was asked"
     for point in result.points:
+        if point["status"] == "skipped":  # no io_uring here
+            continue
         cache = point["repetitions"][0]["cache"]
         assert cache["required"] and not cache["proven"] and "the client's cache is not seen" in cache["why"], cache
 
