@@ -8,24 +8,24 @@ namespace {
 // As nfs(5) and the kernel's fs/nfs/super.c write it; two mounts, the second over the first.
 constexpr const char* kMountstats = R"(device rootfs mounted on / with fstype rootfs
 device server:/other mounted on /data2 with fstype nfs4 statvers=1.1
-\topts:\trw,vers=4.2,rsize=1048576,wsize=1048576
-\tbytes:\t7 7 7 7 7 7 7 7
-\tper-op statistics
-\t        NULL: 1 1 0 44 24 0 0 0 0
-\t        READ: 9 9 0 1 1 1 1 1 0
+	opts:	rw,vers=4.2,rsize=1048576,wsize=1048576
+	bytes:	7 7 7 7 7 7 7 7
+	per-op statistics
+	        NULL: 1 1 0 44 24 0 0 0 0
+	        READ: 9 9 0 1 1 1 1 1 0
 device server:/export mounted on /data with fstype nfs4 statvers=1.1
-\topts:\trw,vers=4.2,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp,nconnect=4
-\tage:\t1208
-\tevents:\t4 12 0 0 8 4 20 5 0 0 0 2 0 0 2 0 0 3 0 0 0 0 0 0 0 0 0
-\tbytes:\t6291456 1048576 2097152 0 8388608 1048576 2048 256
-\tRPC iostats version: 1.1  p/v: 100003/4 (nfs)
-\txprt:\ttcp 0 0 1 0 0 31 31 0 31 0 2 0 0
-\tper-op statistics
-\t        NULL: 1 1 0 44 24 0 0 0 0
-\t        READ: 8 8 0 1600 8389632 0 12 12 0
-\t       WRITE: 1 1 0 1048800 176 0 3 3 0
-\t     GETATTR: 10 10 0 2000 2400 0 1 1 0
-\t      LOOKUP: 20 20 0 4000 4800 0 2 2 1
+	opts:	rw,vers=4.2,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp,nconnect=4
+	age:	1208
+	events:	4 12 0 0 8 4 20 5 0 0 0 2 0 0 2 0 0 3 0 0 0 0 0 0 0 0 0
+	bytes:	6291456 1048576 2097152 0 8388608 1048576 2048 256
+	RPC iostats version: 1.1  p/v: 100003/4 (nfs)
+	xprt:	tcp 0 0 1 0 0 31 31 0 31 0 2 0 0
+	per-op statistics
+	        NULL: 1 1 0 44 24 0 0 0 0
+	        READ: 8 8 0 1600 8389632 0 12 12 0
+	       WRITE: 1 1 0 1048800 176 0 3 3 0
+	     GETATTR: 10 10 0 2000 2400 0 1 1 0
+	      LOOKUP: 20 20 0 4000 4800 0 2 2 1
 )";
 
 TEST(Mountstats, TellWhatCameFromTheServer) {
