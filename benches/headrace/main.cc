@@ -1,5 +1,6 @@
 // headrace: the one binary. Finds the verb, runs it, turns exceptions into exit codes.
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -72,7 +73,18 @@ std::atomic<results::Remark>* remark_of_all_processes() {
   return new (memory) Shared(results::Remark::none);
 }
 
+/// Whether it can open what every verb opens; libraries that cannot say other things, or nothing.
+bool enough_files() {
+  constexpr rlim_t kLeast = 16;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kLeast) return true;
+  tell_line(Text::format("headrace: {} open files are needed at least", kLeast) +
+            Text::format("; the limit is {} open files; raise it with ulimit -n", limit.rlim_cur));
+  return false;
+}
+
 int run_main(int argc, char** argv) {
+  if (!enough_files()) return 1;
   CLI::App app{"headrace - can this storage, host and network feed that training job?", "headrace"};
   app.footer(kFooter);
   app.require_subcommand(1);
