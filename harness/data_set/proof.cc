@@ -68,11 +68,12 @@ FileProof::Found FileProof::judge(const files::Folder& folder, const char* name,
   if (std::memcmp(expected, found, first) != 0) {
     // Space that was set aside and never written, as after a loss of power.
     const bool empty = std::all_of(found, found + first, [](unsigned char c) { return c == 0; });
-    return marked && empty ? Found::part : Found::foreign;
+    if (!marked || !empty) return Found::foreign;
+    return complete_since_ && size == full ? Found::whole : Found::part;
   }
   if (size != full) return Found::part;
-  // What storage does to a finished set is for verify to find, not to be mended unseen; one that was
-  // cut short may end in blocks that never reached the storage.
+  // What storage does to a finished set is for verify and the sample to find, not to be mended
+  // unseen; one that was cut short may end in blocks that never reached the storage.
   if (complete_since_) return Found::whole;
   const std::uint64_t last = (full - 1) / kBlock * kBlock;
   fill_range(layout_.key(), file, last, expected, full - last);

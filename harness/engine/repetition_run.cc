@@ -36,8 +36,8 @@ constexpr std::uint32_t kLookedAtAgain = 2000;  // files, after a repetition; be
 /// time, and the same ones ever after. nullptr where the state says nothing of storage.
 const FileSurvey* known_files(CacheState state, const FileTable& files, const CacheUse& use,
                               std::optional<FileSurvey>& known, const DataProgress& progress) {
-  if (use.names_only || (state != CacheState::cold && state != CacheState::bypassed))
-    return nullptr;
+  const bool from_storage = state == CacheState::cold || state == CacheState::bypassed;
+  if (use.names_only || files.is_device() || !from_storage) return nullptr;
   if (known) {
     check_unchanged(files, *known, progress);
   } else {

@@ -23,9 +23,11 @@ int open_beneath(int folder, const char* path, int flags, mode_t mode = 0) noexc
 
 /// The bare calls, for timed regions that count them. False: errno. The caller looked beforehand
 /// that what lies on the way to the names is its own.
-inline bool create_empty(int folder, const char* path) noexcept {
+/// `made`: the file is there, also where closing it failed.
+inline bool create_empty(int folder, const char* path, bool& made) noexcept {
   const int fd = open_beneath(folder, path, O_CREAT | O_EXCL | O_WRONLY, kFileMode);
-  return fd >= 0 && ::close(fd) == 0;
+  made = fd >= 0;
+  return made && ::close(fd) == 0;
 }
 inline bool rename_within(int folder, const char* from, const char* to) noexcept {
   return ::renameat(folder, from, folder, to) == 0;

@@ -126,6 +126,7 @@ workloads: [{use: memory_copy, duration: 3s, repeat: 1}]
         if json.loads(line)["event"] == "live":
             break
     child = measuring_process(process)
+    time.sleep(0.2)  # until it has told of this look, and waits for the next one
     os.kill(child, signal.SIGSTOP)
     time.sleep(1)
     os.kill(child, signal.SIGCONT)

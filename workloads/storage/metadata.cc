@@ -145,9 +145,10 @@ class Metadata final : public Workload {
     switch (step_) {
       case kCreate:
         return each(worker, [&](std::uint32_t file) {
-          if (!tree_->create(files_->path(file))) return false;
-          there_[file] = kFirstName;
-          return true;
+          bool made = false;
+          const bool good = tree_->create(files_->path(file), made);
+          if (made) there_[file] = kFirstName;
+          return good;
         });
       case kList:
         return each(worker, [&](std::uint32_t folder) {
