@@ -18,6 +18,7 @@ from .style import COLOUR, DASHES, MARKERS, WIDTH, canvas, place, series, styled
 
 MOST_CURVES = 6
 MOST_NAMES = 32  # of a matrix whose rows are named
+NAME_PX = 6.6  # of one character of such a name, generous: the reader's font is not known
 MOST_MOMENTS = 280  # of a rate over time: more would not be told apart
 
 
@@ -197,6 +198,11 @@ def step_time(collectives: Sequence[Collective]) -> Optional[Figure]:
                                "step", "hidden", "exposed (F18)"], table))
 
 
+def _end(name: str) -> str:
+    """Of a long name its head and its tail: nodes differ in one of them."""
+    return name if len(name) <= 13 else f"{name[:6]}\u2026{name[-6:]}"
+
+
 def pair_matrix(pairs: Optional[Pairs]) -> Optional[Figure]:
     """Rates from node to node as a raster; nothing where no pairs were measured."""
     if pairs is None or len(pairs.names) < 2:
@@ -207,20 +213,29 @@ def pair_matrix(pairs: Optional[Pairs]) -> Optional[Figure]:
     if not np.isfinite(rates).any():
         return None
     scale = scale_of(float(np.nanmax(rates)), "B/s")
-    side = min(WIDTH - 150, max(160, 26 * count))
+    names = [_end(name) for name in pairs.names] if count <= MOST_NAMES else []
+    longest = NAME_PX * max((len(name) for name in names), default=4)
+    left = 38 + longest
+    side = min(WIDTH - left - 86, max(160, 26 * count))  # 86: the scale beside it
+    turned = bool(names) and longest + 6 > side / count
+    bottom = 38 + (0.87 * longest if turned else 10)
     with styled():
-        drawing = canvas(WIDTH, side + 70)
-        axes = drawing.add_axes(place(drawing, 64, WIDTH - 64 - side, 10, 60))
+        drawing = canvas(WIDTH, side + 10 + bottom)
+        axes = drawing.add_axes(place(drawing, left, WIDTH - left - side, 10, bottom))
         shown = axes.imshow(rates / scale.factor, cmap="cividis", vmin=0, interpolation="nearest", aspect="auto")
-        bar = drawing.add_axes(place(drawing, 64 + side + 14, WIDTH - 64 - side - 28, 10, 60))
+        bar = drawing.add_axes(place(drawing, left + side + 14, WIDTH - left - side - 28, 10, bottom))
         drawing.colorbar(shown, cax=bar).set_label(scale.label)
         for each in (axes, bar):
             each.grid(False)
-        if count <= MOST_NAMES:
-            axes.set_xticks(range(count), pairs.names, rotation=60 if count > 4 else 0, ha="right" if count > 4 else "center")
-            axes.set_yticks(range(count), pairs.names)
+        if names:
+            step = -(-11 * count // int(side))  # as many as do not overlap
+            axes.set_xticks(range(0, count, step), names[::step], fontsize=10, rotation=60 if turned else 0,
+                            ha="right" if turned else "center", rotation_mode="anchor" if turned else "default")
+            axes.set_yticks(range(0, count, step), names[::step], fontsize=10)
         axes.set_xlabel("to")
         axes.set_ylabel("from")
+        axes.xaxis.set_label_coords(0.5, -(bottom - 16) / side)  # where they stay inside, however wide the names are
+        axes.yaxis.set_label_coords(-(left - 18) / side, 0.5)
         for number, (a, b) in enumerate([(n, None) for n in pairs.blamed_nodes] + list(pairs.blamed_links)):
             if b is None:
                 axes.axhline(a, color=COLOUR["fail"], linewidth=2, zorder=5)

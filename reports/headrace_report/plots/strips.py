@@ -94,7 +94,7 @@ def _draw_row(axes, fleet: Fleet, row: int, limit, reach: float) -> None:
 def _finding(fleet: Fleet, limits: List) -> str:
     confirmed = [o for o in fleet.outliers if o.status == "confirmed"]
     if confirmed:
-        return f"{plural(len(confirmed), 'value')} beyond {'its' if len(confirmed) == 1 else 'their'} limit, in two runs each"
+        return f"{plural(len(confirmed), 'value')} beyond {'its limit, in two sessions' if len(confirmed) == 1 else 'their limits, in two sessions each'}"
     if fleet.outliers:
         return f"{plural(len(fleet.outliers), 'value')} beyond a limit, none of them confirmed"
     return f"All nodes lie within the limits of {plural(len(limits), 'metric')}"

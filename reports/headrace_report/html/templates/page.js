@@ -13,22 +13,23 @@
     const text = (stored === undefined ? cell.textContent : stored).trim().replace("\u2212", "-").replace(/\u202f/g, "");
     if (stored !== undefined) return text !== "" && isFinite(text) ? Number(text) : text;
     const parts = /^[\u2265\u2264]?\s*(-?\d+(?:\.\d+)?)\s*(\S?)(\S*)/.exec(text);
-    return parts ? Number(parts[1]) * (parts[3] && multiples[parts[2]] || 1) : text;
+    return parts ? Number(parts[1]) * (parts[3] && multiples[parts[2]] || 1) : text === "\u2013" ? "" : text;
   };
   const compare = (a, b) => {
     if (a === "" || b === "") return (a === "") - (b === "");  // without a value: always last
     return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
   };
+  const headers = (table) => Array.from(table.tHead.rows[0].cells);  // its own: a cell may hold another table
   const sort = (table, column, header) => {
     const down = header.getAttribute("aria-sort") === "ascending";
-    all(table, "thead th").forEach((other) => other.removeAttribute("aria-sort"));
+    headers(table).forEach((other) => other.removeAttribute("aria-sort"));
     header.setAttribute("aria-sort", down ? "descending" : "ascending");
     const keyed = units(table).map((unit) => [valueOf(unit, column), unit]);
     keyed.sort(([a], [b]) => a === "" || b === "" ? compare(a, b) : down ? compare(b, a) : compare(a, b));
     const home = keyed[0][1].parentNode;
     keyed.forEach(([, unit]) => home.appendChild(unit));
   };
-  all(document, "table.sortable").forEach((table) => all(table, "thead th").forEach((header, column) => {
+  all(document, "table.sortable").forEach((table) => headers(table).forEach((header, column) => {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...header.childNodes);
