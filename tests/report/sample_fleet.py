@@ -99,6 +99,10 @@ def fleet_hostile() -> dict:
     data["group_effects"][0].update(attribute=HOSTILE, name=HOSTILE, explanation=HOSTILE)
     data["pairs"][0]["pairs"]["names"][2] = HOSTILE
     data["pairs"][0]["findings"][0].update(kind=HOSTILE, subject=HOSTILE, explanation=HOSTILE)
+    for count, name in ((4, "WWWWMMMMWW{:03}"), (32, "gpu-cluster-a-node{:02}.example.com")):  # of wide and of many long names
+        rate = [[-1 if a == b else 5e10 for b in range(count)] for a in range(count)]
+        data["pairs"].append({**data["pairs"][0], "findings": [], "pairs": {
+            "names": [name.format(n) for n in range(count)], "rate": rate, "reference": 5e10, "blamed_nodes": [1], "blamed_links": []}})
     data["summary"]["words"] = {HOSTILE: 64}
     data["summary"]["sentence"] = HOSTILE
     data["hosts_file"] = HOSTILE

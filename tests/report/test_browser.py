@@ -121,6 +121,7 @@ def test_a_link_opens_the_fold_it_points_to(show):
                                            ("sizing_golden", 360), ("sizing_golden", 768), ("sizing_golden", 1280),
                                            ("sizing_hostile", 360), ("sizing_fed", 360),
                                            ("fleet_found", 360), ("fleet_found", 1280), ("fleet_hostile", 360),
+                                           ("fleet_hostile", 1280), ("comparison_hostile", 1280), ("sizing_hostile", 1280),
                                            ("history_change", 360), ("history_change", 1280), ("history_hostile", 360)])
 def test_nothing_overflows_sideways(show, sample, width):
     page = show(sample, width)
@@ -174,13 +175,13 @@ def test_print_is_light_and_open(show, sample):
 
 def test_sorts_and_filters_compared_metrics(show):
     page = show("comparison_worse")
-    shown = "return [...document.querySelectorAll('#pair-1-rows tbody')].filter(b => !b.hidden)" \
+    shown = "return [...document.querySelectorAll('#pair-1-rows > tbody')].filter(b => !b.hidden)" \
             ".map(b => b.querySelector('th').dataset.sort)"
     told = page.run(shown)
     assert told[:2] == ["read_bandwidth", "write_bandwidth"]  # the gates
     header = "document.querySelectorAll('#pair-1-rows thead button')[{}].click()"
     page.run(header.format(3))
-    assert page.run(shown)[0] == "read_bandwidth" and page.run(shown)[-1] == "hit_ratio"  # -9.9 % ... +20 %
+    assert page.run(shown)[:2] == ["cpu_cores", "read_bandwidth"] and page.run(shown)[-1] == "hit_ratio"  # -50, -9.9 ... +20 %
     page.run(header.format(4))
     assert page.run(shown) == told
     page.run("document.querySelector('.chip[data-outcome=\"inconclusive\"]').click()")
@@ -189,14 +190,27 @@ def test_sorts_and_filters_compared_metrics(show):
     assert page.run(shown) == []
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_table_within_a_row_stays_a_table(show, width):
+    page = show("comparison_worse", width)
+    page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    inner = "document.querySelector('#pair-1-rows .why table')"
+    assert page.run(f"const t = {inner}; return [t.rows.length, t.querySelectorAll('button').length]") == [2, 0]
+    tops = page.run(f"return [...{inner}.rows].map(r => new Set([...r.cells].map(c => c.getBoundingClientRect().top)).size)")
+    assert tops == [1, 1]  # name and values beside each other, and so their headings
+
+
 def test_sorts_and_filters_phases_and_fixes(show):
     page = show("sizing_golden")
     shown = "return [...document.querySelectorAll('#{} tbody')].filter(b => !b.hidden).map(b => b.querySelector('th').dataset.sort)"
     told = page.run(shown.format("phases-table"))
     page.run("document.querySelectorAll('#phases-table thead button')[4].click()")  # GPUs fed, fewest first
-    assert page.run(shown.format("phases-table"))[0] == "Cold epoch"
+    unfed = {"Checkpoint save", "Checkpoint restore"}  # they feed no number of GPUs: last both ways
+    phases = page.run(shown.format("phases-table"))
+    assert phases[:3] == ["Cold epoch", "Opening files", "Host memory"] and set(phases[3:]) == unfed
     page.run("document.querySelectorAll('#phases-table thead button')[4].click()")
-    assert page.run(shown.format("phases-table"))[0] == "Checkpoint restore"
+    phases = page.run(shown.format("phases-table"))
+    assert phases[:3] == ["Host memory", "Opening files", "Cold epoch"] and set(phases[3:]) == unfed
     page.run("document.querySelector('#phases .chip[data-outcome=\"FAIL\"]').click()")
     assert len(page.run(shown.format("phases-table"))) == len(told) - 1
     page.run("const i = document.querySelector('#fixes input'); i.value = 'shards'; i.dispatchEvent(new Event('input'))")
@@ -228,7 +242,7 @@ def test_keyboard_reaches_controls_in_reading_order(show, sample):
 
 @pytest.mark.parametrize("sample, words", [
     ("failing", ["node17 is not ready for", "ingest.read_bandwidth", "Do next"]),
-    ("comparison_worse", ["2 worse, 1 better", "file_system.options", "read_bandwidth", "go on to 12 blocks", "Do next"]),
+    ("comparison_worse", ["1 of 2 gates is worse", "3 worse, 1 better", "file_system.options", "read_bandwidth", "go on to 12 blocks", "Do next"]),
     ("sizing_golden", ["Feeds 96", "Checkpoint save", "What would feed more", "extrapolated: a guess"])])
 def test_reads_without_scripts(show, browser, sample, words):
     show(sample, scripts=False)

@@ -35,7 +35,7 @@ def test_everything_is_there_without_scripts(pages):
 def test_figures_state_their_finding():
     fleet, history = read_sample("fleet_found"), read_sample("history_change")
     assert nodes.draw(fleet).finding.startswith("Rack r3 is \u22128.0\u00a0% as a whole, and 1 outlier")
-    assert strips.draw(fleet).finding == "1 value beyond its limit, in two runs each"
+    assert strips.draw(fleet).finding == "1 value beyond its limit, in two sessions"
     assert network.pair_matrix(fleet.pairs[0].pairs).finding == "node03 is slow with every partner"
     assert trend.draw(history, history.series[0]).finding.endswith("since 2026-03-15")
     assert "unusual" in trend.draw(history, history.series[1]).finding
