@@ -8,10 +8,12 @@
 
 #include "harness/comparison/gates.h"
 #include "harness/comparison/row_words.h"
+#include "harness/printable.h"
 #include "harness/results/series_key.h"
 #include "harness/statistics/robust.h"
 #include "harness/statistics/summary.h"
 #include "harness/units.h"
+#include "harness/usage_errors.h"
 
 namespace headrace::history {
 namespace {
@@ -319,7 +321,10 @@ History judge(std::vector<StoredRun> runs, const comparison::Options& options,
                                                             : std::vector<std::string>()});
   }
   h.series = collect(runs, options);
-  if (h.series.empty()) throw UsageError("history: no run has a metric to follow");
+  if (h.series.empty())
+    throw UsageErrors("history: no run has a metric to follow" +
+                      (h.unreadable.empty() ? std::string()
+                                            : "\n" + printable(h.unreadable.front().second)));
   for (Series& s : h.series) judge_series(s, h.runs);
   std::stable_sort(h.series.begin(), h.series.end(),
                    [](const Series& a, const Series& b) { return rank_of(a) < rank_of(b); });

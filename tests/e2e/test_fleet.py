@@ -4,26 +4,29 @@ import json
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 
 import pytest
+
+from conftest import TINY
 
 ROOT = pathlib.Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    from conftest import TINY, Headrace
+    from conftest import Headrace
     runner = Headrace(tmp_path_factory.mktemp("fleet"))
     runner.write("tiny.yaml", TINY)
     assert runner.run("tiny.yaml", out="a").code == 0
     return runner
 
 
-def copy(runner, folder, node, factor, day=1, change=lambda run: None):
+def copy(runner, folder, node, factor, day=1, change=lambda run: None, source="a"):
     """A run of that node on that day of March, its rates so many times 1000/s."""
-    run = runner.results(out="a")
+    run = runner.results(out=source)
     run["run"].update(id=f"{node}-{day}", node=node, started_utc=f"2026-03-{day:02}T12:00:00Z")
     for metric in run["points"][0]["metrics"]:
         if metric["name"] == "sample_rate":
@@ -114,14 +117,37 @@ def test_a_change_in_history(made):
     assert made("clean", "trend", "--yes").code == 0
 
 
-def test_what_nodes_say_of_themselves_ends_the_fleet(made):
-    def says(word):
-        return lambda run: run["summary"].update(word=word)
-    for word, code, told in (("INCONCLUSIVE", 11, "INCONCLUSIVE"), ("ERROR", 1, "ERROR"), ("INTERRUPTED", 12, "INCOMPLETE")):
-        for number in range(1, 11):
-            copy(made, f"said-{word}/node{number:02}", f"node{number:02}", 1 + number / 1000, change=says(word))
-        outcome = made("fleet", f"said-{word}")
-        assert outcome.code == code and f"VERDICT {told} " in outcome.out and "nothing stands out" not in outcome.out, outcome
+def ended(runner, how):
+    """A run of this machine that really ended so."""
+    if how == "INCONCLUSIVE":  # one repetition decides nothing
+        runner.write("asks.yaml", TINY.replace("repeat: 3", "repeat: 1") +
+                     "needs: [{id: rate, metric: small_file_read.sample_rate, at_least: 1/s}]\n")
+        assert runner.run("asks.yaml", out=how).code == 11
+    elif how == "ERROR":  # the second point loses its data on the way
+        runner.write("loses.yaml", TINY + "  - {use: random_read, path: lost, cache: warm, repeat: 1}\n")
+        runner.path("lost").mkdir(exist_ok=True)
+        (runner.path("lost") / "empty").write_bytes(b"")
+        assert runner.run("loses.yaml", out=how).code == 1
+    else:  # a second point that takes long is interrupted
+        runner.write("long.yaml", TINY + "  - {use: memory_copy, duration: 60s, repeat: 1}\n")
+        process = runner.start("--progress", "json", "run", "-c", "long.yaml", "--no-report", "--out", how)
+        for line in process.stderr:
+            if json.loads(line)["event"] == "live" and "memory_copy" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 130
+
+
+@pytest.mark.parametrize("word, code, told", [("INCONCLUSIVE", 11, "INCONCLUSIVE"), ("ERROR", 1, "ERROR"),
+                                              ("INTERRUPTED", 12, "INCOMPLETE")])
+def test_what_nodes_say_of_themselves_ends_the_fleet(made, word, code, told):
+    ended(made, word)
+    assert made.results(out=word)["summary"]["word"] == word
+    for number in range(1, 11):
+        copy(made, f"said-{word}/node{number:02}", f"node{number:02}", 1 + number / 1000, source=word)
+    outcome = made("fleet", f"said-{word}")
+    assert outcome.code == code and f"VERDICT {told} " in outcome.out and "nothing stands out" not in outcome.out, outcome
 
 
 def test_a_metric_that_is_gone_is_told(made):
