@@ -48,6 +48,19 @@ std::optional<Manifest> parse_manifest(std::string_view text) {
   return manifest;
 }
 
+std::string manifest_text(const Manifest& manifest) {
+  const DataSetSpec& spec = manifest.spec;
+  const nlohmann::ordered_json json{{"kind", kKind},
+                                    {"schema", kSchema},
+                                    {"state", manifest.complete ? "complete" : "making"},
+                                    {"files", spec.files},
+                                    {"file_size", spec.file_size},
+                                    {"file_size_spread", spec.file_size_spread},
+                                    {"files_per_folder", spec.files_per_folder},
+                                    {"data_seed", spec.seed}};
+  return json.dump(2) + "\n";
+}
+
 std::optional<Manifest> read_manifest(const files::Folder& folder, const DataSetSpec& spec) {
   auto manifest = parse_manifest(folder.read(Manifest::kFile));
   if (manifest && manifest->spec.id() != spec.id()) manifest.reset();
@@ -58,16 +71,7 @@ void write_manifest(const files::Folder& folder, const Manifest& manifest) {
   if (is_in_the_way(folder))
     throw RunError("create " + folder.path_of(Manifest::kFile) +
                    ": something that headrace did not make is in the way");
-  const DataSetSpec& spec = manifest.spec;
-  const nlohmann::ordered_json json{{"kind", kKind},
-                                    {"schema", kSchema},
-                                    {"state", manifest.complete ? "complete" : "making"},
-                                    {"files", spec.files},
-                                    {"file_size", spec.file_size},
-                                    {"file_size_spread", spec.file_size_spread},
-                                    {"files_per_folder", spec.files_per_folder},
-                                    {"data_seed", spec.seed}};
-  folder.put(Manifest::kFile, json.dump(2) + "\n");
+  folder.put(Manifest::kFile, manifest_text(manifest));
 }
 
 void remove_manifest(const files::Folder& folder) {

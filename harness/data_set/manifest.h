@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "harness/data_set.h"
@@ -26,6 +27,7 @@ struct Manifest {
 bool is_manifest(std::string_view text);
 /// Nothing when the text is no manifest, or makes no sense.
 std::optional<Manifest> parse_manifest(std::string_view text);
+std::string manifest_text(const Manifest& manifest);
 
 /// The one in `folder`; nothing when there is none, or it is not one of the set that the folder is
 /// named after.

@@ -16,7 +16,9 @@ namespace fs = std::filesystem;
 struct NameTreeTest : ::testing::Test {
   static constexpr NameTreeShape kShape{.depth = 2, .width = 3, .files_per_folder = 4};
   static void make(const NameTree& tree, std::uint32_t file) {
-    ASSERT_TRUE(tree.create(tree.files().path(file)));
+    bool made = false;
+    ASSERT_TRUE(tree.create(tree.files().path(file), made));
+    ASSERT_TRUE(made);
   }
   testing::TemporaryFolder tmp;
   const MarkedFolder marked = MarkedFolder::make(tmp / "scratch", "scratch");

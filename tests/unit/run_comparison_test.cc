@@ -415,7 +415,11 @@ TEST(RunComparison, DisturbedRepetitionsAreNoEvidence) {
   p.metrics.resize(1);
   p.metrics[0].values[5] *= 0.3;  // a neighbour
   for (unsigned i = 0; i < 6; ++i) {
-    p.each.push_back({i, true, i == 5, 1, {{"read_bandwidth", p.metrics[0].values[i]}}});
+    results::StoredRepetition& r = p.each.emplace_back();
+    r.index = i;
+    r.counted = true;
+    r.disturbed = i == 5;
+    r.metrics["read_bandwidth"] = p.metrics[0].values[i];
   }
   p.disturbed_share = 1.0 / 6;
   const Comparison c = compare_two(run(1), b, with_history());
