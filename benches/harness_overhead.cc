@@ -10,10 +10,10 @@
 #include <string>
 
 #include "harness/backends/loader.h"
-#include "harness/block_loop.h"
 #include "harness/files/marked_folder.h"
 #include "harness/random.h"
 #include "harness/recorder.h"
+#include "harness/storage/block_loop.h"
 
 namespace {
 using namespace headrace;

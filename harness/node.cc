@@ -11,7 +11,7 @@
 
 #include "harness/backends/ranks.h"
 #include "harness/error.h"
-#include "harness/peer.h"
+#include "harness/peer/peer.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"

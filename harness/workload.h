@@ -11,16 +11,16 @@
 #include <utility>
 #include <vector>
 
-#include "harness/cache_state.h"
-#include "harness/data_set.h"
 #include "harness/error.h"
 #include "harness/metric.h"
 #include "harness/node.h"
 #include "harness/params.h"
-#include "harness/rank_groups.h"
+#include "harness/ranks/rank_groups.h"
 #include "harness/recorder.h"
 #include "harness/registry.h"
 #include "harness/repetition.h"
+#include "harness/storage/cache_state.h"
+#include "harness/storage/data_set.h"
 #include "harness/units.h"
 
 namespace headrace {

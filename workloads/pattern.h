@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/data_set.h"
+#include "harness/storage/data_set.h"
 
 namespace headrace {
 

@@ -7,13 +7,13 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
-#include "harness/checkpoint/folder.h"
 #include "harness/comparison/blocks.h"
-#include "harness/data_set.h"
 #include "harness/diagnostics.h"
 #include "harness/files/marked_folder.h"
-#include "harness/name_tree.h"
 #include "harness/node.h"
+#include "harness/storage/checkpoint/folder.h"
+#include "harness/storage/data_set.h"
+#include "harness/storage/name_tree.h"
 #include "harness/units.h"
 
 namespace headrace::cli {

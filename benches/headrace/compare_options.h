@@ -7,7 +7,7 @@
 
 #include "benches/headrace/verb.h"
 #include "harness/comparison/comparison.h"
-#include "harness/plan.h"
+#include "harness/plan/plan.h"
 
 namespace headrace::cli {
 

@@ -6,7 +6,7 @@
 
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
-#include "harness/engine.h"
+#include "harness/engine/engine.h"
 
 namespace headrace::cli {
 

@@ -19,8 +19,8 @@
 #include "benches/headrace/supervisor.h"
 #include "benches/headrace/terminal.h"
 #include "harness/comparison/noise.h"
-#include "harness/engine.h"
-#include "harness/engine/together.h"
+#include "harness/engine/engine.h"
+#include "harness/engine/rank_sync.h"
 #include "harness/peer/tcp_peer.h"
 #include "harness/ranks/launch.h"
 #include "harness/recorder.h"
@@ -231,7 +231,7 @@ double silence(const std::optional<Plan>& plan) {
 /// Rank 0 cannot begin: the others need not wait for it.
 void end_followers(Ranks& ranks) {
   try {
-    engine::Together(ranks).say({.kind = engine::Step::Kind::end});
+    engine::RankSync(ranks).say({.kind = engine::Step::Kind::end});
   } catch (const RanksError&) {  // they know
   }
 }

@@ -7,7 +7,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
 #include "harness/diagnostics.h"
-#include "harness/engine.h"
+#include "harness/engine/engine.h"
 #include "harness/node.h"
 #include "harness/peer/follow.h"
 #include "harness/peer/listener.h"

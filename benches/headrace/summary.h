@@ -4,7 +4,7 @@
 
 #include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
-#include "harness/run_result.h"
+#include "harness/engine/run_result.h"
 
 namespace headrace::cli {
 

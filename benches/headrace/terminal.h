@@ -5,7 +5,7 @@
 
 #include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
-#include "harness/verdict.h"
+#include "harness/verdict/verdict.h"
 
 namespace headrace::cli {
 

@@ -56,7 +56,7 @@ class NcclBackend {
   virtual std::string make_id() = 0;
   /// Has NCCL write down what it decides: before join(), until heard(), which must come before anything is timed.
   virtual void listen() {}
-  /// What it wrote, by lines as harness/nccl_log.h reads them.
+  /// What it wrote, by lines as harness/backends/nccl_log.h reads them.
   virtual std::string heard() { return ""; }
   /// Why it writes nothing down, or "".
   virtual std::string why_deaf() const { return ""; }

@@ -11,7 +11,7 @@
 #include "harness/comparison/noise.h"
 #include "harness/results/run_file.h"
 #include "harness/statistics/comparison.h"
-#include "harness/verdict.h"
+#include "harness/verdict/verdict.h"
 
 namespace headrace::comparison {
 

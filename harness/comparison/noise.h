@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/engine/run_result.h"
 #include "harness/results/run_file.h"
-#include "harness/run_result.h"
 #include "harness/statistics/comparison.h"
 
 namespace headrace::comparison {

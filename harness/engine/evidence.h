@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "harness/judging/record.h"
+#include "harness/engine/run_result.h"
 #include "harness/registry.h"
-#include "harness/run_result.h"
+#include "harness/verdict/record.h"
 
 namespace headrace::engine {
 

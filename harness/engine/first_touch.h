@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "harness/data_set.h"
-#include "harness/run_result.h"
+#include "harness/engine/run_result.h"
+#include "harness/storage/data_set.h"
 
 namespace headrace::engine {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "harness/collective_fit.h"
+#include "harness/engine/collective_fit.h"
 #include "harness/requirements/needs.h"
 #include "harness/units.h"
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "harness/plan.h"
-#include "harness/run_result.h"
+#include "harness/engine/run_result.h"
+#include "harness/plan/plan.h"
 
 namespace headrace::engine {
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <span>
 
-#include "harness/judging/answers.h"
-#include "harness/run_result.h"
+#include "harness/engine/run_result.h"
+#include "harness/verdict/answers.h"
 
 namespace headrace::engine {
 

@@ -9,7 +9,6 @@
 #include <exception>
 #include <thread>
 
-#include "harness/data_set/sample.h"
 #include "harness/diagnostics.h"
 #include "harness/engine/counting.h"
 #include "harness/engine/driver.h"
@@ -18,8 +17,9 @@
 #include "harness/engine/look_by_look.h"
 #include "harness/engine/rank_findings.h"
 #include "harness/engine/watched.h"
-#include "harness/rank_groups.h"
+#include "harness/ranks/rank_groups.h"
 #include "harness/statistics/summary.h"
+#include "harness/storage/data_set/sample.h"
 #include "harness/system/network_links.h"
 #include "harness/units.h"
 
@@ -282,7 +282,7 @@ class PointRunner::Session {
   }
 
  private:
-  const Together& together() const { return owner_.together_; }
+  const RankSync& rank_sync() const { return owner_.rank_sync_; }
 
   void agree_on_data() {
     const bool wrong = result_.status == PointStatus::error;
@@ -444,7 +444,7 @@ PointRunner::PointRunner(const Plan& plan, const Point& point,
       node_(node),
       observer_(observer),
       limits_(limits),
-      together_(node.ranks()) {
+      rank_sync_(node.ranks()) {
   if (point.timeout_s == 0) return;
   limits_.stall_s = point.timeout_s;
   limits_.grace_s = std::min(limits_.grace_s, point.timeout_s);
@@ -470,7 +470,7 @@ bool PointRunner::follow() {
   Session session(*this, result);
   session.open();
   for (;;) {
-    const Step step = together_.hear();
+    const Step step = rank_sync_.hear();
     if (step.kind == Step::Kind::end) return false;
     if (step.kind == Step::Kind::close) {
       session.close();

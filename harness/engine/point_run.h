@@ -4,9 +4,9 @@
 
 #include <span>
 
-#include "harness/engine.h"
+#include "harness/engine/engine.h"
 #include "harness/engine/repetition_run.h"
-#include "harness/judging/answers.h"
+#include "harness/verdict/answers.h"
 
 namespace headrace::engine {
 
@@ -35,7 +35,7 @@ class PointRunner {
   Node& node_;
   RunObserver& observer_;
   EngineLimits limits_;
-  Together together_;
+  RankSync rank_sync_;
   bool hung_ = false;
 };
 

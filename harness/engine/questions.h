@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "harness/judging/answers.h"
-#include "harness/plan.h"
+#include "harness/plan/plan.h"
+#include "harness/verdict/answers.h"
 
 namespace headrace::engine {
 

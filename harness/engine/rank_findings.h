@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run_result.h"
+#include "harness/engine/run_result.h"
 
 namespace headrace {
 class Ranks;
@@ -12,7 +12,7 @@ class Ranks;
 
 namespace headrace::engine {
 
-/// Ranks far slower than the others, by what `Together::merged` kept of each.
+/// Ranks far slower than the others, by what `RankSync::merged` kept of each.
 std::vector<unsigned> stragglers(const Repetition& repetition);
 
 /// From the repetitions that count: sets the result's slowest rank, its pairs (the median of each)

@@ -10,12 +10,12 @@
 #include <cstdlib>
 #include <utility>
 
-#include "harness/engine/crew.h"
 #include "harness/engine/ledger.h"
 #include "harness/engine/operation_error.h"
 #include "harness/engine/probe.h"
 #include "harness/engine/series.h"
 #include "harness/engine/watched.h"
+#include "harness/engine/worker_threads.h"
 #include "harness/units.h"
 
 namespace headrace::engine {

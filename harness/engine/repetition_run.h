@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/engine.h"
+#include "harness/engine/engine.h"
+#include "harness/engine/rank_sync.h"
 #include "harness/engine/series.h"
-#include "harness/engine/together.h"
-#include "harness/file_survey.h"
 #include "harness/registry.h"
+#include "harness/storage/file_survey.h"
 #include "harness/system/block_device.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/client_counters.h"
@@ -47,7 +47,7 @@ class RepetitionRunner {
   Node& node_;
   RunObserver& observer_;
   EngineLimits limits_;
-  Together together_;
+  RankSync rank_sync_;
   std::vector<MetricInfo> catalogue_;
   std::vector<std::string> parts_;
   std::optional<system::BlockDevice> device_;

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "harness/run_result.h"
-#include "harness/scaling.h"
+#include "harness/engine/run_result.h"
+#include "harness/engine/scaling.h"
 
 namespace headrace::engine {
 

@@ -11,8 +11,8 @@
 #include <optional>
 #include <thread>
 
-#include "harness/engine.h"
-#include "harness/engine/crew.h"
+#include "harness/engine/engine.h"
+#include "harness/engine/worker_threads.h"
 
 namespace headrace::engine {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "harness/data_set.h"
 #include "harness/engine/limits.h"
+#include "harness/storage/data_set.h"
 
 namespace headrace::engine {
 

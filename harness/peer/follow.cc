@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/config/document.h"
-#include "harness/paired.h"
+#include "harness/network/paired.h"
 #include "harness/registry.h"
 
 namespace headrace::peer {

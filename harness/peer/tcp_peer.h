@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/peer.h"
+#include "harness/peer/peer.h"
 #include "harness/ranks/frame.h"
 
 namespace headrace::peer {

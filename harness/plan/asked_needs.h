@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/plan.h"
+#include "harness/plan/plan.h"
 #include "harness/requirements/needs.h"
 
 namespace headrace {

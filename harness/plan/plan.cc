@@ -1,5 +1,5 @@
 // From configuration and job to points: resolving, checking, naming.
-#include "harness/plan.h"
+#include "harness/plan/plan.h"
 
 #include <fmt/format.h>
 

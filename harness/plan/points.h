@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/plan.h"
 #include "harness/plan/asked_needs.h"
+#include "harness/plan/plan.h"
 
 namespace headrace {
 

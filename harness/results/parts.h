@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/run_result.h"
+#include "harness/engine/run_result.h"
 
 namespace headrace::results {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/verdict.h"
+#include "harness/verdict/verdict.h"
 
 namespace headrace::results {
 

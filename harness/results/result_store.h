@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/engine/run_result.h"
 #include "harness/files/marked_folder.h"
-#include "harness/run_result.h"
 
 namespace headrace::results {
 

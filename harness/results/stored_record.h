@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "harness/judging/answers.h"
 #include "harness/results/json_place.h"
+#include "harness/verdict/answers.h"
 
 namespace headrace::results {
 

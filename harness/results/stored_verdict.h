@@ -9,7 +9,7 @@
 
 #include "harness/results/exit_map.h"
 #include "harness/results/json_place.h"
-#include "harness/verdict.h"
+#include "harness/verdict/verdict.h"
 
 namespace headrace::results {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/scaling.h"
+#include "harness/engine/scaling.h"
 
 namespace headrace::sizing {
 

@@ -10,7 +10,7 @@
 #include "harness/comparison/noise.h"
 #include "harness/requirements/needs.h"
 #include "harness/sizing/curve.h"
-#include "harness/verdict.h"
+#include "harness/verdict/verdict.h"
 
 namespace headrace::sizing {
 

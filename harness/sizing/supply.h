@@ -8,7 +8,7 @@
 
 #include "harness/sizing/concurrent.h"
 #include "harness/statistics/sessions.h"
-#include "harness/verdict.h"
+#include "harness/verdict/verdict.h"
 
 namespace headrace::sizing {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/error.h"
-#include "harness/rdma_place.h"
+#include "harness/network/rdma_place.h"
 #include "harness/units.h"
 
 namespace headrace::system {

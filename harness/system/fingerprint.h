@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "harness/engine/run_result.h"
 #include "harness/node.h"
-#include "harness/run_result.h"
 
 namespace headrace::system {
 

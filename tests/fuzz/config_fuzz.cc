@@ -8,7 +8,7 @@
 #include <string>
 
 #include "harness/config/document.h"
-#include "harness/plan.h"
+#include "harness/plan/plan.h"
 #include "tests/fuzz/invariant.h"
 #include "tests/unit/temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // The schedule of an open loop: evenly spaced or Poisson, one for all workers.
-#include "harness/arrivals.h"
+#include "harness/storage/arrivals.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/data_set/block_pattern.h"
+#include "harness/storage/data_set/block_pattern.h"
 
 #include <gtest/gtest.h>
 

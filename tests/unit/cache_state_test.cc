@@ -1,4 +1,4 @@
-#include "harness/cache_state.h"
+#include "harness/storage/cache_state.h"
 
 #include <gtest/gtest.h>
 

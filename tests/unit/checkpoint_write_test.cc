@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/checkpoint/folder.h"
 #include "harness/error.h"
+#include "harness/storage/checkpoint/folder.h"
 #include "tests/unit/workload_runner.h"
 
 namespace headrace {

@@ -1,4 +1,4 @@
-#include "harness/collective_fit.h"
+#include "harness/engine/collective_fit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/data_set.h"
+#include "harness/storage/data_set.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data_set/block_pattern.h"
-#include "harness/data_set/layout.h"
-#include "harness/data_set/manifest.h"
 #include "harness/error.h"
 #include "harness/node.h"
+#include "harness/storage/data_set/block_pattern.h"
+#include "harness/storage/data_set/layout.h"
+#include "harness/storage/data_set/manifest.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/engine.h"
+#include "harness/engine/engine.h"
 #include "tests/unit/scripted_workload.h"
 
 namespace headrace::testing {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "harness/engine.h"
+#include "harness/engine/engine.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace {

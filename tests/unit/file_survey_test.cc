@@ -1,4 +1,4 @@
-#include "harness/file_survey.h"
+#include "harness/storage/file_survey.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // tests/golden/run.json.
 #pragma once
 
-#include "harness/run_result.h"
+#include "harness/engine/run_result.h"
 #include "tests/unit/scripted_workload.h"
 
 namespace headrace::testing {

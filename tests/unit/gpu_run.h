@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/engine.h"
+#include "harness/engine/engine.h"
 #include "tests/unit/host_gpu.h"
 #include "tests/unit/temporary_folder.h"
 

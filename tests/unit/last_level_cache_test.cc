@@ -1,4 +1,4 @@
-#include "harness/last_level_cache.h"
+#include "harness/system/last_level_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/link_rates.h"
+#include "harness/system/link_rates.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "harness/engine/together.h"
+#include "harness/engine/rank_sync.h"
 #include "tests/unit/thread_ranks.h"
 
 namespace headrace {
@@ -18,7 +18,7 @@ Repetition merged(unsigned size, const std::vector<MetricInfo>& catalogue, const
   for (unsigned r = 0; r < size; ++r) hosts.push_back("node" + std::to_string(r));
   Repetition first;
   on_ranks(hosts, 30, [&](std::unique_ptr<Ranks> ranks) {
-    const engine::Together together(*ranks);
+    const engine::RankSync together(*ranks);
     Repetition all =
         together.merged(each(ranks->rank()), ranks->everyone(), AcrossRanks::add, catalogue);
     ranks->barrier("the end", 30);

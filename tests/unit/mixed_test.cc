@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "harness/engine.h"
+#include "harness/engine/engine.h"
 #include "tests/unit/workload_runner.h"
 
 namespace headrace {

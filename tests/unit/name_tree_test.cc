@@ -1,4 +1,4 @@
-#include "harness/name_tree.h"
+#include "harness/storage/name_tree.h"
 
 #include <gtest/gtest.h>
 

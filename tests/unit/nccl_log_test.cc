@@ -1,5 +1,5 @@
 // Lines as several versions of NCCL write them; prefixes of launchers and other programs' lines stand between.
-#include "harness/nccl_log.h"
+#include "harness/backends/nccl_log.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Ports of a made-up /sys, each plug once; how many count; and what the workload makes of them.
-#include "harness/network_ports.h"
+#include "harness/network/network_ports.h"
 
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-#include "harness/numa.h"
+#include "harness/system/numa.h"
 
 #include <gtest/gtest.h>
 #include <algorithm>

@@ -1,13 +1,13 @@
 // Open loops: requests are sent when they are due, latency counts from then, and a rate that is not
 // sustained is told.
-#include "harness/open_loop.h"
+#include "harness/storage/open_loop.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 
-#include "harness/block_loop.h"
+#include "harness/storage/block_loop.h"
 #include "tests/unit/workload_runner.h"
 #include "workloads/storage/whole_files.h"
 

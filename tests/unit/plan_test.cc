@@ -1,5 +1,5 @@
 // Plans: what a configuration becomes, and what is said of one that cannot be.
-#include "harness/plan.h"
+#include "harness/plan/plan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/ramp.h"
+#include "harness/storage/ramp.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/rank_groups.h"
+#include "harness/ranks/rank_groups.h"
 
 #include <gtest/gtest.h>
 

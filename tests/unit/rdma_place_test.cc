@@ -1,4 +1,4 @@
-#include "harness/rdma_place.h"
+#include "harness/network/rdma_place.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

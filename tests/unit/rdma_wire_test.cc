@@ -1,4 +1,4 @@
-#include "harness/rdma_wire.h"
+#include "harness/network/rdma_wire.h"
 
 #include <gtest/gtest.h>
 

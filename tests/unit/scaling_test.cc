@@ -1,4 +1,4 @@
-#include "harness/scaling.h"
+#include "harness/engine/scaling.h"
 
 #include <gtest/gtest.h>
 

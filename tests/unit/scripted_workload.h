@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/plan.h"
+#include "harness/plan/plan.h"
 #include "harness/workload.h"
 
 namespace headrace::testing {

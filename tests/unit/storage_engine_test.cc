@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "harness/backends/loader.h"
-#include "harness/block_loop.h"
 #include "harness/diagnostics.h"
 #include "harness/error.h"
+#include "harness/storage/block_loop.h"
 #include "harness/system/unique_fd.h"
 #include "tests/unit/file_io_contract.h"
 

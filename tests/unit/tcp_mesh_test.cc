@@ -1,9 +1,9 @@
-#include "harness/tcp_mesh.h"
+#include "harness/network/tcp_mesh.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "harness/pair_matrix.h"
+#include "harness/network/pair_matrix.h"
 #include "thread_ranks.h"
 
 namespace headrace {

@@ -7,7 +7,7 @@
 #include "harness/backends/loader.h"
 #include "harness/backends/rdma.h"
 #include "harness/error.h"
-#include "harness/rdma_place.h"
+#include "harness/network/rdma_place.h"
 
 namespace headrace {
 namespace {

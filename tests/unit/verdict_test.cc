@@ -1,5 +1,5 @@
 // Each outcome and reason code, the words that go with them, and the exit code.
-#include "harness/verdict.h"
+#include "harness/verdict/verdict.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

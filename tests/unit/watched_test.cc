@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "harness/engine.h"
+#include "harness/engine/engine.h"
 
 namespace headrace::engine {
 namespace {

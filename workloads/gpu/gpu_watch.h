@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
-#include "harness/link_rates.h"
 #include "harness/metric.h"
+#include "harness/system/link_rates.h"
 #include "harness/units.h"
 #include "workloads/gpu/gpus.h"
 

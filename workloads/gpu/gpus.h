@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
-#include "harness/numa.h"
+#include "harness/system/numa.h"
 #include "harness/units.h"
 #include "harness/workload.h"
 

@@ -10,8 +10,8 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/gpu.h"
-#include "harness/numa.h"
 #include "harness/params.h"
+#include "harness/system/numa.h"
 
 namespace headrace::gpu {
 

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "harness/backends/buffers.h"
-#include "harness/block_loop.h"
-#include "harness/storage_params.h"
+#include "harness/storage/block_loop.h"
+#include "harness/storage/storage_params.h"
 #include "harness/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"

@@ -14,8 +14,8 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/error.h"
-#include "harness/last_level_cache.h"
-#include "harness/numa.h"
+#include "harness/system/last_level_cache.h"
+#include "harness/system/numa.h"
 #include "harness/workload.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/backends/collective.h"
-#include "harness/rank_groups.h"
+#include "harness/ranks/rank_groups.h"
 #include "harness/workload.h"
 
 namespace headrace::network {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/nccl_log.h"
+#include "harness/backends/nccl_log.h"
 #include "workloads/network/expected_sums.h"
 
 namespace headrace::network {

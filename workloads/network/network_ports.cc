@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/backends/ranks.h"
-#include "harness/network_ports.h"
+#include "harness/network/network_ports.h"
 #include "harness/workload.h"
 
 namespace {

@@ -5,15 +5,15 @@
 #include <optional>
 
 #include "harness/backends/buffers.h"
-#include "harness/concert.h"
-#include "harness/paired.h"
-#include "harness/rdma_wire.h"
-#include "workloads/network/patience.h"
+#include "harness/network/paired.h"
+#include "harness/network/rdma_wire.h"
+#include "harness/ranks/all_or_none.h"
 #include "workloads/network/rdma_end.h"
+#include "workloads/network/stall_watch.h"
 
 namespace {
 using namespace headrace;
-using network::Patience;
+using network::StallWatch;
 using network::RdmaEnd;
 
 constexpr std::array kMetrics{
@@ -58,8 +58,8 @@ class RdmaAllReduce final : public Paired {
       for (std::uint64_t i = 0; i < elements(); ++i) data_[i] = value(rank(), i);
     });
     attempt([&] {
-      Patience patience(*ranks_, left(), end_.patience_s());
-      all_reduce(true, patience);
+      StallWatch watch(*ranks_, left(), end_.patience_s());
+      all_reduce(true, watch);
     });
     come_together("check the sum", kSlack_s + end_.patience_s(), [this] { check_sum(); });
   }
@@ -179,11 +179,11 @@ class RdmaAllReduce final : public Paired {
 
   void loop(Recorder& recorder) {
     const std::uint64_t first = now_ns(), end = first + static_cast<std::uint64_t>(time_s_ * 1e9);
-    Patience patience(*ranks_, left(), end_.patience_s());
+    StallWatch watch(*ranks_, left(), end_.patience_s());
     std::uint64_t begin = first;
     for (bool last = false; !last;) {
       // Rank 0 says which is the last: the word goes round with the data of the same all-reduce.
-      last = all_reduce(rank() == 0 && (begin >= end || (count_ > 0 && !recorder.running())), patience);
+      last = all_reduce(rank() == 0 && (begin >= end || (count_ > 0 && !recorder.running())), watch);
       const std::uint64_t now = now_ns();
       recorder.op(begin, now, size_);
       begin = now;
@@ -211,7 +211,7 @@ class RdmaAllReduce final : public Paired {
   }
 
   /// Returns whether rank 0 said that it was the last.
-  bool all_reduce(bool last, Patience& patience) {
+  bool all_reduce(bool last, StallWatch& watch) {
     unsigned sent = 0, received = 0, in_flight = 0, since_signal = 0;
     while (received < messages_ || sent < messages_ || in_flight > 0) {
       bool moved = false;
@@ -242,7 +242,7 @@ class RdmaAllReduce final : public Paired {
         post_receive();
       }
       moved = moved || count > 0;
-      moved ? patience.moved() : patience.waited();
+      moved ? watch.moved() : watch.waited();
     }
     return last;
   }

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "harness/backends/rdma.h"
+#include "harness/network/rdma_place.h"
 #include "harness/node.h"
-#include "harness/numa.h"
 #include "harness/params.h"
-#include "harness/peer.h"
-#include "harness/rdma_place.h"
+#include "harness/peer/peer.h"
+#include "harness/system/numa.h"
 #include "harness/workload.h"
 
 namespace headrace::network {

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/rdma.h"
 #include "harness/backends/ranks.h"
+#include "harness/backends/rdma.h"
 #include "harness/clock.h"
-#include "harness/rdma_wire.h"
+#include "harness/network/rdma_wire.h"
 #include "harness/recorder.h"
-#include "workloads/network/patience.h"
 #include "workloads/network/rdma_area.h"
 #include "workloads/network/rdma_traffic.h"
+#include "workloads/network/stall_watch.h"
 
 namespace headrace::network {
 
@@ -211,7 +211,7 @@ class RdmaLink {
     const unsigned queue_pairs = traffic_.queue_pairs;
     const std::uint64_t begin = now_ns(), end = begin + static_cast<std::uint64_t>(traffic_.time_s * 1e9);
     last_ns_ = begin;
-    Patience patience(ranks_, partner_, patience_s_);
+    StallWatch watch(ranks_, partner_, patience_s_);
     enum class Stage { sending, draining, over } stage = leads_ || traffic_.both() ? Stage::sending : Stage::over;
     while (stage != Stage::over || (receives_ && !all_ended())) {
       unsigned moved = receives_ ? take_received() : 0;
@@ -229,7 +229,7 @@ class RdmaLink {
         for (unsigned q = 0; q < queue_pairs; ++q) done = drained(q) && done;
         if (done) stage = Stage::over;
       }
-      moved > 0 ? patience.moved() : patience.waited();
+      moved > 0 ? watch.moved() : watch.waited();
     }
     moved_.elapsed_ns = last_ns_ - begin;
   }
@@ -261,9 +261,9 @@ class RdmaLink {
   void ping(Recorder& recorder) {
     const std::uint64_t first = now_ns(), end = first + static_cast<std::uint64_t>(traffic_.time_s * 1e9);
     std::uint64_t begin = first, number = 0;
-    Patience patience(ranks_, partner_, patience_s_);
+    StallWatch watch(ranks_, partner_, patience_s_);
     while (begin < end && (number == 0 || recorder.running())) {
-      to_and_fro(number, patience);
+      to_and_fro(number, watch);
       const std::uint64_t now = now_ns(), took = now - begin;
       // Half of the way to and fro; a read's data comes back by itself.
       recorder.op(traffic_.reads() ? begin : now - took / 2, now, traffic_.size);
@@ -272,35 +272,35 @@ class RdmaLink {
     }
     moved_.messages = number;
     moved_.elapsed_ns = begin - first;
-    if (!traffic_.reads()) send_marked(kStop, patience);
-    collect(patience);
+    if (!traffic_.reads()) send_marked(kStop, watch);
+    collect(watch);
   }
 
   void pong() {
     if (traffic_.reads()) return;  // its memory answers
-    Patience patience(ranks_, partner_, patience_s_);
+    StallWatch watch(ranks_, partner_, patience_s_);
     for (std::uint64_t number = 0;; ++number) {
-      if (wait_for(number, patience) == kStop) break;
-      send_marked(marker(number), patience);
+      if (wait_for(number, watch) == kStop) break;
+      send_marked(marker(number), watch);
     }
-    collect(patience);
+    collect(watch);
   }
 
   static unsigned char marker(std::uint64_t number) noexcept { return static_cast<unsigned char>(1 + number % 100); }
 
-  void to_and_fro(std::uint64_t number, Patience& patience) {
-    send_marked(marker(number), patience);
+  void to_and_fro(std::uint64_t number, StallWatch& watch) {
+    send_marked(marker(number), watch);
     if (traffic_.reads()) {
-      while (lanes_[0].acknowledged < lanes_[0].posted) collect_some(patience);
+      while (lanes_[0].acknowledged < lanes_[0].posted) collect_some(watch);
     } else {
-      wait_for(number, patience);
+      wait_for(number, watch);
     }
   }
 
   /// The last byte tells which message it is: the device writes it last.
-  void send_marked(unsigned char mark, Patience& patience) {
+  void send_marked(unsigned char mark, StallWatch& watch) {
     Lane& lane = lanes_[0];
-    while (lane.posted - lane.acknowledged >= traffic_.tx_depth) collect_some(patience);
+    while (lane.posted - lane.acknowledged >= traffic_.tx_depth) collect_some(watch);
     RdmaWork work = message(0, 0);
     if (!traffic_.reads()) area_.source(0)[traffic_.size - 1] = mark;
     ++lane.posted;
@@ -314,28 +314,28 @@ class RdmaLink {
   }
 
   /// Until the next message is there; its mark.
-  unsigned char wait_for(std::uint64_t number, Patience& patience) {
+  unsigned char wait_for(std::uint64_t number, StallWatch& watch) {
     Lane& lane = lanes_[0];
     const volatile unsigned char* last = area_.sink(0) + traffic_.size - 1;
     if (traffic_.sends()) {
       RdmaCompletion done;
-      while (check_poll(endpoint_.poll_received({&done, 1})) == 0) wait(patience);
+      while (check_poll(endpoint_.poll_received({&done, 1})) == 0) wait(watch);
       check_done(done);
       ++lane.received;
       const unsigned char mark = *last;
       if (lane.receives - lane.received < traffic_.rx_depth) post_receive(0);
-      patience.moved();
+      watch.moved();
       return mark;
     }
     unsigned char mark;
-    while ((mark = *last) != marker(number) && mark != kStop) wait(patience);
-    patience.moved();
+    while ((mark = *last) != marker(number) && mark != kStop) wait(watch);
+    watch.moved();
     return mark;
   }
   /// Nothing has come yet: looks for what failed, now and then.
-  void wait(Patience& patience) {
+  void wait(StallWatch& watch) {
     if (++waits_ % 1024 == 0) collect_now();
-    patience.waited();
+    watch.waited();
   }
 
   void collect_now() {
@@ -346,15 +346,15 @@ class RdmaLink {
       lanes_[0].acknowledged += done[static_cast<unsigned>(i)].id;
     }
   }
-  void collect_some(Patience& patience) {
+  void collect_some(StallWatch& watch) {
     const std::uint64_t before = lanes_[0].acknowledged;
     collect_now();
-    lanes_[0].acknowledged > before ? patience.moved() : patience.waited();
+    lanes_[0].acknowledged > before ? watch.moved() : watch.waited();
   }
   /// The rest: the last message had a completion.
-  void collect(Patience& patience) {
+  void collect(StallWatch& watch) {
     Lane& lane = lanes_[0];
-    while (lane.acknowledged + lane.since_signal < lane.posted) collect_some(patience);
+    while (lane.acknowledged + lane.since_signal < lane.posted) collect_some(watch);
     lane.acknowledged = lane.posted;
   }
 

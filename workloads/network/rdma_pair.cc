@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 
-#include "harness/concert.h"
+#include "harness/ranks/all_or_none.h"
 
 namespace headrace::network {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/paired.h"
-#include "harness/rdma_wire.h"
+#include "harness/network/paired.h"
+#include "harness/network/rdma_wire.h"
 #include "workloads/network/pair_schedule.h"
 #include "workloads/network/rdma_area.h"
 #include "workloads/network/rdma_end.h"

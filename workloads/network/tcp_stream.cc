@@ -13,10 +13,10 @@
 
 #include "harness/backends/ranks.h"
 #include "harness/backends/stream_io.h"
-#include "harness/network_ports.h"
-#include "harness/pair_matrix.h"
-#include "harness/rank_groups.h"
-#include "harness/tcp_mesh.h"
+#include "harness/network/network_ports.h"
+#include "harness/network/pair_matrix.h"
+#include "harness/network/tcp_mesh.h"
+#include "harness/ranks/rank_groups.h"
 #include "harness/workload.h"
 
 namespace {

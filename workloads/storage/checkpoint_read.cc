@@ -8,9 +8,9 @@
 #include <mutex>
 #include <tuple>
 
-#include "harness/block_loop.h"
 #include "harness/parallel.h"
-#include "harness/storage_params.h"
+#include "harness/storage/block_loop.h"
+#include "harness/storage/storage_params.h"
 #include "harness/workload.h"
 #include "workloads/storage/file_cursor.h"
 

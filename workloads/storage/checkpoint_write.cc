@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/checkpoint_saver.h"
+#include "harness/storage/checkpoint_saver.h"
 #include "harness/workload.h"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <memory>
 
-#include "harness/hit_ratio.h"
-#include "harness/storage_params.h"
+#include "harness/storage/hit_ratio.h"
+#include "harness/storage/storage_params.h"
 #include "harness/workload.h"
 #include "workloads/storage/whole_files.h"
 

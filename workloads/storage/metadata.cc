@@ -12,9 +12,9 @@
 #include <set>
 
 #include "harness/error.h"
-#include "harness/name_tree.h"
 #include "harness/predict.h"
 #include "harness/random.h"
+#include "harness/storage/name_tree.h"
 #include "harness/workload.h"
 
 namespace {

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cmath>
 
-#include "harness/checkpoint_saver.h"
-#include "harness/open_loop.h"
-#include "harness/storage_params.h"
+#include "harness/storage/checkpoint_saver.h"
+#include "harness/storage/open_loop.h"
+#include "harness/storage/storage_params.h"
 #include "harness/workload.h"
 #include "workloads/storage/whole_files.h"
 

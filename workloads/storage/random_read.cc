@@ -2,11 +2,11 @@
 // memory-mapped arrays.
 #include <array>
 
-#include "harness/block_loop.h"
-#include "harness/open_loop.h"
 #include "harness/random.h"
-#include "harness/storage_params.h"
-#include "harness/tune.h"
+#include "harness/storage/block_loop.h"
+#include "harness/storage/open_loop.h"
+#include "harness/storage/storage_params.h"
+#include "harness/storage/tuning.h"
 #include "harness/workload.h"
 
 namespace {

@@ -2,10 +2,10 @@
 // (tar, TFRecord) give.
 #include <array>
 
-#include "harness/block_loop.h"
-#include "harness/open_loop.h"
-#include "harness/storage_params.h"
-#include "harness/tune.h"
+#include "harness/storage/block_loop.h"
+#include "harness/storage/open_loop.h"
+#include "harness/storage/storage_params.h"
+#include "harness/storage/tuning.h"
 #include "harness/workload.h"
 #include "workloads/storage/file_cursor.h"
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "harness/open_loop.h"
-#include "harness/storage_params.h"
+#include "harness/storage/open_loop.h"
+#include "harness/storage/storage_params.h"
 #include "harness/workload.h"
 #include "workloads/storage/whole_files.h"
 

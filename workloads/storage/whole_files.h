@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "harness/backends/file_io.h"
-#include "harness/open_loop.h"
 #include "harness/random.h"
 #include "harness/recorder.h"
+#include "harness/storage/open_loop.h"
 
 namespace headrace {
 

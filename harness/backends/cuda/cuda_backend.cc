@@ -6,9 +6,9 @@
 
 #include "harness/backends/cuda/cufile.h"
 #include "harness/backends/cuda/device.h"
-#include "harness/backends/library.h"
 #include "harness/backends/cuda/memory.h"
 #include "harness/backends/cuda/status.h"
+#include "harness/backends/library.h"
 #include "harness/backends/plugin.h"
 
 namespace headrace::cuda {

@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "harness/backends/library.h"
 #include "harness/backends/gpu.h"
+#include "harness/backends/library.h"
 
 namespace headrace::cuda {
 

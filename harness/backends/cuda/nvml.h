@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "harness/backends/library.h"
 #include "harness/backends/gpu.h"
+#include "harness/backends/library.h"
 
 namespace headrace::cuda {
 

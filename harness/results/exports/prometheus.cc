@@ -7,7 +7,7 @@
 
 #include "harness/results/exports.h"
 #include "harness/results/parts.h"
-#include "harness/verdict.h"
+#include "harness/verdict/verdict.h"
 
 namespace headrace::results {
 namespace {

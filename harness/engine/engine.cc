@@ -1,0 +1,157 @@
+// The run as a whole: points in order, needs answered, missed ones measured again, the summary.
+#include "harness/engine/engine.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include "harness/engine/evidence.h"
+#include "harness/engine/fits.h"
+#include "harness/engine/point_run.h"
+#include "harness/engine/questions.h"
+#include "harness/engine/rank_sync.h"
+#include "harness/engine/scaling_curves.h"
+
+namespace headrace {
+namespace {
+
+using engine::PointRunner;
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+PointResult not_reached(const Point& point, const std::string& why) {
+  PointResult result = engine::unmeasured(point);
+  result.reason = why;
+  return result;
+}
+
+class Run {
+ public:
+  Run(const Plan& plan, Node& node, RunObserver& observer, const EngineLimits& limits)
+      : plan_(plan),
+        node_(node),
+        observer_(observer),
+        limits_(limits),
+        rank_sync_(node.ranks()),
+        questions_(engine::questions(plan, node.ranks().nodes())) {
+    if (!rank_sync_.alone()) limits_.lost = [&node] { return node.ranks().lost(); };
+  }
+
+  RunResult operator()() {
+    const auto start = std::chrono::steady_clock::now();
+    result_.plan = &plan_;
+    result_.questions = questions_;
+    node_.limit_writes(plan_.max_write);
+    result_.started_utc = utc_now();
+    if (!rank_sync_.leads()) {
+      follow();
+      return std::move(result_);
+    }
+    measure_points();
+    judge_all();
+    confirm_failures();
+    result_.collectives = engine::fit_curves(plan_, result_.points);
+    result_.scaling = engine::scaling_curves(result_.points);
+    end_together();
+    if (result_.lost.empty())
+      result_.signal = stop_signal.load();  // else a launcher ended us for that
+    result_.summary = judging::summarize_run(result_.judgements, engine::recorded(result_.points),
+                                             result_.signal);
+    result_.elapsed_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(result_);
+  }
+
+ private:
+  /// Does what rank 0 says until the run is over, or rank 0 is lost.
+  void follow() {
+    try {
+      for (engine::Step step = rank_sync_.hear(); step.kind == engine::Step::Kind::open;
+           step = rank_sync_.hear()) {
+        if (!runner(plan_.points.at(step.point)).follow()) return;
+      }
+    } catch (const RanksError& e) {
+      result_.lost = e.what();
+    }
+  }
+  void end_together() {
+    try {
+      rank_sync_.say({.kind = engine::Step::Kind::end});
+    } catch (const RanksError&) {  // the points say it
+    }
+    result_.lost = node_.ranks().lost();
+  }
+
+  /// By what will stand in the run's file, and by nothing else.
+  void judge_all() {
+    result_.judgements = judging::answer_all(questions_, engine::recorded(result_.points));
+  }
+
+  PointRunner runner(const Point& point) {
+    return {plan_, point, questions_, node_, observer_, limits_};
+  }
+
+  void measure_points() {
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+      const Point& point = plan_.points[i];
+      if (hung_ || stop_signal.load() != 0) {
+        result_.points.push_back(
+            not_reached(point, hung_ ? "the run ended: an earlier point hung, or lost a rank"
+                                     : "interrupted before"));
+        continue;
+      }
+      observer_.point_started(point, i + 1, plan_.points.size());
+      PointRunner one = runner(point);
+      result_.points.push_back(one.measure());
+      hung_ = one.hung();
+      observer_.point_done(result_.points.back());
+    }
+  }
+
+  /// Rule 7: a FAIL is measured once more after a rest before it is final. Facts are not: they do
+  /// not change.
+  void confirm_failures() {
+    std::vector<PointResult*> again;
+    for (const Judgement& j : result_.judgements) {
+      if (j.outcome != Outcome::fail) continue;
+      const auto at = std::find_if(result_.points.begin(), result_.points.end(),
+                                   [&](const PointResult& p) { return p.point->id == j.point; });
+      if (at->deterministic || std::count(again.begin(), again.end(), &*at) != 0) continue;
+      again.push_back(&*at);
+    }
+    if (again.empty() || hung_ || stop_signal.load() != 0) return;
+    observer_.message(fmt::format("A need was missed: measuring {} again after a rest, to be sure",
+                                  again.front()->point->id));
+    engine::rest(limits_.confirm_rest_s);
+    for (PointResult* point : again) {
+      if (hung_ || stop_signal.load() != 0) break;
+      PointRunner one = runner(*point->point);
+      one.measure_again(*point);
+      hung_ = one.hung();
+    }
+    judge_all();
+  }
+
+  const Plan& plan_;
+  Node& node_;
+  RunObserver& observer_;
+  EngineLimits limits_;
+  engine::RankSync rank_sync_;
+  std::vector<judging::Question> questions_;
+  RunResult result_;
+  bool hung_ = false;
+};
+
+}  // namespace
+
+RunResult run_plan(const Plan& plan, Node& node, RunObserver& observer,
+                   const EngineLimits& limits) {
+  return Run(plan, node, observer, limits)();
+}
+
+}  // namespace headrace

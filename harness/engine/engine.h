@@ -1,0 +1,43 @@
+// Runs a plan: every repetition through Google Benchmark, looks, cache states, proofs, verdicts.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "harness/engine/limits.h"
+#include "harness/engine/run_result.h"
+#include "harness/node.h"
+#include "harness/plan/plan.h"
+
+namespace headrace {
+
+/// Told what goes on; implemented by the command line. Called between timed regions only, except
+/// live() from a separate thread while a phase runs.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void point_started(const Point&, std::size_t /*number*/, std::size_t /*total*/) {}
+  virtual void data_progress(std::uint64_t /*done*/, std::uint64_t /*total*/,
+                             std::string_view /*what*/) {}
+  virtual void repetition_started(const Point&, unsigned /*index*/, unsigned /*next_look*/) {}
+  virtual void live(const Point&, double /*bytes_per_s*/, double /*elapsed_s*/) {}
+  virtual void repetition_done(const Point&, const Repetition&) {}
+  virtual void point_done(const PointResult&) {}
+  virtual void message(std::string_view /*text*/) {}
+};
+
+/// Set from a signal handler: the number of the first signal; the engine ends the current phase and
+/// keeps what it has.
+extern std::atomic<int> stop_signal;
+
+/// Runs every point and judges every need. Never throws for a failing workload (the point says so);
+/// throws UsageError if the target is not headrace's. Ends early when a phase hangs: that point is
+/// an error that says TIMEOUT.
+RunResult run_plan(const Plan& plan, Node& node, RunObserver& observer,
+                   const EngineLimits& limits = {});
+
+/// Worker threads that hung and were left behind. When there are any, the program must end by _Exit
+/// once its files are written: they still use the backends and the plan's workloads.
+unsigned abandoned_threads();
+
+}  // namespace headrace

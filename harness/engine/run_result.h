@@ -1,0 +1,111 @@
+// The whole result of a run in memory: what result writers write and the summary prints.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/engine/collective_fit.h"
+#include "harness/engine/scaling.h"
+#include "harness/noise_floor.h"
+#include "harness/plan/plan.h"
+#include "harness/repetition.h"
+#include "harness/statistics/summary.h"
+#include "harness/verdict/answers.h"
+#include "harness/verdict/verdict.h"
+#include "harness/version.h"
+
+namespace headrace {
+
+/// One metric over the repetitions that count.
+struct MetricSummary {
+  std::string name, unit, description;
+  Better better = Better::higher;
+  double median = 0;
+  std::optional<double> mean_over_time;  // of a rate: total work over total time
+  statistics::Interval interval;
+  std::vector<double> values;
+  bool too_few_operations =
+      false;  // a percentile with fewer than 10/(1-p) operations per repetition
+};
+
+/// Free memory that was touched before a point, so that the page cache grows into memory that the
+/// hypervisor has already given.
+struct FirstTouch {
+  std::uint64_t needed_bytes = 0;   // what the point will put into the page cache
+  std::uint64_t touched_bytes = 0;  // 0: not on a virtual machine, nothing needed, or done before
+  double elapsed_s = 0;
+};
+
+/// The rank that was the slowest more often than any other.
+struct SlowestRank {
+  unsigned rank = 0;
+  std::string host;
+  unsigned times = 0, of = 0;  // phases of the repetitions that count
+};
+
+struct PointResult {
+  const Point* point = nullptr;
+  PointStatus status = PointStatus::not_reached;
+  std::string reason;  // why skipped or failed
+  statistics::LookPlan
+      looks;  // when it was looked at the repetitions, and the ranks that bound them
+  std::vector<Repetition> repetitions;
+  std::vector<MetricSummary> metrics;
+  // What the workload is, told while it lives.
+  bool deterministic = false;
+  AcrossRanks across_ranks = AcrossRanks::add;
+  unsigned workers = 1;
+  std::vector<std::string> latency_parts;
+  std::map<std::string, std::string>
+      missing;  // metrics that this machine did not let it report, and why
+  std::map<std::string, statistics::SingleRun>
+      single_run;                   // by unit, of one long repetition that stands alone
+  bool measured_again = false;      // after a FAIL and a rest
+  std::vector<std::string> notes;   // fall-backs taken
+  Facts facts;                      // how it was done, by name
+  std::optional<GroupShape> group;  // of collectives
+  std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
+  std::vector<WrongBlock> wrong_blocks;
+  std::vector<StageSpan> stages;  // a stretch of the last repetition that counts, of a pipeline
+  bool verified = false;
+  FirstTouch first_touch;
+  unsigned nodes = 1;               // that took part
+  unsigned processes = 1;           // on all of them together
+  std::optional<PairMatrix> pairs;  // the medians of what counted, and who is to blame
+  Blame blame;
+  std::optional<SlowestRank> slowest;  // of several ranks
+  double elapsed_s = 0;
+};
+
+/// Facts about the machine for run files, in sections: "kernel", "file_system", "device"...
+using Fingerprint =
+    std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>;
+
+/// The program that measured.
+struct Build {
+  std::string version = kVersion, revision = kRevision, compiler = kCompiler;
+};
+
+struct RunResult {
+  const Plan* plan = nullptr;
+  Build build;
+  std::string run_id;
+  std::string started_utc;  // "2026-01-31T12:00:00Z"
+  double elapsed_s = 0;
+  std::vector<std::string> command;
+  Fingerprint environment;
+  std::optional<NoiseFloor> noise;
+  std::vector<PointResult> points;
+  std::vector<CollectiveCurve> collectives;  // fitted to points of several sizes
+  std::vector<judging::Question> questions;
+  std::vector<Judgement> judgements;
+  std::vector<ScalingCurve> scaling;
+  Summary summary;
+  std::string lost;  // which other process of the run ended too early; "" = none
+  int signal = 0;    // SIGINT or SIGTERM that ended it
+};
+
+}  // namespace headrace

@@ -1,0 +1,291 @@
+// Worker threads, their common start, and the watch over them.
+#include "harness/engine/worker_threads.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "harness/engine/engine.h"
+#include "harness/system/near_cpus.h"
+
+namespace headrace {
+
+std::atomic<int> stop_signal{0};
+
+namespace {
+std::atomic<unsigned> abandoned{0};
+}
+
+unsigned abandoned_threads() { return abandoned.load(); }
+
+}  // namespace headrace
+
+namespace headrace::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::uint64_t nanoseconds(double s) { return static_cast<std::uint64_t>(s * 1e9); }
+
+/// Everything that worker threads touch. Shared with each of them, so that a thread which hangs in
+/// the kernel and comes back after the engine went on still finds it.
+struct Workers {
+  std::shared_ptr<Workload> workload;
+  std::vector<std::unique_ptr<Recorder>> recorders;
+  unsigned phase = 0, repetition = 0;
+  std::uint64_t seed = 0;
+
+  std::atomic<bool> stop{false};
+  std::atomic<int> released{0};
+  std::uint64_t origin_ns = 0, deadline_ns = 0;  // written before the release
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  unsigned ready = 0, ended = 0, failures = 0;  // under the mutex
+  std::string error;                            // first one thrown
+
+  unsigned size() const { return static_cast<unsigned>(recorders.size()); }
+
+  void failed(const char* what) {
+    const std::lock_guard lock(mutex);
+    if (error.empty()) error = what;
+    ++failures;
+    stop = true;
+  }
+  void count(unsigned Workers::*counter) {
+    const std::lock_guard lock(mutex);
+    ++(this->*counter);
+    changed.notify_all();
+  }
+};
+
+/// Calls `step`; what it throws is the workers's error.
+template <class Step>
+bool guarded(Workers& workers, Step step) {
+  try {
+    step();
+    return true;
+  } catch (const std::exception& e) {
+    workers.failed(e.what());
+  } catch (...) {
+    workers.failed("a workload threw something that is no std::exception");
+  }
+  return false;
+}
+
+void work(const std::shared_ptr<Workers>& workers, unsigned index) {
+  Recorder& recorder = *workers->recorders[index];
+  Worker worker{.index = index,
+                .count = workers->size(),
+                .phase = workers->phase,
+                .repetition = workers->repetition,
+                .seed = workers->seed,
+                .recorder = recorder};
+  const bool set_up = guarded(*workers, [&] { workers->workload->before_run(worker); });
+  workers->count(&Workers::ready);
+  workers->released.wait(0);
+  if (set_up && !workers->stop) {
+    recorder.start(workers->deadline_ns, &workers->stop, workers->origin_ns);
+    guarded(*workers, [&] { workers->workload->run(worker); });
+    recorder.finish();
+  }
+  workers->count(&Workers::ended);
+}
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+void pin(std::thread& thread, int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  pthread_setaffinity_np(thread.native_handle(), sizeof set,
+                         &set);  // not pinned is slower, not wrong
+}
+
+/// Waits for the workers, tells how it goes, and asks it to stop when the time, a signal or a stall
+/// says so.
+class Watch {
+ public:
+  Watch(Workers& workers, const EngineLimits& limits, const PhaseHooks& hooks)
+      : workers_(workers), limits_(limits), hooks_(hooks) {}
+
+  /// False: it hung; why() says how.
+  bool until(unsigned Workers::*counter, double expected_s) {
+    const Clock::time_point start = Clock::now();
+    Clock::time_point moved = start, told = start, asked{};
+    std::uint64_t last_operations = 0, told_bytes = 0;
+    for (;;) {
+      const Clock::time_point asleep = Clock::now();
+      bool all = false;
+      {
+        std::unique_lock lock(workers_.mutex);
+        all = workers_.changed.wait_for(lock, kLook, [&] { return workers_.*counter == workers_.size(); });
+      }
+      if (const double slept = seconds_since(asleep); slept > kStandstill_s)
+        stood_still_s_ += slept;
+      if (all) return true;
+      std::uint64_t bytes = 0, operations = 0;
+      for (const auto& r : workers_.recorders) {
+        bytes += r->progress_bytes();
+        operations += r->progress_operations();
+      }
+      if (operations != last_operations) moved = Clock::now();
+      last_operations = operations;
+      if (const double since = seconds_since(told); hooks_.live && since >= limits_.live_s) {
+        hooks_.live(static_cast<double>(bytes - told_bytes) / since, seconds_since(start));
+        told = Clock::now();
+        told_bytes = bytes;
+      }
+      if (asked == Clock::time_point{}) {
+        why_ = reason_to_stop(seconds_since(start), seconds_since(moved), expected_s);
+        if (!why_.empty()) {
+          asked = Clock::now();
+          workers_.stop = true;
+        }
+      } else if (seconds_since(asked) > (gone().empty() ? limits_.grace_s : limits_.lost_grace_s)) {
+        return false;
+      }
+    }
+  }
+  const std::string& why() const { return why_; }
+  double stood_still_s() const { return stood_still_s_; }
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  static constexpr std::chrono::milliseconds kLook{50};
+  static constexpr double kStandstill_s = 0.25;  // a look this late was not the scheduler's
+
+  std::string reason_to_stop(double elapsed_s, double still_s, double expected_s) {
+    if (stop_signal.load() != 0) {
+      interrupted_ = true;
+      return "after a signal";
+    }
+    if (const std::string who = gone(); !who.empty()) return "because " + who;
+    if (workers_.stop) return "after another worker failed";
+    if (expected_s > 0 && elapsed_s > expected_s) return "at the end of the repetition's time";
+    if (still_s > limits_.stall_s)
+      return fmt::format("after {:.0f} s without any progress", still_s);
+    return "";
+  }
+
+  std::string gone() const { return limits_.lost ? limits_.lost() : ""; }
+
+  Workers& workers_;
+  const EngineLimits& limits_;
+  const PhaseHooks& hooks_;
+  std::string why_;
+  double stood_still_s_ = 0;
+  bool interrupted_ = false;
+};
+
+std::string hung_text(unsigned still_running, unsigned all, const EngineLimits& limits,
+                      const std::string& why) {
+  return fmt::format(
+      "TIMEOUT: {} of {} workers did not end within {:.0f} s of being asked to {}; storage or "
+      "device does "
+      "not answer",
+      still_running, all, limits.grace_s, why);
+}
+
+}  // namespace
+
+void leave_behind(std::thread& thread) {
+  thread.detach();
+  ++abandoned;
+}
+
+PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
+                   const PhaseHooks& hooks) {
+  auto workers = std::make_shared<Workers>();
+  workers->workload = request.workload;
+  workers->phase = request.phase;
+  workers->repetition = request.repetition;
+  workers->seed = request.seed;
+  const unsigned count = std::max(1u, request.workload->workers());
+  const auto parts = static_cast<unsigned>(request.workload->latency_parts().size());
+  for (unsigned w = 0; w < count; ++w) workers->recorders.push_back(std::make_unique<Recorder>(parts));
+
+  std::vector<std::thread> threads;
+  const std::vector<int> cpus = system::near_first(allowed_cpus(), request.device);
+  try {
+    for (unsigned w = 0; w < count; ++w) {
+      threads.emplace_back(work, workers, w);
+      if (request.pinned && !cpus.empty()) pin(threads.back(), cpus[w % cpus.size()]);
+    }
+  } catch (const std::system_error& e) {  // a limit on threads
+    workers->stop = true;
+    workers->released = 1;
+    workers->released.notify_all();
+    const std::string why =
+        fmt::format("start worker {} of {}: {}", threads.size() + 1, count, e.what());
+    for (std::thread& t : threads) t.join();
+    return {.kind = PhaseEnd::Kind::failed, .error = why, .recorders = {}, .released_ns = 0};
+  }
+
+  const PhaseHooks quiet;
+  Watch setting_up(*workers, limits, quiet);
+  bool answered = setting_up.until(&Workers::ready, 0);
+  if (answered && hooks.ready) {
+    std::string error;
+    {
+      const std::lock_guard lock(workers->mutex);
+      error = workers->error;
+    }
+    if (!hooks.ready(error)) workers->stop = true;
+  }
+  workers->origin_ns = now_ns();
+  workers->deadline_ns =
+      request.duration_s > 0 ? workers->origin_ns + nanoseconds(request.duration_s) : UINT64_MAX;
+  workers->released = 1;
+  workers->released.notify_all();
+
+  Watch running(*workers, limits, hooks);
+  if (answered) answered = running.until(&Workers::ended, request.duration_s);
+  if (hooks.ended) hooks.ended();
+
+  PhaseEnd end;
+  end.released_ns = workers->origin_ns;
+  end.stood_still_s = running.stood_still_s();
+  if (!answered) {
+    const std::string why = setting_up.why().empty() ? running.why() : setting_up.why();
+    const std::lock_guard lock(workers->mutex);
+    end.kind = PhaseEnd::Kind::hung;
+    end.error = hung_text(count - workers->ended, count, limits, "stop " + why);
+    abandoned += count - workers->ended;
+    for (std::thread& t : threads) t.detach();
+    return end;
+  }
+  for (std::thread& t : threads) t.join();
+  end.recorders = std::move(workers->recorders);
+  end.error = workers->error;
+  if (!end.error.empty()) {
+    end.kind = PhaseEnd::Kind::failed;
+    if (count > 1)
+      end.error += fmt::format("; {} of {} workers failed", workers->failures, count);
+  } else if (setting_up.interrupted() || running.interrupted()) {
+    end.kind = PhaseEnd::Kind::interrupted;
+  }
+  return end;
+}
+
+}  // namespace headrace::engine

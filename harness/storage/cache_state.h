@@ -1,0 +1,96 @@
+// Puts a data set's files in a declared page-cache state and proves that they are (rule 13).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/storage/data_set.h"
+#include "harness/storage/file_survey.h"
+
+namespace headrace {
+
+enum class CacheState { cold, warm, bypassed, asis };
+std::string_view to_string(CacheState state);
+std::optional<CacheState> parse_cache_state(std::string_view text);
+
+/// What the timed region does with its files, which says what proves a cache state.
+struct CacheUse {
+  /// Only names and attributes are asked for; no byte of the files is read.
+  bool names_only = false;
+  /// Files are read whole, so that storage gives whole blocks for them.
+  bool whole_files = true;
+  /// How often each byte is read: where ranks share files, only the first one reads from storage.
+  unsigned readers = 1;
+};
+
+/// What was seen around one repetition. A share is of the data set's bytes, 0..1; -1 = could not be
+/// measured.
+struct CacheProof {
+  /// This process's own reads, on file systems that the kernel reads from a block device itself.
+  static constexpr const char* kOwnCounter = "/proc/self/io";
+
+  CacheState declared = CacheState::asis;
+  CacheUse use;
+  double resident_before = -1;
+  double resident_after = -1;
+  std::uint64_t delivered_bytes = 0;
+  std::uint64_t operations = 0;
+  /// What `counter` tells: bytes that this process made the storage read, or that a network file
+  /// system's servers gave.
+  std::uint64_t storage_bytes = 0;
+  std::uint64_t requests = 0;         // of a network file system's client to its servers, for names
+  std::uint64_t device_bytes = 0;     // the block device's own counter, neighbours too; 0 = unknown
+  std::string counter = kOwnCounter;  // or "mountstats"...; "" = nothing counts this traffic
+  double rounding = 1;    // least bytes that storage gives for one that is read: whole blocks
+  std::string method;     // "cachestat", "mincore"; with ", drop_caches" when all was dropped
+  std::string obstacle;   // why no file here can be in that state: "tmpfs keeps files in memory"
+  std::string caveat;     // what the state does not cover: "the server's own cache is not seen"
+  bool required = false;  // the state had to be proven: one was declared
+  bool proven = false;
+  std::string why;  // one sentence: what proves it, or what is missing
+};
+
+/// What is known before anything was looked at: nothing, so that a state that was declared is not
+/// proven.
+CacheProof nothing_proven(CacheState declared);
+
+/// The whole cache may be dropped (root and permitted) besides advising the kernel file by file.
+struct CacheOptions {
+  bool drop_caches = false;
+  CacheUse use;
+  const FileSurvey* survey = nullptr;  // of the files, where it is known
+  std::uint64_t seed = 0;              // says which files are looked at where there are many
+};
+
+/// Brings `files` into `state` (cold: written back, advised away, caches dropped if allowed; warm:
+/// read once; bypassed and asis: nothing), then looks what is resident and, if allowed, drops the
+/// names and inodes that looking brought back. Where only names are used: cold drops all caches,
+/// warm opens every file once, and nothing is looked at. Fills all that is known before the timed
+/// region; do not look again before it. Works on up to 32 threads. Throws RunError when a file
+/// cannot be opened or read. `progress` hears of bytes.
+void establish(CacheState state, const FileTable& files, const CacheOptions& options,
+               CacheProof& proof, const DataProgress& progress = {});
+
+/// Share of the data set's bytes in the page cache, 0..1 (every file when there are few, else a
+/// seeded sample of 2,000); -1 when the kernel does not tell: for other owners' files that this
+/// process may not write.
+double resident_share(const FileTable& files, std::string& method, std::uint64_t seed = 0);
+
+/// Judges. Cold: at most 5 % resident before, and at least 95 % of the bytes, rounded up to whole
+/// blocks, counted as they came from storage; bypassed: at least 95 % so. What is not counted is
+/// not proven, and a device's own counter, which neighbours move, proves nothing. Warm: at least 95
+/// % resident, and at most 5 % from storage where that is counted. asis is always proven. Bytes
+/// that are read several times need to come from storage once. Names (never resident in the page
+/// cache alone) are cold when all caches were dropped and storage then gave at least 64 B for each
+/// operation, or a network file system's client asked its servers for nearly each; warm when
+/// storage gave less than a twentieth of that. Where residency cannot be seen the traffic decides.
+/// Read-ahead and metadata may make storage_bytes exceed delivered_bytes. Sets proven and why.
+void judge(CacheProof& proof);
+
+/// Makes one proof of two, of phases or of ranks: bytes add up, the worst residency and the first
+/// that is not proven stand.
+void add(CacheProof& all, const CacheProof& more);
+
+}  // namespace headrace

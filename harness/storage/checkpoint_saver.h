@@ -1,0 +1,92 @@
+// Saving a checkpoint as training frameworks do: each rank writes its shard beside the old one,
+// makes it durable, and puts it in the old one's place.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/backends/buffers.h"
+#include "harness/backends/file_io.h"
+#include "harness/params.h"
+#include "harness/recorder.h"
+#include "harness/storage/block_loop.h"
+#include "harness/storage/checkpoint/folder.h"
+#include "harness/storage/data_set.h"
+#include "harness/workload.h"
+
+namespace headrace::checkpoint {
+
+enum class Durability { fsync, fdatasync, none };
+
+struct SaveParams {
+  std::string engine;
+  unsigned ranks = 1;
+  std::uint64_t shard_size = 0;  // [B], each rank
+  std::uint64_t block_size = 0;  // [B], each write
+  std::uint32_t queue_depth = 1;
+  bool direct = false, preallocate = false, shared_file = false, async = false;
+  Durability durability = Durability::fsync;
+
+  /// Declares its keys, each with `prefix` in front, so that a workload can have others of the same
+  /// name.
+  static SaveParams declare(Params& params, const std::string& prefix = "");
+  std::optional<Skip> check(Node& node) const;
+  std::uint64_t total_bytes() const { return ranks * shard_size; }
+  /// State, and the staging copy of asynchronous saves [B].
+  std::uint64_t memory_bytes() const { return total_bytes() * (async ? 2 : 1); }
+};
+
+/// When a rank's save reached what [ns, CLOCK_MONOTONIC]; 0 = it did not.
+struct SaveTimes {
+  std::uint64_t begin_ns = 0;
+  std::uint64_t staged_ns = 0;   // asynchronous: training can go on
+  std::uint64_t written_ns = 0;  // the last write returned
+  std::uint64_t durable_ns = 0;  // synced, renamed, and the folder synced
+};
+
+/// Latency channels that save() fills, besides the writes themselves: opening, syncing, renaming.
+std::vector<std::string> save_parts();
+
+class Saver {
+ public:
+  /// Makes the folder and every rank's state in memory. Throws RunError.
+  Saver(const SaveParams& params, Node& node);
+
+  /// Untimed, before each save: gives the state new content, which says its rank, offset and
+  /// generation.
+  void fill(std::uint64_t generation);
+  /// On the rank's thread, untimed.
+  void attach(unsigned rank) { writers_[rank]->attach(); }
+  /// On the rank's thread, timed. All ranks must take part. Throws RunError that names the file;
+  /// then, and when the recorder says stop, nothing of this save stays but what was already
+  /// published.
+  SaveTimes save(unsigned rank, Recorder& recorder);
+  /// What could not be done as asked.
+  const std::vector<std::string>& notes() const { return notes_; }
+  /// Reads back what the last fill() and save() left, and tells what differs.
+  std::vector<WrongBlock> verify(const DataProgress& progress, std::size_t most = 8) const;
+
+ private:
+  class Attempt;
+  const unsigned char* state(unsigned rank) const noexcept { return (*state_)[rank]; }
+  std::uint64_t offset_of(unsigned rank) const noexcept {
+    return params_.shared_file ? rank * params_.shard_size : 0;
+  }
+
+  SaveParams params_;
+  std::vector<std::string> notes_;
+  Folder folder_;
+  // The checkpoint before the last, let go of untimed: freeing its blocks takes a file system as
+  // long as a good part of a save, and is no part of making the new one durable.
+  std::vector<system::UniqueFd> replaced_;
+  std::unique_ptr<Buffers> state_, staging_;
+  std::vector<std::unique_ptr<BlockWriter>> writers_;
+  std::vector<BlockLoop> loops_;
+  std::uint64_t key_ = 0;  // of the generation, in the blocks' labels
+  std::atomic<unsigned> unpublished_{0};
+};
+
+}  // namespace headrace::checkpoint

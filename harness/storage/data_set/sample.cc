@@ -1,0 +1,62 @@
+#include "harness/storage/data_set/sample.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "harness/clock.h"
+#include "harness/error.h"
+#include "harness/random.h"
+#include "harness/storage/data_set/block_pattern.h"
+#include "harness/system/open_quiet.h"
+
+namespace headrace {
+namespace {
+
+constexpr unsigned kMost = 64;
+constexpr std::uint64_t kLongest_ns = 100'000'000;
+
+/// Nothing when the block holds what it should.
+std::optional<WrongBlock> wrong_block(const DataSet& data, std::uint32_t file, std::uint64_t at) {
+  const FileTable& files = data.files();
+  const auto wrong = [&](std::string why) {
+    return WrongBlock{files.full_path(file), at, std::move(why)};
+  };
+  const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
+  if (!fd) return wrong(system_error("open", "", errno).what());
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // no more than this block comes into memory
+  unsigned char block[kBlock];
+  const std::uint64_t want = std::min(kBlock, files.size(file) - at);
+  const ssize_t got = ::pread(fd.get(), block, want, static_cast<off_t>(at));
+  if (got < 0) return wrong(system_error("read", "", errno).what());
+  if (static_cast<std::uint64_t>(got) < want) return wrong("the file ends here");
+  WrongBlock found;
+  if (data.check(file, at, block, want, &found)) return std::nullopt;
+  return found;
+}
+
+}  // namespace
+
+std::vector<WrongBlock> wrong_in_sample(const DataSet& data, std::uint64_t seed) {
+  std::vector<WrongBlock> wrong;
+  const FileTable& files = data.files();
+  if (!data.generated() || files.count() == 0) return wrong;
+  Random random(seed);
+  std::set<std::pair<std::uint32_t, std::uint64_t>> taken;
+  const std::uint64_t end = now_ns() + kLongest_ns;
+  for (unsigned i = 0; i < kMost && now_ns() < end; ++i) {
+    const auto file = static_cast<std::uint32_t>(random.below(files.count()));
+    if (files.size(file) == 0) continue;
+    const std::uint64_t at = random.below((files.size(file) + kBlock - 1) / kBlock) * kBlock;
+    if (!taken.insert({file, at}).second) continue;
+    if (auto found = wrong_block(data, file, at)) wrong.push_back(std::move(*found));
+  }
+  return wrong;
+}
+
+}  // namespace headrace

@@ -1,0 +1,132 @@
+// Compares what was read with what each block must hold, and says where a wrong block belongs.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <tuple>
+
+#include "harness/error.h"
+#include "harness/parallel.h"
+#include "harness/storage/data_set.h"
+#include "harness/storage/data_set/block_pattern.h"
+#include "harness/system/open_quiet.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t kSector = 512;
+constexpr std::uint64_t kChunk = 1 << 20;
+
+bool all_zero(const unsigned char* data, std::uint64_t length) {
+  return std::all_of(data, data + length, [](unsigned char byte) { return byte == 0; });
+}
+
+/// What is wrong with `found`, a block (or the part of one, from its start) that differs from what
+/// `right` demands.
+std::string diagnose(const FileTable& files, const BlockLabel& right, const unsigned char* found,
+                     std::uint64_t length) {
+  if (all_zero(found, length)) return "all zero";
+  unsigned char expected[kBlock];
+  const auto label = length >= kLabelBytes ? read_label(found) : std::nullopt;
+  if (label && *label != right) {
+    fill_block(*label, expected);
+    const bool whole = std::memcmp(expected, found, length) == 0;
+    if (label->data_set != right.data_set)
+      return whole ? "stale: holds a block of another data set"
+                   : "torn: starts as a block of another data set";
+    const std::string file = label->file < files.count()
+                                 ? files.path(static_cast<std::uint32_t>(label->file))
+                                 : fmt::format("file {}", label->file);
+    return fmt::format("{} block {} of {}", whole ? "holds" : "torn: starts as", label->block,
+                       file);
+  }
+  fill_block(right, expected);
+  std::uint64_t wrong = 0, zero = 0, sectors = 0;
+  for (std::uint64_t at = 0; at < length; at += kSector, ++sectors) {
+    const std::uint64_t part = std::min(kSector, length - at);
+    if (std::memcmp(expected + at, found + at, part) == 0) continue;
+    ++wrong;
+    if (all_zero(found + at, part)) ++zero;
+  }
+  if (wrong == sectors) return "holds something that headrace did not write";
+  return fmt::format("torn: {} of {} sectors are wrong{}", wrong, sectors,
+                     zero == wrong ? " (zero)" : "");
+}
+
+}  // namespace
+
+bool DataSet::check(std::uint32_t file, std::uint64_t offset, const unsigned char* data,
+                    std::uint64_t length, WrongBlock* wrong) const {
+  unsigned char expected[kBlock];
+  while (length > 0) {
+    const BlockLabel label{key_, file, offset / kBlock};
+    const std::uint64_t inside = offset % kBlock, part = std::min(kBlock - inside, length);
+    fill_block(label, expected);
+    if (std::memcmp(expected + inside, data, part) != 0) {
+      if (wrong != nullptr) {
+        *wrong = {
+            files_.full_path(file), offset,
+            inside == 0 ? diagnose(files_, label, data, part) : "differs from what was written"};
+      }
+      return false;
+    }
+    offset += part;
+    data += part;
+    length -= part;
+  }
+  return true;
+}
+
+std::vector<WrongBlock> DataSet::verify(const DataProgress& progress, std::size_t most) const {
+  std::vector<WrongBlock> wrong;
+  if (!generated_) return wrong;
+  std::mutex mutex;
+  std::atomic<std::uint64_t> done{0};
+  const auto report = [&](WrongBlock block) {
+    const std::lock_guard lock(mutex);
+    if (wrong.size() < most) wrong.push_back(std::move(block));
+  };
+  const auto check_file = [&](std::uint32_t file, std::vector<unsigned char>& buffer) {
+    const system::UniqueFd fd = system::open_quiet(files_.root_fd(), files_.path(file), O_NOFOLLOW);
+    if (!fd) return report({files_.full_path(file), 0, system_error("open", "", errno).what()});
+    // What the storage holds is checked, not what memory holds of it.
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    for (std::uint64_t at = 0; at < files_.size(file);) {
+      const std::uint64_t want = std::min(kChunk, files_.size(file) - at);
+      const ssize_t got = ::pread(fd.get(), buffer.data(), want, static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0)
+        return report({files_.full_path(file), at, system_error("read", "", errno).what()});
+      if (got == 0) return report({files_.full_path(file), at, "the file ends here"});
+      // Block by block, so that every wrong one is named.
+      for (std::uint64_t part = 0, length; part < static_cast<std::uint64_t>(got); part += length) {
+        length = std::min(kBlock - (at + part) % kBlock, static_cast<std::uint64_t>(got) - part);
+        WrongBlock block;
+        if (!check(file, at + part, buffer.data() + part, length, &block)) report(std::move(block));
+      }
+      at += static_cast<std::uint64_t>(got);
+      done.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
+    }
+  };
+  std::vector<std::vector<unsigned char>> buffers(std::clamp(threads_, 1u, 16u));
+  parallel_for(
+      files_.count(), static_cast<unsigned>(buffers.size()),
+      [&](unsigned worker, std::uint64_t file) {
+        buffers[worker].resize(kChunk);
+        check_file(static_cast<std::uint32_t>(file), buffers[worker]);
+      },
+      [&] {
+        if (progress) progress(done.load(), files_.total_bytes(), "verifying");
+      });
+  std::sort(wrong.begin(), wrong.end(), [](const WrongBlock& a, const WrongBlock& b) {
+    return std::tie(a.file, a.offset) < std::tie(b.file, b.offset);
+  });
+  return wrong;
+}
+
+}  // namespace headrace

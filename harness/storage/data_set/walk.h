@@ -1,0 +1,24 @@
+// Lists the user's files, read-only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/storage/data_set.h"
+
+namespace headrace {
+
+struct Walked {
+  FileTable files;
+  /// Reason -> count: "symbolic link", "not readable", "empty"...
+  std::vector<std::pair<std::string, std::uint64_t>> left_out;
+};
+
+/// Every readable, non-empty regular file below `path` (or `path` itself, if it is one), by name
+/// within each folder; with `allow_device` also a block device, as one file. Symbolic links below it are not followed, other file systems not entered.
+/// Throws RunError, which says what was found instead, when no file is left.
+Walked walk(const std::string& path, bool allow_device, const DataProgress& progress);
+
+}  // namespace headrace

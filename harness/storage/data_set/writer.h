@@ -1,0 +1,49 @@
+// Writes one generated file, large ones around the page cache.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/storage/data_set/proof.h"
+
+namespace headrace {
+
+using system::UniqueFd;
+
+/// One per thread: owns the buffer.
+class FileWriter {
+ public:
+  static constexpr std::uint64_t kBuffer = 4 << 20;  // [B]
+
+  /// Below `root`, the data set's folder. Adds what is written (or found to be right) to `done`
+  /// [B].
+  FileWriter(const DataSetLayout& layout, const FileProof& proof, const files::Folder& root,
+             std::atomic<std::uint64_t>& done);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+
+  /// Makes file number `file`, unless it is there already and its first and last block are right.
+  /// Nothing is written into a file that this writer did not make. Throws RunError: when the system
+  /// refuses, or when what lies there is not headrace's.
+  void write(std::uint64_t file);
+  /// Takes away what this writer made.
+  void take_back();
+
+ private:
+  /// The folder that file number `file` belongs in, held open.
+  const files::Folder& folder_of(std::uint64_t file);
+  void fill(UniqueFd fd, const std::string& shown, std::uint64_t file);
+
+  const DataSetLayout& layout_;
+  const FileProof& proof_;
+  const files::Folder& root_;
+  files::Folder folder_;
+  std::uint64_t folder_number_ = 0;
+  std::vector<std::uint64_t> made_;
+  std::atomic<std::uint64_t>& done_;
+  unsigned char* buffer_;
+};
+
+}  // namespace headrace

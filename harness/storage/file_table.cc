@@ -1,0 +1,38 @@
+// The list of files that a workload reads.
+#include "harness/storage/file_table.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace headrace {
+
+FileTable::FileTable(int root_fd, std::string root) : root_fd_(root_fd), root_(std::move(root)) {}
+
+FileTable::~FileTable() {
+  if (root_fd_ >= 0) ::close(root_fd_);
+}
+
+FileTable::FileTable(FileTable&& other) noexcept { *this = std::move(other); }
+
+FileTable& FileTable::operator=(FileTable&& other) noexcept {
+  std::swap(root_fd_, other.root_fd_);
+  std::swap(root_, other.root_);
+  std::swap(is_device_, other.is_device_);
+  std::swap(names_, other.names_);
+  std::swap(entries_, other.entries_);
+  std::swap(total_, other.total_);
+  std::swap(largest_, other.largest_);
+  return *this;
+}
+
+void FileTable::add(std::string_view relative_path, std::uint64_t size) {
+  entries_.push_back({names_.size(), size});
+  names_.insert(names_.end(), relative_path.begin(), relative_path.end());
+  names_.push_back('\0');
+  total_ += size;
+  largest_ = std::max(largest_, size);
+}
+
+}  // namespace headrace

@@ -1,0 +1,47 @@
+// The keys that storage workloads share, so that they mean the same everywhere: who reads, how, how
+// much in flight.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/backends/file_io.h"
+#include "harness/params.h"
+#include "harness/storage/data_set.h"
+#include "harness/workload.h"
+
+namespace headrace {
+
+struct StorageParams {
+  struct Defaults {
+    unsigned workers;
+    std::uint64_t block_size;
+    bool direct_allowed;  // is there a key `direct`?
+    std::vector<std::string> engines = {"posix", "io_uring"};
+    std::uint32_t queue_depth = 8;  // of io_uring
+    const char* workers_key = "workers";
+    const char* workers_help = "reading threads";
+  };
+
+  std::string engine;             // "posix", "io_uring", "mmap"
+  unsigned workers = 1;           // threads
+  std::uint32_t queue_depth = 1;  // requests in flight, each worker
+  std::uint64_t block_size = 0;   // largest single read [B]
+  bool direct = false;
+  bool poll_submission = false, poll_completion = false;  // of io_uring
+
+  static StorageParams declare(Params& params, const Defaults& defaults);
+  /// Why the engine cannot be used on this machine.
+  std::optional<Skip> check(Node& node) const;
+  ReaderOptions reader_options() const;
+  /// Those that reads like these can keep.
+  std::vector<CacheState> cache_states() const;
+  /// Of a repetition that reads `read_bytes` of this data.
+  Footprint footprint(const DataSetSpec& data, std::uint64_t read_bytes) const;
+  /// All buffers of all workers [B].
+  std::uint64_t buffer_bytes() const { return workers * queue_depth * block_size; }
+};
+
+}  // namespace headrace

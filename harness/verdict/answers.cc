@@ -1,0 +1,276 @@
+// Questions, evidence, answers.
+#include "harness/verdict/answers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "harness/named_value.h"
+#include "harness/statistics/summary.h"
+
+namespace headrace::judging {
+namespace {
+
+bool better(const Question& q, double a, double b) {
+  return q.blank.higher_is_better ? a > b : a < b;
+}
+
+void skip(Judgement& j, std::string why, std::string next) {
+  j.outcome = Outcome::skipped;
+  j.explanation = std::move(why);
+  j.next_step = std::move(next);
+}
+
+/// How well a point's groups are the job's.
+enum class Fit { none, close, same };
+
+Fit fit(const requirements::JobCollective& c, const RecordedPoint& point) {
+  const auto given = [&](const char* name, ParamValue fallback) {
+    const auto at = point.params.find(name);
+    return at == point.params.end() ? fallback : at->second;
+  };
+  const auto is = [&](const char* name, double value) {
+    return given(name, std::uint64_t{0}) == ParamValue(static_cast<std::uint64_t>(value));
+  };
+  if (!is("message_size", static_cast<double>(c.message_size()))) return Fit::none;
+  if (!is("group_size", 0))
+    return is("group_size", c.ranks) && is("group_stride", c.stride) ? Fit::same : Fit::none;
+  // All of them in one group; what lies between those, no_answer() tells.
+  const ParamValue kind = given("group", std::string("all"));
+  return kind == ParamValue(std::string("all")) ||
+                 kind == ParamValue(std::string(c.nodes > 1 ? "per_rail" : "intra_node"))
+             ? Fit::close
+             : Fit::none;
+}
+
+bool has(const RecordedPoint& point, const requirements::JobParameter& wanted) {
+  const auto at = point.params.find(wanted.name);
+  const double* value = at == point.params.end() ? nullptr : std::get_if<double>(&at->second);
+  constexpr double kRounding = 1e-9;  // of what was written as text
+  return value != nullptr && std::abs(*value - wanted.value) <= kRounding * wanted.value;
+}
+
+bool contains(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+std::string workload_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
+
+/// Why what was measured is no answer although the point's metric is: "" = it is one.
+std::string no_answer(const Question& q, const RecordedPoint& point) {
+  if (!q.collective || !point.group) return "";
+  const bool leave = q.collective->nodes > 1, left = point.group->nodes > 1;
+  if (leave == left) return "";
+  return leave ? fmt::format(
+                     "was measured within one node; the job's groups of {:.0f} ranks lie on {:.0f}",
+                     q.collective->ranks, q.collective->nodes)
+               : fmt::format(
+                     "was measured between nodes; the job's groups of {:.0f} ranks lie within one",
+                     q.collective->ranks);
+}
+
+/// Nothing measured it: says why, and what would.
+Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
+  Judgement j = q.blank;
+  for (const RecordedPoint& p : points) {
+    if (answering_metric(q, p).empty()) continue;
+    j.point = p.id;
+    if (p.status == PointStatus::error) {
+      j.outcome = Outcome::error;
+      j.explanation = fmt::format("{} failed: {}", p.id, p.reason);
+      j.next_step = fmt::format("mend that, then run the same command with --only '{}'", p.id);
+    } else if (p.status == PointStatus::skipped) {
+      skip(j, fmt::format("{} was skipped: {}", p.id, p.reason),
+           "headrace doctor tells what is missing and how to get it");
+    } else if (const std::string why = no_answer(q, p); !why.empty()) {
+      skip(j, fmt::format("{} {}.", p.id, why),
+           q.collective->nodes > 1
+               ? "start ranks on several nodes: mpirun -n N --hostfile HOSTS headrace qualify ..."
+               : fmt::format(
+                     "add '- {{use: {}, message_size: need, group: need}}' to the "
+                     "configuration's workloads",
+                     p.params.contains("group") ? p.workload : workload_of(q.measured_by.front())));
+    } else if (p.status == PointStatus::ok) {
+      const auto missing = p.missing.find(answering_metric(q, p));
+      skip(j,
+           fmt::format("{} did not report it{}{}.", p.id, missing == p.missing.end() ? "" : ": ",
+                       missing == p.missing.end() ? "" : missing->second),
+           "");
+    } else {
+      skip(j, fmt::format("{} was not measured: the run ended before.", p.id),
+           fmt::format("run the same command with --only '{}'", p.id));
+    }
+    return j;
+  }
+  if (q.workload.empty()) {
+    skip(j, "This version of headrace has no workload that measures it.", "");
+  } else {
+    std::string size = q.collective ? ", message_size: need, group: need" : "";
+    for (const requirements::JobParameter& p : q.with)
+      size += fmt::format(", {}: \"${{job.{}}}\"", p.name, p.key);
+    const std::string cache =
+        size + (q.cache ? fmt::format(", cache: {}", to_string(*q.cache)) : "");
+    skip(j, "Nothing in this configuration measures it.",
+         fmt::format("add '- {{use: {}{}}}' to the configuration's workloads", q.workload, cache));
+  }
+  return j;
+}
+
+}  // namespace
+
+std::string answering_metric(const Question& q, const RecordedPoint& point) {
+  if (!q.cannot.empty() || (q.cache && *q.cache != point.cache)) return "";
+  if (q.collective && fit(*q.collective, point) == Fit::none) return "";
+  if (!std::all_of(q.with.begin(), q.with.end(), [&](const auto& p) { return has(point, p); }))
+    return "";
+  for (const std::string& metric : q.measured_by) {
+    if (workload_of(metric) == point.workload) return metric.substr(point.workload.size() + 1);
+  }
+  return "";
+}
+
+namespace {
+
+/// How many share what the point measured: GPUs of the node that ask, and nodes that measured
+/// together.
+double parts(const Question& q, const RecordedPoint& point) {
+  const bool rate = q.blank.unit.ends_with("/s");
+  if (!point.adds || !rate) return q.parts;
+  return q.parts * (q.per_process ? point.processes : q.per_node ? point.nodes : 1);
+}
+
+/// Higher is better: the metric that is named first.
+std::size_t preference(const Question& q, const RecordedPoint& point) {
+  const std::string metric = point.workload + "." + answering_metric(q, point);
+  const auto at = std::find(q.measured_by.begin(), q.measured_by.end(), metric);
+  return static_cast<std::size_t>(q.measured_by.end() - at);
+}
+
+/// What was measured first stands, however measuring it again went.
+bool gave_values(const RecordedPoint& p) {
+  return p.status == PointStatus::ok || p.status == PointStatus::interrupted || p.measured_again;
+}
+
+/// A FAIL that was measured once more becomes final, or INCONCLUSIVE when the fresh repetitions'
+/// median meets the need.
+void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
+  RecordedPoint fresh = point;
+  std::erase_if(fresh.repetitions, [&](const RecordedRepetition& r) {
+    return r.look < point.looks.looks.size() || !r.stands();
+  });
+  // A neighbour mostly slows: what is disturbed can meet the need, but not miss it.
+  const bool alone =
+      std::ranges::any_of(fresh.repetitions, [](const auto& r) { return !r.disturbed; });
+  if (alone) std::erase_if(fresh.repetitions, [](const auto& r) { return r.disturbed; });
+  for (RecordedRepetition& r : fresh.repetitions) {
+    r.look = 0;
+    r.counted = true;
+  }
+  Judgement of_fresh = q.blank;
+  judge(gather(fresh, answering_metric(q, point), q.blank.unit, parts(q, point), 1), of_fresh);
+  if (!of_fresh.measured) {
+    j.explanation += " It could not be measured again.";
+    return;
+  }
+  const double again = *of_fresh.measured;
+  const bool meets = j.higher_is_better ? again >= j.need : again <= j.need;
+  const auto shown = [&j](double value) { return format_named(value, j.unit, j.id); };
+  const std::string text = shown(again);
+  if (!meets) {
+    j.explanation += fmt::format(" Measured again after a rest: {}{}.", text,
+                                 alone ? "" : ", beside something else");
+    return;
+  }
+  j.outcome = Outcome::inconclusive;
+  j.reason = Reason::straddles;
+  j.explanation = fmt::format(
+      "{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}.",
+      j.repetitions, shown(j.need), shown(*j.measured), of_fresh.repetitions, text);
+  j.next_step = fmt::format(
+      "something changes from minute to minute: compare the repetitions in report.html, then run "
+      "the same command with --only '{}'",
+      j.point);
+}
+
+}  // namespace
+
+Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look) {
+  Answer a;
+  Judgement& j = a.judgement;
+  j = q.blank;
+  const std::string name = answering_metric(q, point);
+  j.point = point.id;
+  j.metric = fmt::format("{}.{}", point.workload, name);
+  Evidence e = gather(point, name, q.blank.unit, parts(q, point), q.choices);
+  e.next_look = next_look;
+  e.too_few_operations =
+      std::count(point.too_few_operations.begin(), point.too_few_operations.end(), name) > 0;
+  judge(e, j);
+  if (j.outcome == Outcome::fail && contains(q.lower_bounds, j.metric)) {
+    j.outcome = Outcome::inconclusive;
+    j.reason = Reason::straddles;
+    j.explanation += " It does other work meanwhile, so that there is more to have than that.";
+    j.next_step =
+        fmt::format("add '- {{use: {}}}' to the configuration's workloads: it does nothing else",
+                    workload_of(q.measured_by.front()));
+  }
+  if (q.collective && point.group && j.measured && q.collective->ranks != point.group->ranks)
+    j.explanation += fmt::format(
+        " Measured in groups of {} ranks on {} node{}; the job's have {:.0f} on {:.0f}.",
+        point.group->ranks, point.group->nodes, point.group->nodes == 1 ? "" : "s",
+        q.collective->ranks, q.collective->nodes);
+  a.undecided = undecided(e, j);
+  return a;
+}
+
+std::vector<Judgement> answer_all(std::span<const Question> all,
+                                  std::span<const RecordedPoint> points) {
+  std::vector<Judgement> judgements;
+  for (const Question& q : all) {
+    if (!q.cannot.empty()) {
+      judgements.push_back(q.blank);
+      skip(judgements.back(), q.cannot, "");
+      continue;
+    }
+    const RecordedPoint* best = nullptr;
+    std::tuple<Fit, bool, std::size_t> best_rank;
+    double best_value = 0;
+    for (const RecordedPoint& p : points) {
+      if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty())
+        continue;
+      // What was measured in another state than it says, or by a metric that is named later, is the
+      // better answer only where there is no other.
+      const std::tuple rank(q.collective ? fit(*q.collective, p) : Fit::close,
+                            p.unproven_share() == 0, preference(q, p));
+      const double value = answer(q, p, 0).judgement.measured.value_or(0);
+      if (best != nullptr &&
+          (rank < best_rank || (rank == best_rank && !better(q, value, best_value))))
+        continue;
+      best = &p;
+      best_rank = rank;
+      best_value = value;
+    }
+    judgements.push_back(best != nullptr ? answer(q, *best, 0).judgement : unanswered(q, points));
+    if (best != nullptr && best->measured_again && judgements.back().outcome == Outcome::fail)
+      confirm(q, *best, judgements.back());
+  }
+  sort_worst_first(judgements);
+  return judgements;
+}
+
+Summary summarize_run(std::span<const Judgement> judgements, std::span<const RecordedPoint> points,
+                      int signal) {
+  PointCounts counts{.all = static_cast<unsigned>(points.size())};
+  for (const RecordedPoint& point : points) {
+    counts.skipped += point.status == PointStatus::skipped;
+    counts.failed += point.status == PointStatus::error &&
+                     std::none_of(judgements.begin(), judgements.end(), [&point](const auto& j) {
+                       return j.outcome == Outcome::error && j.point == point.id;
+                     });
+  }
+  return summarize(judgements, signal, counts);
+}
+
+}  // namespace headrace::judging

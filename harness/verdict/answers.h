@@ -1,0 +1,56 @@
+// From what was asked and what was recorded to judgements: which point answers which need, with
+// what evidence. Nothing here knows whether the run has just ended or was read back from its file.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/requirements/needs.h"
+#include "harness/verdict/record.h"
+#include "harness/verdict/verdict.h"
+
+namespace headrace::judging {
+
+/// One thing that is asked: a need of the job, or one that the configuration declares.
+struct Question {
+  Judgement blank;                       // id, scope, need, unit, direction, formula
+  std::vector<std::string> measured_by;  // "small_file_read.read_bandwidth"
+  std::string workload;                  // the first of them that this headrace has; "" = none
+  std::optional<CacheState> cache;       // the state that it must have been measured in
+  std::vector<requirements::JobParameter> with;  // parameters that it must have been measured with
+  std::optional<requirements::JobCollective> collective;  // that the points must do to answer it
+  /// Of measured_by: what they measure is less than there is, so that they meet the need or tell
+  /// nothing.
+  std::vector<std::string> lower_bounds;
+  unsigned choices = 1;      // points that could answer, of which the best does
+  double parts = 1;          // what the node gives is shared by so many (GPUs)
+  bool per_node = false;     // of what several nodes give together, each one's share answers
+  bool per_process = false;  // the same of what several processes give, each with a GPU
+  std::string cannot;        // not "": why these machines cannot answer it
+};
+
+/// The point's metric that answers the question, or "".
+std::string answering_metric(const Question& question, const RecordedPoint& point);
+
+/// An answer, and whether more repetitions could change it.
+struct Answer {
+  Judgement judgement;
+  bool undecided = false;
+};
+/// By the repetitions of `point` that count. `next_look`: repetitions at the next look, 0 = there
+/// will be no more.
+Answer answer(const Question& question, const RecordedPoint& point, unsigned next_look);
+
+/// Every question's judgement, by the metric that is named first of those that were measured, and
+/// of several points by the best; worst first. A FAIL whose point was measured again is final, or
+/// INCONCLUSIVE when the fresh repetitions meet the need.
+std::vector<Judgement> answer_all(std::span<const Question> questions,
+                                  std::span<const RecordedPoint> points);
+
+/// The word for the whole run. `signal` ended it; 0 = none did.
+Summary summarize_run(std::span<const Judgement> judgements, std::span<const RecordedPoint> points,
+                      int signal);
+
+}  // namespace headrace::judging
