@@ -66,8 +66,7 @@ BENCHMARK(random_order)->Arg(1 << 20)->Arg((1 << 20) + 1);
 /// Reads nothing, at once.
 class NullReader final : public BlockReader {
  public:
-  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
-                                            unsigned) override {
+  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned) override {
     if (requests.empty()) return {};
     const BlockRequest& r = requests.front();
     const std::uint64_t now = now_ns();
@@ -100,8 +99,7 @@ void loop(benchmark::State& state, BlockReader& reader, std::uint32_t depth, std
     loop.run(
         reader,
         [&](BlockRequest& request) {
-          if (step == kReads || !recorder.running() || !order.at(step++ % kBlocks, place))
-            return false;
+          if (step == kReads || !recorder.running() || !order.at(step++ % kBlocks, place)) return false;
           request.offset = place * block;
           request.length = block;
           return true;
@@ -131,8 +129,7 @@ FileTable null_device(std::uint64_t size) {
 
 void engine_null_block(benchmark::State& state, const char* name, std::uint32_t depth) {
   Backends backends;
-  if (const std::string why = backends.why_not(name); !why.empty())
-    return state.SkipWithError(why.c_str());
+  if (const std::string why = backends.why_not(name); !why.empty()) return state.SkipWithError(why.c_str());
   const FileTable files = null_device(std::uint64_t{1} << 30);
   const std::uint32_t selected[] = {0};
   const ReaderOptions options{.queue_depth = depth, .block_size = kNullBlock};
@@ -148,8 +145,7 @@ BENCHMARK_CAPTURE(engine_null_block, io_uring_32, "io_uring", 32u)->Unit(benchma
 void engine_null_file(benchmark::State& state, const char* name, std::uint32_t depth) {
   constexpr std::uint64_t kFiles = 50'000;
   Backends backends;
-  if (const std::string why = backends.why_not(name); !why.empty())
-    return state.SkipWithError(why.c_str());
+  if (const std::string why = backends.why_not(name); !why.empty()) return state.SkipWithError(why.c_str());
   const FileTable files = null_device(kNullBlock);
   const ReaderOptions options{.queue_depth = depth, .block_size = kNullBlock};
   const auto reader = backends.storage(name).whole_file_reader(files, options);
@@ -175,8 +171,7 @@ BENCHMARK_CAPTURE(engine_null_file, io_uring_8, "io_uring", 8u)->Unit(benchmark:
 /// 4 KiB blocks of a 64 MiB file that lies in the page cache.
 void engine_block(benchmark::State& state, const char* name, std::uint32_t depth) {
   Backends backends;
-  if (const std::string why = backends.why_not(name); !why.empty())
-    return state.SkipWithError(why.c_str());
+  if (const std::string why = backends.why_not(name); !why.empty()) return state.SkipWithError(why.c_str());
   const MarkedFolder folder = MarkedFolder::make_next("/tmp/headrace-overhead", "overhead");
   const std::string data(64 << 20, 'x');
   folder.write("data", data);

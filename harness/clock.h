@@ -12,8 +12,7 @@ namespace headrace {
 inline std::uint64_t now_ns() noexcept {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(t.tv_nsec);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
 /// Waking up takes longer than a request should start late: so long before the moment a sleeper

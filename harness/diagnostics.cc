@@ -20,8 +20,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t replace = above[j - 1] + (a[i - 1] != b[j - 1]);
       row[j] = std::min({above[j] + 1, row[j - 1] + 1, replace});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
     }
     std::swap(before, above);
     std::swap(above, row);
@@ -31,8 +30,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string lower(std::string_view word) {
   std::string text(word);
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
 }
 
@@ -48,9 +46,7 @@ std::string to_string(const Diagnostic& diagnostic) {
 }
 
 /// Control characters are told as escapes.
-void Diagnostics::error(Location where, std::string text) {
-  errors_.push_back({std::move(where), printable(text)});
-}
+void Diagnostics::error(Location where, std::string text) { errors_.push_back({std::move(where), printable(text)}); }
 
 void Diagnostics::throw_if_any() const {
   if (errors_.empty()) return;
@@ -79,8 +75,7 @@ void Diagnostics::throw_if_any() const {
 std::string nearest(std::string_view word, std::span<const std::string> known) {
   const std::string wanted = lower(word);
   std::string best;
-  std::size_t best_distance =
-      std::max<std::size_t>(1, wanted.size() / 3) + 1;  // further away is not a slip
+  std::size_t best_distance = std::max<std::size_t>(1, wanted.size() / 3) + 1;  // further away is not a slip
   for (const std::string& candidate : known) {
     const std::size_t longer = std::max(wanted.size(), candidate.size()),
                       shorter = std::min(wanted.size(), candidate.size());
@@ -98,8 +93,7 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
   // A part of a name ("uring" for io_uring), when only one name has it; else the beginning of one.
   for (const std::string& candidate : known) {
     const std::string whole = lower(candidate);
-    if (whole.size() < 4 || (whole.find(wanted) == whole.npos && wanted.find(whole) == wanted.npos))
-      continue;
+    if (whole.size() < 4 || (whole.find(wanted) == whole.npos && wanted.find(whole) == wanted.npos)) continue;
     if (!best.empty()) return best;
     best = candidate;
   }

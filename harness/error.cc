@@ -15,9 +15,7 @@ std::string limit_text(int code) {
   rlimit limit{};
   const bool files = code == EMFILE;
   if (code != EMFILE && code != EFBIG) return "";
-  if (::getrlimit(files ? RLIMIT_NOFILE : RLIMIT_FSIZE, &limit) != 0 ||
-      limit.rlim_cur == RLIM_INFINITY)
-    return "";
+  if (::getrlimit(files ? RLIMIT_NOFILE : RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
   const std::string value = std::to_string(limit.rlim_cur);
   return files ? ": the limit is " + value + " open files; raise it with ulimit -n"
                : ": the limit is " + value + " bytes a file; lift it with ulimit -f unlimited";
@@ -29,8 +27,7 @@ std::string errno_text(int code) {
   char buffer[128];  // strerror() may share one buffer between threads
   const std::string text = ::strerror_r(code, buffer, sizeof buffer);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
-  if (const char* name = ::strerrorname_np(code))
-    return text + " (" + name + ")" + limit_text(code);
+  if (const char* name = ::strerrorname_np(code)) return text + " (" + name + ")" + limit_text(code);
 #endif
   return text + " (errno " + std::to_string(code) + ")" + limit_text(code);
 }
@@ -39,8 +36,7 @@ RunError system_error(const std::string& operation, const std::string& target, i
   return RunError(operation + " " + target + ": " + errno_text(code));
 }
 
-RunError system_error(const std::string& operation, const std::string& target, std::uint64_t offset,
-                      int code) {
+RunError system_error(const std::string& operation, const std::string& target, std::uint64_t offset, int code) {
   return system_error(operation, target + " at offset " + std::to_string(offset), code);
 }
 

@@ -55,8 +55,7 @@ std::vector<Histogram::Bucket> Histogram::nonzero() const {
   return buckets;
 }
 
-Histogram Histogram::from(const std::vector<Bucket>& buckets, std::uint64_t min_ns,
-                          std::uint64_t max_ns) {
+Histogram Histogram::from(const std::vector<Bucket>& buckets, std::uint64_t min_ns, std::uint64_t max_ns) {
   Histogram h;
   std::size_t first = kBuckets, last = 0;
   for (const Bucket& b : buckets) {

@@ -28,8 +28,7 @@ class Histogram {
     const int top = std::bit_width(ns) - 1;  // >= kSubBits
     if (top >= kMaxBits) return kBuckets - 1;
     const int shift = top - kSubBits;
-    return static_cast<std::size_t>((static_cast<std::uint64_t>(shift + 1) << kSubBits) +
-                                    ((ns >> shift) - kSub));
+    return static_cast<std::size_t>((static_cast<std::uint64_t>(shift + 1) << kSubBits) + ((ns >> shift) - kSub));
   }
   /// The middle of a bucket [ns].
   static double value_of(std::size_t bucket) noexcept;
@@ -59,8 +58,7 @@ class Histogram {
   std::vector<Bucket> nonzero() const;
   /// Rebuilds what nonzero() gave (both 0: minimum and maximum become bucket middles). Unknown
   /// indices are ignored.
-  static Histogram from(const std::vector<Bucket>& buckets, std::uint64_t min_ns,
-                        std::uint64_t max_ns);
+  static Histogram from(const std::vector<Bucket>& buckets, std::uint64_t min_ns, std::uint64_t max_ns);
 
  private:
   std::array<std::uint64_t, kBuckets> counts_{};

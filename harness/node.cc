@@ -35,21 +35,16 @@ unsigned cores_by_affinity() {
 }
 
 std::uint64_t kernel_memory_available() {
-  const auto kib =
-      system::number_field(system::read_text("/proc/meminfo").value_or(""), "MemAvailable");
+  const auto kib = system::number_field(system::read_text("/proc/meminfo").value_or(""), "MemAvailable");
   if (kib) return *kib << 10;
   const long pages = ::sysconf(_SC_AVPHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0
-             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size)
-             : 0;
+  return pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) : 0;
 }
 
 }  // namespace
 
 Node::Node(std::string scratch_path)
-    : scratch_path_(std::move(scratch_path)),
-      backends_(std::make_unique<Backends>()),
-      ranks_(make_solo_ranks()) {}
+    : scratch_path_(std::move(scratch_path)), backends_(std::make_unique<Backends>()), ranks_(make_solo_ranks()) {}
 
 Node::~Node() = default;
 
@@ -59,8 +54,7 @@ const files::Folder& Node::scratch_folder() {
   // Whoever removes it has it alone first; one that was removed before it was locked is made again.
   while (!scratch_) {
     MarkedFolder made = MarkedFolder::make(scratch_path_, kScratchKind);
-    if (made.folder().lock_shared() && made.is_marked())
-      scratch_ = std::make_unique<MarkedFolder>(std::move(made));
+    if (made.folder().lock_shared() && made.is_marked()) scratch_ = std::make_unique<MarkedFolder>(std::move(made));
   }
   scratch_->folder().require_in_place();
   return scratch_->folder();
@@ -70,21 +64,19 @@ const files::Folder& Node::own_scratch() {
   const files::Folder& shared = scratch_folder();
   if (ranks_->rank() == 0) return shared;
   if (!own_scratch_)
-    own_scratch_ = std::make_unique<MarkedFolder>(MarkedFolder::make(
-        shared, fmt::format("{}{:05}", kRankFolder, ranks_->rank()), kScratchKind));
+    own_scratch_ = std::make_unique<MarkedFolder>(
+        MarkedFolder::make(shared, fmt::format("{}{:05}", kRankFolder, ranks_->rank()), kScratchKind));
   own_scratch_->folder().require_in_place();
   return own_scratch_->folder();
 }
 
 void Node::reserve_writes(const std::string& id, std::uint64_t bytes) {
-  const auto told = [](std::uint64_t value) {
-    return format_quantity(static_cast<double>(value), Dimension::bytes);
-  };
+  const auto told = [](std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); };
   std::uint64_t total = bytes;
   for (const auto& [other, size] : reserved_) total += other == id ? 0 : size;
   if (max_write_ != 0 && total > max_write_)
-    throw RunError(scratch_path_ + ": the generated data would take " + told(total) +
-                   "; max_write allows " + told(max_write_));
+    throw RunError(scratch_path_ + ": the generated data would take " + told(total) + "; max_write allows " +
+                   told(max_write_));
   reserved_[id] = bytes;
 }
 

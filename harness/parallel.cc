@@ -12,8 +12,7 @@
 
 namespace headrace {
 
-void parallel_for(std::uint64_t count, unsigned threads,
-                  const std::function<void(unsigned, std::uint64_t)>& body,
+void parallel_for(std::uint64_t count, unsigned threads, const std::function<void(unsigned, std::uint64_t)>& body,
                   const std::function<void()>& tick) {
   threads = static_cast<unsigned>(std::min<std::uint64_t>(std::max(threads, 1u), count));
   std::atomic<std::uint64_t> next{0};
@@ -29,8 +28,7 @@ void parallel_for(std::uint64_t count, unsigned threads,
   };
   const auto work = [&](unsigned worker) {
     try {
-      for (std::uint64_t item; (item = next.fetch_add(1, std::memory_order_relaxed)) < count;)
-        body(worker, item);
+      for (std::uint64_t item; (item = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(worker, item);
     } catch (...) {
       fail(std::current_exception());
     }

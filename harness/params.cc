@@ -24,14 +24,12 @@ std::string as_written(double value, Dimension dimension) {
                                      {1e9, "GB"},
                                      {1e6, "MB"},
                                      {1e3, "kB"}}) {
-      if (value >= size && std::fmod(value, size) == 0)
-        return fmt::format("{:.0f}{}", value / size, name);
+      if (value >= size && std::fmod(value, size) == 0) return fmt::format("{:.0f}{}", value / size, name);
     }
     return fmt::format("{:.0f}B", value);
   }
   if (dimension == Dimension::seconds && value != 0 && value < 1) {
-    const std::string text =
-        value < 1e-3 ? fmt::format("{:g}us", value * 1e6) : fmt::format("{:g}ms", value * 1e3);
+    const std::string text = value < 1e-3 ? fmt::format("{:g}us", value * 1e6) : fmt::format("{:g}ms", value * 1e3);
     if (parse_quantity(text, dimension).value == value) return text;
   }
   return exact_quantity(value, dimension);
@@ -42,11 +40,9 @@ constexpr std::string_view kNeed = "need";
 std::string range_text(const Limits& limits, Dimension dimension) {
   const bool open = limits.max >= 1e299;
   std::string text = open ? fmt::format("{} or more", as_written(limits.min, dimension))
-                          : fmt::format("{}..{}", as_written(limits.min, dimension),
-                                        as_written(limits.max, dimension));
+                          : fmt::format("{}..{}", as_written(limits.min, dimension), as_written(limits.max, dimension));
   if (limits.multiple_of > 1) {
-    text += fmt::format(", a multiple of {}",
-                        as_written(static_cast<double>(limits.multiple_of), dimension));
+    text += fmt::format(", a multiple of {}", as_written(static_cast<double>(limits.multiple_of), dimension));
   }
   return text;
 }
@@ -87,9 +83,8 @@ void Params::problem(std::string_view name, const std::string& why) {
   problems_.error(place(name), fmt::format("{}: {}: {}", owner_, name, why));
 }
 
-double Params::number(std::string_view name, Dimension dimension, double fallback,
-                      const Limits& limits, std::string_view help, bool whole,
-                      std::string_view also) {
+double Params::number(std::string_view name, Dimension dimension, double fallback, const Limits& limits,
+                      std::string_view help, bool whole, std::string_view also) {
   const std::string allowed = range_text(limits, dimension) + std::string(also);
   const bool none = fallback < limits.min;  // "not given" is no value that could be written
   declared_.push_back({std::string(name), std::string(type_name(dimension)),
@@ -103,12 +98,10 @@ double Params::number(std::string_view name, Dimension dimension, double fallbac
     } else if (parsed.value < limits.min || parsed.value > limits.max) {
       problem(name, fmt::format("{} is out of range: must be {}", value->text, allowed));
     } else if (whole && parsed.value > config::kMostWhole) {
-      problem(name,
-              fmt::format("{} is more than can be counted (allowed: {})", value->text, allowed));
+      problem(name, fmt::format("{} is more than can be counted (allowed: {})", value->text, allowed));
     } else if (whole && std::floor(parsed.value) != parsed.value) {
       problem(name, fmt::format("{} is not a whole number (allowed: {})", value->text, allowed));
-    } else if (limits.multiple_of > 1 &&
-               std::fmod(parsed.value, static_cast<double>(limits.multiple_of)) != 0) {
+    } else if (limits.multiple_of > 1 && std::fmod(parsed.value, static_cast<double>(limits.multiple_of)) != 0) {
       problem(name, fmt::format("{} must be {}", value->text, allowed));
     } else {
       result = parsed.value;
@@ -124,20 +117,15 @@ double Params::number(std::string_view name, Dimension dimension, double fallbac
   return result;
 }
 
-std::uint64_t Params::bytes(std::string_view name, std::uint64_t fallback, Limits limits,
-                            std::string_view help) {
-  return static_cast<std::uint64_t>(
-      number(name, Dimension::bytes, static_cast<double>(fallback), limits, help, true));
+std::uint64_t Params::bytes(std::string_view name, std::uint64_t fallback, Limits limits, std::string_view help) {
+  return static_cast<std::uint64_t>(number(name, Dimension::bytes, static_cast<double>(fallback), limits, help, true));
 }
 
-std::uint64_t Params::count(std::string_view name, std::uint64_t fallback, Limits limits,
-                            std::string_view help) {
-  return static_cast<std::uint64_t>(
-      number(name, Dimension::count, static_cast<double>(fallback), limits, help, true));
+std::uint64_t Params::count(std::string_view name, std::uint64_t fallback, Limits limits, std::string_view help) {
+  return static_cast<std::uint64_t>(number(name, Dimension::count, static_cast<double>(fallback), limits, help, true));
 }
 
-double Params::seconds(std::string_view name, double fallback, Limits limits,
-                       std::string_view help) {
+double Params::seconds(std::string_view name, double fallback, Limits limits, std::string_view help) {
   return number(name, Dimension::seconds, fallback, limits, help, false);
 }
 
@@ -145,8 +133,7 @@ double Params::ratio(std::string_view name, double fallback, Limits limits, std:
   return number(name, Dimension::ratio, fallback, limits, help, false);
 }
 
-double Params::bandwidth(std::string_view name, double fallback, Limits limits,
-                         std::string_view help) {
+double Params::bandwidth(std::string_view name, double fallback, Limits limits, std::string_view help) {
   return number(name, Dimension::bytes_per_second, fallback, limits, help, false);
 }
 
@@ -157,16 +144,14 @@ double Params::rate(std::string_view name, double fallback, Limits limits, std::
   const std::string also = need.empty() ? "" : fmt::format(", or {}", kNeed);
   if (need.empty() || value == nullptr || !value->is_scalar() || value->text != kNeed)
     return number(name, Dimension::per_second, fallback, limits, help, false, also);
-  declared_.push_back(
-      {key, "rate", "", range_text(limits, Dimension::per_second) + also, std::string(help)});
+  declared_.push_back({key, "rate", "", range_text(limits, Dimension::per_second) + also, std::string(help)});
   const double rate = needed_rate(name, fallback, need);
   resolved_[key] = rate;
   written_[key] = as_written(rate, Dimension::per_second);
   return rate;
 }
 
-double Params::needed_rate(std::string_view name, double fallback,
-                           std::span<const PerOperation> need) {
+double Params::needed_rate(std::string_view name, double fallback, std::span<const PerOperation> need) {
   double rate = 0;
   std::vector<std::string> metrics;
   for (const PerOperation& one : need) {
@@ -177,11 +162,10 @@ double Params::needed_rate(std::string_view name, double fallback,
     if (found != needed_->end()) rate = std::max(rate, found->second / one.amount);
   }
   if (rate > 0) return rate;
-  problem(name, needed_ == nullptr
-                    ? "need: there is no job; give one with --job FILE, or a rate such as 500/s"
-                    : fmt::format("need: this job has none that is measured by {}; give a rate "
-                                  "such as 500/s",
-                                  join(metrics)));
+  problem(name, needed_ == nullptr ? "need: there is no job; give one with --job FILE, or a rate such as 500/s"
+                                   : fmt::format("need: this job has none that is measured by {}; give a rate "
+                                                 "such as 500/s",
+                                                 join(metrics)));
   return fallback;
 }
 
@@ -189,20 +173,18 @@ bool Params::flag(std::string_view name, bool fallback, std::string_view help) {
   return choice(name, fallback ? "true" : "false", {"true", "false"}, help) == "true";
 }
 
-std::string Params::choice(std::string_view name, std::string_view fallback,
-                           std::vector<std::string> allowed, std::string_view help) {
+std::string Params::choice(std::string_view name, std::string_view fallback, std::vector<std::string> allowed,
+                           std::string_view help) {
   const bool flag = allowed.size() == 2 && allowed[0] == "true";
-  declared_.push_back({std::string(name), flag ? "flag" : "choice", std::string(fallback),
-                       join(allowed, " | "), std::string(help)});
+  declared_.push_back(
+      {std::string(name), flag ? "flag" : "choice", std::string(fallback), join(allowed, " | "), std::string(help)});
   std::string result(fallback);
   if (const config::Value* value = find(name)) {
-    if (value->is_scalar() &&
-        std::find(allowed.begin(), allowed.end(), value->text) != allowed.end()) {
+    if (value->is_scalar() && std::find(allowed.begin(), allowed.end(), value->text) != allowed.end()) {
       result = value->text;
     } else {
-      problem(name, fmt::format("'{}' is not one of: {}{}",
-                                value->is_scalar() ? value->text : "a list or map", join(allowed),
-                                value->is_scalar() ? did_you_mean(value->text, allowed) : ""));
+      problem(name, fmt::format("'{}' is not one of: {}{}", value->is_scalar() ? value->text : "a list or map",
+                                join(allowed), value->is_scalar() ? did_you_mean(value->text, allowed) : ""));
     }
   }
   written_[std::string(name)] = result;
@@ -229,8 +211,7 @@ std::string Params::path(std::string_view name, std::string_view help) {
 }
 
 std::string Params::text(std::string_view name, std::string_view fallback, std::string_view help) {
-  declared_.push_back(
-      {std::string(name), "text", std::string(fallback), "text", std::string(help)});
+  declared_.push_back({std::string(name), "text", std::string(fallback), "text", std::string(help)});
   std::string result(fallback);
   if (const config::Value* value = find(name)) {
     if (value->is_scalar()) {
@@ -243,9 +224,7 @@ std::string Params::text(std::string_view name, std::string_view fallback, std::
   return result;
 }
 
-void Params::conflict(std::string_view name, std::string_view why) {
-  problem(name, std::string(why));
-}
+void Params::conflict(std::string_view name, std::string_view why) { problem(name, std::string(why)); }
 
 void Params::finish(const std::vector<std::string>& common) {
   std::vector<std::string> known = common;
@@ -253,9 +232,8 @@ void Params::finish(const std::vector<std::string>& common) {
   std::sort(known.begin(), known.end());
   for (const config::Value::Entry& entry : entry_.entries) {
     if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
-    problems_.error(entry.key_where,
-                    fmt::format("{}: unknown key '{}'{} (keys: {})", owner_, entry.key,
-                                did_you_mean(entry.key, known), join(known)));
+    problems_.error(entry.key_where, fmt::format("{}: unknown key '{}'{} (keys: {})", owner_, entry.key,
+                                                 did_you_mean(entry.key, known), join(known)));
   }
 }
 

@@ -36,7 +36,7 @@ struct PerOperation {
 /// Everything known of one declared parameter; `headrace list WORKLOAD` prints it.
 struct ParamInfo {
   std::string name;
-  std::string type;  // "bytes", "count", "time", "ratio", "rate", "bandwidth", "choice", "flag", "path", "text"
+  std::string type;      // "bytes", "count", "time", "ratio", "rate", "bandwidth", "choice", "flag", "path", "text"
   std::string fallback;  // the default as the user would write it; "" = required or none
   std::string allowed;   // "512B..1GiB, multiple of 512B", "posix | io_uring"
   std::string help;
@@ -55,10 +55,8 @@ class Params {
   Params(std::string owner, const config::Value& entry, Diagnostics& problems,
          const std::map<std::string, double>* needed = nullptr);
 
-  std::uint64_t bytes(std::string_view name, std::uint64_t fallback, Limits limits,
-                      std::string_view help);
-  std::uint64_t count(std::string_view name, std::uint64_t fallback, Limits limits,
-                      std::string_view help);
+  std::uint64_t bytes(std::string_view name, std::uint64_t fallback, Limits limits, std::string_view help);
+  std::uint64_t count(std::string_view name, std::uint64_t fallback, Limits limits, std::string_view help);
   double seconds(std::string_view name, double fallback, Limits limits, std::string_view help);
   double ratio(std::string_view name, double fallback, Limits limits, std::string_view help);
   /// A rate [1/s]. With `need`, the word `need` may stand for the rate of operations that the job
@@ -68,8 +66,8 @@ class Params {
   /// Bytes per second: "400Gbit/s", "2GB/s".
   double bandwidth(std::string_view name, double fallback, Limits limits, std::string_view help);
   bool flag(std::string_view name, bool fallback, std::string_view help);
-  std::string choice(std::string_view name, std::string_view fallback,
-                     std::vector<std::string> allowed, std::string_view help);
+  std::string choice(std::string_view name, std::string_view fallback, std::vector<std::string> allowed,
+                     std::string_view help);
   /// A path as written, made absolute against the working directory; "" when not given. Existence
   /// is not checked.
   std::string path(std::string_view name, std::string_view help);

@@ -4,8 +4,7 @@
 
 namespace headrace {
 
-double predict(std::string_view formula,
-               std::initializer_list<std::pair<std::string_view, double>> inputs) {
+double predict(std::string_view formula, std::initializer_list<std::pair<std::string_view, double>> inputs) {
   return requirements::apply(formula, inputs).value();
 }
 

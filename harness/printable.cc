@@ -17,18 +17,16 @@ struct Range {
 /// Unicode's controls (Cc), formats (Cf) that nobody sees, separators of lines and paragraphs, and
 /// fillers.
 constexpr std::array kHidden{
-    Range{0x0000, 0x001f},   Range{0x007f, 0x009f},   Range{0x00ad, 0x00ad},
-    Range{0x034f, 0x034f},   Range{0x061c, 0x061c},   Range{0x115f, 0x1160},
-    Range{0x17b4, 0x17b5},   Range{0x180b, 0x180f},   Range{0x200b, 0x200f},
-    Range{0x2028, 0x202e},   Range{0x2060, 0x206f},   Range{0x3164, 0x3164},
-    Range{0xfeff, 0xfeff},   Range{0xffa0, 0xffa0},   Range{0xfff0, 0xfffb},
-    Range{0x1bca0, 0x1bca3}, Range{0x1d173, 0x1d17a}, Range{0xe0000, 0xe0fff},
+    Range{0x0000, 0x001f},   Range{0x007f, 0x009f},   Range{0x00ad, 0x00ad}, Range{0x034f, 0x034f},
+    Range{0x061c, 0x061c},   Range{0x115f, 0x1160},   Range{0x17b4, 0x17b5}, Range{0x180b, 0x180f},
+    Range{0x200b, 0x200f},   Range{0x2028, 0x202e},   Range{0x2060, 0x206f}, Range{0x3164, 0x3164},
+    Range{0xfeff, 0xfeff},   Range{0xffa0, 0xffa0},   Range{0xfff0, 0xfffb}, Range{0x1bca0, 0x1bca3},
+    Range{0x1d173, 0x1d17a}, Range{0xe0000, 0xe0fff},
 };
 
 bool hidden(std::uint32_t character) {
-  return std::any_of(kHidden.begin(), kHidden.end(), [&](const Range& range) {
-    return range.first <= character && character <= range.last;
-  });
+  return std::any_of(kHidden.begin(), kHidden.end(),
+                     [&](const Range& range) { return range.first <= character && character <= range.last; });
 }
 
 /// One character of a text; `size` is 0 where the bytes are no UTF-8.
@@ -41,11 +39,7 @@ Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::uint32_t lead = byte(0);
   if (lead < 0x80) return {lead, 1};
-  const std::size_t size = lead < 0xc2   ? 0
-                           : lead < 0xe0 ? 2
-                           : lead < 0xf0 ? 3
-                           : lead < 0xf5 ? 4
-                                         : 0;
+  const std::size_t size = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
   if (size == 0 || text.size() < size) return {};
   std::uint32_t code = lead & (0x7fu >> size);
   for (std::size_t i = 1; i < size; ++i) {

@@ -22,8 +22,8 @@ void add_interval(TimeSeries::Interval& to, const TimeSeries::Interval& from) no
 std::size_t TimeSeries::coarse_bucket(std::uint64_t ns) noexcept {
   if (ns < kCoarseSub) return static_cast<std::size_t>(ns);
   const int shift = std::bit_width(ns) - 1 - kCoarseBits;
-  const auto bucket = static_cast<std::size_t>(
-      (static_cast<std::uint64_t>(shift + 1) << kCoarseBits) + ((ns >> shift) - kCoarseSub));
+  const auto bucket =
+      static_cast<std::size_t>((static_cast<std::uint64_t>(shift + 1) << kCoarseBits) + ((ns >> shift) - kCoarseSub));
   return std::min(bucket, kCoarse - 1);
 }
 
@@ -61,14 +61,13 @@ void TimeSeries::merge(TimeSeries& other) noexcept {
 
 Recorder::Recorder(unsigned parts) : parts_(parts) {
   if (parts > kMaxParts) {
-    std::fprintf(stderr, "%s:%d: a workload has %u latency parts, at most %u are kept\n", __FILE__,
-                 __LINE__, parts, kMaxParts);
+    std::fprintf(stderr, "%s:%d: a workload has %u latency parts, at most %u are kept\n", __FILE__, __LINE__, parts,
+                 kMaxParts);
     std::abort();
   }
 }
 
-void Recorder::start(std::uint64_t deadline_ns, const std::atomic<bool>* stop,
-                     std::uint64_t origin_ns) noexcept {
+void Recorder::start(std::uint64_t deadline_ns, const std::atomic<bool>* stop, std::uint64_t origin_ns) noexcept {
   deadline_ns_ = deadline_ns;
   stop_ = stop;
   started_ns_ = now_ns();

@@ -18,10 +18,9 @@ struct OperationError {
   int code = 0;  // errno; kShortRead and kWrongData are ours
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
-  std::uint8_t part = 0;  // as in Workload::latency_parts(); 0 = the whole operation
-  static constexpr int kShortRead =
-      -1;  // fewer bytes than the file had when the data set was opened
-  static constexpr int kWrongData = -2;  // a block that does not say what it should
+  std::uint8_t part = 0;                                  // as in Workload::latency_parts(); 0 = the whole operation
+  static constexpr int kShortRead = -1;                   // fewer bytes than the file had when the data set was opened
+  static constexpr int kWrongData = -2;                   // a block that does not say what it should
   static constexpr std::uint64_t kNoOffset = UINT64_MAX;  // of a name, not of data
 };
 
@@ -31,9 +30,8 @@ struct OperationError {
 class TimeSeries {
  public:
   static constexpr std::size_t kIntervals = 512;
-  static constexpr unsigned kFirstShift = 22;  // the first interval is 2^22 ns, 4.2 ms
-  static constexpr std::size_t kCoarse =
-      8 * 36;  // 8 latency buckets per power of two, up to 2^38 ns: within 1/16
+  static constexpr unsigned kFirstShift = 22;     // the first interval is 2^22 ns, 4.2 ms
+  static constexpr std::size_t kCoarse = 8 * 36;  // 8 latency buckets per power of two, up to 2^38 ns: within 1/16
 
   struct Interval {
     std::uint64_t bytes = 0;
@@ -46,8 +44,7 @@ class TimeSeries {
   TimeSeries();  // allocates all intervals
   /// Empties the series; time counts from `start_ns`. No operation may end before it.
   void start(std::uint64_t start_ns) noexcept;
-  void add(std::uint64_t end_ns, std::uint64_t latency_ns, std::uint64_t bytes,
-           std::uint32_t operations = 1) noexcept {
+  void add(std::uint64_t end_ns, std::uint64_t latency_ns, std::uint64_t bytes, std::uint32_t operations = 1) noexcept {
     while (end_ns >= limit_ns_) fold();
     Interval& i = intervals_[(end_ns - start_ns_) >> shift_];
     i.bytes += bytes;
@@ -81,16 +78,13 @@ class alignas(128) Recorder {
   /// Called by the engine on the worker's own thread, just before the first submit. `stop` may be
   /// set at any time. `origin_ns`: where the time series of all workers begin, so that they can be
   /// merged; 0 = now.
-  void start(std::uint64_t deadline_ns, const std::atomic<bool>* stop,
-             std::uint64_t origin_ns = 0) noexcept;
+  void start(std::uint64_t deadline_ns, const std::atomic<bool>* stop, std::uint64_t origin_ns = 0) noexcept;
   /// Called after the last completion.
   void finish() noexcept { finished_ns_ = last_ns_ > started_ns_ ? last_ns_ : now_ns(); }
 
   /// False once the time budget is spent or somebody asked to stop. Costs no clock read: it
   /// compares the end of the last operation.
-  bool running() const noexcept {
-    return last_ns_ < deadline_ns_ && !stop_->load(std::memory_order_relaxed);
-  }
+  bool running() const noexcept { return last_ns_ < deadline_ns_ && !stop_->load(std::memory_order_relaxed); }
 
   /// When the time budget is spent [ns].
   std::uint64_t deadline_ns() const noexcept { return deadline_ns_; }
@@ -102,8 +96,7 @@ class alignas(128) Recorder {
   }
   /// `count` > 0 operations that were timed together, one after the other, `bytes` in all: too
   /// short to read the clock after each. Their mean counts as the latency of each.
-  void ops(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t count,
-           std::uint64_t bytes) noexcept {
+  void ops(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t count, std::uint64_t bytes) noexcept {
     const std::uint64_t latency = (end_ns - begin_ns) / count;
     latency_.add(latency, count);
     bytes_ += bytes;
@@ -136,12 +129,9 @@ class alignas(128) Recorder {
   TimeSeries& series() noexcept { return series_; }
   /// Live values for the progress line and the watchdog; may lag. A failed operation is progress,
   /// too.
-  std::uint64_t progress_bytes() const noexcept {
-    return progress_bytes_.load(std::memory_order_relaxed);
-  }
+  std::uint64_t progress_bytes() const noexcept { return progress_bytes_.load(std::memory_order_relaxed); }
   std::uint64_t progress_operations() const noexcept {
-    return progress_operations_.load(std::memory_order_relaxed) +
-           progress_errors_.load(std::memory_order_relaxed);
+    return progress_operations_.load(std::memory_order_relaxed) + progress_errors_.load(std::memory_order_relaxed);
   }
 
  private:

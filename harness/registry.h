@@ -50,8 +50,7 @@ struct MetricInfo {
 /// `devices` (Workload::devices()), the standard ones, and for each of `latency_parts`
 /// (Workload::latency_parts()) PART_latency_p50_ns ... PART_latency_max_ns. In the order in which
 /// they are told.
-std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info,
-                                         std::span<const std::string> latency_parts,
+std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info, std::span<const std::string> latency_parts,
                                          std::span<const std::string> devices);
 
 /// The share that a percentile metric's name stands for ("latency_p999_ns": 0.999), or nothing.
@@ -63,9 +62,8 @@ std::optional<double> percentile_of(std::string_view metric_name);
 template <class W>
 struct Register {
   Register(std::string_view name, std::string_view description) {
-    Registry::instance().add(
-        {name, description, W::metrics(),
-         [](Params& p) -> std::unique_ptr<Workload> { return std::make_unique<W>(p); }});
+    Registry::instance().add({name, description, W::metrics(),
+                              [](Params& p) -> std::unique_ptr<Workload> { return std::make_unique<W>(p); }});
   }
 };
 

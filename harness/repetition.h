@@ -16,10 +16,10 @@ namespace headrace {
 
 /// One interval of the time series, all workers together.
 struct SeriesPoint {
-  double time_s = 0;         // middle of the interval, from the phase's start
+  double time_s = 0;  // middle of the interval, from the phase's start
   double bytes_per_s = 0;
   double operations_per_s = 0;
-  double latency_p99_ns = 0; // within 6 %
+  double latency_p99_ns = 0;  // within 6 %
 };
 
 /// What a phase's background workers did (Workload::background_workers()), all together. Times are from the phase's
@@ -61,15 +61,15 @@ struct PhaseResult {
   std::uint64_t storage_bytes = 0;  // /proc/self/io read_bytes meanwhile
   std::uint64_t device_bytes = 0;   // block device read counter meanwhile; 0 when unknown
   Histogram latency;
-  std::vector<Histogram> parts;     // as Workload::latency_parts()
+  std::vector<Histogram> parts;  // as Workload::latency_parts()
   std::vector<double> worker_finish_s;
   std::vector<std::uint64_t> worker_bytes;
   std::vector<SeriesPoint> series;
-  double steady_from_s = 0;         // warm-up cut (rule 3); 0 = nothing cut
-  std::uint64_t cut_bytes = 0;      // finished before it
+  double steady_from_s = 0;     // warm-up cut (rule 3); 0 = nothing cut
+  std::uint64_t cut_bytes = 0;  // finished before it
   std::uint64_t cut_operations = 0;
   Level must_be = Level::any;
-  std::string not_steady;           // why it was not like that, or ""
+  std::string not_steady;                      // why it was not like that, or ""
   std::optional<BackgroundResult> background;  // when any of them did anything
   std::vector<RankPhase> ranks;                // where there are several
   int slowest_rank = -1;                       // of those that did anything, the lowest rate
@@ -105,27 +105,27 @@ struct Disturbance {
   double io_pressure = -1;          // PSI "some" io, share of time; -1 = kernel does not tell
   double cpu_pressure = -1;
   double memory_pressure = -1;
-  double throttled_s = 0;           // processor time that the control group's quota withheld
-  double foreign_cpu = 0;           // share of all CPU time that other programs took, 0..1
-  double probe_before_ns = -1;      // the control probe: fixed work, lower is better; -1 = not taken
+  double throttled_s = 0;       // processor time that the control group's quota withheld
+  double foreign_cpu = 0;       // share of all CPU time that other programs took, 0..1
+  double probe_before_ns = -1;  // the control probe: fixed work, lower is better; -1 = not taken
   double probe_after_ns = -1;
   bool disturbed = false;
-  std::string why;                  // "foreign I/O 6 % of the test's bytes"
+  std::string why;  // "foreign I/O 6 % of the test's bytes"
 };
 
 enum class RepetitionStatus { ok, error, interrupted };
 
 struct Repetition {
   unsigned index = 0;
-  unsigned look = 0;          // in which look's batch it was taken; one past the last look: the re-run after a FAIL
-  bool counted = true;        // its values are among those summarized; false: failed, replaced (disturbed), or re-run
+  unsigned look = 0;    // in which look's batch it was taken; one past the last look: the re-run after a FAIL
+  bool counted = true;  // its values are among those summarized; false: failed, replaced (disturbed), or re-run
   RepetitionStatus status = RepetitionStatus::ok;
-  std::string error;          // first error in words: operation, file, offset, errno text, how many
+  std::string error;  // first error in words: operation, file, offset, errno text, how many
   std::vector<PhaseResult> phases;
   std::vector<MetricValue> metrics;
   CacheProof cache;
   Disturbance disturbance;
-  bool steady = true;         // rule 4
+  bool steady = true;  // rule 4
   std::string steady_why;
   std::optional<PairMatrix> pairs;  // of workloads that measure pairs
   /// When the first phase began and the last one ended, by the node's clock: seconds since 1970; 0 = none began. What

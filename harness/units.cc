@@ -15,8 +15,7 @@ struct Prefix {
   std::string_view text;
   double factor;
 };
-constexpr Prefix kDecimal[] = {{"", 1},    {"k", 1e3},  {"M", 1e6},
-                               {"G", 1e9}, {"T", 1e12}, {"P", 1e15}};
+constexpr Prefix kDecimal[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}};
 constexpr Prefix kBinary[] = {{"Ki", 1024.0},
                               {"Mi", 1024.0 * 1024},
                               {"Gi", 1024.0 * 1024 * 1024},
@@ -32,18 +31,16 @@ struct Unit {
   bool binary = false;   // takes Ki, Mi, Gi, Ti, Pi
 };
 constexpr Unit kBytes[] = {{"B", 1, true, true}};
-constexpr Unit kSeconds[] = {{"s", 1},          {"ms", 1e-3},      {"us", 1e-6},
-                             {"\u00b5s", 1e-6}, {"\u03bcs", 1e-6}, {"ns", 1e-9},
-                             {"min", 60},       {"h", 3600},       {"d", 86400}};
+constexpr Unit kSeconds[] = {{"s", 1},     {"ms", 1e-3}, {"us", 1e-6}, {"\u00b5s", 1e-6}, {"\u03bcs", 1e-6},
+                             {"ns", 1e-9}, {"min", 60},  {"h", 3600},  {"d", 86400}};
 constexpr Unit kByteRates[] = {{"B/s", 1, true, true}, {"bit/s", 0.125, true}};
 constexpr Unit kBitRates[] = {{"bit/s", 1, true}, {"B/s", 8, true, true}};
 constexpr Unit kRates[] = {{"/s", 1, true}};
 constexpr Unit kFlops[] = {{"FLOP/s", 1, true}};
 constexpr Unit kTransfers[] = {{"T/s", 1, true}};
 constexpr Unit kHours[] = {{"h", 1}, {"d", 24}, {"min", 1.0 / 60}, {"s", 1.0 / 3600}};
-constexpr Unit kGigabytes[] = {
-    {"GB", 1},    {"TB", 1e3}, {"PB", 1e6},          {"MB", 1e-3},
-    {"kB", 1e-6}, {"B", 1e-9}, {"GiB", 1.073741824}, {"TiB", 1099.511627776}};
+constexpr Unit kGigabytes[] = {{"GB", 1},    {"TB", 1e3}, {"PB", 1e6},          {"MB", 1e-3},
+                               {"kB", 1e-6}, {"B", 1e-9}, {"GiB", 1.073741824}, {"TiB", 1099.511627776}};
 constexpr Unit kUsd[] = {{"", 1}, {"USD", 1}};
 constexpr Unit kUsdPerHour[] = {{"", 1}, {"USD/h", 1}};
 constexpr Unit kUsdPerMonth[] = {{"", 1}, {"USD/month", 1}};
@@ -65,14 +62,12 @@ constexpr Kind kKinds[] = {
     {Dimension::ratio, "ratio", "", "ratio", "", kBare},
     {Dimension::bytes, "B", "B", "size", kSizes, kBytes},
     {Dimension::seconds, "s", "s", "time", "ns, us, ms, s, min, h, d", kSeconds},
-    {Dimension::bytes_per_second, "B/s", "B/s", "byte rate",
-     "B/s, kB/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, Gbit/s", kByteRates},
+    {Dimension::bytes_per_second, "B/s", "B/s", "byte rate", "B/s, kB/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, Gbit/s",
+     kByteRates},
     {Dimension::per_second, "1/s", "/s", "rate", "/s, k/s, M/s, G/s", kRates},
-    {Dimension::flop_per_second, "FLOP/s", "FLOP/s", "compute rate",
-     "FLOP/s, GFLOP/s, TFLOP/s, PFLOP/s", kFlops},
+    {Dimension::flop_per_second, "FLOP/s", "FLOP/s", "compute rate", "FLOP/s, GFLOP/s, TFLOP/s, PFLOP/s", kFlops},
     {Dimension::transfers_per_second, "T/s", "T/s", "transfer rate", "T/s, MT/s, GT/s", kTransfers},
-    {Dimension::bits_per_second, "bit/s", "bit/s", "line rate",
-     "bit/s, Mbit/s, Gbit/s, Tbit/s, GB/s", kBitRates},
+    {Dimension::bits_per_second, "bit/s", "bit/s", "line rate", "bit/s, Mbit/s, Gbit/s, Tbit/s, GB/s", kBitRates},
     {Dimension::hours, "h", "h", "time", "s, min, h, d", kHours},
     {Dimension::usd, "USD", "", "price", "", kUsd},
     {Dimension::usd_per_hour, "USD/h", "", "price per hour", "", kUsdPerHour},
@@ -108,21 +103,18 @@ double factor_of(std::string_view written, std::span<const Unit> units) {
 /// Divides instead of multiplying by an inexact reciprocal: 200 ms is exactly 0.2 s.
 double scale(double number, double factor) {
   const double inverse = 1 / factor;
-  return factor < 1 && std::abs(inverse - std::round(inverse)) < 1e-6 * inverse
-             ? number / std::round(inverse)
-             : number * factor;
+  return factor < 1 && std::abs(inverse - std::round(inverse)) < 1e-6 * inverse ? number / std::round(inverse)
+                                                                                : number * factor;
 }
 
 std::string wrong_unit(std::string_view written, const Kind& kind) {
   if (kind.examples.empty()) return fmt::format("is a bare number: '{}' is not allowed", written);
-  if (written.ends_with("b/s") || written.ends_with("bps") || written == "b" ||
-      written.ends_with("bit"))
+  if (written.ends_with("b/s") || written.ends_with("bps") || written == "b" || written.ends_with("bit"))
     return fmt::format("'{}' is not clear: write Gbit/s for bits or {} for bytes ({})", written,
                        kind.unit == "B" ? "GB" : "GB/s", kind.examples);
   for (const Kind& other : kKinds)
     if (!other.examples.empty() && other.noun != kind.noun && factor_of(written, other.units) != 0)
-      return fmt::format("'{}' is a unit of {}, a {} is needed: {}", written, other.noun, kind.noun,
-                         kind.examples);
+      return fmt::format("'{}' is a unit of {}, a {} is needed: {}", written, other.noun, kind.noun, kind.examples);
   return fmt::format("unknown unit '{}': {}", written, kind.examples);
 }
 
@@ -170,8 +162,7 @@ Scaled scaled(double value, const Kind& kind, bool binary, int digits) {
     for (const Prefix& p : kDecimal)
       if (reaches(p.factor)) best = p;
   }
-  const std::string_view unit =
-      kind.suffix.empty() && kind.unit.starts_with("USD") ? kind.unit : kind.suffix;
+  const std::string_view unit = kind.suffix.empty() && kind.unit.starts_with("USD") ? kind.unit : kind.suffix;
   return {value / best.factor, std::string(best.text) + std::string(unit)};
 }
 
@@ -206,12 +197,10 @@ Parsed parse_quantity(std::string_view text, Dimension dimension) {
   const bool plus = rest.starts_with('+');
   if (plus) rest.remove_prefix(1);
   double number = 0;
-  const bool starts =
-      !rest.empty() && (rest.front() == '.' || (rest.front() == '-' && !plus) ||
-                        (rest.front() >= '0' && rest.front() <= '9'));  // no "inf", no "+-"
-  const auto [end, error] = starts
-                                ? std::from_chars(rest.data(), rest.data() + rest.size(), number)
-                                : std::from_chars_result{rest.data(), std::errc::invalid_argument};
+  const bool starts = !rest.empty() && (rest.front() == '.' || (rest.front() == '-' && !plus) ||
+                                        (rest.front() >= '0' && rest.front() <= '9'));  // no "inf", no "+-"
+  const auto [end, error] = starts ? std::from_chars(rest.data(), rest.data() + rest.size(), number)
+                                   : std::from_chars_result{rest.data(), std::errc::invalid_argument};
   if (error == std::errc::result_out_of_range || (error == std::errc{} && !std::isfinite(number)))
     return {0, fmt::format("'{}' is not a number that can be held", text)};
   if (error != std::errc{}) return {0, fmt::format("'{}' is not a number", text)};
@@ -249,12 +238,11 @@ std::string format_quantity(double value, Dimension dimension, bool binary, int 
   const Scaled shown = scaled(value, kind, binary, digits);
   if (shown.value == 0) return with_unit("0", shown.unit);
   // Digits before the point are never dropped (1023 KiB); those behind it fill up to `digits`.
-  const double magnitude =
-      std::floor(std::log10(std::abs(shown.value) * (1 + 0.5 * std::pow(10.0, -digits))));
+  const double magnitude = std::floor(std::log10(std::abs(shown.value) * (1 + 0.5 * std::pow(10.0, -digits))));
   const int decimals = std::max(0, digits - 1 - static_cast<int>(magnitude));
-  return with_unit(decimals > 9 ? fmt::format("{:.{}g}", shown.value, digits)
-                                : fmt::format("{:.{}f}", shown.value, decimals),
-                   shown.unit);
+  return with_unit(
+      decimals > 9 ? fmt::format("{:.{}g}", shown.value, digits) : fmt::format("{:.{}f}", shown.value, decimals),
+      shown.unit);
 }
 
 std::string compact_quantity(double value, Dimension dimension, int digits) {
@@ -263,8 +251,7 @@ std::string compact_quantity(double value, Dimension dimension, int digits) {
   const Kind& kind = kind_of(dimension);
   const double whole = std::abs(value);
   // Rates and counts that people count in stay whole: 10240/s, not 10.24 k/s.
-  if ((dimension == Dimension::per_second || dimension == Dimension::count) && whole < 1e6 &&
-      whole >= 1)
+  if ((dimension == Dimension::per_second || dimension == Dimension::count) && whole < 1e6 && whole >= 1)
     return with_unit(fmt::format("{:.{}g}", value, std::max(digits, 6)), std::string(kind.suffix));
   const Scaled shown = scaled(value, kind, prefers_binary(value, dimension, digits), digits);
   return with_unit(fmt::format("{:.{}g}", shown.value, digits), shown.unit);
@@ -272,9 +259,8 @@ std::string compact_quantity(double value, Dimension dimension, int digits) {
 
 std::string format_in_unit(double value, std::string_view unit) {
   if (unit == "ns") return format_quantity(value * 1e-9, Dimension::seconds);
-  for (const Dimension d :
-       {Dimension::count, Dimension::bytes, Dimension::seconds, Dimension::bytes_per_second,
-        Dimension::per_second, Dimension::flop_per_second, Dimension::ratio}) {
+  for (const Dimension d : {Dimension::count, Dimension::bytes, Dimension::seconds, Dimension::bytes_per_second,
+                            Dimension::per_second, Dimension::flop_per_second, Dimension::ratio}) {
     if (unit == unit_name(d)) return format_quantity(value, d);
   }
   return fmt::format("{:.4g} {}", value, unit);

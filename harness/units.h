@@ -9,21 +9,21 @@ namespace headrace {
 
 /// What a value measures. Everything is stored in the base unit named here.
 enum class Dimension {
-  count,             // bare number
-  ratio,             // bare number
-  bytes,             // B
-  seconds,           // s
-  bytes_per_second,  // B/s; also written as Gbit/s
-  per_second,        // 1/s, written 10240/s
-  flop_per_second,   // FLOP/s
+  count,                 // bare number
+  ratio,                 // bare number
+  bytes,                 // B
+  seconds,               // s
+  bytes_per_second,      // B/s; also written as Gbit/s
+  per_second,            // 1/s, written 10240/s
+  flop_per_second,       // FLOP/s
   transfers_per_second,  // T/s (PCIe lanes: 16GT/s)
   bits_per_second,       // bit/s, only for formulas that take a line rate
   hours,                 // h, only where a formula's unit is the hour (price, GPU-hours)
   usd,
   usd_per_hour,
   usd_per_month,
-  gigabytes,             // GB, only where a formula's unit is the GB (price per GB and month)
-  any,                   // a number with any unit or none: statistics do not care
+  gigabytes,  // GB, only where a formula's unit is the GB (price per GB and month)
+  any,        // a number with any unit or none: statistics do not care
   boolean,
   text,
 };

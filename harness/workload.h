@@ -32,11 +32,11 @@ struct Skip {
 
 /// What a point will cost, for `plan`, the ETA and the disk check. Estimates; 0 = unknown.
 struct Footprint {
-  std::uint64_t written_bytes = 0;            // made once, in the scratch folder
+  std::uint64_t written_bytes = 0;  // made once, in the scratch folder
   std::uint64_t read_bytes_per_repetition = 0;
-  std::uint64_t memory_bytes = 0;             // buffers, all workers
-  std::uint64_t page_cache_bytes = 0;         // what a repetition leaves in the page cache, if there is room
-  std::string data_id;                        // points with the same id share what is written; "" = nobody does
+  std::uint64_t memory_bytes = 0;      // buffers, all workers
+  std::uint64_t page_cache_bytes = 0;  // what a repetition leaves in the page cache, if there is room
+  std::string data_id;                 // points with the same id share what is written; "" = nobody does
 };
 
 /// A stretch of a repetition that is timed on its own (an epoch; before, during and after a checkpoint).
@@ -58,9 +58,9 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// One worker thread's view of the timed region.
 struct Worker {
-  unsigned index = 0;      // 0 .. count-1
+  unsigned index = 0;  // 0 .. count-1
   unsigned count = 1;
-  unsigned phase = 0;      // index in phases()
+  unsigned phase = 0;  // index in phases()
   unsigned repetition = 0;
   std::uint64_t seed = 0;  // same for all workers of a repetition; differs between repetitions
   Recorder& recorder;

@@ -24,8 +24,8 @@ inline void fill_pattern(unsigned char* to, std::uint64_t bytes, std::uint64_t k
 }
 
 /// The first place that differs, in `wrong`; `where` names the buffer.
-inline void check_pattern(const unsigned char* data, std::uint64_t bytes, std::uint64_t key,
-                          const std::string& where, std::vector<WrongBlock>& wrong) {
+inline void check_pattern(const unsigned char* data, std::uint64_t bytes, std::uint64_t key, const std::string& where,
+                          std::vector<WrongBlock>& wrong) {
   for (std::uint64_t at = 0; at < bytes; at += 8) {
     const std::uint64_t word = pattern_word(key, at / 8);
     if (std::memcmp(data + at, &word, bytes - at < 8 ? bytes - at : 8) == 0) continue;

@@ -24,22 +24,19 @@ struct Arguments {
 
 Text noise_text(const comparison::Noise& noise, const Terminal& terminal) {
   std::size_t width = 6;
+  for (const auto& row : noise.rows) width = std::max(width, columns(row.point.id) + columns(row.metric) + 2);
+  Text out = terminal.paint(
+      Text::format("\n{}  {:>11}  {:>12}  {}\n", pad("metric", width), "noise floor", "false alarms", "called"),
+      Ink::strong);
   for (const auto& row : noise.rows)
-    width = std::max(width, columns(row.point.id) + columns(row.metric) + 2);
-  Text out = terminal.paint(Text::format("\n{}  {:>11}  {:>12}  {}\n", pad("metric", width),
-                                         "noise floor", "false alarms", "called"),
-                            Ink::strong);
-  for (const auto& row : noise.rows)
-    out += Text::format(
-        "{}  {:>11}  {:>12}  {}\n", pad(Text::format("{}  {}", row.point.id, row.metric), width),
-        "\u00b1" + comparison::share_text(row.noise_floor),
-        comparison::share_text(row.false_alarm_rate), comparison::to_string(row.status));
+    out += Text::format("{}  {:>11}  {:>12}  {}\n", pad(Text::format("{}  {}", row.point.id, row.metric), width),
+                        "\u00b1" + comparison::share_text(row.noise_floor),
+                        comparison::share_text(row.false_alarm_rate), comparison::to_string(row.status));
   const auto summary = noise.summary();
   return out + Text::format(
                    "\nthis system against itself: half of the metrics lie within \u00b1{}; {} of "
                    "such comparisons would call a change\n",
-                   comparison::share_text(summary.median),
-                   comparison::share_text(summary.false_alarm_rate));
+                   comparison::share_text(summary.median), comparison::share_text(summary.false_alarm_rate));
 }
 
 int aa(const Arguments& arguments, const Shared& shared) {
@@ -54,16 +51,14 @@ int aa(const Arguments& arguments, const Shared& shared) {
   blocks.sides = {{"A", arguments.plan.config, command}, {"B", arguments.plan.config, command}};
   blocks.gates = options.gates;
   if (arguments.dry_run) {
-    print_line(Text::format("{}blocks    {}, each A B B A of the same: {} runs in all",
-                            plan_text(plan, shared), blocks.planned,
-                            blocks.planned * comparison::kTurnsPerBlock));
+    print_line(Text::format("{}blocks    {}, each A B B A of the same: {} runs in all", plan_text(plan, shared),
+                            blocks.planned, blocks.planned * comparison::kTurnsPerBlock));
     return 0;
   }
   const MarkedFolder folder = blocks_folder(arguments.out, "aa", blocks);
   Interleaved result = interleave(std::move(blocks), folder, options, false, shared);
   if (!result.comparison || result.comparison->design.blocks < 2)
-    return finish_blocks(result, folder, arguments.json ? Told::json : Told::text,
-                         !arguments.no_report, shared);
+    return finish_blocks(result, folder, arguments.json ? Told::json : Told::text, !arguments.no_report, shared);
   comparison::Noise noise = comparison::noise_of(*result.comparison);
   folder.write("aa.json", comparison::noise_json(noise));
   noise.source = folder.folder().path_of("aa.json");
@@ -77,21 +72,17 @@ int aa(const Arguments& arguments, const Shared& shared) {
   print(noise_text(noise, Terminal(stdout, shared)));
   finish_blocks(result, folder, Told::files, !arguments.no_report, shared);
   const auto summary = noise.summary();
-  print_line(Text::format(
-      "VERDICT {} metrics={} changed={} noise_floor={:.4f} false_alarm_rate={:.4f} exit={}",
-      result.signal != 0 ? "INTERRUPTED" : noise.word, noise.rows.size(), noise.changed(),
-      summary.median, summary.false_alarm_rate, code));
+  print_line(Text::format("VERDICT {} metrics={} changed={} noise_floor={:.4f} false_alarm_rate={:.4f} exit={}",
+                          result.signal != 0 ? "INTERRUPTED" : noise.word, noise.rows.size(), noise.changed(),
+                          summary.median, summary.false_alarm_rate, code));
   return code;
 }
 
 void add_aa(Verbs& verbs, Shared& shared) {
-  Verb verb =
-      verbs.add("aa", "The system against itself: noise floor and false-alarm rate of each metric");
+  Verb verb = verbs.add("aa", "The system against itself: noise floor and false-alarm rate of each metric");
   auto a = std::make_shared<Arguments>();
   add_plan_options(verb, a->plan);
-  verb.option("--pairs", a->pairs, "Blocks, each A B B A of the same")
-      .between(2, 1000)
-      .shows_default();
+  verb.option("--pairs", a->pairs, "Blocks, each A B B A of the same").between(2, 1000).shows_default();
   add_compare_options(verb, a->compare);
   verb.option("--out", a->out,
               "Folder; default headrace-runs/TIME-NAME-aa below the current folder, where "

@@ -34,15 +34,14 @@ Other other_side(const std::string& given, const PlanArguments& plan) {
   Other other{system::installation().binary, plan, {}};
   const std::string shipped = system::find_shipped(given);
   if (names_config(given) || names_config(shipped)) {
-    if (!fs::is_regular_file(shipped))
-      throw UsageError(fmt::format("--against: {}: no such configuration", given));
+    if (!fs::is_regular_file(shipped)) throw UsageError(fmt::format("--against: {}: no such configuration", given));
     other.plan.config = given;
     return other;
   }
   if (fs::is_regular_file(given)) {
     if (::access(given.c_str(), X_OK) != 0)
-      throw UsageError(fmt::format(
-          "--against: {} is neither a configuration (.yaml), nor a program, nor a folder", given));
+      throw UsageError(
+          fmt::format("--against: {} is neither a configuration (.yaml), nor a program, nor a folder", given));
     other.binary = fs::absolute(given).string();
     other.declared = {"headrace"};
     return other;
@@ -50,8 +49,7 @@ Other other_side(const std::string& given, const PlanArguments& plan) {
   // A scratch folder need not be there yet, what it is to lie in must.
   const fs::path parent = fs::absolute(given).lexically_normal().parent_path();
   if (!fs::is_directory(given) && !fs::is_directory(parent))
-    throw UsageError(
-        fmt::format("--against: {}: there is no such configuration, program or folder", given));
+    throw UsageError(fmt::format("--against: {}: there is no such configuration, program or folder", given));
   other.plan.set.push_back("target.path=" + given);
   other.declared = {"device", "file_system"};
   return other;
@@ -61,8 +59,7 @@ Other other_side(const std::string& given, const PlanArguments& plan) {
 std::vector<std::string> differing_params(const Plan& a, const Plan& b) {
   std::set<std::string> names;
   for (const Point& point : a.points) {
-    const auto same = std::find_if(b.points.begin(), b.points.end(),
-                                   [&](const Point& p) { return p.id == point.id; });
+    const auto same = std::find_if(b.points.begin(), b.points.end(), [&](const Point& p) { return p.id == point.id; });
     if (same == b.points.end()) continue;
     for (const auto* one : {&point, &*same})
       for (const auto& [key, value] : one->params) {
@@ -77,11 +74,9 @@ std::vector<std::string> differing_params(const Plan& a, const Plan& b) {
 
 void require_common_points(const Plan& a, const Plan& b) {
   const bool common = std::any_of(a.points.begin(), a.points.end(), [&](const Point& p) {
-    return std::any_of(b.points.begin(), b.points.end(),
-                       [&](const Point& q) { return p.info->name == q.info->name; });
+    return std::any_of(b.points.begin(), b.points.end(), [&](const Point& q) { return p.info->name == q.info->name; });
   });
-  if (!common)
-    throw UsageError("--against: the two measure different workloads: nothing could be compared");
+  if (!common) throw UsageError("--against: the two measure different workloads: nothing could be compared");
 }
 
 /// Another headrace must take the command line before hours are spent.
@@ -91,8 +86,8 @@ void try_out(const std::vector<std::string>& command) {
   std::string told;
   const int code = run_turn(dry, [&](std::string_view line) { told += std::string(line) + '\n'; });
   if (code != 0)
-    throw UsageErrors(fmt::format("--against: {} ends with {} when asked for its plan:\n{}",
-                                  printable(command.front()), code, told));
+    throw UsageErrors(
+        fmt::format("--against: {} ends with {} when asked for its plan:\n{}", printable(command.front()), code, told));
 }
 
 }  // namespace
@@ -101,8 +96,7 @@ void add_against_options(Verb& verb, AgainstArguments& arguments) {
   verb.option("--against", arguments.with,
               "Measure this too, in interleaved blocks, and compare: another configuration, "
               "another headrace, or another folder in place of target.path");
-  verb.option("--blocks", arguments.blocks,
-              "Blocks of --against, each A B B A; judged after 6 and 12")
+  verb.option("--blocks", arguments.blocks, "Blocks of --against, each A B B A; judged after 6 and 12")
       .between(1, statistics::kLastLook)
       .shows_default();
   add_compare_options(verb, arguments.compare);
@@ -116,8 +110,7 @@ std::vector<std::string> turn_command(const std::string& binary, const PlanArgum
   return command;
 }
 
-int measure_against(const PlanArguments& given, const AgainstArguments& arguments,
-                    const Shared& shared) {
+int measure_against(const PlanArguments& given, const AgainstArguments& arguments, const Shared& shared) {
   const Other other = other_side(arguments.with, given);
   comparison::Options options = compare_options(arguments.compare);
   const Plan a = make_plan(plan_options(given)), b = make_plan(plan_options(other.plan));
@@ -145,9 +138,8 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
   blocks.gates = options.gates;
 
   if (arguments.dry_run) {
-    print_line(Text::format("A  {}\n{}B  {}\n{}blocks    {}, each A B B A: {} runs in all",
-                            given.config, plan_text(a, shared), arguments.with,
-                            plan_text(b, shared), blocks.planned,
+    print_line(Text::format("A  {}\n{}B  {}\n{}blocks    {}, each A B B A: {} runs in all", given.config,
+                            plan_text(a, shared), arguments.with, plan_text(b, shared), blocks.planned,
                             blocks.planned * comparison::kTurnsPerBlock));
     if (!options.across.empty()) print_line(Text::format("compared  {}", join(options.across)));
     return 0;
@@ -155,8 +147,7 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
   if (other.binary != self) try_out(blocks.sides[1].command);
   const MarkedFolder folder = blocks_folder(arguments.out, "against", blocks);
   Interleaved result = interleave(std::move(blocks), folder, options, true, shared);
-  return finish_blocks(result, folder, arguments.json ? Told::json : Told::text,
-                       !arguments.no_report, shared);
+  return finish_blocks(result, folder, arguments.json ? Told::json : Told::text, !arguments.no_report, shared);
 }
 
 }  // namespace headrace::cli

@@ -20,8 +20,7 @@ struct AgainstArguments {
 void add_against_options(Verb& verb, AgainstArguments& arguments);
 
 /// Measures both sides and compares them. Returns the exit code of the comparison.
-int measure_against(const PlanArguments& plan, const AgainstArguments& arguments,
-                    const Shared& shared);
+int measure_against(const PlanArguments& plan, const AgainstArguments& arguments, const Shared& shared);
 
 /// The command line of one turn: `binary` runs what `plan` says, without its --out. A turn takes
 /// one repetition unless --looks says otherwise: blocks are what repeats.

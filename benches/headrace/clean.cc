@@ -22,8 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Kinds of folders that hold what was measured or found, and go only when asked for.
-constexpr std::string_view kResults[] = {"run",    "comparison", comparison::kBlocksKind,
-                                         "sizing", "fleet",      "history"};
+constexpr std::string_view kResults[] = {"run", "comparison", comparison::kBlocksKind, "sizing", "fleet", "history"};
 
 void tell(const std::string& folder, const CleanReport& report) {
   print_line(Text::format("{}: removed {} files, {}{}", folder, report.files,
@@ -44,8 +43,7 @@ CleanReport remove_rank_folders(const files::Folder& scratch) {
   CleanReport report;
   for (const std::string& name : scratch.entries()) {
     if (!name.starts_with(kRankFolder)) continue;
-    if (const auto of_rank = MarkedFolder::find(scratch, name);
-        of_rank && of_rank->kind() == kScratchKind)
+    if (const auto of_rank = MarkedFolder::find(scratch, name); of_rank && of_rank->kind() == kScratchKind)
       report.add(remove_left_over(of_rank->folder()));
     remove_marked(scratch, name);
   }
@@ -61,8 +59,7 @@ CleanReport remove_scratch(const MarkedFolder& scratch) {
   // What lies in the way of the folder itself was told by the first look already, where it was
   // told.
   for (const std::string& left : rest.left) {
-    if (std::find(report.left.begin(), report.left.end(), left) == report.left.end())
-      report.left.push_back(left);
+    if (std::find(report.left.begin(), report.left.end(), left) == report.left.end()) report.left.push_back(left);
   }
   return report;
 }
@@ -76,29 +73,24 @@ int clean(const std::string& folder, bool yes) {
   if (!marked) {
     const CleanReport report = remove_marked(folder);
     if (!report.gone)
-      throw UsageError(
-          fmt::format("clean: {} is not a folder that headrace made (it has no mark)", folder));
+      throw UsageError(fmt::format("clean: {} is not a folder that headrace made (it has no mark)", folder));
     tell(folder, report);
   } else if (marked->kind() == kScratchKind) {
     tell(folder, remove_scratch(*marked));
-  } else if (std::find(std::begin(kResults), std::end(kResults), marked->kind()) ==
-             std::end(kResults)) {
-    throw UsageError(fmt::format("clean: {} is not a folder that headrace made (its mark says: {})",
-                                 folder, marked->kind()));
-  } else if (!yes) {
+  } else if (std::find(std::begin(kResults), std::end(kResults), marked->kind()) == std::end(kResults)) {
     throw UsageError(
-        fmt::format("clean: {} holds a {}'s results; add --yes to remove them", folder,
-                    marked->kind() == comparison::kBlocksKind ? "comparison" : marked->kind()));
+        fmt::format("clean: {} is not a folder that headrace made (its mark says: {})", folder, marked->kind()));
+  } else if (!yes) {
+    throw UsageError(fmt::format("clean: {} holds a {}'s results; add --yes to remove them", folder,
+                                 marked->kind() == comparison::kBlocksKind ? "comparison" : marked->kind()));
   } else {
-    tell(folder, marked->kind() == comparison::kBlocksKind ? comparison::remove_blocks(*marked)
-                                                           : marked->remove());
+    tell(folder, marked->kind() == comparison::kBlocksKind ? comparison::remove_blocks(*marked) : marked->remove());
   }
   return 0;
 }
 
 void add_clean(Verbs& verbs, Shared&) {
-  Verb verb =
-      verbs.add("clean", "Remove data that headrace generated; nothing else is ever touched");
+  Verb verb = verbs.add("clean", "Remove data that headrace generated; nothing else is ever touched");
   auto folder = std::make_shared<std::string>("headrace-scratch");
   auto yes = std::make_shared<bool>(false);
   verb.option("DIR", *folder, "A scratch folder, or with --yes a run folder").shows_default();

@@ -36,8 +36,7 @@ struct Arguments {
 /// The runs below a folder, one level deep: past sessions. What cannot be read is told and left
 /// out.
 std::vector<results::StoredRun> past_runs(const std::string& folder) {
-  if (!fs::is_directory(folder))
-    throw UsageError(fmt::format("--history: {}: no such folder", folder));
+  if (!fs::is_directory(folder)) throw UsageError(fmt::format("--history: {}: no such folder", folder));
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder))
     if (fs::is_regular_file(entry.path() / "run.json")) files.push_back(entry.path().string());
@@ -115,8 +114,7 @@ int compare(const Arguments& arguments, const Shared& shared) {
     comparison::write_comparison(comparison, folder);
     if (!arguments.no_report) {
       const Drawn drawn = draw_into(folder, "comparison.json");
-      if (drawn.page.empty())
-        tell_line(Text::format("report: not drawn: {}", drawn.reason));
+      if (drawn.page.empty()) tell_line(Text::format("report: not drawn: {}", drawn.reason));
     }
   }
   if (arguments.format == "json") {
@@ -135,8 +133,7 @@ int compare(const Arguments& arguments, const Shared& shared) {
 }
 
 void add_compare(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add(
-      "compare", "Which metrics of finished runs differ, by how much, and what cannot be said");
+  Verb verb = verbs.add("compare", "Which metrics of finished runs differ, by how much, and what cannot be said");
   auto a = std::make_shared<Arguments>();
   verb.option("RUN", a->runs,
               "Run folders, run.json files or report pages, each held against the first; or one "
@@ -144,12 +141,9 @@ void add_compare(Verbs& verbs, Shared& shared) {
       .required()
       .at_most(1000);
   add_compare_options(verb, a->options);
-  verb.option("--history", a->history,
-              "A folder of past runs: how far sessions lie apart, from 8 on");
-  verb.option("--out", a->out,
-              "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");
-  verb.format(a->format, {"text", "json", "csv", "junit", "html"},
-              "text, json, csv, junit or html");
+  verb.option("--history", a->history, "A folder of past runs: how far sessions lie apart, from 8 on");
+  verb.option("--out", a->out, "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");
+  verb.format(a->format, {"text", "json", "csv", "junit", "html"}, "text, json, csv, junit or html");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
   verb.flag("--all", a->all, "Show what is the same, too");
   verb.does([&shared, a] { return compare(*a, shared); });

@@ -19,8 +19,7 @@ void add_compare_options(Verb& verb, CompareOptions& options) {
               "A part of the fingerprint that differs on purpose: device, kernel.release ... "
               "(repeatable)")
       .one_value_each();
-  verb.option("--across", options.across,
-              "A parameter that is compared, not joined on, as in engine (repeatable)")
+  verb.option("--across", options.across, "A parameter that is compared, not joined on, as in engine (repeatable)")
       .one_value_each();
   verb.option("--delta", options.delta, "Smallest change that matters (default 5%)");
   verb.option("--delta-tail", options.delta_tail, "The same for tails (default 10%)");
@@ -44,10 +43,9 @@ void require_gates(const comparison::Options& options, std::span<const Plan* con
   comparison::MetricNames known;
   for (const Plan* plan : plans)
     for (const Point& point : plan->points)
-      for (const MetricInfo& metric : metric_catalogue(*point.info, point.workload->latency_parts(),
-                                                       point.workload->devices()))
-        for (const std::string& place : {std::string(point.info->name), point.id})
-          known[place].insert(metric.name);
+      for (const MetricInfo& metric :
+           metric_catalogue(*point.info, point.workload->latency_parts(), point.workload->devices()))
+        for (const std::string& place : {std::string(point.info->name), point.id}) known[place].insert(metric.name);
   comparison::require_matches(options.gates, known);
 }
 

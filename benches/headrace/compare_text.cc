@@ -72,14 +72,13 @@ Text compared(const Comparison& all, const Pair& pair, const Terminal& terminal)
 Text bounds(const Row& row) {
   if (!row.estimate) return {};
   if (row.fact) return change_text(row.estimate->ratio);  // it is its own bound
-  return Text::format("{} [{}, {}]", change_text(row.estimate->ratio),
-                      change_text(row.estimate->low), change_text(row.estimate->high));
+  return Text::format("{} [{}, {}]", change_text(row.estimate->ratio), change_text(row.estimate->low),
+                      change_text(row.estimate->high));
 }
 
 Text verdict_word(const Row& row) {
-  return Text::format(
-      "{}{}{}", to_string(row.change), row.gated ? " (gate)" : "",
-      row.reason == Reason::none ? "" : " " + std::string(headrace::to_string(row.reason)));
+  return Text::format("{}{}{}", to_string(row.change), row.gated ? " (gate)" : "",
+                      row.reason == Reason::none ? "" : " " + std::string(headrace::to_string(row.reason)));
 }
 
 constexpr std::size_t kValue = 11, kBounds = 28, kWord = 24;
@@ -87,15 +86,11 @@ constexpr std::size_t kValue = 11, kBounds = 28, kWord = 24;
 /// A line of the table; where a terminal is too narrow for it, two.
 Text line(const Row& row, std::size_t width, bool narrow, const Terminal& terminal) {
   const Text sign(terminal.paint(symbol_of(row.change, terminal.ascii()), ink_of(row))),
-      base = format_in_unit(row.base.typical, row.unit),
-      other = format_in_unit(row.other.typical, row.unit),
+      base = format_in_unit(row.base.typical, row.unit), other = format_in_unit(row.other.typical, row.unit),
       word = terminal.paint(verdict_word(row), ink_of(row));
-  if (narrow)
-    return Text::format("{} {}  {}\n    {} -> {}  {}\n", sign, name_of(row), word, base, other,
-                        bounds(row));
-  return Text::format("{} {}  {}  {}  {}  {}\n", sign, pad(name_of(row), width),
-                      pad(base, kValue, true), pad(other, kValue, true), pad(bounds(row), kBounds),
-                      word);
+  if (narrow) return Text::format("{} {}  {}\n    {} -> {}  {}\n", sign, name_of(row), word, base, other, bounds(row));
+  return Text::format("{} {}  {}  {}  {}  {}\n", sign, pad(name_of(row), width), pad(base, kValue, true),
+                      pad(other, kValue, true), pad(bounds(row), kBounds), word);
 }
 
 /// "and 5 more that say the same: sample_rate, ...".
@@ -120,8 +115,7 @@ Text table(const Comparison& comparison, const Pair& pair, const Terminal& termi
   bool within = false;  // a finding that is not told
   for (const Row& row : pair.rows) {
     const bool own = all || row.says_same_as.empty();
-    if (own)
-      within = !all && !row.gated && (row.change == Change::same || row.change == Change::small);
+    if (own) within = !all && !row.gated && (row.change == Change::same || row.change == Change::small);
     quiet += within;
     if (within) continue;
     if (own)
@@ -130,21 +124,19 @@ Text table(const Comparison& comparison, const Pair& pair, const Terminal& termi
       findings.back().followers.push_back(&row);
     if (own) width = std::max(width, columns(name_of(row)));
   }
-  const bool narrow = terminal.interactive() && static_cast<std::size_t>(terminal.width()) <
-                                                    width + 2 * kValue + kBounds + kWord + 10;
+  const bool narrow =
+      terminal.interactive() && static_cast<std::size_t>(terminal.width()) < width + 2 * kValue + kBounds + kWord + 10;
   Text out;
   if (!narrow)
     out = terminal.paint(
-        Text::format("\n  {}  {}  {}  {}\n", pad("metric", width),
-                     pad(comparison.sides[pair.base].label, kValue, true),
+        Text::format("\n  {}  {}  {}  {}\n", pad("metric", width), pad(comparison.sides[pair.base].label, kValue, true),
                      pad(comparison.sides[pair.other].label, kValue, true), "change [bounds]"),
         Ink::strong);
   for (const Finding& finding : findings) {
     out += line(*finding.row, width, narrow, terminal);
     if (!finding.followers.empty()) out += same_text(finding.followers, terminal);
   }
-  if (quiet > 0)
-    out += Text::format("  {} more the same within their limits (--all shows them)\n", quiet);
+  if (quiet > 0) out += Text::format("  {} more the same within their limits (--all shows them)\n", quiet);
   return out;
 }
 
@@ -154,25 +146,21 @@ Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& t
     out += terminal.paint(told("warning  ", warning, terminal), Ink::doubt);
   out += table(comparison, pair, terminal, all);
   for (const NotCompared& n : pair.not_compared)
-    out += terminal.paint(
-        told("not compared  ",
-             Text::format("{}{}: {}", n.point, n.metric.empty() ? "" : "." + n.metric, n.why),
-             terminal),
-        Ink::faint);
+    out +=
+        terminal.paint(told("not compared  ",
+                            Text::format("{}{}: {}", n.point, n.metric.empty() ? "" : "." + n.metric, n.why), terminal),
+                       Ink::faint);
   std::set<std::string> steps;
   for (const Row& row : pair.rows)
-    if (!row.next_step.empty() && (row.gated || row.reason == Reason::fingerprint_differs))
-      steps.insert(row.next_step);
+    if (!row.next_step.empty() && (row.gated || row.reason == Reason::fingerprint_differs)) steps.insert(row.next_step);
   for (const std::string& step : steps) out += told("next   ", step, terminal);
   const PairSummary& s = pair.summary;
-  out += Text("\n") +
-         told("",
-              Text::format("{} (of {}, in {} metrics; at most {:.2g} expected by chance)",
-                           s.sentence, s.findings, pair.rows.size(), s.expected_by_chance),
-              terminal);
+  out += Text("\n") + told("",
+                           Text::format("{} (of {}, in {} metrics; at most {:.2g} expected by chance)", s.sentence,
+                                        s.findings, pair.rows.size(), s.expected_by_chance),
+                           terminal);
   if (s.smallest_visible > 0)
-    out += told("", "half of them would have shown " + Text(visible_text(s.smallest_visible)),
-                terminal);
+    out += told("", "half of them would have shown " + Text(visible_text(s.smallest_visible)), terminal);
   return out + told("", Text::format("{}: {}", s.word, s.about_gates), terminal);
 }
 
@@ -181,8 +169,8 @@ Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& t
 Text comparison_text(const Comparison& comparison, const Terminal& terminal, bool all) {
   Text out;
   for (const Side& side : comparison.sides)
-    out += Text::format("{}  {}  {}  {}  {}\n", terminal.paint(side.label, Ink::strong),
-                        side.source, side.first().node, side.first().started_utc, side.first().id);
+    out += Text::format("{}  {}  {}  {}  {}\n", terminal.paint(side.label, Ink::strong), side.source, side.first().node,
+                        side.first().started_utc, side.first().id);
   out += Text::format("design   {}\n", comparison.design.sentence);
   if (const std::string history = history_sentence(comparison); !history.empty())
     out += told("history  ", history, terminal);
@@ -200,8 +188,8 @@ Text comparison_last_line(const Comparison& comparison) {
     same += pair.summary.same;
     open += pair.summary.inconclusive;
   }
-  return Text::format("VERDICT {} compared={} worse={} better={} same={} inconclusive={} exit={}",
-                      comparison.word, compared, worse, better, same, open, comparison.exit_code);
+  return Text::format("VERDICT {} compared={} worse={} better={} same={} inconclusive={} exit={}", comparison.word,
+                      compared, worse, better, same, open, comparison.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -61,8 +61,7 @@ std::vector<Finding> workloads(Node& node) {
 constexpr std::size_t kSubjectWidth = 18;
 constexpr std::size_t kIndent = 4 + kSubjectWidth + 1;
 
-void print_text(const std::string& path, const std::vector<Finding>& findings,
-                const Terminal& terminal) {
+void print_text(const std::string& path, const std::vector<Finding>& findings, const Terminal& terminal) {
   const auto width = static_cast<std::size_t>(std::max(terminal.width(), 60));
   print_line(terminal.paint("headrace doctor, data at " + Text(path), Ink::strong));
   std::string section;
@@ -70,23 +69,19 @@ void print_text(const std::string& path, const std::vector<Finding>& findings,
     if (finding.section != section) print_line("\n" + terminal.paint(finding.section, Ink::strong));
     section = finding.section;
     const Look& look = look_of(finding.level);
-    print_line(Text::format(
-        "  {} {} {}", terminal.paint(terminal.ascii() ? look.ascii : look.symbol, look.ink),
-        pad(finding.subject, kSubjectWidth), wrap(finding.text, width - kIndent, kIndent)));
+    print_line(Text::format("  {} {} {}", terminal.paint(terminal.ascii() ? look.ascii : look.symbol, look.ink),
+                            pad(finding.subject, kSubjectWidth), wrap(finding.text, width - kIndent, kIndent)));
     if (!finding.advice.empty())
       print_line(pad("", kIndent) +
-                 terminal.paint(wrap((terminal.ascii() ? "-> " : "→ ") + finding.advice,
-                                     width - kIndent, kIndent),
+                 terminal.paint(wrap((terminal.ascii() ? "-> " : "→ ") + finding.advice, width - kIndent, kIndent),
                                 Ink::faint));
   }
   const auto count = [&](Level level) {
-    return std::count_if(findings.begin(), findings.end(),
-                         [&](const Finding& f) { return f.level == level; });
+    return std::count_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.level == level; });
   };
   const auto warnings = count(Level::warning), missing = count(Level::missing);
-  print_line(Text::format("\n{} good, {} to know, {} warning{}, {} not available here",
-                          count(Level::good), count(Level::note), warnings,
-                          warnings == 1 ? "" : "s", missing));
+  print_line(Text::format("\n{} good, {} to know, {} warning{}, {} not available here", count(Level::good),
+                          count(Level::note), warnings, warnings == 1 ? "" : "s", missing));
 }
 
 void print_json(const std::string& path, const std::vector<Finding>& findings, Node& node) {
@@ -117,8 +112,7 @@ void check_place(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
-    throw UsageError(
-        fmt::format("doctor: {}: {}", path, error ? error.message() : "No such file or directory"));
+    throw UsageError(fmt::format("doctor: {}: {}", path, error ? error.message() : "No such file or directory"));
   if (!fs::is_directory(status) && !fs::is_block_file(status))
     throw UsageError(fmt::format("doctor: {}: neither a folder nor a block device", path));
 }
@@ -133,10 +127,8 @@ int doctor(const std::string& path, bool json, const Shared& shared) {
   const std::vector<system::NetworkLink> links = system::network_links();
   append(system::examine_network(links, system::nccl_settings()));
   if (node.backends().why_not("verbs").empty())
-    append(system::examine_rdma(node.backends().rdma(), system::limit_of(RLIMIT_MEMLOCK),
-                                node.is_root()));
-  if (node.backends().why_not("cuda").empty())
-    append(system::examine_gpus(node.backends().gpu(), links));
+    append(system::examine_rdma(node.backends().rdma(), system::limit_of(RLIMIT_MEMLOCK), node.is_root()));
+  if (node.backends().why_not("cuda").empty()) append(system::examine_gpus(node.backends().gpu(), links));
   append(workloads(node));
   if (json)
     print_json(path, findings, node);
@@ -146,8 +138,7 @@ int doctor(const std::string& path, bool json, const Shared& shared) {
 }
 
 void add_doctor(Verbs& verbs, Shared& shared) {
-  Verb verb =
-      verbs.add("doctor", "What this machine is, what can run on it, and why the rest cannot");
+  Verb verb = verbs.add("doctor", "What this machine is, what can run on it, and why the rest cannot");
   auto path = std::make_shared<std::string>(".");
   auto json = std::make_shared<bool>(false);
   verb.option("DIR", *path, "Where the data of a run would be (default: the current folder)");

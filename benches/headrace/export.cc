@@ -28,8 +28,7 @@ std::string exported(const Arguments& arguments) {
   const results::StoredRun run = results::read_run_file(arguments.run);
   if (arguments.format == "gbench") return results::gbench_json(run);
   if (arguments.format == "bmf") return results::bmf_json(run);
-  if (arguments.format == "junit")
-    return results::junit_xml(run, junit_word(arguments.inconclusive));
+  if (arguments.format == "junit") return results::junit_xml(run, junit_word(arguments.inconclusive));
   if (arguments.format == "prom") return results::prometheus_text(run);
   if (arguments.format == "csv") return results::csv(run);
   return results::nagios_text(run);

@@ -33,9 +33,7 @@ struct Arguments {
 };
 
 /// The folder that a run file stands in: what people call the node by when the file tells nothing.
-std::string folder_name(const std::string& file) {
-  return fs::path(file).parent_path().filename().string();
-}
+std::string folder_name(const std::string& file) { return fs::path(file).parent_path().filename().string(); }
 
 void collect_all(const std::vector<std::string>& files, fleet::Collector& collector,
                  std::vector<fleet::Unreadable>& unreadable) {
@@ -65,8 +63,7 @@ std::string filled(std::string command, const std::string& key, const std::strin
 }
 
 /// Has the user's command measure every suspect again; whether anything new can be read.
-bool rerun(const Arguments& arguments, const fleet::Fleet& judged,
-           std::vector<std::string>& files) {
+bool rerun(const Arguments& arguments, const fleet::Fleet& judged, std::vector<std::string>& files) {
   std::map<std::string, std::set<std::string>> points;
   for (const fleet::Outlier& one : judged.outliers)
     if (one.status == fleet::Status::suspected)
@@ -83,9 +80,9 @@ bool rerun(const Arguments& arguments, const fleet::Fleet& judged,
     for (char& c : name)
       if (c == '/') c = '_';
     const std::string folder = (fs::path(arguments.out) / ("again-" + name)).string();
-    const std::string command = filled(
-        filled(filled(arguments.rerun, "{node}", shell_word(node)), "{points}", shell_word(only)),
-        "{out}", shell_word(folder));
+    const std::string command =
+        filled(filled(filled(arguments.rerun, "{node}", shell_word(node)), "{points}", shell_word(only)), "{out}",
+               shell_word(folder));
     tell_line(Text::format("again: {}", command));
     const int status = std::system(command.c_str());
     const std::string file = (fs::path(folder) / "run.json").string();
@@ -119,21 +116,17 @@ fleet::Fleet judged(const Arguments& arguments, const std::vector<std::string>& 
 int fleet_verb(const Arguments& arguments, const Shared& shared) {
   if (!arguments.rerun.empty() && arguments.out.empty())
     throw UsageError("--rerun: needs --out, where the new runs go");
-  if (!arguments.hosts.empty())
-    fleet::read_hosts(arguments.hosts);  // before ten thousand files are
+  if (!arguments.hosts.empty()) fleet::read_hosts(arguments.hosts);  // before ten thousand files are
   std::vector<std::string> files;
   for (const std::string& folder : arguments.folders)
     for (std::string& file : run_files_below(folder, "fleet")) files.push_back(std::move(file));
   std::optional<MarkedFolder> folder;
   if (!arguments.out.empty()) folder = MarkedFolder::make_alone(arguments.out, "fleet");
   fleet::Fleet result = judged(arguments, files);
-  if (!arguments.rerun.empty() && rerun(arguments, result, files))
-    result = judged(arguments, files);
+  if (!arguments.rerun.empty() && rerun(arguments, result, files)) result = judged(arguments, files);
   if (result.metrics.empty() && result.pairs.empty())
     throw UsageErrors("fleet: nothing in these runs can be compared" +
-                      (result.unreadable.empty()
-                           ? std::string()
-                           : "\n" + printable(result.unreadable.front().why)));
+                      (result.unreadable.empty() ? std::string() : "\n" + printable(result.unreadable.front().why)));
   std::string page;
   if (folder) {
     folder->write("fleet.json", fleet_json(result));
@@ -151,13 +144,10 @@ int fleet_verb(const Arguments& arguments, const Shared& shared) {
 }
 
 void add_fleet(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add(
-      "fleet",
-      "Which of many nodes, racks and links are unlike the rest, and which did not report");
+  Verb verb = verbs.add("fleet", "Which of many nodes, racks and links are unlike the rest, and which did not report");
   auto a = std::make_shared<Arguments>();
   verb.option("DIR", a->folders, "Folders with run folders in them, however deep").required();
-  verb.option("--hosts", a->hosts,
-              "Who should report: a line per host, 'node01 rack=r1 switch=s1'");
+  verb.option("--hosts", a->hosts, "Who should report: a line per host, 'node01 rack=r1 switch=s1'");
   verb.option("--metric", a->metrics,
               "Metrics to judge by, as in 'shard_stream.read_bandwidth' (repeatable); default: "
               "those that needs were judged by, else each workload's first")

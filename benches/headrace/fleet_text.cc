@@ -15,9 +15,7 @@ using namespace fleet;
 constexpr std::size_t kMost = 20;  // of each kind; all stand in fleet.json
 
 Ink ink_of(Status status) {
-  return status == Status::confirmed   ? Ink::bad
-         : status == Status::suspected ? Ink::doubt
-                                       : Ink::faint;
+  return status == Status::confirmed ? Ink::bad : status == Status::suspected ? Ink::doubt : Ink::faint;
 }
 
 Text sign(Status status, const Terminal& terminal) {
@@ -42,33 +40,29 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
   Text out;
   for (const Group& g : f.groups) {
     if (f.groups.size() > kMost && &g - f.groups.data() >= static_cast<long>(kMost)) break;
-    out += Text::format("{}  {} node{}{}\n", terminal.paint(g.id, Ink::strong), g.nodes,
-                        g.nodes == 1 ? "" : "s", g.judged ? Text() : "  " + Text(g.why));
+    out += Text::format("{}  {} node{}{}\n", terminal.paint(g.id, Ink::strong), g.nodes, g.nodes == 1 ? "" : "s",
+                        g.judged ? Text() : "  " + Text(g.why));
     for (const GroupDifference& d : g.differs)
-      out += terminal.paint(
-                 Text::format("    {}: {} (usual: {})", d.key, d.value.empty() ? "-" : d.value,
-                              d.usual.empty() ? "-" : d.usual),
-                 Ink::faint) +
+      out += terminal.paint(Text::format("    {}: {} (usual: {})", d.key, d.value.empty() ? "-" : d.value,
+                                         d.usual.empty() ? "-" : d.usual),
+                            Ink::faint) +
              "\n";
     for (const GroupShift& one : g.shifts)
-      out += Text::format("    {} of {}: {} from {}\n", f.metrics[one.metric].metric,
-                          f.metrics[one.metric].point, comparison::change_text(1 + one.shift),
-                          f.groups[0].id);
+      out += Text::format("    {} of {}: {} from {}\n", f.metrics[one.metric].metric, f.metrics[one.metric].point,
+                          comparison::change_text(1 + one.shift), f.groups[0].id);
   }
   out += "\n";
   out += some(f.effects, "shared shifts", [&](const GroupEffect& e) {
     Text text = Text::format("{} {}  {}\n", sign(e.status, terminal),
-                             terminal.paint(to_string(e.status), ink_of(e.status)),
-                             wrap(e.explanation, 90, 4));
+                             terminal.paint(to_string(e.status), ink_of(e.status)), wrap(e.explanation, 90, 4));
     if (!e.next_step.empty()) text += "    " + terminal.paint(e.next_step, Ink::faint) + "\n";
     return text;
   });
   out += some(f.outliers, "outliers", [&](const Outlier& o) {
-    Text text = Text::format(
-        "{} {}  {}\n", sign(o.status, terminal),
-        terminal.paint(Text::format("{} {}", f.nodes[o.node].name, to_string(o.status)),
-                       ink_of(o.status)),
-        wrap(o.explanation, 90, 4));
+    Text text =
+        Text::format("{} {}  {}\n", sign(o.status, terminal),
+                     terminal.paint(Text::format("{} {}", f.nodes[o.node].name, to_string(o.status)), ink_of(o.status)),
+                     wrap(o.explanation, 90, 4));
     if (!o.next_step.empty()) text += "    " + terminal.paint(o.next_step, Ink::faint) + "\n";
     return text;
   });
@@ -76,18 +70,15 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
     out += some(p.findings, "slow pairs", [&](const JudgedPair& one) {
       return Text::format(
           "{} {}  {}: {}\n", sign(one.status, terminal),
-          terminal.paint(Text::format("{} {}", one.finding.subject, to_string(one.status)),
-                         ink_of(one.status)),
+          terminal.paint(Text::format("{} {}", one.finding.subject, to_string(one.status)), ink_of(one.status)),
           one.finding.kind, one.finding.told);
     });
   out += some(f.missing, "missing", [&](const Missing& m) {
-    return Text::format("{} {}  {}\n    {}\n",
-                        terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::doubt),
+    return Text::format("{} {}  {}\n    {}\n", terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::doubt),
                         m.node, m.why, terminal.paint(m.next_step, Ink::faint));
   });
   out += some(f.unreadable, "unreadable", [&](const Unreadable& u) {
-    return Text::format("{} {}\n",
-                        terminal.paint(symbol(Outcome::error, terminal.ascii()), Ink::bad),
+    return Text::format("{} {}\n", terminal.paint(symbol(Outcome::error, terminal.ascii()), Ink::bad),
                         wrap(u.why, 96, 2));
   });
   if (f.noise)
@@ -103,12 +94,10 @@ Text fleet_last_line(const Fleet& f) {
       "VERDICT {} expected={} reported={} judged={} outliers={} suspects={} group_effects={} "
       "suspected_effects={} slow_pairs={} suspected_pairs={} needs_failed={} error={} "
       "inconclusive={} without_needs={} missing={} exit={}",
-      f.word, f.expected, f.reported, f.judged, f.count(Status::confirmed),
-      f.count(Status::suspected), f.effects_that_are(Status::confirmed),
-      f.effects_that_are(Status::suspected), f.pairs_that_are(Status::confirmed),
-      f.pairs_that_are(Status::suspected), f.saying("FAIL"), f.saying("ERROR"),
-      f.saying("INCONCLUSIVE"), f.saying("MEASURED"), f.missing.size() + f.unreadable.size(),
-      f.exit_code);
+      f.word, f.expected, f.reported, f.judged, f.count(Status::confirmed), f.count(Status::suspected),
+      f.effects_that_are(Status::confirmed), f.effects_that_are(Status::suspected), f.pairs_that_are(Status::confirmed),
+      f.pairs_that_are(Status::suspected), f.saying("FAIL"), f.saying("ERROR"), f.saying("INCONCLUSIVE"),
+      f.saying("MEASURED"), f.missing.size() + f.unreadable.size(), f.exit_code);
 }
 
 }  // namespace headrace::cli

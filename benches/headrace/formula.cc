@@ -14,8 +14,7 @@ namespace {
 
 using namespace requirements;
 
-int formula(const std::string& name, const std::vector<std::string>& assignments,
-            const std::string& format) {
+int formula(const std::string& name, const std::vector<std::string>& assignments, const std::string& format) {
   const bool json = format == "json";
   std::string text;
   if (format == "markdown") {
@@ -27,8 +26,8 @@ int formula(const std::string& name, const std::vector<std::string>& assignments
     if (!found) {
       std::vector<std::string> names;
       for (const Formula& known : all_formulas()) names.emplace_back(known.name);
-      throw UsageError(fmt::format("formula: unknown formula '{}'{} (headrace formula lists all)",
-                                   name, did_you_mean(name, names)));
+      throw UsageError(
+          fmt::format("formula: unknown formula '{}'{} (headrace formula lists all)", name, did_you_mean(name, names)));
     }
     if (assignments.empty()) {
       text = json ? formula_json(*found) : formula_text(*found);
@@ -53,10 +52,8 @@ void add_formula_verb(Verbs& verbs, Shared&) {
   auto assignments = std::make_shared<std::vector<std::string>>();
   auto format = std::make_shared<std::string>("text");
   verb.option("NAME", *name, "Name or id, as in read_bandwidth_required or A3");
-  verb.option("INPUTS", *assignments,
-              "INPUT=VALUE with units, as in sample_bytes=130kB, or bare SI numbers");
-  verb.format(*format, {"text", "json", "markdown"},
-              "text, json, or markdown (the page of all formulas)");
+  verb.option("INPUTS", *assignments, "INPUT=VALUE with units, as in sample_bytes=130kB, or bare SI numbers");
+  verb.format(*format, {"text", "json", "markdown"}, "text, json, or markdown (the page of all formulas)");
   verb.does([name, assignments, format] { return formula(*name, *assignments, *format); });
 }
 

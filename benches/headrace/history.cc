@@ -33,9 +33,7 @@ struct Arguments {
 };
 
 Ink ink_of(Direction direction) {
-  return direction == Direction::worse    ? Ink::bad
-         : direction == Direction::better ? Ink::good
-                                          : Ink::doubt;
+  return direction == Direction::worse ? Ink::bad : direction == Direction::better ? Ink::good : Ink::doubt;
 }
 
 /// "left out: 2 cache-unproven, 1 missing"
@@ -52,32 +50,25 @@ Text left_out_text(const Series& s) {
 }
 
 Text series_text(const History& h, const Series& s, const Terminal& terminal) {
-  Text out = Text::format("{}  {}  {} runs", terminal.paint(s.point + "  " + s.metric, Ink::strong),
-                          s.node, s.run.size());
+  Text out =
+      Text::format("{}  {}  {} runs", terminal.paint(s.point + "  " + s.metric, Ink::strong), s.node, s.run.size());
   if (!s.why.empty()) {
     out += "  " + terminal.paint(s.why, Ink::faint) + "\n";
-    if (!s.newest.left_out_for.empty())
-      out += "  " + terminal.paint(s.newest.explanation, Ink::doubt) + "\n";
+    if (!s.newest.left_out_for.empty()) out += "  " + terminal.paint(s.newest.explanation, Ink::doubt) + "\n";
     return out;
   }
   out += Text::format("  {}\n", format_in_unit(s.levels.back().median, s.unit));
   for (const history::Change& c : s.changes) {
-    const std::string change =
-        c.before == 0 ? "no longer 0" : comparison::change_text(c.after / c.before);
-    out +=
-        Text::format("  {} {} -> {}  {}  from {} on\n",
-                     terminal.paint(Text::format("{} {}", change, history::to_string(c.direction)),
-                                    ink_of(c.direction)),
-                     format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit),
-                     Text::format("p = {:.2g}", c.p), h.runs[s.run[c.at]].started_utc);
-    for (const std::string& event : c.events)
-      out += "    " + terminal.paint(event, Ink::faint) + "\n";
+    const std::string change = c.before == 0 ? "no longer 0" : comparison::change_text(c.after / c.before);
+    out += Text::format(
+        "  {} {} -> {}  {}  from {} on\n",
+        terminal.paint(Text::format("{} {}", change, history::to_string(c.direction)), ink_of(c.direction)),
+        format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit), Text::format("p = {:.2g}", c.p),
+        h.runs[s.run[c.at]].started_utc);
+    for (const std::string& event : c.events) out += "    " + terminal.paint(event, Ink::faint) + "\n";
   }
   if (s.wanders)
-    out += "  " +
-           terminal.paint("neighbouring runs are alike: it may be a drift, and no change",
-                          Ink::doubt) +
-           "\n";
+    out += "  " + terminal.paint("neighbouring runs are alike: it may be a drift, and no change", Ink::doubt) + "\n";
   if (!s.left_out.empty()) out += "  " + terminal.paint(left_out_text(s), Ink::faint) + "\n";
   if (s.newest.unusual || !s.newest.left_out_for.empty())
     out += "  " + terminal.paint(wrap(s.newest.explanation, 96, 2), Ink::doubt) + "\n";
@@ -88,8 +79,7 @@ Text history_text(const History& h, const Terminal& terminal, bool all) {
   Text out;
   std::size_t quiet = 0;
   for (const Series& s : h.series) {
-    const bool told =
-        all || !s.changes.empty() || s.newest.unusual || !s.newest.left_out_for.empty();
+    const bool told = all || !s.changes.empty() || s.newest.unusual || !s.newest.left_out_for.empty();
     quiet += !told;
     if (told) out += series_text(h, s, terminal);
   }
@@ -109,13 +99,11 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
   std::vector<Unreadable> unreadable;
   auto runs = read_runs(files, unreadable, true);
   // Times are written the same way everywhere, so that texts compare as times do.
-  std::erase_if(runs,
-                [&](const results::StoredRun& run) { return run.started_utc < arguments.since; });
+  std::erase_if(runs, [&](const results::StoredRun& run) { return run.started_utc < arguments.since; });
   std::vector<std::pair<std::string, std::string>> bad;
   for (const Unreadable& one : unreadable) bad.emplace_back(one.path, one.why);
-  const auto newest = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
-    return a.started_utc < b.started_utc;
-  });
+  const auto newest = std::max_element(runs.begin(), runs.end(),
+                                       [](const auto& a, const auto& b) { return a.started_utc < b.started_utc; });
   const auto noise = newest == runs.end() ? std::nullopt : comparison::noise_beside(*newest);
   History judged = history::judge(std::move(runs), options, std::move(bad));
   judged.noise = noise;
@@ -132,25 +120,23 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
   }
   print(history_text(judged, Terminal(stdout, shared), arguments.all));
   if (!page.empty()) print(Text::format("page    {}\n", page));
-  print(Text::format(
-      "VERDICT {} runs={} series={} changes={} unusual={} "
-      "missing={} left_out={} too_short={} exit={}\n",
-      judged.word, judged.runs.size(), judged.series.size(), judged.changes, judged.unusual,
-      judged.missing, judged.left_out, judged.too_short, judged.exit_code));
+  print(
+      Text::format("VERDICT {} runs={} series={} changes={} unusual={} "
+                   "missing={} left_out={} too_short={} exit={}\n",
+                   judged.word, judged.runs.size(), judged.series.size(), judged.changes, judged.unusual,
+                   judged.missing, judged.left_out, judged.too_short, judged.exit_code));
   return judged.exit_code;
 }
 
 void add_history(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add(
-      "history", "When metrics changed over past runs, by how much, and what else changed then");
+  Verb verb = verbs.add("history", "When metrics changed over past runs, by how much, and what else changed then");
   auto a = std::make_shared<Arguments>();
   verb.option("DIR", a->folders, "Folders with run folders in them, however deep").required();
   verb.option("--metric", a->metrics,
               "Metrics to follow, as in 'shard_stream.read_bandwidth' (repeatable); default: "
               "those that needs were judged by, else each workload's first")
       .one_value_each();
-  verb.option("--since", a->since,
-              "Only runs from this time on (UTC), as in 2026-03-04 or 2026-03-04T12:00:00Z");
+  verb.option("--since", a->since, "Only runs from this time on (UTC), as in 2026-03-04 or 2026-03-04T12:00:00Z");
   verb.option("--delta", a->delta, "Smallest change that matters (default 5%)");
   verb.option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
   verb.option("--out", a->out, "Write history.json, history.csv and report.html into this folder");

@@ -102,11 +102,10 @@ class BlockProgress {
   void tell(const nlohmann::json& event) {
     const std::string what = event.at("event");
     if (what == "point_started")
-      point_ = fmt::format("[{}/{}] {}", event.at("number").get<int>(),
-                           event.at("total").get<int>(), event.at("point").get<std::string>());
+      point_ = fmt::format("[{}/{}] {}", event.at("number").get<int>(), event.at("total").get<int>(),
+                           event.at("point").get<std::string>());
     if (what == "live" && event.at("bytes_per_s").get<double>() > 0)
-      show(point_ + "  " +
-           format_quantity(event.at("bytes_per_s").get<double>(), Dimension::bytes_per_second));
+      show(point_ + "  " + format_quantity(event.at("bytes_per_s").get<double>(), Dimension::bytes_per_second));
     else if (what == "repetition_done" && !event.at("error").get<std::string>().empty())
       say("  ! " + Text(event.at("error").get<std::string>()));
     else
@@ -114,8 +113,7 @@ class BlockProgress {
   }
   void show(const std::string& detail) {
     if (!live_ || silent_) return;
-    const Text text = Text::format("{}  {}  {}", head_, detail,
-                                   eta(static_cast<double>(now_ns() - begun_ns_) * 1e-9));
+    const Text text = Text::format("{}  {}  {}", head_, detail, eta(static_cast<double>(now_ns() - begun_ns_) * 1e-9));
     clear();
     cli::tell(cut(text, static_cast<std::size_t>(terminal_.width() - 1)));
     dirty_ = true;
@@ -167,8 +165,8 @@ std::string now_text() {
 
 }  // namespace
 
-Interleaved interleave(Blocks blocks, const MarkedFolder& folder,
-                       const comparison::Options& options, bool stop_early, const Shared& shared) {
+Interleaved interleave(Blocks blocks, const MarkedFolder& folder, const comparison::Options& options, bool stop_early,
+                       const Shared& shared) {
   Interleaved result;
   const TurnSignals signals;
   BlockProgress progress(blocks, shared);
@@ -217,9 +215,8 @@ MarkedFolder blocks_folder(const std::string& out, const std::string& suffix, Bl
     if (!comparison::holds_blocks(out)) return folder;
     const Blocks before = comparison::read_blocks(out);
     if (before.sides != blocks.sides)
-      throw UsageError(fmt::format(
-          "--out: {} holds blocks of other sides; name another folder, or repeat their command",
-          out));
+      throw UsageError(
+          fmt::format("--out: {} holds blocks of other sides; name another folder, or repeat their command", out));
     blocks.turns = before.turns;
     return folder;
   }
@@ -231,8 +228,7 @@ MarkedFolder blocks_folder(const std::string& out, const std::string& suffix, Bl
       comparison::kBlocksKind);
 }
 
-int finish_blocks(Interleaved& result, const MarkedFolder& folder, Told told, bool report,
-                  const Shared& shared) {
+int finish_blocks(Interleaved& result, const MarkedFolder& folder, Told told, bool report, const Shared& shared) {
   std::string files = "blocks.json";
   if (result.comparison) {
     result.comparison->command = shared.command;
@@ -246,8 +242,7 @@ int finish_blocks(Interleaved& result, const MarkedFolder& folder, Told told, bo
         files = "report.html, " + files;
     }
     if (told == Told::json) print_document(comparison_json(*result.comparison));
-    if (told == Told::text)
-      print(comparison_text(*result.comparison, Terminal(stdout, shared), false));
+    if (told == Told::text) print(comparison_text(*result.comparison, Terminal(stdout, shared), false));
   }
   const int code = result.signal != 0 ? 128 + result.signal : result.comparison->exit_code;
   if (told == Told::json || told == Told::none) return code;
@@ -257,8 +252,7 @@ int finish_blocks(Interleaved& result, const MarkedFolder& folder, Told told, bo
                             result.blocks.finished()));
   if (told == Told::files) return code;
   if (result.signal != 0)
-    print_line(
-        Text::format("VERDICT INTERRUPTED blocks={} exit={}", result.blocks.finished(), code));
+    print_line(Text::format("VERDICT INTERRUPTED blocks={} exit={}", result.blocks.finished(), code));
   else
     print_line(comparison_last_line(*result.comparison));
   return code;

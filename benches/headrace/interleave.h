@@ -20,14 +20,13 @@ struct Interleaved {
 /// blocks.turns has already; blocks.json is written after every turn. With `stop_early` it ends
 /// after the first look when every gate is decided. `options` are what the comparison is made with.
 /// Throws RunError when a turn leaves no run, UsageError when its command line is refused.
-Interleaved interleave(comparison::Blocks blocks, const MarkedFolder& folder,
-                       const comparison::Options& options, bool stop_early, const Shared& shared);
+Interleaved interleave(comparison::Blocks blocks, const MarkedFolder& folder, const comparison::Options& options,
+                       bool stop_early, const Shared& shared);
 
 /// The folder for new blocks, or one that is gone on with: --out, else
 /// headrace-runs/TIME-NAME-SUFFIX. Fills in blocks.turns of a folder that holds finished ones.
 /// Nobody else has it meanwhile. Throws UsageError when it holds blocks of other sides.
-MarkedFolder blocks_folder(const std::string& out, const std::string& suffix,
-                           comparison::Blocks& blocks);
+MarkedFolder blocks_folder(const std::string& out, const std::string& suffix, comparison::Blocks& blocks);
 
 /// What standard output gets: the comparison in words or as JSON, only where the files are, or
 /// nothing.
@@ -35,7 +34,6 @@ enum class Told { text, json, files, none };
 
 /// Writes the comparison's files into `folder`, draws the page, tells the comparison and how to go
 /// on. Returns the exit code.
-int finish_blocks(Interleaved& result, const MarkedFolder& folder, Told told, bool report,
-                  const Shared& shared);
+int finish_blocks(Interleaved& result, const MarkedFolder& folder, Told told, bool report, const Shared& shared);
 
 }  // namespace headrace::cli

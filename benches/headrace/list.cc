@@ -36,17 +36,15 @@ std::string_view word(Better better) {
 Text one_text(const WorkloadInfo& info, Node& node, const Terminal& terminal) {
   std::vector<ParamInfo> params;
   const auto workload = described(info, params);
-  Text out = Text::format("{}\n  {}\n", terminal.paint(info.name, Ink::strong),
-                          wrap(info.description, 96, 2));
+  Text out = Text::format("{}\n  {}\n", terminal.paint(info.name, Ink::strong), wrap(info.description, 96, 2));
   if (const std::string why = missing(*workload, node); !why.empty())
     out += Text::format("  {}\n", wrap("cannot run here: " + why, 96, 2));
   out += "\n" + terminal.paint("parameters (a list is a sweep axis)", Ink::strong) + "\n";
   for (const ParamInfo& p : params) {
-    out += Text::format(
-        "  {} {}\n", pad(p.name, 20),
-        wrap(Text::format("{}{} ({}{})", p.help, p.help.empty() ? "" : ".", p.allowed,
-                          p.fallback.empty() ? Text() : "; default " + Text(p.fallback)),
-             75, 23));
+    out += Text::format("  {} {}\n", pad(p.name, 20),
+                        wrap(Text::format("{}{} ({}{})", p.help, p.help.empty() ? "" : ".", p.allowed,
+                                          p.fallback.empty() ? Text() : "; default " + Text(p.fallback)),
+                             75, 23));
   }
   std::string states;
   for (const CacheState state : workload->cache_states())
@@ -57,8 +55,7 @@ Text one_text(const WorkloadInfo& info, Node& node, const Terminal& terminal) {
   out += terminal.paint("\nmetrics\n", Ink::strong);
   for (const auto& list : {info.metrics, standard_metrics()}) {
     for (const Metric& m : list) {
-      out += Text::format("  {} {} {}\n", pad(m.name, 32), pad(m.unit, 6),
-                          wrap(m.description, 56, 42));
+      out += Text::format("  {} {} {}\n", pad(m.name, 32), pad(m.unit, 6), wrap(m.description, 56, 42));
     }
   }
   return out;
@@ -70,18 +67,13 @@ nlohmann::json one_json(const WorkloadInfo& info, Node& node) {
   const auto workload = described(info, params);
   json described_params = json::array(), metrics = json::array(), states = json::array();
   for (const ParamInfo& p : params) {
-    described_params.push_back({{"name", p.name},
-                                {"type", p.type},
-                                {"default", p.fallback},
-                                {"allowed", p.allowed},
-                                {"help", p.help}});
+    described_params.push_back(
+        {{"name", p.name}, {"type", p.type}, {"default", p.fallback}, {"allowed", p.allowed}, {"help", p.help}});
   }
   for (const auto& list : {info.metrics, standard_metrics()}) {
     for (const Metric& m : list) {
-      metrics.push_back({{"name", m.name},
-                         {"unit", m.unit},
-                         {"better", word(m.better)},
-                         {"description", m.description}});
+      metrics.push_back(
+          {{"name", m.name}, {"unit", m.unit}, {"better", word(m.better)}, {"description", m.description}});
     }
   }
   for (const CacheState state : workload->cache_states()) states.push_back(to_string(state));
@@ -100,8 +92,8 @@ int list(const std::string& name, bool json, const Shared& shared) {
   if (!name.empty()) {
     const WorkloadInfo* info = registry.find(name);
     if (info == nullptr) {
-      throw UsageError(fmt::format("list: no workload '{}'{} (known: {})", name,
-                                   did_you_mean(name, registry.names()), join(registry.names())));
+      throw UsageError(fmt::format("list: no workload '{}'{} (known: {})", name, did_you_mean(name, registry.names()),
+                                   join(registry.names())));
     }
     if (json)
       print_document(one_json(*info, node).dump(2) + "\n");
@@ -116,8 +108,7 @@ int list(const std::string& name, bool json, const Shared& shared) {
     return 0;
   }
   for (const WorkloadInfo& info : registry.all()) {
-    print_line(Text::format("{} {}", terminal.paint(pad(info.name, 20), Ink::strong),
-                            wrap(info.description, 78, 21)));
+    print_line(Text::format("{} {}", terminal.paint(pad(info.name, 20), Ink::strong), wrap(info.description, 78, 21)));
     std::vector<ParamInfo> ignored;
     if (const std::string why = missing(*described(info, ignored), node); !why.empty())
       print_line(pad("", 21) + terminal.paint(wrap("cannot run here: " + why, 78, 21), Ink::faint));
@@ -127,8 +118,7 @@ int list(const std::string& name, bool json, const Shared& shared) {
 }
 
 void add_list(Verbs& verbs, Shared& shared) {
-  Verb verb =
-      verbs.add("list", "The workloads; with a name: its parameters, ranges, defaults and metrics");
+  Verb verb = verbs.add("list", "The workloads; with a name: its parameters, ranges, defaults and metrics");
   auto name = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   verb.option("WORKLOAD", *name, "A workload's name");

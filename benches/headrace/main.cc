@@ -40,14 +40,11 @@ Start here:  headrace require configs/jobs/resnet50-imagenet.yaml
 
 /// What is wrong with the verb, when it is the verb that is wrong; else "".
 std::string unknown_verb(const CLI::App& app) {
-  if (!app.get_subcommands().empty() || app.remaining().empty() ||
-      app.remaining().front().starts_with("-"))
-    return "";
+  if (!app.get_subcommands().empty() || app.remaining().empty() || app.remaining().front().starts_with("-")) return "";
   std::vector<std::string> known;
   for (const CLI::App* verb : app.get_subcommands(nullptr)) known.push_back(verb->get_name());
   const std::string given = app.remaining().front();
-  return "headrace: no verb '" + given + "'" + did_you_mean(given, known) +
-         " (verbs: " + join(known) + ")";
+  return "headrace: no verb '" + given + "'" + did_you_mean(given, known) + " (verbs: " + join(known) + ")";
 }
 
 /// What the verb says, or what its exception stands for.
@@ -67,8 +64,7 @@ int run_verb(const std::function<int()>& run) {
 std::atomic<results::Remark>* remark_of_all_processes() {
   using Shared = std::atomic<results::Remark>;
   static_assert(Shared::is_always_lock_free);
-  void* const memory =
-      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw system_error("mmap", "a page", errno);
   return new (memory) Shared(results::Remark::none);
 }
@@ -95,8 +91,7 @@ int run_main(int argc, char** argv) {
   app.set_version_flag(
       "--version", [] { return version_text().str(); },
       "Version, compiler and backends, with the reason where one is missing");
-  app.add_option("--color", shared.color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_option("--color", shared.color, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_option("--progress", shared.progress, "auto, plain, json or none")
       ->check(CLI::IsMember({"auto", "plain", "json", "none"}));
   std::string exit_map = "headrace";
@@ -107,8 +102,7 @@ int run_main(int argc, char** argv) {
   app.add_flag("-v{1},-q{-1}", shared.verbosity, "More (-v) or less (-q) on standard error");
 
   std::function<int()> run;
-  std::sort(entries().begin(), entries().end(),
-            [](const Entry& a, const Entry& b) { return a.order < b.order; });
+  std::sort(entries().begin(), entries().end(), [](const Entry& a, const Entry& b) { return a.order < b.order; });
   Verbs verbs(app, run);
   for (const Entry& verb : entries()) verb.add(verbs, shared);
   try {

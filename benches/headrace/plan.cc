@@ -9,8 +9,7 @@ namespace headrace::cli {
 namespace {
 
 void add_plan(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add(
-      "plan", "Show what a run would do: points, repetitions, bytes, needs (same as --dry-run)");
+  Verb verb = verbs.add("plan", "Show what a run would do: points, repetitions, bytes, needs (same as --dry-run)");
   auto arguments = std::make_shared<PlanArguments>();
   auto json = std::make_shared<bool>(false);
   add_plan_options(verb, *arguments);

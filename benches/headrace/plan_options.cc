@@ -23,8 +23,7 @@ std::vector<unsigned> parse_looks(const std::string& text) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     unsigned n = 0;
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, n);
-    if (error != std::errc() || end != text.data() + comma || n == 0 ||
-        (!looks.empty() && n <= looks.back())) {
+    if (error != std::errc() || end != text.data() + comma || n == 0 || (!looks.empty() && n <= looks.back())) {
       throw UsageError(fmt::format("--looks: '{}' must be growing counts, such as 5,10,15", text));
     }
     looks.push_back(n);
@@ -57,14 +56,11 @@ std::string bytes_or_unknown(std::uint64_t bytes) {
 }  // namespace
 
 void add_plan_options(Verb& verb, PlanArguments& arguments) {
-  verb.option("-c,--config", arguments.config, "Configuration: what to run (configs/*.yaml)")
-      .required();
+  verb.option("-c,--config", arguments.config, "Configuration: what to run (configs/*.yaml)").required();
   verb.option("--job", arguments.job, "Job description: what is needed (configs/jobs/*.yaml)");
-  verb.option("--set", arguments.set,
-              "Override: KEY=VALUE of the configuration, job.KEY=VALUE of the job (repeatable)")
+  verb.option("--set", arguments.set, "Override: KEY=VALUE of the configuration, job.KEY=VALUE of the job (repeatable)")
       .one_value_each();
-  verb.option("--only", arguments.only,
-              "Only points or workloads that match a glob (comma-separated or repeated)")
+  verb.option("--only", arguments.only, "Only points or workloads that match a glob (comma-separated or repeated)")
       .separated_by(',')
       .one_value_each();
   verb.option("--skip", arguments.skip, "Leave out points or workloads that match a glob")
@@ -73,8 +69,7 @@ void add_plan_options(Verb& verb, PlanArguments& arguments) {
   verb.option("--looks", arguments.looks, "When to look, in repetitions: 5,10,15 (the default)");
   verb.option("--budget", arguments.budget, "Longest time for one point, such as 20min");
   verb.option("--seed", arguments.seed, "Seed of every random order and of generated data");
-  verb.option("--max-points", arguments.max_points, "Most points that a sweep may make")
-      .shows_default();
+  verb.option("--max-points", arguments.max_points, "Most points that a sweep may make").shows_default();
 }
 
 std::vector<std::string> plan_words(const PlanArguments& arguments) {
@@ -111,8 +106,7 @@ PlanOptions plan_options(const PlanArguments& arguments) {
   options.skip = arguments.skip;
   options.looks = parse_looks(arguments.looks);
   if (!arguments.budget.empty()) {
-    const std::string text =
-        arguments.budget.back() == 'm' ? arguments.budget + "in" : arguments.budget;
+    const std::string text = arguments.budget.back() == 'm' ? arguments.budget + "in" : arguments.budget;
     options.budget_s = time_option("--budget", text, "20min");
   }
   options.seed = arguments.seed;
@@ -132,31 +126,26 @@ Text plan_text(const Plan& plan, const Shared& shared) {
   Node node(plan.target_path);
   out += Text::format("plan      {} need{}, {} point{}, {} repetitions ({} at most)\n",
                       plan.needs.size() + plan.declared_needs.size(),
-                      plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s",
-                      plan.points.size(), plan.points.size() == 1 ? "" : "s", first, most);
-  if (plan.job)
-    out += Text::format("job       {}: {}\n", plan.job->name, wrap(plan.job->description, 86, 10));
-  out += Text::format(
-      "target    {} (free {}); writes at most {} of new data, below this folder only\n",
-      plan.target_path,
-      format_quantity(static_cast<double>(node.free_bytes(plan.target_path)), Dimension::bytes),
-      bytes_or_unknown(writes));
+                      plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s", plan.points.size(),
+                      plan.points.size() == 1 ? "" : "s", first, most);
+  if (plan.job) out += Text::format("job       {}: {}\n", plan.job->name, wrap(plan.job->description, 86, 10));
+  out +=
+      Text::format("target    {} (free {}); writes at most {} of new data, below this folder only\n", plan.target_path,
+                   format_quantity(static_cast<double>(node.free_bytes(plan.target_path)), Dimension::bytes),
+                   bytes_or_unknown(writes));
   std::size_t widest = 5;
   for (const Point& point : plan.points) widest = std::max(widest, columns(point.id));
-  out += terminal.paint(Text::format("\n{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad("point", widest),
-                                     "cache", "reps", "read/rep", "writes"),
-                        Ink::strong);
+  out += terminal.paint(
+      Text::format("\n{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad("point", widest), "cache", "reps", "read/rep", "writes"),
+      Ink::strong);
   for (const Point& point : plan.points) {
     const Footprint footprint = point.workload->footprint();
     const bool caches = !point.workload->cache_states().empty();
     out += Text::format(
-        "{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad(point.id, widest),
-        caches ? to_string(point.cache) : "-",
-        point.repeat.looks.size() > 1
-            ? Text::format("{}..{}", point.repeat.looks.front(), point.repeat.looks.back())
-            : Text::format("{}", point.repeat.looks.front()),
-        bytes_or_unknown(footprint.read_bytes_per_repetition),
-        bytes_or_unknown(footprint.written_bytes));
+        "{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad(point.id, widest), caches ? to_string(point.cache) : "-",
+        point.repeat.looks.size() > 1 ? Text::format("{}..{}", point.repeat.looks.front(), point.repeat.looks.back())
+                                      : Text::format("{}", point.repeat.looks.front()),
+        bytes_or_unknown(footprint.read_bytes_per_repetition), bytes_or_unknown(footprint.written_bytes));
   }
   if (!plan.needs.empty() || !plan.declared_needs.empty()) {
     out += terminal.paint("\nneeds that will be judged\n", Ink::strong);
@@ -165,8 +154,8 @@ Text plan_text(const Plan& plan, const Shared& shared) {
                           : need.unit == "1/s" ? Dimension::per_second
                           : need.unit == "B"   ? Dimension::bytes
                                                : Dimension::count;
-      out += Text::format("  {} ({})  at least {}\n", pad(need.id, 30),
-                          requirements::to_string(need.scope), format_quantity(need.need, d));
+      out += Text::format("  {} ({})  at least {}\n", pad(need.id, 30), requirements::to_string(need.scope),
+                          format_quantity(need.need, d));
     }
     for (const DeclaredNeed& need : plan.declared_needs) {
       out += Text::format("  {} ({})  {} {:g} {}\n", pad(need.id, 30), need.metric,
@@ -197,10 +186,8 @@ std::string plan_json(const Plan& plan) {
   }
   json needs = json::array();
   for (const auto& need : plan.needs) {
-    needs.push_back({{"id", need.id},
-                     {"scope", requirements::to_string(need.scope)},
-                     {"need", need.need},
-                     {"unit", need.unit}});
+    needs.push_back(
+        {{"id", need.id}, {"scope", requirements::to_string(need.scope)}, {"need", need.need}, {"unit", need.unit}});
   }
   for (const DeclaredNeed& need : plan.declared_needs) {
     needs.push_back({{"id", need.id},

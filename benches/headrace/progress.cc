@@ -62,25 +62,22 @@ class Progress : public RunObserver {
   }
   void data_progress(std::uint64_t done, std::uint64_t total, std::string_view what) override {
     const std::lock_guard lock(mutex_);
-    const Text part = total > 0 ? Text::format("{:.0f} %", 100.0 * static_cast<double>(done) /
-                                                               static_cast<double>(total))
-                                : Text::format("{}", done);
+    const Text part = total > 0
+                          ? Text::format("{:.0f} %", 100.0 * static_cast<double>(done) / static_cast<double>(total))
+                          : Text::format("{}", done);
     update(Text::format("{}  {} {}", head_, what, part), false);
   }
   void repetition_started(const Point&, unsigned index, unsigned next_look) override {
     const std::lock_guard lock(mutex_);
     repetition_ = index + 1;
     next_look_ = next_look;
-    update(
-        Text::format("{}  rep {}/{}  {}  {}", head_, repetition_, next_look_, spark(), eta_.text()),
-        false);
+    update(Text::format("{}  rep {}/{}  {}  {}", head_, repetition_, next_look_, spark(), eta_.text()), false);
   }
   void live(const Point&, double bytes_per_s, double elapsed_s) override {
     const std::lock_guard lock(mutex_);
-    const std::string rate =
-        bytes_per_s > 0 ? format_quantity(bytes_per_s, Dimension::bytes_per_second) : "";
-    update(Text::format("{}  rep {}/{}  {} {}  {}  {}", head_, repetition_, next_look_, rate,
-                        spark(), format_duration(elapsed_s), eta_.text()),
+    const std::string rate = bytes_per_s > 0 ? format_quantity(bytes_per_s, Dimension::bytes_per_second) : "";
+    update(Text::format("{}  rep {}/{}  {} {}  {}  {}", head_, repetition_, next_look_, rate, spark(),
+                        format_duration(elapsed_s), eta_.text()),
            false);
   }
   void repetition_done(const Point&, const Repetition& repetition) override {
@@ -128,9 +125,7 @@ class Progress : public RunObserver {
   virtual void say(const Text& line) = 0;
 
   /// ", 3 disturbed" or "".
-  Text disturbed() const {
-    return disturbed_ > 0 ? Text::format(", {} disturbed", disturbed_) : "";
-  }
+  Text disturbed() const { return disturbed_ > 0 ? Text::format(", {} disturbed", disturbed_) : ""; }
 
   /// The rates of this point's repetitions as a row of blocks, lowest to highest.
   std::string spark() const {
@@ -139,8 +134,7 @@ class Progress : public RunObserver {
     const double high = *std::max_element(rates_.begin(), rates_.end());
     std::string text;
     if (high <= 0) return text;
-    for (const double rate : rates_)
-      text += kBlocks[static_cast<int>(std::clamp(rate / high * 7.0, 0.0, 7.0))];
+    for (const double rate : rates_) text += kBlocks[static_cast<int>(std::clamp(rate / high * 7.0, 0.0, 7.0))];
     return text;
   }
 
@@ -205,10 +199,7 @@ class JsonProgress final : public RunObserver {
     write({{"event", "point_started"}, {"point", point.id}, {"number", number}, {"total", total}});
   }
   void live(const Point& point, double bytes_per_s, double elapsed_s) override {
-    write({{"event", "live"},
-           {"point", point.id},
-           {"bytes_per_s", bytes_per_s},
-           {"elapsed_s", elapsed_s}});
+    write({{"event", "live"}, {"point", point.id}, {"bytes_per_s", bytes_per_s}, {"elapsed_s", elapsed_s}});
   }
   void repetition_done(const Point& point, const Repetition& repetition) override {
     nlohmann::json metrics = nlohmann::json::object();

@@ -18,8 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What a page can be drawn from, by its name in a folder.
-constexpr const char* kData[] = {"run.json", "comparison.json", "size.json", "fleet.json",
-                                 "history.json"};
+constexpr const char* kData[] = {"run.json", "comparison.json", "size.json", "fleet.json", "history.json"};
 
 fs::path data_file(const std::string& given) {
   if (fs::is_regular_file(given)) return given;
@@ -28,8 +27,7 @@ fs::path data_file(const std::string& given) {
     if (fs::is_regular_file(fs::path(given) / name)) return fs::path(given) / name;
     names += fmt::format("{}{}", names.empty() ? "" : " or ", name);
   }
-  throw UsageError(fmt::format(
-      "report: {}: no {} there (give a folder that holds one, or the file)", given, names));
+  throw UsageError(fmt::format("report: {}: no {} there (give a folder that holds one, or the file)", given, names));
 }
 
 /// Beside the data: in headrace's folder, or in a copy of one.
@@ -60,9 +58,7 @@ void add_report(Verbs& verbs, Shared&) {
   Verb verb = verbs.add("report", "Draw the HTML page of a finished run or comparison again");
   auto folder = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
-  verb.option("RUN", *folder,
-              "A folder of a run or a comparison, or its run.json or comparison.json")
-      .required();
+  verb.option("RUN", *folder, "A folder of a run or a comparison, or its run.json or comparison.json").required();
   verb.option("-o,--out", *out, "The page; default report.html beside the data");
   verb.does([folder, out] { return report(*folder, *out); });
 }

@@ -17,8 +17,7 @@ namespace headrace::cli {
 Drawn draw_report(const std::string& data) {
   const system::Installation& tree = system::installation();
   if (tree.reports.empty())
-    return {"", "this copy of headrace has no report maker" +
-                    (tree.why.empty() ? std::string() : ": " + tree.why)};
+    return {"", "this copy of headrace has no report maker" + (tree.why.empty() ? std::string() : ": " + tree.why)};
   if (const std::string why = system::foreign_writer_within(tree.reports); !why.empty())
     return {"", "the report maker is not run: " + why};
   const system::ReportPython python = system::find_report_python();
@@ -28,8 +27,8 @@ Drawn draw_report(const std::string& data) {
                     std::filesystem::path(data).parent_path().string()};
   }
   Drawn drawn;
-  const int status = system::run_report_maker(
-      python, tree.reports, {std::filesystem::absolute(data).string(), "-o", "-"}, drawn.page);
+  const int status =
+      system::run_report_maker(python, tree.reports, {std::filesystem::absolute(data).string(), "-o", "-"}, drawn.page);
   constexpr int kBadRun = 2;  // reports/headrace_report/__main__.py
   if (status == 0 && !drawn.page.empty()) return drawn;
   if (status == kBadRun) return {"", "no page was drawn: see above", true};
@@ -39,8 +38,7 @@ Drawn draw_report(const std::string& data) {
 Drawn draw_text(std::string_view data) {
   // Memory that the report maker inherits, and finds by its number.
   const system::UniqueFd file(::memfd_create("headrace", 0));
-  const bool written =
-      file && ::write(file.get(), data.data(), data.size()) == static_cast<ssize_t>(data.size());
+  const bool written = file && ::write(file.get(), data.data(), data.size()) == static_cast<ssize_t>(data.size());
   if (!written) return {"", errno_text(errno)};
   return draw_report("/proc/self/fd/" + std::to_string(file.get()));
 }

@@ -38,8 +38,7 @@ std::string sweep_output(const Arguments& arguments, const std::string& path) {
   Diagnostics problems;
   config::Value root = config::read_yaml(path, problems);
   problems.throw_if_any();
-  for (const std::string& assignment : arguments.overrides)
-    config::apply_override(root, assignment, problems);
+  for (const std::string& assignment : arguments.overrides) config::apply_override(root, assignment, problems);
   problems.throw_if_any();
   const Sweep sweep = sweep_job(root, arguments.sweep, arguments.needs);
   if (!arguments.plot.empty()) {
@@ -53,8 +52,7 @@ std::string sweep_output(const Arguments& arguments, const std::string& path) {
 }
 
 std::string comparison_output(const Arguments& arguments, const std::string& path) {
-  if (arguments.overrides.empty())
-    throw UsageError("--compare: give what to change with --set KEY=VALUE");
+  if (arguments.overrides.empty()) throw UsageError("--compare: give what to change with --set KEY=VALUE");
   const Job before = load_job(path), after = load_job(path, arguments.overrides);
   return choose(
       arguments.format, [&] { return comparison_text(before, after, arguments.overrides); },
@@ -67,15 +65,12 @@ int require(const Arguments& arguments) {
     print_document(job_keys_text());
     return 0;
   }
-  if (arguments.job.empty())
-    throw UsageError("require: JOB is missing: a job description, as in configs/jobs/*.yaml");
+  if (arguments.job.empty()) throw UsageError("require: JOB is missing: a job description, as in configs/jobs/*.yaml");
   if (!arguments.plot.empty() && arguments.sweep.empty())
     throw UsageError("--plot: give what to draw with --sweep KEY=RANGE");
-  if (!arguments.plot.empty() && !arguments.plot.ends_with(".svg") &&
-      !arguments.plot.ends_with(".html"))
+  if (!arguments.plot.empty() && !arguments.plot.ends_with(".svg") && !arguments.plot.ends_with(".html"))
     throw UsageError(fmt::format("--plot: {}: the name must end in .svg or .html", arguments.plot));
-  if (arguments.compare && !arguments.sweep.empty())
-    throw UsageError("--compare and --sweep do not go together");
+  if (arguments.compare && !arguments.sweep.empty()) throw UsageError("--compare and --sweep do not go together");
   const std::string path = system::find_shipped(arguments.job);
   std::string text;
   if (!arguments.sweep.empty()) {
@@ -86,8 +81,8 @@ int require(const Arguments& arguments) {
     const Job job = load_job(path, arguments.overrides);
     const std::vector<Need> needs = derive_needs(job);
     text = choose(
-        arguments.format, [&] { return needs_text(job, needs); },
-        [&] { return needs_json(job, needs); }, [&] { return needs_csv(needs); });
+        arguments.format, [&] { return needs_text(job, needs); }, [&] { return needs_json(job, needs); },
+        [&] { return needs_csv(needs); });
     if (arguments.explain && arguments.format == "text") text += '\n' + locked_text(job);
   }
   print_document(text);
@@ -105,8 +100,7 @@ void add_require(Verbs& verbs, Shared&) {
   verb.flag("--compare", a->compare, "Needs before and after the overrides, side by side");
   verb.option("--sweep", a->sweep,
               "Needs over KEY=FIRST..LAST*FACTOR, FIRST..LAST+STEP or A,B,C (repeatable: crossed)");
-  verb.option("--need", a->needs,
-              "Sweep: only needs that match, as in 'ingest.*' or 'ingest.read_bandwidth@node'");
+  verb.option("--need", a->needs, "Sweep: only needs that match, as in 'ingest.*' or 'ingest.read_bandwidth@node'");
   verb.option("--plot", a->plot, "Sweep: draw it, too (FILE.svg or FILE.html)");
   verb.does([a] { return require(*a); });
 }

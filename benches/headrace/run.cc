@@ -68,13 +68,11 @@ void catch_signals() {
 
 /// The folder of this run, which has it alone: --out, or headrace-runs/ID below the working folder.
 MarkedFolder run_folder(const RunArguments& arguments, const std::string& id) {
-  if (arguments.out.empty())
-    return MarkedFolder::make_next((fs::path("headrace-runs") / id).string(), "run");
+  if (arguments.out.empty()) return MarkedFolder::make_next((fs::path("headrace-runs") / id).string(), "run");
   const auto refuse_second = [&] {
     if (fs::exists(fs::path(arguments.out) / "run.json"))
-      throw UsageError(fmt::format(
-          "--out: {} already holds a run; runs are never overwritten: name another folder",
-          arguments.out));
+      throw UsageError(
+          fmt::format("--out: {} already holds a run; runs are never overwritten: name another folder", arguments.out));
   };
   refuse_second();
   MarkedFolder folder = MarkedFolder::make_alone(arguments.out, "run");
@@ -120,8 +118,8 @@ std::optional<NoiseFloor> noise_beside(const std::string& folder, const RunResul
 
 results::Remark remark_on(const RunResult& run) {
   if (run.judgements.empty()) return results::Remark::nothing_asked;
-  const bool thin = std::any_of(run.judgements.begin(), run.judgements.end(),
-                                [](const Judgement& j) { return j.thin; });
+  const bool thin =
+      std::any_of(run.judgements.begin(), run.judgements.end(), [](const Judgement& j) { return j.thin; });
   return thin ? results::Remark::thin : results::Remark::none;
 }
 
@@ -137,8 +135,7 @@ int follow_here(const Plan& plan, Node& node) {
 /// All of it, in the process that measures. `launch`: how several processes were started.
 /// `waited_for`: false once the engine leads them.
 int measure_here(const RunArguments& arguments, const Shared& shared, const Plan& plan, Node& node,
-                 const std::vector<std::pair<std::string, std::string>>& launch,
-                 bool* waited_for = nullptr) {
+                 const std::vector<std::pair<std::string, std::string>>& launch, bool* waited_for = nullptr) {
   node.limit_writes(plan.max_write);
   node.scratch();  // refuses a folder that is not headrace's before anything is written
   const MarkedFolder folder = run_folder(arguments, folder_id(plan));
@@ -186,8 +183,7 @@ void check_judges(const Plan& plan) {
 
 constexpr double kMeeting_s = 60;   // for all processes to come, and to say what they run
 constexpr double kParting_s = 600;  // rank 0 draws the report while the others wait
-constexpr double kLinger_s =
-    60;  // a launcher ends all processes when one fails: rank 0 writes its files first
+constexpr double kLinger_s = 60;    // a launcher ends all processes when one fails: rank 0 writes its files first
 
 /// What the command line asks for, or why it cannot be. Each process of several reads it for
 /// itself.
@@ -211,10 +207,10 @@ void same_plans(Ranks& ranks, const Asked& asked) {
   const auto all = ranks.all_gather("comparing configurations", own, kMeeting_s);
   for (unsigned r = 0; r < all.size(); ++r) {
     if (all[r] == all[0]) continue;
-    throw UsageError(fmt::format(
-        "{} has another configuration than {} ({} there, {} here): every process needs the same "
-        "files and options",
-        ranks.who(r), ranks.who(0), all[r], all[0]));
+    throw UsageError(
+        fmt::format("{} has another configuration than {} ({} there, {} here): every process needs the same "
+                    "files and options",
+                    ranks.who(r), ranks.who(0), all[r], all[0]));
   }
   if (!asked.plan) throw UsageErrors(asked.wrong);
 }
@@ -329,16 +325,13 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   auto arguments = std::make_shared<RunArguments>();
   add_plan_options(verb, arguments->plan);
   if (!must_judge) add_against_options(verb, arguments->against);
-  verb.option("--out", arguments->out,
-              "Run folder; default headrace-runs/TIME-NAME below the current folder");
-  verb.option(
-      "--peer", arguments->peer,
-      "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
+  verb.option("--out", arguments->out, "Run folder; default headrace-runs/TIME-NAME below the current folder");
+  verb.option("--peer", arguments->peer,
+              "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
   verb.option("--token", arguments->token, "What `headrace serve` there was started with")
       .or_environment("HEADRACE_TOKEN");
   verb.flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
-  verb.flag("--json", arguments->json,
-            "Print the verdict as JSON, and nothing else, on standard output");
+  verb.flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
   verb.does([&shared, arguments, must_judge] { return measure(*arguments, shared, must_judge); });
 }
@@ -348,8 +341,7 @@ void add_run(Verbs& verbs, Shared& shared) {
 }
 
 void add_qualify(Verbs& verbs, Shared& shared) {
-  add_verb(verbs, shared, "qualify",
-           "Measure, hold against a job's needs, and say PASS or FAIL for each", true);
+  add_verb(verbs, shared, "qualify", "Measure, hold against a job's needs, and say PASS or FAIL for each", true);
 }
 
 const RegisterVerb run_registered{70, add_run};

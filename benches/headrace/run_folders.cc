@@ -16,10 +16,8 @@ namespace fs = std::filesystem;
 std::vector<std::string> run_files_below(const std::string& path, const std::string& verb) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) return {path};
-  if (!fs::is_directory(path, error))
-    throw UsageError(fmt::format("{}: {}: no such file or folder", verb, path));
-  if (fs::is_regular_file(fs::path(path) / "run.json", error))
-    return {(fs::path(path) / "run.json").string()};
+  if (!fs::is_directory(path, error)) throw UsageError(fmt::format("{}: {}: no such file or folder", verb, path));
+  if (fs::is_regular_file(fs::path(path) / "run.json", error)) return {(fs::path(path) / "run.json").string()};
   std::vector<std::string> files;
   const auto options = fs::directory_options::skip_permission_denied;
   for (auto entry = fs::recursive_directory_iterator(path, options, error);
@@ -31,8 +29,8 @@ std::vector<std::string> run_files_below(const std::string& path, const std::str
   return files;
 }
 
-std::vector<results::StoredRun> read_runs(const std::vector<std::string>& files,
-                                          std::vector<Unreadable>& unreadable, bool slim) {
+std::vector<results::StoredRun> read_runs(const std::vector<std::string>& files, std::vector<Unreadable>& unreadable,
+                                          bool slim) {
   std::vector<std::optional<results::StoredRun>> read(files.size());
   std::vector<std::string> problems(files.size());
   parallel_for(files.size(), std::thread::hardware_concurrency(), [&](unsigned, std::uint64_t i) {

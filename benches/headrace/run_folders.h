@@ -20,7 +20,7 @@ struct Unreadable {
 
 /// Reads them on all cores, in the order given; what cannot be read is told in `unreadable`.
 /// `slim`: repetitions and histograms are dropped as soon as a run is read.
-std::vector<results::StoredRun> read_runs(const std::vector<std::string>& files,
-                                          std::vector<Unreadable>& unreadable, bool slim);
+std::vector<results::StoredRun> read_runs(const std::vector<std::string>& files, std::vector<Unreadable>& unreadable,
+                                          bool slim);
 
 }  // namespace headrace::cli

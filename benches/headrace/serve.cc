@@ -26,8 +26,7 @@ void on_signal(int number) { stop_signal = number; }
 int serve(const ServeArguments& arguments, const Shared& shared) {
   const peer::Endpoint at = peer::parse_endpoint(arguments.listen, "--listen");
   if (arguments.token.empty())
-    throw UsageError(
-        "serve: --token TEXT (or HEADRACE_TOKEN) is needed: whoever connects must know it, too");
+    throw UsageError("serve: --token TEXT (or HEADRACE_TOKEN) is needed: whoever connects must know it, too");
   const double timeout_s = time_option("--timeout", arguments.timeout, "10min");
 
   struct sigaction action {};
@@ -63,14 +62,12 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
 }
 
 void add_serve(Verbs& verbs, Shared& shared) {
-  Verb verb =
-      verbs.add("serve", "Be the other end of network measurements that `run --peer HOST` leads");
+  Verb verb = verbs.add("serve", "Be the other end of network measurements that `run --peer HOST` leads");
   auto arguments = std::make_shared<ServeArguments>();
   verb.option("--listen", arguments->listen,
               "Address to bind to, and no other: ADDRESS, ADDRESS:PORT, [IPV6]:PORT; port 18620")
       .required();
-  verb.option("--token", arguments->token, "What who connects must know, too")
-      .or_environment("HEADRACE_TOKEN");
+  verb.option("--token", arguments->token, "What who connects must know, too").or_environment("HEADRACE_TOKEN");
   verb.option("--timeout", arguments->timeout,
               "Ends when nobody comes, and drops a peer that says nothing, for so long")
       .shows_default();

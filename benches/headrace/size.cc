@@ -34,8 +34,7 @@ std::vector<results::StoredRun> all_runs(const Arguments& arguments) {
   std::vector<Unreadable> unreadable;
   auto runs = read_runs(files, unreadable, false);
   std::string problems;
-  for (const Unreadable& one : unreadable)
-    problems += (problems.empty() ? "" : "\n") + printable(one.why);
+  for (const Unreadable& one : unreadable) problems += (problems.empty() ? "" : "\n") + printable(one.why);
   if (!problems.empty()) throw UsageErrors(problems);
   return runs;
 }
@@ -62,17 +61,14 @@ int size(const Arguments& arguments, const Shared& shared) {
 }
 
 void add_size(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add(
-      "size",
-      "How many GPUs of a planned job the measured storage feeds, and what would feed more");
+  Verb verb = verbs.add("size", "How many GPUs of a planned job the measured storage feeds, and what would feed more");
   auto a = std::make_shared<Arguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
   verb.option("--runs", a->runs,
               "Run folders, run.json files, pages, or folders of runs. Runs of several nodes "
               "at the same time are taken together")
       .required();
-  verb.option("--set", a->overrides, "Change the job: KEY=VALUE, as in step.time=100ms")
-      .one_value_each();
+  verb.option("--set", a->overrides, "Change the job: KEY=VALUE, as in step.time=100ms").one_value_each();
   verb.option("--out", a->out, "Write size.json and report.html into this folder");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
   verb.format(a->format, {"text", "json"}, "text or json");

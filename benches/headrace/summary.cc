@@ -19,12 +19,11 @@ std::string human(double value, std::string_view unit, std::string_view name) {
   return format_named(value, unit, name);
 }
 
-Text bounds(const std::optional<double>& low, const std::optional<double>& high,
-            std::string_view unit, std::string_view name) {
+Text bounds(const std::optional<double>& low, const std::optional<double>& high, std::string_view unit,
+            std::string_view name) {
   if (!low && !high) return "";
   if (low && high && *low == *high) return "";
-  return Text::format("[{}, {}]", low ? human(*low, unit, name) : "?",
-                      high ? human(*high, unit, name) : "?");
+  return Text::format("[{}, {}]", low ? human(*low, unit, name) : "?", high ? human(*high, unit, name) : "?");
 }
 
 /// The need's name, with its scope where that is not the node.
@@ -64,14 +63,12 @@ Text measured_text(const RunResult& run, const Shared& shared) {
   for (const PointResult& point : run.points) {
     if (point.status == PointStatus::not_reached) continue;
     out += terminal.paint(point.point->id, Ink::strong);
-    const auto good =
-        std::count_if(point.repetitions.begin(), point.repetitions.end(),
-                      [](const Repetition& r) { return r.status == RepetitionStatus::ok; });
+    const auto good = std::count_if(point.repetitions.begin(), point.repetitions.end(),
+                                    [](const Repetition& r) { return r.status == RepetitionStatus::ok; });
     if (point.status == PointStatus::skipped || point.status == PointStatus::error) {
       const bool skipped = point.status == PointStatus::skipped;
       out += "  " +
-             terminal.paint(Text(skipped ? "skipped: " : "error: ") + point.reason,
-                            skipped ? Ink::faint : Ink::bad) +
+             terminal.paint(Text(skipped ? "skipped: " : "error: ") + point.reason, skipped ? Ink::faint : Ink::bad) +
              "\n\n";
       continue;
     }
@@ -93,30 +90,23 @@ Text measured_text(const RunResult& run, const Shared& shared) {
                                 human(metric.interval.high, metric.unit, metric.name),
                                 metric.interval.is_range ? " range" : "");
       }
-      out +=
-          Text::format("  {} {}  {}{}\n", pad(without_unit(metric.name), 28),
-                       pad(human(metric.median, metric.unit, metric.name), 12, true), interval,
-                       metric.too_few_operations ? "  too few operations for this percentile" : "");
+      out += Text::format("  {} {}  {}{}\n", pad(without_unit(metric.name), 28),
+                          pad(human(metric.median, metric.unit, metric.name), 12, true), interval,
+                          metric.too_few_operations ? "  too few operations for this percentile" : "");
     }
-    for (const std::string& note : point.notes)
-      out += "  " + terminal.paint("note: " + Text(note), Ink::faint) + "\n";
+    for (const std::string& note : point.notes) out += "  " + terminal.paint("note: " + Text(note), Ink::faint) + "\n";
     for (const auto& [why, count] : point.left_out) {
-      out += "  " + terminal.paint(Text::format("left out: {} files {}", count, why), Ink::faint) +
-             "\n";
+      out += "  " + terminal.paint(Text::format("left out: {} files {}", count, why), Ink::faint) + "\n";
     }
-    if (point.verified && point.wrong_blocks.empty())
-      out += "  verified: every byte as it should be\n";
+    if (point.verified && point.wrong_blocks.empty()) out += "  verified: every byte as it should be\n";
     for (const WrongBlock& wrong : point.wrong_blocks) {
       out += "  " +
-             terminal.paint(
-                 Text::format("wrong data: {} at {}: {}", wrong.file, wrong.offset, wrong.why),
-                 Ink::bad) +
+             terminal.paint(Text::format("wrong data: {} at {}: {}", wrong.file, wrong.offset, wrong.why), Ink::bad) +
              "\n";
     }
     out += "\n";
   }
-  for (const ScalingCurve& curve : run.scaling)
-    out += "scaling: " + wrap(curve.finding, 91, 9) + "\n";
+  for (const ScalingCurve& curve : run.scaling) out += "scaling: " + wrap(curve.finding, 91, 9) + "\n";
   if (!run.scaling.empty()) out += "\n";
   return out;
 }
@@ -127,8 +117,8 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
   std::size_t id_width = 4;
   for (const Judgement& j : run.judgements) id_width = std::max(id_width, columns(name_of(j)));
   if (!run.judgements.empty()) {
-    out += terminal.paint(Text::format("  {}  {:>11}  {}  {:>11}  {}\n", pad("need", id_width),
-                                       "measured", pad("bounds", 24), "needed", "headroom"),
+    out += terminal.paint(Text::format("  {}  {:>11}  {}  {:>11}  {}\n", pad("need", id_width), "measured",
+                                       pad("bounds", 24), "needed", "headroom"),
                           Ink::strong);
   }
   const Judgement* told_last = nullptr;
@@ -136,17 +126,14 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
     const Ink ink = Terminal::ink_of(j.outcome);
     out += Text::format(
         "{} {}  {}  {}  {}  {}  {}\n", terminal.paint(symbol(j.outcome, terminal.ascii()), ink),
-        pad(name_of(j), id_width),
-        pad(j.measured ? human(*j.measured, j.unit, j.id) : "-", 11, true),
+        pad(name_of(j), id_width), pad(j.measured ? human(*j.measured, j.unit, j.id) : "-", 11, true),
         pad(bounds(j.low, j.high, j.unit, j.id), 24),
-        pad(Text(j.higher_is_better ? "" : "<= ") + human(j.need, j.unit, j.id), 11, true),
-        pad(headroom_text(j), 10),
-        terminal.paint(
-            Text::format("{}{}", to_string(j.outcome),
-                         j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))),
-            ink));
-    const bool again = told_last != nullptr && j.reason != Reason::none &&
-                       told_last->reason == j.reason && told_last->point == j.point;
+        pad(Text(j.higher_is_better ? "" : "<= ") + human(j.need, j.unit, j.id), 11, true), pad(headroom_text(j), 10),
+        terminal.paint(Text::format("{}{}", to_string(j.outcome),
+                                    j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))),
+                       ink));
+    const bool again = told_last != nullptr && j.reason != Reason::none && told_last->reason == j.reason &&
+                       told_last->point == j.point;
     const bool tells = j.outcome != Outcome::pass || j.lost_to_stalls || j.disturbed > 0;
     if (tells && !j.explanation.empty() && !again) {
       told_last = &j;
@@ -155,25 +142,20 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
   }
   std::set<std::string> told;
   for (const Judgement& j : run.judgements) {
-    if (j.outcome == Outcome::pass || j.next_step.empty() || !told.insert(j.next_step).second)
-      continue;
-    out +=
-        Text::format("{} {}\n", told.size() == 1 ? "next  " : "      ", wrap(j.next_step, 90, 7));
+    if (j.outcome == Outcome::pass || j.next_step.empty() || !told.insert(j.next_step).second) continue;
+    out += Text::format("{} {}\n", told.size() == 1 ? "next  " : "      ", wrap(j.next_step, 90, 7));
   }
   if (run.plan != nullptr && !run.plan->not_asked.empty()) {
-    out +=
-        terminal.paint(
-            wrap("not asked for by this configuration: " + Text(join(run.plan->not_asked)), 91, 7),
-            Ink::faint) +
-        "\n";
+    out += terminal.paint(wrap("not asked for by this configuration: " + Text(join(run.plan->not_asked)), 91, 7),
+                          Ink::faint) +
+           "\n";
   }
   return out;
 }
 
 Text last_line(const Summary& s) {
-  return Text::format(
-      "VERDICT {} needs={} pass={} fail={} inconclusive={} skipped={} error={} exit={}", s.word,
-      s.needs, s.pass, s.fail, s.inconclusive, s.skipped, s.error, s.exit_code);
+  return Text::format("VERDICT {} needs={} pass={} fail={} inconclusive={} skipped={} error={} exit={}", s.word,
+                      s.needs, s.pass, s.fail, s.inconclusive, s.skipped, s.error, s.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -52,8 +52,7 @@ void outlive(pid_t parent) {
 }
 
 /// The child's way into its work; its caller is gone if `parent` is.
-int begin_work(const std::function<int()>& work, int writing, pid_t parent, const sigset_t& signals,
-               Role role) {
+int begin_work(const std::function<int()>& work, int writing, pid_t parent, const sigset_t& signals, Role role) {
   if (role == Role::first) {
     ::setpgid(0, 0);  // launchers kill the group
     std::thread(outlive, parent).detach();

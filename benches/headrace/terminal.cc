@@ -19,8 +19,7 @@ bool utf8_locale() {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
     const std::string_view text(value);
-    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos ||
-           text.find("UTF8") != text.npos;
+    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos || text.find("UTF8") != text.npos;
   }
   return false;
 }

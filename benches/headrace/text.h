@@ -21,9 +21,8 @@ class Text;
 
 /// How an argument of Text::format() goes in: as it is, or printable.
 template <class T>
-using Shown = std::conditional_t<
-    std::same_as<T, Text>, std::string_view,
-    std::conditional_t<std::convertible_to<const T&, std::string_view>, std::string, T>>;
+using Shown = std::conditional_t<std::same_as<T, Text>, std::string_view,
+                                 std::conditional_t<std::convertible_to<const T&, std::string_view>, std::string, T>>;
 
 class Text {
  public:

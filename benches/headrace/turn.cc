@@ -88,8 +88,7 @@ TurnSignals::~TurnSignals() {
 
 int TurnSignals::first() const { return caught; }
 
-int run_turn(const std::vector<std::string>& command,
-             const std::function<void(std::string_view line)>& on_line) {
+int run_turn(const std::vector<std::string>& command, const std::function<void(std::string_view line)>& on_line) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("start", command.front(), errno);
   const pid_t parent = ::getpid();

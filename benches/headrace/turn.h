@@ -23,7 +23,6 @@ class TurnSignals {
 /// Starts `command`, its standard output thrown away, and calls for each line of its standard
 /// error. Its exit code; 128 + the signal that killed it. It ends when this process does. Throws
 /// RunError when it cannot be started.
-int run_turn(const std::vector<std::string>& command,
-             const std::function<void(std::string_view line)>& on_line);
+int run_turn(const std::vector<std::string>& command, const std::function<void(std::string_view line)>& on_line);
 
 }  // namespace headrace::cli

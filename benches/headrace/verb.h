@@ -13,13 +13,12 @@ namespace headrace::cli {
 
 /// Options that mean the same for every verb, parsed before the verb.
 struct Shared {
-  std::string color =
-      "auto";  // auto | always | never; NO_COLOR, FORCE_COLOR and TERM=dumb are honoured
-  std::string progress = "auto";                           // auto | plain | json | none
-  int verbosity = 0;                                       // -q = -1, -v = 1
+  std::string color = "auto";     // auto | always | never; NO_COLOR, FORCE_COLOR and TERM=dumb are honoured
+  std::string progress = "auto";  // auto | plain | json | none
+  int verbosity = 0;              // -q = -1, -v = 1
   results::ExitMap exit_map = results::ExitMap::headrace;  // applied in main() alone
   std::atomic<results::Remark>* remark = nullptr;          // set by a verb, or by its child
-  std::vector<std::string> command;  // the command line as given, for run files
+  std::vector<std::string> command;                        // the command line as given, for run files
 };
 
 /// Called once at start; adds the verb to `app`. The verb's callback stores what to do: run() is

@@ -60,8 +60,7 @@ Option Verb::option(const std::string& names, std::string& into, const std::stri
   return Option(app_->add_option(names, into, help));
 }
 
-Option Verb::option(const std::string& names, std::vector<std::string>& into,
-                    const std::string& help) {
+Option Verb::option(const std::string& names, std::vector<std::string>& into, const std::string& help) {
   return Option(app_->add_option(names, into, help));
 }
 
@@ -73,21 +72,17 @@ Option Verb::option(const std::string& names, std::size_t& into, const std::stri
   return Option(app_->add_option(names, into, help));
 }
 
-Option Verb::option(const std::string& names, std::optional<std::uint64_t>& into,
-                    const std::string& help) {
+Option Verb::option(const std::string& names, std::optional<std::uint64_t>& into, const std::string& help) {
   return Option(app_->add_option(names, into, help));
 }
 
-void Verb::format(std::string& into, const std::vector<std::string>& words,
-                  const std::string& help) {
+void Verb::format(std::string& into, const std::vector<std::string>& words, const std::string& help) {
   option("--format", into, help).one_of(words).shows_default();
   flag(
       "--json", [&into] { into = "json"; }, "The same as --format json");
 }
 
-void Verb::flag(const std::string& names, bool& into, const std::string& help) {
-  app_->add_flag(names, into, help);
-}
+void Verb::flag(const std::string& names, bool& into, const std::string& help) { app_->add_flag(names, into, help); }
 
 void Verb::flag(const std::string& names, std::function<void()> given, const std::string& help) {
   app_->add_flag_callback(names, std::move(given), help);

@@ -47,8 +47,7 @@ class Verb {
   Option option(const std::string& names, std::vector<std::string>& into, const std::string& help);
   Option option(const std::string& names, unsigned& into, const std::string& help);
   Option option(const std::string& names, std::size_t& into, const std::string& help);
-  Option option(const std::string& names, std::optional<std::uint64_t>& into,
-                const std::string& help);
+  Option option(const std::string& names, std::optional<std::uint64_t>& into, const std::string& help);
   /// `--format`, one of `words`, "json" among them, and `--json` for short.
   void format(std::string& into, const std::vector<std::string>& words, const std::string& help);
   void flag(const std::string& names, bool& into, const std::string& help);

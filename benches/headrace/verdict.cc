@@ -45,8 +45,7 @@ Told read(const Arguments& arguments) {
   Told told;
   told.max_age_s = max_age(arguments.max_age);
   told.verdict = results::read_verdict_file(arguments.file);
-  if (told.verdict.remark() == results::Remark::nothing_asked &&
-      told.verdict.summary.exit_code == 0)
+  if (told.verdict.remark() == results::Remark::nothing_asked && told.verdict.summary.exit_code == 0)
     told.verdict.summary.exit_code = kIncomplete;  // who asks for a verdict gets none
   const double ended = told.verdict.ended_s();
   told.age_s = static_cast<double>(std::time(nullptr)) - ended;
@@ -56,8 +55,8 @@ Told read(const Arguments& arguments) {
   } else if (told.age_s < -kClockSkew_s) {
     told.stale_why = "it is from the future: a clock is wrong";
   } else if (told.age_s > told.max_age_s) {
-    told.stale_why = fmt::format("{} old, and --max-age is {}", format_duration(told.age_s),
-                                 format_duration(told.max_age_s));
+    told.stale_why =
+        fmt::format("{} old, and --max-age is {}", format_duration(told.age_s), format_duration(told.max_age_s));
   }
   if (!told.stale_why.empty()) {
     told.verdict.summary.word = "STALE";
@@ -116,9 +115,8 @@ int judge_again(const Arguments& arguments) {
   const results::Replay again = results::replay(arguments.file);
   for (const std::string& difference : again.differences) print_line(Text(difference));
   print_line(Text::format("{}\n{}",
-                          again.differences.empty()
-                              ? "What the run recorded gives the verdict that it tells"
-                              : "The verdict does not follow from what the run recorded",
+                          again.differences.empty() ? "What the run recorded gives the verdict that it tells"
+                                                    : "The verdict does not follow from what the run recorded",
                           last_line(again.summary)));
   return again.differences.empty() ? again.summary.exit_code : kDiffers;
 }
@@ -146,8 +144,7 @@ int verdict(const Arguments& arguments, Shared& shared) {
 }
 
 void add_verdict(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add(
-      "verdict", "Tell a stored verdict again, in milliseconds: for prologs and health checks");
+  Verb verb = verbs.add("verdict", "Tell a stored verdict again, in milliseconds: for prologs and health checks");
   auto a = std::make_shared<Arguments>();
   verb.option("FILE", a->file, "verdict.json, or a run folder").required();
   verb.option("--max-age", a->max_age, "An older verdict is STALE (exit code 12), as in 24h or 7d");

@@ -24,8 +24,7 @@ Text version_text() {
       "revision  {}\n"
       "compiler  {}, {}\n"
       "schemas   config {}, job {}, run files {}, plugin interface {}",
-      kVersion, kRevision, kCompiler, kBuildType, kConfigSchema, kJobSchema, results::kSchema,
-      kPluginInterface);
+      kVersion, kRevision, kCompiler, kBuildType, kConfigSchema, kJobSchema, results::kSchema, kPluginInterface);
   const Backends backends;
   const char* label = "backends";
   for (const BackendStatus& backend : backends.status()) {

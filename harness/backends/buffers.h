@@ -17,9 +17,7 @@ namespace headrace {
 inline constexpr std::uint64_t kPage = 4096;  // alignment of direct I/O: offsets, lengths, buffers
 inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) noexcept {
-  return (value + to - 1) / to * to;
-}
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) noexcept { return (value + to - 1) / to * to; }
 
 /// `count` buffers of `size` bytes in one mapping. Direct I/O from 4 KiB pages is cut into many
 /// segments; from huge pages it is not, which is worth a factor. Memory is touched at once: on a
@@ -48,8 +46,7 @@ class Buffers {
 
  private:
   bool map(std::uint64_t length, int flags) noexcept {
-    void* p =
-        ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    void* p = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     if (p == MAP_FAILED) return false;
     mapping_ = p;
     mapped_ = length;
@@ -63,8 +60,7 @@ class Buffers {
   }
   bool map_ordinary(bool huge_pages) noexcept {
     if (!map(length_ + kHugePage, 0)) return false;
-    begin_ = reinterpret_cast<unsigned char*>(
-        round_up(reinterpret_cast<std::uint64_t>(begin_), kHugePage));
+    begin_ = reinterpret_cast<unsigned char*>(round_up(reinterpret_cast<std::uint64_t>(begin_), kHugePage));
     const bool advised = huge_pages && ::madvise(begin_, length_, MADV_HUGEPAGE) == 0;
     pages_ = advised ? Pages::transparent_huge : Pages::ordinary;
     return true;

@@ -27,8 +27,7 @@ inline constexpr std::array<std::pair<Collective, std::string_view>, 6> kCollect
 /// Does the operation's size count the whole buffer of n parts, of which each rank brings
 /// (all_gather) or gets (reduce_scatter) one? Then a message must be a multiple of n elements.
 constexpr bool has_parts(Collective c) {
-  return c == Collective::all_gather || c == Collective::reduce_scatter ||
-         c == Collective::all_to_all;
+  return c == Collective::all_gather || c == Collective::reduce_scatter || c == Collective::all_to_all;
 }
 
 /// busbw / algbw of `n` ranks (formula F1: nccl-tests, PERFORMANCE.md): what each link must carry

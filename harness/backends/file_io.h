@@ -57,8 +57,7 @@ class WholeFileReader {
   /// Starts reading `files` (at most free_slots() of them; indices into the table) and returns what
   /// has finished: at least `wait_for` completions, fewer only if fewer are in flight. The span is
   /// valid until the next call.
-  virtual std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files,
-                                                   unsigned wait_for) = 0;
+  virtual std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files, unsigned wait_for) = 0;
   /// Between the requests of an open loop: returns what has finished as soon as something has, and
   /// at `until_ns` (CLOCK_MONOTONIC) at the latest; maybe nothing. The span is as of exchange().
   virtual std::span<const FileCompletion> wait_until(std::uint64_t until_ns) {
@@ -97,8 +96,7 @@ class BlockReader {
   virtual void detach() noexcept {}
   /// Submits `requests` (each with a free slot) and returns at least `wait_for` completions, fewer
   /// only if fewer are in flight. The span is valid until the next call.
-  virtual std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
-                                                    unsigned wait_for) = 0;
+  virtual std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned wait_for) = 0;
   /// As WholeFileReader::wait_until().
   virtual std::span<const BlockCompletion> wait_until(std::uint64_t until_ns) {
     sleep_until(until_ns);
@@ -108,9 +106,8 @@ class BlockReader {
 };
 
 struct WriterOptions {
-  std::uint32_t queue_depth = 1;  // requests in flight; posix takes 1 only
-  std::span<const unsigned char>
-      memory{};  // in which all that is written lies: registered where that helps
+  std::uint32_t queue_depth = 1;            // requests in flight; posix takes 1 only
+  std::span<const unsigned char> memory{};  // in which all that is written lies: registered where that helps
 };
 
 /// Writes blocks to files that the caller has open: BlockRequest::file is the descriptor.
@@ -121,8 +118,7 @@ class BlockWriter {
   virtual void attach() {}
   virtual void detach() noexcept {}
   /// As BlockReader::exchange(). A result below the length means that the device or quota is full.
-  virtual std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
-                                                    unsigned wait_for) = 0;
+  virtual std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned wait_for) = 0;
 };
 
 /// A way of doing storage I/O; `engine:` in a config. Readers keep a reference to the file table.
@@ -134,11 +130,9 @@ class StorageEngine {
   virtual std::optional<std::string> unusable() const = 0;
   /// The deepest queue it can keep; 1 for posix.
   virtual std::uint32_t max_queue_depth() const = 0;
-  virtual std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files,
-                                                             const ReaderOptions& options) = 0;
+  virtual std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files, const ReaderOptions& options) = 0;
   /// Opens `selected` files of the table now, untimed. Throws RunError naming the file.
-  virtual std::unique_ptr<BlockReader> block_reader(const FileTable& files,
-                                                    std::span<const std::uint32_t> selected,
+  virtual std::unique_ptr<BlockReader> block_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                     const ReaderOptions& options) = 0;
   /// Throws RunError when the engine does not write.
   virtual std::unique_ptr<BlockWriter> block_writer(const WriterOptions& options) = 0;

@@ -23,7 +23,7 @@ struct PcieLink {
 /// What a GPU is, asked once.
 struct GpuFacts {
   std::string name;          // "NVIDIA H100 80GB HBM3"
-  std::string driver;          // "580.65.06"; "" = not told
+  std::string driver;        // "580.65.06"; "" = not told
   std::string uuid;          // "GPU-1f2e..."
   std::string pci_address;   // "0000:17:00.0": as /sys/bus/pci/devices names it; "" = not told
   std::uint64_t memory = 0;  // [B]
@@ -37,8 +37,7 @@ struct GpuFacts {
 struct GpuState {
   PcieLink link;
   std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;
-  std::string
-      held_back;  // why its clocks are held back ("thermal", "power brake"); "" = they are not
+  std::string held_back;                 // why its clocks are held back ("thermal", "power brake"); "" = they are not
   std::optional<std::uint64_t> replays;  // PCIe packets sent again, since the driver was loaded
   std::optional<std::uint64_t> ecc_corrected, ecc_uncorrected;  // memory errors, likewise
 };
@@ -138,8 +137,7 @@ class Gpu {
   /// it may.
   virtual bool reaches(Gpu& other) = 0;
   /// Opens `selected` of `files` for reads into `memory`. Throws RunError.
-  virtual std::unique_ptr<GpuFileReader> file_reader(const FileTable& files,
-                                                     std::span<const std::uint32_t> selected,
+  virtual std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                      const GpuMemory& memory) = 0;
 };
 

@@ -23,8 +23,7 @@ namespace fs = std::filesystem;
 
 struct Known {
   const char* name;
-  const char*
-      needs;  // what a build must find to have it; nullptr = this version has no such plugin
+  const char* needs;  // what a build must find to have it; nullptr = this version has no such plugin
 };
 constexpr std::array kKnown{
     Known{"posix", nullptr},
@@ -72,18 +71,15 @@ struct Backends::Impl {
   std::map<std::string, std::unique_ptr<StorageEngine>> engines;
   std::map<std::string, std::unique_ptr<StreamEngine>> streams;
   std::vector<BackendStatus> status;
-  Plugin* gpu_plugin =
-      nullptr;  // not yet asked: starting the driver takes time, and storage tests need no GPU
+  Plugin* gpu_plugin = nullptr;  // not yet asked: starting the driver takes time, and storage tests need no GPU
   std::unique_ptr<GpuBackend> gpu;
   std::unique_ptr<RdmaBackend> rdma;
-  std::optional<fs::path>
-      mpi_file;  // not yet loaded: MPI libraries are large, and one process needs none
+  std::optional<fs::path> mpi_file;  // not yet loaded: MPI libraries are large, and one process needs none
   std::unique_ptr<MessagePassing> mpi;
   std::unique_ptr<NcclBackend> nccl;
 
   BackendStatus* find(const std::string& name) {
-    const auto found =
-        std::find_if(status.begin(), status.end(), [&](const auto& s) { return s.name == name; });
+    const auto found = std::find_if(status.begin(), status.end(), [&](const auto& s) { return s.name == name; });
     return found == status.end() ? nullptr : &*found;
   }
   void tell(const char* name, const std::optional<std::string>& unusable) {
@@ -136,8 +132,7 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
       } else if (Plugin* plugin = load(*file, status.reason)) {
         status.version = plugin->version();
         engine = plugin->storage_engine();
-        if (auto streams = plugin->stream_engine())
-          impl_->streams.emplace(status.name, std::move(streams));
+        if (auto streams = plugin->stream_engine()) impl_->streams.emplace(status.name, std::move(streams));
         if (status.name == "cuda") impl_->gpu_plugin = plugin;
         if (status.name == "verbs") impl_->rdma = plugin->rdma_backend();
         if (status.name == "nccl") impl_->nccl = plugin->nccl_backend();
@@ -145,8 +140,7 @@ Backends::Backends() : impl_(std::make_unique<Impl>()) {
     } else if (!system::installation().why.empty()) {
       status.reason = system::installation().why;
     } else if (known.needs) {
-      status.reason =
-          std::string("not built into this installation: the build needs ") + known.needs;
+      status.reason = std::string("not built into this installation: the build needs ") + known.needs;
     } else {
       status.reason = "not built in this version";
     }
@@ -188,8 +182,7 @@ StorageEngine& Backends::storage(const std::string& name) {
   if (!impl_->find(name)) throw UsageError(why);
   if (!why.empty()) throw RunError(why);
   const auto engine = impl_->engines.find(name);
-  if (engine == impl_->engines.end())
-    throw UsageError("backend '" + name + "' does no storage I/O");
+  if (engine == impl_->engines.end()) throw UsageError("backend '" + name + "' does no storage I/O");
   return *engine->second;
 }
 
@@ -198,8 +191,7 @@ StreamEngine& Backends::streams(const std::string& name) {
   if (!impl_->find(name)) throw UsageError(why);
   if (!why.empty()) throw RunError(why);
   const auto engine = impl_->streams.find(name);
-  if (engine == impl_->streams.end())
-    throw UsageError("backend '" + name + "' moves nothing over sockets");
+  if (engine == impl_->streams.end()) throw UsageError("backend '" + name + "' moves nothing over sockets");
   return *engine->second;
 }
 

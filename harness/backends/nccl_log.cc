@@ -18,7 +18,9 @@ std::optional<std::string_view> behind(std::string_view line, std::string_view m
   return line.substr(at + mark.size());
 }
 /// Up to the first of `ends`.
-std::string_view until(std::string_view text, std::string_view ends) { return text.substr(0, text.find_first_of(ends)); }
+std::string_view until(std::string_view text, std::string_view ends) {
+  return text.substr(0, text.find_first_of(ends));
+}
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\t')) text.remove_suffix(1);
@@ -37,7 +39,8 @@ std::optional<unsigned> number_behind(std::string_view line, std::string_view ma
 }
 
 /// NCCL before 2.24 told these by number: NCCL_ALGO_* and NCCL_PROTO_* of its device.h.
-constexpr std::array<std::string_view, 7> kAlgorithms{"Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT"};
+constexpr std::array<std::string_view, 7> kAlgorithms{"Tree",     "Ring", "CollNetDirect", "CollNetChain", "NVLS",
+                                                      "NVLSTree", "PAT"};
 constexpr std::array<std::string_view, 3> kProtocols{"LL", "LL128", "Simple"};
 
 template <std::size_t N>
@@ -147,7 +150,8 @@ class Reader {
       const auto ranks = behind(*order, " : ");
       if (ranks && ranks->find("->") == std::string_view::npos) {
         std::string words;
-        for (std::string_view rest = trimmed(*ranks); !rest.empty(); rest = trimmed(rest.substr(until(rest, " ").size())))
+        for (std::string_view rest = trimmed(*ranks); !rest.empty();
+             rest = trimmed(rest.substr(until(rest, " ").size())))
           words += (words.empty() ? "" : " ") + std::string(until(rest, " "));
         say("ring", words);
       }
@@ -160,7 +164,8 @@ class Reader {
 std::string list(const std::map<std::string, unsigned>& values, bool counts) {
   std::vector<std::pair<unsigned, std::string>> sorted;
   for (const auto& [value, count] : values) sorted.emplace_back(count, value);
-  if (counts) std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (counts)
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
   for (const auto& [count, value] : sorted)
     text += (text.empty() ? "" : ", ") + value + (counts ? fmt::format(" x{}", count) : "");
@@ -184,16 +189,21 @@ std::string transport(const NcclLog& log) {
   const auto* devices = find(log, "devices");
   std::set<std::string> words;
   for (const auto& [kind, count] : *connections) {
-    if (kind.starts_with("P2P/indirect")) words.insert("P2P by another GPU");
-    else if (kind.starts_with("P2P")) words.insert(!paths ? "P2P" : any(paths, "NVL/") ? "NVLink" : any(paths, "C2C/") ? "C2C" : "PCIe P2P");
-    else if (kind == "SHM") words.insert("shared memory");
-    else if (kind.starts_with("NET/Socket")) words.insert("TCP");
+    if (kind.starts_with("P2P/indirect"))
+      words.insert("P2P by another GPU");
+    else if (kind.starts_with("P2P"))
+      words.insert(!paths ? "P2P" : any(paths, "NVL/") ? "NVLink" : any(paths, "C2C/") ? "C2C" : "PCIe P2P");
+    else if (kind == "SHM")
+      words.insert("shared memory");
+    else if (kind.starts_with("NET/Socket"))
+      words.insert("TCP");
     else if (kind.starts_with("NET/IB"))
       words.insert(std::string(any(devices, "/RoCE") == any(devices, "/IB") ? "InfiniBand or RoCE"
                                : any(devices, "/IB")                        ? "InfiniBand"
                                                                             : "RoCE") +
                    (kind.ends_with("GDRDMA") ? " with GPUDirect" : ""));
-    else words.insert(kind);
+    else
+      words.insert(kind);
   }
   if (any(find(log, "algorithm"), "NVLS")) words.insert("NVLink SHARP");
   return fmt::format("{}", fmt::join(words, ", "));
@@ -243,7 +253,8 @@ std::vector<std::pair<std::string, std::string>> facts_of(const NcclLog& log) {
   if (std::string text = transport(log); !text.empty()) facts.emplace_back("transport", std::move(text));
   for (const char* thing : {"algorithm", "protocol", "channels", "connections", "network", "devices", "interfaces",
                             "gpu_direct", "topology", "paths", "channels_made", "ring", "nvls"}) {
-    if (const auto* values = find(log, thing)) facts.emplace_back(thing, list(*values, thing == std::string_view("connections")));
+    if (const auto* values = find(log, thing))
+      facts.emplace_back(thing, list(*values, thing == std::string_view("connections")));
   }
   return facts;
 }

@@ -15,13 +15,11 @@ class Notes {
  public:
   void add(std::string text) {
     const std::lock_guard lock(mutex_);
-    if (std::find(notes_.begin(), notes_.end(), text) == notes_.end())
-      notes_.push_back(std::move(text));
+    if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
   }
   /// Notes `buffers` that were asked for in huge pages and are not.
   void add_pages(const Buffers& buffers, bool huge_pages) {
-    if (huge_pages && buffers.pages() == Buffers::Pages::ordinary)
-      add("no huge pages: buffers in ordinary pages");
+    if (huge_pages && buffers.pages() == Buffers::Pages::ordinary) add("no huge pages: buffers in ordinary pages");
   }
   std::vector<std::string> take() {
     const std::lock_guard lock(mutex_);

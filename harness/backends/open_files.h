@@ -47,11 +47,10 @@ inline void require_storage(int fd, const std::string& path) {
 }
 
 /// Throws what a failed open means: for direct I/O, EINVAL says that this file system has none.
-[[noreturn]] inline void throw_open_error(const std::string& operation, const std::string& path,
-                                          bool direct, int code) {
+[[noreturn]] inline void throw_open_error(const std::string& operation, const std::string& path, bool direct,
+                                          int code) {
   if (direct && code == EINVAL)
-    throw Unsupported("direct I/O is refused here: " +
-                      std::string(system_error(operation, path, code).what()));
+    throw Unsupported("direct I/O is refused here: " + std::string(system_error(operation, path, code).what()));
   throw system_error(operation, path, code);
 }
 
@@ -65,12 +64,10 @@ inline std::uint64_t whole_file_block(const FileTable& files, const ReaderOption
 class OpenFiles {
  public:
   /// Throws RunError naming the file that could not be opened.
-  OpenFiles(const FileTable& files, std::span<const std::uint32_t> selected,
-            const ReaderOptions& options) {
+  OpenFiles(const FileTable& files, std::span<const std::uint32_t> selected, const ReaderOptions& options) {
     fds_.reserve(selected.size());
     for (const std::uint32_t file : selected) {
-      const int fd = open_for_reading(files.root_fd(), files.path(file),
-                                      kReadFlags | (options.direct ? O_DIRECT : 0));
+      const int fd = open_for_reading(files.root_fd(), files.path(file), kReadFlags | (options.direct ? O_DIRECT : 0));
       if (fd < 0) {
         const int code = errno;
         close_all();

@@ -15,9 +15,8 @@ namespace headrace {
 
 /// Where one of the processes runs.
 struct RankPlace {
-  std::string host;  // its host name
-  unsigned node =
-      0;  // ranks of one host share this number; 0, 1 ... in the order of their first ranks
+  std::string host;         // its host name
+  unsigned node = 0;        // ranks of one host share this number; 0, 1 ... in the order of their first ranks
   unsigned local_rank = 0;  // among those of its node, from 0
 };
 
@@ -42,8 +41,7 @@ class Ranks {
   /// `root` among the group only that rank gets it, and the others nothing. The caller is a member.
   /// Groups that do not overlap do not wait for each other.
   virtual std::vector<std::string> gather(std::string_view what, const std::vector<unsigned>& group,
-                                          std::string_view own, double timeout_s,
-                                          int root = -1) = 0;
+                                          std::string_view own, double timeout_s, int root = -1) = 0;
   /// Who ended, or fell silent, of all the ranks: "rank 3 (node4) ended without a word"; "" =
   /// nobody. Asked at any time, from any thread, while others are in an exchange or in a timed
   /// region.
@@ -52,9 +50,7 @@ class Ranks {
   unsigned size() const { return static_cast<unsigned>(places().size()); }
   const std::string& host(unsigned rank) const { return places().at(rank).host; }
   /// "rank 3 (node4)": the number is the one in the whole run.
-  virtual std::string who(unsigned rank) const {
-    return "rank " + std::to_string(rank) + " (" + host(rank) + ")";
-  }
+  virtual std::string who(unsigned rank) const { return "rank " + std::to_string(rank) + " (" + host(rank) + ")"; }
   unsigned nodes() const {
     unsigned count = 0;
     for (const RankPlace& p : places()) count = p.node + 1 > count ? p.node + 1 : count;
@@ -66,19 +62,16 @@ class Ranks {
     for (unsigned r = 0; r < size(); ++r) all[r] = r;
     return all;
   }
-  std::vector<std::string> all_gather(std::string_view what, std::string_view own,
-                                      double timeout_s) {
+  std::vector<std::string> all_gather(std::string_view what, std::string_view own, double timeout_s) {
     return gather(what, everyone(), own, timeout_s);
   }
   /// What `root` says; the others' `own` is not looked at.
-  std::string broadcast(std::string_view what, unsigned root, std::string_view own,
-                        double timeout_s) {
+  std::string broadcast(std::string_view what, unsigned root, std::string_view own, double timeout_s) {
     return gather(what, everyone(), rank() == root ? own : std::string_view(), timeout_s).at(root);
   }
   void barrier(std::string_view what, double timeout_s) { gather(what, everyone(), "", timeout_s); }
   /// What `peer` says, who calls this with this rank: connection data of a pair.
-  std::string exchange(std::string_view what, unsigned peer, std::string_view own,
-                       double timeout_s) {
+  std::string exchange(std::string_view what, unsigned peer, std::string_view own, double timeout_s) {
     const bool first = rank() < peer;
     const std::vector<unsigned> pair =
         first ? std::vector<unsigned>{rank(), peer} : std::vector<unsigned>{peer, rank()};

@@ -23,16 +23,16 @@ struct RdmaGid {
 
 /// A port of a device, asked once.
 struct RdmaPort {
-  std::string device;   // "mlx5_0"
-  unsigned number = 1;  // counts from 1
+  std::string device;     // "mlx5_0"
+  unsigned number = 1;    // counts from 1
   bool ethernet = false;  // RoCE; else InfiniBand
   bool active = false;
-  std::string state;      // "ACTIVE", "DOWN"
-  double rate = 0;        // of the line, one way [B/s]; 0 = not told
-  unsigned mtu = 0;       // of a packet's payload, as the port is set: 256 .. 4096 [B]
-  unsigned most_mtu = 0;  // that it can be set to [B]
-  std::uint16_t lid = 0;  // InfiniBand: its address in the subnet
-  int numa_node = -1;     // -1 = not told
+  std::string state;        // "ACTIVE", "DOWN"
+  double rate = 0;          // of the line, one way [B/s]; 0 = not told
+  unsigned mtu = 0;         // of a packet's payload, as the port is set: 256 .. 4096 [B]
+  unsigned most_mtu = 0;    // that it can be set to [B]
+  std::uint16_t lid = 0;    // InfiniBand: its address in the subnet
+  int numa_node = -1;       // -1 = not told
   std::string pci_address;  // "0000:17:00.0"; "" = on no PCI bus
   std::string firmware;
   std::uint64_t most_message = 0;  // [B]
@@ -47,8 +47,8 @@ struct RdmaAddress {
   bool ethernet = false;
   std::array<std::uint8_t, 16> gid{};
   std::uint16_t lid = 0;
-  unsigned mtu = 0;    // [B]
-  unsigned reads = 0;  // that it answers at once, per queue pair
+  unsigned mtu = 0;            // [B]
+  unsigned reads = 0;          // that it answers at once, per queue pair
   std::uint32_t sequence = 0;  // number of the first packet
   std::vector<std::uint32_t> queue_pairs;
 };
@@ -57,12 +57,12 @@ struct RdmaAddress {
 struct RdmaSettings {
   unsigned gid_index = 0;
   unsigned queue_pairs = 1;
-  unsigned in_use = 0;          // of them at the same time; 0 = all
-  unsigned tx_depth = 128;      // work in flight per queue pair
-  unsigned rx_depth = 1;        // receives posted per queue pair
-  unsigned inline_size = 0;     // bytes that go with the request itself
-  unsigned mtu = 0;             // 0 = the smaller of both ports'
-  unsigned traffic_class = 0;   // RoCE: the IP header's; InfiniBand: of the global route
+  unsigned in_use = 0;         // of them at the same time; 0 = all
+  unsigned tx_depth = 128;     // work in flight per queue pair
+  unsigned rx_depth = 1;       // receives posted per queue pair
+  unsigned inline_size = 0;    // bytes that go with the request itself
+  unsigned mtu = 0;            // 0 = the smaller of both ports'
+  unsigned traffic_class = 0;  // RoCE: the IP header's; InfiniBand: of the global route
   unsigned service_level = 0;
 };
 
@@ -82,8 +82,8 @@ class RdmaMemory {
 /// One request.
 struct RdmaWork {
   RdmaOp op = RdmaOp::write;
-  bool signaled = true;   // ends with a completion; what lies before it on its queue pair is then done, too
-  bool inlined = false;   // length <= settings.inline_size; the memory may be used again at once
+  bool signaled = true;  // ends with a completion; what lies before it on its queue pair is then done, too
+  bool inlined = false;  // length <= settings.inline_size; the memory may be used again at once
   std::uint32_t length = 0;
   const void* local = nullptr;
   std::uint32_t local_key = 0;
@@ -95,10 +95,10 @@ struct RdmaWork {
 
 struct RdmaCompletion {
   std::uint64_t id = 0;
-  int status = 0;              // 0 = done; else for RdmaEndpoint::why()
-  std::uint32_t length = 0;    // received
+  int status = 0;            // 0 = done; else for RdmaEndpoint::why()
+  std::uint32_t length = 0;  // received
   std::uint32_t immediate = 0;
-  unsigned queue = 0;          // index of the queue pair
+  unsigned queue = 0;  // index of the queue pair
 };
 
 /// Queue pairs of one port with common completion queues, connected to as many of another endpoint. Belongs to one
@@ -112,8 +112,7 @@ class RdmaEndpoint {
   virtual unsigned mtu() const = 0;
   /// Queue pair i talks to queue pair i of `other`; of several others, each is connected to its own queue pairs by a
   /// call with the first of them and of the other's. Throws RunError.
-  virtual void connect(const RdmaAddress& other, unsigned first = 0, unsigned others_first = 0,
-                       unsigned count = 0) = 0;
+  virtual void connect(const RdmaAddress& other, unsigned first = 0, unsigned others_first = 0, unsigned count = 0) = 0;
   /// Registers memory for local and remote use. Throws RunError: memlock too small says the number needed.
   virtual std::unique_ptr<RdmaMemory> enroll(std::span<unsigned char> memory) = 0;
   /// A device's memory by its dma-buf: `length` bytes from `offset` of `fd`, known to the other end by `address`.

@@ -24,8 +24,7 @@ using results::JsonPlace;
 constexpr std::string_view kKind = "headrace.blocks";
 
 /// Every run that a block of these labels may have.
-CleanReport remove_turns(const std::vector<BlockSide>& sides, const files::Folder& folder,
-                         unsigned block) {
+CleanReport remove_turns(const std::vector<BlockSide>& sides, const files::Folder& folder, unsigned block) {
   CleanReport all;
   const files::Folder inner = folder.inner(block_folder(block));
   if (!inner) return all;  // not there, or no folder of headrace's: the whole's removal tells
@@ -49,9 +48,7 @@ std::string Turn::name(const std::vector<BlockSide>& sides) const {
   return fmt::format("{}-{}", number, sides.at(side).label);
 }
 
-std::string Turn::folder(const std::vector<BlockSide>& sides) const {
-  return block_folder(block) + "/" + name(sides);
-}
+std::string Turn::folder(const std::vector<BlockSide>& sides) const { return block_folder(block) + "/" + name(sides); }
 
 std::vector<Turn> turns_of_block(unsigned block) {
   const std::size_t outer = block % 2 == 1 ? 0 : 1;
@@ -64,8 +61,8 @@ std::vector<Turn> turns_of_block(unsigned block) {
 unsigned Blocks::finished() const {
   std::map<unsigned, unsigned> done;
   for (const Turn& turn : turns) ++done[turn.block];
-  return static_cast<unsigned>(std::count_if(
-      done.begin(), done.end(), [](const auto& block) { return block.second == kTurnsPerBlock; }));
+  return static_cast<unsigned>(
+      std::count_if(done.begin(), done.end(), [](const auto& block) { return block.second == kTurnsPerBlock; }));
 }
 
 std::string blocks_json(const Blocks& blocks) {
@@ -81,8 +78,7 @@ std::string blocks_json(const Blocks& blocks) {
             {"gates", blocks.gates},
             {"turns", Json::array()}};
   for (const BlockSide& side : blocks.sides)
-    json["sides"].push_back(
-        {{"label", side.label}, {"what", side.what}, {"command", side.command}});
+    json["sides"].push_back({{"label", side.label}, {"what", side.what}, {"command", side.command}});
   for (const Turn& turn : blocks.turns)
     json["turns"].push_back({{"block", turn.block},
                              {"turn", turn.number},
@@ -92,9 +88,7 @@ std::string blocks_json(const Blocks& blocks) {
   return results::json_text(json);
 }
 
-bool holds_blocks(const std::string& folder) {
-  return fs::is_regular_file(fs::path(folder) / kBlocksFile);
-}
+bool holds_blocks(const std::string& folder) { return fs::is_regular_file(fs::path(folder) / kBlocksFile); }
 
 Blocks read_blocks(const std::string& folder) {
   const std::string path = (fs::path(folder) / kBlocksFile).string();
@@ -123,8 +117,7 @@ Blocks read_blocks(const std::string& folder) {
       Turn turn = turns_of_block(static_cast<unsigned>(block))[number - 1];
       turn.exit_code = static_cast<int>(one.at("exit_code").whole());
       // Where a run lies follows from its turn: no path is taken from the file.
-      if (one.at("side").text() != blocks.sides[turn.side].label)
-        one.at("side").refuse("not whose turn it is");
+      if (one.at("side").text() != blocks.sides[turn.side].label) one.at("side").refuse("not whose turn it is");
       blocks.turns.push_back(turn);
     });
     return blocks;

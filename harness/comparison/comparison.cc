@@ -37,13 +37,11 @@ PointIndex history_for(const Comparison& all, const Options& options) {
 }
 
 /// How the metric's medians differ between past runs.
-statistics::SessionSpread spread_of(const PointIndex& history, const std::string& key,
-                                    const std::string& metric) {
+statistics::SessionSpread spread_of(const PointIndex& history, const std::string& key, const std::string& metric) {
   std::vector<double> medians;
   if (const auto found = history.find(key); found != history.end())
     for (const Found& past : found->second)
-      if (const StoredMetric* m = past.point->find(metric);
-          m && !m->values.empty() && is_evidence(*past.point))
+      if (const StoredMetric* m = past.point->find(metric); m && !m->values.empty() && is_evidence(*past.point))
         medians.push_back(m->median);
   return statistics::session_spread(medians);
 }
@@ -53,28 +51,27 @@ using Floors = std::map<std::pair<std::string, std::string>, double>;
 Floors floors_for(const Options& options) {
   Floors floors;
   if (options.noise)
-    for (const NoiseRow& row : options.noise->rows)
-      floors[{key_of(row.point, options), row.metric}] = row.noise_floor;
+    for (const NoiseRow& row : options.noise->rows) floors[{key_of(row.point, options), row.metric}] = row.noise_floor;
   return floors;
 }
 
 /// Of what is read, not measured, the time that it took says nothing.
 bool is_beside_the_point(const StoredPoint& point, const StoredMetric& metric) {
   const auto standard = standard_metrics();
-  return point.deterministic && std::any_of(standard.begin(), standard.end(),
-                                            [&](const Metric& m) { return m.name == metric.name; });
+  return point.deterministic &&
+         std::any_of(standard.begin(), standard.end(), [&](const Metric& m) { return m.name == metric.name; });
 }
 
-void compare_point(const Joined& j, const PointIndex& history, const Floors& floors,
-                   const Options& options, Comparison& all, Pair& pair) {
+void compare_point(const Joined& j, const PointIndex& history, const Floors& floors, const Options& options,
+                   Comparison& all, Pair& pair) {
   const StoredPoint &base_point = j.base_point(), &other_point = j.other_point();
   const Side &base = all.sides[pair.base], &other = all.sides[pair.other];
   for (const StoredMetric& metric : base_point.metrics) {
     if (is_beside_the_point(base_point, metric)) continue;
     const StoredMetric* theirs = other_point.find(metric.name);
     const auto leave_out = [&](const std::string& side, const std::string& why) {
-      pair.not_compared.push_back({base_point.id, metric.name, side, why,
-                                   is_gate(base_point, metric.name, options, base.first())});
+      pair.not_compared.push_back(
+          {base_point.id, metric.name, side, why, is_gate(base_point, metric.name, options, base.first())});
     };
     if (theirs == nullptr) {
       leave_out(base.label, "only in " + base.label);
@@ -97,8 +94,7 @@ void compare_point(const Joined& j, const PointIndex& history, const Floors& flo
   }
   for (const StoredMetric& metric : other_point.metrics)
     if (base_point.find(metric.name) == nullptr && !is_beside_the_point(other_point, metric))
-      pair.not_compared.push_back({other_point.id, metric.name, other.label,
-                                   "only in " + other.label,
+      pair.not_compared.push_back({other_point.id, metric.name, other.label, "only in " + other.label,
                                    is_gate(other_point, metric.name, options, base.first())});
 }
 
@@ -118,8 +114,7 @@ void judge_together(bool undeclared_difference, Pair& pair) {
   std::map<std::pair<std::string, std::string>, bool> findings;
   for (const Row& row : pair.rows) findings[{row.base_point, row.metric}] = row.significant;
   for (Row& row : pair.rows)
-    if (!row.says_same_as.empty())
-      row.significant = findings.at({row.base_point, row.says_same_as});
+    if (!row.says_same_as.empty()) row.significant = findings.at({row.base_point, row.says_same_as});
   for (Row& row : pair.rows) {
     if (!is_changed(row.change) || row.fact) continue;
     if (undeclared_difference)
@@ -182,11 +177,10 @@ void summarize(const Comparison& all, Pair& pair) {
     changed += is_changed(row.change) && !row.gated;
     if (row.callable) visible.push_back(statistics::smallest_called(*row.estimate, row.delta));
   }
-  s.expected_by_chance =
-      statistics::kFalseDiscoveryRate * changed + (1 - all.design.level) * gated_measured;
+  s.expected_by_chance = statistics::kFalseDiscoveryRate * changed + (1 - all.design.level) * gated_measured;
   if (!visible.empty()) s.smallest_visible = statistics::median(visible);
-  const bool gate_missing = std::any_of(pair.not_compared.begin(), pair.not_compared.end(),
-                                        [](const NotCompared& n) { return n.gated; });
+  const bool gate_missing =
+      std::any_of(pair.not_compared.begin(), pair.not_compared.end(), [](const NotCompared& n) { return n.gated; });
   const bool incomplete = gate_missing || s.gated == 0;  // nothing decides: not green either
   s.word = gated_worse ? "FAIL" : gated_open ? "INCONCLUSIVE" : incomplete ? "INCOMPLETE" : "PASS";
   s.exit_code = gated_worse ? 10 : gated_open ? 11 : incomplete ? 12 : 0;
@@ -208,8 +202,7 @@ Design design_of(const std::vector<Side>& sides, const Options& options) {
   Design d;
   d.delta_rate = options.delta_rate;
   d.delta_tail = options.delta_tail;
-  d.interleaved = std::all_of(sides.begin(), sides.end(),
-                              [](const Side& side) { return !side.blocks.empty(); });
+  d.interleaved = std::all_of(sides.begin(), sides.end(), [](const Side& side) { return !side.blocks.empty(); });
   if (!d.interleaved) {
     d.sentence = "stored runs, not interleaved";
     return d;
@@ -224,8 +217,7 @@ Design design_of(const std::vector<Side>& sides, const Options& options) {
                 : d.blocks >= statistics::kFirstLook ? statistics::kLastLook
                                                      : statistics::kFirstLook;
   if (d.look > 0) d.last_judged = *std::next(finished.begin(), d.look - 1);
-  d.sentence =
-      fmt::format("{} interleaved block{}, each A B B A", d.blocks, d.blocks == 1 ? "" : "s");
+  d.sentence = fmt::format("{} interleaved block{}, each A B B A", d.blocks, d.blocks == 1 ? "" : "s");
   if (d.look > 0 && d.blocks > d.look) d.sentence += fmt::format("; the first {} decide", d.look);
   return d;
 }
@@ -233,8 +225,7 @@ Design design_of(const std::vector<Side>& sides, const Options& options) {
 void warn(const Comparison& all, Pair& pair) {
   const StoredRun &a = all.sides[pair.base].first(), &b = all.sides[pair.other].first();
   if (a.config_hash != b.config_hash && !all.design.interleaved)  // there it is on purpose
-    pair.warnings.push_back(
-        fmt::format("the configurations differ: {} and {}", a.config_hash, b.config_hash));
+    pair.warnings.push_back(fmt::format("the configurations differ: {} and {}", a.config_hash, b.config_hash));
   if (a.job != b.job) pair.warnings.push_back("the jobs differ");
   for (const StoredRun* run : {&a, &b})
     if (run->summary.word == "INTERRUPTED")
@@ -256,8 +247,7 @@ void set_noise(const Noise& noise, Comparison& comparison) {
   for (const NoiseRow& floor : noise.rows)
     for (Pair& pair : comparison.pairs)
       for (Row& row : pair.rows)
-        if (row.base_point == floor.point.id && row.metric == floor.metric)
-          row.noise_floor = floor.noise_floor;
+        if (row.base_point == floor.point.id && row.metric == floor.metric) row.noise_floor = floor.noise_floor;
 }
 
 std::string_view to_string(Change change) {
@@ -297,9 +287,8 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
     Pair pair;
     pair.other = other;
     const bool undeclared = std::any_of(
-        all.fingerprint.begin(), all.fingerprint.end(), [&](const FingerprintDifference& d) {
-          return d.matters && !d.declared && d.values[0] != d.values[other];
-        });
+        all.fingerprint.begin(), all.fingerprint.end(),
+        [&](const FingerprintDifference& d) { return d.matters && !d.declared && d.values[0] != d.values[other]; });
     const auto joined = join(all.sides[0], all.sides[other], options, pair);
     for (const Joined& j : joined) {
       compare_point(j, history, floors, options, all, pair);
@@ -308,9 +297,8 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
     if (pair.rows.empty())
       throw UsageError(fmt::format(
           "{} and {} measured nothing in common: {}", all.sides[0].source, all.sides[other].source,
-          pair.not_compared.empty()
-              ? "no points"
-              : pair.not_compared.front().point + ": " + pair.not_compared.front().why));
+          pair.not_compared.empty() ? "no points"
+                                    : pair.not_compared.front().point + ": " + pair.not_compared.front().why));
     fold_same_facts(pair.rows);
     judge_together(undeclared, pair);
     for (Row& row : pair.rows) tell(all, pair, row);
@@ -321,11 +309,10 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
     all.pairs.push_back(std::move(pair));
   }
   if (!all.design.interleaved && all.history_sessions == 0)
-    all.history_why =
-        options.history.empty()
-            ? "no past runs were given"
-            : fmt::format("fewer than {} past runs have the same configuration and fingerprint",
-                          statistics::kFewestSessions);
+    all.history_why = options.history.empty()
+                          ? "no past runs were given"
+                          : fmt::format("fewer than {} past runs have the same configuration and fingerprint",
+                                        statistics::kFewestSessions);
   for (const int code : {0, 12, 11, 10})
     for (const Pair& pair : all.pairs)
       if (pair.summary.exit_code == code) {

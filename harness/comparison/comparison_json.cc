@@ -63,8 +63,7 @@ Json row(const Row& r) {
             {"delta", r.delta}};
   if (r.estimate) {
     const auto known = [&](const char* key, double value, double least = 0) {
-      if (std::isfinite(value) && value >= least)
-        json[key] = value;  // wild values have no bounds that a number holds
+      if (std::isfinite(value) && value >= least) json[key] = value;  // wild values have no bounds that a number holds
     };
     known("ratio", r.estimate->ratio);
     known("low", r.estimate->low, std::numeric_limits<double>::min());
@@ -139,13 +138,11 @@ Json pair(const Comparison& all, const Pair& p) {
             {"not_compared", Json::array()},
             {"warnings", p.warnings}};
   for (const ParameterDifference& d : p.parameters)
-    json["parameters"].push_back(
-        {{"name", d.name}, {"base", d.base}, {"other", d.other}, {"points", d.points}});
+    json["parameters"].push_back({{"name", d.name}, {"base", d.base}, {"other", d.other}, {"points", d.points}});
   for (const Row& r : p.rows) json["rows"].push_back(row(r));
   for (const LatencyShift& l : p.latency) json["latency"].push_back(latency(l));
   for (const NotCompared& n : p.not_compared)
-    json["not_compared"].push_back(
-        {{"point", n.point}, {"metric", n.metric}, {"side", n.side}, {"why", n.why}});
+    json["not_compared"].push_back({{"point", n.point}, {"metric", n.metric}, {"side", n.side}, {"why", n.why}});
   return json;
 }
 

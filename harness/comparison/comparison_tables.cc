@@ -14,8 +14,7 @@ using statistics::Change;
 
 std::string params_text(const Row& row) {
   std::string text;
-  for (const auto& [key, value] : row.params)
-    text += fmt::format("{}{}={}", text.empty() ? "" : ";", key, value);
+  for (const auto& [key, value] : row.params) text += fmt::format("{}{}={}", text.empty() ? "" : ";", key, value);
   return text;
 }
 
@@ -26,8 +25,7 @@ std::string pair_name(const Comparison& all, const Pair& pair) {
 std::string junit_case(const std::string& suite, const Row& row) {
   std::string properties;
   const auto property = [&](std::string_view name, const std::string& value) {
-    properties +=
-        fmt::format("        <property name=\"{}\" value=\"{}\"/>\n", name, xml_escaped(value));
+    properties += fmt::format("        <property name=\"{}\" value=\"{}\"/>\n", name, xml_escaped(value));
   };
   property("status", std::string(to_string(row.change)));
   property("gated", row.gated ? "true" : "false");
@@ -40,11 +38,10 @@ std::string junit_case(const std::string& suite, const Row& row) {
   }
   std::string result;
   if (row.gated && row.change == Change::worse)
-    result = fmt::format("      <failure type=\"worse\" message=\"{}\"/>\n",
-                         xml_escaped(row.explanation));
+    result = fmt::format("      <failure type=\"worse\" message=\"{}\"/>\n", xml_escaped(row.explanation));
   if (row.gated && row.change == Change::inconclusive)
-    result = fmt::format("      <error type=\"inconclusive\" message=\"{}: {}\"/>\n",
-                         headrace::to_string(row.reason), xml_escaped(row.explanation));
+    result = fmt::format("      <error type=\"inconclusive\" message=\"{}: {}\"/>\n", headrace::to_string(row.reason),
+                         xml_escaped(row.explanation));
   return fmt::format(
       "    <testcase classname=\"{}\" name=\"{}.{}\">\n      <properties>\n{}      "
       "</properties>\n{}    </testcase>\n",
@@ -59,13 +56,12 @@ std::string comparison_csv(const Comparison& all) {
       "status,reason,says_same_as\r\n";
   for (const Pair& pair : all.pairs) {
     for (const Row& row : pair.rows) {
-      out += fmt::format("{},{},{},{},{},{},{},{},{},{},", csv_field(pair_name(all, pair)),
-                         csv_field(row.workload), csv_field(row.base_point),
-                         csv_field(params_text(row)), csv_field(row.metric), csv_field(row.unit),
-                         results::to_string(row.better), row.gated, row.base.typical,
+      out += fmt::format("{},{},{},{},{},{},{},{},{},{},", csv_field(pair_name(all, pair)), csv_field(row.workload),
+                         csv_field(row.base_point), csv_field(params_text(row)), csv_field(row.metric),
+                         csv_field(row.unit), results::to_string(row.better), row.gated, row.base.typical,
                          row.other.typical);
-      out += row.estimate ? fmt::format("{},{},{},{},", row.estimate->ratio, row.estimate->low,
-                                        row.estimate->high, row.estimate->p)
+      out += row.estimate ? fmt::format("{},{},{},{},", row.estimate->ratio, row.estimate->low, row.estimate->high,
+                                        row.estimate->p)
                           : ",,,,";
       out += fmt::format("{},{},{}\r\n", to_string(row.change), headrace::to_string(row.reason),
                          csv_field(row.says_same_as));
@@ -93,8 +89,8 @@ std::string comparison_junit(const Comparison& all) {
       cases += fmt::format(
           "    <testcase classname=\"{}\" name=\"{}.{}\">\n      <error type=\"incomplete\" "
           "message=\"{}\"/>\n    </testcase>\n",
-          xml_escaped(name), xml_escaped(missing.point),
-          xml_escaped(missing.metric.empty() ? "*" : missing.metric), xml_escaped(missing.why));
+          xml_escaped(name), xml_escaped(missing.point), xml_escaped(missing.metric.empty() ? "*" : missing.metric),
+          xml_escaped(missing.why));
     }
     suites += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\">\n{}  "
@@ -111,10 +107,8 @@ std::string comparison_junit(const Comparison& all) {
 }
 
 void write_comparison(const Comparison& all, const MarkedFolder& folder) {
-  const std::string json = comparison_json(all), csv = comparison_csv(all),
-                    junit = comparison_junit(all);
-  const MarkedFolder::File files[] = {
-      {"comparison.csv", csv}, {"junit.xml", junit}, {"comparison.json", json}};
+  const std::string json = comparison_json(all), csv = comparison_csv(all), junit = comparison_junit(all);
+  const MarkedFolder::File files[] = {{"comparison.csv", csv}, {"junit.xml", junit}, {"comparison.json", json}};
   folder.write(files);
 }
 

@@ -11,9 +11,8 @@ namespace {
 using results::StoredRun;
 
 /// Sections in the order in which a reader would suspect them.
-constexpr std::array<std::string_view, 10> kOrder = {"headrace", "device", "file_system", "kernel",
-                                                     "cpu",      "memory", "limits",      "cgroup",
-                                                     "backends", "host"};
+constexpr std::array<std::string_view, 10> kOrder = {"headrace", "device", "file_system", "kernel",   "cpu",
+                                                     "memory",   "limits", "cgroup",      "backends", "host"};
 
 /// Names, and what changes by the minute.
 constexpr std::array<std::string_view, 11> kNoMatter = {
@@ -25,8 +24,7 @@ constexpr std::array<std::string_view, 11> kNoMatter = {
 std::string_view section_of(std::string_view key) { return key.substr(0, key.find('.')); }
 
 std::size_t rank_of(std::string_view key) {
-  return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), section_of(key)) -
-                                  kOrder.begin());
+  return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), section_of(key)) - kOrder.begin());
 }
 
 std::map<std::string, std::string> facts_of(const StoredRun& run) {
@@ -57,24 +55,21 @@ std::vector<FingerprintDifference> fingerprint_differences(std::span<const Store
                     [&](const std::string& v) { return v == one.values.front(); }))
       continue;
     one.matters = std::find(kNoMatter.begin(), kNoMatter.end(), key) == kNoMatter.end();
-    one.declared = std::any_of(declared.begin(), declared.end(), [&](const std::string& d) {
-      return d == key || d == section_of(key);
-    });
+    one.declared = std::any_of(declared.begin(), declared.end(),
+                               [&](const std::string& d) { return d == key || d == section_of(key); });
     all.push_back(std::move(one));
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const FingerprintDifference& a, const FingerprintDifference& b) {
-                     if (a.matters != b.matters) return a.matters;
-                     return rank_of(a.key) < rank_of(b.key);
-                   });
+  std::stable_sort(all.begin(), all.end(), [](const FingerprintDifference& a, const FingerprintDifference& b) {
+    if (a.matters != b.matters) return a.matters;
+    return rank_of(a.key) < rank_of(b.key);
+  });
   return all;
 }
 
 bool same_fingerprint(const StoredRun& a, const StoredRun& b) {
   const StoredRun* both[] = {&a, &b};
   const auto differences = fingerprint_differences(both, {});
-  return std::none_of(differences.begin(), differences.end(),
-                      [](const FingerprintDifference& d) { return d.matters; });
+  return std::none_of(differences.begin(), differences.end(), [](const FingerprintDifference& d) { return d.matters; });
 }
 
 }  // namespace headrace::comparison

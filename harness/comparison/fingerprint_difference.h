@@ -17,8 +17,8 @@ struct FingerprintDifference {
 };
 
 /// Most telling first. `declared` are keys ("kernel.release") or sections ("device").
-std::vector<FingerprintDifference> fingerprint_differences(
-    std::span<const results::StoredRun* const> runs, std::span<const std::string> declared);
+std::vector<FingerprintDifference> fingerprint_differences(std::span<const results::StoredRun* const> runs,
+                                                           std::span<const std::string> declared);
 
 /// Do the two runs come from machines that are alike in all that matters?
 bool same_fingerprint(const results::StoredRun& a, const results::StoredRun& b);

@@ -21,8 +21,7 @@ std::vector<std::string> matches(const std::string& glob, const MetricNames& kno
   std::vector<std::string> found;
   for (const auto& [place, metrics] : known)
     for (const std::string& metric : metrics)
-      if (std::string name = place + "." + metric; config::glob_match(glob, name))
-        found.push_back(std::move(name));
+      if (std::string name = place + "." + metric; config::glob_match(glob, name)) found.push_back(std::move(name));
   return found;
 }
 
@@ -54,11 +53,9 @@ std::string told(const std::string& glob, const MetricNames& known) {
 
 }  // namespace
 
-bool is_gate(const StoredPoint& point, const std::string& metric, const Options& options,
-             const StoredRun& base) {
+bool is_gate(const StoredPoint& point, const std::string& metric, const Options& options, const StoredRun& base) {
   const auto fits = [&](const std::string& glob) {
-    return config::glob_match(glob, point.workload + "." + metric) ||
-           config::glob_match(glob, point.id + "." + metric);
+    return config::glob_match(glob, point.workload + "." + metric) || config::glob_match(glob, point.id + "." + metric);
   };
   if (!options.gates.empty()) return std::any_of(options.gates.begin(), options.gates.end(), fits);
   bool any_need = false;
@@ -80,9 +77,8 @@ void require_matches(std::span<const std::string> gates, const MetricNames& know
   for (const std::string& glob : gates) {
     if (!matches(glob, known).empty()) continue;
     const std::string near = mended(glob, known);
-    problems +=
-        fmt::format("{}--gate '{}' matches no metric{} (metrics: {})", problems.empty() ? "" : "\n",
-                    glob, near.empty() ? "" : "; did you mean '" + near + "'?", told(glob, known));
+    problems += fmt::format("{}--gate '{}' matches no metric{} (metrics: {})", problems.empty() ? "" : "\n", glob,
+                            near.empty() ? "" : "; did you mean '" + near + "'?", told(glob, known));
   }
   if (!problems.empty()) throw UsageError(problems);
 }
@@ -94,8 +90,7 @@ void require_matches(std::span<const std::string> gates, std::span<const Side> s
     for (const StoredRun& run : side.runs)
       for (const StoredPoint& point : run.points)
         for (const StoredMetric& metric : point.metrics)
-          for (const std::string& place : {point.workload, point.id})
-            known[place].insert(metric.name);
+          for (const std::string& place : {point.workload, point.id}) known[place].insert(metric.name);
   require_matches(gates, known);
 }
 

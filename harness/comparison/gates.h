@@ -15,8 +15,7 @@ bool is_gate(const results::StoredPoint& point, const std::string& metric, const
              const results::StoredRun& base);
 
 /// Has the point a metric that may?
-bool has_gate(const results::StoredPoint& point, const Options& options,
-              const results::StoredRun& base);
+bool has_gate(const results::StoredPoint& point, const Options& options, const results::StoredRun& base);
 
 /// Metrics by what globs may call their place: workloads and points.
 using MetricNames = std::map<std::string, std::set<std::string>>;

@@ -63,8 +63,7 @@ std::vector<std::string> keys_in_order(const Side& side, const Options& options)
   std::set<std::string> seen;
   for (const StoredRun& run : side.runs)
     for (const StoredPoint& point : run.points)
-      if (std::string key = key_of(point, options); seen.insert(key).second)
-        keys.push_back(std::move(key));
+      if (std::string key = key_of(point, options); seen.insert(key).second) keys.push_back(std::move(key));
   return keys;
 }
 
@@ -81,19 +80,15 @@ std::string key_of(const StoredPoint& point, const Options& options) {
 PointIndex index_points(const std::vector<const StoredRun*>& runs, const Options& options) {
   PointIndex index;
   for (std::size_t r = 0; r < runs.size(); ++r)
-    for (const StoredPoint& point : runs[r]->points)
-      index[key_of(point, options)].push_back({r, &point});
+    for (const StoredPoint& point : runs[r]->points) index[key_of(point, options)].push_back({r, &point});
   return index;
 }
 
 std::vector<Joined> join(const Side& base, const Side& other, const Options& options, Pair& pair) {
-  const PointIndex a = index_points(runs_of(base), options),
-                   b = index_points(runs_of(other), options);
-  const std::vector<std::string> a_keys = keys_in_order(base, options),
-                                 b_keys = keys_in_order(other, options);
+  const PointIndex a = index_points(runs_of(base), options), b = index_points(runs_of(other), options);
+  const std::vector<std::string> a_keys = keys_in_order(base, options), b_keys = keys_in_order(other, options);
   const auto left_out = [&](const std::vector<std::string>& keys, const PointIndex& mine,
-                            const std::vector<std::string>& their_keys, const PointIndex& theirs,
-                            const Side& side) {
+                            const std::vector<std::string>& their_keys, const PointIndex& theirs, const Side& side) {
     std::map<std::string, const StoredPoint*> by_name;
     for (const std::string& key : their_keys) {
       const StoredPoint* point = theirs.at(key).front().point;
@@ -103,12 +98,11 @@ std::vector<Joined> join(const Side& base, const Side& other, const Options& opt
       if (theirs.count(key) != 0) continue;
       const StoredPoint& point = *mine.at(key).front().point;
       const auto same_name = by_name.find(point.id);
-      pair.not_compared.push_back(
-          {point.id, "", side.label,
-           same_name != by_name.end()
-               ? "measured with other parameters: " + differing_text(point, *same_name->second)
-               : "only in " + side.label,
-           has_gate(point, options, base.first())});
+      pair.not_compared.push_back({point.id, "", side.label,
+                                   same_name != by_name.end()
+                                       ? "measured with other parameters: " + differing_text(point, *same_name->second)
+                                       : "only in " + side.label,
+                                   has_gate(point, options, base.first())});
     }
   };
   std::vector<Joined> joined;
@@ -123,10 +117,10 @@ std::vector<Joined> join(const Side& base, const Side& other, const Options& opt
     }
     const Side& side = in_base.empty() ? other : base;
     const StoredPoint& point = in_base.empty() ? both.other_point() : both.base_point();
-    pair.not_compared.push_back({point.id, "", side.label,
-                                 fmt::format("{} has it more than once: {}", side.label,
-                                             in_base.empty() ? in_other : in_base),
-                                 has_gate(point, options, base.first())});
+    pair.not_compared.push_back(
+        {point.id, "", side.label,
+         fmt::format("{} has it more than once: {}", side.label, in_base.empty() ? in_other : in_base),
+         has_gate(point, options, base.first())});
   }
   left_out(a_keys, a, b_keys, b, base);
   left_out(b_keys, b, a_keys, a, other);

@@ -29,8 +29,8 @@ bool is_changed(Change change) {
 
 Change change_named(const JsonPlace& place) {
   const std::string word = place.text();
-  for (const Change change : {Change::worse, Change::better, Change::differs, Change::same,
-                              Change::small, Change::inconclusive})
+  for (const Change change :
+       {Change::worse, Change::better, Change::differs, Change::same, Change::small, Change::inconclusive})
     if (to_string(change) == word) return change;
   place.refuse("'" + word + "': not a status");
 }
@@ -58,8 +58,8 @@ std::string seen_from_here(const fs::path& path) {
 }  // namespace
 
 unsigned Noise::changed() const {
-  return static_cast<unsigned>(std::count_if(
-      rows.begin(), rows.end(), [](const NoiseRow& row) { return is_changed(row.status); }));
+  return static_cast<unsigned>(
+      std::count_if(rows.begin(), rows.end(), [](const NoiseRow& row) { return is_changed(row.status); }));
 }
 
 NoiseFloor Noise::summary() const {
@@ -125,12 +125,8 @@ std::string noise_json(const Noise& noise) {
               {"false_alarm_rate", summary.false_alarm_rate}}},
             {"rows", Json::array()}};
   for (const NoiseRow& row : noise.rows) {
-    Json one{{"workload", row.point.workload},
-             {"point", row.point.id},
-             {"params", Json(row.point.params)},
-             {"metric", row.metric},
-             {"unit", row.unit},
-             {"status", to_string(row.status)}};
+    Json one{{"workload", row.point.workload}, {"point", row.point.id}, {"params", Json(row.point.params)},
+             {"metric", row.metric},           {"unit", row.unit},      {"status", to_string(row.status)}};
     if (row.estimate && std::isfinite(row.estimate->low) && std::isfinite(row.estimate->high)) {
       one["ratio"] = row.estimate->ratio;
       one["low"] = row.estimate->low;
@@ -146,8 +142,7 @@ std::string noise_json(const Noise& noise) {
 }
 
 Noise read_noise(const std::string& path) {
-  const std::string file =
-      fs::is_directory(path) ? (fs::path(path) / kFile).string() : std::string(path);
+  const std::string file = fs::is_directory(path) ? (fs::path(path) / kFile).string() : std::string(path);
   const std::string text = results::file_text(file);
   try {
     const nlohmann::json document = results::parse_kind(text, kKind);
@@ -169,9 +164,8 @@ Noise read_noise(const std::string& path) {
       NoiseRow one;
       one.point.workload = row.at("workload").text();
       one.point.id = row.at("point").text();
-      row.at("params").each_member([&](const std::string& key, const JsonPlace& value) {
-        one.point.params[key] = value.word();
-      });
+      row.at("params").each_member(
+          [&](const std::string& key, const JsonPlace& value) { one.point.params[key] = value.word(); });
       one.metric = row.at("metric").text();
       one.unit = row.text("unit", "");
       one.status = change_named(row.at("status"));
@@ -197,8 +191,8 @@ std::optional<Noise> newest_noise(const std::string& folder, const results::Stor
     try {
       Noise noise = read_noise(entry.path().string());
       if (!same_fingerprint(noise.system, like)) continue;
-      if (!newest || std::pair(noise.system.started_utc, noise.source) >
-                         std::pair(newest->system.started_utc, newest->source))
+      if (!newest ||
+          std::pair(noise.system.started_utc, noise.source) > std::pair(newest->system.started_utc, newest->source))
         newest = std::move(noise);
     } catch (const UsageError&) {  // another's, or cut short: the next one
     }

@@ -26,8 +26,7 @@ std::vector<double> undisturbed(const StoredPoint& point, const StoredMetric& me
   for (const StoredRepetition& r : point.each)
     if (r.counted && r.metrics.count(metric.name) != 0) disturbed.push_back(r.disturbed);
   const bool told = disturbed.size() == metric.values.size();  // pages may leave repetitions out
-  if (!told || point.disturbed_share == 0 || point.disturbed_share > kTolerated)
-    return metric.values;
+  if (!told || point.disturbed_share == 0 || point.disturbed_share > kTolerated) return metric.values;
   std::vector<double> values;
   for (std::size_t i = 0; i < disturbed.size(); ++i)
     if (!disturbed[i]) values.push_back(metric.values[i]);
@@ -44,8 +43,7 @@ struct Gathered {
   double unproven_share = 0;   // the worst of its runs
 };
 
-Gathered gather(const Side& side, const std::vector<Found>& points, const std::string& metric,
-                const Design& design) {
+Gathered gather(const Side& side, const std::vector<Found>& points, const std::string& metric, const Design& design) {
   Gathered g;
   double disturbed = 0, repetitions = 0;
   for (const auto& [run, point] : points) {
@@ -59,8 +57,7 @@ Gathered gather(const Side& side, const std::vector<Found>& points, const std::s
       if (design.look > 0 && number > design.last_judged) continue;
     }
     // What disturbed interleaved blocks fell on both sides: their spread tells it.
-    const std::vector<double> values =
-        design.interleaved ? found->values : undisturbed(*point, *found);
+    const std::vector<double> values = design.interleaved ? found->values : undisturbed(*point, *found);
     g.values.insert(g.values.end(), values.begin(), values.end());
     g.too_few_operations |= found->too_few_operations;
     disturbed += point->disturbed_share * point->repetitions;
@@ -116,8 +113,7 @@ Values values_of(const std::vector<double>& values) {
 /// more blocks see through half of its variance.
 bool within_noise(const Row& row, const Design& design) {
   if (!row.noise_floor || !row.estimate || !is_changed(row.change)) return false;
-  const double looks =
-      static_cast<double>(std::max(design.look, statistics::kFirstLook)) / statistics::kFirstLook;
+  const double looks = static_cast<double>(std::max(design.look, statistics::kFirstLook)) / statistics::kFirstLook;
   return std::abs(std::log(row.estimate->ratio)) <= std::log1p(*row.noise_floor) / std::sqrt(looks);
 }
 
@@ -160,8 +156,7 @@ void judge_measured(const Gathered& a, const Gathered& b, const Design& design,
   if (design.interleaved) {
     estimate_blocks(design, row);
   } else {
-    row.estimate =
-        statistics::compare_stored(row.base.values, row.other.values, history, design.level);
+    row.estimate = statistics::compare_stored(row.base.values, row.other.values, history, design.level);
     row.callable = true;
   }
   row.reason = doubt(a, b, design);
@@ -181,10 +176,8 @@ void judge_measured(const Gathered& a, const Gathered& b, const Design& design,
   row.reason = humps ? Reason::two_humped : Reason::straddles;
   if (humps || design.interleaved || history.sessions > 0) return;
   // Would it have been decided, if sessions did not differ?
-  const auto alone = statistics::compare_stored(row.base.values, row.other.values,
-                                                statistics::kNoSpread, design.level);
-  if (statistics::classify(*alone, row.delta, row.better) != Change::inconclusive)
-    row.reason = Reason::single_session;
+  const auto alone = statistics::compare_stored(row.base.values, row.other.values, statistics::kNoSpread, design.level);
+  if (statistics::classify(*alone, row.delta, row.better) != Change::inconclusive) row.reason = Reason::single_session;
 }
 
 bool has_no_ratio(const std::vector<double>& values) {
@@ -201,8 +194,8 @@ bool is_evidence(const StoredPoint& point) {
   return point.cache_unproven_share == 0 && point.disturbed_share <= kTolerated;
 }
 
-JudgedRow judge_row(const Joined& joined, const Side& base, const Side& other,
-                    const StoredMetric& metric, const RowContext& context) {
+JudgedRow judge_row(const Joined& joined, const Side& base, const Side& other, const StoredMetric& metric,
+                    const RowContext& context) {
   const Design& design = context.all->design;
   const StoredPoint& point = joined.base_point();
   const Gathered a = gather(base, joined.base, metric.name, design),
@@ -227,13 +220,11 @@ JudgedRow judge_row(const Joined& joined, const Side& base, const Side& other,
     judge_fact(row);
     return {std::move(row), "", ""};
   }
-  if (has_no_ratio(a.values) || has_no_ratio(b.values))
-    return {{}, "", "a value of 0 has no ratio"};
+  if (has_no_ratio(a.values) || has_no_ratio(b.values)) return {{}, "", "a value of 0 has no ratio"};
   row.blocks = blocks_of(a, b, design);
   row.noise_floor = context.noise_floor;
   judge_measured(a, b, design, context.history, row);
-  if (row.estimate && !std::isfinite(row.estimate->ratio))
-    return {{}, "", "its values lie too far apart for a ratio"};
+  if (row.estimate && !std::isfinite(row.estimate->ratio)) return {{}, "", "its values lie too far apart for a ratio"};
   return {std::move(row), "", ""};
 }
 

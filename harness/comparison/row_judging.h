@@ -20,8 +20,8 @@ struct JudgedRow {
   std::optional<Row> row;
   std::string side, why;
 };
-JudgedRow judge_row(const Joined& joined, const Side& base, const Side& other,
-                    const results::StoredMetric& metric, const RowContext& context);
+JudgedRow judge_row(const Joined& joined, const Side& base, const Side& other, const results::StoredMetric& metric,
+                    const RowContext& context);
 
 /// Are its values of this run fit to be compared at all: cache states proven, and few of the
 /// repetitions disturbed?

@@ -13,14 +13,13 @@ using statistics::Change;
 
 /// "B's read_bandwidth, 90.1 MB/s, against A's 100 MB/s: -9.9 % [-11, -8.7]".
 std::string figures(const Comparison& all, const Pair& pair, const Row& row) {
-  std::string text =
-      fmt::format("{}'s {}, {}, against {}'s {}", all.sides[pair.other].label, row.metric,
-                  format_in_unit(row.other.typical, row.unit), all.sides[pair.base].label,
-                  format_in_unit(row.base.typical, row.unit));
+  std::string text = fmt::format("{}'s {}, {}, against {}'s {}", all.sides[pair.other].label, row.metric,
+                                 format_in_unit(row.other.typical, row.unit), all.sides[pair.base].label,
+                                 format_in_unit(row.base.typical, row.unit));
   if (row.fact) return text + (row.estimate ? ": " + change_text(row.estimate->ratio) : "");
   if (row.estimate)
-    text += fmt::format(": {} [{}, {}]", change_text(row.estimate->ratio),
-                        change_text(row.estimate->low), change_text(row.estimate->high));
+    text += fmt::format(": {} [{}, {}]", change_text(row.estimate->ratio), change_text(row.estimate->low),
+                        change_text(row.estimate->high));
   return text;
 }
 
@@ -30,9 +29,8 @@ bool alone(const Comparison& all) { return !all.design.interleaved && all.histor
 std::string verdict(const Comparison& all, const Row& row) {
   const std::string limit = share_text(row.delta);
   if (row.fact)
-    return fmt::format("{}; read, not measured", row.change == Change::small
-                                                     ? "a difference smaller than " + limit
-                                                     : to_string(row.change));
+    return fmt::format("{}; read, not measured",
+                       row.change == Change::small ? "a difference smaller than " + limit : to_string(row.change));
   switch (row.change) {
     case Change::worse:
     case Change::better:
@@ -70,8 +68,7 @@ std::string verdict(const Comparison& all, const Row& row) {
       return "one session each, and how far sessions lie apart is not known";
     default:
       if (row.within_noise)
-        return "within what this system shows against itself, \u00b1" +
-               share_text(*row.noise_floor);
+        return "within what this system shows against itself, \u00b1" + share_text(*row.noise_floor);
       return row.significant ? "the bounds span both the same and a change"
                              : "among so many metrics one like this is expected by chance";
   }
@@ -83,8 +80,7 @@ std::string next_step(const Comparison& all, const Row& row) {
     case Reason::fingerprint_differs:
       for (const FingerprintDifference& d : all.fingerprint)
         if (d.matters && !d.declared)
-          return fmt::format("if this is what you compare, say so: --differs {}",
-                             d.key.substr(0, d.key.find('.')));
+          return fmt::format("if this is what you compare, say so: --differs {}", d.key.substr(0, d.key.find('.')));
       return "";
     case Reason::few_ops:
       return "measure with more operations per repetition";
@@ -95,9 +91,9 @@ std::string next_step(const Comparison& all, const Row& row) {
       break;
   }
   if (all.design.interleaved)
-    return all.design.next_look > 0 ? fmt::format("go on to {} blocks: --blocks {}",
-                                                  all.design.next_look, all.design.next_look)
-                                    : "measure longer repetitions";
+    return all.design.next_look > 0
+               ? fmt::format("go on to {} blocks: --blocks {}", all.design.next_look, all.design.next_look)
+               : "measure longer repetitions";
   return "interleave them: headrace run --against ... --blocks 6; or give past runs with --history";
 }
 
@@ -135,16 +131,14 @@ std::vector<std::string> compared_parts(const Comparison& all, const Pair& pair)
   for (const ParameterDifference& d : pair.parameters) {
     std::string text = fmt::format("{}: {} -> {}", d.name, value(d.base), value(d.other));
     if (d.points.size() == 1) text += fmt::format(" ({})", d.points.front());
-    if (d.points.size() > 1)
-      text += fmt::format(" ({} and {} more)", d.points.front(), d.points.size() - 1);
+    if (d.points.size() > 1) text += fmt::format(" ({} and {} more)", d.points.front(), d.points.size() - 1);
     parts.push_back(std::move(text));
   }
   for (const FingerprintDifference& d : all.fingerprint) {
     // Where the data lay decides nothing, but may be all that was compared.
     const bool place = d.key == "file_system.path";
     if (!(d.matters || place) || d.values[pair.base] == d.values[pair.other]) continue;
-    parts.push_back(fmt::format("{}: {} -> {}{}", d.key, value(d.values[pair.base]),
-                                value(d.values[pair.other]),
+    parts.push_back(fmt::format("{}: {} -> {}{}", d.key, value(d.values[pair.base]), value(d.values[pair.other]),
                                 d.declared  ? " (declared)"
                                 : d.matters ? " (nobody said so)"
                                             : ""));
@@ -166,9 +160,8 @@ std::string gates_sentence(const Pair& pair) {
     other_better -= row.change == Change::better;
   }
   const auto named = [&](const std::vector<std::string>& names, const char* what) {
-    return fmt::format("{} of {} gate{} {} {}: {}{}", names.size(), s.gated,
-                       s.gated == 1 ? "" : "s", names.size() == 1 ? "is" : "are", what,
-                       names.front(),
+    return fmt::format("{} of {} gate{} {} {}: {}{}", names.size(), s.gated, s.gated == 1 ? "" : "s",
+                       names.size() == 1 ? "is" : "are", what, names.front(),
                        names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
   };
   std::string text = !worse.empty()           ? named(worse, "worse")
@@ -180,8 +173,7 @@ std::string gates_sentence(const Pair& pair) {
   if (other_worse > 0) rest.push_back(fmt::format("{} worse", other_worse));
   if (other_better > 0) rest.push_back(fmt::format("{} better", other_better));
   if (!rest.empty())
-    text += fmt::format("; {} {} no gate{}", join(rest, " and "),
-                        other_worse + other_better == 1 ? "is" : "are",
+    text += fmt::format("; {} {} no gate{}", join(rest, " and "), other_worse + other_better == 1 ? "is" : "are",
                         other_worse + other_better == 1 ? "" : "s");
   return text;
 }
@@ -193,8 +185,7 @@ void tell(const Comparison& all, const Pair& pair, Row& row) {
 
 std::string pair_sentence(const Comparison& all, const Pair& pair) {
   const PairSummary& s = pair.summary;
-  std::string text =
-      fmt::format("{} vs {}: ", all.sides[pair.other].label, all.sides[pair.base].label);
+  std::string text = fmt::format("{} vs {}: ", all.sides[pair.other].label, all.sides[pair.base].label);
   const char* separator = "";
   const auto part = [&](unsigned count, const char* word) {
     if (count == 0) return;

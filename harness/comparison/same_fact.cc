@@ -46,13 +46,11 @@ void fold_same_facts(std::vector<Row>& rows) {
   for (Row& row : rows)
     if (!row.fact) by_point[{row.base_point, row.other_point}].push_back(&row);
   for (auto& [point, of_point] : by_point) {
-    std::stable_sort(of_point.begin(), of_point.end(),
-                     [](const Row* a, const Row* b) { return a->gated > b->gated; });
+    std::stable_sort(of_point.begin(), of_point.end(), [](const Row* a, const Row* b) { return a->gated > b->gated; });
     std::vector<const Row*> heads;
     for (Row* row : of_point) {
-      const auto head = std::find_if(heads.begin(), heads.end(), [&](const Row* known) {
-        return !row->gated && say_the_same(*known, *row);
-      });
+      const auto head = std::find_if(heads.begin(), heads.end(),
+                                     [&](const Row* known) { return !row->gated && say_the_same(*known, *row); });
       if (head == heads.end())
         heads.push_back(row);
       else

@@ -50,17 +50,13 @@ std::size_t first_wrong_byte(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {
     const unsigned char lead = byte(i);
-    const std::size_t more = lead < 0x80   ? 0
-                             : lead < 0xc2 ? 4
-                             : lead < 0xe0 ? 1
-                             : lead < 0xf0 ? 2
-                                           : 3;
+    const std::size_t more = lead < 0x80 ? 0 : lead < 0xc2 ? 4 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
     if (more == 4 || lead > 0xf4 || i + more >= text.size() + (more == 0)) return i;
     for (std::size_t k = 1; k <= more; ++k)
       if ((byte(i + k) & 0xc0) != 0x80) return i;
     const unsigned char second = more > 0 ? byte(i + 1) : 0x80;
-    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
-        (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f))
+    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
+        (lead == 0xf4 && second > 0x8f))
       return i;  // written too long, a surrogate, or beyond the last character
     i += more + 1;
   }
@@ -97,11 +93,9 @@ class Builder final : public YAML::EventHandler {
     }
     finish(copy(found->second, place(mark)), YAML::NullAnchor);
   }
-  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                const std::string& text) override {
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, const std::string& text) override {
     // yaml-cpp turns \N and \_ into single bytes.
-    if (first_wrong_byte(text) < text.size())
-      problems_.error(place(mark), "an escape that gives no UTF-8 character");
+    if (first_wrong_byte(text) < text.size()) problems_.error(place(mark), "an escape that gives no UTF-8 character");
     finish(Value::scalar(text, place(mark)), anchor);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
@@ -150,8 +144,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   void finish(Value value, YAML::anchor_t anchor) {
-    if (++values_ > kMaxValues)
-      throw TooLarge{value.where, fmt::format("more than {} values", kMaxValues)};
+    if (++values_ > kMaxValues) throw TooLarge{value.where, fmt::format("more than {} values", kMaxValues)};
     if (anchor != YAML::NullAnchor) anchors_[anchor] = copy(value, value.where);
     if (frames_.empty()) {
       root = std::move(value);
@@ -175,8 +168,8 @@ class Builder final : public YAML::EventHandler {
   void add(Frame& frame, Value value) {
     const auto [first, is_new] = frame.lines.emplace(frame.key, frame.key_where.line);
     if (!is_new) {
-      problems_.error(frame.key_where, "duplicate key '" + frame.key + "' (first at line " +
-                                           std::to_string(first->second) + ")");
+      problems_.error(frame.key_where,
+                      "duplicate key '" + frame.key + "' (first at line " + std::to_string(first->second) + ")");
       return;
     }
     frame.value.entries.push_back({frame.key, frame.key_where, std::move(value)});
@@ -206,13 +199,12 @@ std::string one_line(std::string text) {
 bool is_plain(const std::string& text) {
   const auto alnum = [](unsigned char c) { return std::isalnum(c) || c >= 0x80; };
   if (text.empty() || text == "null" || text == "Null" || text == "NULL") return false;
-  const bool number = text.size() > 1 && (text[0] == '-' || text[0] == '.') &&
-                      std::isdigit(static_cast<unsigned char>(text[1]));
+  const bool number =
+      text.size() > 1 && (text[0] == '-' || text[0] == '.') && std::isdigit(static_cast<unsigned char>(text[1]));
   if (!number && !alnum(text[0]) && !std::strchr("_/$", text[0])) return false;
   if (text.back() == ' ' || text.back() == ':') return false;
   if (text.find(": ") != std::string::npos || text.find(" #") != std::string::npos) return false;
-  return std::none_of(text.begin(), text.end(),
-                      [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
 std::string scalar_text(const std::string& text) {
@@ -284,9 +276,7 @@ const Value* Value::find(std::string_view key) const {
   return nullptr;
 }
 
-Value* Value::find(std::string_view key) {
-  return const_cast<Value*>(static_cast<const Value*>(this)->find(key));
-}
+Value* Value::find(std::string_view key) { return const_cast<Value*>(static_cast<const Value*>(this)->find(key)); }
 
 void Value::set(std::string_view key, Value value) {
   if (Value* old = find(key)) {
@@ -316,15 +306,13 @@ Value parse_yaml(std::string_view text, const std::string& file_name, Diagnostic
     YAML::Parser parser(stream);
     if (parser.HandleNextDocument(builder)) {
       Builder rest(file_name, problems);
-      if (parser.HandleNextDocument(rest))
-        problems.error(rest.root.where, "a second document ('---') in one file");
+      if (parser.HandleNextDocument(rest)) problems.error(rest.root.where, "a second document ('---') in one file");
     }
   } catch (const YAML::Exception& e) {
-    const Location where{file_name, e.mark.is_null() ? 1 : e.mark.line + 1,
-                         e.mark.is_null() ? 1 : e.mark.column + 1};
+    const Location where{file_name, e.mark.is_null() ? 1 : e.mark.line + 1, e.mark.is_null() ? 1 : e.mark.column + 1};
     const bool deep = dynamic_cast<const YAML::DeepRecursion*>(&e) != nullptr;
-    problems.error(where, deep ? "lists and maps are nested deeper than any configuration"
-                               : "not valid YAML: " + one_line(e.msg));
+    problems.error(
+        where, deep ? "lists and maps are nested deeper than any configuration" : "not valid YAML: " + one_line(e.msg));
     return {};
   } catch (const TooLarge& e) {
     problems.error(e.where, e.why);
@@ -349,8 +337,7 @@ Value read_yaml(const std::string& path, Diagnostics& problems) {
     if (got > 0) {
       text.append(block, static_cast<std::size_t>(got));
       if (text.size() <= kMaxFileBytes) continue;
-      problems.error(place_in(text, kMaxFileBytes, path),
-                     "larger than 16 MiB: not a configuration");
+      problems.error(place_in(text, kMaxFileBytes, path), "larger than 16 MiB: not a configuration");
       return {};
     }
     if (errno == EINTR) continue;
@@ -394,13 +381,11 @@ void apply_override(Value& root, std::string_view assignment, Diagnostics& probl
       std::size_t index = 0;
       const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
       if (error != std::errc{} || end != key.data() + key.size() || index >= at->items.size())
-        return problems.error(where, "'" + whole + "': '" + std::string(key) +
-                                         "' is not an index of a list of " +
+        return problems.error(where, "'" + whole + "': '" + std::string(key) + "' is not an index of a list of " +
                                          std::to_string(at->items.size()));
       at = &at->items[index];
     } else if (at->is_scalar()) {
-      return problems.error(
-          where, "'" + whole + "': '" + std::string(key) + "' would stand inside a single value");
+      return problems.error(where, "'" + whole + "': '" + std::string(key) + "' would stand inside a single value");
     } else {
       if (at->is_null()) {
         at->kind = Value::Kind::map;

@@ -31,17 +31,15 @@ void remove_key(Value& map, std::string_view key) {
 }
 
 /// `asked_at`: where another file extends this one.
-Value load_with_profiles(const std::string& file, const Location* asked_at,
-                         std::vector<std::string> chain, Diagnostics& problems) {
+Value load_with_profiles(const std::string& file, const Location* asked_at, std::vector<std::string> chain,
+                         Diagnostics& problems) {
   Diagnostics own;
   Value value = read_yaml(file, own);
   if (asked_at != nullptr && own.empty() && !value.is_map())
-    own.error({file, 0, 0},
-              value.is_null() ? "is empty" : "is no configuration: it must be a map of keys");
+    own.error({file, 0, 0}, value.is_null() ? "is empty" : "is no configuration: it must be a map of keys");
   for (const Diagnostic& problem : own.errors()) {
     const bool of_all = asked_at != nullptr && problem.where.line == 0;  // of who names it, then
-    problems.error(of_all ? *asked_at : problem.where,
-                   of_all ? "extends: " + to_string(problem) : problem.text);
+    problems.error(of_all ? *asked_at : problem.where, of_all ? "extends: " + to_string(problem) : problem.text);
   }
   const Value* extends = value.find("extends");
   if (extends == nullptr) return value;
@@ -50,20 +48,18 @@ Value load_with_profiles(const std::string& file, const Location* asked_at,
     problems.error(where, "extends: must be the path of one file");
     return value;
   }
-  const std::string base =
-      (fs::path(file).parent_path() / extends->text).lexically_normal().string();
+  const std::string base = (fs::path(file).parent_path() / extends->text).lexically_normal().string();
   remove_key(value, "extends");
   chain.push_back(fs::path(file).lexically_normal().string());
   if (std::find(chain.begin(), chain.end(), base) != chain.end()) {
-    problems.error(
-        where, fmt::format("extends: goes round in a circle: {} -> {}", join(chain, " -> "), base));
+    problems.error(where, fmt::format("extends: goes round in a circle: {} -> {}", join(chain, " -> "), base));
     return value;
   }
   return merged(load_with_profiles(base, &where, std::move(chain), problems), std::move(value));
 }
 
-std::string put_in(const Value& value, const std::map<std::string, std::string>& names,
-                   const std::string& hint, Diagnostics& problems) {
+std::string put_in(const Value& value, const std::map<std::string, std::string>& names, const std::string& hint,
+                   Diagnostics& problems) {
   std::string result;
   std::size_t at = 0;
   for (;;) {
@@ -90,9 +86,8 @@ std::string put_in(const Value& value, const std::map<std::string, std::string>&
     } else {
       std::vector<std::string> known;
       for (const auto& entry : names) known.push_back(entry.first);
-      problems.error(value.where,
-                     fmt::format("${{{}}} is not known{}{}", name, did_you_mean(name, known),
-                                 hint.empty() ? "" : " (" + hint + ")"));
+      problems.error(value.where, fmt::format("${{{}}} is not known{}{}", name, did_you_mean(name, known),
+                                              hint.empty() ? "" : " (" + hint + ")"));
     }
     at = close + 1;
   }
@@ -100,8 +95,7 @@ std::string put_in(const Value& value, const std::map<std::string, std::string>&
 
 }  // namespace
 
-Value load_layers(const std::string& file, const std::vector<std::string>& overrides,
-                  Diagnostics& problems) {
+Value load_layers(const std::string& file, const std::vector<std::string>& overrides, Diagnostics& problems) {
   Value value = load_with_profiles(file, nullptr, {}, problems);
   if (value.is_null()) value.kind = Value::Kind::map;
   if (!value.is_map()) {
@@ -114,12 +108,11 @@ Value load_layers(const std::string& file, const std::vector<std::string>& overr
   return value;
 }
 
-void substitute(Value& value, const std::map<std::string, std::string>& names,
-                const std::string& hint, Diagnostics& problems) {
+void substitute(Value& value, const std::map<std::string, std::string>& names, const std::string& hint,
+                Diagnostics& problems) {
   switch (value.kind) {
     case Value::Kind::scalar:
-      if (value.text.find("${") != std::string::npos)
-        value.text = put_in(value, names, hint, problems);
+      if (value.text.find("${") != std::string::npos) value.text = put_in(value, names, hint, problems);
       break;
     case Value::Kind::list:
       for (Value& item : value.items) substitute(item, names, hint, problems);

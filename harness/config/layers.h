@@ -13,12 +13,11 @@ namespace headrace::config {
 /// Reads `file` and what it `extends:` (relative to the file that says so; a cycle is a problem).
 /// Maps are merged key by key, the nearer layer wins; lists are replaced. Then `overrides`
 /// ("key=value") are applied.
-Value load_layers(const std::string& file, const std::vector<std::string>& overrides,
-                  Diagnostics& problems);
+Value load_layers(const std::string& file, const std::vector<std::string>& overrides, Diagnostics& problems);
 
 /// Replaces ${name} and ${name:-text} in every scalar by `names`' value. An unknown name without a
 /// text is a problem that lists the nearest one; `hint` is added to it ("give a job with --job").
-void substitute(Value& value, const std::map<std::string, std::string>& names,
-                const std::string& hint, Diagnostics& problems);
+void substitute(Value& value, const std::map<std::string, std::string>& names, const std::string& hint,
+                Diagnostics& problems);
 
 }  // namespace headrace::config

@@ -31,32 +31,30 @@ struct Scale {
 };
 
 Scale scale_of(const std::string& unit) {
-  static const std::pair<std::string_view, double> kTimes[] = {
-      {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+  static const std::pair<std::string_view, double> kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1},
+                                                               {"min", 60},  {"h", 3600},  {"d", 86400}};
   for (const auto& [time, seconds] : kTimes)
     if (unit == time) return {seconds, "s"};
   static const std::pair<std::string_view, double> kPrefixes[] = {
       {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50},
       {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12},    {"P", 1e15}};
   for (const auto& [prefix, factor] : kPrefixes)
-    if (unit.size() > prefix.size() && unit.starts_with(prefix))
-      return {factor, unit.substr(prefix.size())};
+    if (unit.size() > prefix.size() && unit.starts_with(prefix)) return {factor, unit.substr(prefix.size())};
   return {1, unit};
 }
 
 bool excluded(const Value& entry, const Value* exclude) {
   if (exclude == nullptr || !exclude->is_list()) return false;
   return std::any_of(exclude->items.begin(), exclude->items.end(), [&](const Value& rule) {
-    return !rule.entries.empty() &&
-           std::all_of(rule.entries.begin(), rule.entries.end(), [&](const auto& want) {
-             const Value* have = entry.find(want.key);
-             if (have == nullptr) return false;
-             if (want.value.is_list()) {
-               return std::any_of(want.value.items.begin(), want.value.items.end(),
-                                  [&](const Value& v) { return v.text == have->text; });
-             }
-             return have->text == want.value.text;
-           });
+    return !rule.entries.empty() && std::all_of(rule.entries.begin(), rule.entries.end(), [&](const auto& want) {
+      const Value* have = entry.find(want.key);
+      if (have == nullptr) return false;
+      if (want.value.is_list()) {
+        return std::any_of(want.value.items.begin(), want.value.items.end(),
+                           [&](const Value& v) { return v.text == have->text; });
+      }
+      return have->text == want.value.text;
+    });
   });
 }
 
@@ -64,24 +62,21 @@ bool excluded(const Value& entry, const Value* exclude) {
 void check_exclude(const Value& entry, const Value* exclude, Diagnostics& problems) {
   if (exclude == nullptr) return;
   if (!exclude->is_list())
-    return problems.error(exclude->where,
-                          "exclude: must be a list of maps, as in [{engine: mmap}]");
+    return problems.error(exclude->where, "exclude: must be a list of maps, as in [{engine: mmap}]");
   std::vector<std::string> keys;
   for (const Value::Entry& e : entry.entries) keys.push_back(e.key);
   for (const Value& rule : exclude->items) {
-    if (rule.entries.empty())
-      problems.error(rule.where, "exclude: each rule is a map of keys and values");
+    if (rule.entries.empty()) problems.error(rule.where, "exclude: each rule is a map of keys and values");
     for (const Value::Entry& want : rule.entries)
       if (entry.find(want.key) == nullptr)
-        problems.error(want.key_where, fmt::format("exclude: '{}' is not a key of this entry{}",
-                                                   want.key, did_you_mean(want.key, keys)));
+        problems.error(want.key_where, fmt::format("exclude: '{}' is not a key of this entry{}", want.key,
+                                                   did_you_mean(want.key, keys)));
   }
 }
 
 }  // namespace
 
-std::vector<std::string> expand_range(const std::string& text, const Location& where,
-                                      Diagnostics& problems) {
+std::vector<std::string> expand_range(const std::string& text, const Location& where, Diagnostics& problems) {
   const std::size_t dots = text.find("..");
   if (dots == std::string::npos || dots == 0) return {};
   const std::size_t step_at = text.find_first_of("*+", dots);
@@ -96,11 +91,9 @@ std::vector<std::string> expand_range(const std::string& text, const Location& w
   const double by = multiply ? step.number : step.number * each.factor;
   if (!good || end.base != one.base || from <= 0 || to < from ||
       (multiply ? by <= 1 || !step.unit.empty() : by <= 0 || each.base != one.base)) {
-    problems.error(
-        where,
-        fmt::format("'{}' is not a range: write FIRST..LAST*FACTOR or FIRST..LAST+STEP, such as "
-                    "4KiB..4MiB*2 or 200ms..2s+200ms",
-                    text));
+    problems.error(where, fmt::format("'{}' is not a range: write FIRST..LAST*FACTOR or FIRST..LAST+STEP, such as "
+                                      "4KiB..4MiB*2 or 200ms..2s+200ms",
+                                      text));
     return {text};
   }
   std::vector<std::string> values;
@@ -110,14 +103,13 @@ std::vector<std::string> expand_range(const std::string& text, const Location& w
     // In the first value's unit where that is exact, else in the base unit.
     const double shown = v / one.factor;
     const bool exact = one.factor <= 1 || std::fmod(v, one.factor) == 0;
-    values.push_back(exact ? fmt::format("{:.15g}{}", shown, first.unit)
-                           : fmt::format("{:.15g}{}", v, one.base));
+    values.push_back(exact ? fmt::format("{:.15g}{}", shown, first.unit) : fmt::format("{:.15g}{}", v, one.base));
   }
   return values;
 }
 
-std::vector<Combination> expand(const Value& entry, const std::vector<std::string>& plain,
-                                std::size_t most, Diagnostics& problems) {
+std::vector<Combination> expand(const Value& entry, const std::vector<std::string>& plain, std::size_t most,
+                                Diagnostics& problems) {
   struct Axis {
     std::size_t entry;
     std::vector<Value> values;
@@ -135,8 +127,7 @@ std::vector<Combination> expand(const Value& entry, const std::vector<std::strin
         else
           problems.error(item.where, fmt::format("{}: a sweep lists single values", key));
       }
-      if (value.items.empty())
-        problems.error(value.where, fmt::format("{}: the list is empty", key));
+      if (value.items.empty()) problems.error(value.where, fmt::format("{}: the list is empty", key));
       if (axis.values.empty()) return {};  // told; the key's reader would tell it otherwise
     } else if (value.is_scalar()) {
       for (std::string& text : expand_range(value.text, value.where, problems)) {
@@ -148,9 +139,7 @@ std::vector<Combination> expand(const Value& entry, const std::vector<std::strin
     axes.push_back(std::move(axis));
   }
   if (total > static_cast<double>(most)) {
-    problems.error(
-        entry.where,
-        fmt::format("sweeps make {:.0f} points; at most {} without --max-points", total, most));
+    problems.error(entry.where, fmt::format("sweeps make {:.0f} points; at most {} without --max-points", total, most));
     return {};
   }
   const Value* exclude = entry.find("exclude");

@@ -20,13 +20,12 @@ struct Combination {
 /// written as one text are axes too: 4KiB..4MiB*2. A combination that matches any map of `exclude`
 /// (all its keys equal) is dropped. More than `most` combinations, an empty list or a nested list
 /// is a problem.
-std::vector<Combination> expand(const Value& entry, const std::vector<std::string>& plain,
-                                std::size_t most, Diagnostics& problems);
+std::vector<Combination> expand(const Value& entry, const std::vector<std::string>& plain, std::size_t most,
+                                Diagnostics& problems);
 
 /// "4KiB..4MiB*2" -> {"4KiB", "8KiB", ...}; empty when `text` is not a range. A bad range is a
 /// problem.
-std::vector<std::string> expand_range(const std::string& text, const Location& where,
-                                      Diagnostics& problems);
+std::vector<std::string> expand_range(const std::string& text, const Location& where, Diagnostics& problems);
 
 /// Shell-like match of `*` and `?`.
 bool glob_match(std::string_view pattern, std::string_view text);

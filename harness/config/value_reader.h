@@ -19,16 +19,15 @@ inline constexpr double kMostWhole = 9007199254740992;
 /// Reads for one owner (a workload's name, a section), which every message begins with.
 class ValueReader {
  public:
-  ValueReader(Diagnostics& problems, std::string owner)
-      : problems_(problems), owner_(std::move(owner)) {}
+  ValueReader(Diagnostics& problems, std::string owner) : problems_(problems), owner_(std::move(owner)) {}
 
   /// A quantity of `min` to `max`; nothing when `value` is null or wrong.
-  std::optional<double> quantity(const Value* value, std::string_view key, Dimension dimension,
-                                 double min, double max = 1e300);
+  std::optional<double> quantity(const Value* value, std::string_view key, Dimension dimension, double min,
+                                 double max = 1e300);
   /// A whole number of bytes or things, `min` to `max` (at most 2^53, up to which a quantity holds
   /// every one); nothing when `value` is null or wrong.
-  std::optional<std::uint64_t> whole(const Value* value, std::string_view key, Dimension dimension,
-                                     double min, double max = kMostWhole);
+  std::optional<std::uint64_t> whole(const Value* value, std::string_view key, Dimension dimension, double min,
+                                     double max = kMostWhole);
   /// true or false; null reads as false.
   bool flag(const Value* value, std::string_view key);
   /// A scalar's text; null reads as "".

@@ -10,9 +10,7 @@ namespace headrace {
 namespace {
 
 /// value +- spread, of something that is never negative.
-Fitted around(double value, double spread) {
-  return {value, std::max(0.0, value - spread), value + spread};
-}
+Fitted around(double value, double spread) { return {value, std::max(0.0, value - spread), value + spread}; }
 
 /// 1 / slope, whose interval may reach 0.
 Fitted inverse(double slope, double spread) {

@@ -48,18 +48,18 @@ double ring_time(const LinkModel& model, double ranks, double bytes);
 
 /// What one of the job's collectives takes by such a model.
 struct JobPrediction {
-  std::string need;           // "network.gradient_busbw"
-  double message_bytes = 0;   // of one call, among ...
-  double ranks = 0;           // ... the job's own group
-  double calls = 0;           // per step
-  double ring_s = 0;          // one call: F3; of other operations the same model, with F1's factor
+  std::string need;                       // "network.gradient_busbw"
+  double message_bytes = 0;               // of one call, among ...
+  double ranks = 0;                       // ... the job's own group
+  double calls = 0;                       // per step
+  double ring_s = 0;                      // one call: F3; of other operations the same model, with F1's factor
   std::optional<double> tree_s;           // F4, of all-reduce
   std::optional<double> crossover_bytes;  // F5: from this size on the ring is faster
-  double step_s = 0;          // all calls of a step, one after the other
-  double hidden_s = 0;        // F18's window: what other work can hide of it
-  double exposed_s = 0;       // the rest: by so much the step gets longer
-  double busbw = 0;           // of one call, that F18 asks:
-  double busbw_required = 0;  // without the safety margin
+  double step_s = 0;                      // all calls of a step, one after the other
+  double hidden_s = 0;                    // F18's window: what other work can hide of it
+  double exposed_s = 0;                   // the rest: by so much the step gets longer
+  double busbw = 0;                       // of one call, that F18 asks:
+  double busbw_required = 0;              // without the safety margin
 };
 /// `need` has a collective; nothing where it is of one rank.
 std::optional<JobPrediction> predict(const LinkModel& model, const requirements::Need& need);
@@ -77,13 +77,12 @@ struct FabricPrediction {
 /// `intra` and `inter`: all-reduce among the ranks of a node, and among one rank of each. Nothing
 /// for jobs whose gradients stay on a node, or that have none.
 std::optional<FabricPrediction> predict_fabric(const LinkModel& intra, const LinkModel& inter,
-                                               const requirements::Job& job,
-                                               std::span<const requirements::Need> needs);
+                                               const requirements::Job& job, std::span<const requirements::Need> needs);
 
 /// One collective at several sizes: what was measured, what was fitted, what follows.
 struct CollectiveCurve {
   std::string workload;
-  std::vector<std::string> points;  // by size
+  std::vector<std::string> points;               // by size
   std::vector<std::pair<double, double>> times;  // message size [B], time [s]
   unsigned ranks = 0;
   CollectiveFit fit;

@@ -5,9 +5,8 @@
 namespace headrace::engine {
 
 unsigned clean(std::span<const Repetition> repetitions) {
-  return static_cast<unsigned>(std::ranges::count_if(repetitions, [](const Repetition& r) {
-    return r.status == RepetitionStatus::ok && !r.disturbance.disturbed;
-  }));
+  return static_cast<unsigned>(std::ranges::count_if(
+      repetitions, [](const Repetition& r) { return r.status == RepetitionStatus::ok && !r.disturbance.disturbed; }));
 }
 
 unsigned counted(std::span<const Repetition> repetitions) {

@@ -54,8 +54,7 @@ void run_one(benchmark::State& state, const std::function<Sample()>& body) {
     state.SetIterationTime(sample.elapsed_s);
   }
   for (const MetricValue& value : sample.values) {
-    if (!std::isfinite(value.value))
-      bug(__FILE__, __LINE__, "metric " + value.name + " is not finite");
+    if (!std::isfinite(value.value)) bug(__FILE__, __LINE__, "metric " + value.name + " is not finite");
     state.counters[kPrefix + value.name] = benchmark::Counter(value.value);
   }
   // Not SkipWithError: 1.7.1 makes its aggregates by the first repetition and crashes when that was
@@ -65,12 +64,10 @@ void run_one(benchmark::State& state, const std::function<Sample()>& body) {
 
 }  // namespace
 
-DriverReport drive(const std::string& name, unsigned repetitions,
-                   const std::function<Sample()>& body) {
+DriverReport drive(const std::string& name, unsigned repetitions, const std::function<Sample()>& body) {
   initialize_once();
   benchmark::ClearRegisteredBenchmarks();
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [&body](benchmark::State& state) { run_one(state, body); })
+  benchmark::RegisterBenchmark(name.c_str(), [&body](benchmark::State& state) { run_one(state, body); })
       ->UseManualTime()
       ->Iterations(1)
       ->Repetitions(static_cast<int>(repetitions));

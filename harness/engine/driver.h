@@ -25,7 +25,6 @@ struct DriverReport {
 /// Runs `body` `repetitions` times under the benchmark name `name`. The body does not throw. Prints
 /// nothing. A value that is not finite, or a report that does not hold every repetition, is our own
 /// bug: aborts.
-DriverReport drive(const std::string& name, unsigned repetitions,
-                   const std::function<Sample()>& body);
+DriverReport drive(const std::string& name, unsigned repetitions, const std::function<Sample()>& body);
 
 }  // namespace headrace::engine

@@ -20,9 +20,7 @@ namespace {
 
 using engine::PointRunner;
 
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
+std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 PointResult not_reached(const Point& point, const std::string& why) {
   PointResult result = engine::unmeasured(point);
@@ -58,12 +56,9 @@ class Run {
     result_.collectives = engine::fit_curves(plan_, result_.points);
     result_.scaling = engine::scaling_curves(result_.points);
     end_together();
-    if (result_.lost.empty())
-      result_.signal = stop_signal.load();  // else a launcher ended us for that
-    result_.summary = judging::summarize_run(result_.judgements, engine::recorded(result_.points),
-                                             result_.signal);
-    result_.elapsed_s =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (result_.lost.empty()) result_.signal = stop_signal.load();  // else a launcher ended us for that
+    result_.summary = judging::summarize_run(result_.judgements, engine::recorded(result_.points), result_.signal);
+    result_.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(result_);
   }
 
@@ -71,8 +66,7 @@ class Run {
   /// Does what rank 0 says until the run is over, or rank 0 is lost.
   void follow() {
     try {
-      for (engine::Step step = rank_sync_.hear(); step.kind == engine::Step::Kind::open;
-           step = rank_sync_.hear()) {
+      for (engine::Step step = rank_sync_.hear(); step.kind == engine::Step::Kind::open; step = rank_sync_.hear()) {
         if (!runner(plan_.points.at(step.point)).follow()) return;
       }
     } catch (const RanksError& e) {
@@ -88,21 +82,16 @@ class Run {
   }
 
   /// By what will stand in the run's file, and by nothing else.
-  void judge_all() {
-    result_.judgements = judging::answer_all(questions_, engine::recorded(result_.points));
-  }
+  void judge_all() { result_.judgements = judging::answer_all(questions_, engine::recorded(result_.points)); }
 
-  PointRunner runner(const Point& point) {
-    return {plan_, point, questions_, node_, observer_, limits_};
-  }
+  PointRunner runner(const Point& point) { return {plan_, point, questions_, node_, observer_, limits_}; }
 
   void measure_points() {
     for (std::size_t i = 0; i < plan_.points.size(); ++i) {
       const Point& point = plan_.points[i];
       if (hung_ || stop_signal.load() != 0) {
         result_.points.push_back(
-            not_reached(point, hung_ ? "the run ended: an earlier point hung, or lost a rank"
-                                     : "interrupted before"));
+            not_reached(point, hung_ ? "the run ended: an earlier point hung, or lost a rank" : "interrupted before"));
         continue;
       }
       observer_.point_started(point, i + 1, plan_.points.size());
@@ -125,8 +114,8 @@ class Run {
       again.push_back(&*at);
     }
     if (again.empty() || hung_ || stop_signal.load() != 0) return;
-    observer_.message(fmt::format("A need was missed: measuring {} again after a rest, to be sure",
-                                  again.front()->point->id));
+    observer_.message(
+        fmt::format("A need was missed: measuring {} again after a rest, to be sure", again.front()->point->id));
     engine::rest(limits_.confirm_rest_s);
     for (PointResult* point : again) {
       if (hung_ || stop_signal.load() != 0) break;
@@ -149,8 +138,7 @@ class Run {
 
 }  // namespace
 
-RunResult run_plan(const Plan& plan, Node& node, RunObserver& observer,
-                   const EngineLimits& limits) {
+RunResult run_plan(const Plan& plan, Node& node, RunObserver& observer, const EngineLimits& limits) {
   return Run(plan, node, observer, limits)();
 }
 

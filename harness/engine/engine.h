@@ -17,8 +17,7 @@ class RunObserver {
  public:
   virtual ~RunObserver() = default;
   virtual void point_started(const Point&, std::size_t /*number*/, std::size_t /*total*/) {}
-  virtual void data_progress(std::uint64_t /*done*/, std::uint64_t /*total*/,
-                             std::string_view /*what*/) {}
+  virtual void data_progress(std::uint64_t /*done*/, std::uint64_t /*total*/, std::string_view /*what*/) {}
   virtual void repetition_started(const Point&, unsigned /*index*/, unsigned /*next_look*/) {}
   virtual void live(const Point&, double /*bytes_per_s*/, double /*elapsed_s*/) {}
   virtual void repetition_done(const Point&, const Repetition&) {}
@@ -33,8 +32,7 @@ extern std::atomic<int> stop_signal;
 /// Runs every point and judges every need. Never throws for a failing workload (the point says so);
 /// throws UsageError if the target is not headrace's. Ends early when a phase hangs: that point is
 /// an error that says TIMEOUT.
-RunResult run_plan(const Plan& plan, Node& node, RunObserver& observer,
-                   const EngineLimits& limits = {});
+RunResult run_plan(const Plan& plan, Node& node, RunObserver& observer, const EngineLimits& limits = {});
 
 /// Worker threads that hung and were left behind. When there are any, the program must end by _Exit
 /// once its files are written: they still use the backends and the plan's workloads.

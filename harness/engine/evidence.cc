@@ -19,12 +19,9 @@ bool too_few_operations(const MetricInfo& metric, const PointResult& result) {
   const std::optional<double> share = percentile_of(metric.name);
   if (!share) return false;
   const std::vector<std::string>& parts = result.latency_parts;
-  const auto part = std::find_if(parts.begin(), parts.end(), [&](const std::string& p) {
-    return metric.name.starts_with(p + "_latency_");
-  });
-  const auto names = [&](const PhaseResult& phase) {
-    return metric.name.starts_with(phase.name + "_latency_");
-  };
+  const auto part = std::find_if(parts.begin(), parts.end(),
+                                 [&](const std::string& p) { return metric.name.starts_with(p + "_latency_"); });
+  const auto names = [&](const PhaseResult& phase) { return metric.name.starts_with(phase.name + "_latency_"); };
   for (const Repetition& r : result.repetitions) {
     if (!r.counted) continue;
     const bool of_one_phase = std::any_of(r.phases.begin(), r.phases.end(), names);
@@ -32,8 +29,7 @@ bool too_few_operations(const MetricInfo& metric, const PointResult& result) {
     for (const PhaseResult& phase : r.phases) {
       if (of_one_phase && !names(phase)) continue;
       const std::uint64_t n =
-          part == parts.end() ? phase.operations
-                              : phase.parts[static_cast<std::size_t>(part - parts.begin())].total();
+          part == parts.end() ? phase.operations : phase.parts[static_cast<std::size_t>(part - parts.begin())].total();
       operations += static_cast<double>(n);
     }
     if (operations * (1 - *share) < 10 - 1e-9) return true;
@@ -49,12 +45,10 @@ std::optional<statistics::SingleRun> single_run(const PointResult& result, std::
     if (only != nullptr) return std::nullopt;
     only = &r;
   }
-  if (only == nullptr || only->phases.size() != 1 || only->phases[0].elapsed_s < kLongRepetition_s)
-    return std::nullopt;
+  if (only == nullptr || only->phases.size() != 1 || only->phases[0].elapsed_s < kLongRepetition_s) return std::nullopt;
   std::vector<double> rates;
   for (const SeriesPoint& p : only->phases[0].series) {
-    if (p.time_s >= only->phases[0].steady_from_s)
-      rates.push_back(unit == "B/s" ? p.bytes_per_s : p.operations_per_s);
+    if (p.time_s >= only->phases[0].steady_from_s) rates.push_back(unit == "B/s" ? p.bytes_per_s : p.operations_per_s);
   }
   return statistics::batch_means(rates);
 }

@@ -23,8 +23,7 @@ constexpr std::uint64_t kPiece = 64_MiB;
 constexpr double kReserve = 0.1;  // of the free memory stays free
 
 std::uint64_t free_memory() {
-  const auto kib =
-      system::number_field(system::read_text("/proc/meminfo").value_or(""), "MemFree");
+  const auto kib = system::number_field(system::read_text("/proc/meminfo").value_or(""), "MemFree");
   return kib.value_or(0) * 1024;
 }
 
@@ -37,8 +36,7 @@ bool is_virtual() {
 class Touched {
  public:
   explicit Touched(std::uint64_t bytes) : bytes_(bytes) {
-    void* p = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return;
     begin_ = static_cast<unsigned char*>(p);
     ::madvise(begin_, bytes_, MADV_HUGEPAGE);
@@ -59,14 +57,12 @@ class Touched {
 
 }  // namespace
 
-std::uint64_t touchable_bytes(std::uint64_t needed_bytes, std::uint64_t free_bytes,
-                              std::uint64_t most_bytes) {
+std::uint64_t touchable_bytes(std::uint64_t needed_bytes, std::uint64_t free_bytes, std::uint64_t most_bytes) {
   const auto spare = static_cast<std::uint64_t>((1 - kReserve) * static_cast<double>(free_bytes));
   return std::min({needed_bytes, spare, most_bytes}) / kHugePage * kHugePage;
 }
 
-FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes,
-                        const DataProgress& progress) {
+FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes, const DataProgress& progress) {
   static std::uint64_t touched_before = 0;
   FirstTouch result{.needed_bytes = needed_bytes};
   if (needed_bytes <= touched_before || !is_virtual()) return result;
@@ -76,16 +72,15 @@ FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes,
   const Touched memory(bytes);
   if (!memory.is_there()) return result;
   std::atomic<std::uint64_t> done{0};
-  parallel_for(
-      (bytes + kPiece - 1) / kPiece, std::max(1u, std::thread::hardware_concurrency()),
-      [&](unsigned, std::uint64_t piece) {
-        const std::uint64_t from = piece * kPiece, to = std::min(bytes, from + kPiece);
-        memory.touch(from, to);
-        done += to - from;
-      },
-      [&] {
-        if (progress) progress(done, bytes, "touching memory first");
-      });
+  parallel_for((bytes + kPiece - 1) / kPiece, std::max(1u, std::thread::hardware_concurrency()),
+               [&](unsigned, std::uint64_t piece) {
+                 const std::uint64_t from = piece * kPiece, to = std::min(bytes, from + kPiece);
+                 memory.touch(from, to);
+                 done += to - from;
+               },
+               [&] {
+                 if (progress) progress(done, bytes, "touching memory first");
+               });
   touched_before = needed_bytes;
   result.touched_bytes = bytes;
   result.elapsed_s = static_cast<double>(now_ns() - begin) * 1e-9;

@@ -11,13 +11,11 @@ namespace headrace::engine {
 
 /// Free memory of which `needed_bytes` of page cache can be had without pushing anything out:
 /// MemFree less a reserve, and at most `most_bytes` (a control group's rest).
-std::uint64_t touchable_bytes(std::uint64_t needed_bytes, std::uint64_t free_bytes,
-                              std::uint64_t most_bytes);
+std::uint64_t touchable_bytes(std::uint64_t needed_bytes, std::uint64_t free_bytes, std::uint64_t most_bytes);
 
 /// Touches as much free memory as `needed_bytes` of page cache will take, and gives it back at once.
 /// Does nothing on a real machine, and nothing for what this process touched before. `progress`
 /// hears of it and may throw to end it.
-FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes,
-                        const DataProgress& progress);
+FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes, const DataProgress& progress);
 
 }  // namespace headrace::engine

@@ -31,9 +31,7 @@ std::vector<Sizes> by_size(std::vector<PointResult>& points) {
   std::map<std::string, Sizes> all;
   for (PointResult& p : points) {
     const auto size = p.point->params.find("message_size");
-    if (p.status != PointStatus::ok || size == p.point->params.end() ||
-        median_of(p, "time_s") <= 0)
-      continue;
+    if (p.status != PointStatus::ok || size == p.point->params.end() || median_of(p, "time_s") <= 0) continue;
     std::string key(p.point->info->name);
     for (const auto& [name, value] : p.point->params) {
       if (name == "message_size" || name == "calls") continue;
@@ -86,9 +84,9 @@ std::string within(const Fitted& f, std::string (*words)(double)) {
 }
 
 std::string told(const CollectiveCurve& curve) {
-  std::string text = fmt::format("fitted over {} sizes: {} + size / {}, within {:.0f} %", curve.points.size(),
-                                 within(curve.fit.fixed_s, seconds), within(curve.fit.bytes_per_s, rate),
-                                 100 * curve.fit.worst_error);
+  std::string text =
+      fmt::format("fitted over {} sizes: {} + size / {}, within {:.0f} %", curve.points.size(),
+                  within(curve.fit.fixed_s, seconds), within(curve.fit.bytes_per_s, rate), 100 * curve.fit.worst_error);
   if (hops(curve.link.what, curve.ranks) > 1)
     text += fmt::format("; a ring of {} ranks{}: {} a hop, {} a link", curve.ranks,
                         curve.link.what == Collective::all_reduce ? " (F3)" : "", seconds(curve.link.alpha_s.value),
@@ -97,18 +95,21 @@ std::string told(const CollectiveCurve& curve) {
     text += fmt::format("; {}: {:.0f} calls of {} among {:.0f} ranks, {} each", p.need, p.calls, size(p.message_bytes),
                         p.ranks, seconds(p.ring_s));
     if (p.tree_s) text += fmt::format(" (as a tree {}, F4", seconds(*p.tree_s));
-    if (p.tree_s) text += *p.crossover_bytes > 0 ? fmt::format("; the ring wins from {}, F5)", size(*p.crossover_bytes)) : ")";
+    if (p.tree_s)
+      text += *p.crossover_bytes > 0 ? fmt::format("; the ring wins from {}, F5)", size(*p.crossover_bytes)) : ")";
     text += fmt::format(": {} a step, of which {} are exposed (F18)", seconds(p.step_s), seconds(p.exposed_s));
   }
   return text;
 }
 
 std::string told(const FabricPrediction& f) {
-  std::string text = fmt::format("{} of gradients over {} within nodes and {} between them: {} in two levels (F19), {} as "
-                                 "a ring over all NICs (F20)",
-                                 size(f.message_bytes), rate(f.intra_bytes_per_s), rate(f.nic_under_load),
-                                 seconds(f.two_level_s), seconds(f.multirail_s));
-  if (f.nics) text += fmt::format("; {:.0f} NICs a node at {:.0f} % of their line rate (F22)", *f.nics, 100 * *f.nic_efficiency);
+  std::string text = fmt::format(
+      "{} of gradients over {} within nodes and {} between them: {} in two levels (F19), {} as "
+      "a ring over all NICs (F20)",
+      size(f.message_bytes), rate(f.intra_bytes_per_s), rate(f.nic_under_load), seconds(f.two_level_s),
+      seconds(f.multirail_s));
+  if (f.nics)
+    text += fmt::format("; {:.0f} NICs a node at {:.0f} % of their line rate (F22)", *f.nics, 100 * *f.nic_efficiency);
   return text;
 }
 
@@ -142,8 +143,7 @@ std::vector<CollectiveCurve> fit_curves(const Plan& plan, std::vector<PointResul
     if (!fit) continue;
     curve.fit = *fit;
     curve.link = link_model(*fit, call->what, curve.ranks);
-    if (!needs)
-      needs = plan.job ? requirements::derive_needs(*plan.job) : std::vector<requirements::Need>{};
+    if (!needs) needs = plan.job ? requirements::derive_needs(*plan.job) : std::vector<requirements::Need>{};
     for (const requirements::Need& need : *needs) {
       const bool measures = std::find(need.measured_by.begin(), need.measured_by.end(), curve.workload + ".busbw") !=
                             need.measured_by.end();

@@ -19,11 +19,10 @@
 namespace headrace::engine {
 namespace {
 
-constexpr double kForeignShare = 0.02;  // of the delivered bytes
-constexpr double kUsesDevice =
-    0.05;  // of the delivered bytes: below, others' I/O is not in the way
+constexpr double kForeignShare = 0.02;          // of the delivered bytes
+constexpr double kUsesDevice = 0.05;            // of the delivered bytes: below, others' I/O is not in the way
 constexpr std::uint64_t kForeignFloor = 4_MiB;  // a journal commit or a log line disturbs nobody
-constexpr std::uint64_t kOwnFloor = 1_MiB;  // of reads where nothing is delivered: names in memory
+constexpr std::uint64_t kOwnFloor = 1_MiB;      // of reads where nothing is delivered: names in memory
 constexpr double kStealShare = 0.05;
 constexpr double kForeignCpuShare = 0.05;  // of all processor time
 constexpr double kThrottledShare = 0.01;   // of the elapsed time: any that can be told
@@ -33,9 +32,7 @@ constexpr double kShortest = 0.2;  // [s] below this, ticks of 10 ms say nothing
 void read_own_time(Counters& c) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto s = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
+  const auto s = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
   c.user_s = s(usage.ru_utime);
   c.cpu_s = c.user_s + s(usage.ru_stime);
 }
@@ -48,8 +45,7 @@ double ticks_per_second() {
 void read_ticks(Counters& c) {
   // Fields after "cpu": user nice system idle iowait irq softirq steal guest
   constexpr std::size_t kNice = 2, kSteal = 8, kGuest = 9;
-  const std::vector<std::string> fields =
-      system::split(system::read_line("/proc/stat").value_or(""), ' ');
+  const std::vector<std::string> fields = system::split(system::read_line("/proc/stat").value_or(""), ' ');
   for (std::size_t i = 1; i < std::min(fields.size(), kGuest); ++i) {
     const double ticks = std::stod(fields[i]);
     c.all_ticks += ticks;
@@ -69,12 +65,10 @@ std::optional<std::uint64_t> pressure_us(const char* resource) {
 
 /// Counters of a device can be reset, and those of a process never go back: a difference is at
 /// least 0.
-std::uint64_t grown(std::uint64_t before, std::uint64_t after) {
-  return after > before ? after - before : 0;
-}
+std::uint64_t grown(std::uint64_t before, std::uint64_t after) { return after > before ? after - before : 0; }
 
-void add_pressure(const std::optional<std::uint64_t>& before,
-                  const std::optional<std::uint64_t>& after, double& sum_s, bool& known) {
+void add_pressure(const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after, double& sum_s,
+                  bool& known) {
   if (before && after) {
     sum_s += static_cast<double>(grown(*before, *after)) * 1e-6;
   } else {
@@ -128,12 +122,9 @@ std::string Ledger::held_to(const system::IoLimits& limits) const {
   const auto reached = [this](std::uint64_t count, double limit) {
     return static_cast<double>(count) > kLimitReached * limit * elapsed_s_;
   };
-  const auto bytes = [](double limit) {
-    return format_quantity(limit, Dimension::bytes_per_second);
-  };
+  const auto bytes = [](double limit) { return format_quantity(limit, Dimension::bytes_per_second); };
   if (reached(device_read_, limits.read_bytes)) return bytes(limits.read_bytes) + " of reads";
-  if (reached(device_written_, limits.written_bytes))
-    return bytes(limits.written_bytes) + " of writes";
+  if (reached(device_written_, limits.written_bytes)) return bytes(limits.written_bytes) + " of writes";
   if (reached(device_reads_, limits.reads)) return fmt::format("{:.6g} reads/s", limits.reads);
   if (reached(device_writes_, limits.writes)) return fmt::format("{:.6g} writes/s", limits.writes);
   return "";
@@ -149,8 +140,7 @@ Disturbance Ledger::judge(std::uint64_t delivered_bytes, double before, double a
   d.throttled_s = std::max(0.0, throttled_s_);
   if (all_ticks_ > 0) d.cpu_steal = std::clamp(steal_ticks_ / all_ticks_, 0.0, 1.0);
   // User time alone: what the kernel does, it may do for this process.
-  if (all_ticks_ > 0)
-    d.foreign_cpu = std::clamp((user_ticks_ - user_s_ * ticks_per_second()) / all_ticks_, 0.0, 1.0);
+  if (all_ticks_ > 0) d.foreign_cpu = std::clamp((user_ticks_ - user_s_ * ticks_per_second()) / all_ticks_, 0.0, 1.0);
   const auto share = [this](double seconds, bool known) {
     return known && elapsed_s_ > 0 ? std::min(1.0, seconds / elapsed_s_) : -1;
   };
@@ -164,30 +154,27 @@ Disturbance Ledger::judge(std::uint64_t delivered_bytes, double before, double a
   const std::uint64_t foreign_bytes = names ? grown(self_read_, device_read_) : d.foreign_bytes;
   const auto foreign = static_cast<double>(foreign_bytes);
   const bool uses_device =
-      names ? self_read_ > kOwnFloor
-            : static_cast<double>(self_read_ + self_written_) > kUsesDevice * delivered;
+      names ? self_read_ > kOwnFloor : static_cast<double>(self_read_ + self_written_) > kUsesDevice * delivered;
   if (uses_device && foreign_bytes > kForeignFloor && foreign > kForeignShare * delivered) {
     const double times = foreign / delivered;
-    why.push_back(fmt::format(
-        "foreign I/O on the device, {} the test's bytes",
-        times < 10 ? fmt::format("{:.0f} % of", 100 * times) : fmt::format("{:.0f} times", times)));
+    why.push_back(
+        fmt::format("foreign I/O on the device, {} the test's bytes",
+                    times < 10 ? fmt::format("{:.0f} % of", 100 * times) : fmt::format("{:.0f} times", times)));
   }
   if (elapsed_s_ >= kShortest && d.cpu_steal > kStealShare) {
-    why.push_back(
-        fmt::format("the hypervisor took {:.0f} % of the processor time", 100 * d.cpu_steal));
+    why.push_back(fmt::format("the hypervisor took {:.0f} % of the processor time", 100 * d.cpu_steal));
   }
   if (elapsed_s_ >= kShortest && d.foreign_cpu > kForeignCpuShare) {
-    why.push_back(
-        fmt::format("other programs took {:.0f} % of the processor time", 100 * d.foreign_cpu));
+    why.push_back(fmt::format("other programs took {:.0f} % of the processor time", 100 * d.foreign_cpu));
   }
   if (elapsed_s_ >= kShortest && d.throttled_s > kThrottledShare * elapsed_s_) {
-    why.push_back(fmt::format("the control group's quota withheld {} of processor time",
-                              format_duration(d.throttled_s)));
+    why.push_back(
+        fmt::format("the control group's quota withheld {} of processor time", format_duration(d.throttled_s)));
   }
   const double drift = probe_drift(before, after);
   if (elapsed_s_ >= kShortest && std::abs(drift) > kProbeDrift) {
-    why.push_back(fmt::format("the machine became {:.0f} % {} meanwhile (control probe)",
-                              100 * std::abs(drift), drift > 0 ? "slower" : "faster"));
+    why.push_back(fmt::format("the machine became {:.0f} % {} meanwhile (control probe)", 100 * std::abs(drift),
+                              drift > 0 ? "slower" : "faster"));
   }
   d.disturbed = !why.empty();
   d.why = fmt::format("{}", fmt::join(why, "; "));

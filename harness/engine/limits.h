@@ -7,9 +7,8 @@
 namespace headrace {
 
 struct EngineLimits {
-  double stall_s =
-      300;              // no operation of any worker for so long: storage or device does not answer
-  double grace_s = 30;  // workers asked to stop have so long to end
+  double stall_s = 300;         // no operation of any worker for so long: storage or device does not answer
+  double grace_s = 30;          // workers asked to stop have so long to end
   double live_s = 0.25;         // between two calls of RunObserver::live()
   double confirm_rest_s = 5;    // before a missed need is measured once more
   bool mind_neighbours = true;  // mark repetitions that something else disturbed
@@ -17,7 +16,7 @@ struct EngineLimits {
   unsigned retakes = 2;         // of disturbed or failed repetitions, per look
   /// Which other process of the run is gone, or "": then nothing that waits for it will end. Any thread.
   std::function<std::string()> lost{};
-  double lost_grace_s = 1;      // workers have so long to end then: whoever launched us may end us all
+  double lost_grace_s = 1;  // workers have so long to end then: whoever launched us may end us all
 };
 
 }  // namespace headrace

@@ -14,8 +14,7 @@ constexpr double kNarrow = 0.025;  // half width of an ungated metric's interval
 
 /// Until `target` repetitions count; those that failed or were disturbed are taken again, a few
 /// times.
-void take_look(PointResult& result, unsigned look, unsigned retakes_left,
-               const Measuring& measuring) {
+void take_look(PointResult& result, unsigned look, unsigned retakes_left, const Measuring& measuring) {
   const unsigned target = result.looks.looks[look];
   unsigned missing = target - std::min(target, counted(result.repetitions));
   while (missing > 0 && !measuring.must_stop()) {
@@ -27,20 +26,17 @@ void take_look(PointResult& result, unsigned look, unsigned retakes_left,
 }
 
 /// What the questions say so far; nothing that is asked of another point.
-std::vector<judging::Answer> answers(const PointResult& result,
-                                     std::span<const judging::Question> questions,
+std::vector<judging::Answer> answers(const PointResult& result, std::span<const judging::Question> questions,
                                      unsigned next_look) {
   const judging::RecordedPoint point = recorded(result);
   std::vector<judging::Answer> all;
   for (const judging::Question& q : questions) {
-    if (!judging::answering_metric(q, point).empty())
-      all.push_back(judging::answer(q, point, next_look));
+    if (!judging::answering_metric(q, point).empty()) all.push_back(judging::answer(q, point, next_look));
   }
   return all;
 }
 
-bool decided(const PointResult& result, std::span<const judging::Question> questions,
-             unsigned next_look) {
+bool decided(const PointResult& result, std::span<const judging::Question> questions, unsigned next_look) {
   const std::vector<judging::Answer> all = answers(result, questions, next_look);
   if (!all.empty()) return std::ranges::none_of(all, &judging::Answer::undecided);
   for (const MetricSummary& m : result.metrics) {
@@ -51,15 +47,14 @@ bool decided(const PointResult& result, std::span<const judging::Question> quest
 }
 
 bool correlated(const PointResult& result, std::span<const judging::Question> questions) {
-  return std::ranges::any_of(answers(result, questions, 0), [](const judging::Answer& a) {
-    return a.judgement.reason == Reason::correlated;
-  });
+  return std::ranges::any_of(answers(result, questions, 0),
+                             [](const judging::Answer& a) { return a.judgement.reason == Reason::correlated; });
 }
 
 }  // namespace
 
-bool measure_look_by_look(PointResult& result, std::span<const judging::Question> questions,
-                          unsigned retakes, const Measuring& measuring) {
+bool measure_look_by_look(PointResult& result, std::span<const judging::Question> questions, unsigned retakes,
+                          const Measuring& measuring) {
   const std::size_t planned = result.looks.looks.size();
   for (unsigned look = 0; look < result.looks.looks.size(); ++look) {
     take_look(result, look, retakes, measuring);
@@ -67,8 +62,7 @@ bool measure_look_by_look(PointResult& result, std::span<const judging::Question
     if (measuring.must_stop()) return false;
     const bool last = look + 1 == result.looks.looks.size();
     if (!last && decided(result, questions, result.looks.looks[look + 1])) return true;
-    if (last && look + 1 == planned && correlated(result, questions))
-      statistics::add_look(result.looks);
+    if (last && look + 1 == planned && correlated(result, questions)) statistics::add_look(result.looks);
   }
   return false;
 }

@@ -22,7 +22,7 @@ struct Measuring {
 /// interval of its first metric is narrow. What failed or was disturbed is taken again, `retakes`
 /// times per look. Where the last look leaves a need open as neighbours are alike, there is one
 /// more. True: decided before the last look.
-bool measure_look_by_look(PointResult& result, std::span<const judging::Question> questions,
-                          unsigned retakes, const Measuring& measuring);
+bool measure_look_by_look(PointResult& result, std::span<const judging::Question> questions, unsigned retakes,
+                          const Measuring& measuring);
 
 }  // namespace headrace::engine

@@ -6,15 +6,12 @@
 
 namespace headrace::engine {
 
-std::string describe(const OperationError& error, std::uint64_t count,
-                     std::span<const std::string> parts, const FileTable* files) {
-  const std::string part =
-      error.part >= 1 && error.part <= parts.size() ? parts[error.part - 1u] : "operation";
-  const std::string file = files != nullptr && error.file < files->count()
-                               ? files->full_path(error.file)
-                               : fmt::format("file {}", error.file);
-  const std::string at =
-      error.offset == OperationError::kNoOffset ? "" : fmt::format(" at offset {}", error.offset);
+std::string describe(const OperationError& error, std::uint64_t count, std::span<const std::string> parts,
+                     const FileTable* files) {
+  const std::string part = error.part >= 1 && error.part <= parts.size() ? parts[error.part - 1u] : "operation";
+  const std::string file = files != nullptr && error.file < files->count() ? files->full_path(error.file)
+                                                                           : fmt::format("file {}", error.file);
+  const std::string at = error.offset == OperationError::kNoOffset ? "" : fmt::format(" at offset {}", error.offset);
   std::string why;
   if (error.code == OperationError::kShortRead) {
     why = "the file ended early: it is shorter than when the data set was opened";
@@ -23,8 +20,7 @@ std::string describe(const OperationError& error, std::uint64_t count,
   } else {
     why = errno_text(error.code);
   }
-  return fmt::format("{} of {}{}: {}; {} operation{} failed", part, file, at, why, count,
-                     count == 1 ? "" : "s");
+  return fmt::format("{} of {}{}: {}; {} operation{} failed", part, file, at, why, count, count == 1 ? "" : "s");
 }
 
 }  // namespace headrace::engine

@@ -26,15 +26,13 @@
 namespace headrace::engine {
 namespace {
 
-constexpr unsigned kFailuresToGiveUp = 2;  // in a row
-constexpr unsigned kAtOnce = 100;  // repetitions handed to the driver: it goes through all of them
+constexpr unsigned kFailuresToGiveUp = 2;       // in a row
+constexpr unsigned kAtOnce = 100;               // repetitions handed to the driver: it goes through all of them
 constexpr double kSlowTouch_s_per_byte = 1e-9;  // slower than any memory that is there
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Thrown from a progress call when a signal asks to stop; only this file knows it.
 struct Interrupted : std::exception {
@@ -66,15 +64,14 @@ class PointRunner::Session {
   /// False when it cannot go on; the result says why. With several ranks: all come here together.
   bool open() {
     try {
-      together().say({.kind = Step::Kind::open,
-                      .point = static_cast<std::uint64_t>(&point_ - owner_.plan_.points.data())});
+      together().say(
+          {.kind = Step::Kind::open, .point = static_cast<std::uint64_t>(&point_ - owner_.plan_.points.data())});
       const Ranks& ranks = owner_.node_.ranks();
       const std::vector<unsigned> team = team_of(ranks, point_.one_per_node, point_.clients);
       if (team.empty()) {
         result_.status = PointStatus::skipped;
-        result_.reason =
-            fmt::format("clients: {} are more than the {} that there are", point_.clients,
-                        point_.one_per_node ? ranks.nodes() : ranks.size());
+        result_.reason = fmt::format("clients: {} are more than the {} that there are", point_.clients,
+                                     point_.one_per_node ? ranks.nodes() : ranks.size());
         return false;
       }
       result_.nodes = nodes_of(team, ranks.places());
@@ -106,14 +103,14 @@ class PointRunner::Session {
       const auto skip = std::make_shared<std::optional<Skip>>();
       prepared_ = true;
       links_ = system::network_links();
-      const WatchedEnd end = run_watched("preparing", owner_.limits_, progress(),
-                                         [workload = point_.workload, state = point_.cache,
-                                          node = &owner_.node_, skip](const DataProgress& told) {
-                                           *skip = workload->check(*node);
-                                           if (*skip) return;
-                                           workload->prepare(*node, told);
-                                           workload->tune(state, told);
-                                         });
+      const WatchedEnd end = run_watched(
+          "preparing", owner_.limits_, progress(),
+          [workload = point_.workload, state = point_.cache, node = &owner_.node_, skip](const DataProgress& told) {
+            *skip = workload->check(*node);
+            if (*skip) return;
+            workload->prepare(*node, told);
+            workload->tune(state, told);
+          });
       if (end.hung) return hang(end.why);
       if (*skip) {
         prepared_ = false;
@@ -145,12 +142,9 @@ class PointRunner::Session {
   bool in_turn() {
     const Ranks& ranks = owner_.node_.ranks();
     const bool takes_part = owner_.node_.team_index() < owner_.node_.team().size();
-    if (together().alone() || workload_.footprint().data_id.empty())
-      return !takes_part || prepare_here();
+    if (together().alone() || workload_.footprint().data_id.empty()) return !takes_part || prepare_here();
     const RankPlace& place = ranks.places()[ranks.rank()];
-    const unsigned turn = ranks.rank() == owner_.node_.team().front() ? 0
-                          : place.local_rank == 0                     ? 1
-                                                                      : 2;
+    const unsigned turn = ranks.rank() == owner_.node_.team().front() ? 0 : place.local_rank == 0 ? 1 : 2;
     bool ready = true;
     for (unsigned now = 0; now < 3; ++now) {
       if (now == turn && takes_part) ready = prepare_here();
@@ -190,12 +184,11 @@ class PointRunner::Session {
   /// All looks. Sets status and reason.
   void measure() {
     const Measuring measuring{
-        .take = [this](unsigned count, unsigned look,
-                       unsigned target) { take(count, look, target); },
+        .take = [this](unsigned count, unsigned look, unsigned target) { take(count, look, target); },
         .must_stop = [this] { return must_stop(); },
         .summarize = [this] { summarize_metrics(runner_->catalogue(), result_); }};
-    decided_ = measure_look_by_look(result_, owner_.questions_,
-                                    result_.deterministic ? 0 : owner_.limits_.retakes, measuring);
+    decided_ =
+        measure_look_by_look(result_, owner_.questions_, result_.deterministic ? 0 : owner_.limits_.retakes, measuring);
     conclude();
   }
 
@@ -226,18 +219,16 @@ class PointRunner::Session {
     if (owner_.node_.team_index() >= owner_.node_.team().size()) return;
     if (workload_.data() != nullptr && ranks.places()[ranks.rank()].local_rank > 0) return;
     if (workload_.data() != nullptr && !workload_.data()->generated()) {
-      if (point_.verify)
-        add_note(result_, "not verified: what files of yours must hold is not known");
+      if (point_.verify) add_note(result_, "not verified: what files of yours must hold is not known");
       return;
     }
     try {
       const auto wrong = std::make_shared<std::vector<WrongBlock>>();
-      const WatchedEnd end = run_watched("verifying", owner_.limits_, progress(),
-                                         [workload = point_.workload, wrong, all = point_.verify,
-                                          seed = owner_.plan_.seed](const DataProgress& told) {
-                                           *wrong = all ? workload->verify(told)
-                                                        : wrong_in_sample(*workload->data(), seed);
-                                         });
+      const WatchedEnd end = run_watched(
+          "verifying", owner_.limits_, progress(),
+          [workload = point_.workload, wrong, all = point_.verify, seed = owner_.plan_.seed](const DataProgress& told) {
+            *wrong = all ? workload->verify(told) : wrong_in_sample(*workload->data(), seed);
+          });
       if (end.hung) {
         hang(end.why);
         return;
@@ -252,12 +243,10 @@ class PointRunner::Session {
     }
     if (result_.wrong_blocks.empty()) return;
     const WrongBlock& first = result_.wrong_blocks.front();
-    fail(fmt::format("{} found wrong data: {} at offset {}: {}{}",
-                     point_.verify ? "verify" : "a sample that is always read", first.file,
-                     first.offset, first.why,
-                     result_.wrong_blocks.size() > 1
-                         ? fmt::format(" (and {} more)", result_.wrong_blocks.size() - 1)
-                         : ""));
+    fail(fmt::format(
+        "{} found wrong data: {} at offset {}: {}{}", point_.verify ? "verify" : "a sample that is always read",
+        first.file, first.offset, first.why,
+        result_.wrong_blocks.size() > 1 ? fmt::format(" (and {} more)", result_.wrong_blocks.size() - 1) : ""));
   }
 
   void close() {
@@ -272,9 +261,9 @@ class PointRunner::Session {
       add_note(result_, fmt::format("network errors rose meanwhile: {}: {}", link, errors));
     try {
       take_notes();
-      const WatchedEnd end = run_watched("cleaning up", owner_.limits_, {},
-                                         [workload = point_.workload, node = &owner_.node_](
-                                             const DataProgress&) { workload->cleanup(*node); });
+      const WatchedEnd end = run_watched(
+          "cleaning up", owner_.limits_, {},
+          [workload = point_.workload, node = &owner_.node_](const DataProgress&) { workload->cleanup(*node); });
       if (end.hung) hang(end.why);
     } catch (const std::exception& e) {
       add_note(result_, fmt::format("cleaning up failed: {}", e.what()));
@@ -286,8 +275,7 @@ class PointRunner::Session {
 
   void agree_on_data() {
     const bool wrong = result_.status == PointStatus::error;
-    const Word all =
-        together().agree("verifying", wrong ? Word{Word::Kind::failed, result_.reason} : Word{});
+    const Word all = together().agree("verifying", wrong ? Word{Word::Kind::failed, result_.reason} : Word{});
     if (all.kind != Word::Kind::ok && !wrong) fail(all.why);
   }
 
@@ -307,15 +295,13 @@ class PointRunner::Session {
     const bool grows = point_.cache == CacheState::cold || point_.cache == CacheState::asis;
     if (!owner_.limits_.touch_memory || !grows) return true;
     try {
-      const FirstTouch touched =
-          engine::touch_memory(needed, owner_.node_.memory_available() / 10 * 9, progress());
+      const FirstTouch touched = engine::touch_memory(needed, owner_.node_.memory_available() / 10 * 9, progress());
       result_.first_touch = touched;
       if (touched.elapsed_s > kSlowTouch_s_per_byte * static_cast<double>(touched.touched_bytes))
         add_note(result_,
                  fmt::format("memory was touched before: the hypervisor had not given it yet ({} "
                              "took {:.1f} s)",
-                             format_quantity(static_cast<double>(touched.touched_bytes),
-                                             Dimension::bytes, true),
+                             format_quantity(static_cast<double>(touched.touched_bytes), Dimension::bytes, true),
                              touched.elapsed_s));
     } catch (const Interrupted&) {
       result_.status = PointStatus::interrupted;
@@ -367,8 +353,7 @@ class PointRunner::Session {
       stop_signal = SIGTERM;  // another rank was asked to stop
     r.counted = r.status == RepetitionStatus::ok;
     failed_in_a_row_ = r.status == RepetitionStatus::error ? failed_in_a_row_ + 1 : 0;
-    if (!r.cache.caveat.empty())
-      add_note(result_, fmt::format("{}: {}", to_string(point_.cache), r.cache.caveat));
+    if (!r.cache.caveat.empty()) add_note(result_, fmt::format("{}: {}", to_string(point_.cache), r.cache.caveat));
     if (!runner_->note().empty()) add_note(result_, runner_->note());
     if (r.counted) result_.stages = point_.workload->stages();
     owner_.observer_.repetition_done(point_, r);
@@ -389,20 +374,17 @@ class PointRunner::Session {
     const auto taken = static_cast<unsigned>(result_.repetitions.size());
     result_.status = PointStatus::ok;
     if (!owner_.hung_) note_missing();
-    for (std::string& note : tell_of_ranks(result_, together().ranks()))
-      add_note(result_, std::move(note));
+    for (std::string& note : tell_of_ranks(result_, together().ranks())) add_note(result_, std::move(note));
     if (owner_.hung_) return fail(failure->error);
-    if (stop_signal.load() != 0 && !decided_ &&
-        counted(result_.repetitions) < result_.looks.looks.back()) {
+    if (stop_signal.load() != 0 && !decided_ && counted(result_.repetitions) < result_.looks.looks.back()) {
       result_.status = PointStatus::interrupted;
-    } else if (failed_in_a_row_ >= kFailuresToGiveUp ||
-               (failures > 0 && counted(result_.repetitions) == 0)) {
-      return fail(fmt::format("{} ({} of {} repetition{} failed)", failure->error, failures, taken,
-                              taken == 1 ? "" : "s"));
+    } else if (failed_in_a_row_ >= kFailuresToGiveUp || (failures > 0 && counted(result_.repetitions) == 0)) {
+      return fail(
+          fmt::format("{} ({} of {} repetition{} failed)", failure->error, failures, taken, taken == 1 ? "" : "s"));
     }
     if (failure != nullptr) {
-      add_note(result_, fmt::format("{} of {} repetitions failed and {} not counted: {}", failures,
-                                    taken, failures == 1 ? "is" : "are", failure->error));
+      add_note(result_, fmt::format("{} of {} repetitions failed and {} not counted: {}", failures, taken,
+                                    failures == 1 ? "is" : "are", failure->error));
     }
   }
 
@@ -412,8 +394,7 @@ class PointRunner::Session {
       const bool there = std::any_of(result_.metrics.begin(), result_.metrics.end(),
                                      [&](const MetricSummary& m) { return m.name == info.name; });
       if (there) continue;
-      if (std::string why = workload_.why_missing(info.name); !why.empty())
-        result_.missing[info.name] = std::move(why);
+      if (std::string why = workload_.why_missing(info.name); !why.empty()) result_.missing[info.name] = std::move(why);
     }
   }
 
@@ -435,8 +416,7 @@ class PointRunner::Session {
   unsigned failed_in_a_row_ = 0;
 };
 
-PointRunner::PointRunner(const Plan& plan, const Point& point,
-                         std::span<const judging::Question> questions, Node& node,
+PointRunner::PointRunner(const Plan& plan, const Point& point, std::span<const judging::Question> questions, Node& node,
                          RunObserver& observer, const EngineLimits& limits)
     : plan_(plan),
       point_(point),
@@ -453,8 +433,7 @@ PointRunner::PointRunner(const Plan& plan, const Point& point,
 PointResult PointRunner::measure() {
   const Clock::time_point start = Clock::now();
   PointResult result = unmeasured(point_);
-  result.looks =
-      statistics::plan_looks(result.deterministic ? std::vector<unsigned>{1} : point_.repeat.looks);
+  result.looks = statistics::plan_looks(result.deterministic ? std::vector<unsigned>{1} : point_.repeat.looks);
   Session session(*this, result);
   if (session.open()) {
     session.measure();

@@ -12,8 +12,8 @@ namespace headrace::engine {
 
 class PointRunner {
  public:
-  PointRunner(const Plan& plan, const Point& point, std::span<const judging::Question> questions,
-              Node& node, RunObserver& observer, const EngineLimits& limits);
+  PointRunner(const Plan& plan, const Point& point, std::span<const judging::Question> questions, Node& node,
+              RunObserver& observer, const EngineLimits& limits);
 
   /// Never throws for a failing workload: the result says so. Throws UsageError when the target is
   /// not headrace's.

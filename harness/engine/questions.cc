@@ -43,14 +43,12 @@ Question from_need(const requirements::Need& need, const Plan& plan, unsigned no
   const auto& cluster = plan.job->cluster;
   if (need.scope == requirements::Scope::cluster && cluster.nodes > nodes) {
     q.cannot =
-        fmt::format("measured on {} of {:.0f} nodes: a cluster needs to be measured together",
-                    nodes, cluster.nodes);
+        fmt::format("measured on {} of {:.0f} nodes: a cluster needs to be measured together", nodes, cluster.nodes);
   }
   // Storage and host workloads measure the node, which its GPUs share; GPU and network ones measure
   // per GPU.
   const bool of_node = need.id.starts_with("ingest.") || need.id.starts_with("checkpoint.");
-  if (need.scope == requirements::Scope::gpu && of_node)
-    q.parts = std::max(1.0, cluster.gpus_per_node);
+  if (need.scope == requirements::Scope::gpu && of_node) q.parts = std::max(1.0, cluster.gpus_per_node);
   q.per_node = need.scope != requirements::Scope::cluster;
   q.per_process = need.scope == requirements::Scope::gpu && !of_node;
   return q;

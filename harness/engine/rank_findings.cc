@@ -18,8 +18,7 @@ constexpr double kStraggler = 0.8;  // of the median rank's rate
 using Times = std::map<unsigned, unsigned>;
 
 SlowestRank slowest_of(const Times& slowest, const Ranks& ranks) {
-  const auto most =
-      std::ranges::max_element(slowest, {}, [](const auto& each) { return each.second; });
+  const auto most = std::ranges::max_element(slowest, {}, [](const auto& each) { return each.second; });
   unsigned phases = 0;
   for (const auto& [rank, times] : slowest) phases += times;
   return {most->first, ranks.host(most->first), most->second, phases};
@@ -61,9 +60,8 @@ std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks) 
   std::vector<std::string> notes;
   for (const auto& [rank, times] : slow) {
     if (2 * times > counted)
-      notes.push_back(
-          fmt::format("straggler: {}: below {:.0f} % of the median rank in {} of {} repetitions",
-                      ranks.who(rank), 100 * kStraggler, times, counted));
+      notes.push_back(fmt::format("straggler: {}: below {:.0f} % of the median rank in {} of {} repetitions",
+                                  ranks.who(rank), 100 * kStraggler, times, counted));
   }
   if (!slowest.empty()) result.slowest = slowest_of(slowest, ranks);
   if (matrices.empty()) return notes;

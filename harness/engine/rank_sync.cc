@@ -54,8 +54,8 @@ std::vector<SeriesPoint> series(wire::Reader& in) {
 
 /// What was seen, of all that is known of a cache state; the rest every rank knows.
 auto seen(auto& c) {
-  return std::tie(c.required, c.proven, c.why, c.resident_before, c.resident_after,
-                  c.delivered_bytes, c.operations, c.storage_bytes, c.device_bytes);
+  return std::tie(c.required, c.proven, c.why, c.resident_before, c.resident_after, c.delivered_bytes, c.operations,
+                  c.storage_bytes, c.device_bytes);
 }
 
 std::string packed(const Repetition& r) {
@@ -67,13 +67,7 @@ std::string packed(const Repetition& r) {
   for (const MetricValue& m : r.metrics) out.put(m.name).put(m.value).put(m.seconds);
   out.put<std::uint64_t>(r.phases.size());
   for (const PhaseResult& p : r.phases) {
-    out.put(p.elapsed_s)
-        .put(p.first_finish_s)
-        .put(p.cpu_s)
-        .put(p.bytes)
-        .put(p.operations)
-        .put(p.errors)
-        .put(p.must_be);
+    out.put(p.elapsed_s).put(p.first_finish_s).put(p.cpu_s).put(p.bytes).put(p.operations).put(p.errors).put(p.must_be);
     out.put(p.storage_bytes).put(p.device_bytes).put(p.worker_finish_s).put(p.worker_bytes);
     put(put(out, p.latency), p.series);
     out.put<std::uint64_t>(p.parts.size());
@@ -125,10 +119,9 @@ void add_series(std::vector<SeriesPoint>& to, const std::vector<SeriesPoint>& mo
     to = more;
   else {
     for (SeriesPoint& p : to) {
-      const auto at = std::min_element(
-          more.begin(), more.end(), [&](const SeriesPoint& a, const SeriesPoint& b) {
-            return std::abs(a.time_s - p.time_s) < std::abs(b.time_s - p.time_s);
-          });
+      const auto at = std::min_element(more.begin(), more.end(), [&](const SeriesPoint& a, const SeriesPoint& b) {
+        return std::abs(a.time_s - p.time_s) < std::abs(b.time_s - p.time_s);
+      });
       if (at == more.end() || p.time_s > 1.1 * more.back().time_s) continue;
       p.bytes_per_s += at->bytes_per_s;
       p.operations_per_s += at->operations_per_s;
@@ -147,16 +140,15 @@ double rate_of(const RankPhase& r) {
 std::vector<double> rates_of(const PhaseResult& phase) {
   std::vector<double> rates;
   for (const SeriesPoint& p : phase.series)
-    if (p.time_s <= phase.first_finish_s)
-      rates.push_back(phase.bytes > 0 ? p.bytes_per_s : p.operations_per_s);
+    if (p.time_s <= phase.first_finish_s) rates.push_back(phase.bytes > 0 ? p.bytes_per_s : p.operations_per_s);
   if (!rates.empty()) rates.pop_back();  // ends somewhere within its interval
   return rates;
 }
 
 /// All ranks' bytes and operations, the slowest one's time. No warm-up is cut: each rank would cut
 /// another.
-PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Repetition>& all,
-                         std::size_t number, const PhaseResult& own) {
+PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Repetition>& all, std::size_t number,
+                         const PhaseResult& own) {
   PhaseResult phase = own;
   phase.steady_from_s = 0;
   phase.cut_bytes = phase.cut_operations = 0;
@@ -172,8 +164,7 @@ PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Re
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (number >= all[i].phases.size()) continue;
     const PhaseResult& one = all[i].phases[number];
-    phase.ranks.push_back(
-        {team[i], one.elapsed_s, one.first_finish_s, one.bytes, one.operations, one.errors});
+    phase.ranks.push_back({team[i], one.elapsed_s, one.first_finish_s, one.bytes, one.operations, one.errors});
     if (const double rate = rate_of(phase.ranks.back()); rate > 0 && rate < slowest) {
       slowest = rate;
       phase.slowest_rank = static_cast<int>(team[i]);
@@ -181,8 +172,7 @@ PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Re
     }
     phase.elapsed_s = std::max(phase.elapsed_s, one.elapsed_s);
     const bool first = phase.ranks.size() == 1;
-    phase.first_finish_s =
-        first ? one.first_finish_s : std::min(phase.first_finish_s, one.first_finish_s);
+    phase.first_finish_s = first ? one.first_finish_s : std::min(phase.first_finish_s, one.first_finish_s);
     phase.cpu_s += one.cpu_s;
     phase.bytes += one.bytes;
     phase.operations += one.operations;
@@ -190,12 +180,9 @@ PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Re
     phase.storage_bytes += one.storage_bytes;
     phase.device_bytes += one.device_bytes;
     phase.latency.merge(one.latency);
-    for (std::size_t p = 0; p < phase.parts.size() && p < one.parts.size(); ++p)
-      phase.parts[p].merge(one.parts[p]);
-    phase.worker_finish_s.insert(phase.worker_finish_s.end(), one.worker_finish_s.begin(),
-                                 one.worker_finish_s.end());
-    phase.worker_bytes.insert(phase.worker_bytes.end(), one.worker_bytes.begin(),
-                              one.worker_bytes.end());
+    for (std::size_t p = 0; p < phase.parts.size() && p < one.parts.size(); ++p) phase.parts[p].merge(one.parts[p]);
+    phase.worker_finish_s.insert(phase.worker_finish_s.end(), one.worker_finish_s.begin(), one.worker_finish_s.end());
+    phase.worker_bytes.insert(phase.worker_bytes.end(), one.worker_bytes.begin(), one.worker_bytes.end());
     add_series(phase.series, one.series);
   }
   phase.not_steady = why_not_steady(rates_of(phase), phase.must_be);
@@ -205,13 +192,12 @@ PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Re
 const std::string kPerSecond = "/s";
 
 /// `seconds`: of a rate of one of several phases, the slowest rank's.
-double merged_value(const MetricInfo& metric, AcrossRanks across,
-                    const std::vector<Repetition>& all, double& seconds) {
+double merged_value(const MetricInfo& metric, AcrossRanks across, const std::vector<Repetition>& all, double& seconds) {
   seconds = 0;
   double sum = 0, low = INFINITY, high = -INFINITY, slowest_s = 0, first = NAN;
   for (const Repetition& r : all) {
-    const auto at = std::find_if(r.metrics.begin(), r.metrics.end(),
-                                 [&](const auto& m) { return m.name == metric.name; });
+    const auto at =
+        std::find_if(r.metrics.begin(), r.metrics.end(), [&](const auto& m) { return m.name == metric.name; });
     if (at == r.metrics.end()) continue;
     if (std::isnan(first)) first = at->value;
     const double s = at->seconds > 0 ? at->seconds : elapsed_of(r.phases);
@@ -229,8 +215,7 @@ double merged_value(const MetricInfo& metric, AcrossRanks across,
 
 }  // namespace
 
-std::string RankSync::disturbed_together(const std::vector<unsigned>& team,
-                                         const std::vector<Repetition>& all,
+std::string RankSync::disturbed_together(const std::vector<unsigned>& team, const std::vector<Repetition>& all,
                                          const std::vector<PhaseResult>& merged) const {
   constexpr double kFew = 1.0 / 3;
   constexpr std::size_t kNamed = 3;
@@ -241,9 +226,8 @@ std::string RankSync::disturbed_together(const std::vector<unsigned>& team,
     if (!all[i].disturbance.disturbed) continue;
     const std::string why = ranks_.who(team[i]) + ": " + all[i].disturbance.why;
     if (++disturbed <= kNamed) whys += (whys.empty() ? "" : "; ") + why;
-    slowest = slowest || std::ranges::any_of(merged, [&](const PhaseResult& p) {
-                return p.slowest_rank == static_cast<int>(team[i]);
-              });
+    slowest = slowest || std::ranges::any_of(
+                             merged, [&](const PhaseResult& p) { return p.slowest_rank == static_cast<int>(team[i]); });
   }
   if (disturbed > kNamed) whys += fmt::format("; and {} more ranks", disturbed - kNamed);
   const bool many = static_cast<double>(disturbed) > kFew * static_cast<double>(all.size());
@@ -252,10 +236,8 @@ std::string RankSync::disturbed_together(const std::vector<unsigned>& team,
 
 void RankSync::say(const Step& step) const {
   if (alone() || !leads()) return;
-  ranks_.broadcast(
-      "the next step", 0,
-      wire::Writer().put(step.kind).put(step.point).put(step.index).put(step.look).bytes(),
-      kWhileAlive_s);
+  ranks_.broadcast("the next step", 0,
+                   wire::Writer().put(step.kind).put(step.point).put(step.index).put(step.look).bytes(), kWhileAlive_s);
 }
 
 Step RankSync::hear() const {
@@ -271,8 +253,7 @@ Step RankSync::hear() const {
 
 Word RankSync::agree(const std::string& what, const Word& own) const {
   if (alone()) return own;
-  const auto all =
-      ranks_.all_gather(what, wire::Writer().put(own.kind).put(own.why).bytes(), kWhileAlive_s);
+  const auto all = ranks_.all_gather(what, wire::Writer().put(own.kind).put(own.why).bytes(), kWhileAlive_s);
   Word worst;
   for (unsigned r = 0; r < all.size(); ++r) {
     wire::Reader in(all[r]);
@@ -292,8 +273,7 @@ void RankSync::wait(const std::string& what) const {
 Repetition RankSync::merged(Repetition own, const std::vector<unsigned>& team, AcrossRanks across,
                             const std::vector<MetricInfo>& catalogue) const {
   if (alone()) return own;
-  const auto said = ranks_.gather("the results of a repetition", ranks_.everyone(), packed(own),
-                                  kWhileAlive_s, 0);
+  const auto said = ranks_.gather("the results of a repetition", ranks_.everyone(), packed(own), kWhileAlive_s, 0);
   if (!leads()) return own;
   std::vector<Repetition> all;
   for (const unsigned rank : team) all.push_back(unpacked(said.at(rank)));
@@ -325,8 +305,7 @@ Repetition RankSync::merged(Repetition own, const std::vector<unsigned>& team, A
     own.disturbance.disturbed = true;
     own.disturbance.why = why;
   }
-  const auto uneven =
-      std::ranges::find_if(own.phases, [](const PhaseResult& p) { return !p.not_steady.empty(); });
+  const auto uneven = std::ranges::find_if(own.phases, [](const PhaseResult& p) { return !p.not_steady.empty(); });
   own.steady = uneven == own.phases.end();
   own.steady_why = own.steady ? "" : "all ranks together: " + uneven->not_steady;
   own.metrics.clear();
@@ -345,9 +324,8 @@ std::vector<unsigned> team_of(const Ranks& ranks, bool one_per_node, unsigned cl
   if (one_per_node) std::erase_if(team, [&](unsigned r) { return places[r].local_rank != 0; });
   if (clients > team.size()) return {};
   if (clients > 0) {
-    std::stable_sort(team.begin(), team.end(), [&](unsigned a, unsigned b) {
-      return places[a].local_rank < places[b].local_rank;
-    });
+    std::stable_sort(team.begin(), team.end(),
+                     [&](unsigned a, unsigned b) { return places[a].local_rank < places[b].local_rank; });
     team.resize(clients);
     std::sort(team.begin(), team.end());
   }

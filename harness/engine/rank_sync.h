@@ -50,8 +50,7 @@ class RankSync {
  private:
   /// Why what all did is to be doubted, or "". Of many ranks some are always disturbed: that
   /// matters where it is the slowest one, which the others' time hangs on, or more than a third.
-  std::string disturbed_together(const std::vector<unsigned>& team,
-                                 const std::vector<Repetition>& all,
+  std::string disturbed_together(const std::vector<unsigned>& team, const std::vector<Repetition>& all,
                                  const std::vector<PhaseResult>& merged) const;
   Ranks& ranks_;
 };

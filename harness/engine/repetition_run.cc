@@ -42,8 +42,7 @@ const FileSurvey* known_files(CacheState state, const FileTable& files, const Ca
     check_unchanged(files, *known, progress);
   } else {
     const auto mount = system::mount_of(files.root());
-    const bool stable =
-        mount && system::is_counted_file_system(mount->type) && mount->type != "overlay";
+    const bool stable = mount && system::is_counted_file_system(mount->type) && mount->type != "overlay";
     known = survey(files, stable, progress);
   }
   return &*known;
@@ -62,11 +61,10 @@ class CheckedSink final : public MetricSink {
   CheckedSink(const std::vector<MetricInfo>& catalogue, std::vector<MetricValue>& values)
       : catalogue_(catalogue), values_(values) {}
   void put(std::string_view name, double value, double seconds) override {
-    const bool known = std::any_of(catalogue_.begin(), catalogue_.end(),
-                                   [&](const MetricInfo& m) { return m.name == name; });
+    const bool known =
+        std::any_of(catalogue_.begin(), catalogue_.end(), [&](const MetricInfo& m) { return m.name == name; });
     if (!known || !std::isfinite(value)) {
-      std::fprintf(stderr, "%s:%d: metric %s = %g: %s\n", __FILE__, __LINE__,
-                   std::string(name).c_str(), value,
+      std::fprintf(stderr, "%s:%d: metric %s = %g: %s\n", __FILE__, __LINE__, std::string(name).c_str(), value,
                    known ? "not finite" : "not in the workload's catalogue");
       std::abort();
     }
@@ -81,8 +79,7 @@ class CheckedSink final : public MetricSink {
 void put_latencies(const Histogram& h, const std::string& prefix, MetricSink& sink) {
   if (h.total() == 0) return;
   for (const Metric& m : standard_metrics()) {
-    if (const auto share = percentile_of(m.name))
-      sink.put(prefix + std::string(m.name), h.percentile(*share));
+    if (const auto share = percentile_of(m.name)) sink.put(prefix + std::string(m.name), h.percentile(*share));
   }
   sink.put(prefix + "latency_max_ns", static_cast<double>(h.max_ns()));
 }
@@ -90,8 +87,7 @@ void put_latencies(const Histogram& h, const std::string& prefix, MetricSink& si
 using Recorders = std::span<const std::unique_ptr<Recorder>>;
 
 /// All of `workers` together.
-PhaseResult merged(Recorders workers, unsigned parts, std::uint64_t released_ns,
-                   TimeSeries& series) {
+PhaseResult merged(Recorders workers, unsigned parts, std::uint64_t released_ns, TimeSeries& series) {
   PhaseResult phase;
   phase.parts.resize(parts);
   std::uint64_t first_start = UINT64_MAX, first_finish = UINT64_MAX, last_finish = 0;
@@ -103,9 +99,7 @@ PhaseResult merged(Recorders workers, unsigned parts, std::uint64_t released_ns,
   }
   series.start(released_ns);
   if (last_finish == 0) return phase;
-  const auto since_start = [first_start](std::uint64_t ns) {
-    return static_cast<double>(ns - first_start) * 1e-9;
-  };
+  const auto since_start = [first_start](std::uint64_t ns) { return static_cast<double>(ns - first_start) * 1e-9; };
   phase.elapsed_s = since_start(last_finish);
   phase.first_finish_s = since_start(first_finish);
   for (const auto& r : workers) {
@@ -123,8 +117,7 @@ PhaseResult merged(Recorders workers, unsigned parts, std::uint64_t released_ns,
 }
 
 /// Nothing when none of `workers` did anything.
-std::optional<BackgroundResult> merged_background(Recorders workers, unsigned parts,
-                                                  std::uint64_t released_ns) {
+std::optional<BackgroundResult> merged_background(Recorders workers, unsigned parts, std::uint64_t released_ns) {
   if (workers.empty()) return std::nullopt;
   TimeSeries series;
   PhaseResult all = merged(workers, parts, released_ns, series);
@@ -165,8 +158,8 @@ class RepetitionRunner::Attempt {
     measure();
     if (runner_.together_.alone() || lost_) return std::move(result_);
     try {
-      return runner_.together_.merged(std::move(result_), runner_.node_.team(),
-                                      workload_.across_ranks(), runner_.catalogue());
+      return runner_.together_.merged(std::move(result_), runner_.node_.team(), workload_.across_ranks(),
+                                      runner_.catalogue());
     } catch (const RanksError& e) {
       lose(e.what());
       return std::move(result_);
@@ -181,8 +174,7 @@ class RepetitionRunner::Attempt {
     for (unsigned p = 0; p < phases.size() && result_.status == RepetitionStatus::ok; ++p) {
       if (stop_signal.load() != 0) result_.status = RepetitionStatus::interrupted;
       try {
-        if (result_.status == RepetitionStatus::ok)
-          takes_part_ ? run_one(p, phases[p]) : stand_by(p);
+        if (result_.status == RepetitionStatus::ok) takes_part_ ? run_one(p, phases[p]) : stand_by(p);
       } catch (const RanksError& e) {
         lose(e.what());
       } catch (const std::exception& e) {
@@ -197,8 +189,7 @@ class RepetitionRunner::Attempt {
           "storage",
           limit);
     if (minds)
-      result_.disturbance =
-          ledger_.judge(delivered_, before, ledger_.can_drift() ? runner_.probe_after(before) : -1);
+      result_.disturbance = ledger_.judge(delivered_, before, ledger_.can_drift() ? runner_.probe_after(before) : -1);
     if (result_.status == RepetitionStatus::ok) {
       if (!takes_part_) return;
       try {
@@ -305,9 +296,7 @@ class RepetitionRunner::Attempt {
       after = read_counters(runner_.device_);
       asked_after = runner_.client_counters();
     };
-    hooks.live = [this](double rate, double elapsed_s) {
-      runner_.observer_.live(point_, rate, elapsed_s);
-    };
+    hooks.live = [this](double rate, double elapsed_s) { runner_.observer_.live(point_, rate, elapsed_s); };
     PhaseEnd end = run_phase({.workload = point_.workload,
                               .phase = number,
                               .repetition = result_.index,
@@ -349,20 +338,17 @@ class RepetitionRunner::Attempt {
   bool make_ready(unsigned number, bool proves, CacheProof& proof) {
     const auto made = std::make_shared<CacheProof>(proof);
     const bool root = runner_.node_.is_root();
-    const WatchedEnd end =
-        run_watched("making the cache state", runner_.limits_, {},
-                    [workload = point_.workload, state = point_.cache, files = files_, made, proves,
-                     root, survey = runner_.survey_, number, index = result_.index,
-                     seed = seed_](const DataProgress& progress) {
-                      if (proves) {
-                        const CacheUse use = workload->cache_use();
-                        const FileSurvey* seen = known_files(state, *files, use, *survey, progress);
-                        establish(state, *files,
-                                  {.drop_caches = root, .use = use, .survey = seen, .seed = seed},
-                                  *made, progress);
-                      }
-                      workload->before_phase(number, index, seed);
-                    });
+    const WatchedEnd end = run_watched(
+        "making the cache state", runner_.limits_, {},
+        [workload = point_.workload, state = point_.cache, files = files_, made, proves, root, survey = runner_.survey_,
+         number, index = result_.index, seed = seed_](const DataProgress& progress) {
+          if (proves) {
+            const CacheUse use = workload->cache_use();
+            const FileSurvey* seen = known_files(state, *files, use, *survey, progress);
+            establish(state, *files, {.drop_caches = root, .use = use, .survey = seen, .seed = seed}, *made, progress);
+          }
+          workload->before_phase(number, index, seed);
+        });
     if (end.hung) return hang(end.why);
     proof = *made;
     return true;
@@ -371,14 +357,13 @@ class RepetitionRunner::Attempt {
   /// What is in the page cache afterwards. False: it hung.
   bool look_again(CacheProof& proof) {
     const auto resident = std::make_shared<double>(-1);
-    const WatchedEnd end =
-        run_watched("looking what is in the page cache", runner_.limits_, {},
-                    [workload = point_.workload, files = files_, resident, seed = seed_,
-                     survey = runner_.survey_](const DataProgress&) {
-                      std::string method;
-                      *resident = resident_share(*files, method, seed);
-                      if (*survey) check_unchanged(*files, **survey, {}, kLookedAtAgain);
-                    });
+    const WatchedEnd end = run_watched("looking what is in the page cache", runner_.limits_, {},
+                                       [workload = point_.workload, files = files_, resident, seed = seed_,
+                                        survey = runner_.survey_](const DataProgress&) {
+                                         std::string method;
+                                         *resident = resident_share(*files, method, seed);
+                                         if (*survey) check_unchanged(*files, **survey, {}, kLookedAtAgain);
+                                       });
     if (end.hung) return hang(end.why);
     proof.resident_after = *resident;
     return true;
@@ -390,13 +375,11 @@ class RepetitionRunner::Attempt {
     return false;
   }
 
-  PhaseResult& keep(PhaseEnd& end, const PhaseSpec& spec, const Counters& before,
-                    const Counters& after) {
+  PhaseResult& keep(PhaseEnd& end, const PhaseSpec& spec, const Counters& before, const Counters& after) {
     TimeSeries series;
     const auto parts = static_cast<unsigned>(runner_.parts_.size());
     const Recorders all(end.recorders);
-    const std::size_t readers =
-        all.size() - std::min<std::size_t>(all.size(), workload_.background_workers());
+    const std::size_t readers = all.size() - std::min<std::size_t>(all.size(), workload_.background_workers());
     PhaseResult phase = merged(all.first(readers), parts, end.released_ns, series);
     phase.background = merged_background(all.subspan(readers), parts, end.released_ns);
     Ledger ledger;
@@ -465,8 +448,7 @@ class RepetitionRunner::Attempt {
     if (!workload_.phases_differ()) put_latencies(whole, "", sink);
     sink.put("elapsed_s", elapsed_s);
     sink.put("cpu_s", cpu_s);
-    for (std::size_t p = 0; p < parts.size(); ++p)
-      put_latencies(parts[p], runner_.parts_[p] + "_", sink);
+    for (std::size_t p = 0; p < parts.size(); ++p) put_latencies(parts[p], runner_.parts_[p] + "_", sink);
   }
 
   RepetitionRunner& runner_;
@@ -482,8 +464,8 @@ class RepetitionRunner::Attempt {
   bool takes_part_, started_together_ = false, lost_ = false;
 };
 
-RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& node,
-                                   RunObserver& observer, const EngineLimits& limits)
+RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& node, RunObserver& observer,
+                                   const EngineLimits& limits)
     : plan_(plan),
       point_(point),
       node_(node),
@@ -495,8 +477,7 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
   const FileTable* files = point.workload->files();
   if (files != nullptr && !files->is_device()) mount_ = system::mount_of(files->root());
   device_ = system::device_of(files != nullptr ? files->place() : node.scratch_path());
-  io_limits_ =
-      system::io_limits(system::cgroup_limits(), device_ ? system::disk_number(*device_) : "none");
+  io_limits_ = system::io_limits(system::cgroup_limits(), device_ ? system::disk_number(*device_) : "none");
 }
 
 double RepetitionRunner::probe() {
@@ -518,8 +499,6 @@ std::optional<system::ClientCounters> RepetitionRunner::client_counters() const 
   return mount_ ? system::read_client_counters(*mount_) : std::nullopt;
 }
 
-Repetition RepetitionRunner::run(unsigned index, unsigned look) {
-  return Attempt(*this, index, look).run();
-}
+Repetition RepetitionRunner::run(unsigned index, unsigned look) { return Attempt(*this, index, look).run(); }
 
 }  // namespace headrace::engine

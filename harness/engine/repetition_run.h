@@ -23,8 +23,7 @@ namespace headrace::engine {
 /// Runs repetitions of one prepared point. Keeps what does not change between them.
 class RepetitionRunner {
  public:
-  RepetitionRunner(const Plan& plan, const Point& point, Node& node, RunObserver& observer,
-                   const EngineLimits& limits);
+  RepetitionRunner(const Plan& plan, const Point& point, Node& node, RunObserver& observer, const EngineLimits& limits);
 
   /// Never throws: what fails becomes the repetition's status and error.
   Repetition run(unsigned index, unsigned look);
@@ -53,9 +52,8 @@ class RepetitionRunner {
   std::optional<system::BlockDevice> device_;
   std::optional<system::Mount> mount_;  // of the files
   /// What the files are made of, once looked at. Shared with a thread that may hang.
-  std::shared_ptr<std::optional<FileSurvey>> survey_ =
-      std::make_shared<std::optional<FileSurvey>>();
-  system::IoLimits io_limits_;  // of this process's control group, for device_
+  std::shared_ptr<std::optional<FileSurvey>> survey_ = std::make_shared<std::optional<FileSurvey>>();
+  system::IoLimits io_limits_;            // of this process's control group, for device_
   std::map<std::string, Starts> starts_;  // of each phase
   std::string note_;
   bool hung_ = false;

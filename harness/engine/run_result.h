@@ -27,8 +27,7 @@ struct MetricSummary {
   std::optional<double> mean_over_time;  // of a rate: total work over total time
   statistics::Interval interval;
   std::vector<double> values;
-  bool too_few_operations =
-      false;  // a percentile with fewer than 10/(1-p) operations per repetition
+  bool too_few_operations = false;  // a percentile with fewer than 10/(1-p) operations per repetition
 };
 
 /// Free memory that was touched before a point, so that the page cache grows into memory that the
@@ -49,9 +48,8 @@ struct SlowestRank {
 struct PointResult {
   const Point* point = nullptr;
   PointStatus status = PointStatus::not_reached;
-  std::string reason;  // why skipped or failed
-  statistics::LookPlan
-      looks;  // when it was looked at the repetitions, and the ranks that bound them
+  std::string reason;          // why skipped or failed
+  statistics::LookPlan looks;  // when it was looked at the repetitions, and the ranks that bound them
   std::vector<Repetition> repetitions;
   std::vector<MetricSummary> metrics;
   // What the workload is, told while it lives.
@@ -59,14 +57,12 @@ struct PointResult {
   AcrossRanks across_ranks = AcrossRanks::add;
   unsigned workers = 1;
   std::vector<std::string> latency_parts;
-  std::map<std::string, std::string>
-      missing;  // metrics that this machine did not let it report, and why
-  std::map<std::string, statistics::SingleRun>
-      single_run;                   // by unit, of one long repetition that stands alone
-  bool measured_again = false;      // after a FAIL and a rest
-  std::vector<std::string> notes;   // fall-backs taken
-  Facts facts;                      // how it was done, by name
-  std::optional<GroupShape> group;  // of collectives
+  std::map<std::string, std::string> missing;               // metrics that this machine did not let it report, and why
+  std::map<std::string, statistics::SingleRun> single_run;  // by unit, of one long repetition that stands alone
+  bool measured_again = false;                              // after a FAIL and a rest
+  std::vector<std::string> notes;                           // fall-backs taken
+  Facts facts;                                              // how it was done, by name
+  std::optional<GroupShape> group;                          // of collectives
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
   std::vector<WrongBlock> wrong_blocks;
   std::vector<StageSpan> stages;  // a stretch of the last repetition that counts, of a pipeline
@@ -81,8 +77,7 @@ struct PointResult {
 };
 
 /// Facts about the machine for run files, in sections: "kernel", "file_system", "device"...
-using Fingerprint =
-    std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>;
+using Fingerprint = std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>;
 
 /// The program that measured.
 struct Build {

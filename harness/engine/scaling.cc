@@ -41,8 +41,7 @@ void judge_scaling(ScalingCurve& curve) {
                                 {"fabric_bytes_per_s", limit}})
                        .value();
     one.efficiency = one.rate / linear;
-    if (curve.saturated && curve.reached_by == 0 && one.rate >= 0.9 * curve.most)
-      curve.reached_by = one.clients;
+    if (curve.saturated && curve.reached_by == 0 && one.rate >= 0.9 * curve.most) curve.reached_by = one.clients;
   }
   const std::string name = curve.workload + "." + curve.metric;
   const std::string efficiency = fmt::format("{:.0f} %", 100 * last.efficiency);
@@ -53,15 +52,14 @@ void judge_scaling(ScalingCurve& curve) {
         name, last.clients, told(last.rate), efficiency, last.clients, told(curve.per_client));
     return;
   }
-  curve.saturation_clients = apply("G7", {{"backend_bytes_per_s", curve.most},
-                                          {"per_client_bytes_per_s", curve.per_client}})
-                                 .value();
+  curve.saturation_clients =
+      apply("G7", {{"backend_bytes_per_s", curve.most}, {"per_client_bytes_per_s", curve.per_client}}).value();
   curve.substituted = fmt::format("ceil({} / {})", told(curve.most), told(curve.per_client));
   curve.finding = fmt::format(
       "{} is saturated at {}, reached by {} client{}; with {} of one client, {} can show it (G7); "
       "{} clients scale to {}",
-      name, told(curve.most), curve.reached_by, curve.reached_by == 1 ? "" : "s",
-      told(curve.per_client), curve.saturation_clients, last.clients, efficiency);
+      name, told(curve.most), curve.reached_by, curve.reached_by == 1 ? "" : "s", told(curve.per_client),
+      curve.saturation_clients, last.clients, efficiency);
 }
 
 }  // namespace headrace

@@ -34,9 +34,9 @@ struct ScalingCurve {
   bool saturated = false;         // stopped growing at the most clients measured
   double most = 0;                // the highest rate; saturated: what the backend gives
   double saturation_clients = 0;  // G7: fewest clients that can show it; 0 = not known
-  unsigned reached_by = 0;  // fewest measured clients that gave nine tenths of it; 0 = not known
-  std::string substituted;  // G7 with numbers, or ""
-  std::string finding;      // one sentence
+  unsigned reached_by = 0;        // fewest measured clients that gave nine tenths of it; 0 = not known
+  std::string substituted;        // G7 with numbers, or ""
+  std::string finding;            // one sentence
 };
 
 /// Fills in all but workload, metric, unit and each point's clients, id and rate.

@@ -15,9 +15,8 @@ const Metric* rate_of(const std::vector<const PointResult*>& group) {
     for (const Metric& metric : group.front()->point->info->metrics) {
       if (metric.unit != unit || metric.better != Better::higher) continue;
       const bool everywhere = std::all_of(group.begin(), group.end(), [&](const PointResult* p) {
-        return std::any_of(p->metrics.begin(), p->metrics.end(), [&](const MetricSummary& m) {
-          return m.name == metric.name && m.median > 0;
-        });
+        return std::any_of(p->metrics.begin(), p->metrics.end(),
+                           [&](const MetricSummary& m) { return m.name == metric.name && m.median > 0; });
       });
       if (everywhere) return &metric;
     }
@@ -45,23 +44,19 @@ std::string key_of(const PointResult& p) {
 std::vector<ScalingCurve> scaling_curves(const std::vector<PointResult>& points) {
   std::vector<std::pair<std::string, std::vector<const PointResult*>>> groups;  // as they ran
   for (const PointResult& p : points) {
-    if (p.status != PointStatus::ok || p.point->clients == 0 || p.across_ranks != AcrossRanks::add)
-      continue;
+    if (p.status != PointStatus::ok || p.point->clients == 0 || p.across_ranks != AcrossRanks::add) continue;
     const std::string key = key_of(p);
-    auto group =
-        std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
     if (group == groups.end()) group = groups.insert(group, {key, {}});
-    const bool known = std::any_of(group->second.begin(), group->second.end(), [&](auto* other) {
-      return other->point->clients == p.point->clients;
-    });
+    const bool known = std::any_of(group->second.begin(), group->second.end(),
+                                   [&](auto* other) { return other->point->clients == p.point->clients; });
     if (!known) group->second.push_back(&p);
   }
   std::vector<ScalingCurve> curves;
   for (auto& [key, group] : groups) {
     if (group.size() < 2) continue;
-    std::sort(group.begin(), group.end(), [](const PointResult* a, const PointResult* b) {
-      return a->point->clients < b->point->clients;
-    });
+    std::sort(group.begin(), group.end(),
+              [](const PointResult* a, const PointResult* b) { return a->point->clients < b->point->clients; });
     const Metric* rate = rate_of(group);
     if (rate == nullptr) continue;
     ScalingCurve curve;

@@ -24,8 +24,7 @@ struct Group {
 };
 
 double latency_p99(const TimeSeries::Interval& interval) {
-  const auto wanted =
-      static_cast<std::uint64_t>(std::ceil(0.99 * static_cast<double>(interval.operations)));
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(0.99 * static_cast<double>(interval.operations)));
   std::uint64_t seen = 0;
   for (std::size_t b = 0; b < TimeSeries::kCoarse && wanted > 0; ++b) {
     seen += interval.latency[b];
@@ -38,8 +37,7 @@ std::size_t group_size(const PhaseResult& phase, std::size_t used) {
   const std::size_t most = phase.elapsed_s > kLongPhase_s ? kMostGroupsOfLong : kMostGroups;
   const std::size_t for_number = (used + most - 1) / most;
   const double per_interval = static_cast<double>(phase.operations) / static_cast<double>(used);
-  const auto for_operations =
-      static_cast<std::size_t>(std::ceil(kOperationsPerGroup / per_interval));
+  const auto for_operations = static_cast<std::size_t>(std::ceil(kOperationsPerGroup / per_interval));
   return std::clamp<std::size_t>(std::max(for_operations, for_number), 1, used);
 }
 
@@ -59,8 +57,7 @@ std::vector<Group> grouped(const TimeSeries& series, const PhaseResult& phase) {
     for (std::size_t i = from; i < to; ++i) {
       group.sum.bytes += all[i].bytes;
       group.sum.operations += all[i].operations;
-      for (std::size_t b = 0; b < TimeSeries::kCoarse; ++b)
-        group.sum.latency[b] += all[i].latency[b];
+      for (std::size_t b = 0; b < TimeSeries::kCoarse; ++b) group.sum.latency[b] += all[i].latency[b];
     }
     groups.push_back(group);
   }
@@ -92,8 +89,7 @@ void store_series(const TimeSeries& series, Window window, PhaseResult& phase, S
   const double until_s = std::min(phase.first_finish_s, phase.elapsed_s);
   std::vector<double> rates;
   for (std::size_t i = 0; i + 1 < groups.size() && groups[i].end_s <= until_s; ++i) {
-    rates.push_back(
-        groups[i].rate(phase.bytes > 0 ? groups[i].sum.bytes : groups[i].sum.operations));
+    rates.push_back(groups[i].rate(phase.bytes > 0 ? groups[i].sum.bytes : groups[i].sum.operations));
   }
   const bool cuts = window == Window::settled && rates.size() >= kFewestToCut;
   const statistics::Start start = cuts ? statistics::differing_start(rates) : statistics::Start{};

@@ -19,9 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Shared with the thread, which may outlive the wait.
 struct Step {
@@ -67,8 +65,7 @@ void run(const std::shared_ptr<Step>& step, const DataProgress& progress) {
 
 }  // namespace
 
-WatchedEnd run_watched(const std::string& what, const EngineLimits& limits,
-                       const DataProgress& progress,
+WatchedEnd run_watched(const std::string& what, const EngineLimits& limits, const DataProgress& progress,
                        std::function<void(const DataProgress&)> body) {
   const auto step = std::make_shared<Step>();
   step->body = std::move(body);
@@ -76,8 +73,7 @@ WatchedEnd run_watched(const std::string& what, const EngineLimits& limits,
   Clock::time_point signalled{};
   std::optional<Clock::time_point> lost_since;
   std::unique_lock lock(step->mutex);
-  while (!step->changed.wait_for(lock, std::chrono::milliseconds(50),
-                                 [&] { return step->ended; })) {
+  while (!step->changed.wait_for(lock, std::chrono::milliseconds(50), [&] { return step->ended; })) {
     if (stop_signal.load() != 0 && signalled == Clock::time_point{}) signalled = Clock::now();
     const bool stopping = signalled != Clock::time_point{};
     std::string why;

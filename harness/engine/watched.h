@@ -21,8 +21,7 @@ struct WatchedEnd {
 /// life for limits.stall_s, or for limits.grace_s after a signal, the thread is left behind (see
 /// abandoned_threads()): so the step must own everything it touches, or touch only what lives until
 /// the program ends.
-WatchedEnd run_watched(const std::string& what, const EngineLimits& limits,
-                       const DataProgress& progress,
+WatchedEnd run_watched(const std::string& what, const EngineLimits& limits, const DataProgress& progress,
                        std::function<void(const DataProgress&)> step);
 
 }  // namespace headrace::engine

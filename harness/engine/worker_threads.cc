@@ -32,9 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::uint64_t nanoseconds(double s) { return static_cast<std::uint64_t>(s * 1e9); }
 
@@ -141,8 +139,7 @@ class Watch {
         std::unique_lock lock(workers_.mutex);
         all = workers_.changed.wait_for(lock, kLook, [&] { return workers_.*counter == workers_.size(); });
       }
-      if (const double slept = seconds_since(asleep); slept > kStandstill_s)
-        stood_still_s_ += slept;
+      if (const double slept = seconds_since(asleep); slept > kStandstill_s) stood_still_s_ += slept;
       if (all) return true;
       std::uint64_t bytes = 0, operations = 0;
       for (const auto& r : workers_.recorders) {
@@ -183,8 +180,7 @@ class Watch {
     if (const std::string who = gone(); !who.empty()) return "because " + who;
     if (workers_.stop) return "after another worker failed";
     if (expected_s > 0 && elapsed_s > expected_s) return "at the end of the repetition's time";
-    if (still_s > limits_.stall_s)
-      return fmt::format("after {:.0f} s without any progress", still_s);
+    if (still_s > limits_.stall_s) return fmt::format("after {:.0f} s without any progress", still_s);
     return "";
   }
 
@@ -198,8 +194,7 @@ class Watch {
   bool interrupted_ = false;
 };
 
-std::string hung_text(unsigned still_running, unsigned all, const EngineLimits& limits,
-                      const std::string& why) {
+std::string hung_text(unsigned still_running, unsigned all, const EngineLimits& limits, const std::string& why) {
   return fmt::format(
       "TIMEOUT: {} of {} workers did not end within {:.0f} s of being asked to {}; storage or "
       "device does "
@@ -214,8 +209,7 @@ void leave_behind(std::thread& thread) {
   ++abandoned;
 }
 
-PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
-                   const PhaseHooks& hooks) {
+PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits, const PhaseHooks& hooks) {
   auto workers = std::make_shared<Workers>();
   workers->workload = request.workload;
   workers->phase = request.phase;
@@ -236,8 +230,7 @@ PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
     workers->stop = true;
     workers->released = 1;
     workers->released.notify_all();
-    const std::string why =
-        fmt::format("start worker {} of {}: {}", threads.size() + 1, count, e.what());
+    const std::string why = fmt::format("start worker {} of {}: {}", threads.size() + 1, count, e.what());
     for (std::thread& t : threads) t.join();
     return {.kind = PhaseEnd::Kind::failed, .error = why, .recorders = {}, .released_ns = 0};
   }
@@ -254,8 +247,7 @@ PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
     if (!hooks.ready(error)) workers->stop = true;
   }
   workers->origin_ns = now_ns();
-  workers->deadline_ns =
-      request.duration_s > 0 ? workers->origin_ns + nanoseconds(request.duration_s) : UINT64_MAX;
+  workers->deadline_ns = request.duration_s > 0 ? workers->origin_ns + nanoseconds(request.duration_s) : UINT64_MAX;
   workers->released = 1;
   workers->released.notify_all();
 
@@ -280,8 +272,7 @@ PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
   end.error = workers->error;
   if (!end.error.empty()) {
     end.kind = PhaseEnd::Kind::failed;
-    if (count > 1)
-      end.error += fmt::format("; {} of {} workers failed", workers->failures, count);
+    if (count > 1) end.error += fmt::format("; {} of {} workers failed", workers->failures, count);
   } else if (setting_up.interrupted() || running.interrupted()) {
     end.kind = PhaseEnd::Kind::interrupted;
   }

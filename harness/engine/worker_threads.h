@@ -51,8 +51,7 @@ struct PhaseHooks {
 /// Starts workload.workers() threads, pinned (if so) round robin to the process's CPUs;
 /// before_run() on each, then run() on all together; returns when all have ended, or when they did
 /// not within the limits. Never throws for what they do.
-PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits,
-                   const PhaseHooks& hooks);
+PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits, const PhaseHooks& hooks);
 
 /// Lets go of a thread that hangs; it counts among abandoned_threads().
 void leave_behind(std::thread& thread);

@@ -23,8 +23,7 @@ constexpr std::string_view kAsidePrefix = ".headrace.", kAsideSuffix = ".new";
 /// ".headrace.0123456789abcdef.new": no two writers share one.
 std::string aside_name() {
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number)
-    throw system_error("draw", "a random number", errno);
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) throw system_error("draw", "a random number", errno);
   return fmt::format("{}{:016x}{}", kAsidePrefix, number, kAsideSuffix);
 }
 
@@ -38,9 +37,7 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-bool lock(int fd, int how) noexcept {
-  return ::flock(fd, how | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-}
+bool lock(int fd, int how) noexcept { return ::flock(fd, how | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 }  // namespace
 
@@ -49,8 +46,7 @@ Folder Folder::at(const std::string& path) noexcept {
 }
 
 Folder Folder::inner(const std::string& name) const noexcept {
-  return {UniqueFd(open_beneath(fd(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)),
-          path_of(name)};
+  return {UniqueFd(open_beneath(fd(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)), path_of(name)};
 }
 
 Folder Folder::again() const { return {UniqueFd(::fcntl(fd(), F_DUPFD_CLOEXEC, 0)), path_}; }
@@ -64,12 +60,10 @@ struct stat Folder::status() const {
 std::vector<std::string> Folder::entries() const {
   std::vector<std::string> names;
   const int list_fd = ::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> list(list_fd < 0 ? nullptr : ::fdopendir(list_fd),
-                                                 ::closedir);
+  const std::unique_ptr<DIR, int (*)(DIR*)> list(list_fd < 0 ? nullptr : ::fdopendir(list_fd), ::closedir);
   if (!list) throw system_error("list", path_, errno);
   while (const dirent* entry = ::readdir(list.get()))
-    if (const std::string_view name = entry->d_name; name != "." && name != "..")
-      names.emplace_back(name);
+    if (const std::string_view name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -130,8 +124,7 @@ Folder Folder::make(const std::string& name) const {
 }
 
 UniqueFd Folder::create(const char* name, int flags) const noexcept {
-  return UniqueFd(::openat(fd(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags,
-                           kFileMode));
+  return UniqueFd(::openat(fd(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags, kFileMode));
 }
 
 UniqueFd Folder::open_made(const char* name, int flags) const noexcept {
@@ -172,9 +165,7 @@ bool Folder::put_new(const std::string& name, std::string_view text) const {
     if (code == EINVAL || code == ENOSYS || code == EOPNOTSUPP) {  // NFS, old kernels
       code = ::linkat(fd(), aside.c_str(), fd(), name.c_str(), 0) == 0 ? 0 : errno;
       if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS)  // no hard links there either
-        code = look(name)                                                 ? EEXIST
-               : ::renameat(fd(), aside.c_str(), fd(), name.c_str()) == 0 ? 0
-                                                                          : errno;
+        code = look(name) ? EEXIST : ::renameat(fd(), aside.c_str(), fd(), name.c_str()) == 0 ? 0 : errno;
     }
     ::unlinkat(fd(), aside.c_str(), 0);
   }
@@ -183,9 +174,7 @@ bool Folder::put_new(const std::string& name, std::string_view text) const {
   return code == 0;
 }
 
-bool Folder::rename(const char* from, const char* to) const noexcept {
-  return ::renameat(fd(), from, fd(), to) == 0;
-}
+bool Folder::rename(const char* from, const char* to) const noexcept { return ::renameat(fd(), from, fd(), to) == 0; }
 
 bool Folder::remove(const std::string& name, const struct stat& proven) const {
   const auto now = look(name);
@@ -205,10 +194,9 @@ bool Folder::remove_folder(const std::string& name) const {
 bool Folder::remove_itself() const {
   const std::filesystem::path whole(path_);
   const std::string name = whole.filename().string();
-  const Folder parent(
-      UniqueFd(::open(whole.parent_path().empty() ? "." : whole.parent_path().c_str(),
-                      O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-      whole.parent_path().string());
+  const Folder parent(UniqueFd(::open(whole.parent_path().empty() ? "." : whole.parent_path().c_str(),
+                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                      whole.parent_path().string());
   if (!parent) throw system_error("remove folder", path_, errno);
   const auto found = parent.look(name);
   if (!found || !same(*found, status())) return false;
@@ -219,8 +207,8 @@ bool Folder::remove_itself() const {
 }
 
 bool Folder::is_aside(const std::string& name) const noexcept {
-  if (name.size() != kAsidePrefix.size() + 16 + kAsideSuffix.size() ||
-      !name.starts_with(kAsidePrefix) || !name.ends_with(kAsideSuffix))
+  if (name.size() != kAsidePrefix.size() + 16 + kAsideSuffix.size() || !name.starts_with(kAsidePrefix) ||
+      !name.ends_with(kAsideSuffix))
     return false;
   const auto found = look(name);
   return found && S_ISREG(found->st_mode) && bears_mark(*found);

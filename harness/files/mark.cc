@@ -54,9 +54,7 @@ bool Holder::may_live() const {
   return host != this_host() || ::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
 }
 
-std::string Holder::text() const {
-  return fmt::format("pid {} on {} since {} UTC", pid, host, since_utc);
-}
+std::string Holder::text() const { return fmt::format("pid {} on {} since {} UTC", pid, host, since_utc); }
 
 std::optional<Mark> parse_mark(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -64,8 +62,7 @@ std::optional<Mark> parse_mark(std::string_view text) {
   const std::string kind = text_at(json, "kind");
   if (!kind.starts_with(kPrefix) || kind.size() == kPrefix.size()) return std::nullopt;
   Mark mark{kind.substr(kPrefix.size()), false, holder_at(json), {}};
-  if (const auto made = json.find("made"); made != json.end())
-    mark.made = made->is_boolean() && made->get<bool>();
+  if (const auto made = json.find("made"); made != json.end()) mark.made = made->is_boolean() && made->get<bool>();
   if (const auto files = json.find("files"); files != json.end() && files->is_object()) {
     for (const auto& [name, digests] : files->items())
       for (const auto& digest : digests)
@@ -75,14 +72,10 @@ std::optional<Mark> parse_mark(std::string_view text) {
 }
 
 std::string mark_text(const Mark& mark) {
-  Json json{{"kind", std::string(kPrefix) + mark.kind},
-            {"schema", kSchema},
-            {"version", kVersion},
-            {"made", mark.made}};
+  Json json{
+      {"kind", std::string(kPrefix) + mark.kind}, {"schema", kSchema}, {"version", kVersion}, {"made", mark.made}};
   if (mark.holder)
-    json["holder"] = {{"pid", mark.holder->pid},
-                      {"host", mark.holder->host},
-                      {"since_utc", mark.holder->since_utc}};
+    json["holder"] = {{"pid", mark.holder->pid}, {"host", mark.holder->host}, {"since_utc", mark.holder->since_utc}};
   if (!mark.files.empty()) json["files"] = mark.files;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

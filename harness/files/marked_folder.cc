@@ -27,15 +27,12 @@ std::string absolute_path(const std::string& path) {
   return full.string();
 }
 
-std::optional<Mark> mark_of(const Folder& folder) {
-  return files::parse_mark(folder.read(kMarkFile));
-}
+std::optional<Mark> mark_of(const Folder& folder) { return files::parse_mark(folder.read(kMarkFile)); }
 
 std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text += (i ? ", " : "") + names[i];
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) text += (i ? ", " : "") + names[i];
   if (names.size() > kShown) text += ", ... " + std::to_string(names.size()) + " in all";
   return text;
 }
@@ -48,14 +45,11 @@ std::vector<std::string> entries_but_asides(const Folder& folder) {
 }
 
 /// headrace was stopped between making the folder and marking it.
-bool is_blank(const Folder& folder) {
-  return files::bears_mark(folder.status()) && entries_but_asides(folder).empty();
-}
+bool is_blank(const Folder& folder) { return files::bears_mark(folder.status()) && entries_but_asides(folder).empty(); }
 
 void remove_asides(const Folder& folder) {
   for (const std::string& name : folder.entries())
-    if (const auto found = folder.look(name); found && folder.is_aside(name))
-      folder.remove(name, *found);
+    if (const auto found = folder.look(name); found && folder.is_aside(name)) folder.remove(name, *found);
 }
 
 /// Does the file stand there as headrace wrote it?
@@ -67,8 +61,7 @@ bool is_own(const Folder& folder, const Mark& mark, const std::string& name) {
   const bool may_be = std::any_of(digests->second.begin(), digests->second.end(),
                                   [&](const std::string& d) { return d.starts_with(length); });
   if (!may_be) return false;
-  const std::string digest =
-      files::digest_of(folder.read(name, static_cast<std::size_t>(found->st_size)));
+  const std::string digest = files::digest_of(folder.read(name, static_cast<std::size_t>(found->st_size)));
   return std::find(digests->second.begin(), digests->second.end(), digest) != digests->second.end();
 }
 
@@ -104,8 +97,8 @@ MarkedFolder MarkedFolder::claim(Folder folder, const std::string& kind) {
   for (;;) {
     if (const auto found = mark_of(folder)) {
       if (found->kind != kind)
-        throw UsageError(folder.path() + ": is headrace's folder of another kind (" + found->kind +
-                         ", not " + kind + "); give a new or empty one");
+        throw UsageError(folder.path() + ": is headrace's folder of another kind (" + found->kind + ", not " + kind +
+                         "); give a new or empty one");
       return {std::move(folder), kind};
     }
     const std::vector<std::string> foreign = entries_but_asides(folder);
@@ -116,8 +109,7 @@ MarkedFolder MarkedFolder::claim(Folder folder, const std::string& kind) {
     if (foreign.empty())
       folder.put_new(
           kMarkFile,
-          files::mark_text(
-              {.kind = kind, .made = files::bears_mark(folder.status()), .holder = {}, .files = {}}));
+          files::mark_text({.kind = kind, .made = files::bears_mark(folder.status()), .holder = {}, .files = {}}));
   }
 }
 
@@ -131,8 +123,7 @@ MarkedFolder MarkedFolder::make(const std::string& given, const std::string& kin
   return claim(std::move(folder), kind);
 }
 
-MarkedFolder MarkedFolder::make(const Folder& parent, const std::string& name,
-                                const std::string& kind) {
+MarkedFolder MarkedFolder::make(const Folder& parent, const std::string& name, const std::string& kind) {
   return claim(parent.make(name), kind);
 }
 
@@ -144,8 +135,7 @@ MarkedFolder MarkedFolder::make_alone(const std::string& path, const std::string
   }
 }
 
-MarkedFolder MarkedFolder::make_alone(const Folder& parent, const std::string& name,
-                                      const std::string& kind) {
+MarkedFolder MarkedFolder::make_alone(const Folder& parent, const std::string& name, const std::string& kind) {
   for (;;) {
     MarkedFolder folder = make(parent, name, kind);
     folder.hold();
@@ -204,17 +194,15 @@ void MarkedFolder::hold() const {
   for (int tries = 0; !try_hold(); ++tries) {
     const auto mark = mark_of(folder_);
     const bool known = mark && mark->holder && mark->holder->may_live();
-    if (tries >= kTries || (known && tries > kTries / 4))
-      throw RunError(path() + " is " + in_use());
+    if (tries >= kTries || (known && tries > kTries / 4)) throw RunError(path() + " is " + in_use());
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
 
 std::string MarkedFolder::in_use() const {
   const auto mark = mark_of(folder_);
-  return "in use by another headrace" + (mark && mark->holder && mark->holder->may_live()
-                                             ? " (" + mark->holder->text() + ")"
-                                             : "");
+  return "in use by another headrace" +
+         (mark && mark->holder && mark->holder->may_live() ? " (" + mark->holder->text() + ")" : "");
 }
 
 void MarkedFolder::write(std::span<const File> files) const {
@@ -232,8 +220,7 @@ void MarkedFolder::write(std::span<const File> files) const {
                      "another folder");
     }
     std::string digest = headrace::files::digest_of(file.text);
-    if (std::find(digests.begin(), digests.end(), digest) == digests.end())
-      digests.push_back(std::move(digest));
+    if (std::find(digests.begin(), digests.end(), digest) == digests.end()) digests.push_back(std::move(digest));
     // The one that stands there until the new one is in its place, and the new one.
     if (digests.size() > 2) digests.erase(digests.begin(), digests.end() - 2);
   }
@@ -251,8 +238,7 @@ void MarkedFolder::remove_files() const {
   const auto mark = mark_of(folder_);
   if (!mark) return;
   for (const auto& [name, digests] : mark->files)
-    if (const auto found = folder_.look(name); found && is_own(folder_, *mark, name))
-      folder_.remove(name, *found);
+    if (const auto found = folder_.look(name); found && is_own(folder_, *mark, name)) folder_.remove(name, *found);
 }
 
 CleanReport MarkedFolder::remove() const {
@@ -269,8 +255,8 @@ CleanReport MarkedFolder::remove() const {
     if (!found) continue;
     const bool aside = folder_.is_aside(name);
     if (!aside && !is_own(folder_, *mark, name)) {
-      report.left.push_back(name + (mark->files.contains(name) ? ": changed since headrace wrote it"
-                                                               : ": not made by headrace"));
+      report.left.push_back(
+          name + (mark->files.contains(name) ? ": changed since headrace wrote it" : ": not made by headrace"));
       continue;
     }
     if (folder_.remove(name, *found) && !aside) {

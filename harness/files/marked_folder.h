@@ -37,12 +37,10 @@ class MarkedFolder {
   /// the system refuses. Any number of processes may do so at once.
   static MarkedFolder make(const std::string& path, const std::string& kind);
   /// The same below a folder that is held open.
-  static MarkedFolder make(const files::Folder& parent, const std::string& name,
-                           const std::string& kind);
+  static MarkedFolder make(const files::Folder& parent, const std::string& name, const std::string& kind);
   /// The same, and has it alone until this object goes. Throws RunError, which says who has it.
   static MarkedFolder make_alone(const std::string& path, const std::string& kind);
-  static MarkedFolder make_alone(const files::Folder& parent, const std::string& name,
-                                 const std::string& kind);
+  static MarkedFolder make_alone(const files::Folder& parent, const std::string& name, const std::string& kind);
   /// The same of a folder that was not there before: `path`, or `path`-2, -3 ..., whichever is
   /// free.
   static MarkedFolder make_next(const std::string& path, const std::string& kind);
@@ -82,8 +80,7 @@ class MarkedFolder {
   CleanReport remove() const;
 
  private:
-  MarkedFolder(files::Folder folder, std::string kind)
-      : folder_(std::move(folder)), kind_(std::move(kind)) {}
+  MarkedFolder(files::Folder folder, std::string kind) : folder_(std::move(folder)), kind_(std::move(kind)) {}
   static MarkedFolder claim(files::Folder folder, const std::string& kind);
   void hold() const;
 

@@ -29,8 +29,8 @@ int open_step_by_step(int folder, const char* path, int flags, mode_t mode) noex
       errno = EXDEV;
       return -1;
     }
-    inner = system::UniqueFd(::openat(inner ? inner.get() : folder, name,
-                                      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    inner =
+        system::UniqueFd(::openat(inner ? inner.get() : folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!inner) return -1;
   }
   if (std::strcmp(path, "..") == 0) {

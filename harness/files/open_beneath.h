@@ -13,9 +13,7 @@ namespace headrace::files {
 inline constexpr mode_t kMakersMark = S_ISVTX;
 inline constexpr mode_t kFileMode = kMakersMark | 0644, kFolderMode = kMakersMark | 0755;
 
-inline bool bears_mark(const struct stat& status) noexcept {
-  return (status.st_mode & kMakersMark) != 0;
-}
+inline bool bears_mark(const struct stat& status) noexcept { return (status.st_mode & kMakersMark) != 0; }
 
 /// openat(folder, path, flags | O_CLOEXEC, mode) that follows no symbolic link and never leaves
 /// `folder`. A descriptor, or -1 with errno.
@@ -32,8 +30,6 @@ inline bool create_empty(int folder, const char* path, bool& made) noexcept {
 inline bool rename_within(int folder, const char* from, const char* to) noexcept {
   return ::renameat(folder, from, folder, to) == 0;
 }
-inline bool remove_name(int folder, const char* path) noexcept {
-  return ::unlinkat(folder, path, 0) == 0;
-}
+inline bool remove_name(int folder, const char* path) noexcept { return ::unlinkat(folder, path, 0) == 0; }
 
 }  // namespace headrace::files

@@ -28,8 +28,7 @@ void write_text(int fd, std::string_view text, const std::string& path) {
 
 /// What this process, or another, has open under a number.
 bool names_open_file(std::string_view path) {
-  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") ||
-         path.starts_with("/proc/");
+  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
 }
 
 /// What is there stays, and gets the text.
@@ -42,20 +41,16 @@ void write_into(const std::string& path, std::string_view text) {
 /// A new file in `folder` that has no name yet, or, where that cannot be, `name`.
 UniqueFd nameless_or(const std::string& folder, const std::string& name, mode_t mode) {
   UniqueFd fd(::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
-  if (!fd)
-    fd = UniqueFd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (!fd) fd = UniqueFd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   return fd;
 }
 
 void replace(const std::string& path, std::string_view text, mode_t mode) {
   const std::filesystem::path whole(path);
-  const std::filesystem::path parent =
-      whole.parent_path().empty() ? std::filesystem::path(".") : whole.parent_path();
+  const std::filesystem::path parent = whole.parent_path().empty() ? std::filesystem::path(".") : whole.parent_path();
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number)
-    throw system_error("draw", "a random number", errno);
-  const std::string aside =
-      (parent / fmt::format(".{}.{:016x}.new", whole.filename().string(), number)).string();
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) throw system_error("draw", "a random number", errno);
+  const std::string aside = (parent / fmt::format(".{}.{:016x}.new", whole.filename().string(), number)).string();
   const UniqueFd fd = nameless_or(parent.string(), aside, mode);
   if (!fd) throw system_error("create", path, errno);
   try {
@@ -79,12 +74,10 @@ void replace(const std::string& path, std::string_view text, mode_t mode) {
 void write_output(const std::string& given, std::string_view text) {
   struct stat status;
   if (::stat(given.c_str(), &status) != 0) {
-    if (::lstat(given.c_str(), &status) == 0)
-      throw RunError("write " + given + ": is a symbolic link to nothing");
+    if (::lstat(given.c_str(), &status) == 0) throw RunError("write " + given + ": is a symbolic link to nothing");
     return replace(given, text, 0644);
   }
-  if (S_ISBLK(status.st_mode))
-    throw RunError("write " + given + ": is a block device; headrace never writes to one");
+  if (S_ISBLK(status.st_mode)) throw RunError("write " + given + ": is a block device; headrace never writes to one");
   if (S_ISDIR(status.st_mode)) throw system_error("write", given, EISDIR);
   if (!S_ISREG(status.st_mode) || names_open_file(given)) return write_into(given, text);
   std::error_code failed;

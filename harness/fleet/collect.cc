@@ -19,9 +19,8 @@ using results::StoredRun;
 bool is_hardware(std::string_view key) {
   const std::string_view section = key.substr(0, key.find('.'));
   if (section == "cpu" || section.starts_with("gpu") || section.starts_with("nic")) return true;
-  for (const std::string_view one :
-       {"device.model", "device.firmware", "device.transport", "device.size", "device.scheduler",
-        "file_system.type", "file_system.options", "kernel.release"})
+  for (const std::string_view one : {"device.model", "device.firmware", "device.transport", "device.size",
+                                     "device.scheduler", "file_system.type", "file_system.options", "kernel.release"})
     if (key == one) return true;
   return false;
 }
@@ -35,14 +34,12 @@ std::string hardware_of(const StoredRun& run) {
 
 }  // namespace
 
-Collector::Collector(comparison::Options options)
-    : state_(std::make_unique<State>(std::move(options))) {}
+Collector::Collector(comparison::Options options) : state_(std::make_unique<State>(std::move(options))) {}
 Collector::~Collector() = default;
 Collector::Collector(Collector&&) noexcept = default;
 
 std::uint32_t Collector::State::text(const std::string& text) {
-  const auto [known, is_new] =
-      text_index.try_emplace(text, static_cast<std::uint32_t>(texts.size()));
+  const auto [known, is_new] = text_index.try_emplace(text, static_cast<std::uint32_t>(texts.size()));
   if (is_new) texts.push_back(text);
   return known->second;
 }
@@ -60,33 +57,28 @@ void Collector::add(const StoredRun& run) {
   kept.hardware = hardware_of(run);
   if (const auto memory = run.environment.find("memory.total"); memory != run.environment.end())
     kept.memory = memory->second;
-  for (const auto& need : run.judgements)
-    kept.needs.emplace_back(need.id + "\n" + need.scope, need.outcome);
+  for (const auto& need : run.judgements) kept.needs.emplace_back(need.id + "\n" + need.scope, need.outcome);
   kept.noise = run.noise;
   const std::lock_guard lock(state_->mutex);
-  for (const auto& [key, value] : run.environment)
-    kept.facts.emplace_back(state_->text(key), state_->text(value));
+  for (const auto& [key, value] : run.environment) kept.facts.emplace_back(state_->text(key), state_->text(value));
   for (const StoredPoint& point : run.points) {
     if (point.pairs) {
       std::string key = point.workload;
       for (const auto& [name, value] : point.params) key += "\n" + name + "=" + value;
-      state_->pairs.push_back({std::move(key), point.workload, point.id, run.id, run.path,
-                               run.started_utc, kept.began_s, kept.ended_s, *point.pairs});
+      state_->pairs.push_back({std::move(key), point.workload, point.id, run.id, run.path, run.started_utc,
+                               kept.began_s, kept.ended_s, *point.pairs});
     }
     for (const results::StoredMetric& metric : point.metrics) {
-      if (metric.values.empty() || metric.better == Better::neither ||
-          !std::isfinite(metric.median))
-        continue;
+      if (metric.values.empty() || metric.better == Better::neither || !std::isfinite(metric.median)) continue;
       if (!comparison::is_gate(point, metric.name, state_->options, run)) continue;
       const auto [known, is_new] =
           state_->index.try_emplace(results::series_key(point, metric), state_->metrics.size());
       if (is_new)
-        state_->metrics.push_back({point.workload, point.id, metric.name,
-                                   results::unit_scale(metric.unit).base, metric.description,
-                                   point.params, metric.better,
+        state_->metrics.push_back({point.workload, point.id, metric.name, results::unit_scale(metric.unit).base,
+                                   metric.description, point.params, metric.better,
                                    comparison::delta_of(metric.name, state_->options)});
-      kept.values.push_back({known->second, metric.median * results::unit_scale(metric.unit).factor,
-                             results::left_out_for(point)});
+      kept.values.push_back(
+          {known->second, metric.median * results::unit_scale(metric.unit).factor, results::left_out_for(point)});
     }
   }
   state_->runs.push_back(std::move(kept));
@@ -97,8 +89,7 @@ void collect(const std::string& path, Collector& collector) {
   static constexpr std::string_view kSkipped[] = {"phases", "resolved"};
   const std::string file = results::run_file_in(path);
   try {
-    collector.add(
-        results::parse_run(results::skip_members(results::file_text(file), kSkipped), file));
+    collector.add(results::parse_run(results::skip_members(results::file_text(file), kSkipped), file));
   } catch (const UsageError& e) {
     throw UsageError(file + ": " + e.what());
   }

@@ -59,8 +59,7 @@ void confirm(const MetricKey& key, const std::vector<Valued>& slow, const std::v
   std::vector<double> others = again_of(rest);
   if (others.size() < kFewestAlike) others = values_of(rest);
   effect.again = statistics::median(own);
-  effect.status =
-      stands_out(key, own, statistics::robust(others)) ? Status::confirmed : Status::passing;
+  effect.status = stands_out(key, own, statistics::robust(others)) ? Status::confirmed : Status::passing;
 }
 
 using Fact = std::map<std::string, std::vector<bool>>;  // value -> is each of its nodes slow?
@@ -86,8 +85,7 @@ void explain(const Work& work, const std::vector<Valued>& having, const std::set
   std::map<std::string, Fact> places, facts;
   for (const Valued& one : having) {
     const bool is_slow = slow.contains(one.node);
-    for (const auto& [key, value] : work.fleet.nodes[one.node].attributes)
-      places[key][value].push_back(is_slow);
+    for (const auto& [key, value] : work.fleet.nodes[one.node].attributes) places[key][value].push_back(is_slow);
     for (const auto& [key, value] : work.newest(one.node).facts)
       facts[work.collected.texts[key]][work.collected.texts[value]].push_back(is_slow);
   }
@@ -118,12 +116,9 @@ std::string shift_text(const GroupEffect& effect) {
   return effect.shift ? comparison::change_text(1 + *effect.shift) : "away";
 }
 
-double median_of(const std::vector<Valued>& having) {
-  return statistics::median(values_of(having));
-}
+double median_of(const std::vector<Valued>& having) { return statistics::median(values_of(having)); }
 
-std::optional<GroupEffect> effect_of(const MetricKey& key, std::size_t metric,
-                                     const std::vector<Valued>& slow,
+std::optional<GroupEffect> effect_of(const MetricKey& key, std::size_t metric, const std::vector<Valued>& slow,
                                      const std::vector<Valued>& rest) {
   if (slow.empty() || rest.empty()) return std::nullopt;
   const std::vector<double> own = values_of(slow);
@@ -140,8 +135,7 @@ std::optional<GroupEffect> effect_of(const MetricKey& key, std::size_t metric,
   return effect;
 }
 
-std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric,
-                                       const std::vector<Valued>& having) {
+std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric, const std::vector<Valued>& having) {
   const MetricKey& key = work.fleet.metrics[metric];
   std::map<std::pair<std::string, std::string>, std::set<std::size_t>> places;
   for (const Valued& one : having)
@@ -149,8 +143,7 @@ std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric,
       places[{attribute, name}].insert(one.node);
   std::vector<GroupEffect> found;
   for (const auto& [place, inside] : places) {
-    if (inside.size() < kFewestInGroupEffect || having.size() < inside.size() + kFewestAlike)
-      continue;
+    if (inside.size() < kFewestInGroupEffect || having.size() < inside.size() + kFewestAlike) continue;
     std::vector<Valued> own, rest;
     for (const Valued& one : having) (inside.contains(one.node) ? own : rest).push_back(one);
     std::optional<GroupEffect> effect = effect_of(key, metric, own, rest);
@@ -163,19 +156,16 @@ std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric,
     effect->attribute = place.first;
     effect->name = place.second;
     effect->explanation =
-        fmt::format("{} of {} nodes of {} {}: {} of {} is {} from the rest. One finding, not {}.",
-                    bad, own.size(), place.first, place.second, key.metric, key.point,
-                    shift_text(*effect), own.size());
+        fmt::format("{} of {} nodes of {} {}: {} of {} is {} from the rest. One finding, not {}.", bad, own.size(),
+                    place.first, place.second, key.metric, key.point, shift_text(*effect), own.size());
     found.push_back(std::move(*effect));
   }
-  std::stable_sort(found.begin(), found.end(), [](const GroupEffect& a, const GroupEffect& b) {
-    return std::abs(a.z) > std::abs(b.z);
-  });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const GroupEffect& a, const GroupEffect& b) { return std::abs(a.z) > std::abs(b.z); });
   std::vector<GroupEffect> chosen;
   std::set<std::size_t> explained;
   for (GroupEffect& effect : found) {
-    if (std::any_of(effect.nodes.begin(), effect.nodes.end(),
-                    [&](std::size_t i) { return explained.contains(i); }))
+    if (std::any_of(effect.nodes.begin(), effect.nodes.end(), [&](std::size_t i) { return explained.contains(i); }))
       continue;
     explained.insert(effect.nodes.begin(), effect.nodes.end());
     chosen.push_back(std::move(effect));
@@ -183,8 +173,7 @@ std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric,
   return chosen;
 }
 
-std::optional<GroupEffect> hump_effect(const Work& work, std::size_t metric,
-                                       const std::vector<Valued>& having) {
+std::optional<GroupEffect> hump_effect(const Work& work, std::size_t metric, const std::vector<Valued>& having) {
   const MetricKey& key = work.fleet.metrics[metric];
   const auto humps = statistics::two_humps(values_of(having));
   if (!humps) return std::nullopt;
@@ -200,13 +189,13 @@ std::optional<GroupEffect> hump_effect(const Work& work, std::size_t metric,
   if (!effect) return std::nullopt;
   std::string others;
   explain(work, having, bad, *effect, others);
-  effect->explanation = fmt::format(
-      "{} of {} like nodes are {} from the rest in {} of {}: {}, the others {}; {}.", slow.size(),
-      having.size(), shift_text(*effect), key.metric, key.point,
-      format_in_unit(effect->level, key.unit), format_in_unit(effect->usual, key.unit),
-      effect->attribute.empty() ? "nothing that the runs or the hosts' file tell explains it"
-                                : fmt::format("{} explains it: {}, the others {}",
-                                              effect->attribute, effect->name, others));
+  effect->explanation =
+      fmt::format("{} of {} like nodes are {} from the rest in {} of {}: {}, the others {}; {}.", slow.size(),
+                  having.size(), shift_text(*effect), key.metric, key.point, format_in_unit(effect->level, key.unit),
+                  format_in_unit(effect->usual, key.unit),
+                  effect->attribute.empty()
+                      ? "nothing that the runs or the hosts' file tell explains it"
+                      : fmt::format("{} explains it: {}, the others {}", effect->attribute, effect->name, others));
   return effect;
 }
 

@@ -14,11 +14,10 @@ namespace {
 constexpr int kFail = 10, kError = 1, kInconclusive = 11, kIncomplete = 12;
 
 void sort_findings(Fleet& fleet) {
-  std::stable_sort(
-      fleet.outliers.begin(), fleet.outliers.end(), [](const Outlier& a, const Outlier& b) {
-        const double x = a.z ? std::abs(*a.z) : HUGE_VAL, y = b.z ? std::abs(*b.z) : HUGE_VAL;
-        return a.status != b.status ? a.status < b.status : x > y;
-      });
+  std::stable_sort(fleet.outliers.begin(), fleet.outliers.end(), [](const Outlier& a, const Outlier& b) {
+    const double x = a.z ? std::abs(*a.z) : HUGE_VAL, y = b.z ? std::abs(*b.z) : HUGE_VAL;
+    return a.status != b.status ? a.status < b.status : x > y;
+  });
   std::stable_sort(fleet.effects.begin(), fleet.effects.end(),
                    [](const GroupEffect& a, const GroupEffect& b) { return a.status < b.status; });
 }
@@ -27,9 +26,7 @@ void sort_findings(Fleet& fleet) {
 bool is_judged(const Node& node, const Fleet& fleet) {
   if (node.word == "PASS" || node.word == "FAIL") return true;
   return std::any_of(fleet.limits.begin(), fleet.limits.end(),
-                     [&](const Limit& limit) {
-                       return limit.group == node.group && node.values[limit.metric];
-                     }) ||
+                     [&](const Limit& limit) { return limit.group == node.group && node.values[limit.metric]; }) ||
          std::any_of(fleet.pairs.begin(), fleet.pairs.end(), [&](const JudgedPairs& pairs) {
            const std::vector<std::string> nodes = nodes_of(pairs.matrix);
            return std::find(nodes.begin(), nodes.end(), node.name) != nodes.end();
@@ -49,19 +46,16 @@ std::string sentence_of(const Fleet& f) {
   const auto say = [&](std::size_t n, const char* one, const char* many) {
     if (n > 0) text += fmt::format("; {} {}", n, n == 1 ? one : many);
   };
-  say(nodes_with(f, Status::confirmed), "node is an outlier, confirmed",
-      "nodes are outliers, confirmed");
+  say(nodes_with(f, Status::confirmed), "node is an outlier, confirmed", "nodes are outliers, confirmed");
   say(nodes_with(f, Status::suspected), "node is suspected", "nodes are suspected");
-  say(f.effects_that_are(Status::confirmed), "shift that nodes share, confirmed",
-      "shifts that nodes share, confirmed");
-  say(f.effects_that_are(Status::suspected), "shift that nodes share, suspected",
-      "shifts that nodes share, suspected");
+  say(f.effects_that_are(Status::confirmed), "shift that nodes share, confirmed", "shifts that nodes share, confirmed");
+  say(f.effects_that_are(Status::suspected), "shift that nodes share, suspected", "shifts that nodes share, suspected");
   say(f.pairs_that_are(Status::confirmed), "slow node, rail or link, confirmed",
       "slow nodes, rails or links, confirmed");
   say(f.pairs_that_are(Status::suspected), "slow node, rail or link, suspected",
       "slow nodes, rails or links, suspected");
-  say(static_cast<std::size_t>(std::count_if(f.groups.begin(), f.groups.end(),
-                                             [](const Group& g) { return !g.shifts.empty(); })),
+  say(static_cast<std::size_t>(
+          std::count_if(f.groups.begin(), f.groups.end(), [](const Group& g) { return !g.shifts.empty(); })),
       "group of other hardware or settings lies elsewhere than the largest",
       "groups of other hardware or settings lie elsewhere than the largest");
   say(f.saying("FAIL"), "node misses needs of its own", "nodes miss needs of their own");
@@ -73,12 +67,10 @@ std::string sentence_of(const Fleet& f) {
   say(f.absent, "node is missing", "nodes are missing");
   std::set<std::string> without;
   for (const Missing& one : f.missing)
-    if (std::any_of(f.nodes.begin(), f.nodes.end(),
-                    [&](const Node& node) { return node.name == one.node; }))
+    if (std::any_of(f.nodes.begin(), f.nodes.end(), [&](const Node& node) { return node.name == one.node; }))
       without.insert(one.node);
   say(without.size(), "node lacks a value", "nodes lack values");
-  if (text.size() == before && f.judged == f.reported && f.reported > 0)
-    text += "; nothing stands out";
+  if (text.size() == before && f.judged == f.reported && f.reported > 0) text += "; nothing stands out";
   if (f.reported > 0 && f.saying("MEASURED") == f.reported)
     text += "; no node was held against needs";
   else
@@ -101,9 +93,8 @@ void conclude(Fleet& f) {
     set("ERROR", kError);
   else if (any(Status::suspected) || f.saying("INCONCLUSIVE") > 0)
     set("INCONCLUSIVE", kInconclusive);
-  else if (!f.missing.empty() || !f.unreadable.empty() || f.judged < f.reported ||
-           f.reported == 0 || f.saying("PASS") + f.saying("MEASURED") < f.reported ||
-           (asked && f.saying("MEASURED") > 0))
+  else if (!f.missing.empty() || !f.unreadable.empty() || f.judged < f.reported || f.reported == 0 ||
+           f.saying("PASS") + f.saying("MEASURED") < f.reported || (asked && f.saying("MEASURED") > 0))
     set("INCOMPLETE", kIncomplete);
   else
     set(asked ? "PASS" : "MEASURED", 0);
@@ -112,8 +103,8 @@ void conclude(Fleet& f) {
 
 template <class List>
 std::size_t that_are(const List& list, Status status) {
-  return static_cast<std::size_t>(std::count_if(
-      list.begin(), list.end(), [&](const auto& one) { return one.status == status; }));
+  return static_cast<std::size_t>(
+      std::count_if(list.begin(), list.end(), [&](const auto& one) { return one.status == status; }));
 }
 
 }  // namespace
@@ -160,8 +151,7 @@ Fleet judge(Collector& collected, std::vector<Unreadable> unreadable, const Opti
   sort_findings(fleet);
   fleet.reported = fleet.nodes.size();
   fleet.judged = static_cast<std::size_t>(
-      std::count_if(fleet.nodes.begin(), fleet.nodes.end(),
-                    [&](const Node& node) { return is_judged(node, fleet); }));
+      std::count_if(fleet.nodes.begin(), fleet.nodes.end(), [&](const Node& node) { return is_judged(node, fleet); }));
   std::vector<const NodeRun*> newest;
   for (std::size_t i = 0; i < fleet.nodes.size(); ++i) newest.push_back(&work.newest(i));
   fleet.noise = noise_of(newest);

@@ -35,8 +35,7 @@ Json group(const Group& g) {
   for (const GroupDifference& d : g.differs)
     differs.push_back({{"key", d.key}, {"value", d.value}, {"usual", d.usual}});
   Json shifts = Json::array();
-  for (const GroupShift& one : g.shifts)
-    shifts.push_back({{"metric", one.metric}, {"shift", one.shift}});
+  for (const GroupShift& one : g.shifts) shifts.push_back({{"metric", one.metric}, {"shift", one.shift}});
   return {{"id", g.id},   {"nodes", g.nodes},   {"judged", g.judged},
           {"why", g.why}, {"differs", differs}, {"shifts", shifts}};
 }
@@ -116,13 +115,11 @@ std::string fleet_json(const Fleet& f) {
   all["limit_z"] = statistics::kOutlierLimit;
   all["mad_floor"] = statistics::kSpreadFloor;
   all["fewest_alike"] = statistics::kFewestAlike;
-  Json missing = Json::array(), unreadable = Json::array(), groups = Json::array(),
-       metrics = Json::array(), limits = Json::array(), nodes = Json::array(),
-       outliers = Json::array(), effects = Json::array(), matrices = Json::array();
-  for (const Missing& m : f.missing)
-    missing.push_back({{"node", m.node}, {"why", m.why}, {"next_step", m.next_step}});
-  for (const Unreadable& u : f.unreadable)
-    unreadable.push_back({{"path", u.path}, {"node", u.node}, {"why", u.why}});
+  Json missing = Json::array(), unreadable = Json::array(), groups = Json::array(), metrics = Json::array(),
+       limits = Json::array(), nodes = Json::array(), outliers = Json::array(), effects = Json::array(),
+       matrices = Json::array();
+  for (const Missing& m : f.missing) missing.push_back({{"node", m.node}, {"why", m.why}, {"next_step", m.next_step}});
+  for (const Unreadable& u : f.unreadable) unreadable.push_back({{"path", u.path}, {"node", u.node}, {"why", u.why}});
   for (const Group& g : f.groups) groups.push_back(group(g));
   for (const MetricKey& m : f.metrics)
     metrics.push_back({{"workload", m.workload},
@@ -185,12 +182,11 @@ std::string fleet_csv(const Fleet& f) {
     for (std::size_t m = 0; m < f.metrics.size(); ++m) {
       if (!node.values[m]) continue;
       const auto found = status.find({n, m});
-      out +=
-          fmt::format("{},{},{},{},{},{},{},{},{}\r\n", csv_field(node.name),
-                      f.groups[node.group].id, csv_field(node.run), csv_field(f.metrics[m].point),
-                      csv_field(f.metrics[m].metric), csv_field(f.metrics[m].unit), *node.values[m],
-                      node.deviation[m] ? fmt::format("{:.5g}", *node.deviation[m]) : "",
-                      found == status.end() ? "" : to_string(found->second));
+      out += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", csv_field(node.name), f.groups[node.group].id,
+                         csv_field(node.run), csv_field(f.metrics[m].point), csv_field(f.metrics[m].metric),
+                         csv_field(f.metrics[m].unit), *node.values[m],
+                         node.deviation[m] ? fmt::format("{:.5g}", *node.deviation[m]) : "",
+                         found == status.end() ? "" : to_string(found->second));
     }
   }
   return out;

@@ -46,8 +46,7 @@ std::vector<GroupDifference> differences(const NodeRun& own, const NodeRun& usua
   std::vector<GroupDifference> all;
   for (const std::string& key : keys) {
     const auto m = mine.find(key), o = others.find(key);
-    const std::string value = m == mine.end() ? "" : m->second,
-                      other = o == others.end() ? "" : o->second;
+    const std::string value = m == mine.end() ? "" : m->second, other = o == others.end() ? "" : o->second;
     if (value == other || (key == "memory.total" && near(std::min(a, b), std::max(a, b)))) continue;
     all.push_back({key, value, other});
   }
@@ -56,8 +55,8 @@ std::vector<GroupDifference> differences(const NodeRun& own, const NodeRun& usua
 
 /// How the hardware is set up and driven, as against what it is.
 bool is_setup(const std::string& key) {
-  for (const std::string_view part : {"firmware", "driver", "version", "scheduler", "options",
-                                      "kernel.release", "file_system.type", "governor"})
+  for (const std::string_view part :
+       {"firmware", "driver", "version", "scheduler", "options", "kernel.release", "file_system.type", "governor"})
     if (key.find(part) != key.npos) return true;
   return false;
 }
@@ -82,25 +81,22 @@ void make_groups(Work& work) {
       groups.back().push_back(members[m].second);
     }
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   for (const std::vector<std::size_t>& members : groups) {
     Group group;
     group.id = fmt::format("g{}", work.fleet.groups.size() + 1);
     group.nodes = members.size();
     group.judged = members.size() >= kFewestAlike;
     if (!group.judged)
-      group.why = fmt::format(
-          "{} of the same hardware and firmware, {} tell what is usual: held against needs only",
-          members.size(), kFewestAlike);
+      group.why = fmt::format("{} of the same hardware and firmware, {} tell what is usual: held against needs only",
+                              members.size(), kFewestAlike);
     group.differs = differences(work.newest(members.front()), work.newest(groups[0].front()));
     for (const std::size_t i : members) work.fleet.nodes[i].group = work.fleet.groups.size();
     work.fleet.groups.push_back(std::move(group));
   }
 }
 
-void compare_groups(Work& work, std::size_t metric,
-                    const std::vector<std::vector<Valued>>& of_groups) {
+void compare_groups(Work& work, std::size_t metric, const std::vector<std::vector<Valued>>& of_groups) {
   const MetricKey& key = work.fleet.metrics[metric];
   if (of_groups.empty() || of_groups[0].size() < kFewestAlike) return;
   for (std::size_t g = 1; g < of_groups.size(); ++g) {
@@ -111,14 +107,12 @@ void compare_groups(Work& work, std::size_t metric,
                usual_is_worse = worse_by(key, usual, level) >= key.delta;
     if (!is_worse && !usual_is_worse) continue;
     if (usual != 0) group.shifts.push_back({metric, level / usual - 1});
-    if (group.differs.empty() ||
-        !std::all_of(group.differs.begin(), group.differs.end(),
-                     [](const GroupDifference& d) { return is_setup(d.key); }))
+    if (group.differs.empty() || !std::all_of(group.differs.begin(), group.differs.end(),
+                                              [](const GroupDifference& d) { return is_setup(d.key); }))
       continue;
     // The same hardware, set up otherwise: that is to be mended, and no other kind of node.
-    std::optional<GroupEffect> effect = is_worse
-                                            ? effect_of(key, metric, of_groups[g], of_groups[0])
-                                            : effect_of(key, metric, of_groups[0], of_groups[g]);
+    std::optional<GroupEffect> effect = is_worse ? effect_of(key, metric, of_groups[g], of_groups[0])
+                                                 : effect_of(key, metric, of_groups[0], of_groups[g]);
     if (!effect) continue;
     std::string names, values, others;
     for (const GroupDifference& d : group.differs) {
@@ -129,9 +123,8 @@ void compare_groups(Work& work, std::size_t metric,
     }
     effect->attribute = names;
     effect->name = values;
-    effect->explanation =
-        fmt::format("{} nodes with {} {}: {} of {} is {} from those with {}.", effect->nodes.size(),
-                    names, values, key.metric, key.point, shift_text(*effect), others);
+    effect->explanation = fmt::format("{} nodes with {} {}: {} of {} is {} from those with {}.", effect->nodes.size(),
+                                      names, values, key.metric, key.point, shift_text(*effect), others);
     work.fleet.effects.push_back(std::move(*effect));
   }
 }

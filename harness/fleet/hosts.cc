@@ -21,8 +21,7 @@ std::vector<Host> read_hosts(const std::string& path) {
   std::set<std::string> names;
   std::string line, problems;
   const auto problem = [&](int number, const std::string& what) {
-    problems +=
-        (problems.empty() ? "" : "\n") + printable(fmt::format("{}:{}: {}", path, number, what));
+    problems += (problems.empty() ? "" : "\n") + printable(fmt::format("{}:{}: {}", path, number, what));
   };
   std::istringstream lines(text);
   for (int number = 1; std::getline(lines, line); ++number) {

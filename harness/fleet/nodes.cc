@@ -18,9 +18,7 @@ std::size_t rank_of(std::string_view word) {
                                   std::begin(kWorstFirst));
 }
 
-bool decided(std::string_view outcome) {
-  return outcome == "PASS" || outcome == "FAIL" || outcome == "INCONCLUSIVE";
-}
+bool decided(std::string_view outcome) { return outcome == "PASS" || outcome == "FAIL" || outcome == "INCONCLUSIVE"; }
 
 /// What its runs (newest first) say together. Of each need the newest run that decided it counts,
 /// so that a run which did not ask hides nothing; that a run did not end well counts until the
@@ -38,8 +36,7 @@ std::string own_word(const std::vector<const NodeRun*>& runs) {
       if (!is_new && !decided(known->second)) known->second = outcome;
     }
     const bool is_current = configs.insert(run->config_file).second;
-    if (is_current && (run->needs.empty() || run->word == "ERROR" || run->word == "INTERRUPTED"))
-      say(run->word);
+    if (is_current && (run->needs.empty() || run->word == "ERROR" || run->word == "INTERRUPTED")) say(run->word);
   }
   for (const auto& [need, outcome] : needs) say(outcome);
   return std::string(worst);
@@ -49,8 +46,7 @@ std::string own_word(const std::vector<const NodeRun*>& runs) {
 std::string in_order(const std::string& text) {
   std::string out, digits;
   const auto flush = [&] {
-    if (!digits.empty())
-      out += std::string(digits.size() < 12 ? 12 - digits.size() : 0, '0') + digits;
+    if (!digits.empty()) out += std::string(digits.size() < 12 ? 12 - digits.size() : 0, '0') + digits;
     digits.clear();
   };
   for (const char c : text) {
@@ -92,15 +88,13 @@ void sort_metrics(Work& work) {
 }
 
 /// Of each metric what each session told: the newest run of a session that counts.
-std::vector<std::vector<Sample>> samples_of(const std::vector<const NodeRun*>& runs,
-                                            std::size_t metrics) {
+std::vector<std::vector<Sample>> samples_of(const std::vector<const NodeRun*>& runs, std::size_t metrics) {
   std::vector<std::vector<Sample>> samples(metrics);
   for (const NodeRun* run : runs) {
     for (const RunValue& value : run->values) {
       std::vector<Sample>& known = samples[value.metric];
       if (!value.left_out_for.empty() ||
-          std::any_of(known.begin(), known.end(),
-                      [&](const Sample& s) { return same_session(*s.run, *run); }))
+          std::any_of(known.begin(), known.end(), [&](const Sample& s) { return same_session(*s.run, *run); }))
         continue;
       known.push_back({value.value, run});
     }
@@ -143,16 +137,14 @@ void make_nodes(Work& work) {
     one.place = place_of(one.node);
     made.push_back(std::move(one));
   }
-  std::stable_sort(made.begin(), made.end(),
-                   [](const Made& a, const Made& b) { return a.place < b.place; });
+  std::stable_sort(made.begin(), made.end(), [](const Made& a, const Made& b) { return a.place < b.place; });
   const std::size_t metrics = work.fleet.metrics.size();
   for (Made& one : made) {
     work.samples.push_back(samples_of(one.runs, metrics));
     one.node.values.resize(metrics);
     one.node.deviation.resize(metrics);
     for (std::size_t m = 0; m < metrics; ++m)
-      if (!work.samples.back()[m].empty())
-        one.node.values[m] = work.samples.back()[m].front().value;
+      if (!work.samples.back()[m].empty()) one.node.values[m] = work.samples.back()[m].front().value;
     work.fleet.words[one.node.word] += 1;
     work.fleet.nodes.push_back(std::move(one.node));
     work.runs.push_back(std::move(one.runs));
@@ -171,13 +163,12 @@ void name_missing(Work& work) {
   for (const Host& host : work.options.hosts) {
     if (reported.contains(host.name)) continue;
     ++fleet.absent;
-    fleet.missing.push_back(
-        {host.name,
-         unread.contains(host.name) ? "its run cannot be read" : "expected, and no run was found",
-         fmt::format("on {}: headrace run -c {}", host.name, usual)});
+    fleet.missing.push_back({host.name,
+                             unread.contains(host.name) ? "its run cannot be read" : "expected, and no run was found",
+                             fmt::format("on {}: headrace run -c {}", host.name, usual)});
   }
-  fleet.expected = work.options.hosts.empty() ? fleet.nodes.size() + fleet.unreadable.size()
-                                              : work.options.hosts.size();
+  fleet.expected =
+      work.options.hosts.empty() ? fleet.nodes.size() + fleet.unreadable.size() : work.options.hosts.size();
   if (work.options.hosts.empty()) fleet.absent = fleet.unreadable.size();
   // A value that most of the like have is missed where it is not; one that was left out always.
   for (std::size_t metric = 0; metric < fleet.metrics.size(); ++metric) {
@@ -200,9 +191,9 @@ void name_missing(Work& work) {
         if (!group.judged || 2 * with[node.group] < group.nodes) continue;
         why = fmt::format("its run has no {}.{}", key.point, key.metric);
       }
-      fleet.missing.push_back({node.name, why,
-                               fmt::format("on {}: headrace run -c {} --only '{}'", node.name,
-                                           config_of(config), key.point)});
+      fleet.missing.push_back(
+          {node.name, why,
+           fmt::format("on {}: headrace run -c {} --only '{}'", node.name, config_of(config), key.point)});
     }
   }
 }

@@ -28,15 +28,12 @@ struct Shared {
   double without_again(double value) const { return off(value, again); }
 
  private:
-  double off(double value, double from) const {
-    return from != 0 ? value * usual / from : usual + value;
-  }
+  double off(double value, double from) const { return from != 0 ? value * usual / from : usual + value; }
 };
 
 class MetricJudge {
  public:
-  MetricJudge(Work& work, std::size_t metric)
-      : work_(work), key_(work.fleet.metrics[metric]), metric_(metric) {}
+  MetricJudge(Work& work, std::size_t metric) : work_(work), key_(work.fleet.metrics[metric]), metric_(metric) {}
 
   void judge(std::size_t group, const std::vector<Valued>& having) {
     find_shared(having);
@@ -89,19 +86,16 @@ class MetricJudge {
 
   /// In robust deviations, worse above 0; infinite where the others do not differ at all.
   double worse(double value) const {
-    const double away =
-        key_.better == Better::higher ? usual_.median - value : value - usual_.median;
+    const double away = key_.better == Better::higher ? usual_.median - value : value - usual_.median;
     if (usual_.spread > 0) return away / usual_.spread;
     return away > 0 ? HUGE_VAL : 0;
   }
 
-  bool beyond_delta(double value) const {
-    return worse_by(key_, value, usual_.median) > key_.delta;
-  }
+  bool beyond_delta(double value) const { return worse_by(key_, value, usual_.median) > key_.delta; }
 
   bool both_worse(double value, double again) const {
-    return beyond_delta(value) && beyond_delta(again) && worse(value) >= kEachSession &&
-           worse(again) >= kEachSession && worse(value) + worse(again) > 2 * kBothSessions;
+    return beyond_delta(value) && beyond_delta(again) && worse(value) >= kEachSession && worse(again) >= kEachSession &&
+           worse(value) + worse(again) > 2 * kBothSessions;
   }
 
   void judge_node(const Valued& one, double levelled) {
@@ -110,8 +104,7 @@ class MetricJudge {
     if (usual_.median != 0) deviation = levelled / usual_.median - 1;
     if (usual_.spread > 0) z = usual_.z(levelled);
     node.deviation[metric_] = deviation;
-    const std::optional<double> again =
-        one.again ? std::optional(level(one, *one.again, true)) : std::nullopt;
+    const std::optional<double> again = one.again ? std::optional(level(one, *one.again, true)) : std::nullopt;
     const bool confirmed = again && both_worse(levelled, *again);
     if (!confirmed && !(beyond_delta(levelled) && worse(levelled) > kOutlierLimit)) return;
     Outlier out;
@@ -130,27 +123,24 @@ class MetricJudge {
 
   void tell(Outlier& out) const {
     const std::string& node = work_.fleet.nodes[out.node].name;
-    std::string what =
-        fmt::format("{} of {}: {}, usual {}", key_.metric, key_.point,
-                    format_in_unit(out.value, key_.unit), format_in_unit(out.median, key_.unit));
+    std::string what = fmt::format("{} of {}: {}, usual {}", key_.metric, key_.point,
+                                   format_in_unit(out.value, key_.unit), format_in_unit(out.median, key_.unit));
     if (out.deviation && out.z)
-      what += fmt::format(" ({}, {:.1f} robust deviations)",
-                          comparison::change_text(1 + *out.deviation), *out.z);
+      what += fmt::format(" ({}, {:.1f} robust deviations)", comparison::change_text(1 + *out.deviation), *out.z);
     const std::string& config = work_.newest(out.node).config_file;
     switch (out.status) {
       case Status::confirmed:
-        out.explanation =
-            fmt::format("{}; {} in another run.", what, format_in_unit(*out.again, key_.unit));
+        out.explanation = fmt::format("{}; {} in another run.", what, format_in_unit(*out.again, key_.unit));
         out.next_step = fmt::format("Take {} out and look at it: headrace doctor", node);
         break;
       case Status::passing:
-        out.explanation = fmt::format("{}; {} in another run: passing, not held against the node.",
-                                      what, format_in_unit(*out.again, key_.unit));
+        out.explanation = fmt::format("{}; {} in another run: passing, not held against the node.", what,
+                                      format_in_unit(*out.again, key_.unit));
         break;
       case Status::suspected:
         out.explanation = what + "; nobody measured it again.";
-        out.next_step = fmt::format("on {}: headrace run -c {} --only '{}'", node,
-                                    config.empty() ? "CONFIG" : config, key_.point);
+        out.next_step =
+            fmt::format("on {}: headrace run -c {} --only '{}'", node, config.empty() ? "CONFIG" : config, key_.point);
         break;
     }
   }
@@ -180,8 +170,7 @@ void judge_values(Work& work) {
   for (std::size_t metric = 0; metric < work.fleet.metrics.size(); ++metric) {
     std::vector<std::vector<Valued>> having(work.fleet.groups.size());
     for (std::size_t i = 0; i < work.fleet.nodes.size(); ++i)
-      if (!work.samples[i][metric].empty())
-        having[work.fleet.nodes[i].group].push_back(valued(work, i, metric));
+      if (!work.samples[i][metric].empty()) having[work.fleet.nodes[i].group].push_back(valued(work, i, metric));
     for (std::size_t group = 0; group < having.size(); ++group)
       if (work.fleet.groups[group].judged && having[group].size() >= kFewestAlike)
         MetricJudge(work, metric).judge(group, having[group]);

@@ -9,8 +9,7 @@ namespace {
 
 bool has_all(const PairMatrix& matrix, const std::vector<std::string>& names) {
   const std::set<std::string> known(matrix.names.begin(), matrix.names.end());
-  return std::all_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return known.contains(name); });
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return known.contains(name); });
 }
 
 /// The ends that a finding is about: of a rail all of the matrix.
@@ -18,17 +17,14 @@ std::vector<std::string> ends_of(const PairFinding& finding, const PairMatrix& m
   std::vector<std::string> ends;
   for (const std::string& name : matrix.names)
     if (finding.subject == name || finding.subject.starts_with(name + " to ") ||
-        finding.subject.ends_with(" to " + name) ||
-        (!matrix.rails.empty() && name.starts_with(finding.subject + " ")))
+        finding.subject.ends_with(" to " + name) || (!matrix.rails.empty() && name.starts_with(finding.subject + " ")))
       ends.push_back(name);
   return ends.empty() ? matrix.names : ends;
 }
 
-Status status_of(const PairFinding& finding, const RunPairs& told,
-                 const std::vector<const RunPairs*>& older) {
+Status status_of(const PairFinding& finding, const RunPairs& told, const std::vector<const RunPairs*>& older) {
   for (const RunPairs* other : older) {
-    if (other->key != told.key || same_session(*other, told) ||
-        !has_all(other->matrix, ends_of(finding, told.matrix)))
+    if (other->key != told.key || same_session(*other, told) || !has_all(other->matrix, ends_of(finding, told.matrix)))
       continue;
     for (const PairFinding& again : pair_findings(blame(other->matrix), other->matrix))
       if (again.kind == finding.kind && again.subject == finding.subject) return Status::confirmed;
@@ -48,15 +44,13 @@ std::vector<JudgedPairs> judge_pairs(const std::vector<RunPairs>& told) {
   std::vector<JudgedPairs> judged;
   for (std::size_t i = 0; i < newest_first.size(); ++i) {
     const RunPairs& one = *newest_first[i];
-    if (std::any_of(newest_first.begin(), newest_first.begin() + static_cast<std::ptrdiff_t>(i),
-                    [&](const RunPairs* newer) {
-                      return newer->key == one.key && has_all(newer->matrix, one.matrix.names);
-                    }))
+    if (std::any_of(
+            newest_first.begin(), newest_first.begin() + static_cast<std::ptrdiff_t>(i),
+            [&](const RunPairs* newer) { return newer->key == one.key && has_all(newer->matrix, one.matrix.names); }))
       continue;
-    const std::vector<const RunPairs*> older(
-        newest_first.begin() + static_cast<std::ptrdiff_t>(i) + 1, newest_first.end());
-    JudgedPairs pairs{one.workload,    one.point,  one.run,           one.path,
-                      one.started_utc, one.matrix, blame(one.matrix), {}};
+    const std::vector<const RunPairs*> older(newest_first.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                             newest_first.end());
+    JudgedPairs pairs{one.workload, one.point, one.run, one.path, one.started_utc, one.matrix, blame(one.matrix), {}};
     for (PairFinding& finding : pair_findings(pairs.blame, pairs.matrix)) {
       const Status status = status_of(finding, one, older);
       pairs.findings.push_back({std::move(finding), status});

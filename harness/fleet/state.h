@@ -21,8 +21,8 @@ struct RunValue {
 struct NodeRun {
   std::string node, run, path, started_utc, word, config_file;
   double began_s = 0, ended_s = 0;  // 0: not told
-  std::string hardware;  // what its group is made by; lines of "key value", without the memory
-  std::string memory;    // "251.4 GiB"
+  std::string hardware;             // what its group is made by; lines of "key value", without the memory
+  std::string memory;               // "251.4 GiB"
   std::vector<std::pair<std::string, std::string>> needs;  // which, and the outcome
   std::optional<NoiseFloor> noise;
   std::vector<RunValue> values;
@@ -106,21 +106,17 @@ double median_of(const std::vector<Valued>& having);
 
 /// What these nodes share, when the middle of theirs lies delta and 3.5 standard errors on the bad
 /// side of the rest; confirmed or passing by their other sessions. Without words.
-std::optional<GroupEffect> effect_of(const MetricKey& key, std::size_t metric,
-                                     const std::vector<Valued>& slow,
+std::optional<GroupEffect> effect_of(const MetricKey& key, std::size_t metric, const std::vector<Valued>& slow,
                                      const std::vector<Valued>& rest);
 
 /// Racks, switches... of which these nodes are worse together by this metric. Each node counts for
 /// one attribute only: the one that explains most.
-std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric,
-                                       const std::vector<Valued>& having);
+std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric, const std::vector<Valued>& having);
 /// The worse of two humps, where there are two; with what explains it, if one thing does.
-std::optional<GroupEffect> hump_effect(const Work& work, std::size_t metric,
-                                       const std::vector<Valued>& having);
+std::optional<GroupEffect> hump_effect(const Work& work, std::size_t metric, const std::vector<Valued>& having);
 /// Groups of the same hardware that is set up otherwise, worse than the largest one or the other
 /// way around; and the shift of every judged group from the largest.
-void compare_groups(Work& work, std::size_t metric,
-                    const std::vector<std::vector<Valued>>& of_groups);
+void compare_groups(Work& work, std::size_t metric, const std::vector<std::vector<Valued>>& of_groups);
 
 /// Of the nodes whose run tells a noise floor; nothing when none does.
 std::optional<NodeNoise> noise_of(const std::vector<const NodeRun*>& newest);

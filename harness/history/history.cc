@@ -47,9 +47,8 @@ std::string key_of(const StoredRun& run, const StoredPoint& point, const StoredM
 
 /// Only a part was asked for, so that nothing is missing.
 bool is_partial(const StoredRun& run) {
-  return std::any_of(run.command.begin(), run.command.end(), [](const std::string& word) {
-    return word == "--only" || word.starts_with("--only=");
-  });
+  return std::any_of(run.command.begin(), run.command.end(),
+                     [](const std::string& word) { return word == "--only" || word.starts_with("--only="); });
 }
 
 /// "+12 %", or "from 0" where there is nothing to be a share of.
@@ -69,9 +68,8 @@ void judge_newest(Series& s) {
     s.gone = zeros >= statistics::kFewestInLevel && !s.run.empty();
     s.newest.explanation =
         s.newest.left_out_for == "zero"
-            ? fmt::format(
-                  "the newest run gives 0{}",
-                  s.gone ? fmt::format(", as {} do since the last that gave more", zeros) : "")
+            ? fmt::format("the newest run gives 0{}",
+                          s.gone ? fmt::format(", as {} do since the last that gave more", zeros) : "")
             : fmt::format("the newest run says nothing of it: {}", s.newest.left_out_for);
     return;
   }
@@ -80,22 +78,19 @@ void judge_newest(Series& s) {
   const std::size_t last = s.median.size() - 1;
   const std::size_t from = std::max(level.from, last > kRecent ? last - kRecent : 0);
   if (last <= from || last - from < statistics::kFewestAlike) return;
-  const auto usual =
-      statistics::robust(std::span<const double>(s.median).subspan(from, last - from));
+  const auto usual = statistics::robust(std::span<const double>(s.median).subspan(from, last - from));
   const double value = s.median[last];
   s.newest.z = usual.z(value);
   s.newest.unusual = usual.spread > 0 ? std::abs(s.newest.z) > kUnusual : value != usual.median;
   if (!s.newest.unusual) return;
   s.newest.direction = direction_of(value, usual.median, s.better);
   s.newest.explanation =
-      usual.spread > 0
-          ? fmt::format(
-                "the newest run lies {:.1f} robust deviations from the {} before it ({}): "
-                "unusual; one run is no change",
-                s.newest.z, last - from, change_words(usual.median, value))
-          : fmt::format("the newest run gives {}, where the {} before it gave {}: unusual",
-                        format_in_unit(value, s.unit), last - from,
-                        format_in_unit(usual.median, s.unit));
+      usual.spread > 0 ? fmt::format(
+                             "the newest run lies {:.1f} robust deviations from the {} before it ({}): "
+                             "unusual; one run is no change",
+                             s.newest.z, last - from, change_words(usual.median, value))
+                       : fmt::format("the newest run gives {}, where the {} before it gave {}: unusual",
+                                     format_in_unit(value, s.unit), last - from, format_in_unit(usual.median, s.unit));
 }
 
 void find_changes(Series& s, const std::vector<Run>& runs) {
@@ -105,8 +100,7 @@ void find_changes(Series& s, const std::vector<Run>& runs) {
   std::size_t from = 0;
   for (std::size_t i = 0; i <= cuts.size(); ++i) {
     const std::size_t to = i < cuts.size() ? cuts[i].at : s.median.size();
-    s.levels.push_back(
-        {from, to, statistics::median(std::span<const double>(s.median).subspan(from, to - from))});
+    s.levels.push_back({from, to, statistics::median(std::span<const double>(s.median).subspan(from, to - from))});
     from = to;
   }
   for (std::size_t i = 0; i < cuts.size(); ++i) {
@@ -118,10 +112,9 @@ void find_changes(Series& s, const std::vector<Run>& runs) {
     c.direction = direction_of(c.after, c.before, s.better);
     const Run &first = runs[s.run[c.at]], &last = runs[s.run[c.at - 1]];
     c.events = first.events;
-    c.explanation =
-        fmt::format("{} of {}: {} from {} to {}, between {} and {}", s.metric, s.point,
-                    change_words(c.before, c.after), format_in_unit(c.before, s.unit),
-                    format_in_unit(c.after, s.unit), last.started_utc, first.started_utc);
+    c.explanation = fmt::format("{} of {}: {} from {} to {}, between {} and {}", s.metric, s.point,
+                                change_words(c.before, c.after), format_in_unit(c.before, s.unit),
+                                format_in_unit(c.after, s.unit), last.started_utc, first.started_utc);
     if (!c.events.empty()) c.explanation += "; then changed: " + join(c.events);
     if (s.wanders)
       c.explanation += fmt::format(
@@ -134,9 +127,9 @@ void find_changes(Series& s, const std::vector<Run>& runs) {
 
 void judge_series(Series& s, const std::vector<Run>& runs) {
   if (s.median.size() < statistics::kFewestRuns)
-    s.why = fmt::format("{} runs{}; {} tell of changes", s.median.size(),
-                        s.left_out.empty() ? "" : fmt::format(", {} left out", s.left_out.size()),
-                        statistics::kFewestRuns);
+    s.why =
+        fmt::format("{} runs{}; {} tell of changes", s.median.size(),
+                    s.left_out.empty() ? "" : fmt::format(", {} left out", s.left_out.size()), statistics::kFewestRuns);
   else
     find_changes(s, runs);
   judge_newest(s);
@@ -178,13 +171,11 @@ void conclude(History& h) {
   } else {
     h.word = "PASS";
   }
-  h.sentence =
-      fmt::format("{} runs, {} series: {} change{}", h.runs.size(), h.series.size(),
-                  h.changes == 0 ? "no" : fmt::format("{}", h.changes), h.changes == 1 ? "" : "s");
+  h.sentence = fmt::format("{} runs, {} series: {} change{}", h.runs.size(), h.series.size(),
+                           h.changes == 0 ? "no" : fmt::format("{}", h.changes), h.changes == 1 ? "" : "s");
   if (h.unusual > 0) h.sentence += fmt::format(", the newest run of {} unusual", h.unusual);
   if (h.missing > 0) h.sentence += fmt::format(", {} missing from the newest run", h.missing);
-  if (h.left_out > 0)
-    h.sentence += fmt::format(", {} with nothing to rely on in the newest run", h.left_out);
+  if (h.left_out > 0) h.sentence += fmt::format(", {} with nothing to rely on in the newest run", h.left_out);
   if (h.too_short > 0) h.sentence += fmt::format(", {} too short to tell", h.too_short);
   h.sentence += ".";
   for (const Series& s : h.series) {
@@ -221,8 +212,8 @@ void sort_runs(std::vector<StoredRun>& runs) {
   });
   runs.erase(std::unique(runs.begin(), runs.end(),
                          [](const StoredRun& a, const StoredRun& b) {
-                           return a.node == b.node && a.started_utc == b.started_utc &&
-                                  a.id == b.id && a.config_hash == b.config_hash;
+                           return a.node == b.node && a.started_utc == b.started_utc && a.id == b.id &&
+                                  a.config_hash == b.config_hash;
                          }),
              runs.end());
 }
@@ -271,13 +262,11 @@ std::size_t latest(const Series& s) {
 }
 
 /// Of the metrics that any run of the same node and configuration names, the values of all.
-std::vector<Series> collect(const std::vector<StoredRun>& runs,
-                            const comparison::Options& options) {
+std::vector<Series> collect(const std::vector<StoredRun>& runs, const comparison::Options& options) {
   std::set<std::string> followed;
   for (const StoredRun& run : runs)
     each_metric(run, [&](const StoredPoint& point, const StoredMetric& metric) {
-      if (comparison::is_gate(point, metric.name, options, run))
-        followed.insert(key_of(run, point, metric));
+      if (comparison::is_gate(point, metric.name, options, run)) followed.insert(key_of(run, point, metric));
     });
   std::vector<Series> all;
   std::map<std::string, std::size_t> index;
@@ -301,8 +290,7 @@ std::vector<Series> collect(const std::vector<StoredRun>& runs,
   }
   for (Series& s : all)
     for (std::size_t i = latest(s) + 1; i < runs.size() && runs[i].node == s.node; ++i)
-      s.superseded |= runs[i].config_file == runs[latest(s)].config_file &&
-                      runs[i].config_hash != s.config_hash;
+      s.superseded |= runs[i].config_file == runs[latest(s)].config_file && runs[i].config_hash != s.config_hash;
   return all;
 }
 
@@ -315,16 +303,14 @@ History judge(std::vector<StoredRun> runs, const comparison::Options& options,
   h.unreadable = std::move(unreadable);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const StoredRun& run = runs[i];
-    h.runs.push_back({run.id, run.path, run.node, run.started_utc, run.config_hash,
-                      run.summary.word,
-                      i > 0 && runs[i - 1].node == run.node ? events_of(runs[i - 1], run)
-                                                            : std::vector<std::string>()});
+    h.runs.push_back(
+        {run.id, run.path, run.node, run.started_utc, run.config_hash, run.summary.word,
+         i > 0 && runs[i - 1].node == run.node ? events_of(runs[i - 1], run) : std::vector<std::string>()});
   }
   h.series = collect(runs, options);
   if (h.series.empty())
     throw UsageErrors("history: no run has a metric to follow" +
-                      (h.unreadable.empty() ? std::string()
-                                            : "\n" + printable(h.unreadable.front().second)));
+                      (h.unreadable.empty() ? std::string() : "\n" + printable(h.unreadable.front().second)));
   for (Series& s : h.series) judge_series(s, h.runs);
   std::stable_sort(h.series.begin(), h.series.end(),
                    [](const Series& a, const Series& b) { return rank_of(a) < rank_of(b); });

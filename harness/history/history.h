@@ -22,8 +22,7 @@ inline constexpr std::size_t kRecent = 40;
 
 struct Run {
   std::string run, path, node, started_utc, config_hash, word;
-  std::vector<std::string>
-      events;  // what differs from the run before it: "kernel.release 6.1 -> 6.5"
+  std::vector<std::string> events;  // what differs from the run before it: "kernel.release 6.1 -> 6.5"
 };
 
 struct Level {
@@ -42,9 +41,7 @@ struct Change {
   std::string explanation;
 
   /// As a share; nothing where the level before was 0.
-  std::optional<double> change() const {
-    return before == 0 ? std::nullopt : std::optional(after / before - 1);
-  }
+  std::optional<double> change() const { return before == 0 ? std::nullopt : std::optional(after / before - 1); }
 };
 
 /// A run that is no part of the levels, and why: "missing", "zero", "cache-unproven", "disturbed".

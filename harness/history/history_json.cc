@@ -27,23 +27,20 @@ Json run(const Run& r) {
 
 Json series(const History& h, const Series& s) {
   Json levels = Json::array(), changes = Json::array();
-  for (const Level& l : s.levels)
-    levels.push_back({{"from", l.from}, {"to", l.to}, {"median", l.median}});
+  for (const Level& l : s.levels) levels.push_back({{"from", l.from}, {"to", l.to}, {"median", l.median}});
   for (const Change& c : s.changes)
-    changes.push_back(
-        {{"at", c.at},
-         {"before", c.before},
-         {"after", c.after},
-         {"change", c.change() ? Json(*c.change()) : Json()},
-         {"p", c.p},
-         {"status", to_string(c.direction)},
-         {"between", {h.runs[s.run[c.at - 1]].started_utc, h.runs[s.run[c.at]].started_utc}},
-         {"events", c.events},
-         {"explanation", c.explanation}});
+    changes.push_back({{"at", c.at},
+                       {"before", c.before},
+                       {"after", c.after},
+                       {"change", c.change() ? Json(*c.change()) : Json()},
+                       {"p", c.p},
+                       {"status", to_string(c.direction)},
+                       {"between", {h.runs[s.run[c.at - 1]].started_utc, h.runs[s.run[c.at]].started_utc}},
+                       {"events", c.events},
+                       {"explanation", c.explanation}});
   Json left_out = Json::array();
   for (const LeftOut& one : s.left_out)
-    left_out.push_back(
-        {{"run", one.run}, {"why", one.why}, {"median", one.median ? Json(*one.median) : Json()}});
+    left_out.push_back({{"run", one.run}, {"why", one.why}, {"median", one.median ? Json(*one.median) : Json()}});
   return {{"node", s.node},
           {"config_hash", s.config_hash},
           {"workload", s.workload},
@@ -79,11 +76,10 @@ std::string history_json(const History& h) {
   Json all{{"schema", results::kSchema},
            {"kind", "headrace.history"},
            {"headrace", {{"version", kVersion}, {"revision", kRevision}, {"compiler", kCompiler}}}};
-  all["summary"] = {{"word", h.word},           {"exit_code", h.exit_code},
-                    {"runs", h.runs.size()},    {"series", h.series.size()},
-                    {"too_short", h.too_short}, {"changes", h.changes},
-                    {"unusual", h.unusual},     {"missing", h.missing},
-                    {"left_out", h.left_out},   {"sentence", h.sentence}};
+  all["summary"] = {
+      {"word", h.word},           {"exit_code", h.exit_code}, {"runs", h.runs.size()}, {"series", h.series.size()},
+      {"too_short", h.too_short}, {"changes", h.changes},     {"unusual", h.unusual},  {"missing", h.missing},
+      {"left_out", h.left_out},   {"sentence", h.sentence}};
   if (h.noise) all["noise_floor"] = results::noise_part(*h.noise);
   all["p_limit"] = statistics::kChangeLimit;
   all["permutations"] = statistics::kPermutations;
@@ -110,10 +106,10 @@ std::string history_csv(const History& h) {
       for (const Change& c : s.changes)
         if (c.at == i) status = to_string(c.direction);
       const Run& r = h.runs[s.run[i]];
-      out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\r\n", csv_field(s.node),
-                         csv_field(r.started_utc), csv_field(r.run), csv_field(s.point),
-                         csv_field(s.metric), csv_field(s.unit), s.median[i], s.low[i], s.high[i],
-                         s.levels.empty() ? "" : fmt::format("{}", s.levels[level].median), status);
+      out +=
+          fmt::format("{},{},{},{},{},{},{},{},{},{},{}\r\n", csv_field(s.node), csv_field(r.started_utc),
+                      csv_field(r.run), csv_field(s.point), csv_field(s.metric), csv_field(s.unit), s.median[i],
+                      s.low[i], s.high[i], s.levels.empty() ? "" : fmt::format("{}", s.levels[level].median), status);
     }
   }
   return out;

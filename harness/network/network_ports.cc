@@ -12,9 +12,7 @@ namespace {
 
 using system::NetworkLink;
 
-bool better(const NetworkLink& a, const NetworkLink& b) {
-  return a.up != b.up ? a.up : a.rate > b.rate;
-}
+bool better(const NetworkLink& a, const NetworkLink& b) { return a.up != b.up ? a.up : a.rate > b.rate; }
 
 std::string gbit(double bytes_per_s) { return fmt::format("{:g} Gbit/s", bytes_per_s * 8e-9); }
 
@@ -35,8 +33,7 @@ std::vector<NetworkPort> network_ports(const std::string& sys) {
       *same = &link;
   }
   std::vector<NetworkPort> ports;
-  for (const NetworkLink* link : one_of_each)
-    ports.push_back({link->name, link->rdma, link->up, link->rate});
+  for (const NetworkLink* link : one_of_each) ports.push_back({link->name, link->rdma, link->up, link->rate});
   return ports;
 }
 
@@ -44,8 +41,7 @@ PortCount count_ports(std::span<const NodePorts> nodes, double rate) {
   PortCount count{.fewest = 0, .rate = rate, .unknown = "", .do_not_count = ""};
   const bool asked = rate > 0;
   for (const auto& [host, ports] : nodes) {
-    if (ports.empty())
-      count.unknown = host + " shows no port of a network card; inside a container look from the host";
+    if (ports.empty()) count.unknown = host + " shows no port of a network card; inside a container look from the host";
     for (const NetworkPort& port : ports) {
       if (port.up && port.rate == 0)
         count.unknown = fmt::format("{} of {} does not tell its rate, as virtual cards do not", port.name, host);
@@ -68,8 +64,7 @@ PortCount count_ports(std::span<const NodePorts> nodes, double rate) {
     }
     count.fewest = first ? fast : std::min(count.fewest, fast);
     first = false;
-    if (!others.empty())
-      count.do_not_count += (count.do_not_count.empty() ? "" : "; ") + host + ": " + others;
+    if (!others.empty()) count.do_not_count += (count.do_not_count.empty() ? "" : "; ") + host + ": " + others;
   }
   return count;
 }

@@ -26,10 +26,10 @@ struct NodePorts {
 
 /// How many ports of each node are up and fast.
 struct PortCount {
-  unsigned fewest = 0;        // of any node
-  double rate = 0;            // that was asked for; else of the fastest port of all nodes
-  std::string unknown;        // not "": why it cannot be told, and nothing above holds
-  std::string do_not_count;   // "node3: mlx5_2/1 is down, mlx5_3/1 runs at 100 Gbit/s"; "" = all do
+  unsigned fewest = 0;       // of any node
+  double rate = 0;           // that was asked for; else of the fastest port of all nodes
+  std::string unknown;       // not "": why it cannot be told, and nothing above holds
+  std::string do_not_count;  // "node3: mlx5_2/1 is down, mlx5_3/1 runs at 100 Gbit/s"; "" = all do
 };
 /// `rate` [B/s]: from which on a port counts; 0 = as fast as the fastest one that is up.
 PortCount count_ports(std::span<const NodePorts> nodes, double rate);

@@ -27,8 +27,7 @@ double between(const PairMatrix& m, std::size_t a, std::size_t b) {
 std::string rate_text(double rate) { return format_quantity(rate, Dimension::bytes_per_second); }
 
 /// Who is to blame among the ends from `first` to before `last`, added to `found`; their reference.
-double blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last, double share,
-                   Blame& found) {
+double blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last, double share, Blame& found) {
   std::vector<double> best;
   for (std::size_t a = first; a < last; ++a) {
     double most = -1;
@@ -123,8 +122,7 @@ PairRounds rails_rounds(unsigned nodes, unsigned rails, bool at_once) {
   for (unsigned rail = 0; rail < rails; ++rail) {
     for (std::size_t r = 0; r < one.size(); ++r)
       for (const auto& [a, b] : one[r])
-        rounds[at_once ? r : rail * one.size() + r].emplace_back(rail * nodes + a,
-                                                                 rail * nodes + b);
+        rounds[at_once ? r : rail * one.size() + r].emplace_back(rail * nodes + a, rail * nodes + b);
   }
   return rounds;
 }
@@ -138,8 +136,7 @@ PairMatrix::PairMatrix(const std::vector<std::string>& nodes, std::vector<std::s
 
 std::vector<std::string> nodes_of(const PairMatrix& matrix) {
   std::vector<std::string> nodes;  // of the first rail, which has all of them
-  for (std::size_t end = 0; end < matrix.ends_of_rail(); ++end)
-    nodes.push_back(node_of(matrix, end));
+  for (std::size_t end = 0; end < matrix.ends_of_rail(); ++end) nodes.push_back(node_of(matrix, end));
   return nodes;
 }
 
@@ -187,23 +184,20 @@ std::vector<PairFinding> pair_findings(const Blame& blame, const PairMatrix& mat
   for (const unsigned node : blame.nodes) {
     std::vector<double> rates;
     for (unsigned other = 0; other < matrix.names.size(); ++other)
-      if (other != node && between(matrix, node, other) >= 0)
-        rates.push_back(between(matrix, node, other));
+      if (other != node && between(matrix, node, other) >= 0) rates.push_back(between(matrix, node, other));
     const bool whole = on_all_rails(blame, matrix, node);
     if (whole && node >= ends) continue;  // told with its first rail
     all.push_back(
         {whole || matrix.rails.empty() ? "slow node" : "slow rail of a node",
          whole ? node_of(matrix, node) : matrix.names[node],
-         fmt::format(
-             "{} with its {} partners{}, where others reach {}", rate_text(median(rates)),
-             rates.size(),
-             whole ? fmt::format(" on {}, likewise on its other rails", matrix.rails.front()) : "",
-             rate_text(reference(node)))});
+         fmt::format("{} with its {} partners{}, where others reach {}", rate_text(median(rates)), rates.size(),
+                     whole ? fmt::format(" on {}, likewise on its other rails", matrix.rails.front()) : "",
+                     rate_text(reference(node)))});
   }
   for (const auto& [from, to] : blame.links)
-    all.push_back({"slow link", matrix.names[from] + " to " + matrix.names[to],
-                   fmt::format("{}, where others reach {}", rate_text(matrix.rate[from][to]),
-                               rate_text(reference(from)))});
+    all.push_back(
+        {"slow link", matrix.names[from] + " to " + matrix.names[to],
+         fmt::format("{}, where others reach {}", rate_text(matrix.rate[from][to]), rate_text(reference(from)))});
   return all;
 }
 

@@ -38,17 +38,15 @@ struct PairMatrix {
   PairMatrix(const std::vector<std::string>& nodes, std::vector<std::string> rails);
 
   /// Ends that may meet: all, or those of one rail.
-  std::size_t ends_of_rail() const {
-    return rails.empty() ? names.size() : names.size() / rails.size();
-  }
+  std::size_t ends_of_rail() const { return rails.empty() ? names.size() : names.size() / rails.size(); }
 };
 
 struct Blame {
-  double reference = 0;  // the rate that a sound node reaches with its best partner: the median of
-                         // those; of several rails the best one's
+  double reference = 0;                // the rate that a sound node reaches with its best partner: the median of
+                                       // those; of several rails the best one's
   std::vector<double> rail_reference;  // likewise, of each rail; empty where there are none
-  std::vector<unsigned> rails;  // slow as a whole: their reference is below `share` of the best one's
-  std::vector<unsigned> nodes;  // ends: at least three partners, and more than half, find it slow
+  std::vector<unsigned> rails;         // slow as a whole: their reference is below `share` of the best one's
+  std::vector<unsigned> nodes;         // ends: at least three partners, and more than half, find it slow
   std::vector<std::pair<unsigned, unsigned>> links;  // from, to: slow, and neither end is blamed
 };
 

@@ -38,9 +38,8 @@ std::string bare(std::string address) {
 }
 
 bool has_address(const RdmaPort& port, const std::string& address) {
-  return !address.empty() && std::any_of(port.gids.begin(), port.gids.end(), [&](const RdmaGid& g) {
-    return gid_text(g) == address;
-  });
+  return !address.empty() &&
+         std::any_of(port.gids.begin(), port.gids.end(), [&](const RdmaGid& g) { return gid_text(g) == address; });
 }
 
 std::string in_words(const RdmaGid& gid) {
@@ -59,13 +58,11 @@ std::string to_bring_up(const RdmaPort& port) {
                        : "look at the cable; INIT means that no subnet manager (opensm) has set it up";
 }
 
-const RdmaPort& choose_port(std::span<const RdmaPort> ports, const RdmaWish& wish,
-                            const std::string& address) {
+const RdmaPort& choose_port(std::span<const RdmaPort> ports, const RdmaWish& wish, const std::string& address) {
   std::vector<std::string> devices;
   const RdmaPort* found = nullptr;
   for (const RdmaPort& p : ports) {
-    if (std::find(devices.begin(), devices.end(), p.device) == devices.end())
-      devices.push_back(p.device);
+    if (std::find(devices.begin(), devices.end(), p.device) == devices.end()) devices.push_back(p.device);
     if (!wish.device.empty() && p.device != wish.device) continue;
     if (wish.port != 0 && p.number != wish.port) continue;
     const auto better = [&](const RdmaPort& a, const RdmaPort& b) {
@@ -75,14 +72,12 @@ const RdmaPort& choose_port(std::span<const RdmaPort> ports, const RdmaWish& wis
     if (!found || better(p, *found)) found = &p;
   }
   const bool asked = !wish.device.empty() || wish.port != 0;
-  if (!found && !wish.device.empty() &&
-      std::find(devices.begin(), devices.end(), wish.device) == devices.end())
+  if (!found && !wish.device.empty() && std::find(devices.begin(), devices.end(), wish.device) == devices.end())
     throw RunError(fmt::format("there is no RDMA device '{}'{} (devices: {})", wish.device,
                                did_you_mean(wish.device, devices), join(devices)));
   if (!found) throw RunError(fmt::format("there is no RDMA port {}: {}", wish.port, all_in_words(ports)));
   if (found->active) return *found;
-  if (asked)
-    throw RunError(fmt::format("RDMA port {} is {}: {}", found->name(), found->state, to_bring_up(*found)));
+  if (asked) throw RunError(fmt::format("RDMA port {} is {}: {}", found->name(), found->state, to_bring_up(*found)));
   throw Unsupported(fmt::format("no RDMA port is active ({}): {}", all_in_words(ports), to_bring_up(*found)));
 }
 
@@ -105,9 +100,8 @@ const RdmaGid& choose_gid(const RdmaPort& port, const RdmaWish& wish, const std:
     throw RunError(fmt::format("{}: there is no GID {}; there are: {}", port.name(), *wish.gid_index, join(words)));
   }
   if (!port.ethernet) return port.gids.front();
-  return *std::max_element(port.gids.begin(), port.gids.end(), [&](const RdmaGid& a, const RdmaGid& b) {
-    return worth(a, address) < worth(b, address);
-  });
+  return *std::max_element(port.gids.begin(), port.gids.end(),
+                           [&](const RdmaGid& a, const RdmaGid& b) { return worth(a, address) < worth(b, address); });
 }
 
 }  // namespace
@@ -132,13 +126,15 @@ RdmaPlace choose_rdma_place(std::span<const RdmaPort> ports, const RdmaWish& wis
                   .words = fmt::format("{}, GID {}, MTU {}", port.name(), in_words(gid), port.mtu),
                   .warning = ""};
   if (port.ethernet && gid.kind == RdmaGid::Kind::roce_v1)
-    place.warning = fmt::format("{}: GID {} is of RoCE v1, which no router passes on and whose packets carry no "
-                                "traffic class: give its interface an IP address, or choose another gid_index",
-                                port.name(), gid.index);
+    place.warning = fmt::format(
+        "{}: GID {} is of RoCE v1, which no router passes on and whose packets carry no "
+        "traffic class: give its interface an IP address, or choose another gid_index",
+        port.name(), gid.index);
   else if (port.ethernet && is_link_local(gid))
-    place.warning = fmt::format("{}: GID {} is a link-local address, good for the same switch only: give its "
-                                "interface an IP address",
-                                port.name(), gid.index);
+    place.warning = fmt::format(
+        "{}: GID {} is a link-local address, good for the same switch only: give its "
+        "interface an IP address",
+        port.name(), gid.index);
   return place;
 }
 

@@ -12,10 +12,10 @@ namespace headrace {
 
 /// What the user asks for, and what is known of the way to the other end.
 struct RdmaWish {
-  std::string device{};               // "mlx5_0"; "" = whichever leads to the other end
-  unsigned port = 0;                  // 0 = the first that is active
+  std::string device{};                 // "mlx5_0"; "" = whichever leads to the other end
+  unsigned port = 0;                    // 0 = the first that is active
   std::optional<unsigned> gid_index{};  // none: the best one
-  std::string local_address{};        // of this machine, by which the other end reaches it; "" = not known
+  std::string local_address{};          // of this machine, by which the other end reaches it; "" = not known
 };
 
 struct RdmaPlace {

@@ -84,29 +84,25 @@ Door open_door(const TcpMesh::Options& options) {
   Door door;
   door.addresses = system::own_addresses(options.interface);
   if (door.addresses.empty())
-    throw RunError(options.interface.empty()
-                       ? "no network interface is up"
-                       : "interface " + options.interface + " is not there, or has no address");
+    throw RunError(options.interface.empty() ? "no network interface is up"
+                                             : "interface " + options.interface + " is not there, or has no address");
   const bool six = std::any_of(door.addresses.begin(), door.addresses.end(),
                                [](const std::string& a) { return a.find(':') != a.npos; });
-  door.listener =
-      UniqueFd(::socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  door.listener = UniqueFd(::socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (door.listener && !bind_to_interface(door.listener.get(), options))
     throw system_error("bind a socket to", options.interface, errno);
   socklen_t length = 0;
   sockaddr_storage any = address_of(six ? "::" : "0.0.0.0", 0, length);
   const int off = 0;
   if (six) ::setsockopt(door.listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  if (!door.listener ||
-      ::bind(door.listener.get(), reinterpret_cast<sockaddr*>(&any), length) != 0 ||
+  if (!door.listener || ::bind(door.listener.get(), reinterpret_cast<sockaddr*>(&any), length) != 0 ||
       ::listen(door.listener.get(), SOMAXCONN) != 0)
     throw system_error("listen", "a TCP socket", errno);
   ::getsockname(door.listener.get(), reinterpret_cast<sockaddr*>(&any), &length);
-  door.port = ntohs(six ? reinterpret_cast<sockaddr_in6&>(any).sin6_port
-                        : reinterpret_cast<sockaddr_in&>(any).sin_port);
+  door.port =
+      ntohs(six ? reinterpret_cast<sockaddr_in6&>(any).sin6_port : reinterpret_cast<sockaddr_in&>(any).sin_port);
   door.token.resize(16);
-  if (::getrandom(door.token.data(), 16, 0) != 16)
-    throw system_error("getrandom", "a token", errno);
+  if (::getrandom(door.token.data(), 16, 0) != 16) throw system_error("getrandom", "a token", errno);
   return door;
 }
 
@@ -124,8 +120,7 @@ void settle(int fd, const TcpMesh::Options& options) {
 /// One connection to a door, or why not.
 std::optional<UniqueFd> call(const Door& door, std::string& address, const Hello& hello,
                              const TcpMesh::Options& options, std::string& why) {
-  const std::vector<std::string> addresses =
-      address.empty() ? door.addresses : std::vector<std::string>{address};
+  const std::vector<std::string> addresses = address.empty() ? door.addresses : std::vector<std::string>{address};
   for (const std::string& to : addresses) {
     socklen_t length = 0;
     const sockaddr_storage there = address_of(to, door.port, length);
@@ -137,8 +132,7 @@ std::optional<UniqueFd> call(const Door& door, std::string& address, const Hello
     if (code == EINPROGRESS) {
       socklen_t size = sizeof code;
       code = ETIMEDOUT;
-      if (wait_for(fd.get(), POLLOUT, kTry_s))
-        ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &code, &size);
+      if (wait_for(fd.get(), POLLOUT, kTry_s)) ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &code, &size);
     }
     char answer = 0;
     if (code == 0) {
@@ -152,15 +146,13 @@ std::optional<UniqueFd> call(const Door& door, std::string& address, const Hello
       address = to;
       return fd;
     }
-    why +=
-        fmt::format("{}{} port {}: {}", why.empty() ? "" : "; ", to, door.port, errno_text(code));
+    why += fmt::format("{}{} port {}: {}", why.empty() ? "" : "; ", to, door.port, errno_text(code));
   }
   return std::nullopt;
 }
 
 /// The next caller with the right words; nothing when none came in `timeout_s`.
-std::optional<std::pair<Hello, UniqueFd>> answer(const Door& door, const TcpMesh::Options& options,
-                                                 double timeout_s) {
+std::optional<std::pair<Hello, UniqueFd>> answer(const Door& door, const TcpMesh::Options& options, double timeout_s) {
   if (!wait_for(door.listener.get(), POLLIN, timeout_s)) return std::nullopt;
   UniqueFd fd(::accept4(door.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!fd) return std::nullopt;
@@ -205,16 +197,14 @@ std::vector<std::string> rail_interfaces(const std::string& wanted) {
     if (link.physical) with_device.push_back(link.name);
   }
   if (!with_device.empty()) names = with_device;
-  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-    return sortable(a) < sortable(b);
-  });
+  std::sort(names.begin(), names.end(),
+            [](const std::string& a, const std::string& b) { return sortable(a) < sortable(b); });
   return names;
 }
 
 TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
                  const std::vector<std::pair<unsigned, unsigned>>& pairs, const Options& options) {
-  const auto self =
-      static_cast<unsigned>(std::find(team.begin(), team.end(), ranks.rank()) - team.begin());
+  const auto self = static_cast<unsigned>(std::find(team.begin(), team.end(), ranks.rank()) - team.begin());
   Door own;
   std::string trouble;
   try {
@@ -265,9 +255,8 @@ TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
       if (fd)
         sockets_[partner][s] = fd->release();
       else
-        trouble =
-            fmt::format("cannot connect to {} within {:g} s: {}; is there a firewall between them?",
-                        ranks.who(team[partner]), options.timeout_s, why);
+        trouble = fmt::format("cannot connect to {} within {:g} s: {}; is there a firewall between them?",
+                              ranks.who(team[partner]), options.timeout_s, why);
     }
   }
   if (!trouble.empty()) give_up = true;

@@ -23,7 +23,8 @@ Greeting refusal(const std::string& why) {
 }
 
 std::string to_bytes(const Greeting& g) {
-  return json{{"token", g.token}, {"host", g.host}, {"version", g.version}, {"protocol", g.protocol}, {"refused", g.refused}}
+  return json{
+      {"token", g.token}, {"host", g.host}, {"version", g.version}, {"protocol", g.protocol}, {"refused", g.refused}}
       .dump();
 }
 
@@ -43,14 +44,14 @@ Greeting greeting_from(const std::string& bytes) {
 std::string versions_differ(const Greeting& here, const Greeting& there) {
   if (here.protocol == there.protocol && here.version == there.version) return "";
   return fmt::format(
-      "headrace {} (peer protocol {}) on {} and {} (peer protocol {}) on {} do not fit: install the same version on both",
+      "headrace {} (peer protocol {}) on {} and {} (peer protocol {}) on {} do not fit: install the same version on "
+      "both",
       here.version, here.protocol, here.host, there.version, there.protocol, there.host);
 }
 
 bool same_token(const std::string& a, const std::string& b) {
   unsigned char differ = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < b.size(); ++i)
-    differ |= static_cast<unsigned char>((i < a.size() ? a[i] : 0) ^ b[i]);
+  for (std::size_t i = 0; i < b.size(); ++i) differ |= static_cast<unsigned char>((i < a.size() ? a[i] : 0) ^ b[i]);
   return differ == 0;
 }
 

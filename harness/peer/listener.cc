@@ -18,8 +18,8 @@ using ranks::Frame;
 using ranks::Kind;
 
 constexpr std::uint64_t kHello_ns = 5'000'000'000;  // strangers are dropped after that
-constexpr std::uint64_t kLongestHello = 4096;  // nobody makes this process hold more before it has shown the token
-constexpr std::size_t kMostStrangers = 64;      // at one time; then the oldest is dropped
+constexpr std::uint64_t kLongestHello = 4096;       // nobody makes this process hold more before it has shown the token
+constexpr std::size_t kMostStrangers = 64;          // at one time; then the oldest is dropped
 constexpr std::uint64_t kWrongToken_ns = 200'000'000;  // so long a wrong token keeps its sender busy
 constexpr int kLook_ms = 100;
 
@@ -72,8 +72,8 @@ void Listener::take_callers() {
   for (;;) {
     sockaddr_storage from{}, here{};
     socklen_t length = sizeof from, here_length = sizeof here;
-    system::UniqueFd caller(::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&from), &length,
-                                      SOCK_CLOEXEC | SOCK_NONBLOCK));
+    system::UniqueFd caller(
+        ::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!caller) return;
     ::getsockname(caller.get(), reinterpret_cast<sockaddr*>(&here), &here_length);
     if (strangers_.size() == kMostStrangers) strangers_.erase(strangers_.begin());
@@ -82,8 +82,7 @@ void Listener::take_callers() {
   }
 }
 
-std::unique_ptr<TcpPeer> Listener::greeted(Stranger& s, const std::string& bytes,
-                                           const std::string& busy_with) const {
+std::unique_ptr<TcpPeer> Listener::greeted(Stranger& s, const std::string& bytes, const std::string& busy_with) const {
   const Greeting own = own_greeting();
   Greeting other;
   try {

@@ -40,7 +40,8 @@ bool wait_for(int fd, short events, double timeout_s) {
 
 std::string address_text(const sockaddr_storage& address) {
   char text[NI_MAXHOST] = "";
-  ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof address, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof address, text, sizeof text, nullptr, 0,
+                NI_NUMERICHOST);
   return text;
 }
 
@@ -72,9 +73,10 @@ system::UniqueFd connected(const Endpoint& to, double timeout_s) {
     }
     if (code == 0) return socket;
   }
-  const char* advice = code == ECONNREFUSED ? "nobody listens there: start `headrace serve --listen ADDRESS` on that host"
-                       : code == ETIMEDOUT  ? "is the host up, and does no firewall stop this port?"
-                                            : "is there a route to it?";
+  const char* advice = code == ECONNREFUSED
+                           ? "nobody listens there: start `headrace serve --listen ADDRESS` on that host"
+                       : code == ETIMEDOUT ? "is the host up, and does no firewall stop this port?"
+                                           : "is there a route to it?";
   throw RunError(fmt::format("peer {}: {}: {}", words(to), errno_text(code), advice));
 }
 
@@ -188,7 +190,8 @@ std::vector<std::string> TcpPeer::gather(std::string_view what, const std::vecto
   auto theirs = reader.get<std::string>();
   if (their_what != what) give_up(what, fmt::format("{} is at another step: {}", who(other()), their_what));
   if (root >= 0 && static_cast<unsigned>(root) != rank_) return {};
-  return rank_ == 0 ? std::vector{std::string(own), std::move(theirs)} : std::vector{std::move(theirs), std::string(own)};
+  return rank_ == 0 ? std::vector{std::string(own), std::move(theirs)}
+                    : std::vector{std::move(theirs), std::string(own)};
 }
 
 std::string TcpPeer::lost() const {
@@ -238,9 +241,10 @@ std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, doub
   own.token = token;
   const std::uint64_t end = end_of(timeout_s);
   const auto silent = [&] {
-    return RunError(fmt::format("peer {}: connected, but headrace serve does not answer within {:g} s: does it hang, or does "
-                                "something else listen there?",
-                                words(to), timeout_s));
+    return RunError(
+        fmt::format("peer {}: connected, but headrace serve does not answer within {:g} s: does it hang, or does "
+                    "something else listen there?",
+                    words(to), timeout_s));
   };
   if (!connection.write(Kind::hello, to_bytes(own), timeout_s)) throw silent();
   for (;;) {
@@ -251,12 +255,14 @@ std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, doub
       return std::make_unique<TcpPeer>(std::move(connection), 0, own.host, other.host, address);
     }
     if (connection.fd() < 0)
-      throw RunError(fmt::format("peer {}: what answers there is no headrace: start `headrace serve` there, and give the "
-                                 "port that it prints",
-                                 words(to)));
+      throw RunError(
+          fmt::format("peer {}: what answers there is no headrace: start `headrace serve` there, and give the "
+                      "port that it prints",
+                      words(to)));
     if (!wait_for(connection.fd(), POLLIN, seconds_until(end))) throw silent();
     if (!connection.read_some())
-      throw RunError(fmt::format("peer {}: hung up before a word: is it `headrace serve` that listens there?", words(to)));
+      throw RunError(
+          fmt::format("peer {}: hung up before a word: is it `headrace serve` that listens there?", words(to)));
   }
 }
 

@@ -29,8 +29,7 @@ void declare_need(const Value& item, Plan& plan, Diagnostics& problems) {
   const Value* least = item.find("at_least");
   const Value* most = item.find("at_most");
   if (need.id.empty() || need.metric.empty() || (least == nullptr) == (most == nullptr)) {
-    problems.error(item.where,
-                   "needs: each needs id, metric (workload.metric) and one of at_least or at_most");
+    problems.error(item.where, "needs: each needs id, metric (workload.metric) and one of at_least or at_most");
     return;
   }
   const std::size_t dot = need.metric.find('.');
@@ -48,9 +47,8 @@ void declare_need(const Value& item, Plan& plan, Diagnostics& problems) {
     for (const std::string& name : Registry::instance().names()) known.push_back(name + ".METRIC");
   }
   if (metric == nullptr) {
-    problems.error(item.find("metric")->where,
-                   fmt::format("needs: no metric '{}'{} (known: {})", need.metric,
-                               did_you_mean(need.metric, known), join(known)));
+    problems.error(item.find("metric")->where, fmt::format("needs: no metric '{}'{} (known: {})", need.metric,
+                                                           did_you_mean(need.metric, known), join(known)));
     return;
   }
   need.at_least = least != nullptr;
@@ -64,8 +62,7 @@ void declare_need(const Value& item, Plan& plan, Diagnostics& problems) {
                                                         : Dimension::ratio;
   const auto v = read.quantity(value, least ? "at_least" : "at_most", dimension, 0);
   if (v && least != nullptr && *v == 0)
-    read.refuse(*value, "at_least",
-                value->text + " is met by whatever is measured: give a value above 0");
+    read.refuse(*value, "at_least", value->text + " is met by whatever is measured: give a value above 0");
   if (v) {
     need.value = in_ns ? *v * 1e9 : *v;
   }
@@ -93,17 +90,15 @@ void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics
   }
   for (const auto& need : all) {
     if (need.informative) continue;
-    const bool wanted = std::any_of(patterns.begin(), patterns.end(), [&](const auto& p) {
-      return config::glob_match(p.first, need.id);
-    });
+    const bool wanted = std::any_of(patterns.begin(), patterns.end(),
+                                    [&](const auto& p) { return config::glob_match(p.first, need.id); });
     const bool of_gpu = need.id.rfind("gpu.", 0) == 0 || need.id.rfind("network.", 0) == 0;
     const bool judged = need.scope == Scope::node || (need.scope == Scope::gpu && of_gpu) ||
                         (need.scope == Scope::cluster && !at_node.count(need.id));
     if (!judged) continue;
     if (wanted) {
       plan.needs.push_back(need);
-    } else if (std::find(plan.not_asked.begin(), plan.not_asked.end(), need.id) ==
-               plan.not_asked.end()) {
+    } else if (std::find(plan.not_asked.begin(), plan.not_asked.end(), need.id) == plan.not_asked.end()) {
       plan.not_asked.push_back(need.id);
     }
   }
@@ -127,8 +122,7 @@ JobNeeds::JobNeeds(const requirements::Job& job) {
 void ask_needs(const Value* needs, Plan& plan, Diagnostics& problems) {
   std::vector<Pattern> patterns;
   if (needs != nullptr && !needs->is_list()) {
-    problems.error(needs->where,
-                   "needs: must be a list of names such as ingest.*, or of {id, metric, at_least}");
+    problems.error(needs->where, "needs: must be a list of names such as ingest.*, or of {id, metric, at_least}");
   } else if (needs != nullptr) {
     for (const Value& item : needs->items) {
       if (item.is_scalar()) {

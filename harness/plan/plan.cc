@@ -42,29 +42,24 @@ class Planner {
     if (plan_.job) {
       for (const auto& [key, text] : plan_.job->values) names["job." + key] = text;
       if (const auto& each = plan_.job->loader.workers_per_gpu)
-        names["job.loader.workers_per_node"] =
-            fmt::format("{:.0f}", *each * plan_.job->cluster.gpus_per_node);
+        names["job.loader.workers_per_node"] = fmt::format("{:.0f}", *each * plan_.job->cluster.gpus_per_node);
       const auto& data = plan_.job->dataset;
       const bool files = data.layout == requirements::Layout::files;
-      names["job.dataset.file_size"] = fmt::format(
-          "{:.0f}B", std::max(1.0, data.sample_size * (files ? data.samples_per_file : 1)));
+      names["job.dataset.file_size"] =
+          fmt::format("{:.0f}B", std::max(1.0, data.sample_size * (files ? data.samples_per_file : 1)));
     }
-    config::substitute(
-        root, names,
-        plan_.job ? "" : "names of the form job.KEY come from the job: give one with --job",
-        problems_);
+    config::substitute(root, names, plan_.job ? "" : "names of the form job.KEY come from the job: give one with --job",
+                       problems_);
     plan_.config_file = options_.config_file;
     read_top(root);
-    if (const Value* workloads = root.find("workloads");
-        workloads == nullptr || !workloads->is_list()) {
+    if (const Value* workloads = root.find("workloads"); workloads == nullptr || !workloads->is_list()) {
       problems_.error(workloads ? workloads->where : root.where,
                       "workloads: must be a list, such as '- use: small_file_read'");
     } else {
       std::optional<JobNeeds> needed;
       if (plan_.job) needed.emplace(*plan_.job);
       for (const Value& entry : workloads->items) {
-        for (Point& point : make_points(entry, root.find("defaults"), needed ? &*needed : nullptr,
-                                        options_, problems_))
+        for (Point& point : make_points(entry, root.find("defaults"), needed ? &*needed : nullptr, options_, problems_))
           add(std::move(point));
       }
     }
@@ -79,8 +74,7 @@ class Planner {
   void load_job() {
     if (options_.job_file.empty()) {
       for (const std::string& o : options_.job_overrides) {
-        problems_.error({"--set", 0, 0},
-                        fmt::format("job.{}: there is no job; give one with --job FILE", o));
+        problems_.error({"--set", 0, 0}, fmt::format("job.{}: there is no job; give one with --job FILE", o));
       }
       return;
     }
@@ -92,16 +86,14 @@ class Planner {
     read.known_keys(root, kTopKeys);
     const Value* schema = root.find("schema");
     if (schema == nullptr || schema->text != "1") {
-      problems_.error(schema ? schema->where : root.where,
-                      "schema: must be 1 (this version reads schema 1)");
+      problems_.error(schema ? schema->where : root.where, "schema: must be 1 (this version reads schema 1)");
     }
     plan_.name = read.text(root.find("name"), "name");
     if (plan_.name.size() > kLongestName)
       read.refuse(*root.find("name"), "name",
-                  fmt::format("{} bytes; at most {}, as it becomes part of the run folder's name",
-                              plan_.name.size(), kLongestName));
-    if (plan_.name.empty())
-      plan_.name = std::filesystem::path(options_.config_file).stem().string();
+                  fmt::format("{} bytes; at most {}, as it becomes part of the run folder's name", plan_.name.size(),
+                              kLongestName));
+    if (plan_.name.empty()) plan_.name = std::filesystem::path(options_.config_file).stem().string();
     plan_.target_path = "headrace-scratch";
     if (const Value* target = root.find("target")) {
       if (!target->is_map()) {
@@ -115,28 +107,23 @@ class Planner {
           else if (!path->is_list() && !path->is_map())
             read.refuse(*path, "target.path", "must not be empty");
         }
-        if (const auto most =
-                read.whole(target->find("max_write"), "target.max_write", Dimension::bytes, 1))
+        if (const auto most = read.whole(target->find("max_write"), "target.max_write", Dimension::bytes, 1))
           plan_.max_write = *most;
       }
     }
     plan_.target_path = std::filesystem::absolute(plan_.target_path).lexically_normal().string();
-    if (const auto seed = read.whole(root.find("seed"), "seed", Dimension::count, 0))
-      plan_.seed = *seed;
+    if (const auto seed = read.whole(root.find("seed"), "seed", Dimension::count, 0)) plan_.seed = *seed;
     if (options_.seed) plan_.seed = *options_.seed;
     read.text(root.find("description"), "description");
     if (const Value* defaults = root.find("defaults")) {
-      if (!defaults->is_map())
-        read.refuse(*defaults, "defaults", "must be a map: {duration: 10s, repeat: 5}");
+      if (!defaults->is_map()) read.refuse(*defaults, "defaults", "must be a map: {duration: 10s, repeat: 5}");
       read.known_keys(*defaults, {"cache", "repeat", "duration", "rest", "timeout", "verify"});
     }
   }
 
   void add(Point point) {
     if (!ids_.insert(point.id).second) {
-      problems_.error(
-          point.where,
-          fmt::format("{}: a second point with this name; give one a 'label:'", point.id));
+      problems_.error(point.where, fmt::format("{}: a second point with this name; give one a 'label:'", point.id));
     }
     plan_.points.push_back(std::move(point));
   }
@@ -153,9 +140,9 @@ class Planner {
       for (const std::string& glob : *globs) {
         if (std::none_of(plan_.points.begin(), plan_.points.end(),
                          [&](const Point& p) { return matches({glob}, p); })) {
-          problems_.error({globs == &options_.only ? "--only" : "--skip", 0, 0},
-                          fmt::format("'{}' matches no point{} (points: {})", glob,
-                                      did_you_mean(glob, ids), join(ids)));
+          problems_.error(
+              {globs == &options_.only ? "--only" : "--skip", 0, 0},
+              fmt::format("'{}' matches no point{} (points: {})", glob, did_you_mean(glob, ids), join(ids)));
         }
       }
     }
@@ -179,8 +166,8 @@ class Planner {
     Value needs, workloads;
     needs.kind = workloads.kind = Value::Kind::list;
     for (const auto& need : plan_.needs) {
-      const bool there = std::any_of(needs.items.begin(), needs.items.end(),
-                                     [&](const Value& v) { return v.text == need.id; });
+      const bool there =
+          std::any_of(needs.items.begin(), needs.items.end(), [&](const Value& v) { return v.text == need.id; });
       if (!there) needs.items.push_back(Value::scalar(need.id, {}));
     }
     for (const DeclaredNeed& need : plan_.declared_needs) {
@@ -191,8 +178,7 @@ class Planner {
       const std::string unit = need.unit == "1/s"                             ? "/s"
                                : need.unit == "ratio" || need.unit == "count" ? ""
                                                                               : need.unit;
-      item.set(need.at_least ? "at_least" : "at_most",
-               Value::scalar(fmt::format("{:.15g}{}", need.value, unit), {}));
+      item.set(need.at_least ? "at_least" : "at_most", Value::scalar(fmt::format("{:.15g}{}", need.value, unit), {}));
       if (!need.source.empty()) item.set("source", Value::scalar(need.source, {}));
       needs.items.push_back(std::move(item));
     }
@@ -203,8 +189,7 @@ class Planner {
     Value target;
     target.kind = Value::Kind::map;
     target.set("path", Value::scalar(plan_.target_path, {}));
-    if (plan_.max_write > 0)
-      target.set("max_write", Value::scalar(fmt::format("{}B", plan_.max_write), {}));
+    if (plan_.max_write > 0) target.set("max_write", Value::scalar(fmt::format("{}B", plan_.max_write), {}));
     root.set("target", std::move(target));
   }
 

@@ -19,11 +19,11 @@ namespace headrace {
 /// A need that the config itself declares (besides the job's): metric, direction, value.
 struct DeclaredNeed {
   std::string id;
-  std::string metric;      // "small_file_read.open_latency_p99_ns"
+  std::string metric;  // "small_file_read.open_latency_p99_ns"
   bool at_least = true;
-  double value = 0;        // SI
+  double value = 0;  // SI
   std::string unit;
-  std::string source;      // free text: where the number comes from
+  std::string source;  // free text: where the number comes from
   Location where;
 };
 
@@ -34,20 +34,20 @@ struct RepeatPlan {
 
 /// One workload with one set of parameters.
 struct Point {
-  std::string id;            // "small_file_read/engine:posix/workers:8", unique; only swept keys, plus a label if given
+  std::string id;  // "small_file_read/engine:posix/workers:8", unique; only swept keys, plus a label if given
   const WorkloadInfo* info = nullptr;
   std::shared_ptr<Workload> workload;  // shared with worker threads, which may outlive the point when storage hangs
   std::map<std::string, ParamValue> params;  // full, defaults included
   CacheState cache = CacheState::asis;
   bool verify = false;
-  double duration_s = 0;     // time budget of one repetition (per phase); 0 = the workload's own end
-  double rest_s = 0;         // pause between repetitions
-  bool one_per_node = false; // of several ranks only the first of each node takes part
-  unsigned clients = 0;      // so many of those take part, on as many nodes as can be; 0 = all
-  double timeout_s = 0;      // nothing answers for so long: it hangs; 0 = as EngineLimits say
+  double duration_s = 0;          // time budget of one repetition (per phase); 0 = the workload's own end
+  double rest_s = 0;              // pause between repetitions
+  bool one_per_node = false;      // of several ranks only the first of each node takes part
+  unsigned clients = 0;           // so many of those take part, on as many nodes as can be; 0 = all
+  double timeout_s = 0;           // nothing answers for so long: it hangs; 0 = as EngineLimits say
   std::optional<double> ceiling;  // bytes/s that cannot be exceeded; above: "cannot be true"
   RepeatPlan repeat;
-  config::Value resolved;    // its entry of config.resolved.yaml
+  config::Value resolved;  // its entry of config.resolved.yaml
   Location where;
 };
 
@@ -55,25 +55,25 @@ struct Point {
 struct Plan {
   std::string name;
   std::string config_file;
-  std::string config_hash;       // of the resolved configuration
+  std::string config_hash;  // of the resolved configuration
   config::Value resolved;
-  std::string target_path;       // scratch folder (not made yet)
-  std::uint64_t max_write = 0;   // 0 = no limit of its own
+  std::string target_path;      // scratch folder (not made yet)
+  std::uint64_t max_write = 0;  // 0 = no limit of its own
   std::uint64_t seed = 1;
   std::vector<Point> points;
   std::optional<requirements::Job> job;
-  std::vector<requirements::Need> needs;        // the job's needs that this config asks for
-  std::vector<std::string> not_asked;           // the job's other needs, by id
+  std::vector<requirements::Need> needs;  // the job's needs that this config asks for
+  std::vector<std::string> not_asked;     // the job's other needs, by id
   std::vector<DeclaredNeed> declared_needs;
 };
 
 struct PlanOptions {
   std::string config_file;
-  std::string job_file;                   // "" = none
-  std::vector<std::string> overrides;     // --set key=value on the config
-  std::vector<std::string> job_overrides; // --set job.key=value, prefix removed
-  std::vector<std::string> only, skip;    // globs on point ids and workload names
-  std::vector<unsigned> looks;            // --looks
+  std::string job_file;                    // "" = none
+  std::vector<std::string> overrides;      // --set key=value on the config
+  std::vector<std::string> job_overrides;  // --set job.key=value, prefix removed
+  std::vector<std::string> only, skip;     // globs on point ids and workload names
+  std::vector<unsigned> looks;             // --looks
   std::optional<double> budget_s;
   std::optional<std::uint64_t> seed;
   std::size_t max_points = 200;

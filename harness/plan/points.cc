@@ -17,13 +17,11 @@ namespace {
 using config::Value;
 
 /// Keys that mean the same for every workload.
-const std::vector<std::string> kCommonKeys = {"use",      "label",   "cache",     "repeat",
-                                              "duration", "rest",    "verify",    "ceiling",
-                                              "exclude",  "timeout", "processes", "clients"};
+const std::vector<std::string> kCommonKeys = {"use",    "label",   "cache",   "repeat",  "duration",  "rest",
+                                              "verify", "ceiling", "exclude", "timeout", "processes", "clients"};
 
 /// A number of repetitions. More than the most would tell nothing new.
-std::optional<unsigned> read_repetitions(const Value& value, std::string_view key,
-                                         config::ValueReader& read) {
+std::optional<unsigned> read_repetitions(const Value& value, std::string_view key, config::ValueReader& read) {
   constexpr double kMost = 10'000;
   const auto n = read.quantity(&value, key, Dimension::count, 1);
   if (!n) return std::nullopt;
@@ -51,11 +49,9 @@ RepeatPlan read_repeat(const Value* value, config::ValueReader& read, const Plan
           read.refuse(item, "repeat.looks", "must grow: 5, 10, 15");
         if (n) plan.looks.push_back(*n);
       }
-      if (plan.looks.empty())
-        read.refuse(*looks, "repeat.looks", "must be a list of counts, such as [5, 10, 15]");
+      if (plan.looks.empty()) read.refuse(*looks, "repeat.looks", "must be a list of counts, such as [5, 10, 15]");
     }
-    if (const auto budget = read.quantity(value->find("budget"), "repeat.budget",
-                                          Dimension::seconds, 0, kLongest)) {
+    if (const auto budget = read.quantity(value->find("budget"), "repeat.budget", Dimension::seconds, 0, kLongest)) {
       plan.budget_s = *budget;
     }
   } else if (value != nullptr) {
@@ -79,8 +75,7 @@ CacheState read_cache(const Value* value, const Workload& workload, config::Valu
   const auto state = value->is_scalar() ? parse_cache_state(value->text) : std::nullopt;
   if (!state || std::find(allowed.begin(), allowed.end(), *state) == allowed.end()) {
     read.refuse(*value, "cache",
-                fmt::format("'{}' is not one of: {}{}", value->text, join(names),
-                            did_you_mean(value->text, names)));
+                fmt::format("'{}' is not one of: {}{}", value->text, join(names), did_you_mean(value->text, names)));
     return fallback;
   }
   return *state;
@@ -90,11 +85,10 @@ CacheState read_cache(const Value* value, const Workload& workload, config::Valu
 bool read_processes(const Value* value, config::ValueReader& read) {
   if (value == nullptr || (value->is_scalar() && value->text == "all")) return false;
   if (value->is_scalar() && value->text == "per_node") return true;
-  read.refuse(
-      *value, "processes",
-      fmt::format("'{}' is not one of: all, per_node (pairs are measured by workloads that have "
-                  "a 'schedule')",
-                  value->text));
+  read.refuse(*value, "processes",
+              fmt::format("'{}' is not one of: all, per_node (pairs are measured by workloads that have "
+                          "a 'schedule')",
+                          value->text));
   return false;
 }
 
@@ -107,8 +101,7 @@ Value own_keys(const Value& entry) {
   return own;
 }
 
-std::string point_id(std::string_view workload, const std::string& label,
-                     const config::Combination& one) {
+std::string point_id(std::string_view workload, const std::string& label, const config::Combination& one) {
   std::string id(workload);
   if (!label.empty()) id += "/" + label;
   for (const auto& [key, value] : one.swept) id += fmt::format("/{}:{}", key, value);
@@ -121,9 +114,7 @@ Value resolved_entry(const Point& point, const Params& params) {
   const std::string label = point.id.substr(std::min(point.id.size(), point.info->name.size() + 1));
   Value entry;
   entry.kind = Value::Kind::map;
-  const auto put = [&](std::string_view key, std::string text) {
-    entry.set(key, Value::scalar(std::move(text), {}));
-  };
+  const auto put = [&](std::string_view key, std::string text) { entry.set(key, Value::scalar(std::move(text), {})); };
   put("use", std::string(point.info->name));
   if (!label.empty()) put("label", label);
   if (!point.workload->cache_states().empty()) put("cache", std::string(to_string(point.cache)));
@@ -138,11 +129,9 @@ Value resolved_entry(const Point& point, const Params& params) {
   Value repeat, looks;
   repeat.kind = Value::Kind::map;
   looks.kind = Value::Kind::list;
-  for (const unsigned n : point.repeat.looks)
-    looks.items.push_back(Value::scalar(std::to_string(n), {}));
+  for (const unsigned n : point.repeat.looks) looks.items.push_back(Value::scalar(std::to_string(n), {}));
   repeat.set("looks", looks);
-  repeat.set("budget",
-             Value::scalar(exact_quantity(point.repeat.budget_s, Dimension::seconds), {}));
+  repeat.set("budget", Value::scalar(exact_quantity(point.repeat.budget_s, Dimension::seconds), {}));
   entry.set("repeat", repeat);
   return entry;
 }
@@ -157,9 +146,7 @@ bool reads_files(const WorkloadInfo& info) {
 
 constexpr std::string_view kNeed = "need";
 
-bool is_need(const Value* value) {
-  return value != nullptr && value->is_scalar() && value->text == kNeed;
-}
+bool is_need(const Value* value) { return value != nullptr && value->is_scalar() && value->text == kNeed; }
 
 void replace(config::Combination& one, const char* key, std::uint64_t value, const char* unit) {
   const Value* old = one.entry.find(key);
@@ -170,8 +157,8 @@ void replace(config::Combination& one, const char* key, std::uint64_t value, con
 
 /// `message_size: need` and `group: need`: the job's own, a combination for each of its collectives
 /// that the workload measures. Several needs of one collective are one.
-std::vector<config::Combination> follow_job(const WorkloadInfo& info, config::Combination one,
-                                            const JobNeeds* job, config::ValueReader& read) {
+std::vector<config::Combination> follow_job(const WorkloadInfo& info, config::Combination one, const JobNeeds* job,
+                                            config::ValueReader& read) {
   const bool sizes = is_need(one.entry.find("message_size"));
   const Value* group = one.entry.find("group");
   const bool groups = is_need(group);
@@ -185,10 +172,8 @@ std::vector<config::Combination> follow_job(const WorkloadInfo& info, config::Co
   std::vector<const requirements::JobCollective*> taken;
   for (const requirements::Need& need : job ? job->collectives : std::vector<requirements::Need>{}) {
     const requirements::JobCollective& c = *need.collective;
-    const bool measures =
-        std::any_of(need.measured_by.begin(), need.measured_by.end(), [&](const std::string& m) {
-          return m.substr(0, m.find('.')) == info.name;
-        });
+    const bool measures = std::any_of(need.measured_by.begin(), need.measured_by.end(),
+                                      [&](const std::string& m) { return m.substr(0, m.find('.')) == info.name; });
     const bool there = std::any_of(taken.begin(), taken.end(), [&](const auto* t) {
       return t->message_size() == c.message_size() && t->ranks == c.ranks && t->stride == c.stride;
     });
@@ -205,9 +190,8 @@ std::vector<config::Combination> follow_job(const WorkloadInfo& info, config::Co
   return all;
 }
 
-Point make_point(const WorkloadInfo& info, const config::Combination& one,
-                 const std::map<std::string, double>* needed, const PlanOptions& options,
-                 Diagnostics& problems) {
+Point make_point(const WorkloadInfo& info, const config::Combination& one, const std::map<std::string, double>* needed,
+                 const PlanOptions& options, Diagnostics& problems) {
   config::ValueReader read(problems, std::string(info.name));
   const Value own = own_keys(one.entry);
   Params params(std::string(info.name), own, problems, needed);
@@ -222,19 +206,13 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one,
   point.cache = read_cache(one.entry.find("cache"), *point.workload, read);
   point.repeat = read_repeat(one.entry.find("repeat"), read, options);
   point.verify = read.flag(one.entry.find("verify"), "verify");
-  point.duration_s =
-      read.quantity(one.entry.find("duration"), "duration", Dimension::seconds, 0, kLongest)
-          .value_or(0);
-  point.rest_s =
-      read.quantity(one.entry.find("rest"), "rest", Dimension::seconds, 0, kLongest).value_or(0);
-  point.timeout_s =
-      read.quantity(one.entry.find("timeout"), "timeout", Dimension::seconds, 0.1, kLongest)
-          .value_or(0);
+  point.duration_s = read.quantity(one.entry.find("duration"), "duration", Dimension::seconds, 0, kLongest).value_or(0);
+  point.rest_s = read.quantity(one.entry.find("rest"), "rest", Dimension::seconds, 0, kLongest).value_or(0);
+  point.timeout_s = read.quantity(one.entry.find("timeout"), "timeout", Dimension::seconds, 0.1, kLongest).value_or(0);
   point.one_per_node = read_processes(one.entry.find("processes"), read);
-  point.clients = static_cast<unsigned>(
-      read.quantity(one.entry.find("clients"), "clients", Dimension::count, 1, 1e6).value_or(0));
-  point.ceiling =
-      read.quantity(one.entry.find("ceiling"), "ceiling", Dimension::bytes_per_second, 1);
+  point.clients =
+      static_cast<unsigned>(read.quantity(one.entry.find("clients"), "clients", Dimension::count, 1, 1e6).value_or(0));
+  point.ceiling = read.quantity(one.entry.find("ceiling"), "ceiling", Dimension::bytes_per_second, 1);
   if (point.one_per_node) point.params["processes"] = std::string("per_node");
   if (point.clients > 0) point.params["clients"] = std::uint64_t{point.clients};
   point.resolved = resolved_entry(point, params);
@@ -243,13 +221,11 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one,
 
 }  // namespace
 
-std::vector<Point> make_points(const Value& written, const Value* defaults,
-                               const JobNeeds* job, const PlanOptions& options,
-                               Diagnostics& problems) {
+std::vector<Point> make_points(const Value& written, const Value* defaults, const JobNeeds* job,
+                               const PlanOptions& options, Diagnostics& problems) {
   const Value* use = written.find("use");
   if (use == nullptr || !use->is_scalar()) {
-    problems.error(written.where,
-                   "every entry of workloads needs 'use: NAME' (headrace list shows the names)");
+    problems.error(written.where, "every entry of workloads needs 'use: NAME' (headrace list shows the names)");
     return {};
   }
   const WorkloadInfo* info = Registry::instance().find(use->text);
@@ -268,8 +244,7 @@ std::vector<Point> make_points(const Value& written, const Value* defaults,
     }
   }
   std::vector<Point> points;
-  for (config::Combination& one :
-       config::expand(entry, {"repeat", "exclude"}, options.max_points, problems)) {
+  for (config::Combination& one : config::expand(entry, {"repeat", "exclude"}, options.max_points, problems)) {
     config::ValueReader read(problems, std::string(info->name));
     for (const config::Combination& its : follow_job(*info, std::move(one), job, read))
       points.push_back(make_point(*info, its, job ? &job->of_node : nullptr, options, problems));

@@ -23,8 +23,7 @@ constexpr std::uint32_t kMark = 0x68647263;
 
 }  // namespace
 
-Connection::Connection(system::UniqueFd socket, std::uint64_t longest)
-    : socket_(std::move(socket)), longest_(longest) {
+Connection::Connection(system::UniqueFd socket, std::uint64_t longest) : socket_(std::move(socket)), longest_(longest) {
   const int on = 1;
   ::setsockopt(fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::fcntl(fd(), F_SETFL, ::fcntl(fd(), F_GETFL) | O_NONBLOCK);

@@ -1,8 +1,8 @@
 #include "harness/ranks/hub.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -23,9 +23,8 @@
 namespace headrace::ranks {
 namespace {
 
-constexpr double kWrite_s =
-    10;  // a rank that does not read for so long while the hub writes is lost
-constexpr double kHello_s = 5;  // strangers are dropped after that
+constexpr double kWrite_s = 10;                // a rank that does not read for so long while the hub writes is lost
+constexpr double kHello_s = 5;                 // strangers are dropped after that
 constexpr std::uint64_t kLongestHello = 4096;  // nobody makes this process hold more before the token
 constexpr int kLook_ms = 100;
 
@@ -50,9 +49,8 @@ system::UniqueFd listening(std::uint16_t& port) {
   if (::listen(socket.get(), SOMAXCONN) != 0) throw system_error("listen", "a TCP socket", errno);
   length = sizeof address;
   ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length);
-  port =
-      ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
-                                          : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+  port = ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                                             : reinterpret_cast<const sockaddr_in&>(address).sin_port);
   return socket;
 }
 
@@ -78,9 +76,7 @@ struct Exchange {
 
 }  // namespace
 
-std::string HubAddress::packed() const {
-  return wire::Writer().put(addresses).put(port).put(token).bytes();
-}
+std::string HubAddress::packed() const { return wire::Writer().put(addresses).put(port).put(token).bytes(); }
 
 HubAddress HubAddress::unpacked(const std::string& bytes) {
   wire::Reader in(bytes);
@@ -105,9 +101,7 @@ struct Hub::Impl {
   std::uint64_t pinged_ns = 0;
   std::thread thread;
 
-  std::string who(unsigned rank) const {
-    return fmt::format("rank {} ({})", rank, places[rank].host);
-  }
+  std::string who(unsigned rank) const { return fmt::format("rank {} ({})", rank, places[rank].host); }
 
   void send(unsigned rank, Kind kind, std::string_view bytes) {
     Peer& peer = peers[rank];
@@ -135,8 +129,7 @@ struct Hub::Impl {
 
   void take(unsigned rank, const std::string& bytes) {
     Contribution c = Contribution::unpacked(bytes);
-    const bool known =
-        std::all_of(c.group.begin(), c.group.end(), [&](unsigned r) { return r < peers.size(); });
+    const bool known = std::all_of(c.group.begin(), c.group.end(), [&](unsigned r) { return r < peers.size(); });
     if (!known || std::find(c.group.begin(), c.group.end(), rank) == c.group.end()) return;
     const std::string key = c.key();
     if (const auto failed = failures.find(key); failed != failures.end())
@@ -177,8 +170,8 @@ struct Hub::Impl {
     }
     if (late.empty()) return true;
     if (seconds_since(exchange.begin_ns) < exchange.first.timeout_s) return false;
-    exchange.failure = fmt::format("{}: no word within {:g} s from {}", exchange.first.what,
-                                   exchange.first.timeout_s, late);
+    exchange.failure =
+        fmt::format("{}: no word within {:g} s from {}", exchange.first.what, exchange.first.timeout_s, late);
     return true;
   }
 
@@ -208,8 +201,7 @@ struct Hub::Impl {
 
   void accept_strangers() {
     for (;;) {
-      system::UniqueFd fd(
-          ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      system::UniqueFd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!fd) return;
       strangers.push_back({Connection(std::move(fd), kLongestHello), now_ns()});
     }
@@ -224,8 +216,7 @@ struct Hub::Impl {
     wire::Reader in(frame->bytes);
     const auto token = in.get<std::string>();
     const auto rank = in.get<unsigned>();
-    if (token != address.token || rank >= peers.size() || peers[rank].state != Peer::State::absent)
-      return true;
+    if (token != address.token || rank >= peers.size() || peers[rank].state != Peer::State::absent) return true;
     Peer& peer = peers[rank];
     peer.connection = std::move(stranger.connection);
     peer.connection.take_up_to(kLongestFrame);
@@ -305,8 +296,7 @@ Hub::Hub(std::vector<RankPlace> places, double silence_s) : impl_(std::make_uniq
   impl_->peers = std::vector<Peer>(impl_->places.size());
   impl_->address.addresses = system::own_addresses();
   impl_->address.token.resize(16);
-  if (::getrandom(impl_->address.token.data(), 16, 0) != 16)
-    throw system_error("getrandom", "a token", errno);
+  if (::getrandom(impl_->address.token.data(), 16, 0) != 16) throw system_error("getrandom", "a token", errno);
   impl_->listener = listening(impl_->address.port);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("pipe", "a pipe", errno);

@@ -43,15 +43,12 @@ struct Both {
 };
 
 /// `step` on a thread of its own, within `timeout_s`.
-void within(const std::string& what, double timeout_s, const std::string& hint,
-            std::function<void()> step) {
+void within(const std::string& what, double timeout_s, const std::string& hint, std::function<void()> step) {
   EngineLimits limits;
   limits.stall_s = timeout_s;
-  const engine::WatchedEnd end = engine::run_watched(
-      what, limits, {}, [step = std::move(step)](const DataProgress&) { step(); });
-  if (end.hung)
-    throw RanksError(
-        fmt::format("TIMEOUT: {} did not end within {:g} s; {}", what, timeout_s, hint));
+  const engine::WatchedEnd end =
+      engine::run_watched(what, limits, {}, [step = std::move(step)](const DataProgress&) { step(); });
+  if (end.hung) throw RanksError(fmt::format("TIMEOUT: {} did not end within {:g} s; {}", what, timeout_s, hint));
 }
 
 void same_versions(Ranks& ranks, double timeout_s) {
@@ -59,8 +56,8 @@ void same_versions(Ranks& ranks, double timeout_s) {
   const auto all = ranks.all_gather("comparing versions", own, timeout_s);
   for (unsigned r = 0; r < all.size(); ++r) {
     if (all[r] != all[0])
-      throw UsageError(fmt::format("{} runs headrace {}, {} runs {}: install the same on all hosts",
-                                   ranks.who(0), all[0], ranks.who(r), all[r]));
+      throw UsageError(fmt::format("{} runs headrace {}, {} runs {}: install the same on all hosts", ranks.who(0),
+                                   all[0], ranks.who(r), all[r]));
   }
 }
 
@@ -85,29 +82,26 @@ Launched launched() {
 
 Meeting meet(Backends& backends, const Launched& launched, double timeout_s, double silence_s) {
   if (const std::string why = backends.why_not("mpi"); !why.empty())
-    throw UsageError(
-        fmt::format("{} processes were launched together, but {}", launched.size, why));
+    throw UsageError(fmt::format("{} processes were launched together, but {}", launched.size, why));
   MessagePassing& mpi = backends.mpi();
   const std::string self = fmt::format("rank {} ({})", launched.rank, host_name());
-  within("MPI_Init of " + self, timeout_s,
-         "not every process came, or MPI finds no way between the hosts", [&mpi] { mpi.start(); });
+  within("MPI_Init of " + self, timeout_s, "not every process came, or MPI finds no way between the hosts",
+         [&mpi] { mpi.start(); });
   if (mpi.size() != launched.size)
-    throw UsageError(fmt::format(
-        "the launcher says {} processes, MPI says {}: mpirun and the MPI library that headrace "
-        "was built with ({}) do not belong together",
-        launched.size, mpi.size(), mpi.facts().front().second));
+    throw UsageError(
+        fmt::format("the launcher says {} processes, MPI says {}: mpirun and the MPI library that headrace "
+                    "was built with ({}) do not belong together",
+                    launched.size, mpi.size(), mpi.facts().front().second));
   const auto said = std::make_shared<std::vector<std::string>>();
   const auto ask = [&](const std::string& what, const std::string& own) {
-    within(what + " of " + self, timeout_s,
-           "MPI finds no way between the hosts, or a process hangs",
+    within(what + " of " + self, timeout_s, "MPI finds no way between the hosts, or a process hangs",
            [&mpi, said, own] { *said = mpi.all_gather(own); });
     return *said;
   };
   const std::vector<RankPlace> places = places_of(ask("the exchange of host names", host_name()));
   auto both = std::make_shared<Both>();
   if (launched.rank == 0) both->hub = std::make_unique<Hub>(places, silence_s);
-  const std::string address =
-      ask("the exchange of addresses", both->hub ? both->hub->address().packed() : "").front();
+  const std::string address = ask("the exchange of addresses", both->hub ? both->hub->address().packed() : "").front();
   both->ranks = join(HubAddress::unpacked(address), mpi.rank(), places, silence_s, timeout_s);
   Meeting meeting;
   meeting.ranks = std::shared_ptr<Ranks>(both, both->ranks.get());

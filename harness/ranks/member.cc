@@ -36,8 +36,8 @@ bool wait_for(int fd, short events, double timeout_s) {
 }
 
 /// A connection whose other end is our hub, or why not.
-std::optional<Connection> try_address(const HubAddress& hub, const std::string& address,
-                                      unsigned rank, std::string& why) {
+std::optional<Connection> try_address(const HubAddress& hub, const std::string& address, unsigned rank,
+                                      std::string& why) {
   sockaddr_in four{};
   sockaddr_in6 six{};
   const bool is_six = ::inet_pton(AF_INET6, address.c_str(), &six.sin6_addr) == 1;
@@ -45,17 +45,14 @@ std::optional<Connection> try_address(const HubAddress& hub, const std::string& 
   four.sin_family = AF_INET;
   six.sin6_family = AF_INET6;
   four.sin_port = six.sin6_port = htons(hub.port);
-  system::UniqueFd socket(
-      ::socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const auto* to =
-      is_six ? reinterpret_cast<const sockaddr*>(&six) : reinterpret_cast<const sockaddr*>(&four);
+  system::UniqueFd socket(::socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const auto* to = is_six ? reinterpret_cast<const sockaddr*>(&six) : reinterpret_cast<const sockaddr*>(&four);
   const socklen_t length = is_six ? sizeof six : sizeof four;
   int code = socket && ::connect(socket.get(), to, length) == 0 ? 0 : errno;
   if (code == EINPROGRESS) {
     socklen_t size = sizeof code;
     code = ETIMEDOUT;
-    if (wait_for(socket.get(), POLLOUT, kTry_s))
-      ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &code, &size);
+    if (wait_for(socket.get(), POLLOUT, kTry_s)) ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &code, &size);
   }
   if (code != 0) {
     why = fmt::format("{} port {}: {}", address, hub.port, errno_text(code));
@@ -72,18 +69,14 @@ std::optional<Connection> try_address(const HubAddress& hub, const std::string& 
     }
     if (!open) break;
   }
-  why = fmt::format("{} port {}: something answered that is not rank 0 of this run", address,
-                    hub.port);
+  why = fmt::format("{} port {}: something answered that is not rank 0 of this run", address, hub.port);
   return std::nullopt;
 }
 
 class Member final : public Ranks {
  public:
   Member(Connection connection, unsigned rank, std::vector<RankPlace> places, double silence_s)
-      : connection_(std::move(connection)),
-        rank_(rank),
-        places_(std::move(places)),
-        silence_s_(silence_s) {
+      : connection_(std::move(connection)), rank_(rank), places_(std::move(places)), silence_s_(silence_s) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("pipe", "a pipe", errno);
     wake_read_ = system::UniqueFd(ends[0]);
@@ -102,8 +95,8 @@ class Member final : public Ranks {
   unsigned rank() const override { return rank_; }
   const std::vector<RankPlace>& places() const override { return places_; }
 
-  std::vector<std::string> gather(std::string_view what, const std::vector<unsigned>& group,
-                                  std::string_view own, double timeout_s, int root) override {
+  std::vector<std::string> gather(std::string_view what, const std::vector<unsigned>& group, std::string_view own,
+                                  double timeout_s, int root) override {
     Contribution c;
     c.group = group;
     c.root = root;
@@ -122,14 +115,12 @@ class Member final : public Ranks {
     }
     std::unique_lock lock(mutex_);
     // The hub keeps the time; this side waits a little longer, for the case that the hub hangs.
-    const bool answered =
-        changed_.wait_for(lock, std::chrono::duration<double>(timeout_s + silence_s_),
-                          [&] { return answers_.count(key) != 0 || !hub_lost_.empty(); });
+    const bool answered = changed_.wait_for(lock, std::chrono::duration<double>(timeout_s + silence_s_),
+                                            [&] { return answers_.count(key) != 0 || !hub_lost_.empty(); });
     const auto found = answers_.find(key);
     if (found == answers_.end()) {
       throw RanksError(fmt::format(
-          "{}: {}", what,
-          answered ? hub_lost_ : fmt::format("no word within {:g} s from {}", timeout_s, who(0))));
+          "{}: {}", what, answered ? hub_lost_ : fmt::format("no word within {:g} s from {}", timeout_s, who(0))));
     }
     Answer answer = std::move(found->second);
     answers_.erase(found);
@@ -165,8 +156,7 @@ class Member final : public Ranks {
         if (!open || connection_.fd() < 0) return hub_is_lost(who(0) + " ended without a word");
       }
       if (seconds_since(heard_ns) > silence_s_)
-        return hub_is_lost(
-            fmt::format("{} has given no sign of life for {:g} s", who(0), silence_s_));
+        return hub_is_lost(fmt::format("{} has given no sign of life for {:g} s", who(0), silence_s_));
     }
   }
 
@@ -210,8 +200,8 @@ class Member final : public Ranks {
 
 }  // namespace
 
-std::unique_ptr<Ranks> join(const HubAddress& hub, unsigned rank, std::vector<RankPlace> places,
-                            double silence_s, double timeout_s) {
+std::unique_ptr<Ranks> join(const HubAddress& hub, unsigned rank, std::vector<RankPlace> places, double silence_s,
+                            double timeout_s) {
   const std::uint64_t begin = now_ns();
   std::vector<std::string> whys(hub.addresses.size());
   for (;;) {
@@ -222,10 +212,10 @@ std::unique_ptr<Ranks> join(const HubAddress& hub, unsigned rank, std::vector<Ra
       std::string all;
       for (const std::string& why : whys)
         if (!why.empty()) all += "; " + why;
-      throw RanksError(fmt::format(
-          "rank {} ({}) cannot reach rank 0 ({}) within {:g} s{}; is there a firewall between "
-          "the hosts? Processes of a run speak over TCP, at ports that the kernel chooses",
-          rank, places[rank].host, places[0].host, timeout_s, all));
+      throw RanksError(
+          fmt::format("rank {} ({}) cannot reach rank 0 ({}) within {:g} s{}; is there a firewall between "
+                      "the hosts? Processes of a run speak over TCP, at ports that the kernel chooses",
+                      rank, places[rank].host, places[0].host, timeout_s, all));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
@@ -235,8 +225,7 @@ std::vector<RankPlace> places_of(const std::vector<std::string>& hosts) {
   std::vector<RankPlace> places;
   std::vector<std::pair<std::string, unsigned>> nodes;  // and how many ranks each has
   for (const std::string& host : hosts) {
-    auto at =
-        std::find_if(nodes.begin(), nodes.end(), [&](const auto& n) { return n.first == host; });
+    auto at = std::find_if(nodes.begin(), nodes.end(), [&](const auto& n) { return n.first == host; });
     if (at == nodes.end()) at = nodes.insert(nodes.end(), {host, 0});
     places.push_back({host, static_cast<unsigned>(at - nodes.begin()), at->second++});
   }

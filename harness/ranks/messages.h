@@ -21,14 +21,7 @@ struct Contribution {
   std::string key() const { return wire::Writer().put(group).put(number).bytes(); }
 
   std::string packed() const {
-    return wire::Writer()
-        .put(group)
-        .put(number)
-        .put(root)
-        .put(timeout_s)
-        .put(what)
-        .put(own)
-        .bytes();
+    return wire::Writer().put(group).put(number).put(root).put(timeout_s).put(what).put(own).bytes();
   }
   static Contribution unpacked(const std::string& bytes) {
     wire::Reader in(bytes);

@@ -52,9 +52,9 @@ RankGrouping RankGrouping::declare(Params& p) {
   g.size = static_cast<unsigned>(p.count("group_size", 0, {.min = 0, .max = 1e6},
                                          "ranks of each group, as many groups as there are; 0: all "
                                          "of them"));
-  g.stride = static_cast<unsigned>(
-      p.count("group_stride", 1, {.min = 1, .max = 1e6},
-              "from one rank of a group to the next, counted node by node; 8: every eighth"));
+  g.stride =
+      static_cast<unsigned>(p.count("group_stride", 1, {.min = 1, .max = 1e6},
+                                    "from one rank of a group to the next, counted node by node; 8: every eighth"));
   if (g.kind != Kind::all && (g.size > 0 || g.stride > 1))
     p.conflict(g.size > 0 ? "group_size" : "group_stride",
                "goes with group: all; " + kind + " says who works together");
@@ -69,8 +69,7 @@ Groups RankGrouping::split(std::span<const RankPlace> places) const {
   std::vector<unsigned> order(places.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(), [&](unsigned a, unsigned b) {
-    return std::pair(places[a].node, places[a].local_rank) <
-           std::pair(places[b].node, places[b].local_rank);
+    return std::pair(places[a].node, places[a].local_rank) < std::pair(places[b].node, places[b].local_rank);
   });
   Groups groups;
   switch (kind) {
@@ -82,8 +81,7 @@ Groups RankGrouping::split(std::span<const RankPlace> places) const {
       break;
     case Kind::inter_node: {
       std::vector<unsigned> firsts;
-      for (const auto& node : by(order, [&](unsigned i) { return places[i].node; }))
-        firsts.push_back(node.front());
+      for (const auto& node : by(order, [&](unsigned i) { return places[i].node; })) firsts.push_back(node.front());
       groups = {std::move(firsts)};
       break;
     }

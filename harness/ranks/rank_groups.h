@@ -43,8 +43,7 @@ struct RankGrouping {
 };
 
 /// Of the groups that split() gave; at least one.
-GroupShape shape_of(const std::vector<std::vector<unsigned>>& groups,
-                    std::span<const RankPlace> places);
+GroupShape shape_of(const std::vector<std::vector<unsigned>>& groups, std::span<const RankPlace> places);
 /// On how many nodes these ranks are.
 unsigned nodes_of(const std::vector<unsigned>& group, std::span<const RankPlace> places);
 

@@ -15,8 +15,8 @@ class SoloRanks final : public Ranks {
   }
   unsigned rank() const override { return 0; }
   const std::vector<RankPlace>& places() const override { return places_; }
-  std::vector<std::string> gather(std::string_view, const std::vector<unsigned>&,
-                                  std::string_view own, double, int) override {
+  std::vector<std::string> gather(std::string_view, const std::vector<unsigned>&, std::string_view own, double,
+                                  int) override {
     return {std::string(own)};
   }
 

@@ -21,7 +21,8 @@ std::vector<std::string> Team::gather(std::string_view what, const std::vector<u
                                       double timeout_s, int root) {
   std::vector<unsigned> numbers;
   for (const unsigned member : group) numbers.push_back(members_.at(member));
-  return all_.gather(what, numbers, own, timeout_s, root < 0 ? root : static_cast<int>(members_.at(static_cast<unsigned>(root))));
+  return all_.gather(what, numbers, own, timeout_s,
+                     root < 0 ? root : static_cast<int>(members_.at(static_cast<unsigned>(root))));
 }
 
 }  // namespace headrace::ranks

@@ -32,9 +32,8 @@ std::vector<Pair> pair_needs(const Job& before, const Job& after) {
   for (const Need& need : derive_needs(after))
     pairs.push_back({need.id, need.scope, need.unit, std::nullopt, need.need});
   for (const Need& need : derive_needs(before)) {
-    const auto match = std::find_if(pairs.begin(), pairs.end(), [&](const Pair& p) {
-      return p.id == need.id && p.scope == need.scope;
-    });
+    const auto match = std::find_if(pairs.begin(), pairs.end(),
+                                    [&](const Pair& p) { return p.id == need.id && p.scope == need.scope; });
     if (match != pairs.end())
       match->before = need.need;
     else
@@ -49,27 +48,23 @@ std::string shown(const std::optional<double>& value, const std::string& unit) {
 
 }  // namespace
 
-std::string comparison_text(const Job& before, const Job& after,
-                            const std::vector<std::string>& overrides) {
+std::string comparison_text(const Job& before, const Job& after, const std::vector<std::string>& overrides) {
   const std::vector<Pair> pairs = pair_needs(before, after);
-  std::string out = fmt::format(
-      "{}: {}\nneeds with margin {} before, {} after\n\n{:<36}{:<9}{:>16}{:>16}{:>12}\n",
-      printable(after.name), printable(join(overrides)), before.safety, after.safety, "need", "scope", "before", "after",
-      "factor");
+  std::string out = fmt::format("{}: {}\nneeds with margin {} before, {} after\n\n{:<36}{:<9}{:>16}{:>16}{:>12}\n",
+                                printable(after.name), printable(join(overrides)), before.safety, after.safety, "need",
+                                "scope", "before", "after", "factor");
   std::size_t same = 0;
   for (const Pair& pair : pairs) {
     same += pair.same();
     if (pair.same()) continue;
     const auto factor = pair.factor();
-    out += fmt::format("{:<36}{:<9}{:>16}{:>16}{:>12}\n", pair.id, to_string(pair.scope),
-                       shown(pair.before, pair.unit), shown(pair.after, pair.unit),
-                       factor ? fmt::format("x {:.4g}", *factor) : "");
+    out += fmt::format("{:<36}{:<9}{:>16}{:>16}{:>12}\n", pair.id, to_string(pair.scope), shown(pair.before, pair.unit),
+                       shown(pair.after, pair.unit), factor ? fmt::format("x {:.4g}", *factor) : "");
   }
   return out + fmt::format("\n{} of {} stay the same.\n", same, pairs.size());
 }
 
-std::string comparison_json(const Job& before, const Job& after,
-                            const std::vector<std::string>& overrides) {
+std::string comparison_json(const Job& before, const Job& after, const std::vector<std::string>& overrides) {
   using Json = nlohmann::ordered_json;
   const auto value = [](const std::optional<double>& v) { return v ? Json(*v) : Json(nullptr); };
   Json root{{"schema", 1}, {"job", after.name}, {"overrides", overrides}, {"needs", Json::array()}};
@@ -87,8 +82,8 @@ std::string comparison_csv(const Job& before, const Job& after) {
   const auto value = [](const std::optional<double>& v) { return v ? fmt::format("{}", *v) : ""; };
   std::string out = "id,scope,unit,before,after,factor\n";
   for (const Pair& pair : pair_needs(before, after))
-    out += fmt::format("{},{},{},{},{},{}\n", pair.id, to_string(pair.scope), pair.unit,
-                       value(pair.before), value(pair.after), value(pair.factor()));
+    out += fmt::format("{},{},{},{},{},{}\n", pair.id, to_string(pair.scope), pair.unit, value(pair.before),
+                       value(pair.after), value(pair.factor()));
   return out;
 }
 

@@ -17,8 +17,7 @@ std::string locked_text(const Job& job) {
   // Needs that wait for the same keys are told together.
   std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> groups;
   for (const LockedNeed& need : locked) {
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto& g) { return g.first == need.missing; });
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == need.missing; });
     if (group == groups.end()) group = groups.insert(groups.end(), {need.missing, {}});
     if (std::find(group->second.begin(), group->second.end(), need.id) == group->second.end())
       group->second.push_back(need.id);
@@ -29,8 +28,7 @@ std::string locked_text(const Job& job) {
     for (const std::string& need : needs) out += fmt::format("{}\n", need);
     for (const std::string& path : keys) {
       const JobKey* key = find_job_key(path);
-      out +=
-          fmt::format("  {:<32}{} ({})\n", path, key ? key->help : "", key ? key->allowed() : "");
+      out += fmt::format("  {:<32}{} ({})\n", path, key ? key->help : "", key ? key->allowed() : "");
     }
   }
   return out;

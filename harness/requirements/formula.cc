@@ -20,9 +20,7 @@ namespace {
 }
 
 /// "A3" -> ('A', 3): the order of the reference.
-std::pair<char, int> order_of(std::string_view id) {
-  return {id[0], std::atoi(std::string(id.substr(1)).c_str())};
-}
+std::pair<char, int> order_of(std::string_view id) { return {id[0], std::atoi(std::string(id.substr(1)).c_str())}; }
 
 /// Registration happens before main in no given order, so the list is made by who comes first and
 /// kept in order.
@@ -77,8 +75,7 @@ void check(const Formula& formula, const Input& input, double value) {
   if (input.range.allows(value)) return;
   throw DomainError(fmt::format(
       "{}: {} = {}: must be {}", formula.name, input.name,
-      input.choices.empty() ? compact_quantity(value, input.dimension) : fmt::format("{}", value),
-      input.allowed()));
+      input.choices.empty() ? compact_quantity(value, input.dimension) : fmt::format("{}", value), input.allowed()));
 }
 
 }  // namespace
@@ -142,14 +139,12 @@ const Input* Formula::find_input(std::string_view wanted) const {
 
 void add_formula(Formula formula, std::size_t arity) {
   if (formula.inputs.size() != arity)
-    abort_with(fmt::format("{}: {} inputs declared, the function takes {}", formula.id,
-                           formula.inputs.size(), arity));
+    abort_with(fmt::format("{}: {} inputs declared, the function takes {}", formula.id, formula.inputs.size(), arity));
   if (find_formula(formula.id) || find_formula(formula.name))
     abort_with(fmt::format("{} {}: registered twice", formula.id, formula.name));
   auto& all = registry();
-  const auto after = std::find_if(all.begin(), all.end(), [&](const Formula& other) {
-    return order_of(formula.id) < order_of(other.id);
-  });
+  const auto after = std::find_if(all.begin(), all.end(),
+                                  [&](const Formula& other) { return order_of(formula.id) < order_of(other.id); });
   all.insert(after, std::move(formula));
 }
 
@@ -162,8 +157,7 @@ const Formula* find_formula(std::string_view name_or_id) {
 }
 
 Result evaluate(const Formula& formula, std::span<const Argument> arguments) {
-  if (arguments.size() != formula.inputs.size())
-    abort_with(fmt::format("{}: wrong number of arguments", formula.name));
+  if (arguments.size() != formula.inputs.size()) abort_with(fmt::format("{}: wrong number of arguments", formula.name));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Input& input = formula.inputs[i];
     if (!input.list) check(formula, input, arguments[i].number);
@@ -181,15 +175,14 @@ Applied apply(std::string_view name_or_id, std::span<const NamedValue> values) {
   if (!applied.formula) abort_with(fmt::format("no formula {}", name_or_id));
   std::size_t used = 0;
   for (const Input& input : applied.formula->inputs) {
-    const auto given = std::find_if(values.begin(), values.end(),
-                                    [&](const NamedValue& v) { return v.first == input.name; });
+    const auto given =
+        std::find_if(values.begin(), values.end(), [&](const NamedValue& v) { return v.first == input.name; });
     if (given == values.end() && !input.fallback)
       abort_with(fmt::format("{}: {} is missing", applied.formula->name, input.name));
     used += given != values.end();
     applied.arguments.push_back({given == values.end() ? *input.fallback : given->second, {}});
   }
-  if (used != values.size())
-    abort_with(fmt::format("{}: an unknown or repeated input", applied.formula->name));
+  if (used != values.size()) abort_with(fmt::format("{}: an unknown or repeated input", applied.formula->name));
   applied.result = evaluate(*applied.formula, applied.arguments);
   return applied;
 }

@@ -27,11 +27,10 @@ struct Input {
   Input above(double bound) const;
   Input at_most(double bound) const;
   Input below(double bound) const;
-  Input otherwise(double value) const;  // the default; without one the input must be given
-  Input whole() const;                  // a whole number of at least 1
-  Input one_of(
-      std::vector<std::string> words) const;  // text: the argument is the index into `words`
-  Input each() const;                         // a list of such numbers
+  Input otherwise(double value) const;                 // the default; without one the input must be given
+  Input whole() const;                                 // a whole number of at least 1
+  Input one_of(std::vector<std::string> words) const;  // text: the argument is the index into `words`
+  Input each() const;                                  // a list of such numbers
 
   std::string_view name;
   std::string_view symbol;
@@ -64,8 +63,7 @@ struct Formula {
   std::string_view name = {};      // "read_bandwidth_required"
   std::string_view title = {};     // one line
   std::string_view equation = {};  // ASCII, in the inputs' symbols: "R * S * alpha * (1 - h)"
-  std::string_view unit =
-      {};  // of the result, as in the vectors: "B/s", "count", "ratio", "verdict"
+  std::string_view unit = {};      // of the result, as in the vectors: "B/s", "count", "ratio", "verdict"
   std::string_view validity = {};  // when it holds
   std::string_view source = {};
   std::vector<Input> inputs = {};

@@ -45,16 +45,13 @@ class Reader {
     return argument;
   }
 
-  void problem(const std::string& text) {
-    problems_.error({}, fmt::format("{}: {}", formula_.name, text));
-  }
+  void problem(const std::string& text) { problems_.error({}, fmt::format("{}: {}", formula_.name, text)); }
 
  private:
   std::optional<double> number(const Input& input, std::string_view text) {
     Parsed parsed = parse_quantity(text, input.dimension);
     if (!parsed) {  // a bare number is in the base unit that the input's name tells
-      const Parsed bare =
-          input.dimension == Dimension::boolean ? parsed : parse_quantity(text, Dimension::ratio);
+      const Parsed bare = input.dimension == Dimension::boolean ? parsed : parse_quantity(text, Dimension::ratio);
       if (bare) parsed = bare;
     }
     if (!parsed) {
@@ -69,8 +66,7 @@ class Reader {
   std::optional<Argument> choice(const Input& input, std::string_view text) {
     for (std::size_t i = 0; i < input.choices.size(); ++i)
       if (input.choices[i] == text) return Argument{static_cast<double>(i), {}};
-    problem(fmt::format("{} = {}: must be {}{}", input.name, text, input.allowed(),
-                        did_you_mean(text, input.choices)));
+    problem(fmt::format("{} = {}: must be {}{}", input.name, text, input.allowed(), did_you_mean(text, input.choices)));
     return std::nullopt;
   }
 
@@ -80,8 +76,7 @@ class Reader {
 
 }  // namespace
 
-std::vector<Argument> parse_arguments(const Formula& formula,
-                                      std::span<const std::string> assignments,
+std::vector<Argument> parse_arguments(const Formula& formula, std::span<const std::string> assignments,
                                       Diagnostics& problems) {
   Reader reader(formula, problems);
   std::vector<std::optional<Argument>> read(formula.inputs.size());
@@ -94,8 +89,7 @@ std::vector<Argument> parse_arguments(const Formula& formula,
       reader.problem(fmt::format("'{}': write INPUT=VALUE", assignment));
     } else if (!input) {
       const auto known = names_of(formula);
-      reader.problem(fmt::format("unknown input '{}'{} (inputs: {})", name,
-                                 did_you_mean(name, known), join(known)));
+      reader.problem(fmt::format("unknown input '{}'{} (inputs: {})", name, did_you_mean(name, known), join(known)));
     } else {
       const auto i = static_cast<std::size_t>(input - formula.inputs.data());
       if (named[i]) reader.problem(fmt::format("{} is given twice", name));
@@ -107,8 +101,7 @@ std::vector<Argument> parse_arguments(const Formula& formula,
   for (std::size_t i = 0; i < read.size(); ++i) {
     const Input& input = formula.inputs[i];
     if (!named[i] && !input.fallback)
-      reader.problem(fmt::format("{} is missing ({}, {})", input.name, unit_name(input.dimension),
-                                 input.allowed()));
+      reader.problem(fmt::format("{} is missing ({}, {})", input.name, unit_name(input.dimension), input.allowed()));
     arguments.push_back(read[i].value_or(Argument{input.fallback.value_or(0), {}}));
   }
   return arguments;

@@ -38,14 +38,10 @@ std::string_view section_title(char letter) {
 
 /// Does the text name the publication? "NCCL-T" does not name "NCCL".
 bool names(std::string_view text, std::string_view word) {
-  const auto inside = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '-';
-  };
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string_view::npos;
-       at += word.size()) {
+  const auto inside = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-'; };
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string_view::npos; at += word.size()) {
     const std::size_t end = at + word.size();
-    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end])))
-      return true;
+    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
   }
   return false;
 }
@@ -101,20 +97,17 @@ std::string formulas_json() {
 }
 
 std::string formula_text(const Formula& formula) {
-  std::string out =
-      fmt::format("{} {}: {} [{}]\n\n", formula.id, formula.name, formula.title, formula.unit);
+  std::string out = fmt::format("{} {}: {} [{}]\n\n", formula.id, formula.name, formula.title, formula.unit);
   out += "  equation  " + wrapped(formula.equation, 12) + '\n';
   out += "  holds     " + wrapped(formula.validity, 12) + '\n';
   out += fmt::format("  source    {}\n", formula.source);
   for (const Source& source : sources())
     if (names(formula.source, source.word))
-      out += fmt::format("            {}: {}\n", source.word,
-                         wrapped(source.text, source.word.size() + 14));
+      out += fmt::format("            {}: {}\n", source.word, wrapped(source.text, source.word.size() + 14));
   out += "\ninputs\n";
   for (const Input& input : formula.inputs) {
     const std::string fallback = fallback_of(input);
-    out += fmt::format("  {:<9} {:<28} {:<10} {}{}\n", input.symbol, input.name, unit_of(input),
-                       input.allowed(),
+    out += fmt::format("  {:<9} {:<28} {:<10} {}{}\n", input.symbol, input.name, unit_of(input), input.allowed(),
                        fallback.empty() ? "" : fmt::format(" (default {})", fallback));
   }
   const std::vector<Argument> arguments = example_arguments(formula);
@@ -127,10 +120,7 @@ std::string formula_text(const Formula& formula) {
 std::string formula_json(const Formula& formula) {
   Json inputs = Json::array();
   for (const Input& input : formula.inputs) {
-    Json entry{{"name", input.name},
-               {"symbol", input.symbol},
-               {"unit", unit_of(input)},
-               {"allowed", input.allowed()}};
+    Json entry{{"name", input.name}, {"symbol", input.symbol}, {"unit", unit_of(input)}, {"allowed", input.allowed()}};
     if (input.fallback) entry["default"] = *input.fallback;
     inputs.push_back(std::move(entry));
   }
@@ -180,21 +170,18 @@ std::string formulas_markdown() {
       section = formula.id[0];
       out += fmt::format("\n## {}. {}\n", section, section_title(section));
     }
-    out += fmt::format("\n### {} {}\n\n`{}` [{}]\n\n    {}\n\n{} *Source: {}.*\n\n", formula.id,
-                       formula.title, formula.name, formula.unit, formula.equation,
-                       formula.validity, formula.source);
+    out += fmt::format("\n### {} {}\n\n`{}` [{}]\n\n    {}\n\n{} *Source: {}.*\n\n", formula.id, formula.title,
+                       formula.name, formula.unit, formula.equation, formula.validity, formula.source);
     out += "| symbol | input | unit | allowed | default |\n|---|---|---|---|---|\n";
     for (const Input& input : formula.inputs) {
       std::string allowed = input.allowed();
-      for (std::size_t at = 0; (at = allowed.find(" | ", at)) != std::string::npos;)
-        allowed.replace(at, 3, ", ");
-      out += fmt::format("| {} | `{}` | {} | {} | {} |\n", input.symbol, input.name, unit_of(input),
-                         allowed, fallback_of(input));
+      for (std::size_t at = 0; (at = allowed.find(" | ", at)) != std::string::npos;) allowed.replace(at, 3, ", ");
+      out += fmt::format("| {} | `{}` | {} | {} | {} |\n", input.symbol, input.name, unit_of(input), allowed,
+                         fallback_of(input));
     }
     const std::vector<Argument> arguments = example_arguments(formula);
-    out +=
-        fmt::format("\nExample: `{}` gives {} = {}.\n", formula.example,
-                    substituted(formula, arguments), shown(formula, evaluate(formula, arguments)));
+    out += fmt::format("\nExample: `{}` gives {} = {}.\n", formula.example, substituted(formula, arguments),
+                       shown(formula, evaluate(formula, arguments)));
   }
   return out;
 }

@@ -13,8 +13,7 @@ namespace headrace::requirements {
 /// Reads "name=value" texts into one argument per input. Values take units (sample_bytes=130kB) or
 /// are bare SI numbers; lists are comma-separated. Unknown, repeated, missing and out-of-range
 /// inputs are problems, all told.
-std::vector<Argument> parse_arguments(const Formula& formula,
-                                      std::span<const std::string> assignments,
+std::vector<Argument> parse_arguments(const Formula& formula, std::span<const std::string> assignments,
                                       Diagnostics& problems);
 
 /// The formula's own example, read.

@@ -22,8 +22,7 @@ constexpr double kLeast = 1e-15;
 std::pair<std::string_view, std::string_view> split_spread(std::string_view text) {
   for (const std::string_view sign : {"\u00b1", "+/-", "+-"}) {
     const std::size_t at = text.find(sign);
-    if (at != std::string_view::npos && at > 0)
-      return {text.substr(0, at), text.substr(at + sign.size())};
+    if (at != std::string_view::npos && at > 0) return {text.substr(0, at), text.substr(at + sign.size())};
   }
   return {text, {}};
 }
@@ -34,8 +33,7 @@ class JobReader {
 
   Job read() {
     if (!root_.is_map()) {
-      problems_.error(root_.where,
-                      "a job file is a map of keys such as job, cluster, step, dataset");
+      problems_.error(root_.where, "a job file is a map of keys such as job, cluster, step, dataset");
       return {};
     }
     check_names();
@@ -80,25 +78,21 @@ class JobReader {
       if (value->is_map())
         check_names(*value, section.name, keys_of(section.name));
       else
-        problems_.error(value->where, fmt::format("{}: must be a map of keys ({})", section.name,
-                                                  join(keys_of(section.name))));
+        problems_.error(value->where,
+                        fmt::format("{}: must be a map of keys ({})", section.name, join(keys_of(section.name))));
     }
   }
 
-  void check_names(const Value& map, std::string_view section,
-                   const std::vector<std::string>& known) {
+  void check_names(const Value& map, std::string_view section, const std::vector<std::string>& known) {
     for (const Value::Entry& entry : map.entries) {
       if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
       std::string elsewhere;
       for (const JobKey& key : job_keys())
         if (key.name() == entry.key)
-          elsewhere = fmt::format("; it belongs to '{}'",
-                                  key.section().empty() ? "the top" : key.section());
-      problems_.error(
-          entry.key_where,
-          fmt::format("{}{}unknown key '{}'{} (keys: {})", section, section.empty() ? "" : ": ",
-                      entry.key, elsewhere.empty() ? did_you_mean(entry.key, known) : elsewhere,
-                      join(known)));
+          elsewhere = fmt::format("; it belongs to '{}'", key.section().empty() ? "the top" : key.section());
+      problems_.error(entry.key_where,
+                      fmt::format("{}{}unknown key '{}'{} (keys: {})", section, section.empty() ? "" : ": ", entry.key,
+                                  elsewhere.empty() ? did_you_mean(entry.key, known) : elsewhere, join(known)));
     }
   }
 
@@ -106,9 +100,8 @@ class JobReader {
     const std::string_view section = key.section();
     const Value* parent = section.empty() ? &root_ : root_.find(section);
     for (const JobSection& s : job_sections())
-      if (s.name == section && s.make && !present(section))
-        return;  // an optional section that was left out
-    if (parent && !parent->is_null() && !parent->is_map()) return;  // told already
+      if (s.name == section && s.make && !present(section)) return;  // an optional section that was left out
+    if (parent && !parent->is_null() && !parent->is_map()) return;   // told already
     const Value* value = parent ? parent->find(key.name()) : nullptr;
     if (value && value->is_null()) {
       problem(*value, key, fmt::format("has no value: {}", key.allowed()));
@@ -119,8 +112,7 @@ class JobReader {
     } else if (!key.fallback.empty()) {
       read_value(key, Value::scalar(std::string(key.fallback), {}));
     } else if (key.required) {
-      problem(parent ? *parent : root_, key,
-              fmt::format("missing: {} ({})", key.help, key.allowed()));
+      problem(parent ? *parent : root_, key, fmt::format("missing: {} ({})", key.help, key.allowed()));
     }
   }
 
@@ -144,8 +136,8 @@ class JobReader {
       return;
     }
     problem(value, key,
-            fmt::format("'{}' is not allowed{} (allowed: {})", value.text,
-                        did_you_mean(value.text, key.choices), key.allowed()));
+            fmt::format("'{}' is not allowed{} (allowed: {})", value.text, did_you_mean(value.text, key.choices),
+                        key.allowed()));
   }
 
   void read_number(const JobKey& key, const Value& value) {
@@ -159,10 +151,9 @@ class JobReader {
                                  beyond ? " and at most 1e15 in its base unit" : ""));
     }
     if (parsed.value != 0 && std::abs(parsed.value) < kLeast)
-      return problem(
-          value, key,
-          fmt::format("{} is out of range: must be {} and not below 1e-15 in its base unit",
-                      value.text, key.allowed()));
+      return problem(value, key,
+                     fmt::format("{} is out of range: must be {} and not below 1e-15 in its base unit", value.text,
+                                 key.allowed()));
     if (!spread.empty()) read_spread(key, value, spread, parsed.value);
     key.set(job_, parsed.value);
     job_.values[std::string(key.path)] = exact_quantity(parsed.value, key.dimension);
@@ -171,10 +162,10 @@ class JobReader {
   void read_spread(const JobKey& key, const Value& value, std::string_view spread, double center) {
     if (key.range.integer) return problem(value, key, "a whole number takes no spread");
     const std::size_t percent = spread.find('%');
-    const bool relative = percent != std::string_view::npos &&
-                          spread.find_first_not_of(' ', percent + 1) == std::string_view::npos;
-    const Parsed parsed = relative ? parse_quantity(spread.substr(0, percent), Dimension::ratio)
-                                   : parse_quantity(spread, key.dimension);
+    const bool relative =
+        percent != std::string_view::npos && spread.find_first_not_of(' ', percent + 1) == std::string_view::npos;
+    const Parsed parsed =
+        relative ? parse_quantity(spread.substr(0, percent), Dimension::ratio) : parse_quantity(spread, key.dimension);
     if (!parsed) return problem(value, key, "the spread " + quoted(spread, parsed.error));
     const double deviation = relative ? parsed.value / 100 * center : parsed.value;
     if (deviation < 0) return problem(value, key, "a spread must not be below 0");
@@ -218,8 +209,7 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
   };
   /// A value that is wrong by itself was told; what follows from it would only confuse.
   const auto good = [&](std::initializer_list<std::string_view> paths) {
-    return std::none_of(paths.begin(), paths.end(),
-                        [&](std::string_view path) { return reader.is_bad(path); });
+    return std::none_of(paths.begin(), paths.end(), [&](std::string_view path) { return reader.is_bad(path); });
   };
   const Job::Parallelism& p = job.parallelism;
   const double gpus = job.cluster.gpus();
@@ -230,53 +220,43 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
     refuse("cluster.gpus_per_node",
            fmt::format("{} GPUs ({} nodes * {}) cannot be divided by tensor * pipeline * context = "
                        "{} * {} * {} = {}",
-                       gpus, job.cluster.nodes, job.cluster.gpus_per_node, p.tensor, p.pipeline,
-                       p.context, job.gpus_per_replica()));
+                       gpus, job.cluster.nodes, job.cluster.gpus_per_node, p.tensor, p.pipeline, p.context,
+                       job.gpus_per_replica()));
   } else if (std::fmod(gpus / p.pipeline, p.expert) != 0) {
-    refuse("parallelism.expert", fmt::format("{} must divide the {} GPUs of one pipeline stage",
-                                             p.expert, gpus / p.pipeline));
+    refuse("parallelism.expert",
+           fmt::format("{} must divide the {} GPUs of one pipeline stage", p.expert, gpus / p.pipeline));
   }
   const Job::Model& model = job.model;
-  if (model.experts && std::fmod(*model.experts, p.expert) != 0 &&
-      good({"model.experts", "parallelism.expert"}))
-    refuse("model.experts", fmt::format("{} cannot be divided by parallelism.expert = {}",
-                                        *model.experts, p.expert));
-  if (model.experts && model.top_k && *model.top_k > *model.experts &&
-      good({"model.top_k", "model.experts"}))
-    refuse("model.top_k",
-           fmt::format("{} must be at most model.experts = {}", *model.top_k, *model.experts));
+  if (model.experts && std::fmod(*model.experts, p.expert) != 0 && good({"model.experts", "parallelism.expert"}))
+    refuse("model.experts", fmt::format("{} cannot be divided by parallelism.expert = {}", *model.experts, p.expert));
+  if (model.experts && model.top_k && *model.top_k > *model.experts && good({"model.top_k", "model.experts"}))
+    refuse("model.top_k", fmt::format("{} must be at most model.experts = {}", *model.top_k, *model.experts));
   if (model.active_parameters && model.parameters && *model.active_parameters > *model.parameters &&
       good({"model.active_parameters", "model.parameters"}))
     refuse("model.active_parameters", "must be at most model.parameters");
-  if (model.layers && *model.layers < p.pipeline * p.virtual_stages &&
-      good({"model.layers", "parallelism.pipeline"}))
-    refuse("model.layers",
-           fmt::format("{} layers cannot fill pipeline * virtual_stages = {} chunks", *model.layers,
-                       p.pipeline * p.virtual_stages));
+  if (model.layers && *model.layers < p.pipeline * p.virtual_stages && good({"model.layers", "parallelism.pipeline"}))
+    refuse("model.layers", fmt::format("{} layers cannot fill pipeline * virtual_stages = {} chunks", *model.layers,
+                                       p.pipeline * p.virtual_stages));
   if (job.step.utilization && *job.step.utilization > job.step.target_utilization &&
       good({"step.utilization", "step.target_utilization"}))
     refuse("step.target_utilization", "must be at least step.utilization");
-  if (good({"parallelism.window", "parallelism.overlap", "parallelism.exposed"}) &&
-      job.model.parameters && job.replicas() * p.context > 1 &&
-      p.overlap * p.window + p.exposed <= 0)
-    refuse(
-        "parallelism.window",
-        "overlap * window + exposed leaves no time for the gradients: one of them must be above 0");
+  if (good({"parallelism.window", "parallelism.overlap", "parallelism.exposed"}) && job.model.parameters &&
+      job.replicas() * p.context > 1 && p.overlap * p.window + p.exposed <= 0)
+    refuse("parallelism.window",
+           "overlap * window + exposed leaves no time for the gradients: one of them must be above 0");
   if (!job.checkpoint) return;
   const Job::Checkpoint& c = *job.checkpoint;
   if (!job.model.parameters && good({"model.parameters"}))
     refuse("model.parameters", "missing: a checkpoint's size follows from it");
-  if (c.restore && *c.restore <= c.restore_overhead &&
-      good({"checkpoint.restore", "checkpoint.restore_overhead"}))
+  if (c.restore && *c.restore <= c.restore_overhead && good({"checkpoint.restore", "checkpoint.restore_overhead"}))
     refuse("checkpoint.restore", "must be longer than checkpoint.restore_overhead");
   if (!c.async && c.stall <= c.overhead && good({"checkpoint.stall", "checkpoint.overhead"}))
     refuse("checkpoint.stall", "must be longer than checkpoint.overhead");
   if (!good({"checkpoint.stall", "checkpoint.interval", "checkpoint.mode"})) return;
   if (c.stall > c.interval || (c.async && c.stall == c.interval))
-    refuse("checkpoint.stall", fmt::format("{} must be {} checkpoint.interval = {}",
-                                           compact_quantity(c.stall, Dimension::seconds),
-                                           c.async ? "shorter than" : "at most",
-                                           compact_quantity(c.interval, Dimension::seconds)));
+    refuse("checkpoint.stall",
+           fmt::format("{} must be {} checkpoint.interval = {}", compact_quantity(c.stall, Dimension::seconds),
+                       c.async ? "shorter than" : "at most", compact_quantity(c.interval, Dimension::seconds)));
 }
 
 }  // namespace
@@ -293,8 +273,7 @@ Job load_job(const std::string& path, const std::vector<std::string>& overrides)
   Diagnostics problems;
   Value root = config::read_yaml(path, problems);
   problems.throw_if_any();  // what follows would only repeat that the file cannot be read
-  for (const std::string& assignment : overrides)
-    config::apply_override(root, assignment, problems);
+  for (const std::string& assignment : overrides) config::apply_override(root, assignment, problems);
   Job job = parse_job(root, problems);
   problems.throw_if_any();
   return job;

@@ -47,8 +47,7 @@ struct Job {
   struct Model {
     std::optional<double> parameters, active_parameters;
     double weight_bytes = 2, gradient_bytes = 2, activation_bytes = 2;
-    std::optional<double> layers, hidden, ffn, heads, kv_heads, vocabulary, sequence_length,
-        experts, top_k;
+    std::optional<double> layers, hidden, ffn, heads, kv_heads, vocabulary, sequence_length, experts, top_k;
   } model;
   struct Parallelism {
     double tensor = 1, pipeline = 1, context = 1, expert = 1;
@@ -60,8 +59,7 @@ struct Job {
   struct Checkpoint {
     double interval = 0;
     bool async = false;
-    double stall = 0, bytes_per_parameter = 14, extra = 0, duty = 1, buffers = 1,
-           weight_readers = 1, keep = 1;
+    double stall = 0, bytes_per_parameter = 14, extra = 0, duty = 1, buffers = 1, weight_readers = 1, keep = 1;
     double overhead = 0, restore_overhead = 0;
     std::optional<double> restore, waste;
   };
@@ -90,9 +88,7 @@ struct Job {
   double safety = 1.2;
 
   /// GPUs that hold one copy of the model, and copies that draw data of their own.
-  double gpus_per_replica() const {
-    return parallelism.tensor * parallelism.pipeline * parallelism.context;
-  }
+  double gpus_per_replica() const { return parallelism.tensor * parallelism.pipeline * parallelism.context; }
   double replicas() const { return cluster.gpus() / gpus_per_replica(); }
 
   /// Effective values by dotted path ("dataset.sample_size" -> "130000B"), defaults included: what

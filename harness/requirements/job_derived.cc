@@ -7,8 +7,7 @@ namespace headrace::requirements {
 namespace {
 
 std::optional<double> parameters_of(const Job::Model& m) {
-  if (m.experts || !m.layers || !m.hidden || !m.ffn || !m.heads || !m.kv_heads || !m.vocabulary)
-    return std::nullopt;
+  if (m.experts || !m.layers || !m.hidden || !m.ffn || !m.heads || !m.kv_heads || !m.vocabulary) return std::nullopt;
   return apply("E2", {{"layers_count", *m.layers},
                       {"hidden_count", *m.hidden},
                       {"ffn_count", *m.ffn},
@@ -19,10 +18,8 @@ std::optional<double> parameters_of(const Job::Model& m) {
 }
 
 std::optional<double> step_time_of(const Job& job) {
-  const auto& parameters =
-      job.model.active_parameters ? job.model.active_parameters : job.model.parameters;
-  if (!job.cluster.gpu_flops || !job.step.mfu || !parameters || !job.model.sequence_length)
-    return std::nullopt;
+  const auto& parameters = job.model.active_parameters ? job.model.active_parameters : job.model.parameters;
+  if (!job.cluster.gpu_flops || !job.step.mfu || !parameters || !job.model.sequence_length) return std::nullopt;
   const double samples = job.step.micro_batch * job.step.accumulation * job.replicas();
   return apply("A13", {{"params_count", *parameters},
                        {"batch_tokens_count", samples * *job.model.sequence_length},
@@ -43,11 +40,8 @@ std::optional<double> mtbf_of(const Job::Cluster& c) {
 }  // namespace
 
 void derive_values(Job& job) {
-  const auto missing = [&](const char* path) {
-    return !job.values.count(path) || job.derived.count(path);
-  };
-  const auto derive = [&](const char* path, const std::optional<double>& value, Dimension dimension,
-                          auto& member) {
+  const auto missing = [&](const char* path) { return !job.values.count(path) || job.derived.count(path); };
+  const auto derive = [&](const char* path, const std::optional<double>& value, Dimension dimension, auto& member) {
     if (!value) return;
     member = *value;
     job.derived.insert(path);
@@ -55,10 +49,8 @@ void derive_values(Job& job) {
   };
   if (missing("model.parameters"))
     derive("model.parameters", parameters_of(job.model), Dimension::count, job.model.parameters);
-  if (missing("step.time"))
-    derive("step.time", step_time_of(job), Dimension::seconds, job.step.time);
-  if (missing("cluster.mtbf"))
-    derive("cluster.mtbf", mtbf_of(job.cluster), Dimension::seconds, job.cluster.mtbf);
+  if (missing("step.time")) derive("step.time", step_time_of(job), Dimension::seconds, job.step.time);
+  if (missing("cluster.mtbf")) derive("cluster.mtbf", mtbf_of(job.cluster), Dimension::seconds, job.cluster.mtbf);
 }
 
 }  // namespace headrace::requirements

@@ -10,9 +10,7 @@ std::string_view JobKey::section() const {
   return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
 }
 
-std::string_view JobKey::name() const {
-  return path.substr(section().empty() ? 0 : section().size() + 1);
-}
+std::string_view JobKey::name() const { return path.substr(section().empty() ? 0 : section().size() + 1); }
 
 std::string JobKey::allowed() const {
   if (!choices.empty()) return join(choices, " | ");
@@ -33,16 +31,12 @@ std::span<const JobSection> job_sections() {
       {"loader", "how it is read"},
       {"model", "what is trained"},
       {"parallelism", "how it is spread"},
-      {"checkpoint", "left out: no checkpoint needs",
-       [](Job& j) { j.checkpoint = Job::Checkpoint{}; }},
-      {"cache", "page cache of one node; left out: no needs that count on it",
-       [](Job& j) { j.cache = Job::Cache{}; }},
+      {"checkpoint", "left out: no checkpoint needs", [](Job& j) { j.checkpoint = Job::Checkpoint{}; }},
+      {"cache", "page cache of one node; left out: no needs that count on it", [](Job& j) { j.cache = Job::Cache{}; }},
       {"local_cache", "a cache tier on each node; left out: no needs that count on it",
        [](Job& j) { j.local_cache = Job::LocalCache{}; }},
-      {"object_store", "left out: no object-store needs",
-       [](Job& j) { j.object_store = Job::ObjectStore{}; }},
-      {"fabric", "left out: no needs of NICs and switches",
-       [](Job& j) { j.fabric = Job::Fabric{}; }},
+      {"object_store", "left out: no object-store needs", [](Job& j) { j.object_store = Job::ObjectStore{}; }},
+      {"fabric", "left out: no needs of NICs and switches", [](Job& j) { j.fabric = Job::Fabric{}; }},
   };
   return sections;
 }

@@ -39,10 +39,9 @@ std::string job_keys_markdown() {
     for (const JobKey& key : job_keys()) {
       if (key.section() != section.name) continue;
       std::string allowed = key.allowed();
-      for (std::size_t at = 0; (at = allowed.find(" | ", at)) != std::string::npos;)
-        allowed.replace(at, 3, ", ");
-      out += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name(), unit_of(key), allowed,
-                         fallback_of(key), key.help);
+      for (std::size_t at = 0; (at = allowed.find(" | ", at)) != std::string::npos;) allowed.replace(at, 3, ", ");
+      out +=
+          fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name(), unit_of(key), allowed, fallback_of(key), key.help);
     }
   }
   return out;
@@ -54,8 +53,7 @@ std::string job_keys_text() {
     if (!section.name.empty()) out += fmt::format("\n{}: {}\n", section.name, section.help);
     for (const JobKey& key : job_keys()) {
       if (key.section() != section.name) continue;
-      const std::string meaning =
-          fmt::format("{} ({}; {})", key.help, key.allowed(), fallback_of(key));
+      const std::string meaning = fmt::format("{} ({}; {})", key.help, key.allowed(), fallback_of(key));
       out += fmt::format("  {:<22} {}\n", key.name(), wrapped(meaning, 25));
     }
   }

@@ -69,17 +69,14 @@ bool is_wanted(const Need& need, const std::vector<std::string>& wanted) {
 }
 
 /// Puts a point's needs under the columns, new columns at the end.
-void fill(std::vector<Need> needs, const std::vector<std::string>& wanted, Sweep& sweep,
-          SweepPoint& point) {
+void fill(std::vector<Need> needs, const std::vector<std::string>& wanted, Sweep& sweep, SweepPoint& point) {
   point.needs.assign(sweep.columns.size(), -1);
   std::size_t guess = 0;  // needs come in the same order at nearly every point
   for (Need& need : needs) {
-    const auto same = [&](const SweepColumn& c) {
-      return c.scope == need.scope && c.id == need.id;
-    };
+    const auto same = [&](const SweepColumn& c) { return c.scope == need.scope && c.id == need.id; };
     if (guess >= sweep.columns.size() || !same(sweep.columns[guess])) {
-      guess = static_cast<std::size_t>(
-          std::find_if(sweep.columns.begin(), sweep.columns.end(), same) - sweep.columns.begin());
+      guess = static_cast<std::size_t>(std::find_if(sweep.columns.begin(), sweep.columns.end(), same) -
+                                       sweep.columns.begin());
       if (guess == sweep.columns.size()) {
         if (!is_wanted(need, wanted)) continue;
         sweep.columns.push_back({need.id, need.scope, need.unit});
@@ -175,8 +172,7 @@ std::string sweep_text(const Sweep& sweep) {
     std::string line;
     for (std::size_t k = 0; k < texts.size(); ++k) {
       std::size_t widest = sweep.keys[k].size();
-      for (const SweepPoint& point : sweep.points)
-        widest = std::max(widest, point.values[k].size());
+      for (const SweepPoint& point : sweep.points) widest = std::max(widest, point.values[k].size());
       line += fmt::format("{:<{}}", printable(texts[k]), widest + 2);
     }
     return line;
@@ -206,18 +202,15 @@ std::string sweep_text(const Sweep& sweep) {
       out += shortened("  cannot be: " + printable(point.refused), std::max(left + 30, kWidth) - left);
     if (point.refused.empty())
       for (const std::size_t c : shown)
-        out += fmt::format(
-            "{:>{}}", point.needs[c] < 0 ? "-" : need_value(point.needs[c], sweep.columns[c].unit),
-            kColumn);
+        out += fmt::format("{:>{}}", point.needs[c] < 0 ? "-" : need_value(point.needs[c], sweep.columns[c].unit),
+                           kColumn);
     out += '\n';
   }
   if (changing > shown.size())
-    out += fmt::format(
-        "\n{} more needs change: choose with --need ID@SCOPE, or see all with --format csv.\n",
-        changing - shown.size());
+    out += fmt::format("\n{} more needs change: choose with --need ID@SCOPE, or see all with --format csv.\n",
+                       changing - shown.size());
   if (sweep.columns.size() > changing)
-    out += fmt::format("{}{} stay the same.\n", changing > shown.size() ? "" : "\n",
-                       sweep.columns.size() - changing);
+    out += fmt::format("{}{} stay the same.\n", changing > shown.size() ? "" : "\n", sweep.columns.size() - changing);
   return out;
 }
 
@@ -237,14 +230,10 @@ std::string sweep_csv(const Sweep& sweep) {
 
 std::string sweep_json(const Sweep& sweep) {
   using Json = nlohmann::ordered_json;
-  Json root{{"schema", 1},
-            {"job", sweep.job},
-            {"keys", sweep.keys},
-            {"needs", Json::array()},
-            {"points", Json::array()}};
+  Json root{
+      {"schema", 1}, {"job", sweep.job}, {"keys", sweep.keys}, {"needs", Json::array()}, {"points", Json::array()}};
   for (const SweepColumn& column : sweep.columns)
-    root["needs"].push_back(
-        {{"id", column.id}, {"scope", to_string(column.scope)}, {"unit", column.unit}});
+    root["needs"].push_back({{"id", column.id}, {"scope", to_string(column.scope)}, {"unit", column.unit}});
   for (const SweepPoint& point : sweep.points) {
     Json needs = Json::array();
     for (const double need : point.needs) needs.push_back(need < 0 ? Json(nullptr) : Json(need));

@@ -17,8 +17,7 @@ Derivation& Derivation::of(std::string_view input, const Derivation& other) {
   return *this;
 }
 
-bool NeedList::have(std::initializer_list<std::string_view> ids,
-                    std::initializer_list<std::string_view> keys) {
+bool NeedList::have(std::initializer_list<std::string_view> ids, std::initializer_list<std::string_view> keys) {
   std::vector<std::string> missing;
   for (const std::string_view key : keys) {
     std::string path(key);
@@ -37,8 +36,7 @@ Need& NeedList::add(std::string_view id, Scope scope, const Derivation& derivati
     for (const Derivation::Step& step : derivation.steps_) {
       const Formula& formula = *step.applied.formula;
       const bool first = &step == &derivation.steps_.front();
-      std::string equation(formula.equation),
-          numbers = substituted(formula, step.applied.arguments);
+      std::string equation(formula.equation), numbers = substituted(formula, step.applied.arguments);
       if (first && shared) {
         equation = fmt::format("({}) {} {}", equation, sign, share.of);
         numbers = fmt::format("({}) {} {}", numbers, sign, share.count);
@@ -51,8 +49,7 @@ Need& NeedList::add(std::string_view id, Scope scope, const Derivation& derivati
     }
     if (shared) why.inputs.emplace_back(std::string(share.of) + "_count", share.count);
   }
-  const double value =
-      share.multiply ? derivation.value() * share.count : derivation.value() / share.count;
+  const double value = share.multiply ? derivation.value() * share.count : derivation.value() / share.count;
   return add(id, scope, value, derivation.formula().unit, std::move(why));
 }
 
@@ -61,8 +58,7 @@ void NeedList::add_shared(std::string_view id, const Derivation& derivation) {
   add(id, Scope::node, derivation, {job_.cluster.nodes, "nodes"});
 }
 
-Need& NeedList::add(std::string_view id, Scope scope, double required, std::string_view unit,
-                    Explanation why) {
+Need& NeedList::add(std::string_view id, Scope scope, double required, std::string_view unit, Explanation why) {
   Need need;
   need.id = id;
   need.scope = scope;

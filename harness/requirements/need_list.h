@@ -50,12 +50,10 @@ class NeedList {
   NeedList(const Job& job, bool texts) : job_(job), texts_(texts) {}
 
   /// Does the job have these keys, given or derived? If not, the needs `ids` are locked.
-  bool have(std::initializer_list<std::string_view> ids,
-            std::initializer_list<std::string_view> keys);
+  bool have(std::initializer_list<std::string_view> ids, std::initializer_list<std::string_view> keys);
 
   Need& add(std::string_view id, Scope scope, const Derivation& derivation, Share share = {});
-  Need& add(std::string_view id, Scope scope, double required, std::string_view unit,
-            Explanation why);
+  Need& add(std::string_view id, Scope scope, double required, std::string_view unit, Explanation why);
   /// At cluster scope, and the even share of each node.
   void add_shared(std::string_view id, const Derivation& derivation);
 

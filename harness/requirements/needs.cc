@@ -34,12 +34,10 @@ std::vector<std::string> measured_by(std::string_view id, Scope scope, const Job
   if (id == "ingest.read_iops") return {"random_read.read_iops"};
   if (id == "ingest.open_rate" && layout == Layout::files) return {"small_file_read.open_rate"};
   if (id == "ingest.open_rate") return {"small_file_read.open_rate", "metadata.open_rate"};
-  if (id == "ingest.metadata_rate")
-    return {"metadata.operation_rate", "small_file_read.metadata_rate"};
+  if (id == "ingest.metadata_rate") return {"metadata.operation_rate", "small_file_read.metadata_rate"};
   if (id == "ingest.steady_read_bandwidth") return {"epochs.steady_storage_bandwidth"};
   if (id == "host.cpu_cores") return {"host_facts.cpu_cores"};
-  if (id == "host.prefetch_memory" || id == "checkpoint.host_memory" ||
-      id == "loader.shuffle_memory")
+  if (id == "host.prefetch_memory" || id == "checkpoint.host_memory" || id == "loader.shuffle_memory")
     return {"host_facts.memory_available"};
   if (id == "host.memory_bandwidth") return {"memory_copy.copy_bandwidth"};
   // A GPU's own need is held against the slowest GPU, the node's against all of them at once.
@@ -49,18 +47,15 @@ std::vector<std::string> measured_by(std::string_view id, Scope scope, const Job
   if (id == "checkpoint.write_bandwidth") return {"checkpoint_write.durable_bandwidth"};
   if (id == "checkpoint.restore_bandwidth") return {"checkpoint_read.read_bandwidth"};
   if (id == "checkpoint.capacity") return {"host_facts.free_space"};
-  if (id == "network.gradient_busbw")
-    return {"nccl_all_reduce.busbw", "rdma_all_reduce.busbw", "mpi_all_reduce.busbw"};
+  if (id == "network.gradient_busbw") return {"nccl_all_reduce.busbw", "rdma_all_reduce.busbw", "mpi_all_reduce.busbw"};
   if (id == "network.tensor_busbw") return {"nccl_all_reduce.busbw", "mpi_all_reduce.busbw"};
   const bool ring = job.parallelism.context_method == ContextMethod::ring;
   if (id == "network.pipeline_bandwidth" || (id == "network.context_busbw" && ring))
     return {"nccl_send_recv.busbw", "mpi_send_recv.busbw"};
   if (id == "network.expert_busbw" || id == "network.context_busbw")
     return {"nccl_all_to_all.busbw", "mpi_all_to_all.busbw"};
-  if (id == "network.node_bandwidth")
-    return {"nccl_all_reduce.node_busbw", "mpi_all_reduce.node_busbw"};
-  if (id == "network.nic_bandwidth")
-    return {"rdma_write.nic_bandwidth", "tcp_stream.nic_bandwidth"};
+  if (id == "network.node_bandwidth") return {"nccl_all_reduce.node_busbw", "mpi_all_reduce.node_busbw"};
+  if (id == "network.nic_bandwidth") return {"rdma_write.nic_bandwidth", "tcp_stream.nic_bandwidth"};
   if (id == "network.nics") return {"network_ports.nics"};
   return {};
 }
@@ -68,8 +63,7 @@ std::vector<std::string> measured_by(std::string_view id, Scope scope, const Job
 /// Reads that memory must not have answered.
 bool needs_cold(std::string_view id) {
   return id == "ingest.sample_rate" || id == "ingest.read_bandwidth" || id == "ingest.read_iops" ||
-         id == "ingest.open_rate" || id == "ingest.metadata_rate" ||
-         id == "checkpoint.restore_bandwidth";
+         id == "ingest.open_rate" || id == "ingest.metadata_rate" || id == "checkpoint.restore_bandwidth";
 }
 
 NeedList list_needs(const Job& job, bool texts) {
@@ -92,8 +86,7 @@ NeedList list_needs(const Job& job, bool texts) {
 
 std::uint64_t JobCollective::message_size() const {
   constexpr double kMost = 8589934588.0, kFloat = 4;  // what MPI counts to
-  return static_cast<std::uint64_t>(
-      std::clamp(std::round(message / kFloat) * kFloat, 2 * kFloat, kMost));
+  return static_cast<std::uint64_t>(std::clamp(std::round(message / kFloat) * kFloat, 2 * kFloat, kMost));
 }
 
 Basis::Basis(const Job& job)
@@ -104,8 +97,7 @@ Basis::Basis(const Job& job)
                                       {"context_parallel_count", job.parallelism.context},
                                       {"micro_batch_samples_count", job.step.micro_batch},
                                       {"grad_accum_count", job.step.accumulation}});
-        return Derivation("A1", {{"global_batch_samples_count", batch.value()},
-                                 {"step_time_s", job.step.time}})
+        return Derivation("A1", {{"global_batch_samples_count", batch.value()}, {"step_time_s", job.step.time}})
             .of("global_batch_samples_count", batch);
       }()),
       read_bandwidth(read_bandwidth_of(job, sample_rate.value(), 0)) {}
@@ -137,8 +129,6 @@ std::vector<Need> derive_needs(const Job& job) {
 
 std::vector<Need> derive_need_values(const Job& job) { return list_needs(job, false).take(); }
 
-std::vector<LockedNeed> locked_needs(const Job& job) {
-  return list_needs(job, false).take_locked();
-}
+std::vector<LockedNeed> locked_needs(const Job& job) { return list_needs(job, false).take_locked(); }
 
 }  // namespace headrace::requirements

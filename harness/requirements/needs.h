@@ -52,12 +52,10 @@ struct Need {
   /// Workload metrics that measure it at node scope, best first: "small_file_read.read_bandwidth".
   std::vector<std::string> measured_by;
   std::vector<std::string> lower_bounds;  // of those: they do other work, too, and tell less
-  std::string
-      cache;  // cache state that the measurement must have been proven in: "cold", or "" = any
+  std::string cache;  // cache state that the measurement must have been proven in: "cold", or "" = any
   std::vector<JobParameter> measured_with;
   std::optional<JobCollective> collective;  // of the network's
-  bool informative =
-      false;  // printed, never judged: a size, a time, a price, or nothing measures it
+  bool informative = false;                 // printed, never judged: a size, a time, a price, or nothing measures it
 };
 
 /// All needs of the job's table whose inputs are given, in the table's order.

@@ -5,8 +5,7 @@ namespace headrace::requirements {
 namespace {
 
 void add_shuffle_needs(const Job& job, NeedList& needs) {
-  if (!needs.have({"loader.shuffle_memory"}, {"loader.shuffle_buffer", "loader.workers_per_gpu"}))
-    return;
+  if (!needs.have({"loader.shuffle_memory"}, {"loader.shuffle_buffer", "loader.workers_per_gpu"})) return;
   const double streams = job.cluster.gpus_per_node * *job.loader.workers_per_gpu;
   needs.add("loader.shuffle_memory", Scope::node,
             Derivation("D10", {{"streams_count", streams},
@@ -41,14 +40,12 @@ void add_host_needs(const Job& job, const Basis& basis, NeedList& needs) {
               Derivation("B11", {{"sample_rate_per_s", node_rate},
                                  {"sample_bytes", data.sample_size},
                                  {"decoded_sample_bytes", *data.decoded_size}}));
-    for (const auto& [scope, gpus] :
-         {std::pair{Scope::gpu, 1.0}, {Scope::node, job.cluster.gpus_per_node}})
-      needs.add(
-          "gpu.h2d_bandwidth", scope,
-          Derivation("B5", {{"gpus_count", gpus},
-                            {"batch_samples_count", job.step.micro_batch * job.step.accumulation},
-                            {"decoded_sample_bytes", *data.decoded_size},
-                            {"step_time_s", job.step.time}}));
+    for (const auto& [scope, gpus] : {std::pair{Scope::gpu, 1.0}, {Scope::node, job.cluster.gpus_per_node}})
+      needs.add("gpu.h2d_bandwidth", scope,
+                Derivation("B5", {{"gpus_count", gpus},
+                                  {"batch_samples_count", job.step.micro_batch * job.step.accumulation},
+                                  {"decoded_sample_bytes", *data.decoded_size},
+                                  {"step_time_s", job.step.time}}));
   }
   add_shuffle_needs(job, needs);
 }

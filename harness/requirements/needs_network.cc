@@ -20,8 +20,7 @@ struct GradientGroups {
   explicit GradientGroups(const Job& job)
       : ranks(job.replicas() * job.parallelism.context),
         per_node(1),
-        in_node(std::min(
-            ranks, std::max(1.0, std::floor(job.cluster.gpus_per_node / job.parallelism.tensor)))) {
+        in_node(std::min(ranks, std::max(1.0, std::floor(job.cluster.gpus_per_node / job.parallelism.tensor)))) {
     per_node = job.cluster.gpus_per_node / in_node;
   }
 };
@@ -29,10 +28,8 @@ struct GradientGroups {
 }  // namespace
 
 Derivation gradient_bytes_of(const Job& job, double ranks) {
-  const double local_params =
-      *job.model.parameters / (job.parallelism.tensor * job.parallelism.pipeline);
-  const NamedValue params{"local_params_count", local_params},
-      gradients{"gradient_bytes", job.model.gradient_bytes},
+  const double local_params = *job.model.parameters / (job.parallelism.tensor * job.parallelism.pipeline);
+  const NamedValue params{"local_params_count", local_params}, gradients{"gradient_bytes", job.model.gradient_bytes},
       weights{"weight_bytes", job.model.weight_bytes}, n{"ranks_count", ranks};
   switch (job.parallelism.sharding) {
     case Sharding::none:
@@ -61,17 +58,14 @@ Derivation gradient_busbw_of(const Job& job, double ranks) {
 }
 
 JobCollective collective_of(const Job& job, double message, double ranks, double stride) {
-  const double in_node =
-      std::min(ranks, std::max(1.0, std::floor(job.cluster.gpus_per_node / stride)));
+  const double in_node = std::min(ranks, std::max(1.0, std::floor(job.cluster.gpus_per_node / stride)));
   return {.message = message, .ranks = ranks, .stride = stride, .nodes = std::ceil(ranks / in_node)};
 }
 
 JobCollective gradient_collective_of(const Job& job, double ranks) {
-  const double gradients = *job.model.parameters /
-                           (job.parallelism.tensor * job.parallelism.pipeline) *
-                           job.model.gradient_bytes;
-  JobCollective c = collective_of(job, std::min(job.parallelism.bucket, gradients), ranks,
-                                  job.parallelism.tensor);
+  const double gradients =
+      *job.model.parameters / (job.parallelism.tensor * job.parallelism.pipeline) * job.model.gradient_bytes;
+  JobCollective c = collective_of(job, std::min(job.parallelism.bucket, gradients), ranks, job.parallelism.tensor);
   c.wire = gradient_bytes_of(job, ranks).value();
   c.hidden_s = job.parallelism.overlap * job.parallelism.window * job.step.time;
   return c;
@@ -80,8 +74,8 @@ JobCollective gradient_collective_of(const Job& job, double ranks) {
 void add_network_needs(const Job& job, NeedList& needs) {
   const GradientGroups groups(job);
   if (groups.ranks <= 1 || !needs.have({"network.gradient_busbw"}, {"model.parameters"})) return;
-  needs.add("network.gradient_busbw", Scope::gpu, gradient_busbw_of(job, groups.ranks))
-      .collective = gradient_collective_of(job, groups.ranks);
+  needs.add("network.gradient_busbw", Scope::gpu, gradient_busbw_of(job, groups.ranks)).collective =
+      gradient_collective_of(job, groups.ranks);
 }
 
 void add_fabric_needs(const Job& job, NeedList& needs) {
@@ -90,9 +84,8 @@ void add_fabric_needs(const Job& job, NeedList& needs) {
   // A ring passes each node once, so a group's bus bandwidth leaves the node once, whatever ranks
   // are on it.
   const Derivation busbw = gradient_busbw_of(job, groups.ranks);
-  needs
-      .add("network.node_bandwidth", Scope::node, busbw, {groups.per_node, "groups_per_node", true})
-      .collective = gradient_collective_of(job, groups.ranks);
+  needs.add("network.node_bandwidth", Scope::node, busbw, {groups.per_node, "groups_per_node", true}).collective =
+      gradient_collective_of(job, groups.ranks);
   const double node_rate = busbw.value() * groups.per_node;
   const Job::Fabric fabric = job.fabric.value_or(Job::Fabric{});
   const double crossing = std::max(1.0, fabric.crossing * fabric.oversubscription);
@@ -103,15 +96,13 @@ void add_fabric_needs(const Job& job, NeedList& needs) {
     if (needs.texts())
       why = {"F21",
              "W / k * max(1, x * o)",
-             fmt::format("{} / {} * max(1, {} * {})",
-                         compact_quantity(node_rate, Dimension::bytes_per_second), nics,
+             fmt::format("{} / {} * max(1, {} * {})", compact_quantity(node_rate, Dimension::bytes_per_second), nics,
                          fabric.crossing, fabric.oversubscription),
              {{"node_bytes_per_s", node_rate},
               {"nics_per_node_count", nics},
               {"cross_spine_ratio", fabric.crossing},
               {"oversubscription_ratio", fabric.oversubscription}}};
-    needs.add("network.nic_bandwidth", Scope::node, node_rate / nics * crossing, "B/s",
-              std::move(why));
+    needs.add("network.nic_bandwidth", Scope::node, node_rate / nics * crossing, "B/s", std::move(why));
   }
   if (needs.have({"network.nics"}, {"cluster.nic_rate"})) {
     const auto ports = [&](double traffic) {
@@ -126,9 +117,8 @@ void add_fabric_needs(const Job& job, NeedList& needs) {
 
   if (needs.have({"network.allreduce_time", "network.allreduce_two_level_time"},
                  {"cluster.nics_per_node", "cluster.nic_rate", "fabric.intra_busbw"})) {
-    const double message = *job.model.parameters /
-                           (job.parallelism.tensor * job.parallelism.pipeline) *
-                           job.model.gradient_bytes;
+    const double message =
+        *job.model.parameters / (job.parallelism.tensor * job.parallelism.pipeline) * job.model.gradient_bytes;
     const double nic = *job.cluster.nic_rate * fabric.nic_efficiency / crossing;
     const double nics = std::max(1.0, std::floor(*job.cluster.nics_per_node / groups.per_node));
     needs.add("network.allreduce_time", Scope::gpu,
@@ -145,15 +135,13 @@ void add_fabric_needs(const Job& job, NeedList& needs) {
                                  {"nic_per_gpu_bytes_per_s", nic * nics / groups.in_node}}));
   }
   if (needs.have({"network.leaf_switches"}, {"cluster.nics_per_node", "fabric.switch_ports"}))
-    needs.add(
-        "network.leaf_switches", Scope::cluster,
-        Derivation("F24", {{"endpoints_count", job.cluster.nodes * *job.cluster.nics_per_node},
-                           {"switch_ports_count", *fabric.switch_ports},
-                           {"oversubscription_ratio", fabric.oversubscription}}));
+    needs.add("network.leaf_switches", Scope::cluster,
+              Derivation("F24", {{"endpoints_count", job.cluster.nodes * *job.cluster.nics_per_node},
+                                 {"switch_ports_count", *fabric.switch_ports},
+                                 {"oversubscription_ratio", fabric.oversubscription}}));
   if (needs.have({"network.fat_tree_endpoints"}, {"fabric.switch_ports", "fabric.tiers"}))
     needs.add("network.fat_tree_endpoints", Scope::cluster,
-              Derivation("F23", {{"switch_ports_count", *fabric.switch_ports},
-                                 {"tiers_count", *fabric.tiers}}));
+              Derivation("F23", {{"switch_ports_count", *fabric.switch_ports}, {"tiers_count", *fabric.tiers}}));
 }
 
 }  // namespace headrace::requirements

@@ -18,8 +18,7 @@ std::string Range::text(Dimension dimension) const {
   if (min == max) return low;
   if (max >= 1e15) return kind + (min_excluded ? "above " : "at least ") + low;
   if (!min_excluded && !max_excluded) return kind + low + ".." + high;
-  return kind + (min_excluded ? "above " : "at least ") + low + " and " +
-         (max_excluded ? "below " : "at most ") + high;
+  return kind + (min_excluded ? "above " : "at least ") + low + " and " + (max_excluded ? "below " : "at most ") + high;
 }
 
 }  // namespace headrace::requirements

@@ -5,8 +5,7 @@ namespace headrace::requirements {
 
 std::span<const Source> sources() {
   static constexpr Source kSources[] = {
-      {"Al-Fares 2008",
-       "Al-Fares et al., A Scalable, Commodity Data Center Network Architecture, SIGCOMM 2008"},
+      {"Al-Fares 2008", "Al-Fares et al., A Scalable, Commodity Data Center Network Architecture, SIGCOMM 2008"},
       {"AWS",
        "Amazon S3 User Guide: performance guidelines, design patterns, multipart limits; S3 price "
        "list"},
@@ -26,8 +25,7 @@ std::span<const Source> sources() {
       {"INTEL", "Intel AN 708, Understanding PCI Express Throughput"},
       {"KWS", "Linux, mm/workingset.c: two-list reclaim and refault distance"},
       {"LLAMA3", "Llama Team, The Llama 3 Herd of Models, arXiv 2407.21783"},
-      {"Little 1961",
-       "Little, A Proof for the Queuing Formula L = lambda W, Operations Research 9(3), 1961"},
+      {"Little 1961", "Little, A Proof for the Queuing Formula L = lambda W, Operations Research 9(3), 1961"},
       {"MEG21",
        "Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, SC 2021, "
        "arXiv 2104.04473"},
@@ -35,8 +33,7 @@ std::span<const Source> sources() {
        "Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models, arXiv "
        "2205.05198"},
       {"MEGOPT", "Megatron Core, Distributed Optimizer (18 B per parameter; 6 + 12/d)"},
-      {"MLENG",
-       "Bekman, Machine Learning Engineering, network chapter, github.com/stas00/ml-engineering"},
+      {"MLENG", "Bekman, Machine Learning Engineering, network chapter, github.com/stas00/ml-engineering"},
       {"MLPS",
        "MLCommons Storage, submission guidelines and rules v2.0 to v4.0, "
        "github.com/mlcommons/storage"},
@@ -54,8 +51,7 @@ std::span<const Source> sources() {
        "2005"},
       {"ULY", "Jacobs et al., DeepSpeed Ulysses, arXiv 2309.14509"},
       {"WDS", "WebDataset documentation"},
-      {"YOUNG",
-       "Young, A first order approximation to the optimum checkpoint interval, CACM 17(9), 1974"},
+      {"YOUNG", "Young, A first order approximation to the optimum checkpoint interval, CACM 17(9), 1974"},
       {"ZERO", "Rajbhandari et al., ZeRO, SC 2020, arXiv 1910.02054"},
   };
   return kSources;

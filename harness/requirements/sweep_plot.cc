@@ -40,8 +40,7 @@ struct Scale {
   bool logarithmic = false;
 
   double at(double value) const {
-    const double share =
-        logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+    const double share = logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
     return from + share * (to - from);
   }
   std::vector<double> ticks() const {
@@ -59,8 +58,7 @@ struct Scale {
                         : rough / power < 3.5 ? 2 * power
                         : rough / power < 7.5 ? 5 * power
                                               : 10 * power;
-    for (double t = std::ceil(low / step) * step; t <= high * (1 + 1e-9); t += step)
-      ticks.push_back(t);
+    for (double t = std::ceil(low / step) * step; t <= high * (1 + 1e-9); t += step) ticks.push_back(t);
     return ticks;
   }
 };
@@ -115,8 +113,7 @@ class AxisX {
 std::string line_name(const Sweep& sweep, const SweepPoint& point) {
   std::string name;
   for (std::size_t k = 1; k < sweep.keys.size(); ++k)
-    name += (name.empty() ? "" : ", ") + sweep.keys[k].substr(sweep.keys[k].rfind('.') + 1) + ' ' +
-            point.values[k];
+    name += (name.empty() ? "" : ", ") + sweep.keys[k].substr(sweep.keys[k].rfind('.') + 1) + ' ' + point.values[k];
   return name;
 }
 
@@ -132,8 +129,8 @@ std::string panel(const Sweep& sweep, std::size_t column, const AxisX& axis) {
   }
   const Scale x = axis.scale(), y = scale_over(low, high, kPanelHeight - kBottom, kTop, true);
   const auto& [id, scope, unit] = sweep.columns[column];
-  std::string out = fmt::format("<text class=\"title\" x=\"{}\" y=\"18\">{} ({})</text>\n", kLeft,
-                                escaped(id), to_string(scope));
+  std::string out =
+      fmt::format("<text class=\"title\" x=\"{}\" y=\"18\">{} ({})</text>\n", kLeft, escaped(id), to_string(scope));
   for (const double tick : y.ticks())
     out += fmt::format(
         "<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text "
@@ -144,13 +141,11 @@ std::string panel(const Sweep& sweep, std::size_t column, const AxisX& axis) {
   for (const std::string& label : axis.labels())
     out += fmt::format("<text class=\"x\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", x.at(axis.of(label)),
                        kPanelHeight - kBottom + 16, escaped(label));
-  out += fmt::format("<text class=\"x\" x=\"{:.1f}\" y=\"{}\">{}</text>\n",
-                     (kLeft + kPanelWidth - kRight) / 2, kPanelHeight - 6,
-                     escaped(sweep.keys.front()));
+  out += fmt::format("<text class=\"x\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", (kLeft + kPanelWidth - kRight) / 2,
+                     kPanelHeight - 6, escaped(sweep.keys.front()));
   std::size_t number = 0;
   for (auto& [name, points] : lines) {
-    std::stable_sort(points.begin(), points.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::string path;
     for (const auto& [px, py] : points)
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : " L", x.at(px), y.at(py));
@@ -162,9 +157,8 @@ std::string panel(const Sweep& sweep, std::size_t column, const AxisX& axis) {
             "{}</title></circle>\n",
             number % 6, x.at(px), y.at(py), escaped(name), escaped(need_value(py, unit)));
     if (!name.empty() && lines.size() <= 6)
-      out +=
-          fmt::format("<text class=\"name n{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", number % 6,
-                      kLeft + 6, kTop + 12.0 + 13.0 * static_cast<double>(number), escaped(name));
+      out += fmt::format("<text class=\"name n{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", number % 6, kLeft + 6,
+                         kTop + 12.0 + 13.0 * static_cast<double>(number), escaped(name));
     ++number;
   }
   return out;
@@ -188,8 +182,7 @@ std::string sweep_svg(const Sweep& sweep) {
   std::vector<std::size_t> columns = changing_columns(sweep);
   const std::size_t changing = columns.size();
   if (columns.empty())
-    for (std::size_t c = 0; c < std::min<std::size_t>(sweep.columns.size(), 1); ++c)
-      columns.push_back(c);
+    for (std::size_t c = 0; c < std::min<std::size_t>(sweep.columns.size(), 1); ++c) columns.push_back(c);
   if (columns.size() > kMostPanels) columns.resize(kMostPanels);
   const std::size_t rows = (columns.size() + kColumns - 1) / kColumns;
   const double width = kPanelWidth * std::min(columns.size(), kColumns),
@@ -199,17 +192,12 @@ std::string sweep_svg(const Sweep& sweep) {
       "height=\"{1}\" role=\"img\" "
       "aria-label=\"needs of {2} over {3}\">\n{4}<text class=\"title\" x=\"12\" y=\"20\">{2}: "
       "needs with margin{5}</text>\n",
-      width, height, escaped(sweep.job), escaped(fmt::format("{}", fmt::join(sweep.keys, ", "))),
-      kStyle,
-      changing > kMostPanels
-          ? fmt::format(" (the first {} of {} that change)", kMostPanels, changing)
-          : "");
+      width, height, escaped(sweep.job), escaped(fmt::format("{}", fmt::join(sweep.keys, ", "))), kStyle,
+      changing > kMostPanels ? fmt::format(" (the first {} of {} that change)", kMostPanels, changing) : "");
   const AxisX axis(sweep);
   for (std::size_t i = 0; i < columns.size(); ++i)
-    out += fmt::format("<g transform=\"translate({} {})\">\n{}</g>\n",
-                       kPanelWidth * static_cast<double>(i % kColumns),
-                       30 + kPanelHeight * static_cast<double>(i / kColumns),
-                       panel(sweep, columns[i], axis));
+    out += fmt::format("<g transform=\"translate({} {})\">\n{}</g>\n", kPanelWidth * static_cast<double>(i % kColumns),
+                       30 + kPanelHeight * static_cast<double>(i / kColumns), panel(sweep, columns[i], axis));
   return out + "</svg>\n";
 }
 
@@ -220,8 +208,7 @@ std::string sweep_html(const Sweep& sweep) {
       "<title>{}: needs over {}</title>\n<style>:root{{color-scheme:light "
       "dark}}body{{margin:1rem}}svg{{max-width:100%;"
       "height:auto}}</style>\n{}</html>\n",
-      escaped(sweep.job), escaped(fmt::format("{}", fmt::join(sweep.keys, ", "))),
-      sweep_svg(sweep));
+      escaped(sweep.job), escaped(fmt::format("{}", fmt::join(sweep.keys, ", "))), sweep_svg(sweep));
 }
 
 }  // namespace headrace::requirements

@@ -28,16 +28,12 @@ std::vector<Need> moved(const Job& job, const JobKey& key, double value) {
 class Slope {
  public:
   Slope(const Job& job, const JobKey& key, double center, double deviation, double step)
-      : up_(moved(job, key, center + step)),
-        down_(moved(job, key, center - step)),
-        scale_(deviation / step) {}
+      : up_(moved(job, key, center + step)), down_(moved(job, key, center - step)), scale_(deviation / step) {}
 
   double of(std::size_t i, const Need& need) const {
-    const bool up = up_.size() > i && up_[i].id == need.id,
-               down = down_.size() > i && down_[i].id == need.id;
+    const bool up = up_.size() > i && up_[i].id == need.id, down = down_.size() > i && down_[i].id == need.id;
     if (!up && !down) return 0;
-    const double high = up ? up_[i].required : need.required,
-                 low = down ? down_[i].required : need.required;
+    const double high = up ? up_[i].required : need.required, low = down ? down_[i].required : need.required;
     return (high - low) / (up + down) * scale_ / need.required;
   }
 
@@ -56,8 +52,7 @@ void add_uncertainty(const Job& job, std::vector<Need>& needs) {
     const double center = parse_quantity(job.values.at(path), key.dimension).value;
     // The slope at the value is exact to first order; where rounding up makes steps it is nothing
     // or far too much, and the change over the whole spread tells more.
-    const Slope small(job, key, center, deviation, deviation * 1e-4),
-        whole(job, key, center, deviation, deviation);
+    const Slope small(job, key, center, deviation, deviation * 1e-4), whole(job, key, center, deviation, deviation);
     for (std::size_t i = 0; i < needs.size(); ++i) {
       if (needs[i].required == 0) continue;
       const double s = small.of(i, needs[i]), w = whole.of(i, needs[i]);

@@ -18,8 +18,7 @@ std::string bmf_json(const StoredRun& run);
 /// What JUnit, which knows no such outcome, is told of a need that is INCONCLUSIVE.
 enum class JunitInconclusive { error, failure, skipped };
 /// One suite per workload, one case per need.
-std::string junit_xml(const StoredRun& run,
-                      JunitInconclusive inconclusive = JunitInconclusive::error);
+std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive = JunitInconclusive::error);
 
 /// Prometheus text file for the node exporter's textfile collector.
 std::string prometheus_text(const StoredVerdict& verdict);

@@ -31,13 +31,12 @@ std::string_view word_at(std::string_view text, std::size_t byte) {
 }
 
 std::string words_of(std::string_view text, const Json::parse_error& error) {
-  if (error.byte > text.size())
-    return place_of(text, error.byte) + ": the file ends in the middle (truncated)";
+  if (error.byte > text.size()) return place_of(text, error.byte) + ": the file ends in the middle (truncated)";
   const std::string_view word = word_at(text, error.byte);
   for (const std::string_view no_number : {"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})
     if (word == no_number)
-      return fmt::format("{}: {} is not a number: a run file holds only finite values",
-                         place_of(text, error.byte), word);
+      return fmt::format("{}: {} is not a number: a run file holds only finite values", place_of(text, error.byte),
+                         word);
   std::string why = error.what();  // "[json.exception...] parse error at line 1, column 2: ..."
   if (const std::size_t colon = why.find(": "); colon != why.npos) why.erase(0, colon + 2);
   std::replace(why.begin(), why.end(), '\n', ' ');
@@ -60,8 +59,7 @@ Json parse_json(std::string_view text, const std::vector<std::string>& ignored) 
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event != Json::parse_event_t::key) return true;
     const std::string& key = parsed.get_ref<const std::string&>();
-    if (!keys.back().insert(key).second)
-      throw UsageError("key \"" + key + "\" stands twice in one object");
+    if (!keys.back().insert(key).second) throw UsageError("key \"" + key + "\" stands twice in one object");
     return std::find(ignored.begin(), ignored.end(), key) == ignored.end();
   };
   try {
@@ -71,8 +69,7 @@ Json parse_json(std::string_view text, const std::vector<std::string>& ignored) 
   } catch (const Json::out_of_range& e) {
     std::string why = e.what();
     const std::size_t quote = why.find('\'');
-    throw UsageError((quote == why.npos ? why : why.substr(quote)) +
-                     " is too large to be a number");
+    throw UsageError((quote == why.npos ? why : why.substr(quote)) + " is too large to be a number");
   }
 }
 
@@ -80,9 +77,7 @@ void JsonPlace::refuse(const std::string& why) const {
   throw UsageError((place_.empty() ? "the file" : place_) + ": " + why);
 }
 
-void JsonPlace::expected(const char* what) const {
-  refuse(fmt::format("{}: {} is expected", told(*value_), what));
-}
+void JsonPlace::expected(const char* what) const { refuse(fmt::format("{}: {} is expected", told(*value_), what)); }
 
 JsonPlace JsonPlace::at(std::string_view key) const {
   if (!value_->is_object()) expected("an object");
@@ -106,8 +101,7 @@ double JsonPlace::number() const {
 std::uint64_t JsonPlace::whole() const {
   if (value_->is_number_unsigned()) return value_->get<std::uint64_t>();
   const double number = value_->is_number_float() ? value_->get<double>() : -1;
-  if (number < 0 || number >= 0x1p64 || std::floor(number) != number)
-    expected("a whole number of at least 0");
+  if (number < 0 || number >= 0x1p64 || std::floor(number) != number) expected("a whole number of at least 0");
   return static_cast<std::uint64_t>(number);
 }
 
@@ -143,26 +137,20 @@ std::vector<std::string> JsonPlace::texts() const {
 
 void JsonPlace::each(const std::function<void(const JsonPlace&)>& visit) const {
   if (!value_->is_array()) expected("a list");
-  for (std::size_t i = 0; i < value_->size(); ++i)
-    visit(JsonPlace((*value_)[i], fmt::format("{}[{}]", place_, i)));
+  for (std::size_t i = 0; i < value_->size(); ++i) visit(JsonPlace((*value_)[i], fmt::format("{}[{}]", place_, i)));
 }
 
-void JsonPlace::each_member(
-    const std::function<void(const std::string&, const JsonPlace&)>& visit) const {
+void JsonPlace::each_member(const std::function<void(const std::string&, const JsonPlace&)>& visit) const {
   if (!value_->is_object()) expected("an object");
   for (const auto& [key, value] : value_->items())
     visit(key, JsonPlace(value, place_.empty() ? key : place_ + "." + key));
 }
 
-double JsonPlace::number(std::string_view key, double fallback) const {
-  return has(key) ? at(key).number() : fallback;
-}
+double JsonPlace::number(std::string_view key, double fallback) const { return has(key) ? at(key).number() : fallback; }
 std::uint64_t JsonPlace::whole(std::string_view key, std::uint64_t fallback) const {
   return has(key) ? at(key).whole() : fallback;
 }
-bool JsonPlace::flag(std::string_view key, bool fallback) const {
-  return has(key) ? at(key).flag() : fallback;
-}
+bool JsonPlace::flag(std::string_view key, bool fallback) const { return has(key) ? at(key).flag() : fallback; }
 std::string JsonPlace::text(std::string_view key, std::string_view fallback) const {
   return has(key) ? at(key).text() : std::string(fallback);
 }

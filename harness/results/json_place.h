@@ -22,8 +22,7 @@ nlohmann::json parse_json(std::string_view text, const std::vector<std::string>&
 /// UsageError that names the place.
 class JsonPlace {
  public:
-  explicit JsonPlace(const nlohmann::json& value, std::string place = "")
-      : value_(&value), place_(std::move(place)) {}
+  explicit JsonPlace(const nlohmann::json& value, std::string place = "") : value_(&value), place_(std::move(place)) {}
 
   /// A member that must be there.
   JsonPlace at(std::string_view key) const;

@@ -30,8 +30,7 @@ PairMatrix read_pairs(const JsonPlace& place) {
   PairMatrix m(place.at("names").texts());
   if (place.has("rails")) m.rails = place.at("rails").texts();
   if (!m.rails.empty() && m.names.size() % m.rails.size() != 0)
-    place.at("rails").refuse(
-        fmt::format("{} ends cannot be of {} rails", m.names.size(), m.rails.size()));
+    place.at("rails").refuse(fmt::format("{} ends cannot be of {} rails", m.names.size(), m.rails.size()));
   const std::size_t count = m.names.size();
   for (std::size_t i = 0; i < count && !m.rails.empty(); ++i) {
     const std::string rail = " " + m.rails[i / m.ends_of_rail()];
@@ -41,11 +40,9 @@ PairMatrix read_pairs(const JsonPlace& place) {
   m.rate.clear();
   place.at("rate").each([&](const JsonPlace& row) {
     m.rate.push_back(row.numbers());
-    if (m.rate.back().size() != count)
-      row.refuse(fmt::format("{} rates of {} names", m.rate.back().size(), count));
+    if (m.rate.back().size() != count) row.refuse(fmt::format("{} rates of {} names", m.rate.back().size(), count));
   });
-  if (m.rate.size() != count)
-    place.at("rate").refuse(fmt::format("{} rows of {} names", m.rate.size(), count));
+  if (m.rate.size() != count) place.at("rate").refuse(fmt::format("{} rows of {} names", m.rate.size(), count));
   return m;
 }
 

@@ -80,30 +80,27 @@ Json head(const RunResult& run, std::string_view kind) {
   return {{"schema", kSchema},
           {"kind", kind},
           {"headrace",
-           {{"version", run.build.version},
-            {"revision", run.build.revision},
-            {"compiler", run.build.compiler}}}};
+           {{"version", run.build.version}, {"revision", run.build.revision}, {"compiler", run.build.compiler}}}};
 }
 
 Json run_part(const RunResult& run) {
   Json part{{"id", run.run_id},
-          {"name", run.plan->name},
-          {"started_utc", run.started_utc},
-          {"elapsed_s", run.elapsed_s},
-          {"command", run.command},
-          {"config_file", run.plan->config_file},
-          {"config_hash", run.plan->config_hash},
-          {"seed", run.plan->seed},
-          {"signal", run.signal},
-          {"node", node_name(run)}};
+            {"name", run.plan->name},
+            {"started_utc", run.started_utc},
+            {"elapsed_s", run.elapsed_s},
+            {"command", run.command},
+            {"config_file", run.plan->config_file},
+            {"config_hash", run.plan->config_hash},
+            {"seed", run.plan->seed},
+            {"signal", run.signal},
+            {"node", node_name(run)}};
   if (!run.plan->target_path.empty()) part["target"] = run.plan->target_path;
   return part;
 }
 
 Json summary_part(const Summary& s) {
-  return {{"word", s.word},       {"exit_code", s.exit_code}, {"needs", s.needs},
-          {"pass", s.pass},       {"fail", s.fail},           {"inconclusive", s.inconclusive},
-          {"skipped", s.skipped}, {"error", s.error}};
+  return {{"word", s.word}, {"exit_code", s.exit_code},       {"needs", s.needs},     {"pass", s.pass},
+          {"fail", s.fail}, {"inconclusive", s.inconclusive}, {"skipped", s.skipped}, {"error", s.error}};
 }
 
 Json judgements_part(const RunResult& run) {
@@ -148,9 +145,7 @@ Json environment_part(const Fingerprint& environment) {
 }
 
 nlohmann::ordered_json noise_part(const NoiseFloor& noise) {
-  return {{"source", noise.source},
-          {"median", noise.median},
-          {"false_alarm_rate", noise.false_alarm_rate}};
+  return {{"source", noise.source}, {"median", noise.median}, {"false_alarm_rate", noise.false_alarm_rate}};
 }
 
 }  // namespace headrace::results

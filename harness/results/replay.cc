@@ -11,17 +11,13 @@ namespace headrace::results {
 namespace {
 
 /// Long lists that no judgement reads.
-const std::vector<std::string> kUnread = {"series", "slowest_series", "worker_finish_s",
-                                          "worker_bytes", "buckets"};
+const std::vector<std::string> kUnread = {"series", "slowest_series", "worker_finish_s", "worker_bytes", "buckets"};
 
-std::string shown(const std::optional<double>& value) {
-  return value ? fmt::format("{:.17g}", *value) : "none";
-}
+std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.17g}", *value) : "none"; }
 
 /// Told where a file says `stored` and what it holds gives `again`.
 template <class T>
-void compare(const std::string& what, const T& stored, const T& again,
-             std::vector<std::string>& differences) {
+void compare(const std::string& what, const T& stored, const T& again, std::vector<std::string>& differences) {
   if (stored == again) return;
   const auto text = [](const T& value) {
     if constexpr (std::is_same_v<T, std::optional<double>>)
@@ -29,12 +25,11 @@ void compare(const std::string& what, const T& stored, const T& again,
     else
       return fmt::format("{}", value);
   };
-  differences.push_back(fmt::format("{}: the file says {}, what it recorded gives {}", what,
-                                    text(stored), text(again)));
+  differences.push_back(
+      fmt::format("{}: the file says {}, what it recorded gives {}", what, text(stored), text(again)));
 }
 
-void compare(const StoredJudgement& stored, const Judgement& again,
-             std::vector<std::string>& differences) {
+void compare(const StoredJudgement& stored, const Judgement& again, std::vector<std::string>& differences) {
   const std::string name = stored.id + " (" + stored.scope + ") ";
   compare(name + "outcome", stored.outcome, std::string(to_string(again.outcome)), differences);
   compare(name + "reason", stored.reason, std::string(to_string(again.reason)), differences);
@@ -67,12 +62,11 @@ Replay replay(const std::string& path) {
     read_verdict(root, statuses, stored);
     Replay again;
     again.judgements = judging::answer_all(read_questions(root), points);
-    again.summary = judging::summarize_run(again.judgements, points,
-                                           static_cast<int>(root.at("run").whole("signal", 0)));
+    again.summary =
+        judging::summarize_run(again.judgements, points, static_cast<int>(root.at("run").whole("signal", 0)));
     compare("verdict", stored.summary.word, again.summary.word, again.differences);
     compare("exit code", stored.summary.exit_code, again.summary.exit_code, again.differences);
-    compare("number of judgements", stored.judgements.size(), again.judgements.size(),
-            again.differences);
+    compare("number of judgements", stored.judgements.size(), again.judgements.size(), again.differences);
     for (std::size_t i = 0; i < std::min(stored.judgements.size(), again.judgements.size()); ++i) {
       const std::string name = fmt::format("judgement {}", i + 1);
       compare(name, stored.judgements[i].id, again.judgements[i].id, again.differences);

@@ -11,8 +11,7 @@ namespace headrace::results {
 struct Replay {
   std::vector<Judgement> judgements;  // worst first
   Summary summary;
-  std::vector<std::string>
-      differences;  // from what the file says; empty = the verdict follows from what was recorded
+  std::vector<std::string> differences;  // from what the file says; empty = the verdict follows from what was recorded
 };
 
 /// Of a run folder or its run.json. Throws UsageError as read_run_file does, and when the file is

@@ -49,9 +49,8 @@ StoredMetric read_metric(const JsonPlace& place) {
   metric.is_range = place.flag("is_range", false);
   metric.too_few_operations = place.flag("too_few_operations", false);
   if (!metric.values.empty() && !is_near(metric.median, statistics::median(metric.values)))
-    place.at("median").refuse(
-        fmt::format("{} is not the median of the values, {}: was the file changed by hand?",
-                    metric.median, statistics::median(metric.values)));
+    place.at("median").refuse(fmt::format("{} is not the median of the values, {}: was the file changed by hand?",
+                                          metric.median, statistics::median(metric.values)));
   if (metric.low > metric.high)
     place.at("low").refuse(fmt::format("{} is above \"high\", {}", metric.low, metric.high));
   return metric;
@@ -71,8 +70,7 @@ Histogram read_histogram(const JsonPlace& place) {
 }
 
 /// Adds to the latencies of the same phase and part.
-void merge(const std::string& phase, const std::string& part, const JsonPlace& place,
-           StoredPoint& point) {
+void merge(const std::string& phase, const std::string& part, const JsonPlace& place, StoredPoint& point) {
   const Histogram histogram = read_histogram(place);
   if (histogram.total() == 0) return;
   for (StoredLatency& known : point.latency)
@@ -88,9 +86,7 @@ StoredRepetition read_repetition(const JsonPlace& place) {
   if (place.has("began_utc")) {
     const std::string began = place.at("began_utc").text();
     const auto unix_s = unix_seconds(began);
-    if (!unix_s)
-      place.at("began_utc")
-          .refuse(fmt::format("'{}' is no time such as 2026-01-31T12:00:00.250Z", began));
+    if (!unix_s) place.at("began_utc").refuse(fmt::format("'{}' is no time such as 2026-01-31T12:00:00.250Z", began));
     r.began_unix_s = *unix_s;
     r.ended_unix_s = *unix_s + std::max(0.0, place.number("timed_s", 0));
   }
@@ -99,8 +95,7 @@ StoredRepetition read_repetition(const JsonPlace& place) {
     place.at("metrics").each_member(
         [&](const std::string& name, const JsonPlace& value) { r.metrics[name] = value.number(); });
   if (place.has("phases"))
-    place.at("phases").each(
-        [&](const JsonPlace& phase) { r.operations += phase.whole("operations", 0); });
+    place.at("phases").each([&](const JsonPlace& phase) { r.operations += phase.whole("operations", 0); });
   return r;
 }
 
@@ -118,9 +113,8 @@ void read_repetitions(const JsonPlace& list, StoredPoint& point) {
       const std::string name = phase.text("name", "");
       if (phase.has("latency")) merge(name, "", phase.at("latency"), point);
       if (phase.has("parts"))
-        phase.at("parts").each_member([&](const std::string& part, const JsonPlace& histogram) {
-          merge(name, part, histogram, point);
-        });
+        phase.at("parts").each_member(
+            [&](const std::string& part, const JsonPlace& histogram) { merge(name, part, histogram, point); });
     });
   });
   const double count = std::max(1u, point.repetitions);
@@ -140,8 +134,7 @@ StoredPoint read_point(const JsonPlace& place) {
   if (place.has("nodes")) {
     const std::uint64_t nodes = place.at("nodes").whole();
     constexpr std::uint64_t kMost = 1 << 24;  // more than any cluster has
-    if (nodes < 1 || nodes > kMost)
-      place.at("nodes").refuse(fmt::format("{}: must be 1..{}", nodes, kMost));
+    if (nodes < 1 || nodes > kMost) place.at("nodes").refuse(fmt::format("{}: must be 1..{}", nodes, kMost));
     point.nodes = static_cast<unsigned>(nodes);
   }
   point.deterministic = place.flag("deterministic", false);
@@ -166,8 +159,7 @@ StoredPoint read_point(const JsonPlace& place) {
 /// The run inside a report page.
 std::string_view carried(std::string_view page) {
   const std::size_t begin = page.find(kCarrier);
-  if (begin == page.npos)
-    throw UsageError("this page carries no run: give the run folder or its run.json");
+  if (begin == page.npos) throw UsageError("this page carries no run: give the run folder or its run.json");
   const std::size_t from = begin + kCarrier.size(), end = page.find("</script>", from);
   if (end == page.npos) throw UsageError("the page ends in the middle (truncated)");
   return page.substr(from, end - from);
@@ -206,19 +198,17 @@ StoredRun parse_run(std::string_view text, const std::string& path) {
   std::set<std::string> ids;
   root.at("points").each([&](const JsonPlace& place) {
     run.points.push_back(read_point(place));
-    if (!ids.insert(run.points.back().id).second)
-      place.refuse("a second point '" + run.points.back().id + "'");
+    if (!ids.insert(run.points.back().id).second) place.refuse("a second point '" + run.points.back().id + "'");
   });
   if (root.has("environment"))
     root.at("environment").each_member([&](const std::string& section, const JsonPlace& facts) {
-      facts.each_member([&](const std::string& key, const JsonPlace& value) {
-        run.environment[section + "." + key] = value.word();
-      });
+      facts.each_member(
+          [&](const std::string& key, const JsonPlace& value) { run.environment[section + "." + key] = value.word(); });
     });
   if (root.has("noise_floor")) {
     const JsonPlace noise = root.at("noise_floor");
-    run.noise = NoiseFloor{noise.at("source").text(), noise.at("median").number(),
-                           noise.at("false_alarm_rate").number()};
+    run.noise =
+        NoiseFloor{noise.at("source").text(), noise.at("median").number(), noise.at("false_alarm_rate").number()};
   }
   return run;
 }

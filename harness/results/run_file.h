@@ -53,7 +53,7 @@ struct StoredPoint {
   std::optional<PairMatrix> pairs;     // of workloads that measure pairs: the medians
   unsigned repetitions = 0;            // that count
   unsigned workers = 1;
-  unsigned nodes = 1;  // that took part together: rates are of all of them
+  unsigned nodes = 1;          // that took part together: rates are of all of them
   bool deterministic = false;  // facts: read, not measured
   double elapsed_s = 0;
   /// Shares of those that count.

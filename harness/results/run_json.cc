@@ -34,10 +34,7 @@ Json series(const std::vector<SeriesPoint>& points) {
     operations.push_back(p.operations_per_s);
     p99.push_back(p.latency_p99_ns);
   }
-  return {{"time_s", time},
-          {"bytes_per_s", bytes},
-          {"operations_per_s", operations},
-          {"latency_p99_ns", p99}};
+  return {{"time_s", time}, {"bytes_per_s", bytes}, {"operations_per_s", operations}, {"latency_p99_ns", p99}};
 }
 
 Json background(const BackgroundResult& b) {
@@ -113,8 +110,7 @@ Json disturbance(const Disturbance& d) {
 /// "2026-01-31T12:00:00.250Z": text, for a report page rounds numbers to seven digits.
 std::string utc(double unix_s) {
   const auto ms = static_cast<std::int64_t>(std::llround(unix_s * 1e3));
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
-                     fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
 }
 
 Json repetition(const Repetition& r, const std::vector<std::string>& part_names) {
@@ -172,10 +168,9 @@ Json collective(const CollectiveCurve& c) {
            {"sizes", std::move(sizes)},
            {"job", std::move(job)}};
   if (const auto& f = c.fabric) {
-    one["fabric"] = {
-        {"message_bytes", f->message_bytes},     {"intra_bytes_per_s", f->intra_bytes_per_s},
-        {"nic_bytes_per_s", f->nic_bytes_per_s}, {"nic_under_load", f->nic_under_load},
-        {"two_level_s", f->two_level_s},         {"multirail_s", f->multirail_s}};
+    one["fabric"] = {{"message_bytes", f->message_bytes},     {"intra_bytes_per_s", f->intra_bytes_per_s},
+                     {"nic_bytes_per_s", f->nic_bytes_per_s}, {"nic_under_load", f->nic_under_load},
+                     {"two_level_s", f->two_level_s},         {"multirail_s", f->multirail_s}};
     if (f->nics) {
       one["fabric"]["nic_efficiency"] = *f->nic_efficiency;
       one["fabric"]["nics"] = *f->nics;
@@ -186,23 +181,22 @@ Json collective(const CollectiveCurve& c) {
 
 Json metric(const MetricSummary& m) {
   Json one{{"name", m.name},
-          {"unit", m.unit},
-          {"better", to_string(m.better)},
-          {"description", m.description},
-          {"median", m.median},
-          {"low", m.interval.low},
-          {"high", m.interval.high},
-          {"is_range", m.interval.is_range},
-          {"values", m.values},
-          {"too_few_operations", m.too_few_operations}};
+           {"unit", m.unit},
+           {"better", to_string(m.better)},
+           {"description", m.description},
+           {"median", m.median},
+           {"low", m.interval.low},
+           {"high", m.interval.high},
+           {"is_range", m.interval.is_range},
+           {"values", m.values},
+           {"too_few_operations", m.too_few_operations}};
   if (m.mean_over_time) one["mean_over_time"] = *m.mean_over_time;
   return one;
 }
 
 Json single_run(const statistics::SingleRun& alone) {
-  return {{"usable", alone.usable},   {"mean", alone.mean},
-          {"low", alone.low},         {"high", alone.high},
-          {"batches", alone.batches}, {"correlation_time", alone.correlation_time}};
+  return {{"usable", alone.usable}, {"mean", alone.mean},       {"low", alone.low},
+          {"high", alone.high},     {"batches", alone.batches}, {"correlation_time", alone.correlation_time}};
 }
 
 Json question(const judging::Question& q) {
@@ -229,26 +223,23 @@ Json question(const judging::Question& q) {
            {"cannot", q.cannot}};
   if (q.cache) one["cache"] = headrace::to_string(*q.cache);
   if (const auto& c = q.collective)
-    one["collective"] = {{"message", c->message}, {"ranks", c->ranks}, {"stride", c->stride},
-                         {"nodes", c->nodes},     {"wire", c->wire},   {"hidden_s", c->hidden_s},
-                         {"times", c->times}};
+    one["collective"] = {{"message", c->message}, {"ranks", c->ranks},       {"stride", c->stride}, {"nodes", c->nodes},
+                         {"wire", c->wire},       {"hidden_s", c->hidden_s}, {"times", c->times}};
   return one;
 }
 
 Json point(const PointResult& p) {
   const std::vector<std::string>& part_names = p.latency_parts;
-  Json params = Json::object(), left_out = Json::object(), wrong = Json::array(),
-       metrics = Json::array(), repetitions = Json::array();
+  Json params = Json::object(), left_out = Json::object(), wrong = Json::array(), metrics = Json::array(),
+       repetitions = Json::array();
   for (const auto& [key, value] : p.point->params) params[key] = param(value);
   for (const auto& [why, count] : p.left_out) left_out[why] = count;
-  for (const WrongBlock& w : p.wrong_blocks)
-    wrong.push_back({{"file", w.file}, {"offset", w.offset}, {"why", w.why}});
+  for (const WrongBlock& w : p.wrong_blocks) wrong.push_back({{"file", w.file}, {"offset", w.offset}, {"why", w.why}});
   for (const MetricSummary& m : p.metrics) metrics.push_back(metric(m));
   for (const Repetition& r : p.repetitions) repetitions.push_back(repetition(r, part_names));
   Json stages = Json::array();
   for (const StageSpan& s : p.stages)
-    stages.push_back(
-        {{"item", s.item}, {"stage", s.stage}, {"begin_s", s.begin_s}, {"end_s", s.end_s}});
+    stages.push_back({{"item", s.item}, {"stage", s.stage}, {"begin_s", s.begin_s}, {"end_s", s.end_s}});
   Json one{{"id", p.point->id},
            {"workload", p.point->info->name},
            {"description", p.point->info->description},
@@ -279,9 +270,7 @@ Json point(const PointResult& p) {
     for (const auto& [name, value] : p.facts) facts[name] = value;
     one["facts"] = std::move(facts);
   }
-  if (p.group)
-    one["group"] = {
-        {"ranks", p.group->ranks}, {"nodes", p.group->nodes}, {"groups", p.group->groups}};
+  if (p.group) one["group"] = {{"ranks", p.group->ranks}, {"nodes", p.group->nodes}, {"groups", p.group->groups}};
   if (p.nodes > 1) one["nodes"] = p.nodes;
   if (p.processes > 1) one["processes"] = p.processes;
   if (p.measured_again) one["measured_again"] = true;
@@ -289,10 +278,8 @@ Json point(const PointResult& p) {
   for (const auto& [unit, alone] : p.single_run) one["single_run"][unit] = single_run(alone);
   if (p.pairs) one["pairs"] = pairs_part(*p.pairs, p.blame);
   if (p.slowest)
-    one["slowest_rank"] = {{"rank", p.slowest->rank},
-                           {"host", p.slowest->host},
-                           {"times", p.slowest->times},
-                           {"of", p.slowest->of}};
+    one["slowest_rank"] = {
+        {"rank", p.slowest->rank}, {"host", p.slowest->host}, {"times", p.slowest->times}, {"of", p.slowest->of}};
   if (!stages.empty()) one["stages"] = std::move(stages);  // of pipelines alone
   return one;
 }
@@ -305,14 +292,9 @@ Json scaling(const ScalingCurve& curve) {
                   {"rate", one.rate},
                   {"expected", one.expected},
                   {"efficiency", one.efficiency}});
-  Json all{{"workload", curve.workload},
-           {"metric", curve.metric},
-           {"unit", curve.unit},
-           {"at", std::move(at)},
-           {"per_client", curve.per_client},
-           {"saturated", curve.saturated},
-           {"most", curve.most},
-           {"finding", curve.finding}};
+  Json all{{"workload", curve.workload}, {"metric", curve.metric},         {"unit", curve.unit},
+           {"at", std::move(at)},        {"per_client", curve.per_client}, {"saturated", curve.saturated},
+           {"most", curve.most},         {"finding", curve.finding}};
   if (curve.saturated) {
     all["saturation_clients"] = curve.saturation_clients;
     all["reached_by"] = curve.reached_by;

@@ -9,11 +9,9 @@ namespace headrace::results {
 UnitScale unit_scale(std::string_view unit) {
   if (unit.empty()) return {};
   // "GB/s" is read as one of it, "1/s" is one already.
-  const std::string one =
-      (std::isdigit(static_cast<unsigned char>(unit.front())) != 0 ? "" : "1") + std::string(unit);
-  for (const Dimension dimension :
-       {Dimension::bytes, Dimension::seconds, Dimension::bytes_per_second, Dimension::per_second,
-        Dimension::flop_per_second, Dimension::transfers_per_second})
+  const std::string one = (std::isdigit(static_cast<unsigned char>(unit.front())) != 0 ? "" : "1") + std::string(unit);
+  for (const Dimension dimension : {Dimension::bytes, Dimension::seconds, Dimension::bytes_per_second,
+                                    Dimension::per_second, Dimension::flop_per_second, Dimension::transfers_per_second})
     if (const Parsed parsed = parse_quantity(one, dimension); parsed && parsed.value > 0)
       return {std::string(unit_name(dimension)), parsed.value};
   return {std::string(unit), 1};

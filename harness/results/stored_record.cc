@@ -11,11 +11,10 @@ namespace headrace::results {
 namespace {
 
 PointStatus read_status(const JsonPlace& place) {
-  for (const PointStatus status : {PointStatus::ok, PointStatus::skipped, PointStatus::error,
-                                   PointStatus::interrupted, PointStatus::not_reached})
+  for (const PointStatus status :
+       {PointStatus::ok, PointStatus::skipped, PointStatus::error, PointStatus::interrupted, PointStatus::not_reached})
     if (place.text() == to_string(status)) return status;
-  place.refuse("'" + place.text() +
-               "' is not one of: ok, skipped, error, interrupted, not_reached");
+  place.refuse("'" + place.text() + "' is not one of: ok, skipped, error, interrupted, not_reached");
 }
 
 CacheState read_state(const JsonPlace& place) {
@@ -45,8 +44,7 @@ judging::RecordedRepetition read_repetition(const JsonPlace& place, CacheState d
       r.seconds[name] = value.number();
     });
   if (place.has("phases"))
-    place.at("phases").each(
-        [&](const JsonPlace& phase) { r.elapsed_s += phase.at("elapsed_s").number(); });
+    place.at("phases").each([&](const JsonPlace& phase) { r.elapsed_s += phase.at("elapsed_s").number(); });
   r.state_required = declared != CacheState::asis;
   if (place.has("cache")) {
     const JsonPlace cache = place.at("cache");
@@ -66,8 +64,7 @@ judging::RecordedRepetition read_repetition(const JsonPlace& place, CacheState d
 std::vector<unsigned> counts(const JsonPlace& place, std::string_view key) {
   std::vector<unsigned> all;
   if (place.has(key))
-    place.at(key).each(
-        [&](const JsonPlace& one) { all.push_back(static_cast<unsigned>(one.whole())); });
+    place.at(key).each([&](const JsonPlace& one) { all.push_back(static_cast<unsigned>(one.whole())); });
   return all;
 }
 
@@ -125,17 +122,15 @@ judging::RecordedPoint read_recorded_point(const JsonPlace& place) {
   point.id = place.at("id").text();
   point.workload = place.at("workload").text();
   if (place.has("params"))
-    place.at("params").each_member([&](const std::string& key, const JsonPlace& value) {
-      point.params[key] = read_param(value);
-    });
+    place.at("params").each_member(
+        [&](const std::string& key, const JsonPlace& value) { point.params[key] = read_param(value); });
   if (place.has("cache")) point.cache = read_state(place.at("cache"));
   point.status = read_status(place.at("status"));
   point.reason = place.text("reason", "");
   point.looks.looks = counts(place, "looks");
   point.looks.ranks = counts(place, "ranks");
   if (place.has("alphas"))
-    place.at("alphas").each(
-        [&](const JsonPlace& one) { point.looks.alphas.push_back(one.number()); });
+    place.at("alphas").each([&](const JsonPlace& one) { point.looks.alphas.push_back(one.number()); });
   else  // of a run that was not looked at so
     point.looks.alphas = statistics::plan_looks(point.looks.looks).alphas;
   point.looks.alphas.resize(point.looks.looks.size());
@@ -145,18 +140,16 @@ judging::RecordedPoint read_recorded_point(const JsonPlace& place) {
   point.processes = static_cast<unsigned>(place.whole("processes", 1));
   if (place.has("group")) {
     const JsonPlace group = place.at("group");
-    point.group = GroupShape{static_cast<unsigned>(group.at("ranks").whole()),
-                             static_cast<unsigned>(group.at("nodes").whole()),
-                             static_cast<unsigned>(group.whole("groups", 1))};
+    point.group =
+        GroupShape{static_cast<unsigned>(group.at("ranks").whole()), static_cast<unsigned>(group.at("nodes").whole()),
+                   static_cast<unsigned>(group.whole("groups", 1))};
   }
   place.at("metrics").each([&](const JsonPlace& metric) {
-    if (metric.flag("too_few_operations", false))
-      point.too_few_operations.push_back(metric.at("name").text());
+    if (metric.flag("too_few_operations", false)) point.too_few_operations.push_back(metric.at("name").text());
   });
   if (place.has("missing"))
-    place.at("missing").each_member([&](const std::string& metric, const JsonPlace& why) {
-      point.missing[metric] = why.text();
-    });
+    place.at("missing").each_member(
+        [&](const std::string& metric, const JsonPlace& why) { point.missing[metric] = why.text(); });
   if (place.has("single_run"))
     place.at("single_run").each_member([&](const std::string& unit, const JsonPlace& alone) {
       point.single_run[unit] = read_single_run(alone);

@@ -39,8 +39,8 @@ void check_pass(const JsonPlace& place, const StoredJudgement& j) {
     if (!value) return;
     const double slack = kRounding * std::abs(j.need);
     if (j.higher_is_better ? *value < j.need - slack : *value > j.need + slack)
-      place.at(key).refuse(fmt::format(
-          "{} misses the need of {}, and yet it is PASS: edited by hand?", *value, j.need));
+      place.at(key).refuse(
+          fmt::format("{} misses the need of {}, and yet it is PASS: edited by hand?", *value, j.need));
   };
   check("measured", j.measured);
   if (j.higher_is_better)
@@ -55,8 +55,7 @@ StoredJudgement read_judgement(const JsonPlace& place) {
   j.scope = place.text("scope", "");
   j.outcome = place.at("outcome").text();
   if (!outcome_named(j.outcome))
-    place.at("outcome").refuse(
-        fmt::format("'{}' is not one of: {}", j.outcome, join(outcome_words())));
+    place.at("outcome").refuse(fmt::format("'{}' is not one of: {}", j.outcome, join(outcome_words())));
   j.point = place.text("point", "");
   j.metric = place.text("metric", "");
   j.reason = place.text("reason", "");
@@ -80,16 +79,13 @@ StoredJudgement read_judgement(const JsonPlace& place) {
 PointCounts told_points(const JsonPlace& summary, const std::vector<Outcome>& outcomes) {
   PointCounts told;
   const std::string word = summary.at("word").text();
-  const auto errors =
-      static_cast<unsigned>(std::count(outcomes.begin(), outcomes.end(), Outcome::error));
+  const auto errors = static_cast<unsigned>(std::count(outcomes.begin(), outcomes.end(), Outcome::error));
   told.failed = static_cast<unsigned>(std::min<std::uint64_t>(summary.whole("error", 0), UINT_MAX));
   told.failed = told.failed > errors ? told.failed - errors : 0;
-  if (word == "ERROR" && errors == 0)
-    told.failed = std::max(1u, told.failed);  // was not counted once
+  if (word == "ERROR" && errors == 0) told.failed = std::max(1u, told.failed);  // was not counted once
   if (!outcomes.empty()) return told;
   const std::uint64_t least = word == "SKIPPED" || word == "INCOMPLETE" ? 1 : 0;  // nor was this
-  told.skipped = static_cast<unsigned>(
-      std::clamp<std::uint64_t>(summary.whole("skipped", 0), least, UINT_MAX - 1));
+  told.skipped = static_cast<unsigned>(std::clamp<std::uint64_t>(summary.whole("skipped", 0), least, UINT_MAX - 1));
   told.all = told.skipped + (word != "SKIPPED");
   return told;
 }
@@ -98,11 +94,10 @@ PointCounts counted(const std::vector<StoredStatus>& points, const StoredVerdict
   PointCounts counts{.all = static_cast<unsigned>(points.size())};
   for (const StoredStatus& point : points) {
     counts.skipped += point.status == "skipped";
-    counts.failed += point.status == "error" &&
-                     std::none_of(verdict.judgements.begin(), verdict.judgements.end(),
-                                  [&point](const StoredJudgement& j) {
-                                    return j.outcome == "ERROR" && j.point == point.point;
-                                  });
+    counts.failed += point.status == "error" && std::none_of(verdict.judgements.begin(), verdict.judgements.end(),
+                                                             [&point](const StoredJudgement& j) {
+                                                               return j.outcome == "ERROR" && j.point == point.point;
+                                                             });
   }
   return counts;
 }
@@ -111,43 +106,37 @@ PointCounts counted(const std::vector<StoredStatus>& points, const StoredVerdict
 void check_summary(const JsonPlace& told, const Summary& is, const PointCounts& points) {
   // Older files count needs alone.
   const bool needs_alone = !told.has("needs");
-  const std::pair<Outcome, unsigned> counts[] = {
-      {Outcome::pass, is.pass},
-      {Outcome::fail, is.fail},
-      {Outcome::inconclusive, is.inconclusive},
-      {Outcome::skipped, needs_alone && is.needs == 0 ? 0 : is.skipped},
-      {Outcome::error, needs_alone ? is.error - points.failed : is.error}};
-  const auto check = [&told](const char* key, const auto& value, const auto& expected,
-                             std::string_view of) {
+  const std::pair<Outcome, unsigned> counts[] = {{Outcome::pass, is.pass},
+                                                 {Outcome::fail, is.fail},
+                                                 {Outcome::inconclusive, is.inconclusive},
+                                                 {Outcome::skipped, needs_alone && is.needs == 0 ? 0 : is.skipped},
+                                                 {Outcome::error, needs_alone ? is.error - points.failed : is.error}};
+  const auto check = [&told](const char* key, const auto& value, const auto& expected, std::string_view of) {
     if (value != expected)
-      told.at(key).refuse(fmt::format("summary says {}{}, the judgements say {}: edited by hand?",
-                                      value, of, expected));
+      told.at(key).refuse(
+          fmt::format("summary says {}{}, the judgements say {}: edited by hand?", value, of, expected));
   };
   for (const auto& [outcome, count] : counts) {
     const std::string word(to_string(outcome));
     std::string key = word;
-    std::transform(key.begin(), key.end(), key.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
+    std::transform(key.begin(), key.end(), key.begin(), [](unsigned char c) { return std::tolower(c); });
     check(key.c_str(), told.whole(key, count), count, " " + word);
   }
   check("needs", told.whole("needs", is.needs), is.needs, " needs");
   check("word", told.at("word").text(), is.word, "");
-  check("exit_code", told.at("exit_code").whole(), static_cast<unsigned>(is.exit_code),
-        " as exit code");
+  check("exit_code", told.at("exit_code").whole(), static_cast<unsigned>(is.exit_code), " as exit code");
 }
 
 }  // namespace
 
 unsigned StoredVerdict::count(std::string_view outcome) const {
-  return static_cast<unsigned>(
-      std::count_if(judgements.begin(), judgements.end(),
-                    [&](const StoredJudgement& j) { return j.outcome == outcome; }));
+  return static_cast<unsigned>(std::count_if(judgements.begin(), judgements.end(),
+                                             [&](const StoredJudgement& j) { return j.outcome == outcome; }));
 }
 
 unsigned StoredVerdict::thin() const {
-  return static_cast<unsigned>(
-      std::count_if(judgements.begin(), judgements.end(),
-                    [](const StoredJudgement& j) { return j.outcome == "PASS" && j.thin; }));
+  return static_cast<unsigned>(std::count_if(judgements.begin(), judgements.end(),
+                                             [](const StoredJudgement& j) { return j.outcome == "PASS" && j.thin; }));
 }
 
 Remark StoredVerdict::remark() const {
@@ -161,8 +150,7 @@ std::optional<double> unix_seconds(const std::string& utc) {
   if (rest == nullptr) return std::nullopt;
   double fraction = 0, digit = 0.1;
   if (*rest == '.')
-    for (++rest; *rest >= '0' && *rest <= '9'; ++rest, digit /= 10)
-      fraction += (*rest - '0') * digit;
+    for (++rest; *rest >= '0' && *rest <= '9'; ++rest, digit /= 10) fraction += (*rest - '0') * digit;
   if (std::string_view(rest) != "Z") return std::nullopt;
   return static_cast<double>(timegm(&whole)) + fraction;
 }
@@ -172,16 +160,14 @@ double StoredVerdict::ended_s() const {
   return started ? *started + elapsed_s : 0;
 }
 
-nlohmann::json parse_kind(std::string_view text, std::string_view kind,
-                          const std::vector<std::string>& ignored) {
+nlohmann::json parse_kind(std::string_view text, std::string_view kind, const std::vector<std::string>& ignored) {
   nlohmann::json document = parse_json(text, ignored);
   const std::string what(kind.substr(kind.find('.') + 1));
   if (!document.is_object() || JsonPlace(document).text("kind", "") != kind)
     throw UsageError(fmt::format("not a {} file: no \"kind\": \"{}\"", what, kind));
   if (!document.contains("schema") || document["schema"] != kSchema)
-    throw UsageError(fmt::format(
-        "schema {}: this headrace reads schema {}; use the headrace that wrote the file",
-        document.contains("schema") ? document["schema"].dump() : "not told", kSchema));
+    throw UsageError(fmt::format("schema {}: this headrace reads schema {}; use the headrace that wrote the file",
+                                 document.contains("schema") ? document["schema"].dump() : "not told", kSchema));
   return document;
 }
 
@@ -203,9 +189,7 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
   }
   verdict.signal = static_cast<int>(std::min<std::uint64_t>(about.whole("signal", 0), 127));
   if (root.has("judgements"))
-    root.at("judgements").each([&](const JsonPlace& place) {
-      verdict.judgements.push_back(read_judgement(place));
-    });
+    root.at("judgements").each([&](const JsonPlace& place) { verdict.judgements.push_back(read_judgement(place)); });
   std::vector<Outcome> outcomes;
   for (const StoredJudgement& j : verdict.judgements) outcomes.push_back(*outcome_named(j.outcome));
   const PointCounts counts = points ? counted(*points, verdict) : told_points(summary, outcomes);
@@ -215,8 +199,7 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
 
 StoredVerdict read_verdict_file(const std::string& path) {
   std::error_code ignored;
-  const std::string file =
-      fs::is_directory(path, ignored) ? (fs::path(path) / "verdict.json").string() : path;
+  const std::string file = fs::is_directory(path, ignored) ? (fs::path(path) / "verdict.json").string() : path;
   try {
     const nlohmann::json document = parse_kind(file_text(file), "headrace.verdict");
     StoredVerdict verdict;
@@ -233,8 +216,7 @@ std::string file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   if (file) text << file.rdbuf();
-  if (!file || text.bad())
-    throw UsageError(std::string("cannot be read: ") + std::strerror(errno ? errno : EIO));
+  if (!file || text.bad()) throw UsageError(std::string("cannot be read: ") + std::strerror(errno ? errno : EIO));
   return std::move(text).str();
 }
 

@@ -50,8 +50,7 @@ struct StoredVerdict {
 std::optional<double> unix_seconds(const std::string& utc);
 
 /// A document's text parsed strictly, its kind and schema checked. Throws UsageError.
-nlohmann::json parse_kind(std::string_view text, std::string_view kind,
-                          const std::vector<std::string>& ignored = {});
+nlohmann::json parse_kind(std::string_view text, std::string_view kind, const std::vector<std::string>& ignored = {});
 
 /// Fills in everything but `path` from a document that begins as run.json and verdict.json do.
 /// Throws UsageError where it contradicts itself: counts, word and exit code must be what the

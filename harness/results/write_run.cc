@@ -10,9 +10,8 @@ namespace headrace::results {
 std::vector<std::string> write_run(const RunResult& run, const MarkedFolder& folder) {
   const std::string whole = run_json(run);
   const StoredRun stored = parse_run(whole, folder.folder().path_of("run.json"));
-  const std::string env = env_json(run), config = config::to_yaml(run.plan->resolved),
-                    gbench = gbench_json(stored), junit = junit_xml(stored),
-                    prometheus = prometheus_text(stored), table = csv(stored),
+  const std::string env = env_json(run), config = config::to_yaml(run.plan->resolved), gbench = gbench_json(stored),
+                    junit = junit_xml(stored), prometheus = prometheus_text(stored), table = csv(stored),
                     verdict = verdict_json(run);
   // The verdict last: it stands only where all that it rests on does.
   const std::array<MarkedFolder::File, 8> files{{{"run.json", whole},

@@ -97,9 +97,8 @@ std::vector<Assumption> assumptions_of(const Sizing& s) {
   const auto distance = [](const Assumption& a) {
     return a.flips_at ? std::abs(std::log(*a.flips_at / a.value)) : HUGE_VAL;
   };
-  std::stable_sort(all.begin(), all.end(), [&](const Assumption& a, const Assumption& b) {
-    return distance(a) < distance(b);
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Assumption& a, const Assumption& b) { return distance(a) < distance(b); });
   return all;
 }
 

@@ -27,8 +27,7 @@ double checkpoint_bytes(const Job& job) {
 }
 
 /// The formula's value; nothing outside its domain.
-std::optional<double> value(std::string_view id,
-                            std::initializer_list<requirements::NamedValue> in) {
+std::optional<double> value(std::string_view id, std::initializer_list<requirements::NamedValue> in) {
   try {
     return apply(id, in).value();
   } catch (const DomainError&) {
@@ -44,10 +43,8 @@ void add_failures(const Job& job, Calendar& c) {
   c.daly_s = value("E16", {{"stall_s", c.stall_s}, {"mtbf_s", mtbf}});
   const double restart = job.cluster.restart.value_or(0) + c.restore_s.value_or(0);
   const double drain = c.async ? c.save_s : 0;
-  c.goodput = value("E17", {{"interval_s", c.interval_s},
-                            {"stall_s", c.stall_s},
-                            {"restart_s", restart},
-                            {"mtbf_s", mtbf}});
+  c.goodput =
+      value("E17", {{"interval_s", c.interval_s}, {"stall_s", c.stall_s}, {"restart_s", restart}, {"mtbf_s", mtbf}});
   const double from = std::max(30.0, std::min(c.interval_s, c.daly_s.value_or(c.interval_s)) / 8);
   const double to = std::max(c.interval_s, c.daly_s.value_or(c.interval_s)) * 8;
   constexpr int kPoints = 61;
@@ -83,21 +80,18 @@ std::optional<Calendar> calendar_of(const Sizing& s) {
   c.stall_s = c.save_s;
   c.stall_basis = "the measured save";
   if (plan.async) {
-    const auto staged =
-        measurements(s.sessions, std::vector<std::string>{"checkpoint_write.stage_bandwidth"}, "");
+    const auto staged = measurements(s.sessions, std::vector<std::string>{"checkpoint_write.stage_bandwidth"}, "");
     c.stall_s = plan.stall;
     c.stall_basis = "the job's own figure: the copy to host memory was not measured";
     if (!staged.empty() && staged.front().low > 0) {
-      c.stall_s =
-          bytes * save->demand.largest_writer / job.cluster.nodes / staged.front().per_client();
+      c.stall_s = bytes * save->demand.largest_writer / job.cluster.nodes / staged.front().per_client();
       c.stall_basis = staged.front().name();
     }
   }
   if (restore != nullptr)
-    c.restore_s =
-        (bytes + (plan.weight_readers - 1) * *job.model.parameters * job.model.weight_bytes) /
-            restore->supply.value.median +
-        plan.restore_overhead;
+    c.restore_s = (bytes + (plan.weight_readers - 1) * *job.model.parameters * job.model.weight_bytes) /
+                      restore->supply.value.median +
+                  plan.restore_overhead;
   add_failures(job, c);
   if (!c.lost) c.lost = value("E12", {{"stall_s", c.stall_s}, {"interval_s", c.interval_s}});
   return c;
@@ -111,8 +105,8 @@ std::optional<Starvation> starvation_of(const Sizing& s) {
     // known.
     if (!p.curve || !kind_of(p.phase).feeds_gpus) continue;
     if (p.phase == "cold_epoch" && find(s, "steady_epoch") != nullptr) continue;
-    const auto use = apply("A18", {{"supply_bytes_per_s", p.supply.value.median},
-                                   {"demand_bytes_per_s", p.demand.required}});
+    const auto use =
+        apply("A18", {{"supply_bytes_per_s", p.supply.value.median}, {"demand_bytes_per_s", p.demand.required}});
     any = true;
     if (use.value() < starved.utilization || starved.phase.empty()) {
       starved.utilization = use.value();
@@ -123,9 +117,9 @@ std::optional<Starvation> starvation_of(const Sizing& s) {
   const auto& price = s.job.cluster.gpu_price;
   if (!price) return starved;
   starved.price_usd_per_h = price;
-  const auto cost = apply("A23", {{"gpus_count", s.job.cluster.gpus()},
-                                  {"gpu_price_usd_per_h", *price},
-                                  {"au_ratio", starved.utilization}});
+  const auto cost =
+      apply("A23",
+            {{"gpus_count", s.job.cluster.gpus()}, {"gpu_price_usd_per_h", *price}, {"au_ratio", starved.utilization}});
   starved.cost_usd_per_h = cost.value();
   starved.from = derived(cost);
   if (s.job.cluster.run_time && starved.utilization > 0)

@@ -36,20 +36,17 @@ Capacity capacity_of(const requirements::Job& job, std::span<const Session> sess
   Capacity c;
   if (job.dataset.samples) {
     const double bytes = *job.dataset.samples * job.dataset.sample_size;
-    c.parts.push_back(
-        {"data set",
-         bytes,
-         {"", "n * S",
-          fmt::format("{} * {}", compact_quantity(*job.dataset.samples, Dimension::count),
-                      compact_quantity(job.dataset.sample_size, Dimension::bytes)),
-          bytes, "B"}});
+    c.parts.push_back({"data set",
+                       bytes,
+                       {"", "n * S",
+                        fmt::format("{} * {}", compact_quantity(*job.dataset.samples, Dimension::count),
+                                    compact_quantity(job.dataset.sample_size, Dimension::bytes)),
+                        bytes, "B"}});
   }
   if (job.checkpoint && job.model.parameters) {
-    const double size =
-        *job.model.parameters * job.checkpoint->bytes_per_parameter + job.checkpoint->extra;
+    const double size = *job.model.parameters * job.checkpoint->bytes_per_parameter + job.checkpoint->extra;
     const auto kept = requirements::apply(
-        "E10",
-        {{"checkpoint_bytes", size}, {"kept_count", job.checkpoint->keep}, {"in_flight_count", 1}});
+        "E10", {{"checkpoint_bytes", size}, {"kept_count", job.checkpoint->keep}, {"in_flight_count", 1}});
     c.parts.push_back({"checkpoints", kept.value(), derived(kept)});
   }
   for (const CapacityPart& part : c.parts) c.needed += part.bytes;
@@ -62,18 +59,16 @@ Capacity capacity_of(const requirements::Job& job, std::span<const Session> sess
     c.explanation = "No run tells how much space is free (host_facts.free_space).";
   } else if (c.needed <= *c.usable) {
     c.outcome = Outcome::pass;
-    c.explanation =
-        fmt::format("{} to keep, {} free when it was measured.", told(c.needed), told(*c.usable));
+    c.explanation = fmt::format("{} to keep, {} free when it was measured.", told(c.needed), told(*c.usable));
   } else if (c.size && c.needed > *c.size) {
     c.outcome = Outcome::fail;
-    c.explanation = fmt::format("{} to keep, the whole file system that was measured holds {}.",
-                                told(c.needed), told(*c.size));
+    c.explanation =
+        fmt::format("{} to keep, the whole file system that was measured holds {}.", told(c.needed), told(*c.size));
   } else {
     // What fills it may be the job's own data set, or what will be deleted.
     c.outcome = Outcome::inconclusive;
-    c.explanation = fmt::format(
-        "{} to keep, {} free when it was measured{}: what fills it may be the job's own data.",
-        told(c.needed), told(*c.usable), c.size ? " of " + told(*c.size) : "");
+    c.explanation = fmt::format("{} to keep, {} free when it was measured{}: what fills it may be the job's own data.",
+                                told(c.needed), told(*c.usable), c.size ? " of " + told(*c.size) : "");
   }
   return c;
 }

@@ -42,11 +42,9 @@ std::string Commands::measure_points(const std::string& workload, const std::str
   // A configuration of the user's that has this workload measures it where the user wants it.
   for (const Session& session : sessions_)
     for (const StoredRun* run : session)
-      if (!run->config_file.empty() &&
-          std::any_of(run->points.begin(), run->points.end(),
-                      [&](const StoredPoint& p) { return p.workload == workload; }))
-        return fmt::format("headrace run -c {} --job {} --only '{}'", run->config_file, job_file_,
-                           only);
+      if (!run->config_file.empty() && std::any_of(run->points.begin(), run->points.end(),
+                                                   [&](const StoredPoint& p) { return p.workload == workload; }))
+        return fmt::format("headrace run -c {} --job {} --only '{}'", run->config_file, job_file_, only);
   const auto& path = sessions_.empty() ? std::string() : sessions_.front().front()->target;
   return fmt::format("headrace run -c {} --job {}{} --only '{}'", kConfig, job_file_,
                      path.empty() ? "" : fmt::format(" --set target.path={}", path), only);
@@ -54,8 +52,7 @@ std::string Commands::measure_points(const std::string& workload, const std::str
 
 std::string Commands::again(const Measurement& m) const {
   return fmt::format("headrace run -c {} --job {} --only '{}'",
-                     m.run().config_file.empty() ? kConfig : m.run().config_file, job_file_,
-                     m.point().id);
+                     m.run().config_file.empty() ? kConfig : m.run().config_file, job_file_, m.point().id);
 }
 
 std::string Commands::size_with(const std::vector<std::string>& set) const {

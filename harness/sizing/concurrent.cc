@@ -16,8 +16,7 @@ bool is_told(const StoredRepetition& r) { return r.began_unix_s > 0; }
 bool counts(const StoredRepetition& r) { return r.counted && r.ok; }
 
 bool together(const StoredRepetition& a, const StoredRepetition& b) {
-  const double both = std::min(a.ended_unix_s, b.ended_unix_s) -
-                      std::max(a.began_unix_s, b.began_unix_s),
+  const double both = std::min(a.ended_unix_s, b.ended_unix_s) - std::max(a.began_unix_s, b.began_unix_s),
                longer = std::max(a.ended_unix_s - a.began_unix_s, b.ended_unix_s - b.began_unix_s);
   return both > 0 && both >= kTogether * longer;
 }
@@ -29,16 +28,14 @@ std::vector<Session> sessions_of(std::span<const StoredRun> runs) {
   std::set<std::tuple<std::string, std::string, std::string>> known;
   for (const StoredRun& run : runs)
     if (known.insert({run.id, run.node, run.started_utc}).second) order.push_back(&run);
-  std::stable_sort(order.begin(), order.end(), [](const StoredRun* a, const StoredRun* b) {
-    return a->started_utc < b->started_utc;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const StoredRun* a, const StoredRun* b) { return a->started_utc < b->started_utc; });
   std::vector<Session> sessions;
   for (const StoredRun* run : order) {
     const double start = run->ended_s() - run->elapsed_s;
     const auto joins = [&](const Session& session) {
       return std::all_of(session.begin(), session.end(), [&](const StoredRun* other) {
-        return other->config_hash == run->config_hash && other->node != run->node &&
-               other->ended_s() > start;
+        return other->config_hash == run->config_hash && other->node != run->node && other->ended_s() > start;
       });
     };
     const auto found = std::find_if(sessions.begin(), sessions.end(), joins);
@@ -50,8 +47,7 @@ std::vector<Session> sessions_of(std::span<const StoredRun> runs) {
   return sessions;
 }
 
-std::vector<double> sums_together(std::span<const StoredPoint* const> clients,
-                                  const std::string& metric) {
+std::vector<double> sums_together(std::span<const StoredPoint* const> clients, const std::string& metric) {
   std::vector<double> sums;
   for (const StoredRepetition& first : clients.front()->each) {
     const auto own = first.metrics.find(metric);

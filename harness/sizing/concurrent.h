@@ -20,11 +20,9 @@ inline constexpr double kTogether = 0.9;
 /// The metric's sum over `clients` (the same point of several runs), for each repetition of the
 /// first that every other client had one at the same time with. Repetitions that do not tell when
 /// they were have none.
-std::vector<double> sums_together(std::span<const results::StoredPoint* const> clients,
-                                  const std::string& metric);
+std::vector<double> sums_together(std::span<const results::StoredPoint* const> clients, const std::string& metric);
 
 /// Share of the point's timed seconds in which another run of the session timed something.
-double share_beside_others(const results::StoredPoint& point, const results::StoredRun& of,
-                           const Session& session);
+double share_beside_others(const results::StoredPoint& point, const results::StoredRun& of, const Session& session);
 
 }  // namespace headrace::sizing

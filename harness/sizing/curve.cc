@@ -13,8 +13,7 @@ Curve::Curve(std::vector<Measurement> measured, bool per_node) : per_node_(per_n
   for (const auto& [clients, m] : measured_) counts.push_back(clients);
   if (counts.size() < 2) return;
   const Measurement &last = largest(),
-                    &fewer = std::next(measured_.begin(),
-                                       static_cast<std::ptrdiff_t>(count_to_hold_against(counts)))
+                    &fewer = std::next(measured_.begin(), static_cast<std::ptrdiff_t>(count_to_hold_against(counts)))
                                  ->second;
   saturated_ = stopped_growing(fewer.clients, fewer.median, last.clients, last.median);
   surely_saturated_ = stopped_growing(fewer.clients, fewer.low, last.clients, last.high);
@@ -23,8 +22,7 @@ Curve::Curve(std::vector<Measurement> measured, bool per_node) : per_node_(per_n
 Curve::Value Curve::at(double clients) const {
   const Measurement& last = largest();
   if (clients > last.clients) {
-    const double times = clients / last.clients, all = saturated_ ? 1 : times,
-                 at_best = surely_saturated_ ? 1 : times;
+    const double times = clients / last.clients, all = saturated_ ? 1 : times, at_best = surely_saturated_ ? 1 : times;
     return {last.median * all,
             last.low * all,
             last.high * at_best,
@@ -37,22 +35,12 @@ Curve::Value Curve::at(double clients) const {
   if (b.clients == clients) return {b.median, b.low, b.high, Basis::measured, &b, &b};
   if (above == measured_.begin()) {
     const double share = clients / b.clients;
-    return {b.median * share,
-            b.low * share,
-            per_node_ ? b.high * share : b.high,
-            Basis::modelled,
-            &b,
-            &b};
+    return {b.median * share, b.low * share, per_node_ ? b.high * share : b.high, Basis::modelled, &b, &b};
   }
   const Measurement& a = std::prev(above)->second;
   const double share = (clients - a.clients) / (b.clients - a.clients);
   const auto between = [&](double low, double high) { return low + share * (high - low); };
-  return {between(a.median, b.median),
-          between(a.low, b.low),
-          between(a.high, b.high),
-          Basis::modelled,
-          &a,
-          &b};
+  return {between(a.median, b.median), between(a.low, b.low), between(a.high, b.high), Basis::modelled, &a, &b};
 }
 
 }  // namespace headrace::sizing

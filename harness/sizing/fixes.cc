@@ -42,8 +42,7 @@ class Fixes {
     }
     shards();
     more_storage();
-    std::stable_sort(fixes_.begin(), fixes_.end(),
-                     [this](const Fix& a, const Fix& b) { return rank(a) > rank(b); });
+    std::stable_sort(fixes_.begin(), fixes_.end(), [this](const Fix& a, const Fix& b) { return rank(a) > rank(b); });
     return std::move(fixes_);
   }
 
@@ -59,9 +58,9 @@ class Fixes {
     return measurements(all_.sessions, std::vector{metric}, cache);
   }
   static const Measurement* best(const std::vector<Measurement>& all) {
-    const auto found = std::max_element(
-        all.begin(), all.end(),
-        [](const Measurement& a, const Measurement& b) { return a.per_client() < b.per_client(); });
+    const auto found = std::max_element(all.begin(), all.end(), [](const Measurement& a, const Measurement& b) {
+      return a.per_client() < b.per_client();
+    });
     return found == all.end() ? nullptr : &*found;
   }
 
@@ -86,8 +85,8 @@ class Fixes {
     fix.phase_gpus_fed = changed->gpus_fed;
     fix.gpus_fed = gpus_fed(job_, after);
     fix.from = changed->gpus_fed ? changed->fed_from : changed->demand.from;
-    fix.capped = std::all_of(after.begin(), after.end(),
-                             [](const Phase& p) { return !p.curve || p.headroom.median >= 1; });
+    fix.capped =
+        std::all_of(after.begin(), after.end(), [](const Phase& p) { return !p.curve || p.headroom.median >= 1; });
     if (fix.built_on.empty()) fix.built_on = {changed->used.name()};
     fixes_.push_back(std::move(fix));
   }
@@ -115,8 +114,7 @@ class Fixes {
     add(std::move(fix), phase, *after, basis);
   }
   /// A fix after which the phases have another supply.
-  void add_supply(Fix fix, const Phase& phase, const std::function<void(Phase&)>& change,
-                  Basis basis) {
+  void add_supply(Fix fix, const Phase& phase, const std::function<void(Phase&)>& change, Basis basis) {
     std::vector<Phase> after = all_.phases;
     for (Phase& p : after) change(p);
     add(std::move(fix), phase, after, basis);
@@ -142,9 +140,8 @@ class Fixes {
       fix.fix = kind_of_difference(phase.used, m);
       fix.title = difference(phase.used, m);
       if (fix.title.empty() || has(phase, fix.fix)) continue;
-      fix.explanation =
-          fmt::format("{} instead of {}, on this storage.", format_in_unit(m.median, phase.unit),
-                      format_in_unit(phase.used.median, phase.unit));
+      fix.explanation = fmt::format("{} instead of {}, on this storage.", format_in_unit(m.median, phase.unit),
+                                    format_in_unit(phase.used.median, phase.unit));
       fix.built_on = {m.name()};
       if (fix.fix == "requests") {
         const double size = number(m.point(), "block_size");
@@ -199,8 +196,7 @@ class Fixes {
       const auto told = [&](const std::string& v) {
         return size ? compact_quantity(std::atof(v.c_str()), Dimension::bytes) : v;
       };
-      out +=
-          fmt::format("{}{} {}, not {}", out.empty() ? "" : "; ", key, told(value), told(before));
+      out += fmt::format("{}{} {}, not {}", out.empty() ? "" : "; ", key, told(value), told(before));
     }
     if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
     return out;
@@ -217,9 +213,8 @@ class Fixes {
     fix.fix = "shards";
     fix.title = "Pack the samples into shards";
     fix.set = {"dataset.layout=shards", fmt::format("dataset.samples_per_file={:.0f}", samples)};
-    const std::string opens =
-        fmt::format("A shard of {} holds {:.0f} samples, so that opens fall by as much (A7, A8).",
-                    format_quantity(kShardBytes, Dimension::bytes), samples);
+    const std::string opens = fmt::format("A shard of {} holds {:.0f} samples, so that opens fall by as much (A7, A8).",
+                                          format_quantity(kShardBytes, Dimension::bytes), samples);
     const Phase& of = missed(cold) || names == nullptr ? *cold : *names;
     const auto read = measured("shard_stream.read_bandwidth", "cold");
     if (read.empty()) {
@@ -250,18 +245,14 @@ class Fixes {
     const Measurement* ceiling = best(shards);
     constexpr double kMost = 1024;  // what the workload can start
     const double gpus = job_.cluster.gpus_per_node;
-    const double per_gpu =
-        std::ceil(std::min(kMost, now * phase.demand.need / phase.supply.value.low) / gpus);
+    const double per_gpu = std::ceil(std::min(kMost, now * phase.demand.need / phase.supply.value.low) / gpus);
     const double wanted = per_gpu * gpus;
     if (!(wanted > std::max(now, planned)) || wanted > kMost) return;  // the job has as many
     Fix fix;
     fix.fix = "workers";
-    fix.title =
-        planned > 0
-            ? fmt::format("{:.0f} reading workers per node, not {:.0f}", wanted, planned)
-            : fmt::format("{:.0f} reading workers per node, not the {:.0f} measured", wanted, now);
-    fix.command = fmt::format("{} --set job.loader.workers_per_gpu={:.0f}",
-                              commands_.measure("cold_epoch"), per_gpu);
+    fix.title = planned > 0 ? fmt::format("{:.0f} reading workers per node, not {:.0f}", wanted, planned)
+                            : fmt::format("{:.0f} reading workers per node, not the {:.0f} measured", wanted, now);
+    fix.command = fmt::format("{} --set job.loader.workers_per_gpu={:.0f}", commands_.measure("cold_epoch"), per_gpu);
     if (ceiling == nullptr) {
       fix.explanation = "How much more they would get was not measured.";
       return add_unmeasured(std::move(fix), phase);
@@ -272,9 +263,8 @@ class Fixes {
                         std::min(phase.supply.value.low * times, most.low),
                         std::min(phase.supply.value.high * times, most.high)};
     if (value.median <= phase.supply.value.high) return;  // the ceiling is reached already
-    fix.explanation = fmt::format(
-        "If waiting is all that limits them: in proportion, up to the {} that shards gave.",
-        format_in_unit(ceiling->median, phase.unit));
+    fix.explanation = fmt::format("If waiting is all that limits them: in proportion, up to the {} that shards gave.",
+                                  format_in_unit(ceiling->median, phase.unit));
     fix.built_on = {phase.used.name(), ceiling->name()};
     add_supply(
         std::move(fix), phase,
@@ -289,12 +279,10 @@ class Fixes {
     const double now = job_.dataset.request_size, larger = std::max(1048576.0, now * 8);
     Fix fix;
     fix.fix = "requests";
-    fix.title =
-        fmt::format("Requests of {}, not {}", format_quantity(larger, Dimension::bytes, true),
-                    format_quantity(now, Dimension::bytes, true));
+    fix.title = fmt::format("Requests of {}, not {}", format_quantity(larger, Dimension::bytes, true),
+                            format_quantity(now, Dimension::bytes, true));
     fix.explanation = "Nobody measured larger requests here.";
-    fix.command = fmt::format("{} --set job.dataset.request_size={:.0f}B",
-                              commands_.measure("cold_epoch"), larger);
+    fix.command = fmt::format("{} --set job.dataset.request_size={:.0f}B", commands_.measure("cold_epoch"), larger);
     add_unmeasured(std::move(fix), phase);
   }
 
@@ -304,8 +292,7 @@ class Fixes {
     Fix fix;
     fix.fix = "local_cache";
     fix.title = "Keep the data on local disks after the first epoch";
-    fix.set = {fmt::format("local_cache.capacity={:.0f}B",
-                           *job_.dataset.samples * job_.dataset.sample_size)};
+    fix.set = {fmt::format("local_cache.capacity={:.0f}B", *job_.dataset.samples * job_.dataset.sample_size)};
     fix.explanation =
         "From the second epoch on storage then serves only what does not fit (A3, C5); the first "
         "stays as it is.";
@@ -330,18 +317,16 @@ class Fixes {
       copy = nullptr;
     }
     const double stage =
-        copy ? apply("E6",
-                     {{"transfer_bytes", bytes * phase.demand.largest_writer / job_.cluster.nodes},
-                      {"path_bytes_per_s", copy->per_client()}})
+        copy ? apply("E6", {{"transfer_bytes", bytes * phase.demand.largest_writer / job_.cluster.nodes},
+                            {"path_bytes_per_s", copy->per_client()}})
                    .value()
              : plan.stall;
     Fix fix;
     fix.fix = "async";
     fix.title = "Save asynchronously: copy to host memory, write behind";
     fix.set = {"checkpoint.mode=async"};
-    fix.explanation =
-        fmt::format("Blocks {} for the copy ({}), then writes until the next save (E7).",
-                    format_duration(stage), copy ? copy->name() : "as the job allows");
+    fix.explanation = fmt::format("Blocks {} for the copy ({}), then writes until the next save (E7).",
+                                  format_duration(stage), copy ? copy->name() : "as the job allows");
     fix.built_on = {phase.used.name()};
     if (copy) fix.built_on.push_back(copy->name());
     add_change(
@@ -351,8 +336,7 @@ class Fixes {
   void sharding(const Phase& phase) {
     using requirements::Sharding;
     if (phase.demand.largest_writer <= 1.001) return;
-    const double bytes =
-        *job_.model.parameters * job_.checkpoint->bytes_per_parameter + job_.checkpoint->extra;
+    const double bytes = *job_.model.parameters * job_.checkpoint->bytes_per_parameter + job_.checkpoint->extra;
     Fix fix;
     fix.fix = "sharding";
     fix.title = "Spread weights and optimizer over all ranks (ZeRO-3, or a fully parallel save)";
@@ -360,11 +344,9 @@ class Fixes {
     fix.explanation = fmt::format(
         "Every rank writes {} (E3); now the node that also writes the weights has {:.3g} times the "
         "mean (E4), and all wait for it.",
-        format_quantity(bytes / job_.cluster.gpus(), Dimension::bytes),
-        phase.demand.largest_writer);
+        format_quantity(bytes / job_.cluster.gpus(), Dimension::bytes), phase.demand.largest_writer);
     add_change(
-        std::move(fix), phase, [](Job& job) { job.parallelism.sharding = Sharding::zero3; },
-        Basis::modelled);
+        std::move(fix), phase, [](Job& job) { job.parallelism.sharding = Sharding::zero3; }, Basis::modelled);
   }
 
   void interval(const Phase& phase) {
@@ -374,8 +356,7 @@ class Fixes {
     if (best <= 0 || std::abs(best / c.interval_s - 1) < 0.1) return;
     Fix fix;
     fix.fix = "interval";
-    fix.title =
-        fmt::format("Save every {}, not {}", format_duration(best), format_duration(c.interval_s));
+    fix.title = fmt::format("Save every {}, not {}", format_duration(best), format_duration(c.interval_s));
     fix.set = {fmt::format("checkpoint.interval={:.0f}s", best)};
     fix.explanation = fmt::format(
         "Loses the least time with this save and this rate of failures (E16); each save still "
@@ -401,15 +382,13 @@ class Fixes {
     Fix fix;
     fix.fix = "storage";
     fix.title = fmt::format("{:.1f} times this storage", times);
-    fix.explanation =
-        "Extrapolated: as if servers added up and nothing else came to limit. Treat it as a guess.";
+    fix.explanation = "Extrapolated: as if servers added up and nothing else came to limit. Treat it as a guess.";
     fix.command = commands_.measure(first->phase);
     add_supply(
         std::move(fix), *first,
         [&](Phase& p) {
           const Bounded now = p.supply.value;
-          if (!kind_of(p.phase).per_node)
-            supply(p, {now.median * times, now.low * times, now.high * times});
+          if (!kind_of(p.phase).per_node) supply(p, {now.median * times, now.low * times, now.high * times});
         },
         Basis::extrapolated);
   }
@@ -419,8 +398,7 @@ class Fixes {
     if (!fix.phase_headroom) return {-1, -1, 0, 0};
     const double gpus = job_.cluster.gpus();
     const double fed = fix.gpus_fed ? std::min(fix.gpus_fed->median, gpus) : gpus;
-    return {fed, fix.capped ? 1 : 0, std::min(fix.phase_headroom->median, 1.0),
-            -static_cast<int>(*fix.basis)};
+    return {fed, fix.capped ? 1 : 0, std::min(fix.phase_headroom->median, 1.0), -static_cast<int>(*fix.basis)};
   }
 
   const Sizing& all_;

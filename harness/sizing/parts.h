@@ -27,17 +27,15 @@ std::span<const PhaseKind> phase_kinds();
 const PhaseKind& kind_of(std::string_view phase);
 
 /// The demand of every kind of phase that the job has; for the largest writer of ZeRO-1 and 2, too.
-std::optional<Demand> demand_of(const requirements::Job& job,
-                                std::span<const requirements::Need> needs, const PhaseKind& kind);
+std::optional<Demand> demand_of(const requirements::Job& job, std::span<const requirements::Need> needs,
+                                const PhaseKind& kind);
 
 /// The phase with what was measured of it (no curve: nothing was); nothing when the job has no such
 /// need.
-std::optional<Phase> phase_of(const requirements::Job& job,
-                              std::span<const requirements::Need> needs, const PhaseKind& kind,
-                              std::span<const Session> sessions);
+std::optional<Phase> phase_of(const requirements::Job& job, std::span<const requirements::Need> needs,
+                              const PhaseKind& kind, std::span<const Session> sessions);
 /// All of them, whether measured or not.
-std::vector<Phase> phases_of(const requirements::Job& job,
-                             std::span<const requirements::Need> needs,
+std::vector<Phase> phases_of(const requirements::Job& job, std::span<const requirements::Need> needs,
                              std::span<const Session> sessions);
 
 /// Fills in supply, headroom, outcome and GPUs fed from the phase's curve.
@@ -49,8 +47,7 @@ std::optional<Bounded> gpus_fed(const requirements::Job& job, std::span<const Ph
 /// Commands that measure more of what `sizing` lacks, on the storage that was measured.
 class Commands {
  public:
-  Commands(const requirements::Job& job, const std::string& job_file,
-           std::span<const Session> sessions)
+  Commands(const requirements::Job& job, const std::string& job_file, std::span<const Session> sessions)
       : job_(job), job_file_(job_file), sessions_(sessions) {}
   /// The points of a workload that the job's phase is measured by, or that a glob names.
   std::string measure(std::string_view phase) const;

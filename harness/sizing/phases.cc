@@ -29,10 +29,10 @@ double imbalance(const Job& job, std::span<const Need> needs) {
   const Need* largest = find(needs, "checkpoint.largest_shard", Scope::gpu);
   const Need* all = find(needs, "checkpoint.size", Scope::cluster);
   if (largest == nullptr || all == nullptr || all->required <= 0) return 1;
-  const double model = job.parallelism.tensor * job.parallelism.pipeline,
-               ranks = job.cluster.gpus_per_node, writers = std::min(ranks, model);
-  const double weights = *job.model.parameters / model *
-                         std::min(job.model.weight_bytes, job.checkpoint->bytes_per_parameter);
+  const double model = job.parallelism.tensor * job.parallelism.pipeline, ranks = job.cluster.gpus_per_node,
+               writers = std::min(ranks, model);
+  const double weights =
+      *job.model.parameters / model * std::min(job.model.weight_bytes, job.checkpoint->bytes_per_parameter);
   const double others = std::max(0.0, largest->required - weights);
   const double node = writers * largest->required + (ranks - writers) * others;
   return std::max(1.0, node / (all->required / job.cluster.nodes));
@@ -58,12 +58,10 @@ const Measurement* planned(const Job& job, const std::vector<Measurement>& all) 
   return best;
 }
 
-std::vector<Measurement> of_the_same_point(const std::vector<Measurement>& all,
-                                           const Measurement& one) {
+std::vector<Measurement> of_the_same_point(const std::vector<Measurement>& all, const Measurement& one) {
   std::vector<Measurement> same;
   for (const Measurement& m : all)
-    if (m.point().workload == one.point().workload && m.point().params == one.point().params)
-      same.push_back(m);
+    if (m.point().workload == one.point().workload && m.point().params == one.point().params) same.push_back(m);
   return same;
 }
 
@@ -79,9 +77,7 @@ struct Grounds {
   double need = 0;
 
   bool is_range() const { return all.from->is_range || all.and_from->is_range; }
-  Reason doubt() const {
-    return all.from->doubt != Reason::none ? all.from->doubt : all.and_from->doubt;
-  }
+  Reason doubt() const { return all.from->doubt != Reason::none ? all.from->doubt : all.and_from->doubt; }
   /// As much as the supply is of what was measured.
   double share() const { return all.from == all.and_from ? all.median / all.from->median : 1; }
   double lowest() const { return std::min(all.from->lowest, all.and_from->lowest) * share(); }
@@ -94,9 +90,7 @@ struct Grounds {
     return own.low * share() >= need || own.high * share() < need;
   }
   /// Do the sessions that were left out as doubtful say otherwise?
-  bool is_contested() const {
-    return std::min(all.from->median_of_all, all.and_from->median_of_all) * share() < need;
-  }
+  bool is_contested() const { return std::min(all.from->median_of_all, all.and_from->median_of_all) * share() < need; }
 };
 
 /// Rules of docs/statistics.md, "Sizing", in their order.
@@ -131,38 +125,34 @@ void decide(const Grounds& g, Phase& p) {
 }
 
 void tell(const Job& job, const Grounds& g, Phase& p) {
-  const std::string gives = told(p.supply.value.median, p.unit),
-                    needs = told(p.demand.need, p.unit);
+  const std::string gives = told(p.supply.value.median, p.unit), needs = told(p.demand.need, p.unit);
   const auto is = [&](Reason reason) { return p.reason == to_string(reason); };
   p.next_step.clear();
   if (p.outcome == Outcome::pass) {
     p.explanation = fmt::format("Gives {}; needs {}.", gives, needs);
     if (g.doubt() != Reason::none)
-      p.explanation += fmt::format(
-          " It was {} while it was measured; even the worst repetition clears the need.",
-          to_string(g.doubt()));
+      p.explanation += fmt::format(" It was {} while it was measured; even the worst repetition clears the need.",
+                                   to_string(g.doubt()));
   } else if (p.outcome == Outcome::fail) {
-    p.explanation = fmt::format("Gives {}, even at best {}; needs {}.", gives,
-                                told(p.supply.value.high, p.unit), needs);
-  } else if (is(Reason::few_reps)) {
     p.explanation =
-        fmt::format("Gave {} in {} repetition{} and {} are needed: a bound takes 5 or more.", gives,
-                    p.supply.repetitions, p.supply.repetitions == 1 ? "" : "s", needs);
+        fmt::format("Gives {}, even at best {}; needs {}.", gives, told(p.supply.value.high, p.unit), needs);
+  } else if (is(Reason::few_reps)) {
+    p.explanation = fmt::format("Gave {} in {} repetition{} and {} are needed: a bound takes 5 or more.", gives,
+                                p.supply.repetitions, p.supply.repetitions == 1 ? "" : "s", needs);
     p.next_step = "Measure with more repetitions: --looks 5,10,15";
   } else if (is(Reason::disturbed) || is(Reason::not_steady)) {
-    p.explanation = fmt::format("Gave {} and {} are needed, but it was {} while it was measured.",
-                                gives, needs, is(Reason::disturbed) ? "disturbed" : "not steady");
+    p.explanation = fmt::format("Gave {} and {} are needed, but it was {} while it was measured.", gives, needs,
+                                is(Reason::disturbed) ? "disturbed" : "not steady");
     p.next_step = "Measure again with nothing else running, and give all run folders.";
   } else if (p.reason == kExtrapolated) {
-    p.explanation = fmt::format(
-        "Would give {} if every node got what was measured ({} of {} nodes measured); needs {}.",
-        gives, p.supply.clients, job.cluster.nodes, needs);
-    p.next_step = fmt::format("Measure with up to {} nodes at once: mpirun -n {} headrace run ...",
-                              job.cluster.nodes, job.cluster.nodes);
+    p.explanation =
+        fmt::format("Would give {} if every node got what was measured ({} of {} nodes measured); needs {}.", gives,
+                    p.supply.clients, job.cluster.nodes, needs);
+    p.next_step = fmt::format("Measure with up to {} nodes at once: mpirun -n {} headrace run ...", job.cluster.nodes,
+                              job.cluster.nodes);
   } else if (p.reason == kOtherSettings) {
-    p.explanation = fmt::format("Gives {}; needs {}; but it was measured with {}, which {}.", gives,
-                                needs, fmt::join(p.supply.differs, "; "),
-                                g.like.more ? "may get more" : "may get less");
+    p.explanation = fmt::format("Gives {}; needs {}; but it was measured with {}, which {}.", gives, needs,
+                                fmt::join(p.supply.differs, "; "), g.like.more ? "may get more" : "may get less");
     p.next_step = "Measure as the job reads.";
   } else if (is(Reason::single_session)) {
     p.explanation = fmt::format(
@@ -171,9 +161,8 @@ void tell(const Job& job, const Grounds& g, Phase& p) {
         gives, needs, told(p.supply.value.low, p.unit), told(p.supply.value.high, p.unit));
     p.next_step = "Measure again at another time, and give all run folders.";
   } else {
-    p.explanation =
-        fmt::format("Gives {} to {}; needs {}, which lies between.",
-                    told(p.supply.value.low, p.unit), told(p.supply.value.high, p.unit), needs);
+    p.explanation = fmt::format("Gives {} to {}; needs {}, which lies between.", told(p.supply.value.low, p.unit),
+                                told(p.supply.value.high, p.unit), needs);
     p.next_step = "Measure again at other times, and give all run folders.";
   }
 }
@@ -182,14 +171,13 @@ void tell(const Job& job, const Grounds& g, Phase& p) {
 
 Derived derived(const Applied& applied) {
   return {std::string(applied.formula->id), std::string(applied.formula->equation),
-          substituted(*applied.formula, applied.arguments), applied.value(),
-          std::string(applied.formula->unit)};
+          substituted(*applied.formula, applied.arguments), applied.value(), std::string(applied.formula->unit)};
 }
 
 Applied gpus_fed(double supply, double per_gpu, double safety) {
-  return requirements::apply("G8", {{"lower_bound_bytes_per_s", supply},
-                                    {"demand_per_gpu_bytes_per_s", per_gpu},
-                                    {"safety_margin_ratio", safety}});
+  return requirements::apply(
+      "G8",
+      {{"lower_bound_bytes_per_s", supply}, {"demand_per_gpu_bytes_per_s", per_gpu}, {"safety_margin_ratio", safety}});
 }
 
 Derived fed_from(const Bounded& supply, double per_gpu, double safety, const std::string& unit) {
@@ -199,8 +187,7 @@ Derived fed_from(const Bounded& supply, double per_gpu, double safety, const std
 }
 
 Bounded gpus_fed(const Bounded& supply, double per_gpu, double safety) {
-  return {gpus_fed(supply.median, per_gpu, safety).value(),
-          gpus_fed(supply.low, per_gpu, safety).value(),
+  return {gpus_fed(supply.median, per_gpu, safety).value(), gpus_fed(supply.low, per_gpu, safety).value(),
           gpus_fed(supply.high, per_gpu, safety).value()};
 }
 
@@ -210,8 +197,7 @@ std::span<const PhaseKind> phase_kinds() {
       {"steady_epoch", "Later epochs", "ingest.steady_read_bandwidth", false, true, true},
       {"metadata", "Opening files", "ingest.metadata_rate", false, true, true},
       {"checkpoint_save", "Checkpoint save", "checkpoint.write_bandwidth", false, false, false},
-      {"checkpoint_restore", "Checkpoint restore", "checkpoint.restore_bandwidth", false, false,
-       false},
+      {"checkpoint_restore", "Checkpoint restore", "checkpoint.restore_bandwidth", false, false, false},
       {"host_memory", "Host memory", "host.memory_bandwidth", true, true, true},
   };
   return kKinds;
@@ -219,12 +205,10 @@ std::span<const PhaseKind> phase_kinds() {
 
 const PhaseKind& kind_of(std::string_view phase) {
   const auto all = phase_kinds();
-  return *std::find_if(all.begin(), all.end(),
-                       [&](const PhaseKind& k) { return k.phase == phase; });
+  return *std::find_if(all.begin(), all.end(), [&](const PhaseKind& k) { return k.phase == phase; });
 }
 
-std::optional<Demand> demand_of(const Job& job, std::span<const Need> needs,
-                                const PhaseKind& kind) {
+std::optional<Demand> demand_of(const Job& job, std::span<const Need> needs, const PhaseKind& kind) {
   const Need* need = find(needs, kind.need, kind.per_node ? Scope::node : Scope::cluster);
   if (need == nullptr || need->required <= 0) return std::nullopt;
   const double nodes = kind.per_node ? job.cluster.nodes : 1;
@@ -269,8 +253,7 @@ std::optional<Phase> phase_of(const Job& job, std::span<const Need> needs, const
   return p;
 }
 
-std::vector<Phase> phases_of(const Job& job, std::span<const Need> needs,
-                             std::span<const Session> sessions) {
+std::vector<Phase> phases_of(const Job& job, std::span<const Need> needs, std::span<const Session> sessions) {
   std::vector<Phase> all;
   for (const PhaseKind& kind : phase_kinds())
     if (auto phase = phase_of(job, needs, kind, sessions)) all.push_back(std::move(*phase));

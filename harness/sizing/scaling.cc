@@ -31,8 +31,7 @@ Scaling scaling_of(const Job& job, const Phase& phase) {
     s.supply.push_back(v.median);
     s.low.push_back(v.low);
     s.high.push_back(v.high);
-    s.demand.push_back(phase.demand.grows_with_gpus ? phase.demand.per_gpu * job.safety * g
-                                                    : phase.demand.need);
+    s.demand.push_back(phase.demand.grows_with_gpus ? phase.demand.per_gpu * job.safety * g : phase.demand.need);
     s.extrapolated.push_back(v.basis == Basis::extrapolated);
   }
   const double step = phase.demand.per_gpu * job.safety;

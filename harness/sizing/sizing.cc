@@ -27,9 +27,7 @@ bool worse(const Phase& a, const Phase& b) {
   return a.headroom.median < b.headroom.median;
 }
 
-std::string bounds(const Bounded& b) {
-  return b.low == b.high ? "" : fmt::format(" [{:.0f}, {:.0f}]", b.low, b.high);
-}
+std::string bounds(const Bounded& b) { return b.low == b.high ? "" : fmt::format(" [{:.0f}, {:.0f}]", b.low, b.high); }
 
 /// Why no run tells what the need is answered by: nothing measured it, what did so says why, or it
 /// was measured in another way than the job's.
@@ -37,8 +35,7 @@ std::string why_missing(const Need& need, const Phase& phase, std::span<const Se
   if (!phase.alternatives.empty()) {
     std::set<std::string> points;
     for (const Measurement& m : phase.alternatives) points.insert(m.point().id);
-    return fmt::format("{} moved files or requests of another size than the job's",
-                       fmt::join(points, ", "));
+    return fmt::format("{} moved files or requests of another size than the job's", fmt::join(points, ", "));
   }
   const std::string& metric = need.measured_by.front();
   const auto dot = metric.find('.');
@@ -50,8 +47,8 @@ std::string why_missing(const Need& need, const Phase& phase, std::span<const Se
           return fmt::format("{} did not report it{}{}", point.id, point.notes.empty() ? "" : ": ",
                              fmt::join(point.notes, "; "));
         if (point.cache == need.cache && point.cache_unproven_share > 0)
-          return fmt::format("{} was not proven {} in {:.0f} % of its repetitions", point.id,
-                             need.cache, std::ceil(point.cache_unproven_share * 100));
+          return fmt::format("{} was not proven {} in {:.0f} % of its repetitions", point.id, need.cache,
+                             std::ceil(point.cache_unproven_share * 100));
       }
     }
   }
@@ -68,35 +65,31 @@ void add_phases(std::span<const Need> needs, Sizing& s) {
     }
     std::string why;
     for (const Need& need : needs)
-      if (need.id == phase.need && need.scope == requirements::Scope::node)
-        why = why_missing(need, phase, s.sessions);
-    s.not_measured.push_back(
-        {phase.phase, phase.title, std::move(why), commands.measure(phase.phase)});
+      if (need.id == phase.need && need.scope == requirements::Scope::node) why = why_missing(need, phase, s.sessions);
+    s.not_measured.push_back({phase.phase, phase.title, std::move(why), commands.measure(phase.phase)});
   }
   std::stable_sort(s.phases.begin(), s.phases.end(), worse);
 }
 
 /// The GPUs that every phase feeds, and the phase with the least headroom.
 void add_gpus_fed(Sizing& s) {
-  const Phase& least = *std::min_element(
-      s.phases.begin(), s.phases.end(),
-      [](const Phase& a, const Phase& b) { return a.headroom.median < b.headroom.median; });
+  const Phase& least = *std::min_element(s.phases.begin(), s.phases.end(), [](const Phase& a, const Phase& b) {
+    return a.headroom.median < b.headroom.median;
+  });
   s.limiting = least.phase;
   s.basis = least.supply.basis;
   s.gpus_fed = gpus_fed(s.job, s.phases);
   if (least.headroom.median < 1) return;
   for (const Phase& p : s.phases) s.basis = std::max(s.basis, p.supply.basis);
-  const bool all_pass = std::all_of(s.phases.begin(), s.phases.end(),
-                                    [](const Phase& p) { return p.outcome == Outcome::pass; });
-  if (s.capacity.outcome == Outcome::fail ||
-      (s.capacity.outcome == Outcome::inconclusive && all_pass))
+  const bool all_pass =
+      std::all_of(s.phases.begin(), s.phases.end(), [](const Phase& p) { return p.outcome == Outcome::pass; });
+  if (s.capacity.outcome == Outcome::fail || (s.capacity.outcome == Outcome::inconclusive && all_pass))
     s.limiting = "capacity";
 }
 
 void judge(Sizing& s) {
   const auto any = [&](Outcome outcome) {
-    return std::any_of(s.phases.begin(), s.phases.end(),
-                       [&](const Phase& p) { return p.outcome == outcome; });
+    return std::any_of(s.phases.begin(), s.phases.end(), [&](const Phase& p) { return p.outcome == outcome; });
   };
   s.word = "PASS";
   if (any(Outcome::fail) || s.capacity.outcome == Outcome::fail) {
@@ -120,10 +113,10 @@ std::string title_of(const Sizing& s) {
 /// The phase with the least headroom, in words: GPUs that it feeds, or what it gives where its
 /// demand is the same for any number of GPUs.
 std::string limit_of(const Sizing& s) {
-  const Phase& p = s.phases.front().phase == s.limiting
-                       ? s.phases.front()
-                       : *std::find_if(s.phases.begin(), s.phases.end(),
-                                       [&](const Phase& one) { return one.phase == s.limiting; });
+  const Phase& p =
+      s.phases.front().phase == s.limiting
+          ? s.phases.front()
+          : *std::find_if(s.phases.begin(), s.phases.end(), [&](const Phase& one) { return one.phase == s.limiting; });
   return fmt::format("{} gives {} of {}", p.title, format_in_unit(p.supply.value.median, p.unit),
                      format_in_unit(p.demand.need, p.unit));
 }
@@ -131,13 +124,12 @@ std::string limit_of(const Sizing& s) {
 std::string sentence_of(const Sizing& s) {
   const double gpus = s.job.cluster.gpus();
   const bool short_of_supply =
-      s.limiting != "capacity" && std::any_of(s.phases.begin(), s.phases.end(),
-                                              [](const Phase& p) { return p.headroom.median < 1; });
+      s.limiting != "capacity" &&
+      std::any_of(s.phases.begin(), s.phases.end(), [](const Phase& p) { return p.headroom.median < 1; });
   const bool feeds_fewer = s.gpus_fed && s.gpus_fed->median < gpus;
   std::string out;
   if (s.gpus_fed)
-    out =
-        fmt::format("Feeds {:.0f}{} of {:.0f} GPUs", s.gpus_fed->median, bounds(*s.gpus_fed), gpus);
+    out = fmt::format("Feeds {:.0f}{} of {:.0f} GPUs", s.gpus_fed->median, bounds(*s.gpus_fed), gpus);
   else
     out = "Nothing that feeds GPUs was measured";
   if (s.gpus_fed && s.basis != Basis::measured) out += fmt::format(", {}", to_string(s.basis));
@@ -149,17 +141,15 @@ std::string sentence_of(const Sizing& s) {
   for (const Phase& p : s.phases)
     if (p.phase != s.limiting && p.gpus_fed) others.push_back(&p);
   if (!others.empty() && feeds_fewer && kind_of(s.limiting).grows) {
-    const Phase& next = **std::min_element(
-        others.begin(), others.end(),
-        [](const Phase* a, const Phase* b) { return a->gpus_fed->median < b->gpus_fed->median; });
+    const Phase& next = **std::min_element(others.begin(), others.end(), [](const Phase* a, const Phase* b) {
+      return a->gpus_fed->median < b->gpus_fed->median;
+    });
     const double fed = next.gpus_fed->median;
-    out += fed > kMany * gpus ? fmt::format(" {} alone would feed more than {:.0f} times as many.",
-                                            next.title, kMany)
+    out += fed > kMany * gpus ? fmt::format(" {} alone would feed more than {:.0f} times as many.", next.title, kMany)
                               : fmt::format(" {} alone would feed {:.0f}.", next.title, fed);
   }
   if (s.capacity.outcome == Outcome::fail) out += " What the job keeps does not fit.";
-  if (s.capacity.outcome == Outcome::inconclusive)
-    out += " Whether what the job keeps fits is open.";
+  if (s.capacity.outcome == Outcome::inconclusive) out += " Whether what the job keeps fits is open.";
   if (!s.not_measured.empty()) {
     out += " Not measured:";
     for (const NotMeasured& n : s.not_measured)

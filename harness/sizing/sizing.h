@@ -122,8 +122,7 @@ struct Fix {
   std::optional<Bounded> gpus_fed, phase_gpus_fed;
   bool capped = false;  // every phase has what it needs
   std::optional<Basis> basis;
-  std::vector<std::string>
-      set;  // what makes it, as `size --set` takes it; empty: no key of the job
+  std::vector<std::string> set;  // what makes it, as `size --set` takes it; empty: no key of the job
   std::vector<std::string> built_on;
   Derived from;
   std::string command, explanation;
@@ -168,8 +167,7 @@ inline constexpr double kMany = 100;
 
 /// Holds `runs` (which must outlive the result) against the job. Throws UsageError when the runs
 /// measured nothing that the job needs.
-Sizing size(const requirements::Job& job, const std::string& job_file,
-            std::span<const results::StoredRun> runs);
+Sizing size(const requirements::Job& job, const std::string& job_file, std::span<const results::StoredRun> runs);
 
 /// size.json.
 std::string sizing_json(const Sizing& sizing);

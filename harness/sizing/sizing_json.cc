@@ -56,19 +56,12 @@ Json phase(const Phase& p) {
               {"per_gpu", p.demand.per_gpu},
               {"grows_with_gpus", p.demand.grows_with_gpus}};
   put(demand, p.demand.from);
-  Json supply{{"median", p.supply.value.median},
-              {"low", p.supply.value.low},
-              {"high", p.supply.value.high},
-              {"is_range", p.supply.is_range},
-              {"clients", p.supply.clients},
-              {"per_client", p.supply.per_client},
-              {"n", p.supply.repetitions},
-              {"sessions", p.supply.sessions},
-              {"differs", p.supply.differs},
-              {"basis", to_string(p.supply.basis)},
-              {"run", p.supply.run},
-              {"point", p.supply.point},
-              {"metric", p.supply.metric}};
+  Json supply{
+      {"median", p.supply.value.median},    {"low", p.supply.value.low},     {"high", p.supply.value.high},
+      {"is_range", p.supply.is_range},      {"clients", p.supply.clients},   {"per_client", p.supply.per_client},
+      {"n", p.supply.repetitions},          {"sessions", p.supply.sessions}, {"differs", p.supply.differs},
+      {"basis", to_string(p.supply.basis)}, {"run", p.supply.run},           {"point", p.supply.point},
+      {"metric", p.supply.metric}};
   put(supply, p.supply.from);
   Json one{{"phase", p.phase},
            {"title", p.title},
@@ -115,12 +108,8 @@ Json capacity(const Capacity& c) {
 }
 
 Json calendar(const Calendar& c) {
-  Json json{{"async", c.async},
-            {"interval_s", c.interval_s},
-            {"save_s", c.save_s},
-            {"stall_s", c.stall_s},
-            {"stall_allowed_s", c.stall_allowed_s},
-            {"stall_basis", c.stall_basis}};
+  Json json{{"async", c.async},     {"interval_s", c.interval_s},           {"save_s", c.save_s},
+            {"stall_s", c.stall_s}, {"stall_allowed_s", c.stall_allowed_s}, {"stall_basis", c.stall_basis}};
   put(json, "restore_s", c.restore_s);
   put(json, "mtbf_s", c.mtbf_s);
   put(json, "young_s", c.young_s);
@@ -128,16 +117,14 @@ Json calendar(const Calendar& c) {
   put(json, "lost", c.lost);
   put(json, "goodput", c.goodput);
   if (!c.tradeoff.empty()) {
-    Json interval = Json::array(), stall = Json::array(), rework = Json::array(),
-         lost = Json::array();
+    Json interval = Json::array(), stall = Json::array(), rework = Json::array(), lost = Json::array();
     for (const Calendar::Point& p : c.tradeoff) {
       interval.push_back(p.interval_s);
       stall.push_back(p.stall);
       rework.push_back(p.rework);
       lost.push_back(p.lost);
     }
-    json["tradeoff"] = {
-        {"interval_s", interval}, {"stall", stall}, {"rework", rework}, {"lost", lost}};
+    json["tradeoff"] = {{"interval_s", interval}, {"stall", stall}, {"rework", rework}, {"lost", lost}};
   }
   put(json, "best_interval_s", c.best_interval_s);
   return json;
@@ -196,12 +183,9 @@ std::string sizing_json(const Sizing& s) {
   all["runs"] = runs(s);
   all["summary"] = {{"word", s.word}, {"exit_code", s.exit_code}};
   if (s.gpus_fed)
-    all["summary"].update(
-        {{"gpus_fed", s.gpus_fed->median}, {"low", s.gpus_fed->low}, {"high", s.gpus_fed->high}});
-  all["summary"].update({{"gpus", s.job.cluster.gpus()},
-                         {"basis", to_string(s.basis)},
-                         {"phase", s.limiting},
-                         {"sentence", s.sentence}});
+    all["summary"].update({{"gpus_fed", s.gpus_fed->median}, {"low", s.gpus_fed->low}, {"high", s.gpus_fed->high}});
+  all["summary"].update(
+      {{"gpus", s.job.cluster.gpus()}, {"basis", to_string(s.basis)}, {"phase", s.limiting}, {"sentence", s.sentence}});
   if (s.noise) all["noise_floor"] = results::noise_part(*s.noise);
   all["phases"] = list(s.phases, phase);
   all["scaling"] = list(s.scaling, scaling);
@@ -209,8 +193,7 @@ std::string sizing_json(const Sizing& s) {
   if (s.calendar) all["calendar"] = calendar(*s.calendar);
   all["cycle"] = Json::array();
   for (const Stretch& stretch : s.cycle)
-    all["cycle"].push_back(
-        {{"what", stretch.what}, {"from_s", stretch.from_s}, {"to_s", stretch.to_s}});
+    all["cycle"].push_back({{"what", stretch.what}, {"from_s", stretch.from_s}, {"to_s", stretch.to_s}});
   if (s.starvation) all["starvation"] = starvation(*s.starvation);
   all["fixes"] = list(s.fixes, fix);
   all["assumptions"] = list(s.assumptions, assumption);
@@ -223,8 +206,7 @@ std::string sizing_json(const Sizing& s) {
                                {"unit", d.unit}});
   all["not_measured"] = Json::array();
   for (const NotMeasured& n : s.not_measured)
-    all["not_measured"].push_back(
-        {{"phase", n.phase}, {"title", n.title}, {"why", n.why}, {"command", n.command}});
+    all["not_measured"].push_back({{"phase", n.phase}, {"title", n.title}, {"why", n.why}, {"command", n.command}});
   return results::json_text(all);
 }
 

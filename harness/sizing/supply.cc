@@ -42,8 +42,7 @@ SessionValue value_of(const std::vector<double>& values) {
 Reason doubt_of(std::span<const StoredPoint* const> clients) {
   constexpr double kMost = 1.0 / 3;
   const auto any = [&](double StoredPoint::*share) {
-    return std::any_of(clients.begin(), clients.end(),
-                       [&](const StoredPoint* p) { return p->*share > kMost; });
+    return std::any_of(clients.begin(), clients.end(), [&](const StoredPoint* p) { return p->*share > kMost; });
   };
   return any(&StoredPoint::disturbed_share)    ? Reason::disturbed
          : any(&StoredPoint::not_steady_share) ? Reason::not_steady
@@ -54,10 +53,9 @@ Reason doubt_of(std::span<const StoredPoint* const> clients) {
 std::vector<const StoredPoint*> same_point(const Session& session, const StoredPoint& point) {
   std::vector<const StoredPoint*> all;
   for (const StoredRun* run : session) {
-    const auto found =
-        std::find_if(run->points.begin(), run->points.end(), [&](const StoredPoint& p) {
-          return p.workload == point.workload && p.params == point.params;
-        });
+    const auto found = std::find_if(run->points.begin(), run->points.end(), [&](const StoredPoint& p) {
+      return p.workload == point.workload && p.params == point.params;
+    });
     if (found == run->points.end()) return {};
     all.push_back(&*found);
   }
@@ -75,8 +73,8 @@ class Collector {
     if (session.size() > 1) {
       for (const StoredPoint& point : session.front()->points) {
         const auto clients = same_point(session, point);
-        if (clients.empty() || !std::all_of(clients.begin(), clients.end(),
-                                            [&](const StoredPoint* p) { return is_good(*p); }))
+        if (clients.empty() ||
+            !std::all_of(clients.begin(), clients.end(), [&](const StoredPoint* p) { return is_good(*p); }))
           continue;
         const auto sums = sums_together(clients, metric_);
         if (sums.empty()) continue;
@@ -90,8 +88,8 @@ class Collector {
         if (std::find(taken.begin(), taken.end(), one) != taken.end() || !is_good(point)) continue;
         // Neither alone nor together with the others.
         const bool beside = share_beside_others(point, *run, session) > 1 - kTogether;
-        put(value_of(point.find(metric_)->values),
-            beside ? Reason::disturbed : doubt_of(std::span(&one, 1)), *run, std::span(&one, 1));
+        put(value_of(point.find(metric_)->values), beside ? Reason::disturbed : doubt_of(std::span(&one, 1)), *run,
+            std::span(&one, 1));
       }
     }
   }
@@ -103,8 +101,7 @@ class Collector {
     const StoredMetric* m = point.find(metric_);
     return m != nullptr && !m->values.empty() && point.cache_unproven_share <= 0;
   }
-  void put(SessionValue one, Reason doubt, const StoredRun& run,
-           std::span<const StoredPoint* const> clients) {
+  void put(SessionValue one, Reason doubt, const StoredRun& run, std::span<const StoredPoint* const> clients) {
     one.run = &run;
     one.point = clients.front();
     one.doubt = doubt;
@@ -181,12 +178,9 @@ std::size_t Measurement::repetitions() const {
   return all;
 }
 
-std::string Measurement::name() const {
-  return fmt::format("{}/{}.{}", run().id, point().id, metric);
-}
+std::string Measurement::name() const { return fmt::format("{}/{}.{}", run().id, point().id, metric); }
 
-std::vector<Measurement> measurements(std::span<const Session> sessions,
-                                      std::span<const std::string> metrics,
+std::vector<Measurement> measurements(std::span<const Session> sessions, std::span<const std::string> metrics,
                                       const std::string& cache) {
   for (const std::string& wanted : metrics) {
     const std::size_t dot = wanted.find('.');

@@ -32,9 +32,9 @@ struct Measurement {
   unsigned clients = 1;
   std::vector<SessionValue> sessions;  // earliest first
   double median = 0, low = 0, high = 0;
-  bool is_range = false;        // too few repetitions for a bound: low and high are the range
-  Reason doubt = Reason::none;  // none: of sessions without one, which decide, where there are any
-  double median_of_all = 0;     // doubtful sessions included
+  bool is_range = false;           // too few repetitions for a bound: low and high are the range
+  Reason doubt = Reason::none;     // none: of sessions without one, which decide, where there are any
+  double median_of_all = 0;        // doubtful sessions included
   double lowest = 0, highest = 0;  // of any repetition of any session
   std::string metric;              // "read_bandwidth"
 
@@ -49,8 +49,7 @@ struct Measurement {
 /// Every point that gives one of `metrics` ("small_file_read.read_bandwidth", in order of
 /// preference, the first that any run has) in the cache state asked for ("" = any), with that state
 /// proven in every repetition of every client.
-std::vector<Measurement> measurements(std::span<const Session> sessions,
-                                      std::span<const std::string> metrics,
+std::vector<Measurement> measurements(std::span<const Session> sessions, std::span<const std::string> metrics,
                                       const std::string& cache);
 
 }  // namespace headrace::sizing

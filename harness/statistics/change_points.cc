@@ -32,8 +32,8 @@ Cut best_cut(const std::vector<double>& x) {
     across += to_right - to_left;
     if (cut < kFewestInLevel || n - cut < kFewestInLevel) continue;
     const auto m = static_cast<double>(cut), k = static_cast<double>(n - cut);
-    const double distance = (m * k / (m + k)) * (2 * across / (m * k) - 2 * left / (m * (m - 1)) -
-                                                 2 * right / (k * (k - 1)));
+    const double distance =
+        (m * k / (m + k)) * (2 * across / (m * k) - 2 * left / (m * (m - 1)) - 2 * right / (k * (k - 1)));
     if (distance > best.distance) best = {cut, distance};
   }
   return best;
@@ -67,12 +67,10 @@ void divide(const std::vector<double>& values, std::size_t from, std::size_t to,
 
 /// How far the levels before and after the cut lie apart, as a logarithm: without bound where one
 /// of them is 0.
-double size_of(std::span<const double> values, const std::vector<ChangePoint>& cuts,
-               std::size_t i) {
+double size_of(std::span<const double> values, const std::vector<ChangePoint>& cuts, std::size_t i) {
   const std::size_t from = i == 0 ? 0 : cuts[i - 1].at, at = cuts[i].at,
                     to = i + 1 < cuts.size() ? cuts[i + 1].at : values.size();
-  const double before = median(values.subspan(from, at - from)),
-               after = median(values.subspan(at, to - at));
+  const double before = median(values.subspan(from, at - from)), after = median(values.subspan(at, to - at));
   if (before == after) return 0;
   return before > 0 && after > 0 ? std::abs(std::log(after / before)) : HUGE_VAL;
 }
@@ -87,8 +85,7 @@ std::vector<double> scaled(std::span<const double> values) {
 
 }  // namespace
 
-std::vector<ChangePoint> change_points(std::span<const double> values, double delta,
-                                       std::uint64_t seed) {
+std::vector<ChangePoint> change_points(std::span<const double> values, double delta, std::uint64_t seed) {
   if (values.size() < kFewestRuns) return {};
   const std::size_t skipped = values.size() > kLongestSeries ? values.size() - kLongestSeries : 0;
   const std::span<const double> judged = values.subspan(skipped);

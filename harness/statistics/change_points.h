@@ -25,8 +25,7 @@ struct ChangePoint {
 /// both sides alike. Works on logarithms, where a value is 0 or less on the values themselves. Cuts
 /// whose levels (medians) differ by less than `delta` either way are taken back, smallest first. In
 /// order. Permutations know no neighbours: ask wanders() of the result.
-std::vector<ChangePoint> change_points(std::span<const double> values, double delta,
-                                       std::uint64_t seed = 1);
+std::vector<ChangePoint> change_points(std::span<const double> values, double delta, std::uint64_t seed = 1);
 
 /// How alike neighbours of the same level are beyond the level itself: correlation of values one
 /// run apart. 0 where the levels do not vary.

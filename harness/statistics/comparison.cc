@@ -70,8 +70,7 @@ RatioEstimate compare_facts(double a, double b) {
   return {.ratio = ratio, .low = ratio, .high = ratio, .p = ratio == 1 ? 1.0 : 0.0};
 }
 
-std::optional<RatioEstimate> compare_blocks(std::span<const double> a, std::span<const double> b,
-                                            double level) {
+std::optional<RatioEstimate> compare_blocks(std::span<const double> a, std::span<const double> b, double level) {
   const std::size_t blocks = std::min(a.size(), b.size());
   if (blocks < 2) return std::nullopt;
   const auto before = logarithms(a.first(blocks)), after = logarithms(b.first(blocks));
@@ -95,8 +94,7 @@ std::optional<RatioEstimate> compare_stored(std::span<const double> a, std::span
   if (!before || !after) return std::nullopt;
   const double value = std::log(median(b) / median(a));
   const Moments ma = moments(*before), mb = moments(*after);
-  const double va = kMedianOverMean * ma.variance / ma.count,
-               vb = kMedianOverMean * mb.variance / mb.count;
+  const double va = kMedianOverMean * ma.variance / ma.count, vb = kMedianOverMean * mb.variance / mb.count;
   const double within = va + vb;
   const double terms = va * va / (ma.count - 1) + vb * vb / (mb.count - 1);
   const double welch = terms > 0 ? within * within / terms : ma.count + mb.count - 2;
@@ -110,15 +108,13 @@ std::optional<RatioEstimate> compare_stored(std::span<const double> a, std::span
     return from_logarithm(value, std::sqrt(all), std::min(freedom, kMostFreedom), level);
   }
   const double between = between_both(history.spread);
-  const double freedom =
-      between > within ? history.sessions - 1.0 : std::min(welch, history.sessions - 1.0);
+  const double freedom = between > within ? history.sessions - 1.0 : std::min(welch, history.sessions - 1.0);
   return from_logarithm(value, std::sqrt(within + between), freedom, level);
 }
 
 Change classify(const RatioEstimate& e, double delta, Better better) {
   const bool excludes_one = e.low > 1 || e.high < 1;
-  if (excludes_one && std::abs(std::log(e.ratio)) > std::log1p(delta))
-    return direction(e.ratio, better);
+  if (excludes_one && std::abs(std::log(e.ratio)) > std::log1p(delta)) return direction(e.ratio, better);
   if (excludes_one) return Change::small;
   return e.low >= 1 / (1 + delta) && e.high <= 1 + delta ? Change::same : Change::inconclusive;
 }
@@ -129,8 +125,7 @@ std::vector<bool> stand_out(std::span<const double> p, double rate) {
   std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return p[x] < p[y]; });
   std::size_t last = 0;  // how many of the smallest stand out
   for (std::size_t i = 0; i < order.size(); ++i)
-    if (p[order[i]] <= rate * static_cast<double>(i + 1) / static_cast<double>(p.size()))
-      last = i + 1;
+    if (p[order[i]] <= rate * static_cast<double>(i + 1) / static_cast<double>(p.size())) last = i + 1;
   std::vector<bool> out(p.size(), false);
   for (std::size_t i = 0; i < last; ++i) out[order[i]] = true;
   return out;

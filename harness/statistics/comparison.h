@@ -64,8 +64,7 @@ SessionSpread session_spread(std::span<const double> medians);
 /// kAssumedSpread where none is known. Nothing when a side has fewer than two values or one that is
 /// not above 0.
 std::optional<RatioEstimate> compare_stored(std::span<const double> a, std::span<const double> b,
-                                            const SessionSpread& history,
-                                            double level = kStoredLevel);
+                                            const SessionSpread& history, double level = kStoredLevel);
 
 enum class Change { worse, better, differs, same, small, inconclusive };
 

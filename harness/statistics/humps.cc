@@ -10,8 +10,8 @@ double humps_limit(std::size_t count) { return 0.75 + 0.6 / std::sqrt(static_cas
 
 std::optional<Humps> two_humps(std::span<const double> values) {
   const std::size_t n = values.size();
-  const auto least = std::max<std::size_t>(
-      kFewestInHump, static_cast<std::size_t>(std::ceil(kSmallestHump * static_cast<double>(n))));
+  const auto least =
+      std::max<std::size_t>(kFewestInHump, static_cast<std::size_t>(std::ceil(kSmallestHump * static_cast<double>(n))));
   if (n < 2 * least) return std::nullopt;
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());

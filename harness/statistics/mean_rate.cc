@@ -33,9 +33,7 @@ Widened widened(std::size_t n, double correlation) {
   }
   std::vector<double> powers(n, 1), row(n, 0);
   for (std::size_t i = 1; i < n; ++i) powers[i] = powers[i - 1] * correlation;
-  const auto covariance = [&powers](std::size_t i, std::size_t j) {
-    return powers[i > j ? i - j : j - i];
-  };
+  const auto covariance = [&powers](std::size_t i, std::size_t j) { return powers[i > j ? i - j : j - i]; };
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) row[i] += covariance(i, j) / count;
   const double of_mean = std::accumulate(row.begin(), row.end(), 0.0) / count;
@@ -76,8 +74,7 @@ Alike alike(std::span<const double> values) {
   }
   if (squares == 0) return {};
   const double first = products / squares;
-  return {std::clamp(first + (1 + 4 * first) / n, -1.0, 1.0),
-          first > -1 / n + 1.645 / std::sqrt(n)};
+  return {std::clamp(first + (1 + 4 * first) / n, -1.0, 1.0), first > -1 / n + 1.645 / std::sqrt(n)};
 }
 
 Bounded mean_rate(std::span<const double> rates, std::span<const double> seconds, double alpha) {
@@ -100,8 +97,7 @@ Bounded mean_rate(std::span<const double> rates, std::span<const double> seconds
   constexpr std::size_t kMany = 15;
   const double share = rates.size() < kMany ? 2 * kStallShare : kStallShare;
   const bool may_hide = std::pow(1 - share, n) > alpha;
-  const double hidden =
-      may_hide ? stall_loss(share) + correlated_t(rates.size(), alpha, 0) * error : 0;
+  const double hidden = may_hide ? stall_loss(share) + correlated_t(rates.size(), alpha, 0) * error : 0;
   mean.low = mean.value * std::exp(-std::max(reach, hidden));
   mean.high = mean.value * std::exp(reach);
   return mean;

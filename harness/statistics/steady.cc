@@ -97,8 +97,7 @@ Start differing_start(std::span<const double> values) {
   const std::span<const double> rest = values.subspan(cut);
   const double start = median(values.first(cut));
   const bool slow = start < median(rest);
-  const auto as_far = std::count_if(rest.begin(), rest.end(),
-                                    [&](double v) { return slow ? v <= start : v >= start; });
+  const auto as_far = std::count_if(rest.begin(), rest.end(), [&](double v) { return slow ? v <= start : v >= start; });
   if (static_cast<double>(as_far) > kAsFarOut * static_cast<double>(rest.size())) return {};
   return {cut, slow};
 }
@@ -109,10 +108,8 @@ Steady judge_steady(std::span<const double> values, double limit) {
   const double overall = values.empty() ? 0 : mean(values);
   if (values.size() < kFewest || overall == 0) return result;
   const std::size_t half = values.size() / 2;
-  const double first = median(values.first(half)), second = median(values.last(half)),
-               all = median(values);
-  result.halves_differ =
-      all != 0 ? (second - first) / std::abs(all) : (second - first) / std::abs(overall);
+  const double first = median(values.first(half)), second = median(values.last(half)), all = median(values);
+  result.halves_differ = all != 0 ? (second - first) / std::abs(all) : (second - first) / std::abs(overall);
   result.drift = fit(values).change / std::abs(overall);
 
   const std::vector<double> blocks = block_means(values, std::min(kBlocks, values.size()));
@@ -139,13 +136,12 @@ SingleRun batch_means(std::span<const double> values) {
   run.correlation_time = 1;
   for (std::size_t lag = 1; variance > 0 && lag < values.size() / 2; ++lag) {
     double sum = 0;
-    for (std::size_t i = lag; i < values.size(); ++i)
-      sum += (values[i] - run.mean) * (values[i - lag] - run.mean);
+    for (std::size_t i = lag; i < values.size(); ++i) sum += (values[i] - run.mean) * (values[i - lag] - run.mean);
     if (sum <= 0) break;
     run.correlation_time += 2 * sum / variance;
   }
-  const auto most = static_cast<std::size_t>(static_cast<double>(values.size()) /
-                                             (kTimesPerBatch * run.correlation_time));
+  const auto most =
+      static_cast<std::size_t>(static_cast<double>(values.size()) / (kTimesPerBatch * run.correlation_time));
   run.batches = std::min(most, kMostBatches);
   if (run.batches < kFewestBatches) return run;
   const std::vector<double> means = block_means(values, run.batches);

@@ -38,8 +38,7 @@ struct SingleRun {
   bool usable = false;
   double mean = 0, low = 0, high = 0;
   std::size_t batches = 0;
-  double correlation_time =
-      0;  // in points: 1 + 2 * sum of the autocorrelations up to the first that is not positive
+  double correlation_time = 0;  // in points: 1 + 2 * sum of the autocorrelations up to the first that is not positive
 };
 SingleRun batch_means(std::span<const double> values);
 

@@ -14,13 +14,10 @@ namespace {
 // Median of a scratch copy, which is reordered.
 double median_of(std::vector<double>& values) {
   const std::size_t half = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half),
-                   values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half), values.end());
   const double upper = values[half];
   if (values.size() % 2 == 1) return upper;
-  return (upper +
-          *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half))) /
-         2;
+  return (upper + *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half))) / 2;
 }
 
 // Linear interpolation between order statistics, as numpy.quantile does by default.
@@ -79,8 +76,7 @@ LookPlan plan_looks(std::vector<unsigned> looks, double alpha) {
   for (const unsigned look : looks) {
     for (; taken < look; ++taken) {
       chance.push_back(0);
-      for (std::size_t c = chance.size() - 1; c > 0; --c)
-        chance[c] = (chance[c] + chance[c - 1]) / 2;
+      for (std::size_t c = chance.size() - 1; c > 0; --c) chance[c] = (chance[c] + chance[c - 1]) / 2;
       chance[0] /= 2;
     }
     unsigned rank = 0;
@@ -104,15 +100,13 @@ void add_look(LookPlan& plan, double alpha) {
 
 double alpha_for(const LookPlan& plan, std::size_t repetitions) {
   double alpha = 0;
-  for (std::size_t i = 0; i < plan.looks.size() && plan.looks[i] <= repetitions; ++i)
-    alpha = plan.alphas[i];
+  for (std::size_t i = 0; i < plan.looks.size() && plan.looks[i] <= repetitions; ++i) alpha = plan.alphas[i];
   return alpha;
 }
 
 unsigned rank_for(const LookPlan& plan, std::size_t repetitions) {
   unsigned rank = 0;
-  for (std::size_t i = 0; i < plan.looks.size() && plan.looks[i] <= repetitions; ++i)
-    rank = plan.ranks[i];
+  for (std::size_t i = 0; i < plan.looks.size() && plan.looks[i] <= repetitions; ++i) rank = plan.ranks[i];
   return rank;
 }
 

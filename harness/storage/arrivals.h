@@ -18,8 +18,7 @@ enum class Spacing { constant, poisson };
 class Arrivals {
  public:
   /// `rate` [1/s].
-  Arrivals(double rate, Spacing spacing) noexcept
-      : spacing_(spacing), gap_(1e9 * kFraction / rate) {}
+  Arrivals(double rate, Spacing spacing) noexcept : spacing_(spacing), gap_(1e9 * kFraction / rate) {}
 
   /// The schedule begins at `now_ns`, unless another worker has begun it.
   void begin(std::uint64_t now_ns) noexcept {
@@ -31,8 +30,7 @@ class Arrivals {
   /// The next intended start [ns, CLOCK_MONOTONIC].
   std::uint64_t take(Random& random) noexcept {
     const double gap = spacing_ == Spacing::constant ? gap_ : gap_ * exponential(random);
-    const std::uint64_t at =
-        next_.fetch_add(static_cast<std::uint64_t>(gap), std::memory_order_relaxed);
+    const std::uint64_t at = next_.fetch_add(static_cast<std::uint64_t>(gap), std::memory_order_relaxed);
     return origin_ns() + at / kFraction;
   }
 

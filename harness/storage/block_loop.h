@@ -63,8 +63,7 @@ class BlockLoop {
       }
       in_flight += n;
       if (in_flight == 0 && !lane->open()) break;
-      const auto done = n > 0 ? io.exchange(std::span(requests_).first(n), 0)
-                              : io.wait_until(lane->wait_until(now));
+      const auto done = n > 0 ? io.exchange(std::span(requests_).first(n), 0) : io.wait_until(lane->wait_until(now));
       in_flight -= done.size();
       for (BlockCompletion block : done) {
         const std::uint64_t due = due_[block.slot];
@@ -80,8 +79,7 @@ class BlockLoop {
  private:
   void free_all() {
     free_.clear();
-    for (auto slot = static_cast<std::uint32_t>(requests_.size()); slot > 0; --slot)
-      free_.push_back(slot - 1);
+    for (auto slot = static_cast<std::uint32_t>(requests_.size()); slot > 0; --slot) free_.push_back(slot - 1);
   }
 
   std::vector<BlockRequest> requests_;  // one batch

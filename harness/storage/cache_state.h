@@ -43,11 +43,11 @@ struct CacheProof {
   std::uint64_t requests = 0;         // of a network file system's client to its servers, for names
   std::uint64_t device_bytes = 0;     // the block device's own counter, neighbours too; 0 = unknown
   std::string counter = kOwnCounter;  // or "mountstats"...; "" = nothing counts this traffic
-  double rounding = 1;    // least bytes that storage gives for one that is read: whole blocks
-  std::string method;     // "cachestat", "mincore"; with ", drop_caches" when all was dropped
-  std::string obstacle;   // why no file here can be in that state: "tmpfs keeps files in memory"
-  std::string caveat;     // what the state does not cover: "the server's own cache is not seen"
-  bool required = false;  // the state had to be proven: one was declared
+  double rounding = 1;                // least bytes that storage gives for one that is read: whole blocks
+  std::string method;                 // "cachestat", "mincore"; with ", drop_caches" when all was dropped
+  std::string obstacle;               // why no file here can be in that state: "tmpfs keeps files in memory"
+  std::string caveat;                 // what the state does not cover: "the server's own cache is not seen"
+  bool required = false;              // the state had to be proven: one was declared
   bool proven = false;
   std::string why;  // one sentence: what proves it, or what is missing
 };
@@ -70,8 +70,8 @@ struct CacheOptions {
 /// warm opens every file once, and nothing is looked at. Fills all that is known before the timed
 /// region; do not look again before it. Works on up to 32 threads. Throws RunError when a file
 /// cannot be opened or read. `progress` hears of bytes.
-void establish(CacheState state, const FileTable& files, const CacheOptions& options,
-               CacheProof& proof, const DataProgress& progress = {});
+void establish(CacheState state, const FileTable& files, const CacheOptions& options, CacheProof& proof,
+               const DataProgress& progress = {});
 
 /// Share of the data set's bytes in the page cache, 0..1 (every file when there are few, else a
 /// seeded sample of 2,000); -1 when the kernel does not tell: for other owners' files that this

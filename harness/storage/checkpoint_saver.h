@@ -72,9 +72,7 @@ class Saver {
  private:
   class Attempt;
   const unsigned char* state(unsigned rank) const noexcept { return (*state_)[rank]; }
-  std::uint64_t offset_of(unsigned rank) const noexcept {
-    return params_.shared_file ? rank * params_.shard_size : 0;
-  }
+  std::uint64_t offset_of(unsigned rank) const noexcept { return params_.shared_file ? rank * params_.shard_size : 0; }
 
   SaveParams params_;
   std::vector<std::string> notes_;

@@ -24,8 +24,8 @@ constexpr double kLargestFile = 0x1p44;  // 16 TiB, what ext4 holds
 /// A complete data set in its folder below `parent`, which is made first if need be. It is locked for
 /// others than readers for as long as it is open, so that nobody removes it meanwhile; file systems
 /// without locks do without.
-files::Folder open_generated(const DataSetLayout& layout, const files::Folder& parent,
-                             const Node& node, const DataProgress& progress) {
+files::Folder open_generated(const DataSetLayout& layout, const files::Folder& parent, const Node& node,
+                             const DataProgress& progress) {
   for (unsigned waited = 0;; ++waited) {
     const MarkedFolder set = MarkedFolder::make(parent, layout.spec().id(), kSetKind);
     const files::Folder& root = set.folder();
@@ -39,8 +39,7 @@ files::Folder open_generated(const DataSetLayout& layout, const files::Folder& p
     }
     if (progress)
       progress(0, layout.total_bytes(),
-               fmt::format("waiting for another headrace, which makes the same data set ({} s)",
-                           waited / 5));
+               fmt::format("waiting for another headrace, which makes the same data set ({} s)", waited / 5));
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
 }
@@ -49,45 +48,36 @@ files::Folder open_generated(const DataSetLayout& layout, const files::Folder& p
 
 DataSetSpec DataSetSpec::declare(Params& params, Defaults defaults) {
   DataSetSpec spec;
-  spec.path = params.path(
-      "path", "existing files to read, read-only: a folder or one file; none: files are generated");
-  spec.allow_device = params.flag(
-      "allow_device", false, "path may be a block device: it is read, never written");
+  spec.path = params.path("path", "existing files to read, read-only: a folder or one file; none: files are generated");
+  spec.allow_device = params.flag("allow_device", false, "path may be a block device: it is read, never written");
   if (!spec.allow_device && system::is_block_device(spec.path))
     params.conflict("path", spec.path +
                                 " is a block device: it is read only with 'allow_device: true' "
                                 "(headrace never writes to one)");
   if (spec.allow_device && spec.path.empty())
     params.conflict("allow_device", "names no device: give its path, such as path: /dev/nvme0n1");
-  spec.files =
-      params.count("files", defaults.files, {.min = 1, .max = 4e9}, "number of files to generate");
-  spec.file_size = params.bytes("file_size", defaults.file_size, {.min = 1, .max = kLargestFile},
-                                "mean size of a file");
-  spec.file_size_spread =
-      params.bytes("file_size_spread", 0, {.max = kLargestFile},
-                   "standard deviation of the sizes (normal, cut at three times it)");
-  spec.files_per_folder =
-      params.count("files_per_folder", 1000, {.min = 1, .max = 1e6}, "files in each folder");
+  spec.files = params.count("files", defaults.files, {.min = 1, .max = 4e9}, "number of files to generate");
+  spec.file_size =
+      params.bytes("file_size", defaults.file_size, {.min = 1, .max = kLargestFile}, "mean size of a file");
+  spec.file_size_spread = params.bytes("file_size_spread", 0, {.max = kLargestFile},
+                                       "standard deviation of the sizes (normal, cut at three times it)");
+  spec.files_per_folder = params.count("files_per_folder", 1000, {.min = 1, .max = 1e6}, "files in each folder");
   spec.seed = params.count("data_seed", 1, {.max = 1e18}, "seed of contents and sizes");
   if (3 * spec.file_size_spread > spec.file_size)
     params.conflict("file_size_spread", "must be at most a third of file_size");
   if (!spec.path.empty())
-    for (const char* key :
-         {"files", "file_size", "file_size_spread", "files_per_folder", "data_seed"})
-      if (params.given(key))
-        params.conflict(key, "generates files; not together with path, which reads existing ones");
+    for (const char* key : {"files", "file_size", "file_size_spread", "files_per_folder", "data_seed"})
+      if (params.given(key)) params.conflict(key, "generates files; not together with path, which reads existing ones");
   return spec;
 }
 
 std::string DataSetSpec::id() const {
-  return fmt::format("{}x{}B-spread{}-per{}-seed{}", files, file_size, file_size_spread,
-                     files_per_folder, seed);
+  return fmt::format("{}x{}B-spread{}-per{}-seed{}", files, file_size, file_size_spread, files_per_folder, seed);
 }
 
 std::optional<DataSetSpec> DataSetSpec::of_id(const std::string& id) {
   unsigned long long files, size, spread, per, seed;
-  if (std::sscanf(id.c_str(), "%llux%lluB-spread%llu-per%llu-seed%llu", &files, &size, &spread, &per,
-                  &seed) != 5)
+  if (std::sscanf(id.c_str(), "%llux%lluB-spread%llu-per%llu-seed%llu", &files, &size, &spread, &per, &seed) != 5)
     return std::nullopt;
   DataSetSpec spec;
   spec.files = files;
@@ -99,8 +89,7 @@ std::optional<DataSetSpec> DataSetSpec::of_id(const std::string& id) {
   return spec;
 }
 
-std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node,
-                                       const DataProgress& progress) {
+std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node, const DataProgress& progress) {
   const std::shared_ptr<DataSet> data(new DataSet);
   data->spec_ = spec;
   data->threads_ = node.cores();
@@ -112,13 +101,11 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node,
   }
   const DataSetLayout layout(spec);
   node.reserve_writes(spec.id(), layout.total_bytes());
-  const MarkedFolder parent =
-      MarkedFolder::make(node.scratch_folder(), kDataFolder, kDataFolder);
+  const MarkedFolder parent = MarkedFolder::make(node.scratch_folder(), kDataFolder, kDataFolder);
   files::Folder folder = open_generated(layout, parent.folder(), node, progress);
   const std::string path = folder.path();
   data->files_ = FileTable(folder.release().release(), path);
-  for (std::uint64_t file = 0; file < layout.files(); ++file)
-    data->files_.add(layout.path(file), layout.size(file));
+  for (std::uint64_t file = 0; file < layout.files(); ++file) data->files_.add(layout.path(file), layout.size(file));
   data->key_ = layout.key();
   data->generated_ = true;
   return data;

@@ -21,10 +21,10 @@ class Node;
 /// that the keys mean the same everywhere: `path`, `allow_device` | `files`, `file_size`, `file_size_spread`, `files_per_folder`,
 /// `data_seed`.
 struct DataSetSpec {
-  std::string path;                 // the user's data; "" = generate
-  bool allow_device = false;        // `path` may be a block device: read as one file, never written
+  std::string path;           // the user's data; "" = generate
+  bool allow_device = false;  // `path` may be a block device: read as one file, never written
   std::uint64_t files = 0;
-  std::uint64_t file_size = 0;      // mean [B]
+  std::uint64_t file_size = 0;         // mean [B]
   std::uint64_t file_size_spread = 0;  // standard deviation [B], normal, cut at +-3 sigma and at 1 block
   std::uint64_t files_per_folder = 1000;
   std::uint64_t seed = 1;
@@ -73,8 +73,8 @@ class DataSet {
   DataSet() = default;
   FileTable files_;
   bool generated_ = false;
-  std::uint64_t key_ = 0;   // in the blocks' labels
-  unsigned threads_ = 1;    // for untimed work
+  std::uint64_t key_ = 0;  // in the blocks' labels
+  unsigned threads_ = 1;   // for untimed work
   DataSetSpec spec_;
   std::vector<std::pair<std::string, std::uint64_t>> left_out_;
 };

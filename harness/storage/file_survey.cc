@@ -32,8 +32,7 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
 }
 
 std::uint64_t mark_of(const struct stat& s, bool stable_inodes) {
-  std::uint64_t mark =
-      mixed(static_cast<std::uint64_t>(s.st_size), static_cast<std::uint64_t>(s.st_mtim.tv_sec));
+  std::uint64_t mark = mixed(static_cast<std::uint64_t>(s.st_size), static_cast<std::uint64_t>(s.st_mtim.tv_sec));
   mark = mixed(mark, static_cast<std::uint64_t>(s.st_mtim.tv_nsec));
   return stable_inodes ? mixed(mixed(mark, s.st_ino), s.st_dev) : mark;
 }
@@ -67,8 +66,7 @@ std::uint64_t least_on_storage(const struct stat& s) {
 
 RunError changed(const FileTable& files, std::uint32_t file) {
   return RunError(
-      fmt::format("{} is not the file that it was: something replaced or wrote it meanwhile",
-                  files.full_path(file)));
+      fmt::format("{} is not the file that it was: something replaced or wrote it meanwhile", files.full_path(file)));
 }
 
 }  // namespace
@@ -86,8 +84,7 @@ FileSurvey survey(const FileTable& files, bool stable_inodes, const DataProgress
         const auto file = static_cast<std::uint32_t>(item);
         const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file));
         struct stat status;
-        if (!fd || ::fstat(fd.get(), &status) != 0)
-          throw system_error("open", files.full_path(file), errno);
+        if (!fd || ::fstat(fd.get(), &status) != 0) throw system_error("open", files.full_path(file), errno);
         const std::uint64_t size = files.size(file);
         seen[file] = {status.st_dev, status.st_ino, size, least_on_storage(status),
                       std::min(size, holes_in(fd.get(), size))};
@@ -116,8 +113,7 @@ FileSurvey survey(const FileTable& files, bool stable_inodes, const DataProgress
     else if (all.shared_file.empty())
       all.shared_file = files.full_path(order[i]);
   }
-  if (all.bytes > 0)
-    all.rounding = static_cast<double>(on_storage) / static_cast<double>(all.bytes);
+  if (all.bytes > 0) all.rounding = static_cast<double>(on_storage) / static_cast<double>(all.bytes);
   return all;
 }
 

@@ -11,16 +11,14 @@
 namespace headrace {
 
 struct FileSurvey {
-  std::uint64_t bytes = 0;  // by the files' sizes
-  std::uint64_t distinct_bytes =
-      0;  // those of different inodes: what several names share counts once
-  std::uint64_t hole_bytes =
-      0;  // holes and extents that were never written: no storage is asked for them
+  std::uint64_t bytes = 0;               // by the files' sizes
+  std::uint64_t distinct_bytes = 0;      // those of different inodes: what several names share counts once
+  std::uint64_t hole_bytes = 0;          // holes and extents that were never written: no storage is asked for them
   std::string shared_file, sparse_file;  // the first of which that holds; "" = none
-  double rounding = 1;  // least bytes that storage gives for each byte of whole files: file systems
-                        // read whole blocks
-  std::vector<std::uint64_t> marks;  // of each file: changes when another takes its place
-  bool stable_inodes = true;         // marks have the number of the inode
+  double rounding = 1;                   // least bytes that storage gives for each byte of whole files: file systems
+                                         // read whole blocks
+  std::vector<std::uint64_t> marks;      // of each file: changes when another takes its place
+  bool stable_inodes = true;             // marks have the number of the inode
 };
 
 /// Looks at every file, opening each. `stable_inodes`: the file system never renumbers. Throws
@@ -29,7 +27,7 @@ FileSurvey survey(const FileTable& files, bool stable_inodes, const DataProgress
 
 /// Throws RunError when a file is not the one that was surveyed. Looks at every file, or, with
 /// `at_most`, at so many, evenly spread.
-void check_unchanged(const FileTable& files, const FileSurvey& before,
-                     const DataProgress& progress = {}, std::uint32_t at_most = UINT32_MAX);
+void check_unchanged(const FileTable& files, const FileSurvey& before, const DataProgress& progress = {},
+                     std::uint32_t at_most = UINT32_MAX);
 
 }  // namespace headrace

@@ -21,12 +21,9 @@ constexpr const char* kKind = "metadata";  // and the folder's name
 bool is_number(std::string_view text, std::size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789") == text.npos;
 }
-bool is_folder_name(std::string_view name) {
-  return name.starts_with('d') && is_number(name.substr(1), 3);
-}
+bool is_folder_name(std::string_view name) { return name.starts_with('d') && is_number(name.substr(1), 3); }
 bool is_file_name(std::string_view name) {
-  return !name.empty() && (name[0] == NameTree::kFile || name[0] == NameTree::kRenamed) &&
-         is_number(name.substr(1), 8);
+  return !name.empty() && (name[0] == NameTree::kFile || name[0] == NameTree::kRenamed) && is_number(name.substr(1), 8);
 }
 
 /// Everything below a folder that has the name and kind of what is made here, and bears its mark.
@@ -40,8 +37,8 @@ void remove_below(const files::Folder& folder, bool is_root, CleanReport& report
       const std::size_t left_before = report.left.size();
       remove_below(inner, false, report);
       if (report.left.size() > left_before || folder.remove_folder(name)) continue;
-    } else if (S_ISREG(status->st_mode) && is_file_name(name) && status->st_size == 0 &&
-               files::bears_mark(*status) && folder.remove(name, *status)) {
+    } else if (S_ISREG(status->st_mode) && is_file_name(name) && status->st_size == 0 && files::bears_mark(*status) &&
+               folder.remove(name, *status)) {
       ++report.files;
       continue;
     }
@@ -68,17 +65,15 @@ MarkedFolder held(const files::Folder& scratch) {
 
 NameTreeShape NameTreeShape::declare(Params& params) {
   NameTreeShape shape;
-  shape.depth = static_cast<unsigned>(
-      params.count("depth", 1, {.min = 1, .max = 16}, "levels of folders, one in the other"));
-  shape.width = static_cast<unsigned>(
-      params.count("width", 10, {.min = 1, .max = 1000}, "folders in each folder"));
+  shape.depth =
+      static_cast<unsigned>(params.count("depth", 1, {.min = 1, .max = 16}, "levels of folders, one in the other"));
+  shape.width = static_cast<unsigned>(params.count("width", 10, {.min = 1, .max = 1000}, "folders in each folder"));
   shape.files_per_folder = params.count("files_per_folder", 1000, {.min = 1, .max = kMostFiles},
                                         "empty files in each folder of the last level");
   const auto allowed = [&](const char* what, std::uint64_t most) {
-    params.conflict("depth",
-                    fmt::format("width {}, depth {} and {} files in each folder make more "
-                                "than {} {}",
-                                shape.width, shape.depth, shape.files_per_folder, most, what));
+    params.conflict("depth", fmt::format("width {}, depth {} and {} files in each folder make more "
+                                         "than {} {}",
+                                         shape.width, shape.depth, shape.files_per_folder, most, what));
   };
   if (shape.folders() > kMostFolders) {
     allowed("folders", kMostFolders);
@@ -100,8 +95,7 @@ std::uint64_t NameTreeShape::folders() const {
   return all;
 }
 
-NameTree::NameTree(const NameTreeShape& shape, const files::Folder& scratch)
-    : marked_(held(scratch)) {
+NameTree::NameTree(const NameTreeShape& shape, const files::Folder& scratch) : marked_(held(scratch)) {
   const files::Folder& root = marked_.folder();
   folders_ = FileTable(root.again().release().release(), root.path());
   files_ = FileTable(root.again().release().release(), root.path());
@@ -119,8 +113,7 @@ void NameTree::make(const NameTreeShape& shape) {
     next.clear();
     for (const std::string& parent : level) {
       const files::Folder inside =
-          parent.empty() ? marked_.folder().again()
-                         : marked_.folder().inner(parent.substr(0, parent.size() - 1));
+          parent.empty() ? marked_.folder().again() : marked_.folder().inner(parent.substr(0, parent.size() - 1));
       if (!inside) throw system_error("open folder", marked_.folder().path_of(parent), errno);
       for (unsigned number = 0; number < shape.width; ++number) {
         const std::string folder = fmt::format("{}d{:03}", parent, number);
@@ -139,8 +132,7 @@ void NameTree::make(const NameTreeShape& shape) {
 void NameTree::require_in_place() const {
   marked_.folder().require_in_place();
   for (std::uint32_t i = 0; i < folders_.count(); ++i) {
-    const UniqueFd folder(
-        files::open_beneath(folders_.root_fd(), folders_.path(i), O_PATH | O_DIRECTORY));
+    const UniqueFd folder(files::open_beneath(folders_.root_fd(), folders_.path(i), O_PATH | O_DIRECTORY));
     if (!folder) throw system_error("open folder", folders_.full_path(i), errno);
   }
 }
@@ -154,10 +146,8 @@ NameTree::~NameTree() {
 
 CleanReport remove_left_over_names(const files::Folder& scratch) {
   const auto marked = MarkedFolder::find(scratch, kKind);
-  if (!marked || marked->kind() != kKind)
-    return {.left = {}, .gone = remove_marked(scratch, kKind).gone};
-  if (!marked->try_hold())
-    return {.left = {marked->path() + ": " + marked->in_use()}, .gone = false};
+  if (!marked || marked->kind() != kKind) return {.left = {}, .gone = remove_marked(scratch, kKind).gone};
+  if (!marked->try_hold()) return {.left = {marked->path() + ": " + marked->in_use()}, .gone = false};
   return remove_all(*marked);
 }
 

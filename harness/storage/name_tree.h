@@ -50,15 +50,11 @@ class NameTree {
   /// files are made, renamed or removed there by their names.
   void require_in_place() const;
   /// Makes an empty file. False: errno; `made` tells whether it is there all the same.
-  bool create(const char* path, bool& made) const noexcept {
-    return files::create_empty(files_.root_fd(), path, made);
-  }
+  bool create(const char* path, bool& made) const noexcept { return files::create_empty(files_.root_fd(), path, made); }
   bool rename(const char* from, const char* to) const noexcept {
     return files::rename_within(files_.root_fd(), from, to);
   }
-  bool remove(const char* path) const noexcept {
-    return files::remove_name(files_.root_fd(), path);
-  }
+  bool remove(const char* path) const noexcept { return files::remove_name(files_.root_fd(), path); }
 
  private:
   void make(const NameTreeShape& shape);

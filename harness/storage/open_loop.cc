@@ -56,8 +56,7 @@ OpenLoopResult judge_open_loop(const LatencyTrend& trend, double rate, double el
   const double slope = std::max(trend.slope(), -0.5);
   result.queue_growth = result.offered_rate * slope / (1 + slope);
   const double served = requests / std::max(schedule_s, elapsed_s - trend.mean_s());
-  result.sustained =
-      served >= OpenLoop::kEnough * result.offered_rate && slope <= OpenLoop::kGrowth;
+  result.sustained = served >= OpenLoop::kEnough * result.offered_rate && slope <= OpenLoop::kGrowth;
   result.achieved_rate = result.sustained ? served : requests / std::max(schedule_s, elapsed_s);
   return result;
 }
@@ -84,10 +83,9 @@ OpenLoop OpenLoop::declare(Params& params, std::span<const PerOperation> need) {
   loop.ramp_ = params.flag("ramp", false,
                            "search the highest rate that is sustained with a p99 of at most "
                            "p99_limit; from `rate` on, if given");
-  loop.p99_limit_s_ = params.seconds("p99_limit", 0, {.min = 1e-6, .max = 3600},
-                                     "ramp: the p99 that still is good enough");
-  if (loop.ramp_ && loop.p99_limit_s_ == 0)
-    params.conflict("p99_limit", "a ramp needs a limit, such as 20ms");
+  loop.p99_limit_s_ =
+      params.seconds("p99_limit", 0, {.min = 1e-6, .max = 3600}, "ramp: the p99 that still is good enough");
+  if (loop.ramp_ && loop.p99_limit_s_ == 0) params.conflict("p99_limit", "a ramp needs a limit, such as 20ms");
   if (!loop.ramp_ && loop.p99_limit_s_ > 0)
     params.conflict("p99_limit", "only a ramp has a limit: give 'ramp: true' too");
   if (loop.spacing_ == Spacing::poisson && !loop.asked())
@@ -123,8 +121,7 @@ LatencyTrend OpenLoop::trend() const {
   return trend;
 }
 
-void OpenLoop::ramp(Workload& workload, CacheState state, const DataSet& data,
-                    const DataProgress& progress) {
+void OpenLoop::ramp(Workload& workload, CacheState state, const DataSet& data, const DataProgress& progress) {
   if (!ramp_ || !ramp_note_.empty()) return;
   constexpr double kRequests = 300, kShortest_s = 1, kLongest_s = 5;  // of one trial
   const auto trial = [&](double seconds, const std::string& what) {
@@ -157,11 +154,10 @@ void OpenLoop::ramp(Workload& workload, CacheState state, const DataSet& data,
     return rung;
   });
   rate_ = found.rate;
-  ramp_note_ = fmt::format(
-      "ramp: {} {} with a p99 of at most {}; tried: {}",
-      format_quantity(rate_, Dimension::per_second),
-      found.held ? "is the highest rate that held" : "is the lowest rate tried, and none held",
-      format_quantity(p99_limit_s_, Dimension::seconds), to_string(found));
+  ramp_note_ =
+      fmt::format("ramp: {} {} with a p99 of at most {}; tried: {}", format_quantity(rate_, Dimension::per_second),
+                  found.held ? "is the highest rate that held" : "is the lowest rate tried, and none held",
+                  format_quantity(p99_limit_s_, Dimension::seconds), to_string(found));
 }
 
 void OpenLoop::report(const PhaseResult& phase, MetricSink& sink) const {
@@ -186,15 +182,15 @@ std::vector<std::string> OpenLoop::notes() {
   if (told_) return notes;
   told_ = not_sustained_ + beyond_limit_ > 0;
   if (not_sustained_ > 0)
-    notes.push_back(fmt::format(
-        "rate of {} not sustained in {} of {} repetitions: {} were served, and the queue grew by "
-        "{}",
-        format_quantity(rate_, Dimension::per_second), not_sustained_, repetitions_,
-        format_quantity(worst_.achieved_rate, Dimension::per_second),
-        format_quantity(std::max(0.0, worst_.queue_growth), Dimension::per_second)));
+    notes.push_back(
+        fmt::format("rate of {} not sustained in {} of {} repetitions: {} were served, and the queue grew by "
+                    "{}",
+                    format_quantity(rate_, Dimension::per_second), not_sustained_, repetitions_,
+                    format_quantity(worst_.achieved_rate, Dimension::per_second),
+                    format_quantity(std::max(0.0, worst_.queue_growth), Dimension::per_second)));
   if (beyond_limit_ > 0)
-    notes.push_back(fmt::format("the rate that the ramp found did not hold in {} of {} repetitions",
-                                beyond_limit_, repetitions_));
+    notes.push_back(
+        fmt::format("the rate that the ramp found did not hold in {} of {} repetitions", beyond_limit_, repetitions_));
   return notes;
 }
 

@@ -91,8 +91,7 @@ class alignas(128) Lane {
   /// A request that was due at `due_ns`, sent at `begin_ns` and has ended.
   void ended(std::uint64_t due_ns, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
     recorder_->part(queue_part_, begin_ns - due_ns);
-    trend_.add(1e-9 * static_cast<double>(due_ns - arrivals_.origin_ns()),
-               1e-9 * static_cast<double>(end_ns - due_ns));
+    trend_.add(1e-9 * static_cast<double>(due_ns - arrivals_.origin_ns()), 1e-9 * static_cast<double>(end_ns - due_ns));
   }
   const LatencyTrend& trend() const noexcept { return trend_; }
 
@@ -156,8 +155,7 @@ class OpenLoop {
   double rate() const { return rate_; }
   /// With `ramp: true`, once: searches the highest rate that `workload` sustains with a p99 within
   /// the limit, its data put in `state` before every trial.
-  void ramp(Workload& workload, CacheState state, const DataSet& data,
-            const DataProgress& progress);
+  void ramp(Workload& workload, CacheState state, const DataSet& data, const DataProgress& progress);
   /// `parts` and, in an open loop, the time that requests waited until they were sent.
   std::vector<std::string> latency_parts(std::vector<std::string> parts) const;
 

@@ -47,9 +47,9 @@ Climb climb(double start, const std::function<Rung(double)>& attempt) {
 std::string to_string(const Climb& climb) {
   std::vector<std::string> told;
   for (const Rung& rung : climb.rungs) {
-    told.push_back(fmt::format(
-        "{} ({})", format_quantity(rung.rate, Dimension::per_second),
-        rung.held ? "p99 " + format_quantity(rung.p99_s, Dimension::seconds) : "no: " + rung.why));
+    told.push_back(
+        fmt::format("{} ({})", format_quantity(rung.rate, Dimension::per_second),
+                    rung.held ? "p99 " + format_quantity(rung.p99_s, Dimension::seconds) : "no: " + rung.why));
   }
   return fmt::format("{}", fmt::join(told, ", "));
 }

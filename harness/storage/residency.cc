@@ -56,8 +56,7 @@ bool mincore_is_true(int folder, const char* path, const struct stat& status) {
   return user == 0 || user == status.st_uid || ::faccessat(folder, path, W_OK, AT_EACCESS) == 0;
 }
 
-std::optional<std::uint64_t> by_mincore(int fd, std::uint64_t size,
-                                        std::vector<unsigned char>& pages) {
+std::optional<std::uint64_t> by_mincore(int fd, std::uint64_t size, std::vector<unsigned char>& pages) {
   void* map = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
   if (map == MAP_FAILED) return std::nullopt;
   pages.resize((size + page_size() - 1) / page_size());

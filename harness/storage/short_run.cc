@@ -18,12 +18,7 @@ Trial run_trial(Workload& workload, double seconds) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
-      Worker worker{.index = i,
-                    .count = count,
-                    .phase = 0,
-                    .repetition = 0,
-                    .seed = 1,
-                    .recorder = *recorders[i]};
+      Worker worker{.index = i, .count = count, .phase = 0, .repetition = 0, .seed = 1, .recorder = *recorders[i]};
       try {
         workload.before_run(worker);
         worker.recorder.start(now_ns() + static_cast<std::uint64_t>(seconds * 1e9), &stop);

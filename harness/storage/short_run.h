@@ -18,9 +18,7 @@ struct Trial {
   double operations_per_s() const { return rate(operations); }
 
  private:
-  double rate(std::uint64_t n) const {
-    return failed || elapsed_s <= 0 ? 0 : static_cast<double>(n) / elapsed_s;
-  }
+  double rate(std::uint64_t n) const { return failed || elapsed_s <= 0 ? 0 : static_cast<double>(n) / elapsed_s; }
 };
 
 /// Runs the first phase of `workload`, for at most `seconds`.

@@ -22,18 +22,16 @@ void best_first(std::vector<Tried>& tried) {
 
 std::string to_string(const Way& way) {
   return fmt::format("{}, {} blocks, {} in flight", way.engine,
-                     format_quantity(static_cast<double>(way.block_size), Dimension::bytes, true),
-                     way.queue_depth);
+                     format_quantity(static_cast<double>(way.block_size), Dimension::bytes, true), way.queue_depth);
 }
 
 Tuning Tuning::declare(Params& params, const StorageParams& io, bool block_size_too) {
   Tuning t;
   t.io_ = io;
-  t.wanted_ = params.flag(
-      "tune", false,
-      block_size_too
-          ? "search engine, block_size and queue_depth for the highest rate; what is given stays"
-          : "search engine and queue_depth for the highest rate; what is given stays");
+  t.wanted_ =
+      params.flag("tune", false,
+                  block_size_too ? "search engine, block_size and queue_depth for the highest rate; what is given stays"
+                                 : "search engine and queue_depth for the highest rate; what is given stays");
   t.any_engine_ = !params.given("engine");
   t.any_block_ = block_size_too && !params.given("block_size");
   t.any_depth_ = !params.given("queue_depth");
@@ -60,8 +58,7 @@ std::vector<Way> Tuning::ways(const Backends& backends) const {
   return ways;
 }
 
-std::vector<Tried> search(std::vector<Way> ways,
-                          const std::function<double(const Way&, double)>& rate,
+std::vector<Tried> search(std::vector<Way> ways, const std::function<double(const Way&, double)>& rate,
                           const DataProgress& progress) {
   std::vector<Tried> tried;
   for (Way& way : ways) tried.push_back({std::move(way), 0});
@@ -74,8 +71,7 @@ std::vector<Tried> search(std::vector<Way> ways,
     }
   };
   double seconds = kFirstTrial_s;
-  for (std::size_t left = tried.size(); left > kFinalists;
-       left = std::max(kFinalists, left / 2), seconds *= 2) {
+  for (std::size_t left = tried.size(); left > kFinalists; left = std::max(kFinalists, left / 2), seconds *= 2) {
     for (std::size_t i = 0; i < left; ++i) {
       tried[i].bytes_per_s = attempt(tried[i].way, seconds);
     }
@@ -98,9 +94,8 @@ std::vector<Tried> search(std::vector<Way> ways,
   return tried;
 }
 
-void Tuning::run(Workload& workload, CacheState state, const DataSet& data,
-                 const Backends& backends, const std::function<void(const Way&)>& use,
-                 const DataProgress& progress) {
+void Tuning::run(Workload& workload, CacheState state, const DataSet& data, const Backends& backends,
+                 const std::function<void(const Way&)>& use, const DataProgress& progress) {
   if (!wanted_ || !note_.empty()) return;
   const auto rate = [&](const Way& way, double seconds) {
     use(way);
@@ -111,8 +106,7 @@ void Tuning::run(Workload& workload, CacheState state, const DataSet& data,
   const std::vector<Tried> tried = search(ways(backends), rate, progress);
   use(tried.front().way);
   const auto told = [](const Tried& t) {
-    return fmt::format("{}: {}", to_string(t.way),
-                       format_quantity(t.bytes_per_s, Dimension::bytes_per_second));
+    return fmt::format("{}: {}", to_string(t.way), format_quantity(t.bytes_per_s, Dimension::bytes_per_second));
   };
   note_ = "tuned: " + told(tried.front());
   if (tried.size() > 1) note_ += "; next: " + told(tried[1]);

@@ -55,8 +55,7 @@ struct Tried {
 /// ICML 2013): all ways are tried shortly, the better half again for twice as long, until few are
 /// left; those are tried three times in turns and judged by their medians. `rate(way, seconds)`
 /// measures; 0 or a RunError = it cannot be used. Best first, at least one.
-std::vector<Tried> search(std::vector<Way> ways,
-                          const std::function<double(const Way&, double)>& rate,
+std::vector<Tried> search(std::vector<Way> ways, const std::function<double(const Way&, double)>& rate,
                           const DataProgress& progress);
 
 }  // namespace headrace

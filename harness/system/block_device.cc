@@ -22,8 +22,7 @@ namespace headrace::system {
 namespace {
 
 std::optional<BlockDevice> device_by_number(dev_t number) {
-  const std::string link =
-      "/sys/dev/block/" + std::to_string(major(number)) + ":" + std::to_string(minor(number));
+  const std::string link = "/sys/dev/block/" + std::to_string(major(number)) + ":" + std::to_string(minor(number));
   std::error_code failed;
   const std::filesystem::path real = std::filesystem::canonical(link, failed);
   if (failed) return std::nullopt;
@@ -51,17 +50,14 @@ std::optional<BlockDevice> device_of_existing(const std::string& path, int depth
     return upper.empty() ? std::nullopt : device_of_existing(upper, depth + 1);
   }
   struct stat source;
-  if (mount->source.starts_with("/") && ::stat(mount->source.c_str(), &source) == 0 &&
-      S_ISBLK(source.st_mode))
+  if (mount->source.starts_with("/") && ::stat(mount->source.c_str(), &source) == 0 && S_ISBLK(source.st_mode))
     return device_by_number(source.st_rdev);
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<BlockDevice> device_of(const std::string& path) {
-  return device_of_existing(nearest_existing(path), 0);
-}
+std::optional<BlockDevice> device_of(const std::string& path) { return device_of_existing(nearest_existing(path), 0); }
 
 std::string disk_number(const BlockDevice& device) {
   std::error_code error;

@@ -34,13 +34,11 @@ std::vector<std::string> levels(const Hierarchy& hierarchy) {
 
 /// The hierarchy of `controller` (version 1), or of version 2 when it is "".
 std::optional<Hierarchy> find_hierarchy(const std::string& root, const std::string& controller) {
-  const std::vector<Mount> all =
-      parse_mountinfo(read_text(root + "/proc/self/mountinfo").value_or(""));
+  const std::vector<Mount> all = parse_mountinfo(read_text(root + "/proc/self/mountinfo").value_or(""));
   const auto mount = std::find_if(all.begin(), all.end(), [&](const Mount& m) {
     if (controller.empty()) return m.type == "cgroup2";
     const std::vector<std::string> options = split(m.super_options, ',');
-    return m.type == "cgroup" &&
-           std::find(options.begin(), options.end(), controller) != options.end();
+    return m.type == "cgroup" && std::find(options.begin(), options.end(), controller) != options.end();
   });
   if (mount == all.end()) return std::nullopt;
   for (const std::string& line : split(read_text(root + "/proc/self/cgroup").value_or(""), '\n')) {
@@ -50,9 +48,9 @@ std::optional<Hierarchy> find_hierarchy(const std::string& root, const std::stri
     if (second == std::string::npos) continue;
     const std::string names = line.substr(first + 1, second - first - 1);
     const std::vector<std::string> controllers = split(names, ',');
-    const bool ours = controller.empty() ? names.empty()
-                                         : std::find(controllers.begin(), controllers.end(),
-                                                     controller) != controllers.end();
+    const bool ours = controller.empty()
+                          ? names.empty()
+                          : std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
     if (!ours) continue;
     std::string group = line.substr(second + 1);
     // In a container the mount may start at our own group.
@@ -69,13 +67,12 @@ void tighten(std::optional<T>& limit, T value) {
 
 /// `limit` in force on `folder`, whose use stands in `used` and whose page cache is told by
 /// memory.stat.
-void limit_memory(CgroupLimits& limits, const std::string& folder, std::uint64_t limit,
-                  const char* used, const char* inactive, const char* active) {
+void limit_memory(CgroupLimits& limits, const std::string& folder, std::uint64_t limit, const char* used,
+                  const char* inactive, const char* active) {
   if (limit >= kNoLimit) return;
   tighten(limits.memory, limit);
   const std::string stat = read_text(folder + "/memory.stat").value_or("");
-  const std::uint64_t cache =
-      number_field(stat, inactive).value_or(0) + number_field(stat, active).value_or(0);
+  const std::uint64_t cache = number_field(stat, inactive).value_or(0) + number_field(stat, active).value_or(0);
   const std::uint64_t all = read_number(folder + "/" + used).value_or(0);
   const std::uint64_t needed = all > cache ? all - cache : 0;
   tighten(limits.memory_rest, limit > needed ? limit - needed : 0);
@@ -92,8 +89,7 @@ void read_version_2(const Hierarchy& hierarchy, CgroupLimits& limits) {
     for (const char* file : {"/memory.max", "/memory.high"})
       if (const auto limit = read_number(folder + file))
         limit_memory(limits, folder, *limit, "memory.current", "inactive_file", "active_file");
-    for (const std::string& line : split(read_text(folder + "/io.max").value_or(""), '\n'))
-      limits.io.push_back(line);
+    for (const std::string& line : split(read_text(folder + "/io.max").value_or(""), '\n')) limits.io.push_back(line);
   }
 }
 
@@ -110,8 +106,7 @@ void read_version_1(const std::string& root, CgroupLimits& limits) {
     limits.path = memory->group.empty() ? "/" : memory->group;
     for (const std::string& folder : levels(*memory))
       if (const auto limit = read_number(folder + "/memory.limit_in_bytes"))
-        limit_memory(limits, folder, *limit, "memory.usage_in_bytes", "total_inactive_file",
-                     "total_active_file");
+        limit_memory(limits, folder, *limit, "memory.usage_in_bytes", "total_inactive_file", "total_active_file");
   }
   if (const auto io = find_hierarchy(root, "blkio")) {
     for (const std::string& folder : levels(*io))
@@ -163,8 +158,7 @@ IoLimits io_limits(const CgroupLimits& limits, std::string_view device_number) {
     for (const std::string& word : words)
       for (const auto& [key, least] : keys)
         if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=')
-          if (const double value = std::strtod(word.c_str() + key.size() + 1, nullptr);
-              value > 0)  // "max" is none
+          if (const double value = std::strtod(word.c_str() + key.size() + 1, nullptr); value > 0)  // "max" is none
             least = std::min(least, value);
   }
   return found;
@@ -188,8 +182,7 @@ CgroupLimits cgroup_limits(const std::string& root) {
     limits.path = unified->group.empty() ? "/" : unified->group;
     read_version_2(*unified, limits);
   }
-  if (find_hierarchy(root, "cpu") || find_hierarchy(root, "memory") ||
-      find_hierarchy(root, "blkio")) {
+  if (find_hierarchy(root, "cpu") || find_hierarchy(root, "memory") || find_hierarchy(root, "blkio")) {
     limits.version = 1;
     read_version_1(root, limits);
   }

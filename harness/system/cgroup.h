@@ -10,10 +10,10 @@
 namespace headrace::system {
 
 struct CgroupLimits {
-  int version = 0;                      // 2, 1 (also mixed), 0 = no control groups
-  std::string path;                     // of the group that limits memory: "/user.slice/job_17"
-  std::optional<double> cores;          // CPU quota; the tightest on the way to the root
-  std::optional<std::uint64_t> memory;  // hard or throttling limit, whichever is less [B]
+  int version = 0;                           // 2, 1 (also mixed), 0 = no control groups
+  std::string path;                          // of the group that limits memory: "/user.slice/job_17"
+  std::optional<double> cores;               // CPU quota; the tightest on the way to the root
+  std::optional<std::uint64_t> memory;       // hard or throttling limit, whichever is less [B]
   std::optional<std::uint64_t> memory_rest;  // what is left of it, page cache counted as free [B]
   std::vector<std::string> io;               // "254:0 rbps=104857600", as the kernel writes them
 };

@@ -21,9 +21,7 @@ std::optional<std::uint64_t> number(const std::vector<std::string>& words, std::
 }
 
 /// "fsname-OST0000-osc-ffff8801...": the clients of a file system mounted from "mgs@tcp:/fsname".
-std::string lustre_name(const Mount& mount) {
-  return mount.source.substr(mount.source.rfind('/') + 1);
-}
+std::string lustre_name(const Mount& mount) { return mount.source.substr(mount.source.rfind('/') + 1); }
 
 std::optional<ClientCounters> read_lustre(const Mount& mount) {
   namespace fs = std::filesystem;
@@ -67,8 +65,7 @@ std::optional<ClientCounters> parse_mountstats(std::string_view text, std::strin
       if (const auto bytes = number(words, kFromServer)) found = ClientCounters{*bytes, 0};
     } else if (here && tidy == "per-op statistics") {
       operations = true;
-    } else if (here && found && operations && words[0] != "READ:" && words[0] != "WRITE:" &&
-               words[0] != "NULL:") {
+    } else if (here && found && operations && words[0] != "READ:" && words[0] != "WRITE:" && words[0] != "NULL:") {
       found->requests += number(words, 1).value_or(0);
     }
   }
@@ -85,8 +82,7 @@ std::optional<std::uint64_t> parse_lustre_stats(std::string_view text) {
 }
 
 std::optional<ClientCounters> read_client_counters(const Mount& mount) {
-  if (is_nfs(mount))
-    return parse_mountstats(read_text("/proc/self/mountstats").value_or(""), mount.point);
+  if (is_nfs(mount)) return parse_mountstats(read_text("/proc/self/mountstats").value_or(""), mount.point);
   if (mount.type == "lustre") return read_lustre(mount);
   return std::nullopt;
 }

@@ -18,8 +18,7 @@ std::string machine() {
 
 std::string governors_in_words(const std::set<std::string>& governors) {
   std::string words = governors.size() > 1 ? "mixed: " : "";
-  for (const std::string& governor : governors)
-    words += (governor == *governors.begin() ? "" : ", ") + governor;
+  for (const std::string& governor : governors) words += (governor == *governors.begin() ? "" : ", ") + governor;
   return words;
 }
 
@@ -31,15 +30,12 @@ std::vector<unsigned> parse_cpu_list(const std::string& list) {
     char* end = nullptr;
     const unsigned long first = std::strtoul(part.c_str(), &end, 10);
     const unsigned long last = *end == '-' ? std::strtoul(end + 1, nullptr, 10) : first;
-    for (unsigned long cpu = first; cpu <= last && cpu < 65536; ++cpu)
-      all.push_back(static_cast<unsigned>(cpu));
+    for (unsigned long cpu = first; cpu <= last && cpu < 65536; ++cpu) all.push_back(static_cast<unsigned>(cpu));
   }
   return all;
 }
 
-unsigned count_cpu_list(const std::string& list) {
-  return static_cast<unsigned>(parse_cpu_list(list).size());
-}
+unsigned count_cpu_list(const std::string& list) { return static_cast<unsigned>(parse_cpu_list(list).size()); }
 
 CpuFacts cpu_facts(const std::string& root) {
   CpuFacts facts;
@@ -58,8 +54,7 @@ CpuFacts cpu_facts(const std::string& root) {
     const std::string package = read_line(folder + "/topology/physical_package_id").value_or("0");
     packages.insert(package);
     cores.emplace(package, read_line(folder + "/topology/core_id").value_or(std::to_string(cpu)));
-    if (const auto governor = read_line(folder + "/cpufreq/scaling_governor"))
-      governors.insert(*governor);
+    if (const auto governor = read_line(folder + "/cpufreq/scaling_governor")) governors.insert(*governor);
   }
   facts.sockets = static_cast<unsigned>(packages.size());
   facts.cores = static_cast<unsigned>(cores.size());
@@ -72,8 +67,7 @@ CpuFacts cpu_facts(const std::string& root) {
     if (!size) break;
     facts.last_level_cache = *size;
   }
-  if (const auto nodes = read_line(root + "/sys/devices/system/node/online"))
-    facts.numa_nodes = count_cpu_list(*nodes);
+  if (const auto nodes = read_line(root + "/sys/devices/system/node/online")) facts.numa_nodes = count_cpu_list(*nodes);
   return facts;
 }
 

@@ -38,9 +38,7 @@ DeviceSettings device_settings(const std::string& sys_path) {
   fs::path folder = device;
   if (fs::exists(device / "partition", error)) folder = device.parent_path();
   settings.disk = folder.filename().string();
-  const auto line = [&](const char* file) {
-    return read_line((folder / file).string()).value_or("");
-  };
+  const auto line = [&](const char* file) { return read_line((folder / file).string()).value_or(""); };
   settings.model = line("device/model");
   settings.firmware = line("device/firmware_rev");
   if (settings.firmware.empty()) settings.firmware = line("device/rev");
@@ -48,12 +46,10 @@ DeviceSettings device_settings(const std::string& sys_path) {
   for (const auto& member : fs::directory_iterator(folder / "slaves", error))
     settings.members.push_back(member.path().filename().string());
   std::sort(settings.members.begin(), settings.members.end());
-  settings.size =
-      512 * read_number((device / "size").string()).value_or(0);  // always in 512-byte sectors
+  settings.size = 512 * read_number((device / "size").string()).value_or(0);  // always in 512-byte sectors
 
   const std::string queue = (folder / "queue/").string();
-  if (const auto rotational = read_number(queue + "rotational"))
-    settings.rotational = *rotational != 0;
+  if (const auto rotational = read_number(queue + "rotational")) settings.rotational = *rotational != 0;
   settings.scheduler = chosen_of(line("queue/scheduler"));
   settings.read_ahead = kilobytes(queue + "read_ahead_kb");
   settings.queue_requests = read_number(queue + "nr_requests");

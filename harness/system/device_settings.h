@@ -16,12 +16,10 @@ struct DeviceSettings {
   std::vector<std::string> members;  // what a mapped or md device stands on
   std::uint64_t size = 0;            // [B]
   std::optional<bool> rotational;
-  std::string scheduler;                    // the one in force: "none", "mq-deadline"
-  std::optional<std::uint64_t> read_ahead;  // [B]
-  std::optional<std::uint64_t>
-      queue_requests;  // nr_requests: requests that the block layer keeps per queue
-  std::optional<std::uint64_t>
-      device_queue;  // commands that the device takes, where the driver tells (SCSI)
+  std::string scheduler;                         // the one in force: "none", "mq-deadline"
+  std::optional<std::uint64_t> read_ahead;       // [B]
+  std::optional<std::uint64_t> queue_requests;   // nr_requests: requests that the block layer keeps per queue
+  std::optional<std::uint64_t> device_queue;     // commands that the device takes, where the driver tells (SCSI)
   std::optional<std::uint64_t> largest_request;  // max_sectors_kb [B]: longer reads are cut
   std::optional<std::uint64_t> logical_block, physical_block;  // [B]
   std::string write_cache;                                     // "write back", "write through"

@@ -39,8 +39,8 @@ class Report {
     findings_.push_back({level, section_, std::move(subject), std::move(text), std::move(advice)});
   }
   /// Something that is there when `reason` is "".
-  void means(const std::string& subject, const std::string& text, const std::string& reason,
-             Level otherwise, const std::string& advice) {
+  void means(const std::string& subject, const std::string& text, const std::string& reason, Level otherwise,
+             const std::string& advice) {
     if (reason.empty())
       add(Level::good, subject, text);
     else
@@ -55,9 +55,9 @@ class Report {
 
 void governor(Report& report, const CpuFacts& facts) {
   if (facts.governor.empty())
-    report.add(Level::note, "governor",
-               facts.is_virtual ? "set by the host, not shown to a virtual machine"
-                                : "the kernel does not scale the clock");
+    report.add(
+        Level::note, "governor",
+        facts.is_virtual ? "set by the host, not shown to a virtual machine" : "the kernel does not scale the clock");
   else if (facts.governor == "performance")
     report.add(Level::good, "governor", facts.governor);
   else
@@ -68,31 +68,26 @@ void governor(Report& report, const CpuFacts& facts) {
 void machine(Report& report, Node& node) {
   report.open("machine");
   const KernelFeatures kernel = kernel_features();
-  report.add(Level::good, "kernel",
-             fmt::format("Linux {} ({})", kernel.release, kernel.architecture));
+  report.add(Level::good, "kernel", fmt::format("Linux {} ({})", kernel.release, kernel.architecture));
 
   const CpuFacts cpu = cpu_facts();
   const unsigned usable = node.cores();
   report.add(usable < cpu.threads ? Level::note : Level::good, "cores",
-             fmt::format("{} of {} threads usable; {}, {}, {}; {}", usable, cpu.threads,
-                         counted(cpu.cores, "core"), counted(cpu.sockets, "socket"),
-                         counted(cpu.numa_nodes, "NUMA node"), cpu.model),
+             fmt::format("{} of {} threads usable; {}, {}, {}; {}", usable, cpu.threads, counted(cpu.cores, "core"),
+                         counted(cpu.sockets, "socket"), counted(cpu.numa_nodes, "NUMA node"), cpu.model),
              usable < cpu.threads ? "affinity or a control group holds back the rest" : "");
   governor(report, cpu);
 
   const std::string info = read_text("/proc/meminfo").value_or("");
   const std::uint64_t total = 1024 * number_field(info, "MemTotal").value_or(0);
   report.add(Level::good, "memory",
-             fmt::format("{}, {} available", size_in_words(total),
-                         size_in_words(node.memory_available())));
+             fmt::format("{}, {} available", size_in_words(total), size_in_words(node.memory_available())));
 
-  const std::string huge =
-      chosen_of(read_line("/sys/kernel/mm/transparent_hugepage/enabled").value_or("never"));
+  const std::string huge = chosen_of(read_line("/sys/kernel/mm/transparent_hugepage/enabled").value_or("never"));
   const std::uint64_t reserved = number_field(info, "HugePages_Total").value_or(0);
   const std::string text = fmt::format("transparent: {}; reserved: {}", huge, reserved);
   if (huge == "never" && reserved == 0)
-    report.add(Level::warning, "huge pages",
-               text + "; direct reads will use ordinary pages and be slower",
+    report.add(Level::warning, "huge pages", text + "; direct reads will use ordinary pages and be slower",
                "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
   else
     report.add(Level::good, "huge pages", text);
@@ -115,8 +110,7 @@ void limits(Report& report) {
   if (group.memory) text += fmt::format("{} of memory; ", size_in_words(*group.memory));
   for (const std::string& io : group.io) text += io + "; ";
   if (text.empty()) {
-    report.add(Level::good, "control group",
-               group.version == 0 ? "none" : "no limit on cores, memory or I/O");
+    report.add(Level::good, "control group", group.version == 0 ? "none" : "no limit on cores, memory or I/O");
   } else {
     text.resize(text.size() - 2);
     report.add(Level::note, "control group", text, "results hold inside these limits only");
@@ -124,8 +118,7 @@ void limits(Report& report) {
 }
 
 void mounted(Report& report, const Mount& mount) {
-  const std::string text =
-      fmt::format("{} on {} ({}), {}", mount.type, mount.point, mount.source, mount.options);
+  const std::string text = fmt::format("{} on {} ({}), {}", mount.type, mount.point, mount.source, mount.options);
   const std::vector<std::string> options = split(mount.options, ',');
   const auto has = [&](const char* option) {
     return std::find(options.begin(), options.end(), option) != options.end();
@@ -134,14 +127,12 @@ void mounted(Report& report, const Mount& mount) {
     report.add(Level::warning, "file system", text,
                "this is memory: choose a folder on the storage that is to be judged");
   else if (mount.type == "overlay")
-    report.add(Level::note, "file system", text,
-               "a container's layer: mount the storage that is to be judged into it");
+    report.add(Level::note, "file system", text, "a container's layer: mount the storage that is to be judged into it");
   else if (is_network_file_system(mount.type))
     report.add(Level::note, "file system", text,
                "the server's cache cannot be seen from here: use more data than it can hold");
   else if (has("sync") || has("dirsync"))
-    report.add(Level::warning, "file system", text,
-               "every write waits for the device: remount without sync");
+    report.add(Level::warning, "file system", text, "every write waits for the device: remount without sync");
   else
     report.add(Level::good, "file system", text);
 }
@@ -149,8 +140,7 @@ void mounted(Report& report, const Mount& mount) {
 void device(Report& report, const std::string& path) {
   const auto found = device_of(path);
   if (!found) {
-    report.add(Level::note, "device",
-               "no block device below this file system: its byte counters cannot be compared");
+    report.add(Level::note, "device", "no block device below this file system: its byte counters cannot be compared");
     return;
   }
   const DeviceSettings settings = device_settings(found->sys_path);
@@ -159,37 +149,30 @@ void device(Report& report, const std::string& path) {
   if (!settings.transport.empty()) text += ", " + settings.transport;
   if (settings.size > 0) text += ", " + size_in_words(settings.size);
   if (settings.rotational) text += *settings.rotational ? ", says it rotates" : ", solid state";
-  for (const std::string& member : settings.members)
-    text += (member == settings.members[0] ? ", on " : " + ") + member;
+  for (const std::string& member : settings.members) text += (member == settings.members[0] ? ", on " : " + ") + member;
   report.add(Level::good, "device", text);
 
   const bool solid = settings.rotational && !*settings.rotational;
   if (!settings.scheduler.empty()) {
-    const bool costly =
-        solid && settings.scheduler != "none" && settings.scheduler != "mq-deadline";
-    report.add(
-        costly ? Level::warning : Level::good, "scheduler", settings.scheduler,
-        costly ? fmt::format("echo none > /sys/block/{}/queue/scheduler", settings.disk) : "");
+    const bool costly = solid && settings.scheduler != "none" && settings.scheduler != "mq-deadline";
+    report.add(costly ? Level::warning : Level::good, "scheduler", settings.scheduler,
+               costly ? fmt::format("echo none > /sys/block/{}/queue/scheduler", settings.disk) : "");
   }
   if (settings.read_ahead) {
     const std::uint64_t ahead = *settings.read_ahead;
-    report.add(
-        ahead == 0           ? Level::warning
-        : ahead < (1u << 20) ? Level::note
-                             : Level::good,
-        "read-ahead", ahead == 0 ? "off" : size_in_words(ahead),
-        ahead < (1u << 20)
-            ? fmt::format(
-                  "streams of few readers may gain: echo 4096 > /sys/block/{}/queue/read_ahead_kb",
-                  settings.disk)
-            : "");
+    report.add(ahead == 0           ? Level::warning
+               : ahead < (1u << 20) ? Level::note
+                                    : Level::good,
+               "read-ahead", ahead == 0 ? "off" : size_in_words(ahead),
+               ahead < (1u << 20)
+                   ? fmt::format("streams of few readers may gain: echo 4096 > /sys/block/{}/queue/read_ahead_kb",
+                                 settings.disk)
+                   : "");
   }
   if (settings.queue_requests) {
     std::string depth = counted(static_cast<unsigned>(*settings.queue_requests), "request");
-    if (settings.device_queue)
-      depth += fmt::format("; the device takes {}", *settings.device_queue);
-    if (settings.largest_request)
-      depth += fmt::format("; longest {}", size_in_words(*settings.largest_request));
+    if (settings.device_queue) depth += fmt::format("; the device takes {}", *settings.device_queue);
+    if (settings.largest_request) depth += fmt::format("; longest {}", size_in_words(*settings.largest_request));
     report.add(Level::good, "queue", depth);
   }
 }
@@ -200,15 +183,12 @@ void storage(Report& report, const std::string& path, Node& node) {
   if (access(existing.c_str(), W_OK | X_OK) == 0)
     report.add(Level::good, "folder", path);
   else
-    report.add(Level::warning, "folder", existing + " cannot be written",
-               "choose another with --set target.path=DIR");
+    report.add(Level::warning, "folder", existing + " cannot be written", "choose another with --set target.path=DIR");
   if (const auto mount = mount_of(path)) mounted(report, *mount);
   const std::uint64_t free = node.free_bytes(path);
   const bool tight = free < (std::uint64_t{8} << 30);
-  report.add(
-      tight ? Level::warning : Level::good, "free space", size_in_words(free),
-      tight ? "cold reads need data sets larger than memory: plan says how much a config writes"
-            : "");
+  report.add(tight ? Level::warning : Level::good, "free space", size_in_words(free),
+             tight ? "cold reads need data sets larger than memory: plan says how much a config writes" : "");
   device(report, path);
 }
 
@@ -216,14 +196,12 @@ void means(Report& report, Node& node) {
   report.open("means");
   const KernelFeatures kernel = kernel_features();
   report.means("cold caches", "the whole cache can be dropped (root)",
-               node.is_root() ? "" : "advised away file by file and proven (not root)", Level::note,
-               "");
+               node.is_root() ? "" : "advised away file by file and proven (not root)", Level::note, "");
   report.means("cachestat", "tells which bytes are cached", kernel.no_cachestat, Level::note,
                "mincore is used instead: slower on many files");
   report.means("I/O counters", "/proc/self/io", kernel.no_io_accounting, Level::warning,
                "cache states cannot be proven without them: needs CONFIG_TASK_IO_ACCOUNTING");
-  report.means("pressure", "/proc/pressure tells of neighbours", kernel.no_pressure, Level::note,
-               "");
+  report.means("pressure", "/proc/pressure tells of neighbours", kernel.no_pressure, Level::note, "");
   const ReportPython python = find_report_python();
   report.means("report", "drawn by " + python.executable,
                installation().reports.empty()
@@ -231,8 +209,7 @@ void means(Report& report, Node& node) {
                          (installation().why.empty() ? std::string() : ": " + installation().why)
                : python.executable.empty() ? "no Python that can draw it: " + python.reason
                                            : "",
-               Level::missing,
-               "apt install python3-matplotlib python3-jinja2, or set HEADRACE_PYTHON");
+               Level::missing, "apt install python3-matplotlib python3-jinja2, or set HEADRACE_PYTHON");
 }
 
 void backends(Report& report, Node& node) {

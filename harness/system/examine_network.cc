@@ -27,9 +27,7 @@ class Section {
   std::vector<Finding> findings_;
 };
 
-std::string rate_in_words(double bytes_per_s) {
-  return fmt::format("{:g} Gbit/s", bytes_per_s * 8 * 1e-9);
-}
+std::string rate_in_words(double bytes_per_s) { return fmt::format("{:g} Gbit/s", bytes_per_s * 8 * 1e-9); }
 
 std::string in_words(const NetworkLink& link) {
   std::string text = link.kind;
@@ -47,8 +45,7 @@ std::string in_words(const NetworkLink& link) {
 double fastest_sister(const NetworkLink& link, const std::vector<NetworkLink>& all) {
   double most = link.rate;
   for (const NetworkLink& other : all)
-    if (other.up && other.kind == link.kind && other.driver == link.driver)
-      most = std::max(most, other.rate);
+    if (other.up && other.kind == link.kind && other.driver == link.driver) most = std::max(most, other.rate);
   return most;
 }
 
@@ -62,21 +59,19 @@ void port(Section& section, const NetworkLink& link, const std::vector<NetworkLi
     const bool half_up = link.state.find("LinkUp") != std::string::npos;
     section.add(alone || half_up ? Level::warning : Level::note, link.name,
                 fmt::format("{}: {}", text, link.state.empty() ? "not up" : link.state),
-                half_up ? "the cable is good, but no subnet manager has set the port up"
+                half_up                      ? "the cable is good, but no subnet manager has set the port up"
                 : link.rdma && link.physical ? "look at the cable, and at the switch's port"
                                              : "");
     return;
   }
   if (link.lanes > 0 && link.lanes < kFullLanes)
-    return section.add(Level::warning, link.name, text,
-                       "lanes are lost: clean or change the cable");
+    return section.add(Level::warning, link.name, text, "lanes are lost: clean or change the cable");
   const double sisters = fastest_sister(link, all);
   if (link.rate > 0 && link.rate < sisters)
-    return section.add(
-        Level::warning, link.name, text,
-        fmt::format("slower than its sisters, which run at {}: look at the cable, the switch's "
-                    "port and its settings",
-                    rate_in_words(sisters)));
+    return section.add(Level::warning, link.name, text,
+                       fmt::format("slower than its sisters, which run at {}: look at the cable, the switch's "
+                                   "port and its settings",
+                                   rate_in_words(sisters)));
   if (link.host_link && link.host_link->degraded())
     return section.add(Level::warning, link.name, text,
                        "the card is in a slot, or on a riser, that gives less than it can take");
@@ -86,8 +81,7 @@ void port(Section& section, const NetworkLink& link, const std::vector<NetworkLi
 void errors(Section& section, const NetworkLink& link) {
   std::string text;
   for (const auto& [counter, count] : link.errors)
-    if (count > 0 && counter != kFalls)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counter, count);
+    if (count > 0 && counter != kFalls) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counter, count);
   if (!text.empty())
     section.add(Level::note, link.name, "errors since the port came up: " + text,
                 "those that grow while the network is busy mean a bad cable or port");
@@ -98,12 +92,10 @@ void packet_size(Section& section, const NetworkLink& link, const std::vector<Ne
   if (link.kind != "RoCE" || !link.up) return;
   constexpr std::uint64_t kJumbo = 4200;  // path MTU 4096 and its headers
   for (const NetworkLink& other : all) {
-    const bool carries = std::find(link.interfaces.begin(), link.interfaces.end(), other.name) !=
-                         link.interfaces.end();
+    const bool carries = std::find(link.interfaces.begin(), link.interfaces.end(), other.name) != link.interfaces.end();
     if (carries && other.mtu > 0 && other.mtu < kJumbo)
       section.add(Level::note, link.name,
-                  fmt::format("{} has MTU {}: RoCE sends packets of 1024 bytes at most", other.name,
-                              other.mtu),
+                  fmt::format("{} has MTU {}: RoCE sends packets of 1024 bytes at most", other.name, other.mtu),
                   fmt::format("ip link set {} mtu 9000, where the switches take it", other.name));
   }
 }
@@ -111,16 +103,13 @@ void packet_size(Section& section, const NetworkLink& link, const std::vector<Ne
 void setting(Section& section, const Setting& s, const std::vector<NetworkLink>& links) {
   const std::string text = s.name + "=" + s.value;
   const bool on = !s.value.empty() && s.value != "0";
-  const bool has_rdma =
-      std::any_of(links.begin(), links.end(), [](const NetworkLink& l) { return l.rdma && l.up; });
+  const bool has_rdma = std::any_of(links.begin(), links.end(), [](const NetworkLink& l) { return l.rdma && l.up; });
   const auto there = [&](std::string_view name) {
-    return std::any_of(links.begin(), links.end(), [&](const NetworkLink& l) {
-      return std::string_view(l.name).starts_with(name);
-    });
+    return std::any_of(links.begin(), links.end(),
+                       [&](const NetworkLink& l) { return std::string_view(l.name).starts_with(name); });
   };
   if (s.name == "NCCL_IB_DISABLE" && on && has_rdma)
-    return section.add(Level::warning, "NCCL",
-                       text + ": NCCL will use TCP although RDMA ports are up", "unset it");
+    return section.add(Level::warning, "NCCL", text + ": NCCL will use TCP although RDMA ports are up", "unset it");
   if ((s.name == "NCCL_P2P_DISABLE" || s.name == "NCCL_SHM_DISABLE") && on)
     return section.add(Level::warning, "NCCL", text + ": GPUs of this node will not talk directly",
                        "unset it, unless it works around a known fault");
@@ -153,13 +142,11 @@ std::vector<Setting> nccl_settings() {
     if (one.starts_with("NCCL_") && equals != one.npos)
       settings.push_back({std::string(one.substr(0, equals)), std::string(one.substr(equals + 1))});
   }
-  std::sort(settings.begin(), settings.end(),
-            [](const Setting& a, const Setting& b) { return a.name < b.name; });
+  std::sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) { return a.name < b.name; });
   return settings;
 }
 
-std::vector<Finding> examine_network(const std::vector<NetworkLink>& links,
-                                     const std::vector<Setting>& settings) {
+std::vector<Finding> examine_network(const std::vector<NetworkLink>& links, const std::vector<Setting>& settings) {
   Section section;
   for (const NetworkLink& link : links) {
     if (!link.rdma && !link.physical) continue;  // bridges, tunnels: as good as what is below them

@@ -17,7 +17,6 @@ struct Setting {
 std::vector<Setting> nccl_settings();
 
 /// Findings of section "network". Never throws.
-std::vector<Finding> examine_network(const std::vector<NetworkLink>& links,
-                                     const std::vector<Setting>& settings);
+std::vector<Finding> examine_network(const std::vector<NetworkLink>& links, const std::vector<Setting>& settings);
 
 }  // namespace headrace::system

@@ -35,8 +35,10 @@ std::vector<Finding> examine_rdma(const RdmaBackend& backend, const Limit& locke
   const bool enough = root || locked.soft >= kEnough;
   findings.push_back({enough ? Level::good : Level::warning, "RDMA", "locked memory",
                       root ? "no limit for root" : limit_in_words(locked, true),
-                      enough ? "" : "registered memory is locked: ulimit -l unlimited, limits.conf, or LimitMEMLOCK=infinity "
-                                    "of the service that starts jobs"});
+                      enough
+                          ? ""
+                          : "registered memory is locked: ulimit -l unlimited, limits.conf, or LimitMEMLOCK=infinity "
+                            "of the service that starts jobs"});
   return findings;
 }
 

@@ -29,12 +29,9 @@ class Section {
     if (!value.empty()) facts_.second.emplace_back(std::move(key), std::move(value));
   }
   /// The first line of a file.
-  void line(std::string key, const std::string& path) {
-    put(std::move(key), read_line(path).value_or(""));
-  }
+  void line(std::string key, const std::string& path) { put(std::move(key), read_line(path).value_or("")); }
   void bytes(std::string key, std::optional<std::uint64_t> value) {
-    if (value)
-      put(std::move(key), format_quantity(static_cast<double>(*value), Dimension::bytes, true));
+    if (value) put(std::move(key), format_quantity(static_cast<double>(*value), Dimension::bytes, true));
   }
   void number(std::string key, std::optional<std::uint64_t> value) {
     if (value) put(std::move(key), std::to_string(*value));
@@ -82,9 +79,8 @@ void kernel(Fingerprint& all) {
   section.put("io_uring", yes_or(features.no_io_uring));
   section.put("cachestat", yes_or(features.no_cachestat));
   section.put("pressure", yes_or(features.no_pressure));
-  for (const char* setting :
-       {"dirty_ratio", "dirty_background_ratio", "dirty_bytes", "dirty_background_bytes",
-        "swappiness", "vfs_cache_pressure", "zone_reclaim_mode"})
+  for (const char* setting : {"dirty_ratio", "dirty_background_ratio", "dirty_bytes", "dirty_background_bytes",
+                              "swappiness", "vfs_cache_pressure", "zone_reclaim_mode"})
     section.line(setting, std::string("/proc/sys/vm/") + setting);
   section.into(all);
 }
@@ -179,8 +175,7 @@ void device(Fingerprint& all, const std::string& path) {
   section.put("firmware", settings.firmware);
   section.put("transport", settings.transport);
   std::string members;
-  for (const std::string& member : settings.members)
-    members += (members.empty() ? "" : ", ") + member;
+  for (const std::string& member : settings.members) members += (members.empty() ? "" : ", ") + member;
   section.put("members", members);
   if (settings.size > 0) section.bytes("size", settings.size);
   if (settings.rotational) section.put("rotational", *settings.rotational ? "yes" : "no");
@@ -198,9 +193,8 @@ void device(Fingerprint& all, const std::string& path) {
 void backends(Fingerprint& all, Node& node) {
   Section section("backends");
   for (const BackendStatus& backend : node.backends().status())
-    section.put(backend.name, backend.usable
-                                  ? (backend.version.empty() ? "usable" : backend.version)
-                                  : "no: " + backend.reason);
+    section.put(backend.name,
+                backend.usable ? (backend.version.empty() ? "usable" : backend.version) : "no: " + backend.reason);
   section.into(all);
 }
 
@@ -221,18 +215,15 @@ void gpus(Fingerprint& all, Node& node) {
     section.put("uuid", facts.uuid);
     section.put("pci_address", facts.pci_address);
     section.bytes("memory", facts.memory);
-    if (facts.numa_node >= 0)
-      section.number("numa_node", static_cast<std::uint64_t>(facts.numa_node));
+    if (facts.numa_node >= 0) section.number("numa_node", static_cast<std::uint64_t>(facts.numa_node));
     section.put("link_at_most", link(facts.link_max));
     section.put("link_when_asked", link(state.link));
     section.put("mig", facts.slice ? "yes" : "no");
     section.put("reads_pageable_memory", facts.coherent ? "yes" : "no");
     if (state.clock_hz) section.put("clock", fmt::format("{:.0f} MHz", *state.clock_hz / 1e6));
-    if (state.memory_clock_hz)
-      section.put("memory_clock", fmt::format("{:.0f} MHz", *state.memory_clock_hz / 1e6));
+    if (state.memory_clock_hz) section.put("memory_clock", fmt::format("{:.0f} MHz", *state.memory_clock_hz / 1e6));
     if (state.power_w) section.put("power", fmt::format("{:.0f} W", *state.power_w));
-    if (state.temperature_c)
-      section.put("temperature", fmt::format("{:.0f} C", *state.temperature_c));
+    if (state.temperature_c) section.put("temperature", fmt::format("{:.0f} C", *state.temperature_c));
     section.put("held_back", state.held_back);
     section.number("pcie_replays", state.replays);
     section.number("ecc_corrected", state.ecc_corrected);

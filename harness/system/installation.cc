@@ -64,8 +64,8 @@ Installation look_around() {
     found.configs = folder_or_nothing(root / "configs");
     found.reports = folder_or_nothing(root / "reports");
     found.docs = folder_or_nothing(root / "docs");
-    found.plugins = folder_or_nothing(
-        found.installed ? here.parent_path() / "lib" / "headrace" / "plugins" : folder / "plugins");
+    found.plugins =
+        folder_or_nothing(found.installed ? here.parent_path() / "lib" / "headrace" / "plugins" : folder / "plugins");
     return found;
   }
   return found;
@@ -90,8 +90,7 @@ std::string foreign_writer(const std::string& path) {
 std::string foreign_writer_within(const std::string& folder) {
   std::string why = foreign_writer(folder);
   std::error_code error;
-  for (fs::recursive_directory_iterator at(folder, error), end; why.empty() && !error && at != end;
-       at.increment(error))
+  for (fs::recursive_directory_iterator at(folder, error), end; why.empty() && !error && at != end; at.increment(error))
     why = foreign_writer(at->path());
   return error ? folder + ": " + error.message() : why;
 }
@@ -104,8 +103,7 @@ const Installation& installation() {
 std::string find_shipped(const std::string& path) {
   std::error_code error;
   const fs::path given(path);
-  if (fs::exists(given, error) || given.is_absolute() || installation().configs.empty())
-    return path;
+  if (fs::exists(given, error) || given.is_absolute() || installation().configs.empty()) return path;
   const fs::path shipped = fs::path(installation().configs).parent_path() / given;
   return fs::exists(shipped, error) ? shipped.string() : path;
 }

@@ -21,16 +21,14 @@ std::string why_no_io_uring() {
   if (syscall(kIoUringSetup, 1, nullptr) >= 0 || errno == EFAULT) return "";
   const int code = errno;
   if (code == ENOSYS) return "this kernel has no io_uring (Linux 5.1 has)";
-  if (const auto disabled = read_number("/proc/sys/kernel/io_uring_disabled");
-      disabled && *disabled > 0)
+  if (const auto disabled = read_number("/proc/sys/kernel/io_uring_disabled"); disabled && *disabled > 0)
     return "kernel.io_uring_disabled = " + std::to_string(*disabled);
   const std::string words = std::strerror(code);
   return code == EPERM || code == EACCES ? words + " (a seccomp filter of the container?)" : words;
 }
 
 std::string why_no_cachestat() {
-  if (syscall(kCachestat, -1, nullptr, nullptr, 0) >= 0 || errno == EBADF || errno == EFAULT)
-    return "";
+  if (syscall(kCachestat, -1, nullptr, nullptr, 0) >= 0 || errno == EBADF || errno == EFAULT) return "";
   if (errno == ENOSYS) return "this kernel has no cachestat (Linux 6.5 has)";
   return std::strerror(errno);
 }
@@ -46,8 +44,7 @@ KernelFeatures kernel_features() {
   features.no_io_uring = why_no_io_uring();
   features.no_cachestat = why_no_cachestat();
   if (!read_line("/proc/pressure/io"))
-    features.no_pressure =
-        "no pressure information (/proc/pressure; Linux 4.20 with CONFIG_PSI, or boot with psi=1)";
+    features.no_pressure = "no pressure information (/proc/pressure; Linux 4.20 with CONFIG_PSI, or boot with psi=1)";
   if (!read_line("/proc/self/io")) features.no_io_accounting = "/proc/self/io cannot be read";
   return features;
 }

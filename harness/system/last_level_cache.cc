@@ -12,10 +12,7 @@ namespace {
 std::uint64_t bytes_of(const std::string& text) {
   char* end = nullptr;
   const std::uint64_t number = std::strtoull(text.c_str(), &end, 10);
-  return *end == 'G'   ? number << 30
-         : *end == 'M' ? number << 20
-         : *end == 'K' ? number << 10
-                       : number;
+  return *end == 'G' ? number << 30 : *end == 'M' ? number << 20 : *end == 'K' ? number << 10 : number;
 }
 
 }  // namespace
@@ -27,8 +24,7 @@ std::uint64_t last_level_cache(std::span<const int> cpus, const std::string& roo
     const std::string number = std::to_string(cpu);
     std::string size, shared;
     for (unsigned index = 0;; ++index) {
-      const std::string cache =
-          root + "/sys/devices/system/cpu/cpu" + number + "/cache/index" + std::to_string(index);
+      const std::string cache = root + "/sys/devices/system/cpu/cpu" + number + "/cache/index" + std::to_string(index);
       const auto found = system::read_line(cache + "/size");
       if (!found) break;
       size = *found;

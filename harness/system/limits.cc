@@ -13,8 +13,7 @@ Limit limit_of(int resource) {
 std::string limit_in_words(const Limit& limit, bool bytes) {
   const auto word = [&](std::uint64_t value) -> std::string {
     if (value == Limit::kUnlimited) return "unlimited";
-    return bytes ? format_quantity(static_cast<double>(value), Dimension::bytes, true)
-                 : std::to_string(value);
+    return bytes ? format_quantity(static_cast<double>(value), Dimension::bytes, true) : std::to_string(value);
   };
   if (limit.soft == limit.hard) return word(limit.soft);
   return word(limit.soft) + " (up to " + word(limit.hard) + ")";

@@ -23,32 +23,30 @@ constexpr std::array<Generation, 6> kGenerations{{{2.5e9, 8.0 / 10},
                                                   {32e9, 128.0 / 130},
                                                   {64e9, 242.0 / 256}}};
 
-constexpr double kPacketOverhead =
-    24;  // [B] framing, sequence number, header and checksum of one packet
+constexpr double kPacketOverhead = 24;  // [B] framing, sequence number, header and checksum of one packet
 
 }  // namespace
 
 double link_raw_bandwidth(const PcieLink& link) {
   if (link.generation == 0 || link.generation > kGenerations.size() || link.width == 0) return 0;
   const Generation& g = kGenerations[link.generation - 1];
-  return apply("pcie_raw_bandwidth", {{"lane_transfers_per_s", g.transfers_per_s},
-                                      {"lanes_count", link.width},
-                                      {"encoding_ratio", g.encoding}})
+  return apply(
+             "pcie_raw_bandwidth",
+             {{"lane_transfers_per_s", g.transfers_per_s}, {"lanes_count", link.width}, {"encoding_ratio", g.encoding}})
       .value();
 }
 
 double link_effective_bandwidth(double raw, unsigned max_payload) {
-  return apply("pcie_effective_bandwidth", {{"raw_bytes_per_s", raw},
-                                            {"max_payload_bytes", max_payload},
-                                            {"packet_overhead_bytes", kPacketOverhead}})
+  return apply(
+             "pcie_effective_bandwidth",
+             {{"raw_bytes_per_s", raw}, {"max_payload_bytes", max_payload}, {"packet_overhead_bytes", kPacketOverhead}})
       .value();
 }
 
 unsigned pcie_max_payload(const std::string& pci_address, const std::string& root) {
   constexpr std::size_t kFirst = 0x34;  // where the list of capabilities begins
   constexpr unsigned char kExpress = 0x10;
-  const std::string space =
-      system::read_text(root + "/sys/bus/pci/devices/" + pci_address + "/config").value_or("");
+  const std::string space = system::read_text(root + "/sys/bus/pci/devices/" + pci_address + "/config").value_or("");
   const auto byte = [&](std::size_t at) -> unsigned char {
     return at < space.size() ? static_cast<unsigned char>(space[at]) : 0;
   };
@@ -61,12 +59,11 @@ unsigned pcie_max_payload(const std::string& pci_address, const std::string& roo
 }
 
 PageableBounds pageable_bounds(double memcpy_rate, double pinned_rate) {
-  return {apply("pageable_h2d_serial",
-                {{"memcpy_bytes_per_s", memcpy_rate}, {"pinned_h2d_bytes_per_s", pinned_rate}})
-              .value(),
-          apply("pageable_h2d_pipelined",
-                {{"memcpy_bytes_per_s", memcpy_rate}, {"pinned_h2d_bytes_per_s", pinned_rate}})
-              .value()};
+  return {
+      apply("pageable_h2d_serial", {{"memcpy_bytes_per_s", memcpy_rate}, {"pinned_h2d_bytes_per_s", pinned_rate}})
+          .value(),
+      apply("pageable_h2d_pipelined", {{"memcpy_bytes_per_s", memcpy_rate}, {"pinned_h2d_bytes_per_s", pinned_rate}})
+          .value()};
 }
 
 double exposed_copy_time(double batch_bytes, double rate, double compute_s, bool asynchronous) {

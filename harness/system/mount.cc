@@ -15,8 +15,7 @@ std::string unescape(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto digit = [&](std::size_t n) {
-      return i + n < text.size() && text[i + n] >= '0' && text[i + n] <= '7' ? text[i + n] - '0'
-                                                                             : -1;
+      return i + n < text.size() && text[i + n] >= '0' && text[i + n] <= '7' ? text[i + n] - '0' : -1;
     };
     if (text[i] == '\\' && digit(1) >= 0 && digit(2) >= 0 && digit(3) >= 0) {
       plain += static_cast<char>(digit(1) * 64 + digit(2) * 8 + digit(3));
@@ -64,17 +63,14 @@ std::vector<Mount> parse_mountinfo(std::string_view text) {
   return all;
 }
 
-std::vector<Mount> mounts() {
-  return parse_mountinfo(read_text("/proc/self/mountinfo").value_or(""));
-}
+std::vector<Mount> mounts() { return parse_mountinfo(read_text("/proc/self/mountinfo").value_or("")); }
 
 std::optional<Mount> mount_of(const std::string& path) {
   const std::string existing = nearest_existing(path);
   std::optional<Mount> best;
   // Of two mounts on one point the later one hides the earlier.
   for (Mount& mount : mounts())
-    if (is_below(existing, mount.point) && (!best || mount.point.size() >= best->point.size()))
-      best = std::move(mount);
+    if (is_below(existing, mount.point) && (!best || mount.point.size() >= best->point.size())) best = std::move(mount);
   return best;
 }
 
@@ -88,36 +84,15 @@ std::string nearest_existing(const std::string& path) {
 }
 
 bool is_network_file_system(std::string_view type) {
-  constexpr std::array<std::string_view, 24> kNetwork{"nfs",
-                                                      "nfs4",
-                                                      "cifs",
-                                                      "smb3",
-                                                      "smbfs",
-                                                      "ceph",
-                                                      "fuse.ceph",
-                                                      "afs",
-                                                      "coda",
-                                                      "glusterfs",
-                                                      "fuse.glusterfs",
-                                                      "lustre",
-                                                      "gpfs",
-                                                      "beegfs",
-                                                      "wekafs",
-                                                      "pvfs2",
-                                                      "panfs",
-                                                      "fuse.sshfs",
-                                                      "fuse.rclone",
-                                                      "fuse.s3fs",
-                                                      "fuse.juicefs",
-                                                      "fuse.mfs",
-                                                      "9p",
-                                                      "virtiofs"};
+  constexpr std::array<std::string_view, 24> kNetwork{
+      "nfs",   "nfs4",       "cifs",           "smb3",      "smbfs",        "ceph",     "fuse.ceph", "afs",
+      "coda",  "glusterfs",  "fuse.glusterfs", "lustre",    "gpfs",         "beegfs",   "wekafs",    "pvfs2",
+      "panfs", "fuse.sshfs", "fuse.rclone",    "fuse.s3fs", "fuse.juicefs", "fuse.mfs", "9p",        "virtiofs"};
   return std::find(kNetwork.begin(), kNetwork.end(), type) != kNetwork.end();
 }
 
 bool is_memory_file_system(std::string_view type) {
-  return type == "tmpfs" || type == "ramfs" || type == "hugetlbfs" || type == "devtmpfs" ||
-         type == "rootfs";
+  return type == "tmpfs" || type == "ramfs" || type == "hugetlbfs" || type == "devtmpfs" || type == "rootfs";
 }
 
 bool is_counted_file_system(std::string_view type) {

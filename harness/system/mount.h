@@ -9,12 +9,11 @@
 namespace headrace::system {
 
 struct Mount {
-  std::string point;   // "/data"
-  std::string root;    // which folder of the file system is mounted there, usually "/"
-  std::string type;    // "ext4", "nfs4", "fuse.sshfs"
-  std::string source;  // "/dev/vda1", "server:/export"
-  std::string
-      options;  // of the mount and of the file system, each once: "rw,relatime,errors=remount-ro"
+  std::string point;          // "/data"
+  std::string root;           // which folder of the file system is mounted there, usually "/"
+  std::string type;           // "ext4", "nfs4", "fuse.sshfs"
+  std::string source;         // "/dev/vda1", "server:/export"
+  std::string options;        // of the mount and of the file system, each once: "rw,relatime,errors=remount-ro"
   std::string device;         // "254:0" (major:minor)
   std::string super_options;  // of the file system alone, as written
 };

@@ -61,12 +61,10 @@ std::vector<int> near_first(std::vector<int> cpus, const std::optional<BlockDevi
   const auto bus = device ? bus_device(*device) : std::nullopt;
   if (!bus) return cpus;
   const std::string node = read_line((*bus / "numa_node").string()).value_or("-1");
-  const std::vector<double> shares =
-      interrupt_shares(read_text("/proc/interrupts").value_or(""), interrupts_of(*bus));
+  const std::vector<double> shares = interrupt_shares(read_text("/proc/interrupts").value_or(""), interrupts_of(*bus));
   const auto is_near = [&](int cpu) {
     const std::string name = "cpu" + std::to_string(cpu);
-    if (node != "-1" && !fs::exists("/sys/devices/system/node/node" + node + "/" + name))
-      return false;
+    if (node != "-1" && !fs::exists("/sys/devices/system/node/node" + node + "/" + name)) return false;
     const auto index = static_cast<std::size_t>(cpu);
     return index >= shares.size() || shares[index] * static_cast<double>(shares.size()) >= 0.5;
   };

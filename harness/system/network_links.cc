@@ -25,12 +25,11 @@ constexpr const char* kRdmaErrors[] = {"symbol_error",
                                        "local_link_integrity_errors",
                                        "excessive_buffer_overrun_errors",
                                        "port_xmit_discards"};
-constexpr const char* kRdmaHardwareErrors[] = {"out_of_sequence", "packet_seq_err",
-                                               "local_ack_timeout_err", "rnr_nak_retry_err",
-                                               "rx_icrc_encapsulated"};
+constexpr const char* kRdmaHardwareErrors[] = {"out_of_sequence", "packet_seq_err", "local_ack_timeout_err",
+                                               "rnr_nak_retry_err", "rx_icrc_encapsulated"};
 // Ethernet. Dropped packets are not among them: a busy host drops some of what nobody waits for.
-constexpr const char* kEthernetErrors[] = {"rx_errors", "tx_errors", "rx_crc_errors",
-                                           "rx_frame_errors", "tx_carrier_errors"};
+constexpr const char* kEthernetErrors[] = {"rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors",
+                                           "tx_carrier_errors"};
 
 std::vector<std::string> entries(const std::string& folder) {
   std::vector<std::string> names;
@@ -52,8 +51,7 @@ double leading_number(std::string_view text) {
 /// What stands behind the number of "4: ACTIVE".
 std::string behind_colon(const std::string& text) {
   const std::size_t colon = text.find(':');
-  return std::string(
-      trim(colon == text.npos ? std::string_view(text) : std::string_view(text).substr(colon + 1)));
+  return std::string(trim(colon == text.npos ? std::string_view(text) : std::string_view(text).substr(colon + 1)));
 }
 
 /// "2.5 GT/s PCIe", "16.0 GT/s PCIe"; 0 for "Unknown".
@@ -65,8 +63,7 @@ unsigned generation_of(const std::string& speed) {
   return 0;
 }
 
-void read_counters(const std::string& folder, std::span<const char* const> names,
-                   NetworkLink& link) {
+void read_counters(const std::string& folder, std::span<const char* const> names, NetworkLink& link) {
   for (const char* name : names)
     if (const auto count = read_number(folder + "/" + name)) link.errors[name] = *count;
 }
@@ -75,8 +72,7 @@ void read_counters(const std::string& folder, std::span<const char* const> names
 std::string plug_of(const std::string& device, const std::string& number) {
   std::error_code ignored;
   const std::string physical = device + "/physfn";
-  return fs::canonical(fs::exists(physical, ignored) ? physical : device, ignored).string() + "#" +
-         number;
+  return fs::canonical(fs::exists(physical, ignored) ? physical : device, ignored).string() + "#" + number;
 }
 
 void read_device(const std::string& device, const std::string& number, NetworkLink& link) {
@@ -102,8 +98,7 @@ NetworkLink interface(const std::string& folder, const std::string& name) {
   link.mtu = read_number(folder + "/mtu").value_or(0);
   read_device(folder + "/device", line(folder + "/dev_port"), link);
   read_counters(folder + "/statistics", kEthernetErrors, link);
-  if (const auto downs = read_number(folder + "/carrier_down_count"))
-    link.errors["carrier_down_count"] = *downs;
+  if (const auto downs = read_number(folder + "/carrier_down_count")) link.errors["carrier_down_count"] = *downs;
   return link;
 }
 
@@ -125,8 +120,7 @@ NetworkLink rdma_port(const std::string& device, const std::string& name, const 
   read_device(device + "/device", port, link);
   for (const std::string& own : entries(folder + "/gid_attrs/ndevs")) {
     const std::string with = line(folder + "/gid_attrs/ndevs/" + own);
-    if (!with.empty() &&
-        std::find(link.interfaces.begin(), link.interfaces.end(), with) == link.interfaces.end())
+    if (!with.empty() && std::find(link.interfaces.begin(), link.interfaces.end(), with) == link.interfaces.end())
       link.interfaces.push_back(with);
   }
   read_counters(folder + "/counters", kRdmaErrors, link);
@@ -168,8 +162,7 @@ std::vector<NetworkLink> network_links(const std::string& sys) {
       NetworkLink link = rdma_port(device, name, port);
       for (const NetworkLink& other : links) {
         const auto& own = link.interfaces;
-        if (other.physical && std::find(own.begin(), own.end(), other.name) != own.end())
-          link.plug = other.plug;
+        if (other.physical && std::find(own.begin(), own.end(), other.name) != own.end()) link.plug = other.plug;
       }
       links.push_back(std::move(link));
     }
@@ -181,8 +174,8 @@ std::map<std::string, std::string> risen_errors(const std::vector<NetworkLink>& 
                                                 const std::vector<NetworkLink>& after) {
   std::map<std::string, std::string> risen;
   for (const NetworkLink& now : after) {
-    const auto then = std::find_if(before.begin(), before.end(),
-                                   [&](const NetworkLink& l) { return l.name == now.name; });
+    const auto then =
+        std::find_if(before.begin(), before.end(), [&](const NetworkLink& l) { return l.name == now.name; });
     if (then == before.end()) continue;
     std::string text;
     for (const auto& [counter, count] : now.errors) {

@@ -58,8 +58,8 @@ const NumaNode* choose_numa_node(NumaChoice choice, int device_node, const std::
     why = "this machine has one NUMA node";
     return nullptr;
   }
-  const auto own = std::find_if(nodes.begin(), nodes.end(),
-                                [device_node](const NumaNode& n) { return n.id == device_node; });
+  const auto own =
+      std::find_if(nodes.begin(), nodes.end(), [device_node](const NumaNode& n) { return n.id == device_node; });
   if (own == nodes.end()) {
     why = device_node < 0 ? "the kernel does not tell the device's NUMA node"
                           : "the device's NUMA node " + std::to_string(device_node) + " has no processors";
@@ -108,7 +108,8 @@ void run_on(const NumaNode* node) {
 
 void run_anywhere() {
   cpu_set_t set;
-  if (::sched_getaffinity(::getpid(), sizeof set, &set) == 0) ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
+  if (::sched_getaffinity(::getpid(), sizeof set, &set) == 0)
+    ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
 }
 
 int numa_node_of(const void* address) {

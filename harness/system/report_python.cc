@@ -49,8 +49,8 @@ void read_all(int fd, std::string& written) {
 
 /// Exit status of `python -I -B ARGUMENTS` in `folder`; -1 when there is none. What it writes is
 /// added to `written`, its complaints go to standard error; without it, nothing is heard.
-int run_isolated(const std::string& python, const std::vector<std::string>& arguments,
-                 const std::string& folder, std::string* written) {
+int run_isolated(const std::string& python, const std::vector<std::string>& arguments, const std::string& folder,
+                 std::string* written) {
   int ends[2] = {-1, -1};
   if (written != nullptr && ::pipe2(ends, O_CLOEXEC) != 0) return -1;
   const UniqueFd reading(ends[0]);
@@ -59,8 +59,7 @@ int run_isolated(const std::string& python, const std::vector<std::string>& argu
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   if (written == nullptr) {
-    for (const int fd : {0, 1, 2})
-      posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
   } else {
     posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
   }
@@ -68,8 +67,8 @@ int run_isolated(const std::string& python, const std::vector<std::string>& argu
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> settings = environment();
   pid_t pid = 0;
-  const int failed = posix_spawn(&pid, python.c_str(), &actions, nullptr, pointers(words).data(),
-                                 pointers(settings).data());
+  const int failed =
+      posix_spawn(&pid, python.c_str(), &actions, nullptr, pointers(words).data(), pointers(settings).data());
   posix_spawn_file_actions_destroy(&actions);
   if (failed) return -1;
   writing = UniqueFd();
@@ -114,8 +113,8 @@ ReportPython find_report_python() {
   return result;
 }
 
-int run_report_maker(const ReportPython& python, const std::string& reports,
-                     const std::vector<std::string>& arguments, std::string& written) {
+int run_report_maker(const ReportPython& python, const std::string& reports, const std::vector<std::string>& arguments,
+                     std::string& written) {
   std::vector<std::string> words{reports};  // a folder with a __main__.py: Python runs that
   words.insert(words.end(), arguments.begin(), arguments.end());
   return run_isolated(python.executable, words, reports, &written);

@@ -21,7 +21,7 @@ ReportPython find_report_python();
 /// and returns its exit status; -1 when it did not start or did not exit. Isolated: Python
 /// heeds no variable, no folder of the user's and not the current one, so that paths among the
 /// arguments must be absolute.
-int run_report_maker(const ReportPython& python, const std::string& reports,
-                     const std::vector<std::string>& arguments, std::string& written);
+int run_report_maker(const ReportPython& python, const std::string& reports, const std::vector<std::string>& arguments,
+                     std::string& written);
 
 }  // namespace headrace::system

@@ -18,9 +18,7 @@ std::string needed(const Judgement& j) {
   return fmt::format("{}{}", j.higher_is_better ? "" : "at most ", shown(j.need, j));
 }
 
-std::string repetitions(std::size_t n) {
-  return fmt::format("{} repetition{}", n, n == 1 ? "" : "s");
-}
+std::string repetitions(std::size_t n) { return fmt::format("{} repetition{}", n, n == 1 ? "" : "s"); }
 
 std::string margin(const Judgement& j) {
   if (!j.headroom) return j.higher_is_better ? "any value would do" : "nothing at all was measured";
@@ -45,8 +43,8 @@ std::size_t count(const Evidence& e, bool (*wanted)(const Taken&)) {
 /// Rates are means over time: what stalls took of them.
 std::string stalls(const Judgement& j) {
   if (!j.lost_to_stalls) return "";
-  return fmt::format(" Stalls cost {:.0f} %: the typical repetition gave {}.",
-                     *j.lost_to_stalls * 100, shown(*j.typical, j));
+  return fmt::format(" Stalls cost {:.0f} %: the typical repetition gave {}.", *j.lost_to_stalls * 100,
+                     shown(*j.typical, j));
 }
 
 /// What disturbed repetitions would have changed, those that count and those that were taken again.
@@ -54,17 +52,16 @@ std::string neighbours(const Evidence& e, const Judgement& j) {
   const std::size_t disturbed = count(e, [](const Taken& t) { return t.disturbed; });
   if (disturbed == 0) return "";
   const std::size_t replaced = count(e, [](const Taken& t) { return !t.counted; });
-  std::string text = fmt::format(" Something else disturbed {} of the {} repetitions{}", disturbed,
-                                 e.taken.size(), because(e.disturbed_why));
+  std::string text = fmt::format(" Something else disturbed {} of the {} repetitions{}", disturbed, e.taken.size(),
+                                 because(e.disturbed_why));
   if (replaced > 0) {
     Evidence all = e;
     for (Taken& t : all.taken) t.counted = true, t.disturbed = false;
     Judgement with = j;
     judge(all, with);
-    text +=
-        fmt::format("; {} {} taken again, and with {} it would be {}: {}", replaced,
-                    replaced == 1 ? "was" : "were", replaced == 1 ? "it" : "them",
-                    with.measured ? shown(*with.measured, j) : "nothing", to_string(with.outcome));
+    text += fmt::format("; {} {} taken again, and with {} it would be {}: {}", replaced, replaced == 1 ? "was" : "were",
+                        replaced == 1 ? "it" : "them", with.measured ? shown(*with.measured, j) : "nothing",
+                        to_string(with.outcome));
   } else if (j.outcome == Outcome::pass) {
     text += "; the need is met even so";
   } else if (j.outcome == Outcome::fail) {
@@ -74,8 +71,7 @@ std::string neighbours(const Evidence& e, const Judgement& j) {
 }
 
 std::string again(const Judgement& j, std::string_view options) {
-  return fmt::format("run the same command with --only '{}'{}{}", j.point,
-                     options.empty() ? "" : " ", options);
+  return fmt::format("run the same command with --only '{}'{}{}", j.point, options.empty() ? "" : " ", options);
 }
 
 /// What to do about a missed need, by the family that it belongs to.
@@ -83,8 +79,7 @@ std::string mend(const Judgement& j) {
   const auto is = [&j](std::string_view prefix) { return j.id.starts_with(prefix); };
   if (is("host.cpu_cores"))
     return "decode less per sample, move decoding to the GPU, or spread the job over more nodes";
-  if (is("host.prefetch_memory"))
-    return "fewer loader workers or a smaller prefetch_factor, or more memory per node";
+  if (is("host.prefetch_memory")) return "fewer loader workers or a smaller prefetch_factor, or more memory per node";
   if (is("ingest.open_rate") || is("ingest.metadata_rate") || is("ingest.sample_rate")) {
     return "pack many samples into one file (dataset.layout: shards) and measure shard_stream, or "
            "read with more in "
@@ -101,8 +96,7 @@ std::string mend(const Judgement& j) {
   if (is("checkpoint.restore"))
     return "read the weights once and send them on (checkpoint.weight_readers: 1), keep the newest "
            "checkpoint on local disks, or allow a longer restore; then measure again";
-  if (is("checkpoint."))
-    return "save asynchronously, less often, or from more writers; then measure again";
+  if (is("checkpoint.")) return "save asynchronously, less often, or from more writers; then measure again";
   return "look at this point's latency and time series in report.html, then change one thing and "
          "measure again";
 }
@@ -123,47 +117,41 @@ std::string finding(const Evidence& e, const Judgement& j) {
         return fmt::format("Available: {}; needed: {}: {}.", measured, needed(j), margin(j));
       }
       if (j.outcome == Outcome::pass) {
-        return fmt::format("Measured {}{}, at worst {}; {} is needed: {}{}.", measured, in, worst,
-                           needed(j), margin(j), j.thin ? ", little room for a bad day" : "");
+        return fmt::format("Measured {}{}, at worst {}; {} is needed: {}{}.", measured, in, worst, needed(j), margin(j),
+                           j.thin ? ", little room for a bad day" : "");
       }
-      return fmt::format("Measured {}{}; even the good bound, {}, misses the need of {}: {}.",
-                         measured, in, best, needed(j), margin(j));
+      return fmt::format("Measured {}{}; even the good bound, {}, misses the need of {}: {}.", measured, in, best,
+                         needed(j), margin(j));
     }
     case Reason::correlated:
       return fmt::format(
           "Measured {}{}, but neighbouring repetitions are alike, so that they tell less than "
           "their "
           "number: the bounds [{}, {}] span the need of {}.",
-          measured, in, j.low ? shown(*j.low, j) : "?", j.high ? shown(*j.high, j) : "?",
-          needed(j));
+          measured, in, j.low ? shown(*j.low, j) : "?", j.high ? shown(*j.high, j) : "?", needed(j));
     case Reason::few_reps:
-      return fmt::format("Only {} could be taken, too few for any bound; measured {}, needed {}.",
-                         repetitions(n), measured, needed(j));
+      return fmt::format("Only {} could be taken, too few for any bound; measured {}, needed {}.", repetitions(n),
+                         measured, needed(j));
     case Reason::few_ops:
-      return fmt::format(
-          "Each repetition had too few operations for this percentile; measured {}, needed {}.",
-          measured, needed(j));
+      return fmt::format("Each repetition had too few operations for this percentile; measured {}, needed {}.",
+                         measured, needed(j));
     case Reason::not_steady:
       if (const std::size_t without = count(e, [](const Taken& t) { return !t.value; }))
         return fmt::format("It did not hold in {} of {}{}; measured {}, needed {}.", without,
-                           repetitions(e.taken.size()), because(e.not_steady_why), measured,
-                           needed(j));
-      return fmt::format(
-          "The rate was not steady in {:.0f} % of the repetitions{}; measured {}, needed {}.",
-          e.not_steady_share * 100, because(e.not_steady_why), measured, needed(j));
+                           repetitions(e.taken.size()), because(e.not_steady_why), measured, needed(j));
+      return fmt::format("The rate was not steady in {:.0f} % of the repetitions{}; measured {}, needed {}.",
+                         e.not_steady_share * 100, because(e.not_steady_why), measured, needed(j));
     case Reason::cache_unproven:
       return fmt::format(
           "The declared cache state was not proven in {:.0f} % of the repetitions{}; measured {}, "
           "needed {}.",
           e.cache_unproven_share * 100, because(e.cache_why), measured, needed(j));
     case Reason::disturbed:
-      return fmt::format("Measured {}{}, needed {}, but what else ran decides it.", measured, in,
-                         needed(j));
+      return fmt::format("Measured {}{}, needed {}, but what else ran decides it.", measured, in, needed(j));
     case Reason::straddles:
-      return fmt::format(
-          "Measured {}{}, but the bounds [{}, {}] span the need of {}{}.", measured, in,
-          j.low ? shown(*j.low, j) : "?", j.high ? shown(*j.high, j) : "?", needed(j),
-          e.next_look != 0 ? fmt::format("; the next look is at {}", e.next_look) : "");
+      return fmt::format("Measured {}{}, but the bounds [{}, {}] span the need of {}{}.", measured, in,
+                         j.low ? shown(*j.low, j) : "?", j.high ? shown(*j.high, j) : "?", needed(j),
+                         e.next_look != 0 ? fmt::format("; the next look is at {}", e.next_look) : "");
     case Reason::two_humped:
       return fmt::format(
           "The repetitions fall into two groups, one that meets the need of {} and one that does "
@@ -183,9 +171,7 @@ std::string finding(const Evidence& e, const Judgement& j) {
 
 }  // namespace
 
-std::string explain(const Evidence& e, const Judgement& j) {
-  return finding(e, j) + stalls(j) + neighbours(e, j);
-}
+std::string explain(const Evidence& e, const Judgement& j) { return finding(e, j) + stalls(j) + neighbours(e, j); }
 
 std::string advise(const Judgement& j) {
   switch (j.reason) {
@@ -212,8 +198,7 @@ std::string advise(const Judgement& j) {
       if (j.reason == Reason::two_humped) {
         return "compare the two groups of repetitions in report.html; then " + again(j, "");
       }
-      return again(j, fmt::format("--looks {},{},{}", n, 2 * n, 3 * n)) +
-             ": more repetitions narrow the bounds";
+      return again(j, fmt::format("--looks {},{},{}", n, 2 * n, 3 * n)) + ": more repetitions narrow the bounds";
     }
     case Reason::single_session:
       return again(j, "--looks 5,10,15 and a larger --budget");

@@ -13,9 +13,7 @@
 namespace headrace::judging {
 namespace {
 
-bool better(const Question& q, double a, double b) {
-  return q.blank.higher_is_better ? a > b : a < b;
-}
+bool better(const Question& q, double a, double b) { return q.blank.higher_is_better ? a > b : a < b; }
 
 void skip(Judgement& j, std::string why, std::string next) {
   j.outcome = Outcome::skipped;
@@ -35,8 +33,7 @@ Fit fit(const requirements::JobCollective& c, const RecordedPoint& point) {
     return given(name, std::uint64_t{0}) == ParamValue(static_cast<std::uint64_t>(value));
   };
   if (!is("message_size", static_cast<double>(c.message_size()))) return Fit::none;
-  if (!is("group_size", 0))
-    return is("group_size", c.ranks) && is("group_stride", c.stride) ? Fit::same : Fit::none;
+  if (!is("group_size", 0)) return is("group_size", c.ranks) && is("group_stride", c.stride) ? Fit::same : Fit::none;
   // All of them in one group; what lies between those, no_answer() tells.
   const ParamValue kind = given("group", std::string("all"));
   return kind == ParamValue(std::string("all")) ||
@@ -63,12 +60,10 @@ std::string no_answer(const Question& q, const RecordedPoint& point) {
   if (!q.collective || !point.group) return "";
   const bool leave = q.collective->nodes > 1, left = point.group->nodes > 1;
   if (leave == left) return "";
-  return leave ? fmt::format(
-                     "was measured within one node; the job's groups of {:.0f} ranks lie on {:.0f}",
-                     q.collective->ranks, q.collective->nodes)
-               : fmt::format(
-                     "was measured between nodes; the job's groups of {:.0f} ranks lie within one",
-                     q.collective->ranks);
+  return leave ? fmt::format("was measured within one node; the job's groups of {:.0f} ranks lie on {:.0f}",
+                             q.collective->ranks, q.collective->nodes)
+               : fmt::format("was measured between nodes; the job's groups of {:.0f} ranks lie within one",
+                             q.collective->ranks);
 }
 
 /// Nothing measured it: says why, and what would.
@@ -88,10 +83,9 @@ Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
       skip(j, fmt::format("{} {}.", p.id, why),
            q.collective->nodes > 1
                ? "start ranks on several nodes: mpirun -n N --hostfile HOSTS headrace qualify ..."
-               : fmt::format(
-                     "add '- {{use: {}, message_size: need, group: need}}' to the "
-                     "configuration's workloads",
-                     p.params.contains("group") ? p.workload : workload_of(q.measured_by.front())));
+               : fmt::format("add '- {{use: {}, message_size: need, group: need}}' to the "
+                             "configuration's workloads",
+                             p.params.contains("group") ? p.workload : workload_of(q.measured_by.front())));
     } else if (p.status == PointStatus::ok) {
       const auto missing = p.missing.find(answering_metric(q, p));
       skip(j,
@@ -108,10 +102,8 @@ Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
     skip(j, "This version of headrace has no workload that measures it.", "");
   } else {
     std::string size = q.collective ? ", message_size: need, group: need" : "";
-    for (const requirements::JobParameter& p : q.with)
-      size += fmt::format(", {}: \"${{job.{}}}\"", p.name, p.key);
-    const std::string cache =
-        size + (q.cache ? fmt::format(", cache: {}", to_string(*q.cache)) : "");
+    for (const requirements::JobParameter& p : q.with) size += fmt::format(", {}: \"${{job.{}}}\"", p.name, p.key);
+    const std::string cache = size + (q.cache ? fmt::format(", cache: {}", to_string(*q.cache)) : "");
     skip(j, "Nothing in this configuration measures it.",
          fmt::format("add '- {{use: {}{}}}' to the configuration's workloads", q.workload, cache));
   }
@@ -123,8 +115,7 @@ Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
 std::string answering_metric(const Question& q, const RecordedPoint& point) {
   if (!q.cannot.empty() || (q.cache && *q.cache != point.cache)) return "";
   if (q.collective && fit(*q.collective, point) == Fit::none) return "";
-  if (!std::all_of(q.with.begin(), q.with.end(), [&](const auto& p) { return has(point, p); }))
-    return "";
+  if (!std::all_of(q.with.begin(), q.with.end(), [&](const auto& p) { return has(point, p); })) return "";
   for (const std::string& metric : q.measured_by) {
     if (workload_of(metric) == point.workload) return metric.substr(point.workload.size() + 1);
   }
@@ -157,12 +148,10 @@ bool gave_values(const RecordedPoint& p) {
 /// median meets the need.
 void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   RecordedPoint fresh = point;
-  std::erase_if(fresh.repetitions, [&](const RecordedRepetition& r) {
-    return r.look < point.looks.looks.size() || !r.stands();
-  });
+  std::erase_if(fresh.repetitions,
+                [&](const RecordedRepetition& r) { return r.look < point.looks.looks.size() || !r.stands(); });
   // A neighbour mostly slows: what is disturbed can meet the need, but not miss it.
-  const bool alone =
-      std::ranges::any_of(fresh.repetitions, [](const auto& r) { return !r.disturbed; });
+  const bool alone = std::ranges::any_of(fresh.repetitions, [](const auto& r) { return !r.disturbed; });
   if (alone) std::erase_if(fresh.repetitions, [](const auto& r) { return r.disturbed; });
   for (RecordedRepetition& r : fresh.repetitions) {
     r.look = 0;
@@ -179,15 +168,13 @@ void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   const auto shown = [&j](double value) { return format_named(value, j.unit, j.id); };
   const std::string text = shown(again);
   if (!meets) {
-    j.explanation += fmt::format(" Measured again after a rest: {}{}.", text,
-                                 alone ? "" : ", beside something else");
+    j.explanation += fmt::format(" Measured again after a rest: {}{}.", text, alone ? "" : ", beside something else");
     return;
   }
   j.outcome = Outcome::inconclusive;
   j.reason = Reason::straddles;
-  j.explanation = fmt::format(
-      "{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}.",
-      j.repetitions, shown(j.need), shown(*j.measured), of_fresh.repetitions, text);
+  j.explanation = fmt::format("{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}.",
+                              j.repetitions, shown(j.need), shown(*j.measured), of_fresh.repetitions, text);
   j.next_step = fmt::format(
       "something changes from minute to minute: compare the repetitions in report.html, then run "
       "the same command with --only '{}'",
@@ -205,28 +192,24 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
   j.metric = fmt::format("{}.{}", point.workload, name);
   Evidence e = gather(point, name, q.blank.unit, parts(q, point), q.choices);
   e.next_look = next_look;
-  e.too_few_operations =
-      std::count(point.too_few_operations.begin(), point.too_few_operations.end(), name) > 0;
+  e.too_few_operations = std::count(point.too_few_operations.begin(), point.too_few_operations.end(), name) > 0;
   judge(e, j);
   if (j.outcome == Outcome::fail && contains(q.lower_bounds, j.metric)) {
     j.outcome = Outcome::inconclusive;
     j.reason = Reason::straddles;
     j.explanation += " It does other work meanwhile, so that there is more to have than that.";
-    j.next_step =
-        fmt::format("add '- {{use: {}}}' to the configuration's workloads: it does nothing else",
-                    workload_of(q.measured_by.front()));
+    j.next_step = fmt::format("add '- {{use: {}}}' to the configuration's workloads: it does nothing else",
+                              workload_of(q.measured_by.front()));
   }
   if (q.collective && point.group && j.measured && q.collective->ranks != point.group->ranks)
-    j.explanation += fmt::format(
-        " Measured in groups of {} ranks on {} node{}; the job's have {:.0f} on {:.0f}.",
-        point.group->ranks, point.group->nodes, point.group->nodes == 1 ? "" : "s",
-        q.collective->ranks, q.collective->nodes);
+    j.explanation += fmt::format(" Measured in groups of {} ranks on {} node{}; the job's have {:.0f} on {:.0f}.",
+                                 point.group->ranks, point.group->nodes, point.group->nodes == 1 ? "" : "s",
+                                 q.collective->ranks, q.collective->nodes);
   a.undecided = undecided(e, j);
   return a;
 }
 
-std::vector<Judgement> answer_all(std::span<const Question> all,
-                                  std::span<const RecordedPoint> points) {
+std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const RecordedPoint> points) {
   std::vector<Judgement> judgements;
   for (const Question& q : all) {
     if (!q.cannot.empty()) {
@@ -238,16 +221,13 @@ std::vector<Judgement> answer_all(std::span<const Question> all,
     std::tuple<Fit, bool, std::size_t> best_rank;
     double best_value = 0;
     for (const RecordedPoint& p : points) {
-      if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty())
-        continue;
+      if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty()) continue;
       // What was measured in another state than it says, or by a metric that is named later, is the
       // better answer only where there is no other.
-      const std::tuple rank(q.collective ? fit(*q.collective, p) : Fit::close,
-                            p.unproven_share() == 0, preference(q, p));
+      const std::tuple rank(q.collective ? fit(*q.collective, p) : Fit::close, p.unproven_share() == 0,
+                            preference(q, p));
       const double value = answer(q, p, 0).judgement.measured.value_or(0);
-      if (best != nullptr &&
-          (rank < best_rank || (rank == best_rank && !better(q, value, best_value))))
-        continue;
+      if (best != nullptr && (rank < best_rank || (rank == best_rank && !better(q, value, best_value)))) continue;
       best = &p;
       best_rank = rank;
       best_value = value;
@@ -260,8 +240,7 @@ std::vector<Judgement> answer_all(std::span<const Question> all,
   return judgements;
 }
 
-Summary summarize_run(std::span<const Judgement> judgements, std::span<const RecordedPoint> points,
-                      int signal) {
+Summary summarize_run(std::span<const Judgement> judgements, std::span<const RecordedPoint> points, int signal) {
   PointCounts counts{.all = static_cast<unsigned>(points.size())};
   for (const RecordedPoint& point : points) {
     counts.skipped += point.status == PointStatus::skipped;

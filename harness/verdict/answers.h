@@ -15,11 +15,11 @@ namespace headrace::judging {
 
 /// One thing that is asked: a need of the job, or one that the configuration declares.
 struct Question {
-  Judgement blank;                       // id, scope, need, unit, direction, formula
-  std::vector<std::string> measured_by;  // "small_file_read.read_bandwidth"
-  std::string workload;                  // the first of them that this headrace has; "" = none
-  std::optional<CacheState> cache;       // the state that it must have been measured in
-  std::vector<requirements::JobParameter> with;  // parameters that it must have been measured with
+  Judgement blank;                                        // id, scope, need, unit, direction, formula
+  std::vector<std::string> measured_by;                   // "small_file_read.read_bandwidth"
+  std::string workload;                                   // the first of them that this headrace has; "" = none
+  std::optional<CacheState> cache;                        // the state that it must have been measured in
+  std::vector<requirements::JobParameter> with;           // parameters that it must have been measured with
   std::optional<requirements::JobCollective> collective;  // that the points must do to answer it
   /// Of measured_by: what they measure is less than there is, so that they meet the need or tell
   /// nothing.
@@ -46,11 +46,9 @@ Answer answer(const Question& question, const RecordedPoint& point, unsigned nex
 /// Every question's judgement, by the metric that is named first of those that were measured, and
 /// of several points by the best; worst first. A FAIL whose point was measured again is final, or
 /// INCONCLUSIVE when the fresh repetitions meet the need.
-std::vector<Judgement> answer_all(std::span<const Question> questions,
-                                  std::span<const RecordedPoint> points);
+std::vector<Judgement> answer_all(std::span<const Question> questions, std::span<const RecordedPoint> points);
 
 /// The word for the whole run. `signal` ended it; 0 = none did.
-Summary summarize_run(std::span<const Judgement> judgements, std::span<const RecordedPoint> points,
-                      int signal);
+Summary summarize_run(std::span<const Judgement> judgements, std::span<const RecordedPoint> points, int signal);
 
 }  // namespace headrace::judging

@@ -16,8 +16,7 @@ Taken taken(const RecordedRepetition& r, const std::string& metric, bool rate, d
 }
 
 /// Shares of the repetitions, and why of the first.
-void look_at_repetitions(const RecordedPoint& point, const std::string& metric, double shares,
-                         Evidence& e) {
+void look_at_repetitions(const RecordedPoint& point, const std::string& metric, double shares, Evidence& e) {
   double counted = 0, not_steady = 0;
   const auto looks = static_cast<unsigned>(point.looks.looks.size());
   const auto note = [](std::string& why, const std::string& text) {
@@ -46,8 +45,7 @@ std::vector<double> RecordedPoint::values(std::string_view metric) const {
   std::vector<double> all;
   for (const RecordedRepetition& r : repetitions) {
     if (!r.counted || !r.ok) continue;
-    if (const auto at = r.metrics.find(std::string(metric)); at != r.metrics.end())
-      all.push_back(at->second);
+    if (const auto at = r.metrics.find(std::string(metric)); at != r.metrics.end()) all.push_back(at->second);
   }
   return all;
 }
@@ -62,8 +60,8 @@ double RecordedPoint::unproven_share() const {
   return counted > 0 ? unproven / counted : 0;
 }
 
-Evidence gather(const RecordedPoint& point, const std::string& metric, std::string_view unit,
-                double shares, unsigned choices) {
+Evidence gather(const RecordedPoint& point, const std::string& metric, std::string_view unit, double shares,
+                unsigned choices) {
   Evidence e;
   e.deterministic = point.deterministic;
   e.rate = !e.deterministic && unit.ends_with("/s");
@@ -75,8 +73,7 @@ Evidence gather(const RecordedPoint& point, const std::string& metric, std::stri
   const std::size_t counted = e.values().size();
   e.rank = statistics::rank_for(point.looks, counted);
   e.alpha = statistics::alpha_for(point.looks, counted) / choices;
-  if (const auto at = point.single_run.find(std::string(unit)); at != point.single_run.end())
-    e.single_run = at->second;
+  if (const auto at = point.single_run.find(std::string(unit)); at != point.single_run.end()) e.single_run = at->second;
   return e;
 }
 

@@ -24,8 +24,7 @@ namespace judging {
 
 /// One repetition.
 struct RecordedRepetition {
-  unsigned look =
-      0;  // in whose batch it was taken; one past the last look: taken again after a FAIL
+  unsigned look = 0;    // in whose batch it was taken; one past the last look: taken again after a FAIL
   bool counted = true;  // its values are among those that are judged
   bool ok = true;       // it went through
   std::map<std::string, double> metrics;
@@ -54,13 +53,10 @@ struct RecordedPoint {
   unsigned nodes = 1;          // that took part
   unsigned processes = 1;      // on all of them together
   std::optional<GroupShape> group;
-  std::vector<std::string>
-      too_few_operations;  // percentiles with fewer than 10/(1-p) per repetition
-  std::map<std::string, std::string>
-      missing;  // metrics that the machine did not let it report, and why
-  std::map<std::string, statistics::SingleRun>
-      single_run;               // rule 2, by unit: one long repetition that stands alone
-  bool measured_again = false;  // after a FAIL and a rest
+  std::vector<std::string> too_few_operations;              // percentiles with fewer than 10/(1-p) per repetition
+  std::map<std::string, std::string> missing;               // metrics that the machine did not let it report, and why
+  std::map<std::string, statistics::SingleRun> single_run;  // rule 2, by unit: one long repetition that stands alone
+  bool measured_again = false;                              // after a FAIL and a rest
   std::vector<RecordedRepetition> repetitions;
 
   /// A metric's values, of the repetitions that count.
@@ -71,8 +67,8 @@ struct RecordedPoint {
 
 /// What the repetitions say of `metric`, in `unit`, each value divided by `shares`. The chance of
 /// an error is shared out among `choices` points that could answer.
-Evidence gather(const RecordedPoint& point, const std::string& metric, std::string_view unit,
-                double shares, unsigned choices);
+Evidence gather(const RecordedPoint& point, const std::string& metric, std::string_view unit, double shares,
+                unsigned choices);
 
 }  // namespace judging
 }  // namespace headrace

@@ -39,9 +39,7 @@ Set those(const Evidence& e, Wanted wanted) {
   return set;
 }
 
-bool meets(double value, const Judgement& j) {
-  return j.higher_is_better ? value >= j.need : value <= j.need;
-}
+bool meets(double value, const Judgement& j) { return j.higher_is_better ? value >= j.need : value <= j.need; }
 
 /// Nothing when any value would do.
 std::optional<double> headroom_of(double value, const Judgement& j) {
@@ -63,16 +61,14 @@ Bounded bounds_of(const Evidence& e, const Set& set, bool* bounded) {
   if (e.deterministic) return {value, value, value};
   if (stands_alone(e, set)) {
     // Batch bounds are relative; 2 delta outwards, so that only a clear case is decided.
-    const double low = e.single_run->low / e.single_run->mean,
-                 high = e.single_run->high / e.single_run->mean;
+    const double low = e.single_run->low / e.single_run->mean, high = e.single_run->high / e.single_run->mean;
     return {value, value * low * (1 - 2 * kDelta), value * high * (1 + 2 * kDelta)};
   }
   *bounded = e.rank > 0 && set.values.size() >= kFewestForBounds;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (!*bounded) {
-    const double middle = e.rate && set.values.size() > 1
-                              ? statistics::mean_rate(set.values, set.seconds, 0.5).value
-                              : statistics::median(set.values);
+    const double middle = e.rate && set.values.size() > 1 ? statistics::mean_rate(set.values, set.seconds, 0.5).value
+                                                          : statistics::median(set.values);
     return {middle, -kInfinity, kInfinity};
   }
   return e.rate ? statistics::mean_rate(set.values, set.seconds, e.alpha)
@@ -121,8 +117,7 @@ Set with_all(const Evidence& e, const Judgement& j) {
 bool holds(const Evidence& e, const Judgement& j, Outcome by_bounds) {
   if (by_bounds == Outcome::pass) {
     const Set all = with_all(e, j);
-    return std::all_of(all.values.begin(), all.values.end(),
-                       [&j](double v) { return meets(v, j); }) ||
+    return std::all_of(all.values.begin(), all.values.end(), [&j](double v) { return meets(v, j); }) ||
            compare(e, all, j) == Outcome::pass;
   }
   if (by_bounds != Outcome::fail) return true;
@@ -135,8 +130,7 @@ bool unreached(const Evidence& e) {
   return std::any_of(e.taken.begin(), e.taken.end(), [](const Taken& t) { return !t.value; });
 }
 
-Reason reason_of(const Evidence& e, const Judgement& j, const Set& set, Outcome by_bounds,
-                 bool bounded) {
+Reason reason_of(const Evidence& e, const Judgement& j, const Set& set, Outcome by_bounds, bool bounded) {
   if (set.values.empty()) return e.taken.empty() ? Reason::few_reps : Reason::not_steady;
   if (e.cache_unproven_share > 0) return Reason::cache_unproven;
   if (e.too_few_operations) return Reason::few_ops;
@@ -167,8 +161,8 @@ std::vector<double> Evidence::values() const {
 void judge(const Evidence& e, Judgement& j) {
   const Set set = those(e, [](const Taken& t) { return t.counted; });
   j.repetitions = static_cast<unsigned>(set.values.size());
-  j.disturbed = static_cast<unsigned>(
-      std::count_if(e.taken.begin(), e.taken.end(), [](const Taken& t) { return t.disturbed; }));
+  j.disturbed =
+      static_cast<unsigned>(std::count_if(e.taken.begin(), e.taken.end(), [](const Taken& t) { return t.disturbed; }));
   j.outcome = Outcome::inconclusive;
   j.thin = false;
   j.measured = j.low = j.high = j.headroom = j.typical = j.lost_to_stalls = std::nullopt;
@@ -212,12 +206,11 @@ void sort_worst_first(std::vector<Judgement>& judgements) {
     }
     return 5;
   };
-  std::stable_sort(judgements.begin(), judgements.end(),
-                   [&order](const Judgement& a, const Judgement& b) {
-                     if (order(a) != order(b)) return order(a) < order(b);
-                     constexpr double kLast = std::numeric_limits<double>::infinity();
-                     return a.headroom.value_or(kLast) < b.headroom.value_or(kLast);
-                   });
+  std::stable_sort(judgements.begin(), judgements.end(), [&order](const Judgement& a, const Judgement& b) {
+    if (order(a) != order(b)) return order(a) < order(b);
+    constexpr double kLast = std::numeric_limits<double>::infinity();
+    return a.headroom.value_or(kLast) < b.headroom.value_or(kLast);
+  });
 }
 
 Summary summarize(std::span<const Outcome> outcomes, int signal, const PointCounts& points) {

@@ -13,8 +13,8 @@
 namespace headrace {
 
 enum class Outcome { pass, fail, inconclusive, skipped, error };
-inline constexpr Outcome kOutcomes[] = {Outcome::pass, Outcome::fail, Outcome::inconclusive,
-                                        Outcome::skipped, Outcome::error};
+inline constexpr Outcome kOutcomes[] = {Outcome::pass, Outcome::fail, Outcome::inconclusive, Outcome::skipped,
+                                        Outcome::error};
 std::string_view to_string(Outcome outcome);  // "PASS"...
 std::optional<Outcome> outcome_named(std::string_view word);
 std::string_view symbol(Outcome outcome, bool ascii);  // ✔ ✘ ? – !
@@ -50,10 +50,9 @@ struct Judgement {
   // What was measured, and the bounds that decided. Of a rate: total work over total time; else the
   // median.
   std::optional<double> measured, low, high;
-  std::optional<double> typical;  // of a rate: the median repetition
-  std::optional<double>
-      lost_to_stalls;              // by which share the rate lies surely below the typical one
-  std::optional<double> headroom;  // measured / need (lower is better: need / measured)
+  std::optional<double> typical;         // of a rate: the median repetition
+  std::optional<double> lost_to_stalls;  // by which share the rate lies surely below the typical one
+  std::optional<double> headroom;        // measured / need (lower is better: need / measured)
   unsigned repetitions = 0;
   unsigned disturbed = 0;  // repetitions, counted or taken again
   std::string point;       // id of the point it was measured on
@@ -79,28 +78,24 @@ struct Summary {
 
 /// One repetition that went through, as far as a need is concerned.
 struct Taken {
-  std::optional<double>
-      value;            // nothing: it did not reach what the metric tells (a rate that held)
-  double seconds = 0;   // of a rate: how long that is the rate of
-  bool counted = true;  // false: taken again, as it was disturbed
+  std::optional<double> value;  // nothing: it did not reach what the metric tells (a rate that held)
+  double seconds = 0;           // of a rate: how long that is the rate of
+  bool counted = true;          // false: taken again, as it was disturbed
   bool disturbed = false;
 };
 
 /// What is known of one metric of one point when a look is due.
 struct Evidence {
-  std::vector<Taken> taken;  // in the order in which they were
-  bool rate = false;         // judged by its mean over time, not by the median
-  unsigned rank = 0;         // of the look plan; 0 = too few
-  double alpha = 0.05;       // chance of an error that each bound of a mean may have at this look
-  unsigned next_look =
-      0;  // repetitions at the next look; 0 = this is the last, or the budget is spent
-  double cache_unproven_share =
-      0;  // share of repetitions whose declared cache state was not proven
+  std::vector<Taken> taken;         // in the order in which they were
+  bool rate = false;                // judged by its mean over time, not by the median
+  unsigned rank = 0;                // of the look plan; 0 = too few
+  double alpha = 0.05;              // chance of an error that each bound of a mean may have at this look
+  unsigned next_look = 0;           // repetitions at the next look; 0 = this is the last, or the budget is spent
+  double cache_unproven_share = 0;  // share of repetitions whose declared cache state was not proven
   double not_steady_share = 0;
   bool too_few_operations = false;
-  bool deterministic = false;  // a fact: one value is its own bound
-  std::optional<statistics::SingleRun>
-      single_run;  // one long repetition (rule 2); its bounds are of the only value
+  bool deterministic = false;                       // a fact: one value is its own bound
+  std::optional<statistics::SingleRun> single_run;  // one long repetition (rule 2); its bounds are of the only value
   std::string cache_why, disturbed_why,
       not_steady_why;  // of the first repetition that it holds for
 
@@ -124,7 +119,6 @@ void sort_worst_first(std::vector<Judgement>& judgements);
 /// 143. Nothing to judge and no error: MEASURED, 0, or what the points come to that were skipped.
 /// `signal`: that ended the run, or 0.
 Summary summarize(std::span<const Outcome> outcomes, int signal, const PointCounts& points = {});
-Summary summarize(std::span<const Judgement> judgements, int signal,
-                  const PointCounts& points = {});
+Summary summarize(std::span<const Judgement> judgements, int signal, const PointCounts& points = {});
 
 }  // namespace headrace

@@ -181,7 +181,8 @@ int ordered(const char* path, std::string_view op, std::int64_t offset = -1, std
 /// Puts into `buffer`, which holds [offset, offset + size), the part of `block` (at `at`) that lies in it.
 void put_block(const char* block, std::int64_t at, char* buffer, std::int64_t offset, std::int64_t size) {
   const std::int64_t first = std::max(at, offset), last = std::min(at + kBlock, offset + size);
-  if (first < last) std::memcpy(buffer + (first - offset), block + (first - at), static_cast<std::size_t>(last - first));
+  if (first < last)
+    std::memcpy(buffer + (first - offset), block + (first - at), static_cast<std::size_t>(last - first));
 }
 
 void copy_block(int fd, std::int64_t from, std::int64_t to, char* buffer, std::int64_t offset, std::int64_t size) {
@@ -287,8 +288,9 @@ int read(const char* path, char* buffer, std::size_t asked, off_t offset, fuse_f
   for (const Rule& rule : rules.of(path, [](const Rule& r) { return r.fault == "end"; }))
     size = std::clamp<std::int64_t>(rule.number("at") - offset, 0, size);
   if (size > 1 && is(path, "short")) size /= 2;
-  const ssize_t n = is(path, "kept") ? kept_files.read(path, handle(info), buffer, static_cast<std::size_t>(size), offset)
-                                     : ::pread(handle(info), buffer, static_cast<std::size_t>(size), offset);
+  const ssize_t n = is(path, "kept")
+                        ? kept_files.read(path, handle(info), buffer, static_cast<std::size_t>(size), offset)
+                        : ::pread(handle(info), buffer, static_cast<std::size_t>(size), offset);
   if (n < 0) return -errno;
   spoil(path, handle(info), buffer, offset, n);
   return static_cast<int>(n);
@@ -396,7 +398,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   // Threads enough that some can hang; in the foreground, so that whoever started it can end it.
-  char foreground[] = "-f", option[] = "-o", threads[] = "max_threads=64,max_idle_threads=64,fsname=faulty,subtype=faulty";
+  char foreground[] = "-f", option[] = "-o",
+       threads[] = "max_threads=64,max_idle_threads=64,fsname=faulty,subtype=faulty";
   char* arguments[] = {argv[0], argv[2], foreground, option, threads, nullptr};
   const fuse_operations all = operations();
   return fuse_main(5, arguments, &all, nullptr);

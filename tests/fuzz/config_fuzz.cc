@@ -24,8 +24,7 @@ const headrace::testing::TemporaryFolder& folder() {
 PlanOptions options_for(const std::string& name, std::string_view text) {
   PlanOptions options;
   options.config_file = folder() / name;
-  if (text.find("${") != text.npos)
-    options.job_file = HEADRACE_SOURCE_DIR "/configs/jobs/resnet50-imagenet.yaml";
+  if (text.find("${") != text.npos) options.job_file = HEADRACE_SOURCE_DIR "/configs/jobs/resnet50-imagenet.yaml";
   return options;
 }
 
@@ -34,8 +33,7 @@ void check_refusal(const std::string& what) {
   expect(!what.empty(), "a refusal says why", what);
   std::istringstream lines(what);
   for (std::string line; std::getline(lines, line);)
-    expect(line.find(".yaml") != line.npos || line.find(folder().path()) != line.npos ||
-               line.starts_with("/"),
+    expect(line.find(".yaml") != line.npos || line.find(folder().path()) != line.npos || line.starts_with("/"),
            "a problem has a place", line);
 }
 
@@ -61,8 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     PlanOptions again = options_for("resolved.yaml", text);
     const Plan plan = make_plan(again);
-    expect(plan.points.size() == points && plan.config_hash == hash,
-           "a resolved configuration plans the same",
+    expect(plan.points.size() == points && plan.config_hash == hash, "a resolved configuration plans the same",
            resolved + "\n----\n" + config::to_yaml(plan.resolved));
   } catch (const UsageError& e) {
     expect(false, "a resolved configuration is good", resolved + "\n" + e.what());

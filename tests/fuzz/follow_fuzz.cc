@@ -12,8 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace headrace;
   system::UniqueFd other;
   const auto leader = std::make_shared<peer::TcpPeer>(
-      ranks::Connection(fuzzing::connected(data, size, other), peer::kLongestFrame), 1, "here",
-      "there", "127.0.0.1");
+      ranks::Connection(fuzzing::connected(data, size, other), peer::kLongestFrame), 1, "here", "there", "127.0.0.1");
   Node node("");
   node.meet(leader);
   peer::follow(*leader, node, 0.1, [](const std::string&) {});

@@ -31,8 +31,7 @@ void check_answer(const std::string& bytes) {
     std::vector<std::string> said;
     in.get(key);
     in.get(said);
-    expect(bytes.starts_with(wire::Writer().put(key).put(said).bytes()),
-           "an answer is read as it is", key);
+    expect(bytes.starts_with(wire::Writer().put(key).put(said).bytes()), "an answer is read as it is", key);
   } catch (const RunError&) {
   }
 }

@@ -15,13 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const peer::Greeting again = peer::greeting_from(peer::to_bytes(one));
-  fuzzing::expect(again.token == one.token && again.host == one.host &&
-                      again.version == one.version && again.protocol == one.protocol &&
-                      again.refused == one.refused,
+  fuzzing::expect(again.token == one.token && again.host == one.host && again.version == one.version &&
+                      again.protocol == one.protocol && again.refused == one.refused,
                   "a greeting is written as it was read", one.host);
-  fuzzing::expect(peer::same_token(one.token, again.token), "a token is the same as itself",
-                  one.token);
-  fuzzing::expect(peer::versions_differ(one, again).empty(), "a version is the same as itself",
-                  one.version);
+  fuzzing::expect(peer::same_token(one.token, again.token), "a token is the same as itself", one.token);
+  fuzzing::expect(peer::versions_differ(one, again).empty(), "a version is the same as itself", one.version);
   return 0;
 }

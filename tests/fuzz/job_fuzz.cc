@@ -28,25 +28,19 @@ void check_written(const config::Value& root) {
 void check_needs(const requirements::Job& job) {
   const auto needs = requirements::derive_needs(job);
   const auto values = requirements::derive_need_values(job);
-  expect(!needs.empty() && needs.size() == values.size(),
-         "with and without texts the needs are the same", job.name);
+  expect(!needs.empty() && needs.size() == values.size(), "with and without texts the needs are the same", job.name);
   for (std::size_t i = 0; i < needs.size(); ++i) {
     const requirements::Need& need = needs[i];
-    expect(std::isfinite(need.required) && need.required >= 0, "what is required is a number",
-           need.id);
+    expect(std::isfinite(need.required) && need.required >= 0, "what is required is a number", need.id);
     expect(std::isfinite(need.need) && need.need >= 0, "a need is a number", need.id);
-    expect(std::isfinite(need.uncertainty) && need.uncertainty >= 0, "an uncertainty is a number",
-           need.id);
-    expect(need.id == values[i].id && need.required == values[i].required, "one need, one value",
-           need.id);
-    for (const auto& [name, value] : need.inputs)
-      expect(std::isfinite(value), "an input is a number", name);
+    expect(std::isfinite(need.uncertainty) && need.uncertainty >= 0, "an uncertainty is a number", need.id);
+    expect(need.id == values[i].id && need.required == values[i].required, "one need, one value", need.id);
+    for (const auto& [name, value] : need.inputs) expect(std::isfinite(value), "an input is a number", name);
   }
   expect(!requirements::needs_text(job, needs).empty(), "needs have a text", job.name);
   expect(!requirements::needs_csv(needs).empty(), "needs have rows", job.name);
   const auto document = nlohmann::json::parse(requirements::needs_json(job, needs), nullptr, false);
-  expect(!document.is_discarded() && document["needs"].size() == needs.size(),
-         "needs are a JSON document", job.name);
+  expect(!document.is_discarded() && document["needs"].size() == needs.size(), "needs are a JSON document", job.name);
   requirements::locked_text(job);
 }
 
@@ -58,12 +52,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const config::Value root = config::parse_yaml(text, "job.yaml", problems);
   if (problems.empty()) check_written(root);
   const bool good_yaml = problems.empty();
-  const requirements::Job job =
-      good_yaml ? requirements::parse_job(root, problems) : requirements::Job{};
+  const requirements::Job job = good_yaml ? requirements::parse_job(root, problems) : requirements::Job{};
   for (const Diagnostic& problem : problems.errors()) {
     expect(problem.where.file == "job.yaml", "a problem has a place", problem.text);
-    expect(problem.where.line > 0 || root.is_null() || !good_yaml, "a problem has a line",
-           problem.text);
+    expect(problem.where.line > 0 || root.is_null() || !good_yaml, "a problem has a line", problem.text);
     expect(!problem.text.empty(), "a problem has a text", to_string(problem));
   }
   if (problems.empty()) check_needs(job);

@@ -16,7 +16,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzzing::expect(again->kind == mark->kind && again->made == mark->made && again->files == mark->files &&
                       again->holder.has_value() == mark->holder.has_value(),
                   "read again, it says the same", text);
-  if (mark->holder)
-    fuzzing::expect(again->holder->text() == mark->holder->text(), "and names the same holder", text);
+  if (mark->holder) fuzzing::expect(again->holder->text() == mark->holder->text(), "and names the same holder", text);
   return 0;
 }

@@ -22,8 +22,8 @@ void check_shown(const std::string& shown, double value, Dimension dimension, in
   std::string text = shown;
   // Units that are written without a prefix are shown with one all the same ("1.5 M" nodes).
   const std::string_view base = unit_name(dimension);
-  if (dimension == Dimension::any || base == "count" || base == "ratio" ||
-      base.starts_with("USD") || dimension == Dimension::hours || dimension == Dimension::gigabytes)
+  if (dimension == Dimension::any || base == "count" || base == "ratio" || base.starts_with("USD") ||
+      dimension == Dimension::hours || dimension == Dimension::gigabytes)
     return;
   const Parsed again = parse_quantity(text, dimension);
   expect(static_cast<bool>(again), "what is shown can be read", shown + ": " + again.error);
@@ -39,13 +39,11 @@ void check(std::string_view text, Dimension dimension) {
   expect(dimension != Dimension::text, "text is no quantity", std::string(text));
   const std::string exact = exact_quantity(parsed.value, dimension);
   const Parsed again = parse_quantity(exact, dimension);
-  expect(again && again.value == parsed.value, "an exact text gives the same value",
-         exact + " " + again.error);
+  expect(again && again.value == parsed.value, "an exact text gives the same value", exact + " " + again.error);
   check_shown(format_quantity(parsed.value, dimension), parsed.value, dimension, 3);
   check_shown(format_quantity(parsed.value, dimension, true), parsed.value, dimension, 3);
   check_shown(compact_quantity(parsed.value, dimension), parsed.value, dimension, 6);
-  expect(!format_in_unit(parsed.value, unit_name(dimension)).empty(),
-         "a value has a text in its unit", exact);
+  expect(!format_in_unit(parsed.value, unit_name(dimension)).empty(), "a value has a text in its unit", exact);
   expect(!format_duration(parsed.value).empty(), "a duration has a text", exact);
 }
 

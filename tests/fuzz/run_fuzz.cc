@@ -29,8 +29,7 @@ void check_exports(const results::StoredRun& run) {
     expect(is_json(results::bmf_json(run)), "Bencher's form is JSON", run.id);
   } catch (const RunError&) {  // a value that its units make too large for JSON
   }
-  expect(!results::junit_xml(run).empty() && !results::csv(run).empty(), "a run has a form",
-         run.id);
+  expect(!results::junit_xml(run).empty() && !results::csv(run).empty(), "a run has a form", run.id);
 }
 
 }  // namespace

@@ -13,11 +13,9 @@ namespace headrace::fuzzing {
 
 inline void check_verdict(const results::StoredVerdict& verdict) {
   const Summary& s = verdict.summary;
-  const unsigned judged = verdict.count("PASS") + verdict.count("FAIL") +
-                          verdict.count("INCONCLUSIVE") + verdict.count("SKIPPED") +
-                          verdict.count("ERROR");
-  expect(judged == verdict.judgements.size() && judged == s.needs, "every judgement counts",
-         s.word);
+  const unsigned judged = verdict.count("PASS") + verdict.count("FAIL") + verdict.count("INCONCLUSIVE") +
+                          verdict.count("SKIPPED") + verdict.count("ERROR");
+  expect(judged == verdict.judgements.size() && judged == s.needs, "every judgement counts", s.word);
   if (s.exit_code == 0)
     expect(verdict.count("PASS") == judged && s.word == (judged > 0 ? "PASS" : "MEASURED"),
            "all is well only where every need is met", s.word);
@@ -25,8 +23,7 @@ inline void check_verdict(const results::StoredVerdict& verdict) {
     expect(s.exit_code == 10 || s.exit_code >= 128, "a need that is missed is told", s.word);
   const std::string line = results::nagios_text(verdict);
   expect(line.find('\n') == line.size() - 1, "a plugin says one line", line);
-  expect(line.starts_with("HEADRACE OK") ? judged > 0 && s.exit_code == 0 : true,
-         "OK needs a need that was met", line);
+  expect(line.starts_with("HEADRACE OK") ? judged > 0 && s.exit_code == 0 : true, "OK needs a need that was met", line);
   expect(!results::prometheus_text(verdict).empty(), "a verdict has a metric", s.word);
   (void)verdict.ended_s();
 }

@@ -10,8 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace headrace;
   results::StoredVerdict verdict;
   try {
-    const auto document = results::parse_kind(
-        std::string_view(reinterpret_cast<const char*>(data), size), "headrace.verdict");
+    const auto document =
+        results::parse_kind(std::string_view(reinterpret_cast<const char*>(data), size), "headrace.verdict");
     results::read_verdict(results::JsonPlace(document), std::nullopt, verdict);
   } catch (const UsageError& e) {
     fuzzing::expect(*e.what() != '\0', "a refusal says why", "");

@@ -19,14 +19,16 @@ std::vector<std::string> outcomes(const std::function<std::string(unsigned rank)
     std::string outcome;
     bool skips = false;
     try {
-      for (const std::string& said : in_concert(*ranks, "a step", 5, [&] { return step(ranks->rank()); })) outcome += said;
+      for (const std::string& said : in_concert(*ranks, "a step", 5, [&] { return step(ranks->rank()); }))
+        outcome += said;
     } catch (const Unsupported& e) {
       outcome = e.what();
       skips = true;
     } catch (const std::exception& e) {
       outcome = e.what();
     }
-    EXPECT_EQ(ranks->all_gather("the next", std::to_string(ranks->rank()), 5), (std::vector<std::string>{"0", "1", "2"}));
+    EXPECT_EQ(ranks->all_gather("the next", std::to_string(ranks->rank()), 5),
+              (std::vector<std::string>{"0", "1", "2"}));
     const std::lock_guard lock(mutex);
     all[ranks->rank()] = outcome;
     unsupported = skips;
@@ -46,7 +48,8 @@ TEST(InConcert, OneFailsAllFailAndTheNextExchangeIsInStep) {
     if (rank == 1) throw RunError("no cable");
     return "";
   };
-  EXPECT_EQ(outcomes(fails, unsupported), (std::vector<std::string>{"rank 1 (b): no cable", "no cable", "rank 1 (b): no cable"}));
+  EXPECT_EQ(outcomes(fails, unsupported),
+            (std::vector<std::string>{"rank 1 (b): no cable", "no cable", "rank 1 (b): no cable"}));
   EXPECT_FALSE(unsupported);
 }
 

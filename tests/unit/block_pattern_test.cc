@@ -36,8 +36,7 @@ TEST(BlockPattern, OneBitOfTheLabelIsEnoughToRefuseIt) {
 
 TEST(BlockPattern, NoTwoBlocksAlike) {
   const Block one = block({7, 3, 17});
-  for (const BlockLabel& other :
-       {BlockLabel{8, 3, 17}, BlockLabel{7, 4, 17}, BlockLabel{7, 3, 18}}) {
+  for (const BlockLabel& other : {BlockLabel{8, 3, 17}, BlockLabel{7, 4, 17}, BlockLabel{7, 3, 18}}) {
     const Block two = block(other);
     int same = 0;
     for (std::size_t i = kLabelBytes; i < kBlock; ++i) same += one[i] == two[i];

@@ -14,9 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 Blocks two_blocks() {
-  Blocks blocks{"node",     6,          {{"A", "a.yaml", {"headrace", "run"}}, {"B", "b", {"x"}}},
-                {"device"}, {"engine"}, {"*.rate"},
-                {}};
+  Blocks blocks{"node",     6, {{"A", "a.yaml", {"headrace", "run"}}, {"B", "b", {"x"}}}, {"device"}, {"engine"},
+                {"*.rate"}, {}};
   for (const unsigned block : {1u, 2u})
     for (const Turn& turn : turns_of_block(block)) blocks.turns.push_back(turn);
   return blocks;
@@ -75,13 +74,10 @@ TEST(Blocks, WhatDoesNotFitIsRefusedWithItsPlace) {
     }
     return std::string("accepted");
   };
-  EXPECT_NE(told("\"turn\": 1", "\"turn\": 5").find("turns[0].turn: from 1 to 4"),
-            std::string::npos);
+  EXPECT_NE(told("\"turn\": 1", "\"turn\": 5").find("turns[0].turn: from 1 to 4"), std::string::npos);
   EXPECT_NE(told("\"block\": 1", "\"block\": 0").find("turns[0].block"), std::string::npos);
-  EXPECT_NE(told("\"side\": \"A\"", "\"side\": \"B\"").find("not whose turn it is"),
-            std::string::npos);
-  EXPECT_NE(told("\"label\": \"A\"", "\"label\": \"../x\"").find("a letter from A to Z"),
-            std::string::npos);
+  EXPECT_NE(told("\"side\": \"A\"", "\"side\": \"B\"").find("not whose turn it is"), std::string::npos);
+  EXPECT_NE(told("\"label\": \"A\"", "\"label\": \"../x\"").find("a letter from A to Z"), std::string::npos);
   EXPECT_NE(told("\"schema\": 1", "\"schema\": 9").find("schema 9"), std::string::npos);
 }
 
@@ -92,8 +88,7 @@ TEST(Blocks, RemovesNothingThatIsNotItsOwn) {
   const Blocks blocks = two_blocks();
   whole.write(kBlocksFile, blocks_json(blocks));
   for (const Turn& turn : blocks.turns)
-    MarkedFolder::make(whole.folder().make(block_folder(turn.block)), turn.name(blocks.sides),
-                       "run");
+    MarkedFolder::make(whole.folder().make(block_folder(turn.block)), turn.name(blocks.sides), "run");
   MarkedFolder::make(path + "/block-01/2-B", "run").write("run.json", "{}");
   std::ofstream(path + "/block-02/2-A/notes.txt") << "mine";
   const CleanReport report = remove_blocks(whole);

@@ -13,14 +13,12 @@ namespace {
 using testing::TemporaryFolder;
 
 TEST(CacheState, NamesRoundTrip) {
-  for (const CacheState state :
-       {CacheState::cold, CacheState::warm, CacheState::bypassed, CacheState::asis})
+  for (const CacheState state : {CacheState::cold, CacheState::warm, CacheState::bypassed, CacheState::asis})
     EXPECT_EQ(parse_cache_state(to_string(state)), state);
   EXPECT_FALSE(parse_cache_state("hot"));
 }
 
-CacheProof judged(CacheState state, double resident, std::uint64_t delivered,
-                  std::uint64_t storage) {
+CacheProof judged(CacheState state, double resident, std::uint64_t delivered, std::uint64_t storage) {
   CacheProof proof;
   proof.declared = state;
   proof.resident_before = resident;
@@ -64,8 +62,7 @@ TEST(JudgeCacheState, WhereOneCannotBeSeenTheOtherDecides) {
   remote.resident_before = 1;
   judge(remote);
   EXPECT_TRUE(remote.proven);
-  EXPECT_EQ(remote.why,
-            "100 % in the page cache before; this file system's traffic is not counted");
+  EXPECT_EQ(remote.why, "100 % in the page cache before; this file system's traffic is not counted");
 }
 
 TEST(JudgeCacheState, WhatIsNotCountedIsNotFromStorage) {
@@ -116,15 +113,13 @@ TEST(JudgeCacheState, SmallFilesComeInWholeBlocks) {
   CacheProof proof = nothing_proven(CacheState::cold);
   proof.resident_before = 0;
   proof.delivered_bytes = 1000;
-  proof.rounding =
-      4;  // files of 1 kB: half of them from memory would still be twice what was asked for
+  proof.rounding = 4;  // files of 1 kB: half of them from memory would still be twice what was asked for
   proof.storage_bytes = 2000;
   judge(proof);
   EXPECT_FALSE(proof.proven);
-  EXPECT_EQ(
-      proof.why,
-      "0 % in the page cache before; 200 % of the bytes from storage (400 % with whole blocks, "
-      "had all come from there)");
+  EXPECT_EQ(proof.why,
+            "0 % in the page cache before; 200 % of the bytes from storage (400 % with whole blocks, "
+            "had all come from there)");
   proof.storage_bytes = 4000;
   judge(proof);
   EXPECT_TRUE(proof.proven);
@@ -159,8 +154,7 @@ TEST(JudgeCacheState, SharedBytesComeFromStorageOnce) {
   proof.storage_bytes = 100;
   judge(proof);
   EXPECT_TRUE(proof.proven);
-  EXPECT_EQ(proof.why,
-            "0 % in the page cache before; 25 % of the bytes from storage (each was read 4 times)");
+  EXPECT_EQ(proof.why, "0 % in the page cache before; 25 % of the bytes from storage (each was read 4 times)");
   proof.storage_bytes = 90;
   judge(proof);
   EXPECT_FALSE(proof.proven);

@@ -42,8 +42,7 @@ TEST_F(Cgroup, Version2TakesTheTightestLimitOnTheWay) {
   lay("sys/fs/cgroup/slice/job/cpu.max", "max 100000\n");
   lay("sys/fs/cgroup/slice/job/memory.max", "1000000\n");
   lay("sys/fs/cgroup/slice/job/memory.current", "700000\n");
-  lay("sys/fs/cgroup/slice/job/memory.stat",
-      "anon 200000\ninactive_file 300000\nactive_file 200000\n");
+  lay("sys/fs/cgroup/slice/job/memory.stat", "anon 200000\ninactive_file 300000\nactive_file 200000\n");
   lay("sys/fs/cgroup/slice/memory.max", "max\n");
   lay("sys/fs/cgroup/slice/job/io.max", "254:0 rbps=104857600 wbps=max riops=max wiops=max\n");
   const CgroupLimits found = limits();
@@ -58,9 +57,8 @@ TEST_F(Cgroup, Version2TakesTheTightestLimitOnTheWay) {
 
 TEST_F(Cgroup, WhatIsLetThroughToADeviceIsTheTightestLimit) {
   CgroupLimits limits;
-  limits.io = {"254:0 rbps=104857600 wbps=max riops=500 wiops=max",
-               "254:0 rbps=50000000 wbps=max riops=max wiops=max", "8:0 read_bps=1000",
-               "8:0 write_iops=70", "7:0 wbps=9"};
+  limits.io = {"254:0 rbps=104857600 wbps=max riops=500 wiops=max", "254:0 rbps=50000000 wbps=max riops=max wiops=max",
+               "8:0 read_bps=1000", "8:0 write_iops=70", "7:0 wbps=9"};
   const IoLimits version_2 = io_limits(limits, "254:0"), version_1 = io_limits(limits, "8:0");
   EXPECT_EQ(version_2.read_bytes, 50e6);
   EXPECT_EQ(version_2.reads, 500);
@@ -114,8 +112,7 @@ TEST_F(Cgroup, WithheldTimeOfVersion1) {
       "31 20 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
       "30 20 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
   lay("proc/self/cgroup", "2:cpu:/job\n0::/\n");
-  lay("sys/fs/cgroup/cpu/job/cpu.stat",
-      "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000000\n");
+  lay("sys/fs/cgroup/cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000000\n");
   EXPECT_DOUBLE_EQ(throttled_seconds(root_.string()).value(), 1.5);
 }
 

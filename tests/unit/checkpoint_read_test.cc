@@ -16,8 +16,7 @@ using testing::WorkloadRunner;
 class CheckpointReadTest : public ::testing::TestWithParam<const char*> {
  protected:
   void run_with(const std::string& yaml, const std::function<void(WorkloadRunner&)>& look) {
-    WorkloadRunner runner("checkpoint_read",
-                          "ranks: 3\nblock_size: 64KiB\n" + yaml + "engine: " + GetParam() + "\n");
+    WorkloadRunner runner("checkpoint_read", "ranks: 3\nblock_size: 64KiB\n" + yaml + "engine: " + GetParam() + "\n");
     if (const auto skip = runner.check()) GTEST_SKIP() << skip->reason;
     runner.prepare();
     look(runner);
@@ -99,9 +98,9 @@ TEST_P(CheckpointReadTest, ARestoreThatWasStoppedGivesNoTime) {
     runner.repeat(1, true);
     EXPECT_FALSE(runner.metrics.contains("time_to_restored_s"));
     const auto notes = runner->notes();
-    EXPECT_NE(std::find(notes.begin(), notes.end(),
-                        "the time budget ended before all was restored: no time to restored"),
-              notes.end());
+    EXPECT_NE(
+        std::find(notes.begin(), notes.end(), "the time budget ended before all was restored: no time to restored"),
+        notes.end());
   });
 }
 
@@ -118,13 +117,11 @@ TEST_P(CheckpointReadTest, UsersCheckpointGoesToTheRanksInTurn) {
   run_with("path: " + (users / "shard0") + "\n", [](WorkloadRunner& runner) {
     runner.repeat();
     const auto notes = runner->notes();
-    EXPECT_NE(std::find(notes.begin(), notes.end(), "only 1 of 3 ranks had a file to read"),
-              notes.end());
+    EXPECT_NE(std::find(notes.begin(), notes.end(), "only 1 of 3 ranks had a file to read"), notes.end());
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, CheckpointReadTest,
-                         ::testing::Values("posix", "io_uring", "mmap"),
+INSTANTIATE_TEST_SUITE_P(Engines, CheckpointReadTest, ::testing::Values("posix", "io_uring", "mmap"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(CheckpointReadParamsTest, TellsWhatCannotBe) {

@@ -19,20 +19,16 @@ using testing::WorkloadRunner;
 class CheckpointWriteTest : public ::testing::TestWithParam<const char*> {
  protected:
   void run_with(const std::string& yaml, const std::function<void(WorkloadRunner&)>& look) {
-    WorkloadRunner runner("checkpoint_write",
-                          "ranks: 3\nshard_size: 1000000B\nblock_size: 64KiB\n" + yaml +
-                              "engine: " + GetParam() + "\n");
+    WorkloadRunner runner("checkpoint_write", "ranks: 3\nshard_size: 1000000B\nblock_size: 64KiB\n" + yaml +
+                                                  "engine: " + GetParam() + "\n");
     if (const auto skip = runner.check()) GTEST_SKIP() << skip->reason;
     runner.prepare();
     look(runner);
   }
-  static std::string folder(WorkloadRunner& runner) {
-    return runner.node().scratch() + "/checkpoint";
-  }
+  static std::string folder(WorkloadRunner& runner) { return runner.node().scratch() + "/checkpoint"; }
   static std::vector<std::string> files(WorkloadRunner& runner) {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder(runner)))
-      names.push_back(entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder(runner))) names.push_back(entry.path().filename());
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -51,8 +47,8 @@ class CheckpointWriteTest : public ::testing::TestWithParam<const char*> {
 TEST_P(CheckpointWriteTest, SavesWhatTheRanksHold) {
   run_with("", [](WorkloadRunner& runner) {
     for (int i = 0; i < 3; ++i) expect_a_save(runner);
-    EXPECT_EQ(files(runner), (std::vector<std::string>{".headrace", "rank-00000.bin",
-                                                       "rank-00001.bin", "rank-00002.bin"}));
+    EXPECT_EQ(files(runner),
+              (std::vector<std::string>{".headrace", "rank-00000.bin", "rank-00001.bin", "rank-00002.bin"}));
     EXPECT_EQ(fs::file_size(folder(runner) + "/rank-00001.bin"), 1'000'000u);
     EXPECT_EQ(runner.metrics["stall_s"], runner.metrics["time_to_durable_s"]);
     EXPECT_FALSE(runner.metrics.contains("stage_bandwidth"));

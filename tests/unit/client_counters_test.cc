@@ -36,18 +36,16 @@ TEST(Mountstats, TellWhatCameFromTheServer) {
   EXPECT_EQ(parse_mountstats(kMountstats, "/data2")->read_bytes, 7u);
   EXPECT_FALSE(parse_mountstats(kMountstats, "/"));
   EXPECT_FALSE(parse_mountstats(kMountstats, "/nowhere"));
-  EXPECT_FALSE(
-      parse_mountstats("device a:/b mounted on /data with fstype nfs4\n\tbytes:\t1 2\n", "/data"));
+  EXPECT_FALSE(parse_mountstats("device a:/b mounted on /data with fstype nfs4\n\tbytes:\t1 2\n", "/data"));
 }
 
 // As the Lustre operations manual shows a client's osc.*.stats; never read on a live client here.
 TEST(LustreStats, TellWhatCameFromTheServers) {
-  EXPECT_EQ(
-      parse_lustre_stats("snapshot_time             1616587829.623567 secs.nsecs\n"
-                         "req_waittime              8523 samples [usec] 25 21356 1480125\n"
-                         "read_bytes                31 samples [bytes] 4096 4194304 61865984\n"
-                         "write_bytes               19 samples [bytes] 1 1048576 4194304\n"),
-      61865984u);
+  EXPECT_EQ(parse_lustre_stats("snapshot_time             1616587829.623567 secs.nsecs\n"
+                               "req_waittime              8523 samples [usec] 25 21356 1480125\n"
+                               "read_bytes                31 samples [bytes] 4096 4194304 61865984\n"
+                               "write_bytes               19 samples [bytes] 1 1048576 4194304\n"),
+            61865984u);
   EXPECT_FALSE(parse_lustre_stats("req_active 8523 samples [reqs] 1 9 8523\n"));
 }
 

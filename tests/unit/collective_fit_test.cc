@@ -12,8 +12,7 @@ namespace {
 
 TEST(CollectiveFit, FindsWhatTheTimesWereMadeOf) {
   std::vector<std::pair<double, double>> times;
-  for (const double size : {8.0, 1024.0, 1e6, 25e6, 64e6})
-    times.emplace_back(size, 20e-6 + size / 5e9);
+  for (const double size : {8.0, 1024.0, 1e6, 25e6, 64e6}) times.emplace_back(size, 20e-6 + size / 5e9);
   const auto fit = fit_collective(times);
   ASSERT_TRUE(fit);
   EXPECT_NEAR(fit->fixed_s.value, 20e-6, 1e-9);
@@ -47,8 +46,7 @@ TEST(CollectiveFit, AnAllReducesModelIsFormulaF3) {
   const auto time = [](double size) { return 2 * 63 * 5e-6 + 2 * 63 / 64.0 * size / 50e9; };
   EXPECT_NEAR(time(14e9), 0.5519, 5e-5);
   const LinkModel model =
-      link_model(*fit_collective({{1e3, time(1e3)}, {1e6, time(1e6)}, {14e9, time(14e9)}}),
-                 Collective::all_reduce, n);
+      link_model(*fit_collective({{1e3, time(1e3)}, {1e6, time(1e6)}, {14e9, time(14e9)}}), Collective::all_reduce, n);
   EXPECT_NEAR(model.alpha_s.value, 5e-6, 1e-10);
   EXPECT_NEAR(model.bytes_per_s.value, 50e9, 1e5);
   EXPECT_NEAR(ring_time(model, n, 14e9), time(14e9), 1e-6);
@@ -93,10 +91,10 @@ requirements::Job job(const std::string& name, const std::vector<std::string>& m
 
 /// 7e9 parameters on 64 data-parallel GPUs: 14 GB of gradients in 535 buckets.
 TEST(CollectiveFit, StepOfAJobInBuckets) {
-  const auto gradients = need_of(
-      job("gpt-7b-512gpu", {"cluster.nodes=8", "cluster.gpus_per_node=8", "model.parameters=7e9",
-                            "parallelism.sharding=none", "step.time=1s"}),
-      "network.gradient_busbw");
+  const auto gradients =
+      need_of(job("gpt-7b-512gpu", {"cluster.nodes=8", "cluster.gpus_per_node=8", "model.parameters=7e9",
+                                    "parallelism.sharding=none", "step.time=1s"}),
+              "network.gradient_busbw");
   const auto p = predict(links(5e-6, 50e9), gradients);
   ASSERT_TRUE(p);
   EXPECT_EQ(p->ranks, 64);
@@ -107,8 +105,8 @@ TEST(CollectiveFit, StepOfAJobInBuckets) {
   EXPECT_NEAR(p->step_s, p->calls * each, 1e-9);
   EXPECT_NEAR(p->hidden_s, 0.9 * 2 / 3, 1e-9);
   EXPECT_NEAR(p->exposed_s, p->step_s - p->hidden_s, 1e-12);
-  EXPECT_NEAR(*p->tree_s, 2 * 6 * 5e-6 + 2.0 * (25 << 20) / 50e9, 1e-12);   // F4
-  EXPECT_NEAR(*p->crossover_bytes, 64 * (63 - 6) * 5e-6 * 50e9, 1);         // F5
+  EXPECT_NEAR(*p->tree_s, 2 * 6 * 5e-6 + 2.0 * (25 << 20) / 50e9, 1e-12);  // F4
+  EXPECT_NEAR(*p->crossover_bytes, 64 * (63 - 6) * 5e-6 * 50e9, 1);        // F5
   EXPECT_NEAR(p->busbw, 2 * 63 / 64.0 * (25 << 20) / each, 1);
   EXPECT_EQ(p->busbw_required, gradients.required);
   EXPECT_EQ(predict(links(1e-7, 400e9), gradients)->exposed_s, 0);  // all of it is hidden
@@ -116,8 +114,7 @@ TEST(CollectiveFit, StepOfAJobInBuckets) {
 
 TEST(CollectiveFit, PipelineStagesHideBehindEachMicroBatch) {
   const requirements::Job llama = job("llama3-70b");
-  const auto p = predict(links(2e-6, 40e9, Collective::send_recv),
-                         need_of(llama, "network.pipeline_bandwidth"));
+  const auto p = predict(links(2e-6, 40e9, Collective::send_recv), need_of(llama, "network.pipeline_bandwidth"));
   ASSERT_TRUE(p);
   EXPECT_EQ(p->calls, 16);
   EXPECT_FALSE(p->tree_s);

@@ -32,8 +32,7 @@ TEST(Comparison, TellsWhatChanges) {
     }
   }
   EXPECT_EQ(changed, 3);
-  EXPECT_NE(comparison_csv(before, after).find("\nnetwork.gradient_busbw,gpu,B/s,"),
-            std::string::npos);
+  EXPECT_NE(comparison_csv(before, after).find("\nnetwork.gradient_busbw,gpu,B/s,"), std::string::npos);
 }
 
 }  // namespace

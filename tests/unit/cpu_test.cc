@@ -18,8 +18,7 @@ TEST(CpuList, CountsRangesAndSingles) {
 }
 
 TEST(CpuFacts, OfTwoSocketsWithTwoThreadsACore) {
-  const fs::path root =
-      fs::temp_directory_path() / ("headrace_cpu_test_" + std::to_string(getpid()));
+  const fs::path root = fs::temp_directory_path() / ("headrace_cpu_test_" + std::to_string(getpid()));
   const auto lay = [&](const std::string& path, const std::string& text) {
     fs::create_directories((root / path).parent_path());
     std::ofstream(root / path) << text;

@@ -20,8 +20,7 @@ TEST(CudaPlugin, SaysWhatIsMissing) {
   Backends backends;
   const BackendStatus& status = cuda(backends);
   if (!status.built) {
-    EXPECT_EQ(status.reason,
-              "not built into this installation: the build needs the CUDA Toolkit 12.4 or later");
+    EXPECT_EQ(status.reason, "not built into this installation: the build needs the CUDA Toolkit 12.4 or later");
     GTEST_SKIP() << status.reason;
   }
   EXPECT_TRUE(status.version.starts_with("CUDA 1")) << status.version;

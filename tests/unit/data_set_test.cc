@@ -31,9 +31,7 @@ class DataSetTest : public ::testing::Test {
   }
   std::shared_ptr<DataSet> open() { return DataSet::open(spec_, node_, {}); }
   std::string folder() const { return tmp_ / ("scratch/data/" + spec_.id()); }
-  std::string file(std::uint64_t number) const {
-    return folder() + "/" + DataSetLayout(spec_).path(number);
-  }
+  std::string file(std::uint64_t number) const { return folder() + "/" + DataSetLayout(spec_).path(number); }
 
   static std::string content(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -113,8 +111,7 @@ TEST_F(DataSetTest, ContinuesWhatWasCutShort) {
   manifest.replace(manifest.find("complete"), 8, "making");
   std::ofstream(folder() + "/manifest.json") << manifest;
   fs::resize_file(file(3), 4096);
-  overwrite(file(4), fs::file_size(file(4)) - 50,
-            std::string(50, '\0'));  // never reached the storage
+  overwrite(file(4), fs::file_size(file(4)) - 50, std::string(50, '\0'));  // never reached the storage
   const auto data = open();
   EXPECT_EQ(fs::last_write_time(file(0)), made);
   EXPECT_TRUE(data->verify({}).empty());
@@ -124,8 +121,7 @@ TEST_F(DataSetTest, TouchesNoFileOfAnotherMaker) {
   open();
   fs::remove(file(5));
   std::ofstream(file(5)) << "precious";
-  EXPECT_EQ(failure(),
-            "create " + file(5) + ": something that headrace did not make is in the way");
+  EXPECT_EQ(failure(), "create " + file(5) + ": something that headrace did not make is in the way");
   EXPECT_EQ(content(file(5)), "precious");
   fs::remove(file(5));
   std::ofstream(tmp_ / "outside") << "precious";
@@ -139,8 +135,7 @@ TEST_F(DataSetTest, NamesWrongBlocks) {
   spec_.file_size = 3 * kBlock + 7;
   const auto data = open();
   const std::string zero(kBlock, '\0');
-  const std::string other = content(file(3)).substr(kBlock, kBlock),
-                    own = content(file(2)).substr(0, kBlock);
+  const std::string other = content(file(3)).substr(kBlock, kBlock), own = content(file(2)).substr(0, kBlock);
   overwrite(file(1), kBlock, zero);
   overwrite(file(2), 2 * kBlock, other);
   overwrite(file(4), 1024, std::string(512, '\0'));
@@ -155,8 +150,7 @@ TEST_F(DataSetTest, NamesWrongBlocks) {
   const auto wrong = data->verify({}, 100);
   std::vector<std::string> told;
   for (const WrongBlock& block : wrong)
-    told.push_back(fs::path(block.file).filename().string() + "@" + std::to_string(block.offset) +
-                   " " + block.why);
+    told.push_back(fs::path(block.file).filename().string() + "@" + std::to_string(block.offset) + " " + block.why);
   EXPECT_EQ(told, (std::vector<std::string>{
                       "f000001.bin@4096 all zero",
                       "f000002.bin@8192 holds block 1 of d000/f000003.bin",
@@ -212,8 +206,7 @@ TEST_F(DataSetTest, RemovalTakesOnlyItsOwn) {
                              tmp_ / "scratch/data/mine.txt" + ": not made by headrace",
                          }));
   EXPECT_TRUE(fs::exists(folder() + "/d001/notes.txt"));
-  for (const char* name : {"/d000/f000003.bin", "/d000/f000004.bin", "/d001/notes.txt"})
-    fs::remove(folder() + name);
+  for (const char* name : {"/d000/f000003.bin", "/d000/f000004.bin", "/d001/notes.txt"}) fs::remove(folder() + name);
   fs::remove(tmp_ / "scratch/data/mine.txt");
   EXPECT_TRUE(remove_data_sets(*MarkedFolder::find(tmp_ / "scratch")).left.empty());
   EXPECT_FALSE(fs::exists(folder()));

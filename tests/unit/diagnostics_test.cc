@@ -43,8 +43,7 @@ TEST(Nearest, FindsSlipsOnly) {
   EXPECT_EQ(nearest("Queue_Depht", keys), "queue_depth");
   EXPECT_EQ(nearest("flie", keys), "file");
   EXPECT_EQ(nearest("que", keys), "queue_depth");
-  const std::vector<std::string> names = {"read_bandwidth_required", "read_bandwidth_share",
-                                          "io_uring"};
+  const std::vector<std::string> names = {"read_bandwidth_required", "read_bandwidth_share", "io_uring"};
   EXPECT_EQ(nearest("read_bandwith", names), "read_bandwidth_required");
   EXPECT_EQ(nearest("uring", names), "io_uring");
   EXPECT_EQ(nearest("completely_else", keys), "");

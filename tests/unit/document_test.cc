@@ -84,17 +84,15 @@ TEST(Document, ManyKeysTakeNoLongerThanTheyMust) {
 }
 
 TEST(Document, RefusesWhatIsNotUtf8) {
-  for (const char* wrong :
-       {"\xff", "\xc3", "\xe2\x82", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+  for (const char* wrong : {"\xff", "\xc3", "\xe2\x82", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
     Diagnostics problems;
     parse_yaml("a: 1\nb: x" + std::string(wrong), "c.yaml", problems);
     ASSERT_EQ(problems.errors().size(), 1u);
     EXPECT_EQ(to_string(problems.errors()[0]), "c.yaml:2:5: not UTF-8 text");
   }
   Diagnostics problems;
-  EXPECT_EQ(
-      parse_yaml("a: \xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\x80", "c.yaml", problems).find("a")->text,
-      "\xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\x80");
+  EXPECT_EQ(parse_yaml("a: \xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\x80", "c.yaml", problems).find("a")->text,
+            "\xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\x80");
   EXPECT_TRUE(problems.empty());
 }
 
@@ -111,8 +109,7 @@ TEST(Document, EmptyAndUnreadable) {
   Diagnostics problems;
   read_yaml("/nonexistent/x.yaml", problems);
   ASSERT_EQ(problems.errors().size(), 1u);
-  EXPECT_EQ(to_string(problems.errors()[0]),
-            "/nonexistent/x.yaml: cannot be read: No such file or directory");
+  EXPECT_EQ(to_string(problems.errors()[0]), "/nonexistent/x.yaml: cannot be read: No such file or directory");
   read_yaml("/tmp", problems);
   EXPECT_EQ(problems.errors().size(), 2u);
 }
@@ -150,8 +147,7 @@ TEST(Override, SetsMakesAndIndexes) {
 
 TEST(Override, RefusesWhatCannotBe) {
   Value root = parse("a: 1\nlist: [1]\n");
-  for (const char* assignment :
-       {"", "novalue", "=3", "a.b=1", "list.1=2", "list.x=2", "x..y=1", "x=[1"}) {
+  for (const char* assignment : {"", "novalue", "=3", "a.b=1", "list.1=2", "list.x=2", "x..y=1", "x=[1"}) {
     Diagnostics problems;
     apply_override(root, assignment, problems);
     EXPECT_EQ(problems.errors().size(), 1u) << assignment;

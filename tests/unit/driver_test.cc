@@ -14,8 +14,7 @@ TEST(Driver, CallsTheBodyOncePerRepetition) {
   ::testing::internal::CaptureStderr();
   const DriverReport report = drive("small_file_read/engine:posix", 7, [&] {
     ++calls;
-    return Sample{
-        .elapsed_s = 0.5, .values = {{"threads", 3}, {"read_bandwidth", 1e9}}, .error = ""};
+    return Sample{.elapsed_s = 0.5, .values = {{"threads", 3}, {"read_bandwidth", 1e9}}, .error = ""};
   });
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
@@ -27,9 +26,8 @@ TEST(Driver, CallsTheBodyOncePerRepetition) {
 TEST(Driver, FailedRepetitionsAreCountedAndTheOthersGoOn) {
   for (const int bad : {0, 1, 3}) {
     int call = 0;
-    const DriverReport report = drive("p", 4, [&] {
-      return Sample{.elapsed_s = 0.001, .values = {}, .error = call++ == bad ? "disk on fire" : ""};
-    });
+    const DriverReport report = drive(
+        "p", 4, [&] { return Sample{.elapsed_s = 0.001, .values = {}, .error = call++ == bad ? "disk on fire" : ""}; });
     EXPECT_EQ(call, 4);
     EXPECT_EQ(report.repetitions, 4u);
     EXPECT_EQ(report.errors, 1u);
@@ -39,9 +37,7 @@ TEST(Driver, FailedRepetitionsAreCountedAndTheOthersGoOn) {
 TEST(Driver, TheEnvironmentDoesNotChangeWhatRuns) {
   ::setenv("BENCHMARK_FILTER", "nothing-of-this-name", 1);
   ::setenv("BENCHMARK_REPETITIONS", "50", 1);
-  EXPECT_EQ(
-      drive("p", 2, [] { return Sample{.elapsed_s = 0, .values = {}, .error = ""}; }).repetitions,
-      2u);
+  EXPECT_EQ(drive("p", 2, [] { return Sample{.elapsed_s = 0, .values = {}, .error = ""}; }).repetitions, 2u);
 }
 
 TEST(DriverDeathTest, AValueThatIsNoNumberIsOurOwnBug) {

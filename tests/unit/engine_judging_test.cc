@@ -69,8 +69,7 @@ TEST_F(EngineJudging, AFailIsMeasuredOnceMoreBeforeItIsFinal) {
   plan.need("fixed", 50);
   const RunResult r = run();
   EXPECT_EQ(r.judgements[0].outcome, Outcome::fail);
-  EXPECT_NE(r.judgements[0].explanation.find("Measured again after a rest: 10.1."),
-            std::string::npos)
+  EXPECT_NE(r.judgements[0].explanation.find("Measured again after a rest: 10.1."), std::string::npos)
       << r.judgements[0].explanation;
   EXPECT_EQ(r.judgements[0].repetitions, 5u);
   ASSERT_EQ(only(r).repetitions.size(), 10u);
@@ -131,8 +130,7 @@ TEST_F(EngineJudging, ALowerBoundMeetsANeedOrTellsNothing) {
   EXPECT_EQ(j.outcome, Outcome::inconclusive);
   EXPECT_NE(j.next_step.find("use: metadata"), std::string::npos) << j.next_step;
   q.blank.need = 5;
-  EXPECT_EQ(judging::answer_all(std::vector{q}, engine::recorded(r.points))[0].outcome,
-            Outcome::pass);
+  EXPECT_EQ(judging::answer_all(std::vector{q}, engine::recorded(r.points))[0].outcome, Outcome::pass);
 }
 
 /// What several nodes or processes gave together is each one's share.
@@ -205,8 +203,7 @@ TEST_F(EngineJudging, SkippedPointsAndWhatWouldMeasureANeed) {
   EXPECT_EQ(only(r).reason, "no such device");
   EXPECT_EQ(r.judgements[0].outcome, Outcome::skipped);
   EXPECT_EQ(r.judgements[0].explanation, "p0 was skipped: no such device");
-  EXPECT_EQ(r.judgements[1].explanation,
-            "This version of headrace has no workload that measures it.");
+  EXPECT_EQ(r.judgements[1].explanation, "This version of headrace has no workload that measures it.");
   EXPECT_EQ(r.summary.exit_code, 77);
   EXPECT_EQ(w->prepared, 0u);
 }
@@ -231,8 +228,8 @@ TEST_F(EngineJudging, PercentilesNeedOperations) {
                                       .where = {}});
   const RunResult r = run();
   for (const MetricSummary& m : only(r).metrics) {
-    EXPECT_EQ(m.too_few_operations, m.name == "latency_p99_ns" || m.name == "latency_p999_ns" ||
-                                        m.name == "latency_p9999_ns")
+    EXPECT_EQ(m.too_few_operations,
+              m.name == "latency_p99_ns" || m.name == "latency_p999_ns" || m.name == "latency_p9999_ns")
         << m.name;
   }
   EXPECT_EQ(r.judgements[0].reason, Reason::few_ops);
@@ -262,8 +259,7 @@ TEST_F(EngineJudging, ClusterNeedsAndGpuShares) {
   ASSERT_EQ(r.judgements.size(), 2u);
   EXPECT_EQ(r.judgements[0].scope, "cluster");
   EXPECT_EQ(r.judgements[0].outcome, Outcome::skipped);
-  EXPECT_EQ(r.judgements[0].explanation,
-            "measured on 1 of 4 nodes: a cluster needs to be measured together");
+  EXPECT_EQ(r.judgements[0].explanation, "measured on 1 of 4 nodes: a cluster needs to be measured together");
   EXPECT_EQ(r.judgements[1].outcome, Outcome::pass);
   EXPECT_DOUBLE_EQ(*r.judgements[1].measured, 10);  // 80 for the node, shared by its 8 GPUs
 }
@@ -271,8 +267,7 @@ TEST_F(EngineJudging, ClusterNeedsAndGpuShares) {
 /// A need of groups of 16 ranks on 2 nodes, in messages of 1 MiB, and points that did something
 /// else.
 TEST_F(EngineJudging, ACollectiveAnswersInTheJobsSizeAndGroups) {
-  const auto add = [&](std::uint64_t size, unsigned ranks, unsigned stride, GroupShape shape,
-                       double value) {
+  const auto add = [&](std::uint64_t size, unsigned ranks, unsigned stride, GroupShape shape, double value) {
     auto w = plan.add();
     w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
     w->fixed = [value](const Repetition&) { return value; };
@@ -288,8 +283,7 @@ TEST_F(EngineJudging, ACollectiveAnswersInTheJobsSizeAndGroups) {
   need.measured_by = {"scripted.fixed"};
   need.need = need.required = 9;
   need.scope = requirements::Scope::gpu;
-  need.collective =
-      requirements::JobCollective{.message = 1 << 20, .ranks = 16, .stride = 8, .nodes = 2};
+  need.collective = requirements::JobCollective{.message = 1 << 20, .ranks = 16, .stride = 8, .nodes = 2};
   plan.plan.needs.push_back(need);
 
   add(2 << 20, 16, 8, {16, 2, 8}, 100);  // another size
@@ -300,8 +294,7 @@ TEST_F(EngineJudging, ACollectiveAnswersInTheJobsSizeAndGroups) {
   add(1 << 20, 16, 8, {2, 1, 2}, 100);
   Judgement j = run().judgements[0];
   EXPECT_EQ(j.outcome, Outcome::skipped);
-  EXPECT_EQ(j.explanation,
-            "p2 was measured within one node; the job's groups of 16 ranks lie on 2.");
+  EXPECT_EQ(j.explanation, "p2 was measured within one node; the job's groups of 16 ranks lie on 2.");
 
   plan.plan.needs[0].collective->nodes = 1;
   add(1 << 20, 0, 1, {8, 2, 1}, 50);           // all in one group: close
@@ -310,8 +303,7 @@ TEST_F(EngineJudging, ACollectiveAnswersInTheJobsSizeAndGroups) {
   j = run().judgements[0];
   EXPECT_EQ(j.point, "p3");
   EXPECT_EQ(j.outcome, Outcome::pass);
-  EXPECT_NE(j.explanation.find("Measured in groups of 8 ranks on 2 nodes; the job's have 16 on 2."),
-            std::string::npos)
+  EXPECT_NE(j.explanation.find("Measured in groups of 8 ranks on 2 nodes; the job's have 16 on 2."), std::string::npos)
       << j.explanation;
 
   add(1 << 20, 16, 8, {16, 2, 8}, 10);  // the job's own, though slower

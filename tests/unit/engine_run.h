@@ -9,11 +9,7 @@
 namespace headrace::testing {
 
 inline EngineLimits patient_limits() {
-  return {.stall_s = 60,
-          .grace_s = 60,
-          .live_s = 0.01,
-          .confirm_rest_s = 0.01,
-          .mind_neighbours = false};
+  return {.stall_s = 60, .grace_s = 60, .live_s = 0.01, .confirm_rest_s = 0.01, .mind_neighbours = false};
 }
 
 struct EngineRun : ::testing::Test {

@@ -26,26 +26,23 @@ struct Meddler : RunObserver {
 struct EngineOnFiles : ::testing::TestWithParam<const char*> {
   EngineOnFiles() {
     for (unsigned i = 0; i < kFiles; ++i) {
-      folder.write("data/f" + std::to_string(i),
-                   std::string(kFileBytes, static_cast<char>('a' + i)));
+      folder.write("data/f" + std::to_string(i), std::string(kFileBytes, static_cast<char>('a' + i)));
     }
   }
   void SetUp() override {
     stop_signal = 0;
-    if (const std::string why = node.backends().why_not(GetParam()); !why.empty())
-      GTEST_SKIP() << why;
+    if (const std::string why = node.backends().why_not(GetParam()); !why.empty()) GTEST_SKIP() << why;
   }
 
   RunResult run(const std::string& entry) {
     folder.write("config.yaml", "schema: 1\nname: test\ntarget: {path: " + (folder / "scratch") +
-                                    ", max_write: 1GiB}\nworkloads:\n  - {" + entry + ", engine: " +
-                                    GetParam() + ", repeat: {looks: [3], budget: 60s}}\n");
+                                    ", max_write: 1GiB}\nworkloads:\n  - {" + entry + ", engine: " + GetParam() +
+                                    ", repeat: {looks: [3], budget: 60s}}\n");
     PlanOptions options;
     options.config_file = folder / "config.yaml";
     plan = make_plan(options);
-    return run_plan(
-        plan, node, meddler,
-        {.stall_s = 60, .grace_s = 10, .live_s = 1, .confirm_rest_s = 0, .mind_neighbours = false});
+    return run_plan(plan, node, meddler,
+                    {.stall_s = 60, .grace_s = 10, .live_s = 1, .confirm_rest_s = 0, .mind_neighbours = false});
   }
   std::string users_files() const {
     return "use: small_file_read, workers: 2, cache: asis, path: " + (folder / "data");
@@ -79,9 +76,8 @@ TEST_P(EngineOnFiles, AFileThatVanishesIsNamed) {
   const PointResult& p = r.points.at(0);
   EXPECT_EQ(p.status, PointStatus::error);
   EXPECT_NE(p.reason.find("open of "), std::string::npos) << p.reason;
-  EXPECT_NE(
-      p.reason.find("data/f7 at offset 0: No such file or directory (ENOENT); 1 operation failed"),
-      std::string::npos)
+  EXPECT_NE(p.reason.find("data/f7 at offset 0: No such file or directory (ENOENT); 1 operation failed"),
+            std::string::npos)
       << p.reason;
   EXPECT_EQ(r.summary.exit_code, 1);
 }
@@ -89,22 +85,19 @@ TEST_P(EngineOnFiles, AFileThatVanishesIsNamed) {
 TEST_P(EngineOnFiles, AFileThatShrinksIsNamed) {
   meddler.before = [this](unsigned index) {
     if (index == 1) fs::resize_file(folder / "data/f3", 5'000);
-    if (index == 2)
-      fs::resize_file(folder / "data/f3", kFileBytes);  // whole again: the run goes on
+    if (index == 2) fs::resize_file(folder / "data/f3", kFileBytes);  // whole again: the run goes on
   };
   const RunResult r = run(users_files());
   const PointResult& p = r.points.at(0);
   ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
   ASSERT_EQ(p.repetitions.size(), 4u);
   EXPECT_NE(p.repetitions[1].error.find("data/f3"), std::string::npos) << p.repetitions[1].error;
-  EXPECT_NE(p.repetitions[1].error.find("the file ended early"), std::string::npos)
-      << p.repetitions[1].error;
+  EXPECT_NE(p.repetitions[1].error.find("the file ended early"), std::string::npos) << p.repetitions[1].error;
   EXPECT_EQ(p.notes.size(), 1u);
 }
 
 TEST_P(EngineOnFiles, GeneratedFilesAreVerified) {
-  const RunResult r =
-      run("use: small_file_read, files: 50, file_size: 20kB, cache: cold, verify: true");
+  const RunResult r = run("use: small_file_read, files: 50, file_size: 20kB, cache: cold, verify: true");
   const PointResult& p = r.points.at(0);
   ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
   EXPECT_TRUE(p.verified);

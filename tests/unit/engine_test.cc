@@ -50,8 +50,7 @@ TEST_F(Engine, CountsBytesOperationsAndTimeOfAllWorkers) {
   EXPECT_GE(phase.elapsed_s, 0.02);
   EXPECT_EQ(phase.first_finish_s, phase.worker_finish_s[0]);
   EXPECT_LT(phase.first_finish_s, phase.elapsed_s);
-  EXPECT_EQ(std::accumulate(phase.worker_bytes.begin(), phase.worker_bytes.end(), std::uint64_t{0}),
-            300'000u);
+  EXPECT_EQ(std::accumulate(phase.worker_bytes.begin(), phase.worker_bytes.end(), std::uint64_t{0}), 300'000u);
   EXPECT_NEAR(metric(rep, "read_bandwidth"), 300'000 / phase.elapsed_s, 1);
   EXPECT_NEAR(metric(rep, "latency_p50_ns"), 1000, 8);
   EXPECT_EQ(metric(rep, "elapsed_s"), phase.elapsed_s);
@@ -131,9 +130,7 @@ TEST_F(Engine, PhasesRunInOrderWithTheRepetitionsSeed) {
     seen.emplace_back(worker.phase, worker.seed);
     operations(worker, 10, 1);
   };
-  w->fixed = [](const Repetition& r) {
-    return static_cast<double>(r.index);
-  };  // wide: all looks are taken
+  w->fixed = [](const Repetition& r) { return static_cast<double>(r.index); };  // wide: all looks are taken
   plan.plan.points[0].repeat.looks = {2};
   run();
   ASSERT_EQ(seen.size(), 4u);
@@ -178,8 +175,7 @@ TEST_F(Engine, AnErrorInSettingUpAWorkerIsOne) {
   w->on_before_run = [](Worker& worker) {
     if (worker.index == 0) throw RunError("no ring for you");
   };
-  EXPECT_EQ(only(run()).reason,
-            "no ring for you; 1 of 2 workers failed (2 of 2 repetitions failed)");
+  EXPECT_EQ(only(run()).reason, "no ring for you; 1 of 2 workers failed (2 of 2 repetitions failed)");
 }
 
 TEST_F(Engine, FailedOperationsAreNeverCounted) {
@@ -203,8 +199,7 @@ TEST_F(Engine, FailedOperationsAreNeverCounted) {
   EXPECT_TRUE(only(r).repetitions[0].metrics.empty());
   EXPECT_EQ(only(r).metrics[0].values.size(), 5u);
   ASSERT_EQ(only(r).notes.size(), 1u);
-  EXPECT_EQ(only(r).notes[0].find("1 of 6 repetitions failed and is not counted: read of file 7"),
-            0u);
+  EXPECT_EQ(only(r).notes[0].find("1 of 6 repetitions failed and is not counted: read of file 7"), 0u);
   EXPECT_EQ(r.judgements[0].outcome, Outcome::pass);
 }
 
@@ -305,8 +300,7 @@ TEST_F(Engine, AHangIsATimeoutAndTheRunStillEnds) {
   const unsigned before = abandoned_threads();
   const RunResult r = run();
   EXPECT_EQ(only(r).status, PointStatus::error);
-  EXPECT_EQ(only(r).reason.find("TIMEOUT: 1 of 2 workers did not end within"), 0u)
-      << only(r).reason;
+  EXPECT_EQ(only(r).reason.find("TIMEOUT: 1 of 2 workers did not end within"), 0u) << only(r).reason;
   EXPECT_EQ(only(r).repetitions.size(), 1u);
   EXPECT_EQ(r.points[1].status, PointStatus::not_reached);
   EXPECT_EQ(r.judgements[0].outcome, Outcome::error);

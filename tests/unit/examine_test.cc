@@ -11,8 +11,7 @@ namespace {
 using Level = Finding::Level;
 
 const Finding* find(const std::vector<Finding>& all, const std::string& subject) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.subject == subject; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.subject == subject; });
   return found == all.end() ? nullptr : &*found;
 }
 

@@ -12,10 +12,9 @@
 
 namespace headrace::testing {
 
-using MakeWhole =
-    std::function<std::unique_ptr<WholeFileReader>(const FileTable&, const ReaderOptions&)>;
-using MakeBlocks = std::function<std::unique_ptr<BlockReader>(
-    const FileTable&, std::span<const std::uint32_t>, const ReaderOptions&)>;
+using MakeWhole = std::function<std::unique_ptr<WholeFileReader>(const FileTable&, const ReaderOptions&)>;
+using MakeBlocks =
+    std::function<std::unique_ptr<BlockReader>(const FileTable&, std::span<const std::uint32_t>, const ReaderOptions&)>;
 
 /// Reads `wanted` with the queue kept full and returns one completion per file read.
 inline std::map<std::uint32_t, FileCompletion> read_files(
@@ -67,8 +66,7 @@ inline void reads_whole_files(const MakeWhole& make, ReaderOptions options) {
 inline void tells_failures(const MakeWhole& make, ReaderOptions options) {
   TemporaryFiles files;
   options.block_size = 64 << 10;
-  const std::uint32_t good = files.add(100'000), gone = files.add(5000),
-                      shrunk = files.add(200'000);
+  const std::uint32_t good = files.add(100'000), gone = files.add(5000), shrunk = files.add(200'000);
   const std::uint32_t empty = files.add(5000), folder = files.add(5000), last = files.add(4096);
   std::filesystem::remove(files.path(gone));
   std::filesystem::resize_file(files.path(shrunk), 70'000);
@@ -121,9 +119,8 @@ inline void reads_blocks(const MakeBlocks& make, ReaderOptions options) {
     for (const BlockCompletion& c : done) {
       const std::uint64_t rest = files.table().size(selected[c.file]) - c.offset;
       EXPECT_EQ(c.result, static_cast<std::int64_t>(std::min<std::uint64_t>(rest, 8192)));
-      EXPECT_TRUE(
-          TemporaryFiles::holds(reader->data(c.slot), selected[c.file], c.offset,
-                                static_cast<std::uint64_t>(std::max<std::int64_t>(c.result, 0))));
+      EXPECT_TRUE(TemporaryFiles::holds(reader->data(c.slot), selected[c.file], c.offset,
+                                        static_cast<std::uint64_t>(std::max<std::int64_t>(c.result, 0))));
       EXPECT_LT(c.begin_ns, c.end_ns);
       free.push_back(c.slot);
       ++seen;
@@ -148,8 +145,7 @@ inline void waits(const MakeBlocks& make, const MakeWhole& make_whole, ReaderOpt
   EXPECT_TRUE(reader->wait_until(soon()).empty());
   EXPECT_TRUE(reader->wait_until(0).empty());
   std::vector<BlockRequest> batch;
-  for (std::uint32_t slot = 0; slot < options.queue_depth; ++slot)
-    batch.push_back({0, slot, 8192u * slot, 8192});
+  for (std::uint32_t slot = 0; slot < options.queue_depth; ++slot) batch.push_back({0, slot, 8192u * slot, 8192});
   std::size_t seen = reader->exchange(batch, 0).size();
   while (seen < batch.size()) {
     for (const BlockCompletion& c : reader->wait_until(soon())) {

@@ -12,15 +12,13 @@ namespace {
 using Facts = Fingerprint::value_type::second_type;
 
 const Facts* section(const Fingerprint& all, const std::string& name) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.first == name; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.first == name; });
   return found == all.end() ? nullptr : &found->second;
 }
 
 std::string value(const Facts* facts, const std::string& key) {
   if (!facts) return "";
-  const auto found =
-      std::find_if(facts->begin(), facts->end(), [&](const auto& f) { return f.first == key; });
+  const auto found = std::find_if(facts->begin(), facts->end(), [&](const auto& f) { return f.first == key; });
   return found == facts->end() ? "" : found->second;
 }
 

@@ -64,7 +64,8 @@ TEST_F(Fits, AMessageIsBetweenTwo) {
 /// As many ranks as the workload tells; of the job's gradients it says what they take.
 TEST_F(Fits, ACollectiveIsOfItsGroup) {
   plan_.job = requirements::load_job(source_dir() + "/configs/jobs/llama3-70b.yaml", {});
-  for (const std::uint64_t size : {65536u, 1u << 20, 25u << 20}) add("rdma_all_reduce", size, {}, GroupShape{4, 4, 1}, 1.5);
+  for (const std::uint64_t size : {65536u, 1u << 20, 25u << 20})
+    add("rdma_all_reduce", size, {}, GroupShape{4, 4, 1}, 1.5);
   const auto curves = fit();
   ASSERT_EQ(curves.size(), 1u);
   EXPECT_EQ(curves[0].ranks, 4u);

@@ -52,8 +52,7 @@ TEST(FleetLevels, WhatExplainsTwoHumpsIsNamed) {
       << fleet.effects[0].explanation;
   // By the hosts' file.
   Runs runs = nodes(32, 0.8, every_other, as_it_is);
-  for (int i = 1; i <= 32; ++i)
-    runs.options.hosts.push_back({name_of(i), {{"row", i % 2 == 0 ? "east" : "west"}}});
+  for (int i = 1; i <= 32; ++i) runs.options.hosts.push_back({name_of(i), {{"row", i % 2 == 0 ? "east" : "west"}}});
   fleet = runs.judged();
   ASSERT_EQ(fleet.effects.size(), 1u);
   EXPECT_EQ(fleet.effects[0].attribute, "row");
@@ -83,9 +82,7 @@ TEST(FleetLevels, SmallHumpsAreNone) {
 }
 
 TEST(FleetLevels, TheSameHardwareOtherwiseSetUpIsAFinding) {
-  const auto kernel = [](StoredRun& run, bool slow) {
-    run.environment["kernel.release"] = slow ? "6.5.0" : "6.1.0";
-  };
+  const auto kernel = [](StoredRun& run, bool slow) { run.environment["kernel.release"] = slow ? "6.5.0" : "6.1.0"; };
   const Fleet fleet = nodes(32, 0.8, every_other, kernel).judged();
   EXPECT_EQ(fleet.groups.size(), 2u);
   ASSERT_EQ(fleet.effects.size(), 1u);

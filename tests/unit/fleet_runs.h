@@ -21,9 +21,7 @@ inline double normal(Draws& draws) {
   return sum;
 }
 
-inline std::string name_of(int node) {
-  return (node < 10 ? "node0" : "node") + std::to_string(node);
-}
+inline std::string name_of(int node) { return (node < 10 ? "node0" : "node") + std::to_string(node); }
 
 inline StoredRun run_of(int node, const std::vector<double>& values, const std::string& day = "2") {
   StoredRun run;
@@ -34,10 +32,8 @@ inline StoredRun run_of(int node, const std::vector<double>& values, const std::
   run.config_file = "node.yaml";
   run.version = "0.1.0";
   run.summary.word = "MEASURED";
-  run.environment = {{"cpu.model", "EPYC"},
-                     {"device.firmware", "1.3"},
-                     {"memory.total", "251.4 GiB"},
-                     {"host.name", run.node}};
+  run.environment = {
+      {"cpu.model", "EPYC"}, {"device.firmware", "1.3"}, {"memory.total", "251.4 GiB"}, {"host.name", run.node}};
   for (std::size_t i = 0; i < values.size(); ++i) {
     StoredPoint p;
     p.id = p.workload = "w" + std::to_string(i);

@@ -12,8 +12,7 @@ StoredRun judged_run(int node, const std::string& outcome, const std::string& da
                      const std::string& need = "ingest.read_bandwidth") {
   StoredRun run = run_of(node, {1e9}, day);
   run.summary.word = outcome;
-  run.judgements.push_back(
-      {.id = need, .scope = "node", .outcome = outcome, .point = "w0", .metric = "w0.bandwidth"});
+  run.judgements.push_back({.id = need, .scope = "node", .outcome = outcome, .point = "w0", .metric = "w0.bandwidth"});
   return run;
 }
 
@@ -62,13 +61,11 @@ TEST(FleetSessions, BothSessionsTogetherDecide) {
   // Nodes differ by 2 %: limit 3.5 times that of one session, 3.3 of two, 2.5 of each.
   const auto status = [](double newest, std::optional<double> before) {
     Runs runs;
-    for (int i = 0; i < 41; ++i)
-      runs.add(run_of(i + 1, {1e9 + 1e9 * 0.02 / 1.4826 * (i - 20) / 10}));
+    for (int i = 0; i < 41; ++i) runs.add(run_of(i + 1, {1e9 + 1e9 * 0.02 / 1.4826 * (i - 20) / 10}));
     runs.add(run_of(60, {newest}));
     if (before) runs.add(run_of(60, {*before}, "1"));
     const Fleet fleet = runs.judged();
-    return fleet.outliers.empty() ? std::string("usual")
-                                  : std::string(to_string(fleet.outliers[0].status));
+    return fleet.outliers.empty() ? std::string("usual") : std::string(to_string(fleet.outliers[0].status));
   };
   EXPECT_EQ(status(9.3e8, {}), "usual");  // 3.4 deviations off
   EXPECT_EQ(status(9.2e8, {}), "suspected");
@@ -123,8 +120,7 @@ TEST(FleetSessions, ANodeWithoutNeedsAmongNodesWithNeedsIsNotOk) {
   const Fleet fleet = runs.judged();
   EXPECT_EQ(fleet.word, "INCOMPLETE");
   EXPECT_EQ(fleet.exit_code, 12);
-  EXPECT_NE(fleet.sentence.find("1 node was held against no needs"), std::string::npos)
-      << fleet.sentence;
+  EXPECT_NE(fleet.sentence.find("1 node was held against no needs"), std::string::npos) << fleet.sentence;
 }
 
 TEST(FleetSessions, ANewerRunHidesNoNeedThatItDidNotDecide) {
@@ -183,8 +179,7 @@ TEST(FleetSessions, UnprovenAndDisturbedValuesCountForNothing) {
     EXPECT_EQ(fleet.missing.size(), left_out ? 1u : 0u);
     EXPECT_EQ(fleet.exit_code, left_out ? 12 : 11) << fleet.sentence;
     if (left_out)
-      EXPECT_NE(fleet.missing[0].why.find(unproven > 0 ? "cache-unproven" : "disturbed"),
-                std::string::npos);
+      EXPECT_NE(fleet.missing[0].why.find(unproven > 0 ? "cache-unproven" : "disturbed"), std::string::npos);
     runs.add(run_of(30, {1e9}, "1"));  // the run before is taken for it
     EXPECT_TRUE(runs.judged().missing.empty());
   }
@@ -245,8 +240,7 @@ TEST(FleetSessions, ThreeNodesOfARackMeasuredAgainAreEnoughAndTwoAreNot) {
   for (const int again : {2, 3}) {
     Runs runs = racks("2");
     for (int i = 25; i < 25 + again; ++i) runs.add(run_of(i, {9.2e8}, "1"));
-    EXPECT_EQ(runs.judged().effects.at(0).status,
-              again == 3 ? Status::confirmed : Status::suspected);
+    EXPECT_EQ(runs.judged().effects.at(0).status, again == 3 ? Status::confirmed : Status::suspected);
   }
 }
 

@@ -22,11 +22,8 @@ Simulated simulate(int fleets, int bad) {
     for (int node = 1; node <= 64; ++node) {
       std::vector<double> first, again;
       for (int metric = 0; metric < 12; ++metric) {
-        const double own =
-            1e9 * (1 + 0.015 * normal(draws)) * (node <= bad && metric == 0 ? 0.88 : 1);
-        const auto once = [&] {
-          return own * (1 + 0.004 * normal(draws)) * (draws.share() < 0.02 ? 0.85 : 1);
-        };
+        const double own = 1e9 * (1 + 0.015 * normal(draws)) * (node <= bad && metric == 0 ? 0.88 : 1);
+        const auto once = [&] { return own * (1 + 0.004 * normal(draws)) * (draws.share() < 0.02 ? 0.85 : 1); };
         first.push_back(once());
         again.push_back(once());
       }
@@ -73,8 +70,7 @@ Thousand thousands(int fleets, double lasting) {
       const double own = std::sqrt(lasting) * normal(draws);
       for (const char* day : {"1", "2"}) {
         const double session = std::sqrt(1 - lasting) * normal(draws);
-        runs.add(
-            run_of(node, {1e9 * (1 + 0.02 * (own + session)) * (node % 100 == 0 ? 0.9 : 1)}, day));
+        runs.add(run_of(node, {1e9 * (1 + 0.02 * (own + session)) * (node % 100 == 0 ? 0.9 : 1)}, day));
       }
     }
     const Fleet fleet = runs.judged();

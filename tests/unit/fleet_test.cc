@@ -22,8 +22,7 @@ TEST(Fleet, NothingStandsOutAmongAlike) {
   EXPECT_EQ(fleet.word, "MEASURED") << fleet.sentence;  // nobody asked for needs
   EXPECT_EQ(fleet.exit_code, 0);
   EXPECT_EQ(fleet.judged, 64u);
-  EXPECT_NE(fleet.sentence.find("nothing stands out; no node was held against needs"),
-            std::string::npos);
+  EXPECT_NE(fleet.sentence.find("nothing stands out; no node was held against needs"), std::string::npos);
   ASSERT_EQ(fleet.limits.size(), 1u);
   EXPECT_NEAR(fleet.limits[0].usual.median, 1e9, 5e6);
 }
@@ -133,8 +132,7 @@ TEST(Fleet, MissingNodesMakeItIncomplete) {
 
 TEST(Fleet, AValueThatMostHaveIsMissed) {
   Runs runs;
-  for (int i = 1; i <= 10; ++i)
-    runs.add(run_of(i, i == 4 ? std::vector<double>{1e9} : std::vector<double>{1e9, 2e9}));
+  for (int i = 1; i <= 10; ++i) runs.add(run_of(i, i == 4 ? std::vector<double>{1e9} : std::vector<double>{1e9, 2e9}));
   const Fleet fleet = runs.judged();
   ASSERT_EQ(fleet.missing.size(), 1u);
   EXPECT_EQ(fleet.missing[0].node, "node04");
@@ -177,12 +175,10 @@ TEST(Fleet, NoiseIsThatOfTheNodesThatToldTheirs) {
   Runs runs;
   runs.usual(10);
   const headrace::testing::TemporaryFolder folder;
-  auto document =
-      nlohmann::json::parse(results::file_text(source_dir() + "/tests/golden/run.json"));
+  auto document = nlohmann::json::parse(results::file_text(source_dir() + "/tests/golden/run.json"));
   for (int node = 1; node <= 3; ++node) {
     document["run"]["node"] = name_of(20 + node);
-    document["noise_floor"] = {
-        {"source", "aa.json"}, {"median", 0.01 * node}, {"false_alarm_rate", 0.001 * node}};
+    document["noise_floor"] = {{"source", "aa.json"}, {"median", 0.01 * node}, {"false_alarm_rate", 0.001 * node}};
     folder.write("run.json", document.dump());
     collect(folder / "run.json", runs.collector);
   }
@@ -199,8 +195,7 @@ TEST(Fleet, NoiseIsThatOfTheNodesThatToldTheirs) {
 TEST(SkipMembers, LeavesTheRestAsItIs) {
   const std::string_view keys[] = {"x"};
   const auto skipped = [&](std::string_view text) { return results::skip_members(text, keys); };
-  EXPECT_EQ(skipped(R"({"a": 1, "x": [1, {"y": "]}\""}], "b": "x"})"),
-            R"({"a": 1, "x": null, "b": "x"})");
+  EXPECT_EQ(skipped(R"({"a": 1, "x": [1, {"y": "]}\""}], "b": "x"})"), R"({"a": 1, "x": null, "b": "x"})");
   EXPECT_EQ(skipped(R"({"x": "a\\", "b": {"x" : 12}})"), R"({"x": null, "b": {"x" : null}})");
   EXPECT_EQ(skipped(R"({"x": {}})"), R"({"x": null})");
   EXPECT_EQ(skipped(R"(["x", "x"])"), R"(["x", "x"])");

@@ -20,8 +20,7 @@ Argument argument(const Input& input, const config::Value& value) {
   }
   for (std::size_t i = 0; i < input.choices.size(); ++i)
     if (input.choices[i] == value.text) return {static_cast<double>(i), {}};
-  if (input.dimension == Dimension::boolean)
-    return {parse_quantity(value.text, Dimension::boolean).value, {}};
+  if (input.dimension == Dimension::boolean) return {parse_quantity(value.text, Dimension::boolean).value, {}};
   return {std::stod(value.text), {}};
 }
 
@@ -29,8 +28,7 @@ struct Vectors {
   config::Value root;
   Vectors() {
     Diagnostics problems;
-    root = config::read_yaml(source_dir() + "/tests/golden/formulas.yaml",
-                             problems);
+    root = config::read_yaml(source_dir() + "/tests/golden/formulas.yaml", problems);
     problems.throw_if_any();
   }
 };
@@ -45,8 +43,7 @@ TEST(GoldenVectors, EveryOneIsMet) {
     seen.insert(name);
     const Formula* formula = find_formula(name);
     ASSERT_NE(formula, nullptr);
-    EXPECT_EQ(vector.find("id")->text.substr(0, formula->id.size() + 1),
-              std::string(formula->id) + ".");
+    EXPECT_EQ(vector.find("id")->text.substr(0, formula->id.size() + 1), std::string(formula->id) + ".");
     EXPECT_EQ(vector.find("unit")->text, formula->unit);
     const config::Value& inputs = *vector.find("inputs");
     std::vector<Argument> arguments;
@@ -65,8 +62,7 @@ TEST(GoldenVectors, EveryOneIsMet) {
       continue;
     }
     const double want = std::stod(expected), tolerance = std::stod(vector.find("rel_tol")->text);
-    EXPECT_LE(std::abs(result.number - want), tolerance * std::abs(want))
-        << result.number << " against " << want;
+    EXPECT_LE(std::abs(result.number - want), tolerance * std::abs(want)) << result.number << " against " << want;
   }
   EXPECT_EQ(seen.size(), 113u);
   EXPECT_EQ(all_formulas().size(), 113u);

@@ -30,9 +30,8 @@ std::string refusal(const char* name, const std::vector<std::string>& assignment
 }
 
 TEST(Arguments, TakeUnitsOrBareNumbers) {
-  for (const auto& inputs :
-       {std::vector<std::string>{"sample_rate_per_s=10240/s", "sample_bytes=130kB"},
-        {"sample_bytes=130000.0", "sample_rate_per_s=10240"}}) {
+  for (const auto& inputs : {std::vector<std::string>{"sample_rate_per_s=10240/s", "sample_bytes=130kB"},
+                             {"sample_bytes=130000.0", "sample_rate_per_s=10240"}}) {
     const auto json = nlohmann::json::parse(result_json(*find_formula("A3"), typed("A3", inputs)));
     EXPECT_EQ(json["id"], "A3");
     EXPECT_EQ(json["formula"], "read_bandwidth_required");
@@ -41,25 +40,23 @@ TEST(Arguments, TakeUnitsOrBareNumbers) {
     EXPECT_EQ(json["inputs"]["read_amplification_ratio"], 1);
   }
   EXPECT_EQ(typed("F1", {"collective=broadcast", "ranks_count=8"})[0].number, 4);
-  EXPECT_EQ(typed("F16", {"kv_hidden_count=1", "hidden_count=1", "element_bytes=2",
-                          "achieved_flop_per_s=4e14", "link_bytes_per_s=5e10", "causal=True"})[5]
+  EXPECT_EQ(typed("F16", {"kv_hidden_count=1", "hidden_count=1", "element_bytes=2", "achieved_flop_per_s=4e14",
+                          "link_bytes_per_s=5e10", "causal=True"})[5]
                 .number,
             1);
   EXPECT_EQ(typed("D9", {"stored_gb=100TB", "tier_limits_gb=[50000, 500000]",
                          "tier_prices_usd_per_gb_month=0.023,0.022,0.021"})[1]
                 .list,
             (std::vector<double>{50000, 500000}));
-  const auto verdict = nlohmann::json::parse(result_json(
-      *find_formula("verdict"),
-      typed("verdict",
-            {"lower_bound=2342000000.0", "upper_bound=2.458GB/s", "required=1331200000"})));
+  const auto verdict = nlohmann::json::parse(
+      result_json(*find_formula("verdict"),
+                  typed("verdict", {"lower_bound=2342000000.0", "upper_bound=2.458GB/s", "required=1331200000"})));
   EXPECT_EQ(verdict["value"], "PASS");
   EXPECT_EQ(verdict["unit"], "verdict");
 }
 
 TEST(Arguments, TellEveryProblem) {
-  EXPECT_EQ(refusal("A3", {"sample_rate=1", "sample_bytes=130s", "cache_hit_ratio=2",
-                           "cache_hit_ratio=0", "x"}),
+  EXPECT_EQ(refusal("A3", {"sample_rate=1", "sample_bytes=130s", "cache_hit_ratio=2", "cache_hit_ratio=0", "x"}),
             "read_bandwidth_required: unknown input 'sample_rate'; did you mean "
             "'sample_rate_per_s'? (inputs: "
             "sample_rate_per_s, sample_bytes, read_amplification_ratio, cache_hit_ratio)\n"
@@ -80,23 +77,19 @@ TEST(Arguments, TellEveryProblem) {
 TEST(Output, ExplainsAFormula) {
   const std::string text = formula_text(*find_formula("A3"));
   for (const char* part :
-       {"A3 read_bandwidth_required: Required read bandwidth [B/s]",
-        "equation  R * S * alpha * (1 - h)",
-        "alpha     read_amplification_ratio     ratio      at least 1 (default 1)",
-        "= 1.3312 GB/s"})
+       {"A3 read_bandwidth_required: Required read bandwidth [B/s]", "equation  R * S * alpha * (1 - h)",
+        "alpha     read_amplification_ratio     ratio      at least 1 (default 1)", "= 1.3312 GB/s"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_NE(formula_text(*find_formula("F1")).find("NCCL-T: nccl-tests"), std::string::npos);
   EXPECT_EQ(formula_text(*find_formula("F1")).find("NCCL: "), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(formulas_json())["formulas"].size(), 113u);
-  for (const Formula& f : all_formulas())
-    EXPECT_EQ(nlohmann::json::parse(formula_json(f))["id"], f.id);
+  for (const Formula& f : all_formulas()) EXPECT_EQ(nlohmann::json::parse(formula_json(f))["id"], f.id);
 }
 
 TEST(Output, ThePageIsMadeFromTheFormulas) {
   std::ifstream file(source_dir() + "/docs/formulas.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
-  EXPECT_TRUE(page == formulas_markdown())
-      << "make it anew: headrace formula --format markdown > docs/formulas.md";
+  EXPECT_TRUE(page == formulas_markdown()) << "make it anew: headrace formula --format markdown > docs/formulas.md";
 }
 
 }  // namespace

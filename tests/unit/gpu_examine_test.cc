@@ -13,8 +13,7 @@ namespace {
 using Level = Finding::Level;
 
 struct GpuExamine : ::testing::Test {
-  std::vector<Finding> look(testing::HostGpuSettings gpu,
-                            const std::vector<NetworkLink>& links = {}) {
+  std::vector<Finding> look(testing::HostGpuSettings gpu, const std::vector<NetworkLink>& links = {}) {
     testing::HostBackendSettings settings;
     settings.gpus = {std::move(gpu)};
     settings.no_files = "libcufile.so.0 not found: no GPUDirect Storage";
@@ -22,8 +21,7 @@ struct GpuExamine : ::testing::Test {
     return examine_gpus(node.backends().gpu(), links);
   }
   static const Finding* find(const std::vector<Finding>& all, const std::string& subject) {
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const Finding& f) { return f.subject == subject; });
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.subject == subject; });
     return found == all.end() ? nullptr : &*found;
   }
   Node node{"/tmp/headrace-no-such-scratch"};
@@ -67,8 +65,7 @@ TEST_F(GpuExamine, ClocksErrorsAndSlices) {
 TEST_F(GpuExamine, TheFingerprintHasASectionPerGpu) {
   look({});
   const Fingerprint all = fingerprint("/tmp", node);
-  const auto gpu = std::find_if(all.begin(), all.end(),
-                                [](const auto& section) { return section.first == "gpu0"; });
+  const auto gpu = std::find_if(all.begin(), all.end(), [](const auto& section) { return section.first == "gpu0"; });
   ASSERT_NE(gpu, all.end());
   const auto has = [&](const std::string& key, const std::string& value) {
     return std::count(gpu->second.begin(), gpu->second.end(), std::pair(key, value)) == 1;

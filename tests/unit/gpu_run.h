@@ -19,23 +19,20 @@ struct GpuRun : ::testing::Test {
 
   /// Runs each of `entries` ("use: h2d, size: 1MiB") three times, the GPUs behaving as `settings`
   /// says.
-  RunResult run(const std::vector<std::string>& entries, const std::string& more = "",
-                const std::string& job = "") {
+  RunResult run(const std::vector<std::string>& entries, const std::string& more = "", const std::string& job = "") {
     auto backend = std::make_unique<HostGpuBackend>(settings);
     gpus = backend.get();
     node.backends().replace_gpu(std::move(backend));
-    std::string config = "schema: 1\nname: test\ntarget: {path: " + (folder / "scratch") +
-                         ", max_write: 1GiB}\n" + more + "workloads:\n";
-    for (const std::string& entry : entries)
-      config += "  - {" + entry + ", repeat: {looks: [3], budget: 60s}}\n";
+    std::string config = "schema: 1\nname: test\ntarget: {path: " + (folder / "scratch") + ", max_write: 1GiB}\n" +
+                         more + "workloads:\n";
+    for (const std::string& entry : entries) config += "  - {" + entry + ", repeat: {looks: [3], budget: 60s}}\n";
     folder.write("config.yaml", config);
     PlanOptions options;
     options.config_file = folder / "config.yaml";
     options.job_file = job;
     plan = make_plan(options);
-    return run_plan(
-        plan, node, observer,
-        {.stall_s = 60, .grace_s = 10, .live_s = 1, .confirm_rest_s = 0, .mind_neighbours = false});
+    return run_plan(plan, node, observer,
+                    {.stall_s = 60, .grace_s = 10, .live_s = 1, .confirm_rest_s = 0, .mind_neighbours = false});
   }
   PointResult run_one(const std::string& entry) { return run({entry}).points.at(0); }
 
@@ -46,9 +43,7 @@ struct GpuRun : ::testing::Test {
     }
     return std::nan("");
   }
-  static bool has(const PointResult& point, std::string_view name) {
-    return !std::isnan(metric(point, name));
-  }
+  static bool has(const PointResult& point, std::string_view name) { return !std::isnan(metric(point, name)); }
   static bool noted(const PointResult& point, std::string_view text) {
     for (const std::string& note : point.notes) {
       if (note.find(text) != std::string::npos) return true;

@@ -14,8 +14,7 @@ struct Transfers : testing::GpuRun {};
 
 TEST_F(Transfers, PinnedCopiesAreTimedByTheDevice) {
   for (const char* memory : {"pinned", "registered", "write_combined"}) {
-    const PointResult p =
-        run_one(std::string("use: h2d, size: 1MiB, copies: 32, memory: ") + memory);
+    const PointResult p = run_one(std::string("use: h2d, size: 1MiB, copies: 32, memory: ") + memory);
     ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
     EXPECT_NEAR(metric(p, "bandwidth"), 10e9, 1e5) << memory;
     EXPECT_NEAR(metric(p, "bandwidth_gpu0"), 10e9, 1e5);
@@ -79,8 +78,7 @@ TEST_F(Transfers, PageableCopiesWaitAndAreTimedByTheHost) {
 }
 
 TEST_F(Transfers, PageableStreamsHaveAThreadEach) {
-  const PointResult p =
-      run_one("use: d2h, memory: pageable, size: 64KiB, copies: 4, streams: 3, verify: true");
+  const PointResult p = run_one("use: d2h, memory: pageable, size: 64KiB, copies: 4, streams: 3, verify: true");
   ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
   EXPECT_EQ(p.repetitions.at(0).phases.at(0).worker_bytes.size(), 3u);
   EXPECT_FALSE(has(p, "pageable_serial_bandwidth"));  // the bounds are one thread's
@@ -149,8 +147,7 @@ TEST_F(Transfers, CountersThatRoseAreTold) {
 TEST_F(Transfers, WrongDataIsFound) {
   for (const auto& [use, kind] : {std::pair{"h2d", CopyKind::h2d}, {"d2h", CopyKind::d2h}}) {
     settings.gpus[0].corrupts = kind;
-    const PointResult p =
-        run_one(std::string("use: ") + use + ", size: 64KiB, copies: 4, verify: true");
+    const PointResult p = run_one(std::string("use: ") + use + ", size: 64KiB, copies: 4, verify: true");
     EXPECT_EQ(p.status, PointStatus::error);
     ASSERT_EQ(p.wrong_blocks.size(), 1u) << p.reason;
     EXPECT_EQ(p.wrong_blocks[0].file, "gpu0 stream 0");
@@ -162,19 +159,17 @@ TEST_F(Transfers, ALostGpuIsAnErrorAndTheOthersGoOn) {
   settings.gpus[0].lost_after = 30;
   const RunResult r = run({"use: h2d, size: 64KiB, copies: 16", "use: host_facts"});
   EXPECT_EQ(r.points.at(0).status, PointStatus::error);
-  EXPECT_NE(r.points[0].reason.find("copy on gpu0: the GPU has fallen off the bus"),
-            std::string::npos)
+  EXPECT_NE(r.points[0].reason.find("copy on gpu0: the GPU has fallen off the bus"), std::string::npos)
       << r.points[0].reason;
   EXPECT_EQ(r.points.at(1).status, PointStatus::ok);
 }
 
 TEST_F(Transfers, ACopyThatNeverEndsIsGivenUpAndTheOthersGoOn) {
   settings.gpus[0].hangs_after = 6;
-  const RunResult r = run({"use: h2d, size: 64KiB, copies: 16", "use: d2h, size: 64KiB, copies: 16",
-                           "use: host_facts"});
+  const RunResult r =
+      run({"use: h2d, size: 64KiB, copies: 16", "use: d2h, size: 64KiB, copies: 16", "use: host_facts"});
   EXPECT_EQ(r.points.at(0).status, PointStatus::error);
-  EXPECT_NE(r.points[0].reason.find("gpu0 was given up: TIMEOUT"), std::string::npos)
-      << r.points[0].reason;
+  EXPECT_NE(r.points[0].reason.find("gpu0 was given up: TIMEOUT"), std::string::npos) << r.points[0].reason;
   EXPECT_EQ(r.points.at(1).status, PointStatus::error);  // the same GPU
   EXPECT_EQ(r.points.at(2).status, PointStatus::ok);
   EXPECT_EQ(abandoned_threads(), 0u);
@@ -183,8 +178,7 @@ TEST_F(Transfers, ACopyThatNeverEndsIsGivenUpAndTheOthersGoOn) {
 TEST_F(Transfers, RefusedPinningIsAnErrorWithItsReason) {
   settings.most_pinned = 1 << 20;
   for (const char* memory : {"pinned", "registered", "write_combined"}) {
-    const PointResult p =
-        run_one(std::string("use: h2d, size: 64MiB, copies: 4, memory: ") + memory);
+    const PointResult p = run_one(std::string("use: h2d, size: 64MiB, copies: 4, memory: ") + memory);
     EXPECT_EQ(p.status, PointStatus::error);
     EXPECT_NE(p.reason.find("refused by the test"), std::string::npos) << p.reason;
   }
@@ -226,8 +220,7 @@ TEST_F(Transfers, TellsWhatCannotBe) {
   };
   EXPECT_NE(problem("use: h2d, memory: pinnd").find("did you mean 'pinned'?"), std::string::npos);
   EXPECT_NE(problem("use: h2d, direction: d2h").find("is not one of"), std::string::npos);
-  EXPECT_NE(problem("use: h2d, direction: both, memory: pageable")
-                .find("pageable copies are made one at a time"),
+  EXPECT_NE(problem("use: h2d, direction: both, memory: pageable").find("pageable copies are made one at a time"),
             std::string::npos);
   EXPECT_NE(problem("use: h2d, copies_in_flight: 1000").find("256"), std::string::npos);
 }

@@ -15,8 +15,7 @@ struct GpuWorkloads : testing::GpuRun {};
 
 TEST_F(GpuWorkloads, PinMemoryTellsThePriceOfPinning) {
   for (const char* pinning : {"allocate", "register"}) {
-    const PointResult p =
-        run_one(std::string("use: pin_memory, size: 1MiB, times: 5, pinning: ") + pinning);
+    const PointResult p = run_one(std::string("use: pin_memory, size: 1MiB, times: 5, pinning: ") + pinning);
     ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
     EXPECT_EQ(p.repetitions.at(0).phases.at(0).operations, 5u);
     EXPECT_NEAR(metric(p, "pin_bandwidth") * metric(p, "pin_time_s"), 1 << 20, 1);
@@ -24,8 +23,7 @@ TEST_F(GpuWorkloads, PinMemoryTellsThePriceOfPinning) {
     EXPECT_EQ(gpus->pinned_bytes(), 0u);
   }
   settings.most_pinned = 4096;
-  EXPECT_NE(run_one("use: pin_memory, size: 1MiB").reason.find("refused by the test"),
-            std::string::npos);
+  EXPECT_NE(run_one("use: pin_memory, size: 1MiB").reason.find("refused by the test"), std::string::npos);
 }
 
 TEST_F(GpuWorkloads, D2dCopiesWithinEachGpu) {
@@ -63,8 +61,7 @@ TEST_F(GpuWorkloads, P2pSaysWhyItCannot) {
 TEST_F(GpuWorkloads, CheckpointStageIsAsSlowAsTheSlowestGpu) {
   settings.gpus.resize(2, HostGpuSettings{});
   settings.gpus[1].d2h = 0.5e9;
-  const PointResult p =
-      run_one("use: checkpoint_stage, size: 5MiB, chunk_size: 64KiB, verify: true");  // 80 chunks
+  const PointResult p = run_one("use: checkpoint_stage, size: 5MiB, chunk_size: 64KiB, verify: true");  // 80 chunks
   ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
   const double bytes = 5 << 20;
   EXPECT_GE(metric(p, "stall_s"), bytes / 0.5e9);  // waits are real: never shorter
@@ -78,8 +75,8 @@ TEST_F(GpuWorkloads, CheckpointStageIsAsSlowAsTheSlowestGpu) {
 
 TEST_F(GpuWorkloads, CheckpointStageFindsWrongData) {
   settings.gpus[0].corrupts = CopyKind::d2h;
-  const PointResult p = run_one(
-      "use: checkpoint_stage, size: 1MiB, chunk_size: 256KiB, memory: pageable, verify: true");
+  const PointResult p =
+      run_one("use: checkpoint_stage, size: 1MiB, chunk_size: 256KiB, memory: pageable, verify: true");
   EXPECT_EQ(p.status, PointStatus::error);
   ASSERT_EQ(p.wrong_blocks.size(), 1u);
   EXPECT_EQ(p.wrong_blocks[0].offset, 128u * 1024);
@@ -91,7 +88,7 @@ TEST_F(GpuWorkloads, ABatchThatIsHidden) {
       "verify: true");
   ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
   EXPECT_LE(metric(p, "copy_bandwidth"), 10e9 * (1 + 1e-4));  // a copy queued late looks slower
-  EXPECT_EQ(metric(p, "exposed_predicted_s"), 0);  // 8 us of copying behind 20 ms of computing
+  EXPECT_EQ(metric(p, "exposed_predicted_s"), 0);             // 8 us of copying behind 20 ms of computing
   EXPECT_GE(metric(p, "step_time_s"), 20e-3 - 1e-9);
   EXPECT_EQ(p.repetitions.at(0).phases.at(0).operations, 6u);
   EXPECT_TRUE(p.verified);
@@ -129,24 +126,20 @@ TEST_F(GpuWorkloads, PageableBatchesAreNotAsynchronous) {
   EXPECT_GT(metric(p, "exposed_predicted_s"), 0);
 }
 
-const char* const kShards =
-    "files: 3, file_size: 300000B, block_size: 64KiB, workers: 2, cache: asis, verify: true";
+const char* const kShards = "files: 3, file_size: 300000B, block_size: 64KiB, workers: 2, cache: asis, verify: true";
 
 TEST_F(GpuWorkloads, EveryByteGoesFromStorageToTheGpu) {
-  for (const char* how :
-       {"method: pageable", "method: pipelined",
-        "method: pipelined, engine: io_uring, queue_depth: 4", "method: cufile"}) {
+  for (const char* how : {"method: pageable", "method: pipelined",
+                          "method: pipelined, engine: io_uring, queue_depth: 4", "method: cufile"}) {
     const bool straight = std::string(how) == "method: cufile";
-    if (std::string(how).find("io_uring") != std::string::npos &&
-        !node.backends().why_not("io_uring").empty())
+    if (std::string(how).find("io_uring") != std::string::npos && !node.backends().why_not("io_uring").empty())
       continue;
     const PointResult p = run_one("use: storage_to_gpu, " + std::string(how) + ", " + kShards);
     ASSERT_EQ(p.status, PointStatus::ok) << how << ": " << p.reason;
     EXPECT_TRUE(p.verified);
     const auto& phases = p.repetitions.at(0).phases;
     ASSERT_EQ(phases.size(), straight ? 1u : 3u);
-    for (const PhaseResult& phase : phases)
-      EXPECT_EQ(phase.bytes, 900'000u) << how << " " << phase.name;
+    for (const PhaseResult& phase : phases) EXPECT_EQ(phase.bytes, 900'000u) << how << " " << phase.name;
     EXPECT_TRUE(has(p, "bandwidth"));
     EXPECT_EQ(has(p, "pipeline_efficiency"), !straight);
     EXPECT_EQ(p.stages.empty(), straight);
@@ -188,8 +181,8 @@ TEST_F(GpuWorkloads, WithoutCuFileItSaysSo) {
 
 TEST_F(GpuWorkloads, WithoutADriverAllOfThemSaySo) {
   settings.unusable = "libcuda.so.1 not found: no NVIDIA driver";
-  for (const char* use : {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "checkpoint_stage",
-                          "storage_to_gpu"}) {
+  for (const char* use :
+       {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "checkpoint_stage", "storage_to_gpu"}) {
     const PointResult p = run_one(std::string("use: ") + use);
     EXPECT_EQ(p.status, PointStatus::skipped) << use;
     EXPECT_EQ(p.reason, "cuda: libcuda.so.1 not found: no NVIDIA driver") << use;
@@ -208,9 +201,8 @@ TEST_F(GpuWorkloads, NeedsAreJudgedPerGpuAndForTheNode) {
     for (const Judgement& j : r.judgements) by_scope[j.scope] = &j;
     return by_scope;
   };
-  const RunResult r = run(
-      {"use: h2d, size: 1MiB, copies: 8", "use: h2d, label: all, gpus: all, size: 1MiB, copies: 8"},
-      "needs: [gpu.h2d_bandwidth]\n", job);
+  const RunResult r = run({"use: h2d, size: 1MiB, copies: 8", "use: h2d, label: all, gpus: all, size: 1MiB, copies: 8"},
+                          "needs: [gpu.h2d_bandwidth]\n", job);
   const auto by_scope = judged(r);
   ASSERT_EQ(by_scope.size(), 2u);
   EXPECT_EQ(by_scope.at("gpu")->metric, "h2d.bandwidth");

@@ -34,8 +34,7 @@ TEST(Histogram, TheMiddleOfABucketIsWithinTheStatedErrorOfEveryValueInIt) {
   double worst = 0;
   for (std::size_t b = 1; b < Histogram::kBuckets; ++b) {
     const std::uint64_t shift = b < Histogram::kSub ? 0 : b / Histogram::kSub - 1;
-    const std::uint64_t first =
-        b < Histogram::kSub ? b : (Histogram::kSub + b % Histogram::kSub) << shift;
+    const std::uint64_t first = b < Histogram::kSub ? b : (Histogram::kSub + b % Histogram::kSub) << shift;
     const std::uint64_t last = first + (std::uint64_t{1} << shift) - 1;
     ASSERT_EQ(Histogram::bucket_of(last), b);
     for (const std::uint64_t value : {first, last}) {

@@ -25,12 +25,10 @@ double normal(Draws& draws) {
 }
 
 /// Values around 1 with 2 % from run to run; from `at` on `factor` times as much.
-std::vector<double> series(std::size_t count, std::uint64_t seed, std::size_t at = 1000,
-                           double factor = 1) {
+std::vector<double> series(std::size_t count, std::uint64_t seed, std::size_t at = 1000, double factor = 1) {
   Draws draws(seed);
   std::vector<double> values;
-  for (std::size_t i = 0; i < count; ++i)
-    values.push_back((1 + 0.02 * normal(draws)) * (i >= at ? factor : 1));
+  for (std::size_t i = 0; i < count; ++i) values.push_back((1 + 0.02 * normal(draws)) * (i >= at ? factor : 1));
   return values;
 }
 
@@ -72,9 +70,7 @@ Found found_in(int trials, Make make) {
     const std::vector<double> values = make(static_cast<std::uint64_t>(100 + i));
     const auto cuts = change_points(values, 0.05);
     found.any += !cuts.empty();
-    found.certain +=
-        !cuts.empty() &&
-        !statistics::wanders(statistics::correlation_within(values, cuts), values.size());
+    found.certain += !cuts.empty() && !statistics::wanders(statistics::correlation_within(values, cuts), values.size());
   }
   found.any = found.any * 100 / trials;
   found.certain = found.certain * 100 / trials;
@@ -96,8 +92,7 @@ std::vector<double> alike(std::size_t count, std::uint64_t seed, double cv, doub
 TEST(ChangePointSimulation, FalseAlarmsOfIndependentRuns) {
   for (const std::size_t count : {14u, 30u}) {
     EXPECT_LE(found_in(200, [&](std::uint64_t seed) { return series(count, seed); }).any, 1);
-    EXPECT_LE(found_in(100, [&](std::uint64_t seed) { return alike(count, seed, 0.05, 0); }).any,
-              5);
+    EXPECT_LE(found_in(100, [&](std::uint64_t seed) { return alike(count, seed, 0.05, 0); }).any, 5);
   }
 }
 
@@ -113,8 +108,7 @@ TEST(ChangePointSimulation, RunsThatWanderAreSeldomCalledChanged) {
   EXPECT_GE(thirty.any, 20);  // what permutations take for levels
   EXPECT_LE(thirty.certain, 5);
   // Fourteen runs are too few to tell a drift from a step.
-  EXPECT_LE(found_in(100, [](std::uint64_t seed) { return alike(14, seed, 0.04, 0.8); }).certain,
-            15);
+  EXPECT_LE(found_in(100, [](std::uint64_t seed) { return alike(14, seed, 0.04, 0.8); }).certain, 15);
 }
 
 TEST(ChangePoints, CorrelationIsThatWithinTheLevels) {
@@ -163,8 +157,7 @@ TEST(ChangePointSimulation, AChangeOfEightPercentIsFound) {
   int found = 0;
   const int trials = 100;
   for (int i = 0; i < trials; ++i) {
-    const auto cuts =
-        change_points(series(30, 500 + static_cast<std::uint64_t>(i), 15, 0.92), 0.05);
+    const auto cuts = change_points(series(30, 500 + static_cast<std::uint64_t>(i), 15, 0.92), 0.05);
     found += cuts.size() == 1 && cuts[0].at >= 13 && cuts[0].at <= 17;
   }
   EXPECT_GE(found, 90);
@@ -177,8 +170,7 @@ TEST(ChangePointSimulation, SameSeriesSameAnswer) {
   EXPECT_EQ(a[0].at, b[0].at);
 }
 
-StoredRun run_of(int number, double value, const std::string& firmware = "1.3",
-                 const std::string& hash = "c") {
+StoredRun run_of(int number, double value, const std::string& firmware = "1.3", const std::string& hash = "c") {
   StoredRun run;
   run.id = fmt::format("r{:03}", number);
   run.path = run.id + "/run.json";
@@ -276,8 +268,7 @@ TEST(History, AZeroHidesNoChangeAndIsTold) {
 }
 
 TEST(History, TheNewestRunsGivingZeroIsAFinding) {
-  for (const auto& [zeros, word] :
-       {std::pair{1u, "INCONCLUSIVE"}, {2u, "INCONCLUSIVE"}, {3u, "FAIL"}, {12u, "FAIL"}}) {
+  for (const auto& [zeros, word] : {std::pair{1u, "INCONCLUSIVE"}, {2u, "INCONCLUSIVE"}, {3u, "FAIL"}, {12u, "FAIL"}}) {
     auto values = series(26, 6);
     for (std::size_t i = 0; i < zeros; ++i) values[values.size() - 1 - i] = 0;
     const History h = judge(runs_of(values), {});
@@ -304,8 +295,7 @@ TEST(History, AMetricThatIsMissingIsAFinding) {
     EXPECT_EQ(h.missing, 1u);
     EXPECT_EQ(h.series[0].left_out.size(), missing);
     EXPECT_NE(h.sentence.find("1 missing from the newest run"), std::string::npos);
-    for (std::size_t i = 0; i < missing; ++i)
-      runs[29 - i].command = {"headrace", "run", "--only", "x"};
+    for (std::size_t i = 0; i < missing; ++i) runs[29 - i].command = {"headrace", "run", "--only", "x"};
     EXPECT_EQ(judge(runs, {}).word, "PASS");  // nobody asked for it
   }
 }

@@ -51,11 +51,9 @@ struct HostGpuSettings {
                  .ecc_uncorrected = 0};
   std::uint64_t replays_per_copy = 0;
   bool has_peers = true;
-  std::uint64_t lost_after =
-      std::numeric_limits<std::uint64_t>::max();  // copies; then every call fails
-  std::uint64_t hangs_after =
-      std::numeric_limits<std::uint64_t>::max();  // copies; the next never ends
-  std::optional<CopyKind> corrupts;               // copies of this kind flip a bit
+  std::uint64_t lost_after = std::numeric_limits<std::uint64_t>::max();   // copies; then every call fails
+  std::uint64_t hangs_after = std::numeric_limits<std::uint64_t>::max();  // copies; the next never ends
+  std::optional<CopyKind> corrupts;                                       // copies of this kind flip a bit
 };
 
 struct HostBackendSettings {
@@ -83,8 +81,7 @@ class HostGpuBackend final : public GpuBackend {
   unsigned count() const override { return static_cast<unsigned>(gpus_.size()); }
   Gpu& gpu(unsigned index) override { return *gpus_.at(index); }
   std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool) override {
-    if (bytes > settings_.most_pinned)
-      throw RunError("pin " + std::to_string(bytes) + " bytes: refused by the test");
+    if (bytes > settings_.most_pinned) throw RunError("pin " + std::to_string(bytes) + " bytes: refused by the test");
     return std::make_unique<Pinned>(*this, bytes);
   }
   std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) override {
@@ -133,9 +130,7 @@ class HostGpuBackend final : public GpuBackend {
   };
 
   struct Pinned final : GpuMemory {
-    Pinned(HostGpuBackend& owner, std::uint64_t bytes) : owner(owner), held(bytes, 0x5a) {
-      use(held);
-    }
+    Pinned(HostGpuBackend& owner, std::uint64_t bytes) : owner(owner), held(bytes, 0x5a) { use(held); }
     Pinned(HostGpuBackend& owner, std::span<unsigned char> memory) : owner(owner) { use(memory); }
     ~Pinned() override {
       const std::lock_guard lock(owner.mutex_);
@@ -162,13 +157,11 @@ class HostGpuBackend final : public GpuBackend {
     }
     std::unique_ptr<GpuStream> stream() override { return std::make_unique<Stream>(owner, *this); }
     bool reaches(Gpu& other) override { return settings.has_peers && &other != this; }
-    std::unique_ptr<GpuFileReader> file_reader(const FileTable& files,
-                                               std::span<const std::uint32_t> selected,
+    std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                const GpuMemory& memory) override;
     void check() const {
       if (hung) throw RunError(name + " was given up: TIMEOUT: its work did not end");
-      if (copies > settings.lost_after)
-        throw RunError("copy on " + name + ": the GPU has fallen off the bus");
+      if (copies > settings.lost_after) throw RunError("copy on " + name + ": the GPU has fallen off the bus");
     }
 
     HostGpuBackend& owner;
@@ -183,8 +176,7 @@ class HostGpuBackend final : public GpuBackend {
 
   /// One queued thing; `ready` tells when it could begin, kNever while that is open.
   struct Work {
-    std::function<std::uint64_t(std::uint64_t free_ns)>
-        run;  // given when the stream is free; returns when it ends
+    std::function<std::uint64_t(std::uint64_t free_ns)> run;  // given when the stream is free; returns when it ends
     const Stream* other = nullptr;
     unsigned mark = 0;
     std::uint64_t version = 0;  // of the other's mark
@@ -217,8 +209,7 @@ class HostGpuBackend final : public GpuBackend {
         lock.unlock();
         wait();
         lock.lock();
-        ns +=
-            static_cast<std::uint64_t>(1e9 * static_cast<double>(bytes) / owner.settings_.staging);
+        ns += static_cast<std::uint64_t>(1e9 * static_cast<double>(bytes) / owner.settings_.staging);
       }
       Work work;
       work.is_copy = true;
@@ -227,8 +218,7 @@ class HostGpuBackend final : public GpuBackend {
         const std::uint64_t end = std::max(free_ns, engine) + ns;
         engine = end;
         std::memcpy(to, from, bytes);
-        if (device.settings.state.replays)
-          *device.settings.state.replays += device.settings.replays_per_copy;
+        if (device.settings.state.replays) *device.settings.state.replays += device.settings.replays_per_copy;
         if (device.settings.corrupts == kind) static_cast<unsigned char*>(to)[bytes / 2] ^= 1;
         return number >= device.settings.hangs_after ? kNever : end;
       };
@@ -275,9 +265,7 @@ class HostGpuBackend final : public GpuBackend {
       work.other = &from;
       work.mark = mark;
       work.version = from.queued_version[mark];
-      work.run = [&from, mark](std::uint64_t free) {
-        return std::max(free, from.reached_ns[mark]);
-      };
+      work.run = [&from, mark](std::uint64_t free) { return std::max(free, from.reached_ns[mark]); };
       queue(std::move(work));
     }
     bool reached(unsigned mark) override {
@@ -286,9 +274,7 @@ class HostGpuBackend final : public GpuBackend {
       return reached_version[mark] == queued_version[mark] && reached_ns[mark] <= now_ns();
     }
     void wait_mark(unsigned mark) override {
-      await([this, mark] {
-        return reached_version[mark] == queued_version[mark] ? reached_ns[mark] : kNever;
-      });
+      await([this, mark] { return reached_version[mark] == queued_version[mark] ? reached_ns[mark] : kNever; });
     }
     void wait() override {
       await([this] { return works.empty() ? free_ns : kNever; });
@@ -296,25 +282,19 @@ class HostGpuBackend final : public GpuBackend {
     double seconds(unsigned from, const GpuStream& other, unsigned to) override {
       const std::lock_guard lock(owner.mutex_);
       const Stream& end = static_cast<const Stream&>(other);
-      return 1e-9 *
-             (static_cast<double>(end.reached_ns[to]) - static_cast<double>(reached_ns[from]));
+      return 1e-9 * (static_cast<double>(end.reached_ns[to]) - static_cast<double>(reached_ns[from]));
     }
 
-    std::uint64_t duration(std::uint64_t bytes, CopyKind kind, const void* to,
-                           const void* from) const {
+    std::uint64_t duration(std::uint64_t bytes, CopyKind kind, const void* to, const void* from) const {
       const HostGpuSettings& s = device.settings;
       const bool peer = kind == CopyKind::d2d && owner.gpu_of(to) != owner.gpu_of(from);
-      const double rate = kind == CopyKind::h2d   ? s.h2d
-                          : kind == CopyKind::d2h ? s.d2h
-                          : peer                  ? s.peer
-                                                  : s.d2d;
+      const double rate = kind == CopyKind::h2d ? s.h2d : kind == CopyKind::d2h ? s.d2h : peer ? s.peer : s.d2d;
       return s.copy_ns + static_cast<std::uint64_t>(1e9 * static_cast<double>(bytes) / rate);
     }
     void queue(Work work) {
       if (works.empty() && !gated) free_ns = std::max(free_ns, now_ns());
       works.push_back(std::move(work));
-      const auto held =
-          std::count_if(works.begin(), works.end(), [](const Work& w) { return w.is_copy; });
+      const auto held = std::count_if(works.begin(), works.end(), [](const Work& w) { return w.is_copy; });
       owner.most_held_ = std::max(owner.most_held_, static_cast<unsigned>(held));
       owner.advance();
     }
@@ -346,8 +326,7 @@ class HostGpuBackend final : public GpuBackend {
         }
         const std::uint64_t now = now_ns();
         const std::uint64_t rest = at == kNever ? 1'000'000 : at > now ? at - now : 0;
-        std::this_thread::sleep_for(
-            std::chrono::nanoseconds(std::min<std::uint64_t>(rest, 5'000'000)));
+        std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::uint64_t>(rest, 5'000'000)));
       }
     }
 
@@ -356,8 +335,7 @@ class HostGpuBackend final : public GpuBackend {
     bool gated = false;
     std::uint64_t free_ns = 0;
     std::deque<Work> works;
-    std::uint64_t reached_ns[kMarks] = {}, reached_version[kMarks] = {},
-                  queued_version[kMarks] = {};
+    std::uint64_t reached_ns[kMarks] = {}, reached_version[kMarks] = {}, queued_version[kMarks] = {};
     std::list<Stream*>::iterator place;
   };
   friend struct Stream;
@@ -397,13 +375,11 @@ class HostGpuBackend final : public GpuBackend {
 /// Reads files with pread into memory that plays a GPU's.
 class HostFileReader final : public GpuFileReader {
  public:
-  HostFileReader(const FileTable& files, std::span<const std::uint32_t> selected,
-                 const GpuMemory& memory)
+  HostFileReader(const FileTable& files, std::span<const std::uint32_t> selected, const GpuMemory& memory)
       : memory_(memory), files_(files, selected, ReaderOptions{}) {}
   std::int64_t read(std::uint32_t file, std::uint64_t offset, std::uint64_t length,
                     std::uint64_t to) noexcept override {
-    const ssize_t got =
-        ::pread(files_[file], memory_.begin() + to, length, static_cast<off_t>(offset));
+    const ssize_t got = ::pread(files_[file], memory_.begin() + to, length, static_cast<off_t>(offset));
     return got < 0 ? -errno : got;
   }
   std::string mode() const override { return "by the test"; }
@@ -413,8 +389,9 @@ class HostFileReader final : public GpuFileReader {
   OpenFiles files_;
 };
 
-inline std::unique_ptr<GpuFileReader> HostGpuBackend::Device::file_reader(
-    const FileTable& files, std::span<const std::uint32_t> selected, const GpuMemory& memory) {
+inline std::unique_ptr<GpuFileReader> HostGpuBackend::Device::file_reader(const FileTable& files,
+                                                                          std::span<const std::uint32_t> selected,
+                                                                          const GpuMemory& memory) {
   return std::make_unique<HostFileReader>(files, selected, memory);
 }
 

@@ -59,7 +59,8 @@ struct NcclFabric {
           for (std::uint64_t i = 0; i < count; ++i) out[i] = sum(i);
           break;
         case Collective::all_gather:
-          for (unsigned s = 0; s < n; ++s) std::memcpy(out + s * part, in[s].data() + (in_place ? s * part : 0), part * sizeof(float));
+          for (unsigned s = 0; s < n; ++s)
+            std::memcpy(out + s * part, in[s].data() + (in_place ? s * part : 0), part * sizeof(float));
           break;
         case Collective::reduce_scatter:
           for (std::uint64_t i = 0; i < part; ++i) out[(in_place ? r * part : 0) + i] = sum(r * part + i);
@@ -89,7 +90,8 @@ class HostNcclGroup final : public NcclGroup {
     group.queued.resize(size);
     group.joined += static_cast<unsigned>(members_.size());
     fabric_->changed.notify_all();
-    if (!fabric_->changed.wait_for(lock, std::chrono::duration<double>(timeout_s), [&] { return own().joined == size_; }))
+    if (!fabric_->changed.wait_for(lock, std::chrono::duration<double>(timeout_s),
+                                   [&] { return own().joined == size_; }))
       throw RunError("NCCL: join: did not end in time");
   }
   unsigned size() const override { return size_; }

@@ -62,7 +62,8 @@ class HostFabric {
       if (message.is_send)
         std::copy_n(message.data.begin(), std::min<std::size_t>(message.data.size(), receive.length),
                     static_cast<unsigned char*>(receive.to));
-      q.received->push_back({receive.id, 0, static_cast<std::uint32_t>(message.data.size()), message.immediate, q.index});
+      q.received->push_back(
+          {receive.id, 0, static_cast<std::uint32_t>(message.data.size()), message.immediate, q.index});
     }
   }
 };
@@ -111,9 +112,8 @@ class HostEndpoint final : public RdmaEndpoint {
       const bool faulty = fabric_->requests++ >= fabric_->faults.after;
       if (faulty && fabric_->faults.loses) continue;
       if (unfinished_ > settings_.tx_depth * settings_.queue_pairs) return ENOMEM;
-      const int status = faulty && fabric_->faults.fails_with != 0
-                             ? fabric_->faults.fails_with
-                             : move(queue, w, faulty && fabric_->faults.corrupts);
+      const int status = faulty && fabric_->faults.fails_with != 0 ? fabric_->faults.fails_with
+                                                                   : move(queue, w, faulty && fabric_->faults.corrupts);
       if (!w.signaled && status == 0) continue;
       unfinished_ = 0;
       done_.push_back({w.id, status, 0, 0, queue});

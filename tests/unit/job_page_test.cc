@@ -70,12 +70,10 @@ TEST(ClaimsPage, ItsCommandsRun) {
 
 TEST(ShippedJobs, AreRealAndTellTheirSources) {
   EXPECT_GE(shipped_jobs().size(), 10u);
-  for (const auto& file :
-       std::filesystem::directory_iterator(source_dir() + "/configs/jobs")) {
+  for (const auto& file : std::filesystem::directory_iterator(source_dir() + "/configs/jobs")) {
     const std::string text = read("/configs/jobs/" + file.path().filename().string());
     EXPECT_TRUE(text.starts_with("# ")) << file.path();
-    EXPECT_NE(text.find("job: " + file.path().stem().string() + "\n"), std::string::npos)
-        << file.path();
+    EXPECT_NE(text.find("job: " + file.path().stem().string() + "\n"), std::string::npos) << file.path();
   }
 }
 

@@ -13,16 +13,14 @@ namespace {
 
 config::Value job(const std::string& name) {
   Diagnostics problems;
-  auto root = config::read_yaml(
-      source_dir() + "/configs/jobs/" + name + ".yaml", problems);
+  auto root = config::read_yaml(source_dir() + "/configs/jobs/" + name + ".yaml", problems);
   problems.throw_if_any();
   return root;
 }
 
 TEST(JobSweep, CrossesAxesTheLastFastest) {
-  const Sweep sweep =
-      sweep_job(job("resnet50-imagenet"), {"cluster.nodes=1..4*2", "step.time=100ms,200ms"},
-                {"ingest.read_bandwidth@cluster"});
+  const Sweep sweep = sweep_job(job("resnet50-imagenet"), {"cluster.nodes=1..4*2", "step.time=100ms,200ms"},
+                                {"ingest.read_bandwidth@cluster"});
   ASSERT_EQ(sweep.points.size(), 6u);
   ASSERT_EQ(sweep.columns.size(), 1u);
   EXPECT_EQ(sweep.points[1].values, (std::vector<std::string>{"1", "200ms"}));
@@ -39,8 +37,8 @@ TEST(JobSweep, KeepsPointsThatCannotBe) {
 }
 
 TEST(JobSweep, ColumnsAppearWhereNeedsDo) {
-  const Sweep sweep = sweep_job(job("llm-70b"), {"checkpoint.mode=sync,async"},
-                                {"gpu.d2h_bandwidth@gpu", "checkpoint.write*@cluster"});
+  const Sweep sweep =
+      sweep_job(job("llm-70b"), {"checkpoint.mode=sync,async"}, {"gpu.d2h_bandwidth@gpu", "checkpoint.write*@cluster"});
   ASSERT_EQ(sweep.columns.size(), 2u);
   EXPECT_LT(sweep.points[0].needs[1], 0);
   EXPECT_GT(sweep.points[1].needs[1], 0);
@@ -50,8 +48,7 @@ TEST(JobSweep, ColumnsAppearWhereNeedsDo) {
 }
 
 TEST(JobSweep, RefusesWhatIsNoAxis) {
-  for (const char* axis :
-       {"", "step.time", "=1,2", "cluster.nodes=1..0*2", "cluster.nodes=1..1e9+1", "step.tim=1s"})
+  for (const char* axis : {"", "step.time", "=1,2", "cluster.nodes=1..0*2", "cluster.nodes=1..1e9+1", "step.tim=1s"})
     EXPECT_THROW(sweep_job(job("resnet50-imagenet"), {axis}, {}), UsageError) << axis;
 }
 
@@ -59,13 +56,10 @@ TEST(JobSweep, CsvHasALinePerPoint) {
   const Sweep sweep = sweep_job(job("resnet50-imagenet"), {"cluster.nodes=1..1024*2"}, {});
   const std::string csv = sweep_csv(sweep);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 12);
-  const auto commas = [](std::string_view line) {
-    return std::count(line.begin(), line.end(), ',');
-  };
+  const auto commas = [](std::string_view line) { return std::count(line.begin(), line.end(), ','); };
   const std::string_view all = csv;
   const std::size_t second = all.find('\n') + 1;
-  EXPECT_EQ(commas(all.substr(0, second)),
-            commas(all.substr(second, all.find('\n', second) - second)));
+  EXPECT_EQ(commas(all.substr(0, second)), commas(all.substr(second, all.find('\n', second) - second)));
 }
 
 TEST(JobSweep, CsvQuotesWhatHoldsCommas) {
@@ -77,8 +71,8 @@ TEST(JobSweep, CsvQuotesWhatHoldsCommas) {
 }
 
 TEST(JobSweep, DrawsAPanelPerChangingNeed) {
-  const Sweep sweep = sweep_job(job("resnet50-imagenet"), {"cluster.nodes=1..1024*2"},
-                                {"ingest.*@cluster", "host.cpu_cores"});
+  const Sweep sweep =
+      sweep_job(job("resnet50-imagenet"), {"cluster.nodes=1..1024*2"}, {"ingest.*@cluster", "host.cpu_cores"});
   const std::string svg = sweep_svg(sweep);
   std::size_t panels = 0;
   for (std::size_t at = 0; (at = svg.find("<g ", at)) != std::string::npos; ++at) ++panels;

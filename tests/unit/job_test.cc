@@ -20,11 +20,9 @@ step: {time: 200ms, micro_batch: 256}
 dataset: {layout: files, sample_size: 130kB}
 )";
 
-Job parse(const std::string& text, Diagnostics& problems,
-          const std::vector<std::string>& overrides = {}) {
+Job parse(const std::string& text, Diagnostics& problems, const std::vector<std::string>& overrides = {}) {
   config::Value root = config::parse_yaml(text, "job.yaml", problems);
-  for (const std::string& assignment : overrides)
-    config::apply_override(root, assignment, problems);
+  for (const std::string& assignment : overrides) config::apply_override(root, assignment, problems);
   return parse_job(root, problems);
 }
 
@@ -71,16 +69,14 @@ TEST(Job, EveryKeyIsReadFromTheTable) {
   std::string text;
   std::string section = "?";
   for (const JobKey& key : job_keys()) {
-    if (key.section() != section && !key.section().empty())
-      text += std::string(key.section()) + ":\n";
+    if (key.section() != section && !key.section().empty()) text += std::string(key.section()) + ":\n";
     section = key.section();
     std::string value = key.set_text           ? "word"
                         : !key.choices.empty() ? key.choices.back()
                                                : exact_quantity(1, key.dimension);
     if (key.path == "checkpoint.interval" || key.path == "checkpoint.restore") value = "2s";
     if (key.path == "fabric.switch_ports") value = "2";
-    text +=
-        std::string(section.empty() ? "" : "  ") + std::string(key.name()) + ": " + value + "\n";
+    text += std::string(section.empty() ? "" : "  ") + std::string(key.name()) + ": " + value + "\n";
   }
   const Job job = good(text);
   EXPECT_EQ(job.values.size(), job_keys().size());
@@ -100,8 +96,7 @@ constexpr const char* kShape =
 TEST(Job, DerivesWhatWasNotMeasured) {
   std::string text = std::string(kGood) + kShape;
   text.replace(text.find("time: 200ms"), 11, "mfu: 0.4");
-  text.insert(text.find("gpus_per_node: 8") + 16,
-              ", gpu_flops: 989TFLOP/s, reference_mtbf: 3h, reference_gpus: 16384");
+  text.insert(text.find("gpus_per_node: 8") + 16, ", gpu_flops: 989TFLOP/s, reference_mtbf: 3h, reference_gpus: 16384");
   const Job job = good(text);
   EXPECT_EQ(job.model.parameters, 8030261248);  // E2
   EXPECT_DOUBLE_EQ(job.step.time,
@@ -153,12 +148,10 @@ TEST(Job, TellsEachProblemWithItsPlace) {
   EXPECT_EQ(told(with("sample_size: 1kB", "time: 200ms")),
             "job.yaml:4:21: step: unknown key 'sample_size'; it belongs to 'dataset' (keys: time, "
             "micro_batch, accumulation, mfu, utilization, target_utilization)");
-  EXPECT_EQ(
-      told(with("accumulation: 0", "time: 200ms")),
-      "job.yaml:4:35: step.accumulation: 0 is out of range: must be a whole number, at least 1");
-  EXPECT_EQ(
-      told(with("accumulation: 1.5", "time: 200ms")),
-      "job.yaml:4:35: step.accumulation: 1.5 is out of range: must be a whole number, at least 1");
+  EXPECT_EQ(told(with("accumulation: 0", "time: 200ms")),
+            "job.yaml:4:35: step.accumulation: 0 is out of range: must be a whole number, at least 1");
+  EXPECT_EQ(told(with("accumulation: 1.5", "time: 200ms")),
+            "job.yaml:4:35: step.accumulation: 1.5 is out of range: must be a whole number, at least 1");
   EXPECT_EQ(told(with("request_size: 64", "layout: files")),
             "job.yaml:5:40: dataset.request_size: '64' needs a unit: B, kB, MB, GB, TB, PB, KiB, "
             "MiB, GiB, TiB, PiB");
@@ -167,27 +160,23 @@ TEST(Job, TellsEachProblemWithItsPlace) {
             "MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB");
   EXPECT_EQ(told(with("read_amplification: 0.5", "layout: files")),
             "job.yaml:5:46: dataset.read_amplification: 0.5 is out of range: must be at least 1");
-  EXPECT_EQ(told(with("layout: shards", "layout: files")),
-            "job.yaml:5:26: duplicate key 'layout' (first at line 5)");
+  EXPECT_EQ(told(with("layout: shards", "layout: files")), "job.yaml:5:26: duplicate key 'layout' (first at line 5)");
   EXPECT_EQ(told(std::string(kGood) + "parallelism: {sharding: zero4}\n"),
             "job.yaml:6:25: parallelism.sharding: 'zero4' is not allowed; did you mean 'zero1'? "
             "(allowed: none | zero1 | zero2 | zero3)");
   EXPECT_EQ(told(std::string(kGood) + "loader: [1]\n"),
             "job.yaml:6:9: loader: must be a map of keys (workers_per_gpu, prefetch_factor, "
             "utilization, shuffle_buffer)");
-  EXPECT_EQ(told(with("samples: ", "layout: files")),
-            "job.yaml:5:35: dataset.samples: has no value: above 0");
-  EXPECT_EQ(told(with("samples: [1]", "layout: files")),
-            "job.yaml:5:35: dataset.samples: must be a single value");
+  EXPECT_EQ(told(with("samples: ", "layout: files")), "job.yaml:5:35: dataset.samples: has no value: above 0");
+  EXPECT_EQ(told(with("samples: [1]", "layout: files")), "job.yaml:5:35: dataset.samples: must be a single value");
 }
 
 TEST(Job, TellsAllProblemsAtOnce) {
   const std::string all = told("schema: 2\njob: x\nclustr: {}\nstep: {time: 5, micro_batch: -1}\n");
   for (const char* part :
-       {"job.yaml:1:9: schema", "job.yaml:3:1: unknown key 'clustr'; did you mean 'cluster'?",
-        "cluster.nodes: missing", "cluster.gpus_per_node: missing",
-        "job.yaml:4:14: step.time: '5' needs a unit", "job.yaml:4:30: step.micro_batch",
-        "dataset.layout: missing", "dataset.sample_size: missing"})
+       {"job.yaml:1:9: schema", "job.yaml:3:1: unknown key 'clustr'; did you mean 'cluster'?", "cluster.nodes: missing",
+        "cluster.gpus_per_node: missing", "job.yaml:4:14: step.time: '5' needs a unit",
+        "job.yaml:4:30: step.micro_batch", "dataset.layout: missing", "dataset.sample_size: missing"})
     EXPECT_NE(all.find(part), std::string::npos) << part << "\nnot in\n" << all;
   EXPECT_NE(told("").find("a job file is a map"), std::string::npos);
   EXPECT_NE(told("- 1\n").find("a job file is a map"), std::string::npos);
@@ -197,17 +186,15 @@ TEST(Job, RefusesCombinationsThatCannotBe) {
   EXPECT_EQ(told(std::string(kGood) + "parallelism: {tensor: 3}\n"),
             "job.yaml:3:36: cluster.gpus_per_node: 16 GPUs (2 nodes * 8) cannot be divided by "
             "tensor * pipeline * context = 3 * 1 * 1 = 3");
-  EXPECT_NE(told(std::string(kGood) + "parallelism: {pipeline: 2, expert: 3}\n")
-                .find("job.yaml:6:36: parallelism.expert"),
-            std::string::npos);
-  const std::string save =
-      std::string(kGood) + "model: {parameters: 1e9}\ncheckpoint: {interval: 1min, stall: ";
+  EXPECT_NE(
+      told(std::string(kGood) + "parallelism: {pipeline: 2, expert: 3}\n").find("job.yaml:6:36: parallelism.expert"),
+      std::string::npos);
+  const std::string save = std::string(kGood) + "model: {parameters: 1e9}\ncheckpoint: {interval: 1min, stall: ";
   EXPECT_EQ(told(save + "2min}\n"),
             "job.yaml:7:37: checkpoint.stall: 2 min must be at most checkpoint.interval = 60 s");
   EXPECT_EQ(told(save + "1min}\n"), "");
   EXPECT_NE(told(save + "1min, mode: async}\n").find("must be shorter than"), std::string::npos);
-  EXPECT_NE(told(std::string(kGood) + "checkpoint: {interval: 1min, stall: 1s}\n")
-                .find("model.parameters: missing"),
+  EXPECT_NE(told(std::string(kGood) + "checkpoint: {interval: 1min, stall: 1s}\n").find("model.parameters: missing"),
             std::string::npos);
   EXPECT_NE(told(std::string(kGood) + "model: {experts: 8, top_k: 9}\n")
                 .find("model.top_k: 9 must be at most model.experts = 8"),
@@ -218,42 +205,36 @@ TEST(Job, RefusesCombinationsThatCannotBe) {
   EXPECT_NE(told(std::string(kGood) + "model: {layers: 3}\nparallelism: {pipeline: 4}\n")
                 .find("model.layers: 3 layers cannot fill"),
             std::string::npos);
-  EXPECT_NE(told(std::string(kGood), {"step.utilization=0.95"})
-                .find("step.target_utilization: must be at least"),
+  EXPECT_NE(told(std::string(kGood), {"step.utilization=0.95"}).find("step.target_utilization: must be at least"),
             std::string::npos);
-  EXPECT_NE(told(std::string(kGood) + "model: {parameters: 1e9}\nparallelism: {window: 0}\n")
-                .find("parallelism.window"),
-            std::string::npos);
+  EXPECT_NE(
+      told(std::string(kGood) + "model: {parameters: 1e9}\nparallelism: {window: 0}\n").find("parallelism.window"),
+      std::string::npos);
 }
 
 TEST(Job, OverridesReplaceAndAreLocated) {
   EXPECT_EQ(good(kGood, {"step.time=0.1s", "cluster.nodes=4"}).cluster.gpus(), 32);
   EXPECT_EQ(good(kGood, {"cache.available=1GB"}).cache->available, 1e9);
-  EXPECT_EQ(told(kGood, {"step.time=5"}),
-            "--set: step.time: '5' needs a unit: ns, us, ms, s, min, h, d");
+  EXPECT_EQ(told(kGood, {"step.time=5"}), "--set: step.time: '5' needs a unit: ns, us, ms, s, min, h, d");
   EXPECT_EQ(told(kGood, {"step.tiem=5s"}),
             "--set: step: unknown key 'tiem'; did you mean 'time'? (keys: time, micro_batch, "
             "accumulation, mfu, utilization, target_utilization)");
 }
 
 TEST(Job, ReadsSpreads) {
-  const Job job = good(kGood, {"dataset.sample_size=130kB \u00b1 10kB", "step.time=200ms +- 5%",
-                               "safety=1.2 +/- 0"});
+  const Job job = good(kGood, {"dataset.sample_size=130kB \u00b1 10kB", "step.time=200ms +- 5%", "safety=1.2 +/- 0"});
   EXPECT_EQ(job.dataset.sample_size, 130000);
   EXPECT_EQ(job.spreads.at("dataset.sample_size"), 10000);
   EXPECT_DOUBLE_EQ(job.spreads.at("step.time"), 0.01);
   EXPECT_EQ(job.spreads.size(), 2u);
-  EXPECT_NE(told(kGood, {"cluster.nodes=2 +- 1"}).find("a whole number takes no spread"),
-            std::string::npos);
-  EXPECT_NE(told(kGood, {"step.time=1s +- 1kB"}).find("the spread 'kB' is a unit of size"),
-            std::string::npos);
+  EXPECT_NE(told(kGood, {"cluster.nodes=2 +- 1"}).find("a whole number takes no spread"), std::string::npos);
+  EXPECT_NE(told(kGood, {"step.time=1s +- 1kB"}).find("the spread 'kB' is a unit of size"), std::string::npos);
   EXPECT_NE(told(kGood, {"step.time=1s +- -1s"}).find("must not be below 0"), std::string::npos);
 }
 
 TEST(Job, ShippedJobsAreGood) {
   int count = 0;
-  for (const auto& file :
-       std::filesystem::directory_iterator(source_dir() + "/configs/jobs")) {
+  for (const auto& file : std::filesystem::directory_iterator(source_dir() + "/configs/jobs")) {
     EXPECT_NO_THROW(load_job(file.path())) << file.path();
     ++count;
   }

@@ -47,9 +47,7 @@ std::string space(unsigned char device_control) {
 
 TEST(LinkRates, MaxPayloadFromTheConfigurationSpace) {
   testing::TemporaryFolder root;
-  const auto lay = [&](const std::string& bytes) {
-    root.write("sys/bus/pci/devices/0000:17:00.0/config", bytes);
-  };
+  const auto lay = [&](const std::string& bytes) { root.write("sys/bus/pci/devices/0000:17:00.0/config", bytes); };
   lay(space(0x2f));  // bits 7:5 are 001
   EXPECT_EQ(pcie_max_payload("0000:17:00.0", root.path()), 256u);
   lay(space(0x0f));

@@ -20,8 +20,7 @@ class MadeUpPorts : public ::testing::Test {
   }
   std::string sys() const { return folder_.path(); }
 
-  void card(const std::string& device, const char* speed = "32.0 GT/s PCIe",
-            const char* lanes = "16") {
+  void card(const std::string& device, const char* speed = "32.0 GT/s PCIe", const char* lanes = "16") {
     put(device + "/current_link_speed", speed);
     put(device + "/max_link_speed", "32.0 GT/s PCIe");
     put(device + "/current_link_width", lanes);
@@ -37,8 +36,8 @@ class MadeUpPorts : public ::testing::Test {
     put(at + "/statistics/rx_crc_errors", "0");
     card(at + "/device");
   }
-  void rdma(const std::string& name, const char* rate = "400 Gb/sec (4X NDR)",
-            const char* state = "4: ACTIVE", const char* layer = "InfiniBand") {
+  void rdma(const std::string& name, const char* rate = "400 Gb/sec (4X NDR)", const char* state = "4: ACTIVE",
+            const char* layer = "InfiniBand") {
     const std::string at = "class/infiniband/" + name;
     put(at + "/ports/1/state", state);
     put(at + "/ports/1/phys_state", "5: LinkUp");

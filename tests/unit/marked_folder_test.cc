@@ -84,9 +84,9 @@ TEST(MarkedFolder, TellsWhoHasIt) {
     MarkedFolder::make_alone(tmp / "run", "run");
     ADD_FAILURE() << "taken twice";
   } catch (const RunError& e) {
-    EXPECT_NE(std::string(e.what()).find("run is in use by another headrace (pid " +
-                                         std::to_string(::getpid()) + " on "),
-              std::string::npos)
+    EXPECT_NE(
+        std::string(e.what()).find("run is in use by another headrace (pid " + std::to_string(::getpid()) + " on "),
+        std::string::npos)
         << e.what();
   }
   EXPECT_EQ(MarkedFolder::make_next(tmp / "run", "run").path(), tmp / "run-2");
@@ -109,8 +109,7 @@ TEST(MarkedFolder, WritesOverItsOwnFilesOnly) {
   EXPECT_EQ(tmp.read("outside"), "mine");
   const CleanReport report = remove_marked(tmp / "run");
   EXPECT_EQ(report.left, (std::vector<std::string>{"a.json: changed since headrace wrote it",
-                                                   "b.json: not made by headrace",
-                                                   "c.json: not made by headrace"}));
+                                                   "b.json: not made by headrace", "c.json: not made by headrace"}));
 }
 
 TEST(MarkedFolder, KnowsWhenItsPathLeadsElsewhere) {
@@ -142,18 +141,14 @@ TEST(MarkedFolder, LeavesTheFolderThatTheUserMade) {
 TEST(MarkedFolder, RefusesWhatItDidNotMake) {
   const TemporaryFolder tmp;
   for (const char* name : {"d", "c", "b", "a"}) tmp.write(std::string("full/") + name, "x");
-  EXPECT_EQ(refusal(tmp / "full"),
-            (tmp / "full") + ": holds what headrace did not make (a, b, c, ... 4 in all); " +
-                "give a new or empty folder");
-  EXPECT_EQ(refusal(tmp / "full/a"),
-            (tmp / "full/a") + ": is not a folder; give a new or empty one");
+  EXPECT_EQ(refusal(tmp / "full"), (tmp / "full") + ": holds what headrace did not make (a, b, c, ... 4 in all); " +
+                                       "give a new or empty folder");
+  EXPECT_EQ(refusal(tmp / "full/a"), (tmp / "full/a") + ": is not a folder; give a new or empty one");
   tmp.write("fake/.headrace", "not a mark");
   EXPECT_NE(refusal(tmp / "fake").find("(.headrace)"), std::string::npos);
   MarkedFolder::make(tmp / "run", "run");
-  EXPECT_EQ(
-      refusal(tmp / "run"),
-      (tmp / "run") +
-          ": is headrace's folder of another kind (run, not scratch); give a new or empty one");
+  EXPECT_EQ(refusal(tmp / "run"),
+            (tmp / "run") + ": is headrace's folder of another kind (run, not scratch); give a new or empty one");
 }
 
 TEST(MarkedFolder, FollowsNoSymbolicLink) {
@@ -177,8 +172,8 @@ TEST(RemoveMarked, TakesOwnFilesAndLeavesTheRest) {
   const CleanReport first = remove_marked(tmp / "run");
   EXPECT_EQ(first.files, 1u);
   EXPECT_EQ(first.bytes, 5u);
-  EXPECT_EQ(first.left, (std::vector<std::string>{"notes.txt: not made by headrace",
-                                                  "report.html: not made by headrace"}));
+  EXPECT_EQ(first.left,
+            (std::vector<std::string>{"notes.txt: not made by headrace", "report.html: not made by headrace"}));
   EXPECT_FALSE(first.gone);
   EXPECT_TRUE(MarkedFolder::is_marked(tmp / "run"));
   fs::remove(tmp / "run/notes.txt");

@@ -12,8 +12,7 @@ class MemoryCopyTest : public ::testing::TestWithParam<std::tuple<const char*, b
 
 TEST_P(MemoryCopyTest, MovesEveryByteAndCountsWhatIsReadAndWritten) {
   const auto [kernel, non_temporal] = GetParam();
-  WorkloadRunner runner("memory_copy", std::string("workers: 3\narray_size: 3MiB\npasses: 4\n") +
-                                           "kernel: " + kernel +
+  WorkloadRunner runner("memory_copy", std::string("workers: 3\narray_size: 3MiB\npasses: 4\n") + "kernel: " + kernel +
                                            "\nnon_temporal: " + (non_temporal ? "true" : "false"));
   if (const auto skip = runner.check()) GTEST_SKIP() << skip->reason;
   runner.prepare();
@@ -31,8 +30,7 @@ TEST_P(MemoryCopyTest, MovesEveryByteAndCountsWhatIsReadAndWritten) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, MemoryCopyTest,
-                         ::testing::Combine(::testing::Values("copy", "scale", "add", "triad"),
-                                            ::testing::Bool()),
+                         ::testing::Combine(::testing::Values("copy", "scale", "add", "triad"), ::testing::Bool()),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param)) +
                                   (std::get<1>(info.param) ? "_non_temporal" : "");

@@ -19,8 +19,7 @@ Repetition merged(unsigned size, const std::vector<MetricInfo>& catalogue, const
   Repetition first;
   on_ranks(hosts, 30, [&](std::unique_ptr<Ranks> ranks) {
     const engine::RankSync together(*ranks);
-    Repetition all =
-        together.merged(each(ranks->rank()), ranks->everyone(), AcrossRanks::add, catalogue);
+    Repetition all = together.merged(each(ranks->rank()), ranks->everyone(), AcrossRanks::add, catalogue);
     ranks->barrier("the end", 30);
     if (ranks->rank() == 0) first = std::move(all);
   });
@@ -46,8 +45,7 @@ TEST(MergedRanks, ARateIsOfItsOwnPhase) {
   const Repetition all = merged(3, catalogue, [](unsigned rank) {
     Repetition r;
     const unsigned opening = 10 * (rank + 1), listing = 500 / (rank + 1);
-    r.phases = {phase(opening, [](unsigned) { return 1.0; }),
-                phase(listing, [](unsigned) { return 1.0; })};
+    r.phases = {phase(opening, [](unsigned) { return 1.0; }), phase(listing, [](unsigned) { return 1.0; })};
     r.metrics = {{"open_rate", 300.0 / opening, static_cast<double>(opening)}};
     return r;
   });
@@ -58,9 +56,7 @@ TEST(MergedRanks, ARateIsOfItsOwnPhase) {
 
 /// Each rank has its ups and downs; together they are level.
 TEST(MergedRanks, SteadinessIsThatOfAllTogether) {
-  const auto step = [](bool up) {
-    return [up](unsigned i) { return (i < 32) == up ? 80.0 + i % 3 : 120.0 + i % 3; };
-  };
+  const auto step = [](bool up) { return [up](unsigned i) { return (i < 32) == up ? 80.0 + i % 3 : 120.0 + i % 3; }; };
   const auto ranks = [&](unsigned falling) {
     return merged(8, {}, [&](unsigned rank) {
       Repetition r;
@@ -73,8 +69,7 @@ TEST(MergedRanks, SteadinessIsThatOfAllTogether) {
   EXPECT_TRUE(ranks(4).steady) << ranks(4).steady_why;
   const Repetition uneven = ranks(8);
   EXPECT_FALSE(uneven.steady);
-  EXPECT_EQ(uneven.steady_why.find("all ranks together: the second half is 3"), 0u)
-      << uneven.steady_why;
+  EXPECT_EQ(uneven.steady_why.find("all ranks together: the second half is 3"), 0u) << uneven.steady_why;
 }
 
 /// Of 64 ranks on quiet machines some have always been disturbed a little.
@@ -83,8 +78,7 @@ TEST(MergedRanks, AFewOfManyRanksDisturbNothing) {
     return merged(64, {},
                   [&](unsigned rank) {
                     Repetition r;
-                    r.phases = {phase(
-                        32, [&](unsigned i) { return (rank == slowest ? 90.0 : 100.0) + i % 3; })};
+                    r.phases = {phase(32, [&](unsigned i) { return (rank == slowest ? 90.0 : 100.0) + i % 3; })};
                     r.disturbance.disturbed = hit(rank);
                     r.disturbance.why = hit(rank) ? "foreign I/O" : "";
                     return r;

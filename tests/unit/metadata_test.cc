@@ -47,8 +47,7 @@ TEST_F(MetadataTest, EveryCallOfEveryFileOnce) {
     // 3 folders in the root are not listed: the root is not.
     EXPECT_NEAR(runner.metrics["list_rate"] * r.phases[kList].elapsed_s, kFiles + 9, 1e-6);
     EXPECT_DOUBLE_EQ(runner.metrics["operation_rate"], 3 * runner.metrics["open_rate"]);
-    EXPECT_DOUBLE_EQ(runner.metrics["scan_time_s"],
-                     r.phases[kList].elapsed_s + r.phases[kStat].elapsed_s);
+    EXPECT_DOUBLE_EQ(runner.metrics["scan_time_s"], r.phases[kList].elapsed_s + r.phases[kStat].elapsed_s);
     EXPECT_NEAR(runner.metrics["data_set_scan_time_s"], 10'000 * runner.metrics["scan_time_s"],
                 1e-6 * runner.metrics["data_set_scan_time_s"]);
     for (const char* rate : {"create_rate", "stat_rate", "rename_rate", "unlink_rate"})

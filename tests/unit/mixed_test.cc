@@ -17,8 +17,7 @@ class MixedTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     stop_signal = 0;
-    if (const std::string why = node_.backends().why_not(GetParam()); !why.empty())
-      GTEST_SKIP() << why;
+    if (const std::string why = node_.backends().why_not(GetParam()); !why.empty()) GTEST_SKIP() << why;
   }
   PointResult run(const std::string& more, const std::string& rate = "500/s") {
     folder_.write("config.yaml", "schema: 1\ntarget: {path: " + (folder_ / "scratch") +
@@ -27,8 +26,7 @@ class MixedTest : public ::testing::TestWithParam<const char*> {
                                      rate +
                                      ", "
                                      "checkpoint_shard_size: 3MB, engine: " +
-                                     GetParam() + ", checkpoint_engine: " + GetParam() + ", " +
-                                     more + "}\n");
+                                     GetParam() + ", checkpoint_engine: " + GetParam() + ", " + more + "}\n");
     PlanOptions options;
     options.config_file = folder_ / "config.yaml";
     plan_ = make_plan(options);
@@ -90,28 +88,24 @@ TEST_P(MixedTest, SaysWhenTheUsersFilesAreTooFew) {
   for (int i = 0; i < 12; ++i) folder_.write("data/f" + std::to_string(i), "a sample");
   const PointResult point = run("path: " + (folder_ / "data"));
   EXPECT_EQ(point.status, PointStatus::error);
-  EXPECT_NE(point.reason.find("has 12 files, and 50 are read in 0.1 s"), std::string::npos)
-      << point.reason;
+  EXPECT_NE(point.reason.find("has 12 files, and 50 are read in 0.1 s"), std::string::npos) << point.reason;
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, MixedTest, ::testing::Values("posix", "io_uring"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(MixedParamsTest, TellsWhatCannotBe) {
-  EXPECT_EQ(
-      problems_of("mixed", "files: 100\nrate: 50/s\n"),
-      "test.yaml:1:8: mixed: files: 250 files are read in 5 s at 50/s: give so many, or fewer "
-      "seconds in `around`\n");
+  EXPECT_EQ(problems_of("mixed", "files: 100\nrate: 50/s\n"),
+            "test.yaml:1:8: mixed: files: 250 files are read in 5 s at 50/s: give so many, or fewer "
+            "seconds in `around`\n");
   EXPECT_EQ(problems_of("mixed", "files: 250\nrate: 50/s\n"), "");
-  EXPECT_NE(problems_of("mixed", "checkpoint_engine: mmap\n").find("checkpoint_engine"),
-            std::string::npos);
+  EXPECT_NE(problems_of("mixed", "checkpoint_engine: mmap\n").find("checkpoint_engine"), std::string::npos);
   EXPECT_NE(problems_of("mixed", "ramp: true\n").find("unknown key 'ramp'"), std::string::npos);
 }
 
 TEST(MixedParamsTest, NeedIsTheJobsIngestInFilesOfThisSize) {
   Diagnostics problems;
-  const config::Value entry =
-      config::parse_yaml("rate: need\nfile_size: 1MiB\n", "test.yaml", problems);
+  const config::Value entry = config::parse_yaml("rate: need\nfile_size: 1MiB\n", "test.yaml", problems);
   const std::map<std::string, double> needed{{"shard_stream.read_bandwidth", 99.0 * (1 << 20)},
                                              {"small_file_read.open_rate", 3.0}};
   Params params("mixed", entry, problems, &needed);

@@ -42,8 +42,7 @@ TEST(NetworkFileSystems, AreKnown) {
   }
   for (const char* type : {"fuse", "fuseblk", "zfs", "tmpfs", "9p", "virtiofs", "a new one", ""})
     EXPECT_FALSE(is_counted_file_system(type)) << type;
-  for (const char* type : {"ext4", "xfs", "btrfs", "overlay"})
-    EXPECT_TRUE(is_counted_file_system(type)) << type;
+  for (const char* type : {"ext4", "xfs", "btrfs", "overlay"}) EXPECT_TRUE(is_counted_file_system(type)) << type;
   EXPECT_FALSE(is_network_file_system("ext4"));
 }
 

@@ -67,10 +67,9 @@ TEST_F(NameTreeTest, CleansUpAfterACrashAndLeavesWhatIsNotItsOwn) {
   EXPECT_EQ(report.files, 2u);
   EXPECT_FALSE(report.gone);
   EXPECT_EQ(report.left,
-            (std::vector<std::string>{where + "/d001/notes.txt: not made by headrace",
-                                      where + "/d002/d001/f00000040: not made by headrace",
-                                      where + "/d002/d001/f00000041: not made by headrace",
-                                      where + "/d002/d005: not made by headrace"}));
+            (std::vector<std::string>{
+                where + "/d001/notes.txt: not made by headrace", where + "/d002/d001/f00000040: not made by headrace",
+                where + "/d002/d001/f00000041: not made by headrace", where + "/d002/d005: not made by headrace"}));
   EXPECT_FALSE(fs::exists(where + "/d000"));
   EXPECT_TRUE(fs::exists(where + "/d001/notes.txt"));
   EXPECT_THROW(NameTree(kShape, scratch), RunError);

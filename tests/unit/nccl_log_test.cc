@@ -39,7 +39,8 @@ instance-8g-96c-3:2744870:2745046 [0] NCCL INFO Connected all rings
 /// 2.12: no channel's connection index, no [send] of P2P, what is chosen by number.
 TEST(NcclLog, OverInfinibandWithGpuDirect) {
   const auto told = facts(
-      "[1,0]<stdout>:nodea:26799:27030 [4] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB ib0:10.0.0.1<0>\n"
+      "[1,0]<stdout>:nodea:26799:27030 [4] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB "
+      "ib0:10.0.0.1<0>\n"
       "nodea:26799:27030 [4] NCCL INFO Channel 01 : 12[8d000] -> 4[89000] [receive] via NET/IB/0/GDRDMA\n"
       "nodea:26799:27031 [5] NCCL INFO Channel 01 : 5[8e000] -> 4[89000] via P2P/direct pointer/read\n"
       "nodea:26799:27030 [4] NCCL INFO Channel 00 : 4[89000] -> 12[8d000] [send] via NET/IB/0/GDRDMA\r\n"
@@ -62,15 +63,20 @@ TEST(NcclLog, OverRoceAndNvlink) {
       "gpu-a3:47021:47095 [0] NCCL INFO NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'\n"
       "gpu-a3:47021:47095 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 1 'mlx5_1'\n"
       "gpu-a3:47021:47095 [0] NCCL INFO NVLS multicast support is available on dev 0 (NVLS_NCHANNELS 16)\n"
-      "gpu-a3:47021:47095 [0] NCCL INFO comm 0x55cd1a0bf930 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0\n"
-      "gpu-a3:47021:47095 [0] NCCL INFO Pattern 4, crossNic 0, nChannels 12, bw 20.000000/20.000000, type NVL/PIX, sameChannels 1\n"
-      "gpu-a3:47021:47095 [0] NCCL INFO Pattern 3, crossNic 0, nChannels 12, bw 40.000000/20.000000, type NVL/SYS, sameChannels 1\n"
+      "gpu-a3:47021:47095 [0] NCCL INFO comm 0x55cd1a0bf930 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL "
+      "0\n"
+      "gpu-a3:47021:47095 [0] NCCL INFO Pattern 4, crossNic 0, nChannels 12, bw 20.000000/20.000000, type NVL/PIX, "
+      "sameChannels 1\n"
+      "gpu-a3:47021:47095 [0] NCCL INFO Pattern 3, crossNic 0, nChannels 12, bw 40.000000/20.000000, type NVL/SYS, "
+      "sameChannels 1\n"
       "gpu-a3:47021:47095 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n"
       "gpu-a3:47021:47095 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
       "gpu-a3:47021:47095 [0] NCCL INFO Channel 00 : 2[2] -> 3[3] via SHM/direct/direct\n"
       "gpu-a3:47021:47095 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(0)/GDRDMA/Shared\n"
-      "gpu-a3:47021:47095 [0] NCCL INFO 24 coll channels, 16 collnet channels, 16 nvls channels, 32 p2p channels, 2 p2p channels per peer\n"
-      "gpu-a3:47021:47095 [0] NCCL INFO AllReduce: 26214400 Bytes -> Algo NVLS_TREE proto SIMPLE channel{Lo..Hi}={0..15}\n");
+      "gpu-a3:47021:47095 [0] NCCL INFO 24 coll channels, 16 collnet channels, 16 nvls channels, 32 p2p channels, 2 "
+      "p2p channels per peer\n"
+      "gpu-a3:47021:47095 [0] NCCL INFO AllReduce: 26214400 Bytes -> Algo NVLS_TREE proto SIMPLE "
+      "channel{Lo..Hi}={0..15}\n");
   std::map<std::string, std::string> told;
   for (auto& [name, value] : facts_of(log)) told[name] = value;
   EXPECT_EQ(told.at("transport"), "NVLink, NVLink SHARP, RoCE with GPUDirect, shared memory");
@@ -106,8 +112,9 @@ TEST(NcclLog, OtherTextSaysNothing) {
 
 TEST(NcclLog, GoesToOtherRanksAndBack) {
   const NcclLog a = read_nccl_log("x NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"),
-                b = read_nccl_log("x NCCL INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/Socket/0\n"
-                                  "x NCCL INFO Channel 00/0 : 1[1] -> 0[0] via P2P/CUMEM\n");
+                b = read_nccl_log(
+                    "x NCCL INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/Socket/0\n"
+                    "x NCCL INFO Channel 00/0 : 1[1] -> 0[0] via P2P/CUMEM\n");
   const NcclLog both = merged(a, from_words(to_words(b)));
   EXPECT_EQ(both.said.at("connections").at("P2P/CUMEM"), 2u);
   EXPECT_EQ(both.said.at("connections").at("NET/Socket"), 1u);

@@ -16,7 +16,8 @@ TEST(NcclPlugin, SaysWhatIsMissing) {
   const auto& all = backends.status();
   const BackendStatus& status = *std::find_if(all.begin(), all.end(), [](const auto& s) { return s.name == "nccl"; });
   if (!status.built) {
-    EXPECT_EQ(status.reason, "not built into this installation: the build needs nccl.h 2.18 or later and the CUDA Toolkit");
+    EXPECT_EQ(status.reason,
+              "not built into this installation: the build needs nccl.h 2.18 or later and the CUDA Toolkit");
     GTEST_SKIP() << status.reason;
   }
   EXPECT_TRUE(status.version.starts_with("nccl.h 2.")) << status.version;

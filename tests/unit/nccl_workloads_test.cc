@@ -12,8 +12,9 @@
 namespace headrace::testing {
 namespace {
 
-const std::map<std::string, double> kFactorsOfFour{{"nccl_all_reduce", 1.5},     {"nccl_all_gather", 0.75}, {"nccl_reduce_scatter", 0.75},
-                                                   {"nccl_all_to_all", 0.75}, {"nccl_broadcast", 1},     {"nccl_send_recv", 1}};
+const std::map<std::string, double> kFactorsOfFour{{"nccl_all_reduce", 1.5},      {"nccl_all_gather", 0.75},
+                                                   {"nccl_reduce_scatter", 0.75}, {"nccl_all_to_all", 0.75},
+                                                   {"nccl_broadcast", 1},         {"nccl_send_recv", 1}};
 
 void equip(Node& node, const std::shared_ptr<NcclFabric>& fabric, unsigned gpus) {
   HostBackendSettings settings;
@@ -64,17 +65,21 @@ TEST_F(OneProcess, RoundsToWholeParts) {
 
 TEST_F(OneProcess, TellsWrongData) {
   fabric->corrupts = true;
-  EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B, calls: 3").find("wrong data: element 0 is "), std::string::npos);
+  EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B, calls: 3").find("wrong data: element 0 is "),
+            std::string::npos);
 }
 
 TEST_F(OneProcess, SaysWhyItCannotRun) {
-  EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B", 1).find("one GPU moves nothing between GPUs"), std::string::npos);
-  EXPECT_NE(run("nccl_all_gather", "message_size: 12B", 4).find("less than one element for each of 4 ranks"), std::string::npos);
+  EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B", 1).find("one GPU moves nothing between GPUs"),
+            std::string::npos);
+  EXPECT_NE(run("nccl_all_gather", "message_size: 12B", 4).find("less than one element for each of 4 ranks"),
+            std::string::npos);
   EXPECT_NE(problems_of("nccl_all_to_all", "{in_place: true}").find("cannot be"), std::string::npos);
   EXPECT_NE(problems_of("nccl_all_reduce", "{message_size: 6B}").find("message_size"), std::string::npos);
   WorkloadRunner bare("nccl_all_reduce", "{message_size: 4000B}");
   if (const auto skip = bare.check()) {
-    EXPECT_TRUE(skip->reason.starts_with("nccl: ") || skip->reason.starts_with("cuda: ") || skip->reason.find("GPU") != std::string::npos)
+    EXPECT_TRUE(skip->reason.starts_with("nccl: ") || skip->reason.starts_with("cuda: ") ||
+                skip->reason.find("GPU") != std::string::npos)
         << skip->reason;
   }
 }
@@ -108,8 +113,8 @@ TEST_F(OneProcess, TellsWhatTheLogSays) {
 }
 
 /// What each rank threw; rank `leaves` goes away before its first repetition, -1: none.
-std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, const std::string& parameters, int leaves = -1,
-                                   unsigned ranks_per_host = 1) {
+std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, const std::string& parameters,
+                                   int leaves = -1, unsigned ranks_per_host = 1) {
   const auto fabric = std::make_shared<NcclFabric>();
   std::vector<std::string> hosts, errors(ranks);
   for (unsigned r = 0; r < ranks; ++r) hosts.push_back(std::string(1, static_cast<char>('a' + r / ranks_per_host)));
@@ -134,12 +139,15 @@ std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, 
 
 TEST(NcclRanks, AProcessPerGpu) {
   for (const char* workload : {"nccl_all_reduce", "nccl_all_to_all"})
-    for (const std::string& error : run_ranks(4, workload, "message_size: 4000B, calls: 5", -1, 2)) EXPECT_EQ(error, "") << workload;
+    for (const std::string& error : run_ranks(4, workload, "message_size: 4000B, calls: 5", -1, 2))
+      EXPECT_EQ(error, "") << workload;
 }
 
 TEST(NcclRanks, InGroups) {
-  for (const char* group : {"group: intra_node", "group: per_rail", "group: inter_node", "group_size: 2, group_stride: 2"})
-    for (const std::string& error : run_ranks(4, "nccl_all_gather", std::string("message_size: 4000B, ") + group, -1, 2))
+  for (const char* group :
+       {"group: intra_node", "group: per_rail", "group: inter_node", "group_size: 2, group_stride: 2"})
+    for (const std::string& error :
+         run_ranks(4, "nccl_all_gather", std::string("message_size: 4000B, ") + group, -1, 2))
       EXPECT_EQ(error, "") << group;
 }
 

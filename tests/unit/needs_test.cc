@@ -29,9 +29,7 @@ double required(const std::vector<Need>& needs, std::string_view id, Scope scope
 }
 
 /// To the digits that the documentation prints.
-void expect_near(double value, double printed) {
-  EXPECT_NEAR(value, printed, 1e-7 * printed) << value;
-}
+void expect_near(double value, double printed) { EXPECT_NEAR(value, printed, 1e-7 * printed) << value; }
 
 TEST(Needs, Resnet50) {
   const auto needs = derive_needs(shipped("resnet50-imagenet"));
@@ -131,28 +129,24 @@ TEST(Needs, SharesDivideEvenly) {
   const auto needs = derive_needs(shipped("resnet50-imagenet", {"cluster.nodes=4"}));
   EXPECT_EQ(required(needs, "ingest.read_bandwidth", Scope::cluster), 4 * 1.3312e9);
   EXPECT_EQ(required(needs, "ingest.read_bandwidth", Scope::node), 1.3312e9);
-  EXPECT_EQ(find(needs, "ingest.read_bandwidth", Scope::node)->equation,
-            "(R * S * alpha * (1 - h)) / nodes");
+  EXPECT_EQ(find(needs, "ingest.read_bandwidth", Scope::node)->equation, "(R * S * alpha * (1 - h)) / nodes");
   EXPECT_EQ(required(needs, "host.cpu_cores", Scope::node), 128);
 }
 
 TEST(Needs, LayoutChoosesFormulaAndWorkload) {
-  const auto shards = derive_needs(
-      shipped("resnet50-imagenet", {"dataset.layout=shards", "dataset.samples_per_file=1251"}));
+  const auto shards =
+      derive_needs(shipped("resnet50-imagenet", {"dataset.layout=shards", "dataset.samples_per_file=1251"}));
   EXPECT_EQ(find(shards, "ingest.read_iops", Scope::node)->formula, "A6 of A3");
   EXPECT_EQ(required(shards, "ingest.read_iops", Scope::node), 1269.53125);
-  EXPECT_EQ(find(shards, "ingest.sample_rate", Scope::node)->measured_by.front(),
-            "shard_stream.sample_rate");
+  EXPECT_EQ(find(shards, "ingest.sample_rate", Scope::node)->measured_by.front(), "shard_stream.sample_rate");
   const auto tokens = derive_needs(shipped("llm-70b"));
-  EXPECT_EQ(find(tokens, "ingest.read_bandwidth", Scope::node)->measured_by.front(),
-            "random_read.read_bandwidth");
+  EXPECT_EQ(find(tokens, "ingest.read_bandwidth", Scope::node)->measured_by.front(), "random_read.read_bandwidth");
 }
 
 TEST(Needs, ShardingChangesTheTraffic) {
   const auto busbw = [](const char* sharding) {
-    return required(
-        derive_needs(shipped("llm-70b", {std::string("parallelism.sharding=") + sharding})),
-        "network.gradient_busbw", Scope::gpu);
+    return required(derive_needs(shipped("llm-70b", {std::string("parallelism.sharding=") + sharding})),
+                    "network.gradient_busbw", Scope::gpu);
   };
   EXPECT_DOUBLE_EQ(busbw("none"),
                    busbw("zero2"));  // 2-byte weights and gradients: the same bytes in two halves
@@ -166,8 +160,7 @@ TEST(Needs, OneReplicaNeedsNoNetwork) {
 }
 
 TEST(Needs, SynchronousSavesBlockForTheWrite) {
-  const auto needs =
-      derive_needs(shipped("llm-70b", {"checkpoint.mode=sync", "checkpoint.stall=60s"}));
+  const auto needs = derive_needs(shipped("llm-70b", {"checkpoint.mode=sync", "checkpoint.stall=60s"}));
   expect_near(required(needs, "checkpoint.write_bandwidth", Scope::cluster), 16333333333.333);
   EXPECT_EQ(find(needs, "gpu.d2h_bandwidth", Scope::gpu), nullptr);
   EXPECT_EQ(find(needs, "checkpoint.host_memory", Scope::node), nullptr);
@@ -211,13 +204,11 @@ TEST(NeedOutput, TextFitsAndCanBeCheckedByHand) {
     const std::string text = needs_text(job, derive_needs(job));
     std::size_t start = 0;
     for (std::size_t end; (end = text.find('\n', start)) != std::string::npos; start = end + 1)
-      EXPECT_LE(end - start, 102u)
-          << text.substr(start, end - start);  // bytes; some signs take two
+      EXPECT_LE(end - start, 102u) << text.substr(start, end - start);  // bytes; some signs take two
   }
   const Job job = shipped("resnet50-imagenet");
   const std::string text = needs_text(job, derive_needs(job));
-  EXPECT_NE(text.find("A3: R * S * alpha * (1 - h)\n    = 10240/s * 130 kB * 1 * (1 - 0)\n"),
-            std::string::npos)
+  EXPECT_NE(text.find("A3: R * S * alpha * (1 - h)\n    = 10240/s * 130 kB * 1 * (1 - 0)\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("1.331 GB/s      1.331 GB/s      166.4 MB/s"), std::string::npos) << text;
 }
@@ -227,8 +218,7 @@ TEST(NeedOutput, CsvHasALinePerNeed) {
   const auto needs = derive_needs(job);
   const std::string csv = needs_csv(needs);
   EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')), needs.size() + 1);
-  EXPECT_NE(csv.find("ingest.read_bandwidth,node,at_least,1331200000,1597440000,B/s,A3,"),
-            std::string::npos);
+  EXPECT_NE(csv.find("ingest.read_bandwidth,node,at_least,1331200000,1597440000,B/s,A3,"), std::string::npos);
 }
 
 }  // namespace

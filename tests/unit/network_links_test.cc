@@ -41,8 +41,7 @@ TEST_F(NetworkLinks, ReadsRatesLanesPciAndPlace) {
   EXPECT_EQ(links[1].numa_node, 1);
   ASSERT_TRUE(links[1].host_link);
   EXPECT_EQ(in_words(*links[1].host_link), "PCIe gen 5 x16");
-  for (const Finding& f : findings())
-    EXPECT_EQ(f.level, Finding::Level::good) << f.subject << ": " << f.text;
+  for (const Finding& f : findings()) EXPECT_EQ(f.level, Finding::Level::good) << f.subject << ": " << f.text;
 }
 
 TEST_F(NetworkLinks, NothingThereIsNoFault) {
@@ -74,8 +73,7 @@ TEST_F(NetworkLinks, LanesOrSpeedLost) {
   rdma("mlx5_2", "200 Gb/sec (4X HDR)");
   EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::good);
   EXPECT_NE(about("mlx5_1/1").advice.find("lanes are lost"), std::string::npos);
-  EXPECT_NE(about("mlx5_2/1").advice.find("400 Gbit/s"), std::string::npos)
-      << about("mlx5_2/1").advice;
+  EXPECT_NE(about("mlx5_2/1").advice.find("400 Gbit/s"), std::string::npos) << about("mlx5_2/1").advice;
 }
 
 TEST_F(NetworkLinks, ASlotThatGivesLess) {
@@ -92,8 +90,7 @@ TEST_F(NetworkLinks, SmallPacketsUnderRoce) {
   put("class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "eth0");
   put("class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1", "eth0");
   bool told = false;
-  for (const Finding& f : findings())
-    told = told || f.text.find("eth0 has MTU 1500") != std::string::npos;
+  for (const Finding& f : findings()) told = told || f.text.find("eth0 has MTU 1500") != std::string::npos;
   EXPECT_TRUE(told);
 }
 
@@ -109,8 +106,7 @@ TEST_F(NetworkLinks, ErrorsAndTheirGrowth) {
   EXPECT_EQ(risen.at("mlx5_0/1"), "port_rcv_errors +3");
   EXPECT_TRUE(risen_errors(before, before).empty());
   bool told = false;
-  for (const Finding& f : findings())
-    told = told || f.text.find("port_rcv_errors 10") != std::string::npos;
+  for (const Finding& f : findings()) told = told || f.text.find("port_rcv_errors 10") != std::string::npos;
   EXPECT_TRUE(told);
 }
 

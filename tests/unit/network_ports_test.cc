@@ -20,8 +20,7 @@ class NetworkPorts : public MadeUpPorts {
   void link(const std::string& from, const std::string& to) {
     std::filesystem::create_directories((std::filesystem::path(sys()) / from).parent_path());
     std::filesystem::remove_all(std::filesystem::path(sys()) / from);
-    std::filesystem::create_directory_symlink(std::filesystem::path(sys()) / to,
-                                              std::filesystem::path(sys()) / from);
+    std::filesystem::create_directory_symlink(std::filesystem::path(sys()) / to, std::filesystem::path(sys()) / from);
   }
 };
 
@@ -87,7 +86,8 @@ const NetworkPort kFast{"mlx5_0/1", true, true, 50e9}, kSlow{"mlx5_1/1", true, t
     kDown{"mlx5_2/1", true, false, 50e9}, kVirtual{"eth0", false, true, 0};
 
 TEST(PortCount, IsOfTheNodeWithTheFewest) {
-  const std::vector<NodePorts> nodes{{"a", {kFast, kFast, kDown}}, {"b", {kFast, kSlow, kFast}}, {"c", {kFast, kDown, kSlow}}};
+  const std::vector<NodePorts> nodes{
+      {"a", {kFast, kFast, kDown}}, {"b", {kFast, kSlow, kFast}}, {"c", {kFast, kDown, kSlow}}};
   PortCount c = count_ports(nodes, 50e9);
   EXPECT_EQ(c.fewest, 1u);
   EXPECT_EQ(c.unknown, "");
@@ -132,7 +132,8 @@ TEST(NetworkPortsWorkload, CountsOrSaysWhyNot) {
     runner.node().ranks().barrier("the end", 10);
   });
   const auto ports = network_ports();
-  const bool known = !ports.empty() && std::none_of(ports.begin(), ports.end(), [](const NetworkPort& p) { return p.up && p.rate == 0; });
+  const bool known = !ports.empty() &&
+                     std::none_of(ports.begin(), ports.end(), [](const NetworkPort& p) { return p.up && p.rate == 0; });
   const auto up = std::count_if(ports.begin(), ports.end(), [](const NetworkPort& p) { return p.up; });
   for (unsigned rank = 0; rank < 2; ++rank) {
     EXPECT_EQ(whys[rank].empty(), known) << whys[rank];
@@ -143,7 +144,8 @@ TEST(NetworkPortsWorkload, CountsOrSaysWhyNot) {
 }
 
 TEST(NetworkPortsWorkload, RefusesWhatIsNoRate) {
-  EXPECT_NE(problems_of("network_ports", "nic_rate: 400MiB\n").find("network_ports: nic_rate: '400MiB'"), std::string::npos)
+  EXPECT_NE(problems_of("network_ports", "nic_rate: 400MiB\n").find("network_ports: nic_rate: '400MiB'"),
+            std::string::npos)
       << problems_of("network_ports", "nic_rate: 400MiB\n");
   EXPECT_EQ(problems_of("network_ports", "nic_rate: 400Gbit/s\n"), "");
 }

@@ -66,8 +66,7 @@ TEST(Noise, ASystemThatDiffersFromItselfFails) {
 
 TEST(Noise, IsReadBackAndFoundBesideRunsOfTheSameMachine) {
   const headrace::testing::TemporaryFolder folder;
-  const auto put = [&](const std::string& name, const std::string& when,
-                       const std::string& kernel) {
+  const auto put = [&](const std::string& name, const std::string& when, const std::string& kernel) {
     Noise noise = noise_of(against_itself(kEven));
     noise.system.started_utc = when;
     noise.system.environment["kernel.release"] = kernel;
@@ -105,10 +104,9 @@ TEST(Noise, WhatDoesNotFitIsRefusedWithItsPlace) {
     }
     return std::string("accepted");
   };
-  EXPECT_NE(
-      told("\"false_alarm_rate\": 0.0,\n   \"blocks\"", "\"false_alarm_rate\": 1.5,\n   \"blocks\"")
-          .find("rows[0].false_alarm_rate: above 1"),
-      std::string::npos);
+  EXPECT_NE(told("\"false_alarm_rate\": 0.0,\n   \"blocks\"", "\"false_alarm_rate\": 1.5,\n   \"blocks\"")
+                .find("rows[0].false_alarm_rate: above 1"),
+            std::string::npos);
   EXPECT_NE(told("\"status\": \"", "\"status\": \"x").find("rows[0].status"), std::string::npos);
   EXPECT_NE(told("\"workload\": ", "\"w\": ").find("rows[0].workload: missing"), std::string::npos);
   EXPECT_NE(told("headrace.aa", "headrace.bb").find("not a aa file"), std::string::npos);

@@ -18,16 +18,14 @@ using testing::problems_of;
 using testing::WorkloadRunner;
 
 /// Requests due at `rate` for `seconds`, each ending when `end(i, due)` says [s].
-LatencyTrend trend_of(double rate, double seconds,
-                      const std::function<double(double number, double due)>& end) {
+LatencyTrend trend_of(double rate, double seconds, const std::function<double(double number, double due)>& end) {
   LatencyTrend trend;
   for (double i = 0; i < rate * seconds; ++i) trend.add(i / rate, end(i, i / rate) - i / rate);
   return trend;
 }
 
 TEST(LatencyTrendTest, FindsTheSlopeWithoutTheFirstRequests) {
-  const LatencyTrend trend =
-      trend_of(1000, 4, [](double i, double due) { return 1.05 * due + (i < 250 ? 3 : 0.1); });
+  const LatencyTrend trend = trend_of(1000, 4, [](double i, double due) { return 1.05 * due + (i < 250 ? 3 : 0.1); });
   EXPECT_NEAR(trend.slope(), 0.05, 1e-9);
   EXPECT_EQ(trend.count(), 4000u);
   EXPECT_DOUBLE_EQ(trend.last_s(), 3.999);
@@ -37,8 +35,7 @@ TEST(LatencyTrendTest, IsTheSameInPieces) {
   const auto end = [](double i, double due) { return due + 0.01 + 0.001 * std::sin(i); };
   LatencyTrend odd, even;
   const LatencyTrend whole = trend_of(500, 4, end);
-  for (double i = 0; i < 2000; ++i)
-    (static_cast<int>(i) % 2 ? odd : even).add(i / 500, end(i, i / 500) - i / 500);
+  for (double i = 0; i < 2000; ++i) (static_cast<int>(i) % 2 ? odd : even).add(i / 500, end(i, i / 500) - i / 500);
   odd.merge(even);
   EXPECT_EQ(odd.count(), whole.count());
   EXPECT_NEAR(odd.slope(), whole.slope(), 1e-4);
@@ -89,16 +86,13 @@ TEST(JudgeOpenLoopTest, AStallThatIsMadeUpForIsSustained) {
   EXPECT_TRUE(judge_open_loop(trend, 1000, 20).sustained);
 }
 
-TEST(JudgeOpenLoopTest, NothingServedIsNotSustained) {
-  EXPECT_FALSE(judge_open_loop({}, 100, 1).sustained);
-}
+TEST(JudgeOpenLoopTest, NothingServedIsNotSustained) { EXPECT_FALSE(judge_open_loop({}, 100, 1).sustained); }
 
 /// A device that serves one request after another at once, but for one that takes `stall_ns`.
 class Stalling final : public BlockReader {
  public:
   Stalling(unsigned at, std::uint64_t stall_ns) : at_(at), stall_ns_(stall_ns) {}
-  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
-                                            unsigned) override {
+  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned) override {
     if (requests.empty()) return {};
     done_ = {.slot = requests.front().slot, .result = 4096, .begin_ns = now_ns()};
     if (count_++ == at_) sleep_until(done_.begin_ns + stall_ns_);
@@ -211,8 +205,7 @@ TEST(OpenLoopTest, TellsWhatCannotBe) {
   EXPECT_EQ(problems_of("random_read", "rate: 100\n"),
             "test.yaml:1:7: random_read: rate: '100' needs a unit: /s, k/s, M/s, G/s (allowed: "
             "0.1/s or more, or need)\n");
-  EXPECT_NE(problems_of("shard_stream", "rate: 100/s\ntune: true\n").find("2:7"),
-            std::string::npos);
+  EXPECT_NE(problems_of("shard_stream", "rate: 100/s\ntune: true\n").find("2:7"), std::string::npos);
   EXPECT_EQ(problems_of("small_file_read", "rate: need\n"),
             "test.yaml:1:7: small_file_read: rate: need: there is no job; give one with --job "
             "FILE, or a rate such as 500/s\n");

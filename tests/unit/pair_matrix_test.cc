@@ -8,8 +8,7 @@ namespace headrace {
 namespace {
 
 /// All links at 1, but for those of `slow`, in both directions.
-PairMatrix matrix(unsigned n, const std::vector<std::pair<unsigned, unsigned>>& slow,
-                  double rate = 0.5) {
+PairMatrix matrix(unsigned n, const std::vector<std::pair<unsigned, unsigned>>& slow, double rate = 0.5) {
   std::vector<std::string> names;
   for (unsigned i = 0; i < n; ++i) names.push_back("node" + std::to_string(i));
   PairMatrix m(names);

@@ -20,8 +20,7 @@ std::string all(const Diagnostics& problems) {
 }
 
 TEST(Params, ReadsWhatIsWrittenAndDefaultsTheRest) {
-  const config::Value value =
-      entry("block_size: 128KiB\nduration: 200ms\nengine: io_uring\ndirect: true\n");
+  const config::Value value = entry("block_size: 128KiB\nduration: 200ms\nengine: io_uring\ndirect: true\n");
   Diagnostics problems;
   Params p("w", value, problems);
   EXPECT_EQ(p.bytes("block_size", 4_KiB, {.min = 512, .multiple_of = 512}, ""), 128_KiB);
@@ -48,8 +47,7 @@ TEST(Params, UnknownKeyNamesTheNearestAndAllKeys) {
 }
 
 TEST(Params, RangeUnitMultipleAndChoiceAreToldWithWhatIsAllowed) {
-  const config::Value value =
-      entry("queue_depth: 0\nblock_size: 1000B\ntime: 5\nengine: uring\nhalf: 1.5\n");
+  const config::Value value = entry("queue_depth: 0\nblock_size: 1000B\ntime: 5\nengine: uring\nhalf: 1.5\n");
   Diagnostics problems;
   Params p("w", value, problems);
   EXPECT_EQ(p.count("queue_depth", 32, {.min = 1, .max = 4096}, ""), 32u);
@@ -59,15 +57,10 @@ TEST(Params, RangeUnitMultipleAndChoiceAreToldWithWhatIsAllowed) {
   p.count("half", 1, {}, "");
   p.finish();
   const std::string text = all(problems);
-  EXPECT_NE(text.find("c.yaml:1:14: w: queue_depth: 0 is out of range: must be 1..4096"), text.npos)
-      << text;
-  EXPECT_NE(text.find("c.yaml:2:13: w: block_size: 1000B must be 512B..1GiB, a multiple of 512B"),
-            text.npos)
-      << text;
+  EXPECT_NE(text.find("c.yaml:1:14: w: queue_depth: 0 is out of range: must be 1..4096"), text.npos) << text;
+  EXPECT_NE(text.find("c.yaml:2:13: w: block_size: 1000B must be 512B..1GiB, a multiple of 512B"), text.npos) << text;
   EXPECT_NE(text.find("c.yaml:3:7: w: time: '5'"), text.npos) << text;
-  EXPECT_NE(text.find("'uring' is not one of: posix, io_uring; did you mean 'io_uring'?"),
-            text.npos)
-      << text;
+  EXPECT_NE(text.find("'uring' is not one of: posix, io_uring; did you mean 'io_uring'?"), text.npos) << text;
   EXPECT_NE(text.find("c.yaml:5:7: w: half: 1.5 is not a whole number"), text.npos) << text;
 }
 
@@ -132,8 +125,7 @@ TEST(Params, MoreThanCanBeCountedIsRefused) {
   Params p("w", value, problems);
   EXPECT_EQ(p.bytes("size", 512, {}, ""), 512u);
   EXPECT_EQ(p.count("reads", 7, {}, ""), 7u);
-  EXPECT_NE(all(problems).find("c.yaml:1:7: w: size: 1e300B is more than can be counted"),
-            std::string::npos)
+  EXPECT_NE(all(problems).find("c.yaml:1:7: w: size: 1e300B is more than can be counted"), std::string::npos)
       << all(problems);
 }
 

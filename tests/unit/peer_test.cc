@@ -35,8 +35,10 @@ struct PeerTest : ::testing::Test {
   /// What a leader that is turned away is told.
   std::string refusal(const std::string& token, std::string* logged = nullptr) {
     std::string log;
-    auto follower = std::async(std::launch::async,
-                               [&] { return listener.accept(0.4, [&](const std::string& text) { log = text; }, kNever); });
+    auto follower = std::async(std::launch::async, [&] {
+      return listener.accept(
+          0.4, [&](const std::string& text) { log = text; }, kNever);
+    });
     std::string why = "nothing was wrong";
     try {
       meet(there(), token, 5);
@@ -163,9 +165,12 @@ TEST_F(PeerTest, SaysThatNobodyListens) {
     nowhere = parse_endpoint(gone.address(), "--peer");
   }
   const std::string why = thrown([&] { meet(nowhere, "word", 5); });
-  EXPECT_NE(why.find("Connection refused (ECONNREFUSED): nobody listens there: start `headrace serve"), std::string::npos)
+  EXPECT_NE(why.find("Connection refused (ECONNREFUSED): nobody listens there: start `headrace serve"),
+            std::string::npos)
       << why;
-  EXPECT_NE(thrown([] { meet({"no-such-host.invalid", 1}, "word", 5); }).find("peer no-such-host.invalid: "),
+  EXPECT_NE(thrown([] {
+              meet({"no-such-host.invalid", 1}, "word", 5);
+            }).find("peer no-such-host.invalid: "),
             std::string::npos);
 }
 
@@ -189,7 +194,9 @@ TEST_F(PeerTest, DropsStrangers) {
 TEST_F(PeerTest, WaitsOnlySoLong) { EXPECT_FALSE(listener.accept(0.05, kNoLog, kNever)); }
 
 TEST(Listener, RefusesAddressesThatThisMachineDoesNotHave) {
-  EXPECT_NE(thrown([] { Listener({"192.0.2.1", 0}, "word"); }).find("this machine does not have this address"),
+  EXPECT_NE(thrown([] {
+              Listener({"192.0.2.1", 0}, "word");
+            }).find("this machine does not have this address"),
             std::string::npos);
 }
 
@@ -199,9 +206,10 @@ TEST(Greeting, TellsVersionsApart) {
   there.host = "b";
   EXPECT_EQ(versions_differ(here, there), "");
   there.version = "0.2.0";
-  EXPECT_EQ(versions_differ(here, there),
-            "headrace 0.1.0 (peer protocol 1) on a and 0.2.0 (peer protocol 1) on b do not fit: install the same version "
-            "on both");
+  EXPECT_EQ(
+      versions_differ(here, there),
+      "headrace 0.1.0 (peer protocol 1) on a and 0.2.0 (peer protocol 1) on b do not fit: install the same version "
+      "on both");
   there.version = here.version;
   there.protocol = 2;
   EXPECT_NE(versions_differ(here, there), "");
@@ -215,7 +223,8 @@ TEST(ParseEndpoint, TakesHostsAndPorts) {
   EXPECT_EQ(parse_endpoint("10.0.0.2:7000", "--peer").port, 7000);
   EXPECT_EQ(parse_endpoint("[fd00::2]:7000", "--peer").host, "fd00::2");
   EXPECT_EQ(parse_endpoint("fd00::2", "--peer").host, "fd00::2");
-  for (const char* wrong : {"", ":7000", "node-b:", "node-b:x", "node-b:70000", "[fd00::2", "[fd00::2]7000", "[fd00::2]:"})
+  for (const char* wrong :
+       {"", ":7000", "node-b:", "node-b:x", "node-b:70000", "[fd00::2", "[fd00::2]7000", "[fd00::2]:"})
     EXPECT_THROW(parse_endpoint(wrong, "--peer"), UsageError) << wrong;
 }
 

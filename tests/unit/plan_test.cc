@@ -15,17 +15,14 @@ namespace {
 /// Reads nothing and measures nothing: what matters here is how it is configured.
 class Configured final : public Workload {
  public:
-  explicit Configured(Params& p)
-      : depth_(p.count("queue_depth", 1, {.min = 1, .max = 64}, "in flight")) {
+  explicit Configured(Params& p) : depth_(p.count("queue_depth", 1, {.min = 1, .max = 64}, "in flight")) {
     p.choice("engine", "posix", {"posix", "io_uring"}, "how");
   }
   static std::span<const Metric> metrics() {
     static const Metric all[] = {{"read_bandwidth", "B/s", Better::higher, "bytes per second"}};
     return all;
   }
-  std::vector<CacheState> cache_states() const override {
-    return {CacheState::cold, CacheState::warm};
-  }
+  std::vector<CacheState> cache_states() const override { return {CacheState::cold, CacheState::warm}; }
   void run(Worker&) override {}
   void report(const Repetition&, MetricSink&) const override {}
 
@@ -37,8 +34,7 @@ const Register<Configured> registered{"plan_test_workload", "for this test"};
 class PlanTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("headrace-plan-test-" + std::to_string(getpid()));
+    folder_ = std::filesystem::temp_directory_path() / ("headrace-plan-test-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -99,10 +95,8 @@ TEST_F(PlanTest, EveryProblemIsToldAtOnce) {
   EXPECT_NE(text.find("c.yaml:1:9: schema: must be 1"), text.npos) << text;
   EXPECT_NE(text.find("c.yaml:2:1: unknown key 'naem'; did you mean 'name'?"), text.npos) << text;
   EXPECT_NE(text.find("did you mean 'plan_test_workload'?"), text.npos) << text;
-  EXPECT_NE(
-      text.find(
-          "c.yaml:6:5: plan_test_workload: unknown key 'queue_deph'; did you mean 'queue_depth'?"),
-      text.npos)
+  EXPECT_NE(text.find("c.yaml:6:5: plan_test_workload: unknown key 'queue_deph'; did you mean 'queue_depth'?"),
+            text.npos)
       << text;
   EXPECT_NE(text.find("cache: 'bypased' is not one of: cold, warm"), text.npos) << text;
 }
@@ -111,8 +105,7 @@ TEST_F(PlanTest, NumbersThatNoCounterHoldsAreRefused) {
   const std::string entry = "workloads: [{use: plan_test_workload, ";
   EXPECT_EQ(problem("schema: 1\nseed: 1e300\n" + entry + "repeat: 2}]\n"),
             "c.yaml:2:7: seed: 1e300 must be at most 9007199254740992");
-  EXPECT_EQ(problem("schema: 1\nseed: 1.5\n" + entry + "repeat: 2}]\n"),
-            "c.yaml:2:7: seed: 1.5 is not a whole number");
+  EXPECT_EQ(problem("schema: 1\nseed: 1.5\n" + entry + "repeat: 2}]\n"), "c.yaml:2:7: seed: 1.5 is not a whole number");
   EXPECT_EQ(problem("schema: 1\ntarget: {max_write: 1e30PB}\n" + entry + "repeat: 2}]\n"),
             "c.yaml:2:21: target.max_write: 1e30PB must be at most 9007199254740992B");
   EXPECT_EQ(problem("schema: 1\n" + entry + "repeat: 2.5}]\n"),
@@ -137,11 +130,9 @@ TEST_F(PlanTest, NeedsNameAKnownMetricAndADirection) {
   EXPECT_NE(problem(head + "[{id: a, metric: plan_test_workload.read_bandwith, at_least: 1GB/s}]\n")
                 .find("did you mean 'plan_test_workload.read_bandwidth'?"),
             std::string::npos);
-  EXPECT_NE(problem(head + "[{id: a, metric: plan_test_workload.read_bandwidth, at_least: 1GB}]\n")
-                .find("at_least"),
+  EXPECT_NE(problem(head + "[{id: a, metric: plan_test_workload.read_bandwidth, at_least: 1GB}]\n").find("at_least"),
             std::string::npos);
-  EXPECT_NE(problem(head + "[{id: a, metric: plan_test_workload.read_bandwidth}]\n")
-                .find("one of at_least or at_most"),
+  EXPECT_NE(problem(head + "[{id: a, metric: plan_test_workload.read_bandwidth}]\n").find("one of at_least or at_most"),
             std::string::npos);
 }
 
@@ -168,8 +159,7 @@ TEST_F(PlanTest, EveryWorkloadsResolvedParametersCanBeReadAgain) {
 TEST_F(PlanTest, ARateMayBeWhatTheJobNeeds) {
   PlanOptions options;
   options.job_file = source_dir() + "/configs/jobs/resnet50-imagenet.yaml";
-  options.config_file =
-      write("c.yaml", "schema: 1\nworkloads: [{use: small_file_read, rate: need}]\n");
+  options.config_file = write("c.yaml", "schema: 1\nworkloads: [{use: small_file_read, rate: need}]\n");
   const Plan p = make_plan(options);
   const double rate = std::get<double>(p.points[0].params.at("rate"));
   double need = 0;
@@ -208,8 +198,7 @@ TEST_F(PlanTest, AMessageMayBeWhatTheJobSends) {
   const Plan p = make_plan(options);
   std::vector<std::string> ids;
   for (const Point& point : p.points) ids.push_back(point.id);
-  EXPECT_EQ(ids, (std::vector<std::string>{"mpi_all_reduce/need:gradient_busbw",
-                                           "mpi_all_reduce/need:tensor_busbw",
+  EXPECT_EQ(ids, (std::vector<std::string>{"mpi_all_reduce/need:gradient_busbw", "mpi_all_reduce/need:tensor_busbw",
                                            "mpi_send_recv/job/message_size:1MiB",
                                            "mpi_send_recv/job/need:pipeline_bandwidth"}));
   const auto count = [&](std::size_t i, const char* key) {

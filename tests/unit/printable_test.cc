@@ -25,16 +25,14 @@ TEST(Printable, ShowsWhatReversesOrHides) {
   EXPECT_EQ(printable("\xe2\x80\xae"
                       "SSAP"),
             "\\u202eSSAP");
-  EXPECT_EQ(printable("\xe2\x81\xa6\xe2\x80\x8b\xef\xbb\xbf\xd8\x9c\xc2\xad"),
-            "\\u2066\\u200b\\ufeff\\u061c\\u00ad");
+  EXPECT_EQ(printable("\xe2\x81\xa6\xe2\x80\x8b\xef\xbb\xbf\xd8\x9c\xc2\xad"), "\\u2066\\u200b\\ufeff\\u061c\\u00ad");
   EXPECT_EQ(printable("\xf3\xa0\x81\x81"), "\\udb40\\udc41");
   EXPECT_EQ(printable("\xe2\x80\xa8"), "\\u2028");
 }
 
 TEST(Printable, ShowsBytesThatAreNoUtf8) {
   EXPECT_EQ(printable("caf\xe9.bin"), "caf\\xe9.bin");
-  for (const char* text :
-       {"\xc3", "\xe2\x82", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x9b"})
+  for (const char* text : {"\xc3", "\xe2\x82", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x9b"})
     for (const char c : printable(text)) EXPECT_TRUE(c >= ' ' && c < 0x7f) << text;
 }
 

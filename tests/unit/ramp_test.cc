@@ -36,8 +36,8 @@ TEST(ClimbTest, ARateIsGivenUpOnlyAfterTwoFailures) {
 }
 
 TEST(ClimbTest, SaysWhenNothingHolds) {
-  const Climb found = climb(
-      10, [](double rate) { return Rung{.rate = rate, .held = false, .p99_s = 1, .why = "slow"}; });
+  const Climb found =
+      climb(10, [](double rate) { return Rung{.rate = rate, .held = false, .p99_s = 1, .why = "slow"}; });
   EXPECT_FALSE(found.held);
   EXPECT_DOUBLE_EQ(found.rate, 0.1);
   EXPECT_TRUE(to_string(found).starts_with("10.0/s (no: slow), 5.00/s")) << to_string(found);

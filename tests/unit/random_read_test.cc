@@ -22,17 +22,16 @@ class RandomReadTest : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(RandomReadTest, ReadsEveryBlockOnce) {
-  run_with("files: 3\nfile_size: 400000B\nworkers: 2\nsample_size: 1KiB\n",
-           [](WorkloadRunner& runner) {
-             for (const std::uint64_t seed : {1, 2}) {
-               const PhaseResult phase = runner.repeat(seed).phases.front();
-               EXPECT_EQ(phase.errors, 0u);
-               EXPECT_EQ(phase.operations, 3u * 97);
-               EXPECT_DOUBLE_EQ(runner.metrics["read_iops"], 291 / phase.elapsed_s);
-               EXPECT_DOUBLE_EQ(runner.metrics["read_bandwidth"], 291 * 4096 / phase.elapsed_s);
-               EXPECT_DOUBLE_EQ(runner.metrics["sample_rate"], 4 * 291 / phase.elapsed_s);
-             }
-           });
+  run_with("files: 3\nfile_size: 400000B\nworkers: 2\nsample_size: 1KiB\n", [](WorkloadRunner& runner) {
+    for (const std::uint64_t seed : {1, 2}) {
+      const PhaseResult phase = runner.repeat(seed).phases.front();
+      EXPECT_EQ(phase.errors, 0u);
+      EXPECT_EQ(phase.operations, 3u * 97);
+      EXPECT_DOUBLE_EQ(runner.metrics["read_iops"], 291 / phase.elapsed_s);
+      EXPECT_DOUBLE_EQ(runner.metrics["read_bandwidth"], 291 * 4096 / phase.elapsed_s);
+      EXPECT_DOUBLE_EQ(runner.metrics["sample_rate"], 4 * 291 / phase.elapsed_s);
+    }
+  });
 }
 
 TEST_P(RandomReadTest, ReadsFilesOfDifferentSizesAtAnyAlignment) {
@@ -61,19 +60,16 @@ TEST_P(RandomReadTest, SaysWhereAFileEndsTooEarly) {
     std::filesystem::resize_file(runner->data()->files().full_path(0), 57'344);
     EXPECT_EQ(runner.repeat().phases.front().operations, 14u);
     ASSERT_EQ(runner.errors.size(), 2u);
-    for (const OperationError& error : runner.errors)
-      EXPECT_EQ(error.code, OperationError::kShortRead);
+    for (const OperationError& error : runner.errors) EXPECT_EQ(error.code, OperationError::kShortRead);
     EXPECT_EQ(std::min(runner.errors[0].offset, runner.errors[1].offset), 57'344u);
   });
 }
 
 TEST_P(RandomReadTest, LeavesOutFilesSmallerThanABlock) {
   try {
-    run_with("files: 3\nfile_size: 1000B\n",
-             [](WorkloadRunner&) { FAIL() << "there was nothing to read"; });
+    run_with("files: 3\nfile_size: 1000B\n", [](WorkloadRunner&) { FAIL() << "there was nothing to read"; });
   } catch (const RunError& error) {
-    EXPECT_NE(std::string(error.what()).find("is as large as block_size"), std::string::npos)
-        << error.what();
+    EXPECT_NE(std::string(error.what()).find("is as large as block_size"), std::string::npos) << error.what();
   }
 }
 

@@ -49,8 +49,7 @@ TEST(RankGroups, LeaveOutGroupsOfOne) {
   EXPECT_EQ(grouping(RankGrouping::Kind::intra_node).split(places), (Groups{{0, 1}, {2, 3}}));
   EXPECT_EQ(grouping(RankGrouping::Kind::per_rail).split(places), (Groups{{0, 2, 4}, {1, 3}}));
   EXPECT_TRUE(grouping(RankGrouping::Kind::inter_node).split(cluster(1, 8)).empty());
-  EXPECT_EQ(grouping(RankGrouping::Kind::inter_node).why_none(),
-            "inter_node: all ranks are on one node");
+  EXPECT_EQ(grouping(RankGrouping::Kind::inter_node).why_none(), "inter_node: all ranks are on one node");
 }
 
 /// Eight-way tensor parallelism on nodes of 8: data groups are every eighth rank.

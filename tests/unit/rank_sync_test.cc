@@ -96,8 +96,7 @@ TEST(RankSync, WorkersAreBoundToNoSingleProcessor) {
       operations(worker, 10, 100);
     };
   };
-  const RunResult result =
-      run_on_ranks([&](unsigned, ScriptedWorkload& w) { w.on_run = same(true); });
+  const RunResult result = run_on_ranks([&](unsigned, ScriptedWorkload& w) { w.on_run = same(true); });
   EXPECT_EQ(result.points.at(0).status, PointStatus::ok) << result.points.at(0).reason;
   if (CPU_COUNT(&allowed) == 1) return;
   ScriptedPlan alone;
@@ -160,9 +159,7 @@ TEST(RankSync, PreparationThatFailsIsNamed) {
 
 TEST(RankSync, ARankPerNode) {
   const RunResult result = run_on_ranks(
-      [](unsigned, ScriptedWorkload& w) {
-        w.on_run = [](Worker& worker) { operations(worker, 1000, 1); };
-      },
+      [](unsigned, ScriptedWorkload& w) { w.on_run = [](Worker& worker) { operations(worker, 1000, 1); }; },
       [](Point& p) { p.one_per_node = true; });
   const auto& ranks = result.points.at(0).repetitions.at(0).phases.at(0).ranks;
   ASSERT_EQ(ranks.size(), 2u);
@@ -175,14 +172,12 @@ TEST(RankSync, VerifiesOnAllRanks) {
       [](unsigned rank, ScriptedWorkload& w) {
         w.on_run = [](Worker& worker) { operations(worker, 10, 1); };
         w.on_verify = [rank] {
-          return rank == 2 ? std::vector<WrongBlock>{{"f", 0, "all zero"}}
-                           : std::vector<WrongBlock>{};
+          return rank == 2 ? std::vector<WrongBlock>{{"f", 0, "all zero"}} : std::vector<WrongBlock>{};
         };
       },
       [](Point& p) { p.verify = true; });
   EXPECT_EQ(result.points.at(0).status, PointStatus::error);
-  EXPECT_NE(result.points.at(0).reason.find("rank 2 (node2): verify found wrong data"),
-            std::string::npos)
+  EXPECT_NE(result.points.at(0).reason.find("rank 2 (node2): verify found wrong data"), std::string::npos)
       << result.points.at(0).reason;
 }
 

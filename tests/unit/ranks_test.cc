@@ -50,8 +50,7 @@ TEST(Ranks, GatherWhatEachSays) {
     for (int round = 0; round < 20; ++round) {
       const auto all = ranks->all_gather("test", own, 10);
       ASSERT_EQ(all.size(), 4u);
-      for (unsigned r = 0; r < 4; ++r)
-        EXPECT_EQ(all[r], std::string(100'000 * r, static_cast<char>('a' + r)));
+      for (unsigned r = 0; r < 4; ++r) EXPECT_EQ(all[r], std::string(100'000 * r, static_cast<char>('a' + r)));
     }
     EXPECT_EQ(ranks->nodes(), 3u);
     EXPECT_EQ(ranks->who(3), "rank 3 (node3)");
@@ -96,8 +95,7 @@ TEST(Ranks, NameWhoIsLate) {
 TEST(Ranks, NameWhoLeft) {
   on_ranks(kFour, 10, [](std::unique_ptr<Ranks> ranks) {
     if (ranks->rank() == 1) return;
-    EXPECT_EQ(failure_of([&] { ranks->barrier("measure", 10); }),
-              "measure: rank 1 (node2) has left the run");
+    EXPECT_EQ(failure_of([&] { ranks->barrier("measure", 10); }), "measure: rank 1 (node2) has left the run");
     if (ranks->rank() != 0) {
       EXPECT_EQ(ranks->exchange("still", 5 - ranks->rank(), "x", 10), "x");  // others go on
     }
@@ -111,8 +109,7 @@ TEST(Ranks, NameWhoLeftToThoseWhoComeAfterTheOthersGaveUp) {
     const unsigned rank = ranks->rank();
     if (rank == 1) return;
     while (rank == 3 && gave_up < 2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_EQ(failure_of([&] { ranks->barrier("measure", 10); }),
-              "measure: rank 1 (node2) has left the run");
+    EXPECT_EQ(failure_of([&] { ranks->barrier("measure", 10); }), "measure: rank 1 (node2) has left the run");
     ranks.reset();
     ++gave_up;
   });
@@ -134,8 +131,7 @@ TEST(Ranks, NameWhoEndedWithoutAWord) {
     }
   }
   const std::uint64_t begin = now_ns();
-  EXPECT_EQ(failure_of([&] { zero->barrier("measure", 30); }),
-            "measure: rank 1 (node2) ended without a word");
+  EXPECT_EQ(failure_of([&] { zero->barrier("measure", 30); }), "measure: rank 1 (node2) ended without a word");
   EXPECT_LT(now_ns() - begin, 5'000'000'000u);
   EXPECT_EQ(zero->lost(), "rank 1 (node2) ended without a word");
   ::close(before);
@@ -146,8 +142,7 @@ TEST(Ranks, TellWhenTheHubEnded) {
   auto hub = std::make_unique<ranks::Hub>(places, 10);
   const auto one = ranks::join(hub->address(), 1, places, 10, 10);
   hub.reset();
-  EXPECT_NE(failure_of([&] { one->barrier("measure", 30); }).find("rank 0 (node1)"),
-            std::string::npos);
+  EXPECT_NE(failure_of([&] { one->barrier("measure", 30); }).find("rank 0 (node1)"), std::string::npos);
   while (one->lost().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
@@ -160,8 +155,7 @@ TEST(Ranks, SayWhatIsWrongWhenTheHubCannotBeReached) {
   }
   nobody.addresses = {"127.0.0.1"};
   const std::string why = failure_of([&] { ranks::join(nobody, 1, places, 10, 0.2); });
-  EXPECT_NE(why.find("rank 1 (node2) cannot reach rank 0 (node1) within 0.2 s; 127.0.0.1 port "),
-            std::string::npos)
+  EXPECT_NE(why.find("rank 1 (node2) cannot reach rank 0 (node1) within 0.2 s; 127.0.0.1 port "), std::string::npos)
       << why;
   EXPECT_NE(why.find("firewall"), std::string::npos);
 }
@@ -172,19 +166,14 @@ TEST(Ranks, StrangersAreNotLetIn) {
   ranks::HubAddress forged = hub.address();
   forged.addresses = {"127.0.0.1"};
   forged.token[0] = static_cast<char>(forged.token[0] + 1);
-  EXPECT_NE(
-      failure_of([&] { ranks::join(forged, 1, places, 10, 0.1); }).find("not rank 0 of this run"),
-      std::string::npos);
+  EXPECT_NE(failure_of([&] { ranks::join(forged, 1, places, 10, 0.1); }).find("not rank 0 of this run"),
+            std::string::npos);
   EXPECT_NE(ranks::join(hub.address(), 1, places, 10, 5), nullptr);
 }
 
 TEST(Wire, GivesBackWhatWasPut) {
-  const std::string bytes = wire::Writer()
-                                .put(7u)
-                                .put(-1.5)
-                                .put(std::string("a\0b", 3))
-                                .put(std::vector<std::uint64_t>{1, 2})
-                                .bytes();
+  const std::string bytes =
+      wire::Writer().put(7u).put(-1.5).put(std::string("a\0b", 3)).put(std::vector<std::uint64_t>{1, 2}).bytes();
   wire::Reader in(bytes);
   EXPECT_EQ(in.get<unsigned>(), 7u);
   EXPECT_EQ(in.get<double>(), -1.5);

@@ -34,7 +34,7 @@ RdmaPort port(const char* device, unsigned number = 1, std::vector<RdmaGid> gids
 
 /// As a card with two interfaces, one of them a VLAN's, shows them.
 std::vector<RdmaGid> usual() {
-  return {gid(0, kV1, "fe80::1"), gid(1, kV2, "fe80::1"), gid(2, kV1, "10.0.0.1"),
+  return {gid(0, kV1, "fe80::1"),  gid(1, kV2, "fe80::1"), gid(2, kV1, "10.0.0.1"),
           gid(3, kV2, "10.0.0.1"), gid(4, kV2, "fd00::1"), gid(5, kV2, "192.168.7.1")};
 }
 
@@ -85,8 +85,9 @@ TEST(RdmaPlace, SaysWhatThereIs) {
   EXPECT_EQ(refusal(ports, {.device = "mlx5_1"}),
             "there is no RDMA device 'mlx5_1'; did you mean 'mlx5_0'? (devices: mlx5_0)");
   EXPECT_EQ(refusal(ports, {.port = 3}), "there is no RDMA port 3: mlx5_0/1 is ACTIVE, mlx5_0/2 is ACTIVE");
-  EXPECT_NE(refusal(ports, {.gid_index = 9}).find("mlx5_0/1: there is no GID 9; there are: 0 (RoCE v1, fe80::1, eth2), "),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(ports, {.gid_index = 9}).find("mlx5_0/1: there is no GID 9; there are: 0 (RoCE v1, fe80::1, eth2), "),
+      std::string::npos);
   EXPECT_NE(refusal(ports, {.port = 2}).find("mlx5_0/2: has no address"), std::string::npos);
 }
 
@@ -94,8 +95,9 @@ TEST(RdmaPlace, SkipsWherePortsAreDownUnlessOneWasAskedFor) {
   std::vector ports{port("mlx5_0", 1, usual())};
   ports[0].active = false;
   ports[0].state = "DOWN";
-  EXPECT_EQ(refusal<Unsupported>(ports, {}),
-            "no RDMA port is active (mlx5_0/1 is DOWN): set its network interface up and look at the cable (rdma link)");
+  EXPECT_EQ(
+      refusal<Unsupported>(ports, {}),
+      "no RDMA port is active (mlx5_0/1 is DOWN): set its network interface up and look at the cable (rdma link)");
   EXPECT_EQ(refusal(ports, {.device = "mlx5_0"}),
             "RDMA port mlx5_0/1 is DOWN: set its network interface up and look at the cable (rdma link)");
   ports[0].ethernet = false;
@@ -104,7 +106,8 @@ TEST(RdmaPlace, SkipsWherePortsAreDownUnlessOneWasAskedFor) {
 }
 
 TEST(RdmaPlace, InfiniBandTalksUnderItsFirst) {
-  std::vector ports{port("mlx5_0", 1, {gid(0, RdmaGid::Kind::infiniband, "fe80::2"), gid(1, RdmaGid::Kind::infiniband, "fe80::3")})};
+  std::vector ports{
+      port("mlx5_0", 1, {gid(0, RdmaGid::Kind::infiniband, "fe80::2"), gid(1, RdmaGid::Kind::infiniband, "fe80::3")})};
   ports[0].ethernet = false;
   const RdmaPlace place = choose_rdma_place(ports, {});
   EXPECT_EQ(place.gid_index, 0u);

@@ -9,7 +9,13 @@ namespace {
 
 TEST(RdmaWire, ComesBackAsItWas) {
   RdmaCard card;
-  card.address = {.ethernet = true, .gid = {1, 2, 3}, .lid = 7, .mtu = 4096, .reads = 16, .sequence = 0xabcdef, .queue_pairs = {17, 18, 19}};
+  card.address = {.ethernet = true,
+                  .gid = {1, 2, 3},
+                  .lid = 7,
+                  .mtu = 4096,
+                  .reads = 16,
+                  .sequence = 0xabcdef,
+                  .queue_pairs = {17, 18, 19}};
   card.memory = 0x7f0000001000;
   card.length = 1 << 20;
   card.key = 0x1234;

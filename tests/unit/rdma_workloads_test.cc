@@ -93,7 +93,8 @@ TEST_P(RdmaPairs, MoveDataAndFindItRight) {
     EXPECT_GT(first.operations, 0u) << more;
     EXPECT_GT(first.metrics.at("bandwidth"), 0) << more;
     EXPECT_NEAR(first.metrics.at("line_share"),
-                first.metrics.at("bandwidth") / 10e9 / (std::string(more).find("both") == std::string::npos ? 1 : 2), 1e-9);
+                first.metrics.at("bandwidth") / 10e9 / (std::string(more).find("both") == std::string::npos ? 1 : 2),
+                1e-9);
     const bool both = std::string(more).find("both") != std::string::npos;
     EXPECT_LE(first.metrics.at("nic_bandwidth"), first.metrics.at("bandwidth") / (both ? 2 : 1)) << more;
     EXPECT_TRUE(both || first.metrics.at("nic_bandwidth") == first.metrics.at("bandwidth")) << more;
@@ -120,9 +121,10 @@ TEST_P(RdmaPairs, TellWrongData) {
 
 TEST_P(RdmaPairs, NameWhoIsSilent) {
   for (const char* measure : {"bandwidth", "latency"}) {
-    const auto all = run_ranks(2, GetParam(), std::string("message_size: 4KiB, measure: ") + measure + kQuick,
-                               {.loses = true}, 1);
-    EXPECT_NE(all[0].error.find("nothing came from rank 1 (b) for 0.3 s (peer_timeout): it is gone, or the network"), std::string::npos)
+    const auto all =
+        run_ranks(2, GetParam(), std::string("message_size: 4KiB, measure: ") + measure + kQuick, {.loses = true}, 1);
+    EXPECT_NE(all[0].error.find("nothing came from rank 1 (b) for 0.3 s (peer_timeout): it is gone, or the network"),
+              std::string::npos)
         << all[0].error;
   }
 }
@@ -130,7 +132,8 @@ TEST_P(RdmaPairs, NameWhoIsSilent) {
 TEST_P(RdmaPairs, SayWhyTheDeviceFailed) {
   const auto all = run_ranks(2, GetParam(), std::string("message_size: 4KiB") + kQuick, {.fails_with = 5}, 1);
   EXPECT_EQ(all[0].error, "to rank 1 (b): status 5");
-  EXPECT_NE(all[1].error.find("rank 0 (a)"), std::string::npos) << all[1].error;  // one that only waits gives it up, too
+  EXPECT_NE(all[1].error.find("rank 0 (a)"), std::string::npos)
+      << all[1].error;  // one that only waits gives it up, too
 }
 
 TEST_P(RdmaPairs, LeaveTheOddRankOut) {
@@ -175,7 +178,8 @@ TEST_P(RdmaPairs, GoToAndFroBetweenAllPairs) {
 
 TEST_P(RdmaPairs, StayOnTheirRails) {
   const Cast cast{{"a", "a", "b", "b"}, {2, 2, 2, 2}, {}};
-  const auto all = run_cast(cast, GetParam(), std::string("schedule: rails, direction: each_way, message_size: 4KiB") + kQuick);
+  const auto all =
+      run_cast(cast, GetParam(), std::string("schedule: rails, direction: each_way, message_size: 4KiB") + kQuick);
   for (const Outcome& o : all) ASSERT_EQ(o.error, "");
   ASSERT_TRUE(all[0].pairs);
   EXPECT_EQ(all[0].pairs->names, (std::vector<std::string>{"a host0/1", "b host0/1", "a host1/1", "b host1/1"}));
@@ -192,12 +196,14 @@ TEST(RdmaPair, RailsWantOneRankAtEachPortOfEachNode) {
     return all[0].error;
   };
   EXPECT_EQ(told({{"a", "a"}, {2, 2}, {}}), "schedule: rails: all ranks are on a: rails join several nodes");
-  EXPECT_EQ(told({{"a", "a", "b"}, {2, 2, 2}, {}}),
-            "schedule: rails: no rank on b goes by port 1 of its node, but others do: start one process for each port on "
-            "every node");
-  EXPECT_EQ(told({{"a", "a", "b"}, {1, 1, 1}, {}}),
-            "schedule: rails: rank 0 (a) and rank 1 (a) go by the same port, host0/1: start one process for each port of a "
-            "node");
+  EXPECT_EQ(
+      told({{"a", "a", "b"}, {2, 2, 2}, {}}),
+      "schedule: rails: no rank on b goes by port 1 of its node, but others do: start one process for each port on "
+      "every node");
+  EXPECT_EQ(
+      told({{"a", "a", "b"}, {1, 1, 1}, {}}),
+      "schedule: rails: rank 0 (a) and rank 1 (a) go by the same port, host0/1: start one process for each port of a "
+      "node");
 }
 
 /// One way from a port to another's: not within a host, not where ranks share a port.
@@ -212,8 +218,9 @@ TEST(RdmaPair, TellsWhatAPortGives) {
   EXPECT_EQ(told({{"a", "a", "b", "b"}, {2, 2, 2, 2}, {}}, "schedule: rails"), "");
   EXPECT_EQ(told({{"a", "a", "b"}, {1, 1, 1}, {0, 2}}, "schedule: ring"), "");
   EXPECT_EQ(told({{"a", "a"}, {2, 2}, {}}, "direction: both"), "all ranks are on a");
-  EXPECT_EQ(told({{"a", "a", "b", "b"}, {1, 1, 1, 1}, {}}, "schedule: bisection").find(
-                "rank 0 (a) and rank 1 (a) go by the same port, host0/1, at the same time: "), 0u);
+  EXPECT_EQ(told({{"a", "a", "b", "b"}, {1, 1, 1, 1}, {}}, "schedule: bisection")
+                .find("rank 0 (a) and rank 1 (a) go by the same port, host0/1, at the same time: "),
+            0u);
   EXPECT_EQ(told({{"a", "b"}, {1, 1}, {}}, "measure: latency"), "measure: latency tells no bandwidth");
 }
 
@@ -248,7 +255,8 @@ TEST(RdmaPair, TroubleOfOnePairIsToldToAll) {
 TEST(RdmaPair, RefusesWhatDoesNotFit) {
   EXPECT_NE(problems_of("rdma_write", "{measure: latency, direction: both}").find("direction"), std::string::npos);
   EXPECT_NE(problems_of("rdma_write", "{measure: latency, queue_pairs: 2}").find("queue_pairs"), std::string::npos);
-  EXPECT_NE(problems_of("rdma_write", "{mtu: 1500}").find("must be 0, 256, 512, 1024, 2048 or 4096"), std::string::npos);
+  EXPECT_NE(problems_of("rdma_write", "{mtu: 1500}").find("must be 0, 256, 512, 1024, 2048 or 4096"),
+            std::string::npos);
   EXPECT_EQ(problems_of("rdma_write", "{mtu: 1024}"), "");
 }
 
@@ -259,7 +267,8 @@ TEST(RdmaPair, MovesWhatIsInGpus) {
     EXPECT_EQ(all[0].error + all[1].error, "") << workload;
     EXPECT_GT(all[0].metrics.at("bandwidth"), 0) << workload;
   }
-  const auto wrong = run_ranks(2, "rdma_write", std::string("message_size: 4KiB, memory: gpu") + kQuick, {.corrupts = true});
+  const auto wrong =
+      run_ranks(2, "rdma_write", std::string("message_size: 4KiB, memory: gpu") + kQuick, {.corrupts = true});
   EXPECT_EQ(wrong[0].error.find("rank 1 (b): wrong data on b"), 0u) << wrong[0].error;
   EXPECT_NE(problems_of("rdma_send", "{measure: latency, memory: gpu}").find("rdma_read's"), std::string::npos);
 }
@@ -273,7 +282,8 @@ TEST(RdmaPair, NeedsASecondProcess) {
 TEST(RdmaAllReduce, SumsOnEveryRank) {
   for (const unsigned ranks : {2u, 3u}) {
     for (const char* more : {"message_size: 4B", "message_size: 60004B, chunk: 4KiB, tx_depth: 2"}) {
-      const auto all = run_ranks(ranks, "rdma_all_reduce", std::string(more) + ", time: 10ms, huge_pages: false, peer_timeout: 2s");
+      const auto all =
+          run_ranks(ranks, "rdma_all_reduce", std::string(more) + ", time: 10ms, huge_pages: false, peer_timeout: 2s");
       for (const Outcome& o : all) {
         EXPECT_EQ(o.error, "") << ranks << " " << more;
         ASSERT_TRUE(o.metrics.contains("busbw")) << ranks << " " << more;
@@ -302,8 +312,9 @@ TEST(RdmaAllReduce, TellsItsGroup) {
 }
 
 TEST(RdmaAllReduce, NamesANeighbourThatIsSilent) {
-  const auto all = run_ranks(3, "rdma_all_reduce", "message_size: 4KiB, time: 10ms, huge_pages: false, peer_timeout: 300ms",
-                             {.loses = true}, 1);
+  const auto all =
+      run_ranks(3, "rdma_all_reduce", "message_size: 4KiB, time: 10ms, huge_pages: false, peer_timeout: 300ms",
+                {.loses = true}, 1);
   for (const Outcome& o : all) EXPECT_NE(o.error.find("rank "), std::string::npos) << o.error;
 }
 
@@ -317,7 +328,8 @@ struct Followed : ::testing::Test {
   std::string lead(const std::string& workload, const std::string& parameters, bool follower_has_rdma = true) {
     peer::Listener listener({"127.0.0.1", 0}, "word");
     auto follower = std::async(std::launch::async, [&] {
-      const std::shared_ptr<peer::TcpPeer> leader = listener.accept(5, [](const std::string&) {}, [] { return false; });
+      const std::shared_ptr<peer::TcpPeer> leader = listener.accept(
+          5, [](const std::string&) {}, [] { return false; });
       Node node("");
       if (follower_has_rdma) node.backends().replace_rdma(std::make_unique<HostRdmaBackend>(fabric));
       node.meet(leader);
@@ -325,7 +337,8 @@ struct Followed : ::testing::Test {
     });
     std::string error;
     {
-      const std::shared_ptr<peer::TcpPeer> own = peer::meet(peer::parse_endpoint(listener.address(), "--peer"), "word", 5);
+      const std::shared_ptr<peer::TcpPeer> own =
+          peer::meet(peer::parse_endpoint(listener.address(), "--peer"), "word", 5);
       WorkloadRunner runner(workload, "{" + parameters + "}");
       runner.node().meet(own);
       runner.node().backends().replace_rdma(std::make_unique<HostRdmaBackend>(fabric));

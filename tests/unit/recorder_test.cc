@@ -107,9 +107,7 @@ TEST(Recorder, StopsAtTheDeadlineOrWhenAsked) {
   EXPECT_FALSE(asked.running());
 }
 
-TEST(RecorderDeathTest, TooManyPartsIsOurOwnBug) {
-  EXPECT_DEATH(Recorder(Recorder::kMaxParts + 1), "latency parts");
-}
+TEST(RecorderDeathTest, TooManyPartsIsOurOwnBug) { EXPECT_DEATH(Recorder(Recorder::kMaxParts + 1), "latency parts"); }
 
 }  // namespace
 }  // namespace headrace

@@ -14,8 +14,7 @@ class Nothing final : public Workload {
  public:
   explicit Nothing(Params&) {}
   static std::span<const Metric> metrics() {
-    static constexpr Metric kMetrics[] = {
-        {"read_bandwidth", "B/s", Better::higher, "bytes per second"}};
+    static constexpr Metric kMetrics[] = {{"read_bandwidth", "B/s", Better::higher, "bytes per second"}};
     return kMetrics;
   }
   void run(Worker&) override {}
@@ -34,19 +33,17 @@ TEST(Registry, FindsByNameAndSorts) {
 }
 
 TEST(RegistryDeathTest, ADuplicateNameAborts) {
-  EXPECT_DEATH((Register<Nothing>{"zz_test_nothing", "again"}),
-               "two workloads are named 'zz_test_nothing'");
+  EXPECT_DEATH((Register<Nothing>{"zz_test_nothing", "again"}), "two workloads are named 'zz_test_nothing'");
 }
 
 TEST(Registry, TheCatalogueHoldsOwnStandardAndPartMetrics) {
   const std::vector<std::string> parts{"open"};
   const auto all = metric_catalogue(*Registry::instance().find("zz_test_nothing"), parts, {});
   const auto has = [&](std::string_view name) {
-    return std::count_if(all.begin(), all.end(),
-                         [&](const MetricInfo& m) { return m.name == name; });
+    return std::count_if(all.begin(), all.end(), [&](const MetricInfo& m) { return m.name == name; });
   };
-  for (const char* name : {"read_bandwidth", "latency_p50_ns", "latency_p99_ns", "latency_max_ns",
-                           "elapsed_s", "cpu_s", "open_latency_p99_ns", "open_latency_max_ns"}) {
+  for (const char* name : {"read_bandwidth", "latency_p50_ns", "latency_p99_ns", "latency_max_ns", "elapsed_s", "cpu_s",
+                           "open_latency_p99_ns", "open_latency_max_ns"}) {
     EXPECT_EQ(has(name), 1) << name;
   }
   EXPECT_EQ(has("open_elapsed_s"), 0);
@@ -54,9 +51,8 @@ TEST(Registry, TheCatalogueHoldsOwnStandardAndPartMetrics) {
 }
 
 TEST(Registry, AMetricOfEachDevice) {
-  static constexpr Metric kMetrics[] = {
-      {"bandwidth", "B/s", Better::higher, "bytes per second", /*per_device=*/true},
-      {"errors", "count", Better::lower, "wrong bytes"}};
+  static constexpr Metric kMetrics[] = {{"bandwidth", "B/s", Better::higher, "bytes per second", /*per_device=*/true},
+                                        {"errors", "count", Better::lower, "wrong bytes"}};
   const WorkloadInfo info{"two_devices", "", kMetrics, nullptr};
   const std::vector<std::string> devices{"gpu0", "gpu1"};
   const auto all = metric_catalogue(info, {}, devices);
@@ -66,17 +62,14 @@ TEST(Registry, AMetricOfEachDevice) {
   EXPECT_EQ(all[2].unit, "B/s");
   EXPECT_EQ(all[2].description, "bytes per second (gpu0)");
   EXPECT_EQ(all[3].name, device_metric("bandwidth", "gpu1"));
-  EXPECT_EQ(std::count_if(all.begin(), all.end(),
-                          [](const auto& m) { return m.name.starts_with("errors"); }),
-            1);
+  EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const auto& m) { return m.name.starts_with("errors"); }), 1);
 }
 
 TEST(Registry, PercentileNames) {
   EXPECT_DOUBLE_EQ(percentile_of("latency_p50_ns").value(), 0.5);
   EXPECT_DOUBLE_EQ(percentile_of("open_latency_p99_ns").value(), 0.99);
   EXPECT_DOUBLE_EQ(percentile_of("latency_p999_ns").value(), 0.999);
-  for (const char* name :
-       {"latency_max_ns", "read_bandwidth", "latency_p99_s", "first_part_ns", "_p_ns"}) {
+  for (const char* name : {"latency_max_ns", "read_bandwidth", "latency_p99_s", "first_part_ns", "_p_ns"}) {
     EXPECT_FALSE(percentile_of(name)) << name;
   }
 }

@@ -36,24 +36,18 @@ FixedRun::FixedRun() {
   result.started_utc = "2026-01-31T12:00:00Z";
   result.elapsed_s = 92.25;
   result.command = {"headrace", "qualify", "-c", "configs/golden.yaml"};
-  result.environment = {{"host", {{"name", "node17"}}},
-                        {"kernel", {{"release", "6.1.0"}}},
-                        {"file_system", {{"type", "ext4"}}}};
+  result.environment = {
+      {"host", {{"name", "node17"}}}, {"kernel", {{"release", "6.1.0"}}}, {"file_system", {{"type", "ext4"}}}};
   measured_point();
   skipped_point();
   judged();
-  for (std::size_t i = 0; i < result.points.size(); ++i)
-    result.points[i].point = &plan.plan.points[i];
+  for (std::size_t i = 0; i < result.points.size(); ++i) result.points[i].point = &plan.plan.points[i];
 }
 
 Repetition FixedRun::repetition(unsigned index, double rate) const {
   Repetition r;
   r.index = index;
-  r.metrics = {{"read_bandwidth", rate},
-               {"fixed", 12},
-               {"latency_p99_ns", 1.5e6},
-               {"elapsed_s", 1.25},
-               {"cpu_s", 0.5}};
+  r.metrics = {{"read_bandwidth", rate}, {"fixed", 12}, {"latency_p99_ns", 1.5e6}, {"elapsed_s", 1.25}, {"cpu_s", 0.5}};
   r.cache = nothing_proven(CacheState::cold);
   r.cache.resident_before = 0;
   r.cache.resident_after = 1;
@@ -80,8 +74,7 @@ Repetition FixedRun::repetition(unsigned index, double rate) const {
   for (int i = 0; i < 8000; ++i) p.parts[1].add(870'000);
   p.worker_finish_s = {1.25, 1.125};
   p.worker_bytes = {500000000, 500000000};
-  for (int i = 0; i < 10; ++i)
-    p.series.push_back({0.0625 + 0.125 * i, rate + 1e6 * i, 6400, 1.4e6});
+  for (int i = 0; i < 10; ++i) p.series.push_back({0.0625 + 0.125 * i, rate + 1e6 * i, 6400, 1.4e6});
   r.phases.push_back(std::move(p));
   return r;
 }
@@ -117,8 +110,7 @@ void FixedRun::measured_point() {
   failed.index = 6;
   failed.counted = false;
   failed.status = RepetitionStatus::error;
-  failed.error =
-      "read of data/f000001.bin at offset 4096: Input/output error (EIO); 3 operations failed";
+  failed.error = "read of data/f000001.bin at offset 4096: Input/output error (EIO); 3 operations failed";
   p.repetitions.push_back(failed);
   p.metrics = {{.name = "read_bandwidth",
                 .unit = "B/s",
@@ -220,8 +212,7 @@ StoredRun stored(const FixedRun& run) { return parse_run(run_json(run.result), "
 TEST(RunJson, IsByteForByteTheGoldenFile) {
   const std::string path = source_dir() + "/tests/golden/run.json";
   const std::string text = run_json(FixedRun().result);
-  if (std::getenv("HEADRACE_WRITE_GOLDEN") != nullptr)
-    std::ofstream(path, std::ios::binary) << text;
+  if (std::getenv("HEADRACE_WRITE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << text;
   std::ifstream file(path, std::ios::binary);
   std::stringstream golden;
   golden << file.rdbuf();
@@ -278,8 +269,7 @@ void expect_well_formed(const std::string& xml) {
   std::size_t at = xml.find("?>") + 2;
   while (at < xml.size()) {
     const std::size_t tag = xml.find('<', at);
-    for (std::size_t i = at; i < std::min(tag, xml.size()); ++i)
-      EXPECT_TRUE(std::isspace(xml[i])) << xml.substr(i, 40);
+    for (std::size_t i = at; i < std::min(tag, xml.size()); ++i) EXPECT_TRUE(std::isspace(xml[i])) << xml.substr(i, 40);
     if (tag == std::string::npos) break;
     std::size_t end = tag + 1;
     for (bool quoted = false; end < xml.size() && (quoted || xml[end] != '>'); ++end) {
@@ -304,16 +294,13 @@ TEST(Junit, IsWellFormedAndEscaped) {
   run.result.judgements[2].explanation = "a <b> & \"c\" \x01 'd'";
   const std::string xml = junit_xml(stored(run));
   expect_well_formed(xml);
-  EXPECT_NE(
-      xml.find("<testsuites name=\"golden\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\""),
-      std::string::npos)
+  EXPECT_NE(xml.find("<testsuites name=\"golden\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\""),
+            std::string::npos)
       << xml;
   EXPECT_NE(xml.find("<testsuite name=\"scripted\" tests=\"3\""), std::string::npos);
   EXPECT_NE(xml.find("<testsuite name=\"not measured\" tests=\"1\""), std::string::npos);
-  EXPECT_NE(
-      xml.find(
-          "<error type=\"inconclusive\" message=\"straddles: The bounds span the need. Next: "),
-      std::string::npos);
+  EXPECT_NE(xml.find("<error type=\"inconclusive\" message=\"straddles: The bounds span the need. Next: "),
+            std::string::npos);
   EXPECT_NE(xml.find("p99 &lt;of &quot;open&quot; &amp; read&gt;"), std::string::npos);
   EXPECT_NE(xml.find("a &lt;b&gt; &amp; &quot;c&quot; \\u0001 &apos;d&apos;"), std::string::npos);
   EXPECT_NE(xml.find("<property name=\"headroom\" value=\"0.569"), std::string::npos);
@@ -322,22 +309,17 @@ TEST(Junit, IsWellFormedAndEscaped) {
 TEST(Prometheus, BaseUnitsAndNoTimestamps) {
   const std::string text = prometheus_text(stored(FixedRun()));
   EXPECT_NE(text.find("# TYPE headrace_verdict gauge\n"), std::string::npos);
-  EXPECT_NE(
-      text.find(
-          "headrace_verdict{need=\"ingest.read_bandwidth\",scope=\"node\",state=\"FAIL\"} 1\n"),
-      std::string::npos);
-  EXPECT_NE(
-      text.find(
-          "headrace_verdict{need=\"ingest.read_bandwidth\",scope=\"node\",state=\"PASS\"} 0\n"),
-      std::string::npos);
+  EXPECT_NE(text.find("headrace_verdict{need=\"ingest.read_bandwidth\",scope=\"node\",state=\"FAIL\"} 1\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("headrace_verdict{need=\"ingest.read_bandwidth\",scope=\"node\",state=\"PASS\"} 0\n"),
+            std::string::npos);
   EXPECT_NE(text.find("headrace_measured{need=\"p99 <of \\\"open\\\" & "
                       "read>\",scope=\"node\",unit=\"s\"} 0.0015\n"),
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("headrace_measured{need=\"ingest.metadata_rate\""), std::string::npos);
   EXPECT_NE(text.find("headrace_exit_code 10\n"), std::string::npos);
-  EXPECT_NE(text.find("headrace_last_run_timestamp_seconds 1769860892\n"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("headrace_last_run_timestamp_seconds 1769860892\n"), std::string::npos) << text;
 }
 
 TEST(Csv, OneValuePerRow) {
@@ -345,11 +327,10 @@ TEST(Csv, OneValuePerRow) {
   EXPECT_EQ(text.find("run,node,workload,point,parameters,metric,unit,direction,repetition,value,"
                       "disturbed,counted\r\n"),
             0u);
-  EXPECT_NE(
-      text.find("20260131-120000-golden,node17,scripted,scripted/engine:posix,"
-                "cache=cold;direct=false;engine=posix;file_size=130000;think_time=0.25;workers=2,"
-                "read_bandwidth,B/s,higher,5,400000000,true,false\r\n"),
-      std::string::npos)
+  EXPECT_NE(text.find("20260131-120000-golden,node17,scripted,scripted/engine:posix,"
+                      "cache=cold;direct=false;engine=posix;file_size=130000;think_time=0.25;workers=2,"
+                      "read_bandwidth,B/s,higher,5,400000000,true,false\r\n"),
+            std::string::npos)
       << text;
 }
 
@@ -388,10 +369,9 @@ TEST(ExitMaps, SayWhatTheCallerShouldDo) {
   };
   constexpr Remark none = Remark::none, thin = Remark::thin, unasked = Remark::nothing_asked;
   for (const Row& row :
-       {Row{0, none, 0, 0, 0, 0}, Row{0, thin, 0, 0, 1, 0}, Row{10, none, 1, 1, 2, 1},
-        Row{11, none, 1, 1, 3, 0}, Row{12, none, 1, 1, 3, 0}, Row{77, none, 1, 77, 3, 0},
-        Row{1, none, 1, 1, 3, 0}, Row{2, none, 1, 1, 3, 0}, Row{0, unasked, 0, 0, 3, 1},
-        Row{12, unasked, 1, 1, 3, 1}}) {
+       {Row{0, none, 0, 0, 0, 0}, Row{0, thin, 0, 0, 1, 0}, Row{10, none, 1, 1, 2, 1}, Row{11, none, 1, 1, 3, 0},
+        Row{12, none, 1, 1, 3, 0}, Row{77, none, 1, 77, 3, 0}, Row{1, none, 1, 1, 3, 0}, Row{2, none, 1, 1, 3, 0},
+        Row{0, unasked, 0, 0, 3, 1}, Row{12, unasked, 1, 1, 3, 1}}) {
     EXPECT_EQ(mapped_exit(ExitMap::headrace, row.code, row.remark), row.code);
     EXPECT_EQ(mapped_exit(ExitMap::posix, row.code, row.remark), row.posix);
     EXPECT_EQ(mapped_exit(ExitMap::ctest, row.code, row.remark), row.ctest);
@@ -405,8 +385,7 @@ TEST(ExitMaps, SayWhatTheCallerShouldDo) {
 
 TEST(WriteRun, EveryFileWholeAndNothingElse) {
   const TemporaryFolder folder;
-  const std::vector<std::string> names =
-      write_run(FixedRun().result, MarkedFolder::make(folder / "run", "run"));
+  const std::vector<std::string> names = write_run(FixedRun().result, MarkedFolder::make(folder / "run", "run"));
   std::set<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "run"))
     if (entry.path().filename() != MarkedFolder::kMark) found.insert(entry.path().filename());

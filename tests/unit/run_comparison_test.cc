@@ -18,8 +18,8 @@ namespace {
 using results::StoredRun;
 using statistics::Change;
 
-results::StoredMetric metric(const std::string& name, std::vector<double> values,
-                             Better better = Better::higher, const std::string& unit = "B/s") {
+results::StoredMetric metric(const std::string& name, std::vector<double> values, Better better = Better::higher,
+                             const std::string& unit = "B/s") {
   results::StoredMetric m;
   m.name = name;
   m.unit = unit;
@@ -98,8 +98,7 @@ TEST(RunComparison, WithoutHistoryNothingIsSaidToBeTheSame) {
   EXPECT_EQ(c.exit_code, 11);
   // Nor that a small change would have been seen: sessions alone lie that far apart.
   EXPECT_GT(c.pairs[0].summary.smallest_visible, 0.15);
-  EXPECT_NE(row(c, "read_bandwidth").explanation.find("how far sessions lie apart is not known"),
-            std::string::npos);
+  EXPECT_NE(row(c, "read_bandwidth").explanation.find("how far sessions lie apart is not known"), std::string::npos);
 }
 
 TEST(RunComparison, WithoutHistoryADifferenceWithinSessionsIsOpen) {
@@ -134,8 +133,7 @@ TEST(RunComparison, WhatDiffersUndeclaredLeavesChangesOpen) {
   EXPECT_EQ(c.fingerprint[0].key, "kernel.release");
   EXPECT_FALSE(c.fingerprint[1].matters);
   EXPECT_EQ(row(c, "read_bandwidth").reason, Reason::fingerprint_differs);
-  EXPECT_EQ(row(c, "read_bandwidth").next_step,
-            "if this is what you compare, say so: --differs kernel");
+  EXPECT_EQ(row(c, "read_bandwidth").next_step, "if this is what you compare, say so: --differs kernel");
   EXPECT_EQ(c.exit_code, 11);
   Options declared;
   declared.declared = {"kernel"};
@@ -165,8 +163,7 @@ TEST(RunComparison, AGateThatMatchesNothingIsAnErrorThatNamesTheNearest) {
     }
     return "compared";
   };
-  const std::string metrics =
-      " (metrics: shard_stream.latency_p99_ns, shard_stream.read_bandwidth)";
+  const std::string metrics = " (metrics: shard_stream.latency_p99_ns, shard_stream.read_bandwidth)";
   EXPECT_EQ(told({"nosuch.*"}), "--gate 'nosuch.*' matches no metric" + metrics);
   EXPECT_EQ(told({"shard_stream.read_bandwith", "*.read_bandwidth"}),
             "--gate 'shard_stream.read_bandwith' matches no metric; did you mean "
@@ -176,9 +173,8 @@ TEST(RunComparison, AGateThatMatchesNothingIsAnErrorThatNamesTheNearest) {
             "--gate 'shard_steam.read_bandwidth' matches no metric; did you mean "
             "'shard_stream.read_bandwidth'?" +
                 metrics);
-  EXPECT_EQ(
-      told({"read_bandwidth"}),
-      "--gate 'read_bandwidth' matches no metric; did you mean '*.read_bandwidth'?" + metrics);
+  EXPECT_EQ(told({"read_bandwidth"}),
+            "--gate 'read_bandwidth' matches no metric; did you mean '*.read_bandwidth'?" + metrics);
   EXPECT_EQ(told({"*.read_bandwidth"}), "compared");
 }
 
@@ -210,14 +206,10 @@ TEST(RunComparison, FactsAreComparedExactly) {
     EXPECT_EQ(fewer.exit_code, 10) << cores;
     EXPECT_NE(row(fewer, "cpu_cores").explanation.find("against A's 64"), std::string::npos);
   }
-  EXPECT_EQ(row(compare_two(with_facts(64, 8e9), with_facts(64, 4e9)), "memory_available").change,
-            Change::worse);
-  EXPECT_EQ(row(compare_two(with_facts(32, 0), with_facts(64, 0)), "cpu_cores").change,
-            Change::better);
-  EXPECT_EQ(row(compare_two(with_facts(32, 0), with_facts(64, 0)), "memory_available").change,
-            Change::same);
-  EXPECT_EQ(row(compare_two(with_facts(1, 0), with_facts(1, 5)), "memory_available").change,
-            Change::better);
+  EXPECT_EQ(row(compare_two(with_facts(64, 8e9), with_facts(64, 4e9)), "memory_available").change, Change::worse);
+  EXPECT_EQ(row(compare_two(with_facts(32, 0), with_facts(64, 0)), "cpu_cores").change, Change::better);
+  EXPECT_EQ(row(compare_two(with_facts(32, 0), with_facts(64, 0)), "memory_available").change, Change::same);
+  EXPECT_EQ(row(compare_two(with_facts(1, 0), with_facts(1, 5)), "memory_available").change, Change::better);
   // What else differs cannot be the cause of a fact.
   StoredRun other = with_facts(32, 8e9);
   other.environment["kernel.release"] = "6.5.0";
@@ -284,9 +276,8 @@ TEST(RunComparison, WhatMayNotBeCalledHelpsNothingElseToStandOut) {
     }
   }
   EXPECT_EQ(callable, 20u);
-  EXPECT_TRUE(std::none_of(c.pairs[0].rows.begin(), c.pairs[0].rows.end(), [](const Row& r) {
-    return r.callable && r.significant && r.estimate->p > 0.05;
-  }));
+  EXPECT_TRUE(std::none_of(c.pairs[0].rows.begin(), c.pairs[0].rows.end(),
+                           [](const Row& r) { return r.callable && r.significant && r.estimate->p > 0.05; }));
 }
 
 TEST(RunComparison, MetricsThatSayTheSameAreOneFinding) {
@@ -315,19 +306,16 @@ TEST(RunComparison, MetricsThatSayTheSameAreOneFinding) {
   EXPECT_EQ(pair.summary.findings, 3u);
   EXPECT_EQ(pair.summary.worse, 3u);
   EXPECT_EQ(pair.rows[1].says_same_as, "read_bandwidth");  // behind its finding
-  EXPECT_EQ(pair.summary.about_gates,
-            "1 of 1 gate is worse: read_bandwidth of shard_stream; 2 worse are no gates");
+  EXPECT_EQ(pair.summary.about_gates, "1 of 1 gate is worse: read_bandwidth of shard_stream; 2 worse are no gates");
   // Rates of different sizes are not the same fact on both sides.
   StoredRun larger = both(0.8);
-  larger.points[0].metrics[2] =
-      metric("file_rate", {600, 601, 599, 600.5, 602, 600}, Better::higher, "1/s");
+  larger.points[0].metrics[2] = metric("file_rate", {600, 601, 599, 600.5, 602, 600}, Better::higher, "1/s");
   EXPECT_EQ(row(compare_two(both(1), larger), "file_rate").says_same_as, "");
 }
 
 TEST(RunComparison, AGreenWordSaysThatItIsAboutGates) {
   StoredRun b = run(1.001);
-  b.points[0].metrics[1] =
-      metric("latency_p99_ns", {4e6, 4.01e6, 4.02e6, 4e6, 3.99e6, 4e6}, Better::lower, "ns");
+  b.points[0].metrics[1] = metric("latency_p99_ns", {4e6, 4.01e6, 4.02e6, 4e6, 3.99e6, 4e6}, Better::lower, "ns");
   const Comparison c = compare_two(run(1), b, with_history());
   EXPECT_EQ(c.word, "PASS");
   EXPECT_EQ(c.pairs[0].summary.about_gates, "no gate is worse; 1 worse is no gate");
@@ -365,8 +353,7 @@ TEST(RunComparison, TwoPointsOfOneRunAreNotMixed) {
     compare_two(a, b, options);
     FAIL();
   } catch (const UsageError& e) {
-    EXPECT_NE(std::string(e.what()).find("A has it more than once: engine posix / io_uring"),
-              std::string::npos)
+    EXPECT_NE(std::string(e.what()).find("A has it more than once: engine posix / io_uring"), std::string::npos)
         << e.what();
   }
 }
@@ -374,9 +361,7 @@ TEST(RunComparison, TwoPointsOfOneRunAreNotMixed) {
 /// The whole comparison of 200 pairs of the same system: sessions 2 % apart, repetitions 1.5 %.
 TEST(RunComparison, TwoHundredStoredPairsOfTheSameAreSeldomCalledChanged) {
   statistics::Draws draws(5);
-  const auto normal = [&] {
-    return std::sqrt(-2 * std::log(1 - draws.share())) * std::cos(2 * M_PI * draws.share());
-  };
+  const auto normal = [&] { return std::sqrt(-2 * std::log(1 - draws.share())) * std::cos(2 * M_PI * draws.share()); };
   const auto session = [&](double speed) {
     StoredRun r = run(1);
     const double shift = std::exp(0.02 * normal());
@@ -401,8 +386,7 @@ TEST(RunComparison, TwoHundredStoredPairsOfTheSameAreSeldomCalledChanged) {
     std::printf(
         "%u past runs: of %d pairs of the same %d FAIL, %d better, %d PASS, %d open; of as "
         "many 20 %% slower %d FAIL\n",
-        past, kPairs, same["FAIL"], same["BETTER"], same["PASS"], same["INCONCLUSIVE"],
-        loss["FAIL"]);
+        past, kPairs, same["FAIL"], same["BETTER"], same["PASS"], same["INCONCLUSIVE"], loss["FAIL"]);
     EXPECT_LE(same["FAIL"] + same["BETTER"], kPairs / 50);
     EXPECT_GE(loss["FAIL"], kPairs * 9 / 10);
     EXPECT_EQ(loss["PASS"], 0);
@@ -492,8 +476,7 @@ TEST(RunComparison, BlocksAreJudgedAtTheirLooks) {
     EXPECT_NEAR(r.estimate->ratio, 1.001, 1e-5);
     EXPECT_EQ(r.blocks.size(), blocks);
     EXPECT_FALSE(r.blocks.back().judged);
-    EXPECT_NE(judged.design.sentence.find("the first " + std::to_string(look) + " decide"),
-              std::string::npos);
+    EXPECT_NE(judged.design.sentence.find("the first " + std::to_string(look) + " decide"), std::string::npos);
   }
   // A look needs every one of its blocks.
   std::vector<Side> hole = sides(6, 0.9);

@@ -76,8 +76,8 @@ TEST(RunFile, ReadsAFolderAndAPage) {
   EXPECT_EQ(read_run_file(folder.path()).id, "20260131-120000-golden");
   std::string carried = nlohmann::json::parse(golden_text()).dump();
   for (std::size_t at; (at = carried.find('<')) != carried.npos;) carried.replace(at, 1, "\\u003c");
-  folder.write("report.html", "<p>x</p><script type=\"application/json\" id=\"headrace-run\">" +
-                                  carried + "</script></body>");
+  folder.write("report.html",
+               "<p>x</p><script type=\"application/json\" id=\"headrace-run\">" + carried + "</script></body>");
   EXPECT_EQ(read_run_file(folder / "report.html").points.size(), 2u);
   folder.write("other.html", "<p>x</p>");
   EXPECT_THROW(read_run_file(folder / "other.html"), UsageError);
@@ -85,16 +85,14 @@ TEST(RunFile, ReadsAFolderAndAPage) {
 }
 
 TEST(RunFile, OtherSchemasAndKindsAreToldFirst) {
-  EXPECT_NE(
-      problem([](auto& d) { d["schema"] = 2; }).find("schema 2: this headrace reads schema 1"),
-      std::string::npos);
+  EXPECT_NE(problem([](auto& d) { d["schema"] = 2; }).find("schema 2: this headrace reads schema 1"),
+            std::string::npos);
   EXPECT_NE(problem([](auto& d) {
               d["schema"] = "1";
               d["points"] = 3;
             }).find("schema \"1\""),
             std::string::npos);
-  EXPECT_NE(problem([](auto& d) { d["kind"] = "headrace.fleet"; }).find("not a run file"),
-            std::string::npos);
+  EXPECT_NE(problem([](auto& d) { d["kind"] = "headrace.fleet"; }).find("not a run file"), std::string::npos);
   EXPECT_NE(problem_of_text("[1, 2]").find("not a run file"), std::string::npos);
 }
 
@@ -106,15 +104,13 @@ TEST(RunFile, WhatIsMissingOrOfAnotherTypeNamesItsPlace) {
   EXPECT_EQ(problem([](auto& d) { d["points"][0]["metrics"][0]["better"] = "more"; }),
             "points[0].metrics[0].better: 'more' is not one of: higher, lower, neither");
   EXPECT_EQ(problem([](auto& d) { d["run"]["node"] = 17; }), "run.node: 17: a text is expected");
-  EXPECT_EQ(problem([](auto& d) { d["points"] = nlohmann::json::object(); }),
-            "points: {}: a list is expected");
+  EXPECT_EQ(problem([](auto& d) { d["points"] = nlohmann::json::object(); }), "points: {}: a list is expected");
   EXPECT_EQ(problem([](auto& d) { d["points"][0]["params"]["x"] = {1}; }),
             "points[0].params.x: [1]: a text, number or truth value is expected");
-  EXPECT_EQ(
-      problem([](auto& d) {
-        d["points"][0]["repetitions"][0]["phases"][0]["latency"]["buckets"] = {{5, 1}, {4, 1}};
-      }),
-      "points[0].repetitions[0].phases[0].latency.buckets[1]: buckets must ascend");
+  EXPECT_EQ(problem([](auto& d) {
+              d["points"][0]["repetitions"][0]["phases"][0]["latency"]["buckets"] = {{5, 1}, {4, 1}};
+            }),
+            "points[0].repetitions[0].phases[0].latency.buckets[1]: buckets must ascend");
 }
 
 TEST(RunFile, NumbersThatContradictEachOtherAreToldAsEdited) {
@@ -132,8 +128,7 @@ TEST(RunFile, OnlyStrictJson) {
   EXPECT_EQ(problem_of_text(" \n"), "the file is empty");
   EXPECT_EQ(problem_of_text("{\"a\":\n NaN}"),
             "line 2, column 2: NaN is not a number: a run file holds only finite values");
-  EXPECT_NE(problem_of_text("{\"a\": -Infinity}").find("-Infinity is not a number"),
-            std::string::npos);
+  EXPECT_NE(problem_of_text("{\"a\": -Infinity}").find("-Infinity is not a number"), std::string::npos);
   EXPECT_EQ(problem_of_text("{\"a\": 1e999}"), "'1e999' is too large to be a number");
   EXPECT_EQ(problem_of_text("{\"a\": 1, \"a\": 2}"), "key \"a\" stands twice in one object");
   EXPECT_NE(problem_of_text("{\"a\": 1,}").find("line 1, column 9: not JSON"), std::string::npos)
@@ -142,8 +137,7 @@ TEST(RunFile, OnlyStrictJson) {
   const std::string text = golden_text();
   for (const double share : {0.1, 0.5, 0.9, 0.999}) {
     const auto cut = text.substr(0, static_cast<std::size_t>(share * text.size()));
-    EXPECT_NE(problem_of_text(cut).find("truncated"), std::string::npos)
-        << share << ": " << problem_of_text(cut);
+    EXPECT_NE(problem_of_text(cut).find("truncated"), std::string::npos) << share << ": " << problem_of_text(cut);
   }
 }
 

@@ -31,8 +31,7 @@ TEST(Scaling, ABackendThatIsSaturatedHasItsClients) {
   EXPECT_DOUBLE_EQ(curve.at[3].expected, 3e9);
   EXPECT_DOUBLE_EQ(curve.at[0].efficiency, 1);
   EXPECT_DOUBLE_EQ(curve.at[3].efficiency, 0.375);
-  EXPECT_NE(curve.finding.find("is saturated at 3.00 GB/s, reached by 4 clients"), std::string::npos)
-      << curve.finding;
+  EXPECT_NE(curve.finding.find("is saturated at 3.00 GB/s, reached by 4 clients"), std::string::npos) << curve.finding;
 }
 
 TEST(Scaling, WhatStillGrowsHidesItsBackend) {

@@ -62,9 +62,7 @@ TEST(Series, SlowOperationsAreGroupedUntilAPointHoldsAboutTen) {
 }
 
 TEST(Series, CutsTheWarmUpAndTakesRatesOfTheRest) {
-  const auto slow_start = [](int ms) {
-    return ms < 200 ? 100u : 1000u + static_cast<unsigned>(ms % 3);
-  };
+  const auto slow_start = [](int ms) { return ms < 200 ? 100u : 1000u + static_cast<unsigned>(ms % 3); };
   std::string why;
   const PhaseResult warm = phase_of(2000, Window::settled, slow_start, &why);
   EXPECT_NEAR(warm.steady_from_s, 0.2, 0.03);
@@ -83,8 +81,7 @@ TEST(Series, ASlowStartIsCutWhenItComesAgain) {
   EXPECT_EQ(first.steady_from_s, 0);
   EXPECT_NEAR(first.bytes_per_s(), (200 * 100 + 1800 * 1000) / 2.0, 1e3);
   const auto fast_start = [](int ms) { return ms < 200 ? 3000u : 1000u; };  // a buffer that fills
-  EXPECT_NEAR(phase_of(2000, Window::settled, fast_start, nullptr, Level::level, {}).steady_from_s,
-              0.2, 0.03);
+  EXPECT_NEAR(phase_of(2000, Window::settled, fast_start, nullptr, Level::level, {}).steady_from_s, 0.2, 0.03);
 }
 
 TEST(Series, AStallInTheFirstHalfIsNotCut) {
@@ -116,8 +113,7 @@ TEST(Series, TheStretchWithIdleWorkersIsNotJudged) {
   series.start(0);
   PhaseResult phase;
   for (std::uint64_t ms = 0; ms < 2000; ++ms) {
-    const std::uint64_t bytes =
-        ms < 1000 ? 2000 : 1000;  // one of two workers is done after a second
+    const std::uint64_t bytes = ms < 1000 ? 2000 : 1000;  // one of two workers is done after a second
     series.add(ms * 1'000'000 + 999'999, 500'000, bytes);
     phase.bytes += bytes;
     ++phase.operations;

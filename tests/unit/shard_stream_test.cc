@@ -40,9 +40,8 @@ TEST_P(ShardStreamTest, ReadsEveryBlockOnce) {
 }
 
 TEST_P(ShardStreamTest, GoesThroughTheShardsSeveralTimes) {
-  run_with("workers: 3\npasses: 3\n", [](WorkloadRunner& runner) {
-    EXPECT_EQ(runner.repeat().phases.front().bytes, 4'500'000u);
-  });
+  run_with("workers: 3\npasses: 3\n",
+           [](WorkloadRunner& runner) { EXPECT_EQ(runner.repeat().phases.front().bytes, 4'500'000u); });
 }
 
 TEST_P(ShardStreamTest, MoreWorkersThanShardsIsSaid) {

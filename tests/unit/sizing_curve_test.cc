@@ -6,8 +6,7 @@
 namespace headrace::sizing {
 namespace {
 
-Curve curve(const std::vector<std::pair<unsigned, double>>& rates, bool per_node = false,
-            double bound = 0.1) {
+Curve curve(const std::vector<std::pair<unsigned, double>>& rates, bool per_node = false, double bound = 0.1) {
   std::vector<Measurement> all;
   for (const auto& [clients, rate] : rates) {
     Measurement m;

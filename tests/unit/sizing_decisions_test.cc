@@ -60,8 +60,7 @@ TEST(SizingDecisions, MoreAtWorkNeverPassesAndLessNeverFails) {
     EXPECT_EQ(one.more, more) << workers;
     EXPECT_EQ(one.less, less) << workers;
     EXPECT_EQ(one.differs.empty(), !more && !less) << workers;
-    const Phase fed = of({reads(80e6, {{"workers", workers}})}),
-                starved = of({reads(0.8e6, {{"workers", workers}})});
+    const Phase fed = of({reads(80e6, {{"workers", workers}})}), starved = of({reads(0.8e6, {{"workers", workers}})});
     EXPECT_EQ(fed.outcome, more ? Outcome::inconclusive : Outcome::pass) << workers;
     EXPECT_EQ(starved.outcome, less ? Outcome::inconclusive : Outcome::fail) << workers;
     if (more) EXPECT_EQ(fed.reason, "other-settings");
@@ -171,8 +170,7 @@ Sizing with_space(double free, const char* all) {
   StoredRun& run = runs[0];
   add_values(run, "host_facts", "free_space", {free}, {}, "asis");
   run.environment["file_system.size"] = all;
-  return size(job({"cluster.nodes=1", "dataset.samples=1000", "checkpoint.keep=2"}), "job.yaml",
-              runs);
+  return size(job({"cluster.nodes=1", "dataset.samples=1000", "checkpoint.keep=2"}), "job.yaml", runs);
 }
 
 TEST(SizingDecisions, OnlyAFileSystemThatIsTooSmallFails) {
@@ -196,8 +194,7 @@ TEST(SizingDecisions, ACheckpointThatFallsShortIsToldAsThat) {
   const Sizing s = size(job(kOneNode), "job.yaml", runs);
   EXPECT_FALSE(s.gpus_fed);
   EXPECT_FALSE(s.phases[0].gpus_fed);
-  EXPECT_NE(s.sentence.find("Checkpoint save gives 700 MB/s of 1.40 GB/s"), std::string::npos)
-      << s.sentence;
+  EXPECT_NE(s.sentence.find("Checkpoint save gives 700 MB/s of 1.40 GB/s"), std::string::npos) << s.sentence;
   add(runs[0], "small_file_read", "read_bandwidth", 80e6);
   const Sizing both = size(job(kOneNode), "job.yaml", runs);
   EXPECT_EQ(both.gpus_fed->median, 8);
@@ -210,12 +207,10 @@ TEST(SizingDecisions, TheTradeoffIsE18) {
   add(runs[0], "checkpoint_write", "durable_bandwidth", 1.4e9, {}, "asis");
   for (const bool async : {false, true}) {
     const Sizing s =
-        size(job({"cluster.nodes=1", async ? "checkpoint.mode=async" : "checkpoint.mode=sync"}),
-             "job.yaml", runs);
+        size(job({"cluster.nodes=1", async ? "checkpoint.mode=async" : "checkpoint.mode=sync"}), "job.yaml", runs);
     const Calendar& c = *s.calendar;
     for (const Calendar::Point& p : c.tradeoff)
-      EXPECT_DOUBLE_EQ(p.lost, c.stall_s / p.interval_s +
-                                   (p.interval_s / 2 + (async ? c.save_s : 0) + 300) / 36000);
+      EXPECT_DOUBLE_EQ(p.lost, c.stall_s / p.interval_s + (p.interval_s / 2 + (async ? c.save_s : 0) + 300) / 36000);
   }
 }
 

@@ -28,8 +28,7 @@ std::vector<StoredRun> all_ways() {
   StoredRun& run = runs[0];
   add(run, "small_file_read", "read_bandwidth", 4e6, {{"engine", "posix"}, {"workers", "8"}});
   add(run, "small_file_read", "read_bandwidth", 6e6, {{"engine", "posix"}, {"workers", "32"}});
-  add(run, "small_file_read", "read_bandwidth", 9e6,
-      {{"engine", "io_uring"}, {"workers", "1"}, {"queue_depth", "64"}});
+  add(run, "small_file_read", "read_bandwidth", 9e6, {{"engine", "io_uring"}, {"workers", "1"}, {"queue_depth", "64"}});
   add(run, "shard_stream", "read_bandwidth", 50e6, {{"workers", "8"}});
   add(run, "random_read", "read_bandwidth", 3e6, {{"workers", "8"}, {"block_size", "131072"}});
   add(run, "random_read", "read_bandwidth", 7e6, {{"workers", "8"}, {"block_size", "2097152"}});
@@ -61,8 +60,7 @@ TEST(SizingFixes, PromiseWhatSizingSaysOfTheChangedJob) {
       seen.insert(f.fix);
       auto changed = overrides;
       changed.insert(changed.end(), f.set.begin(), f.set.end());
-      for (const std::string& one : f.set)
-        EXPECT_NE(f.command.find("--set " + one), std::string::npos) << f.command;
+      for (const std::string& one : f.set) EXPECT_NE(f.command.find("--set " + one), std::string::npos) << f.command;
       const Sizing after = size(job(changed), "job.yaml", runs);
       const Phase* p = phase(after, f.phase);
       ASSERT_NE(p, nullptr) << where;
@@ -77,8 +75,7 @@ TEST(SizingFixes, PromiseWhatSizingSaysOfTheChangedJob) {
       }
     }
   }
-  EXPECT_EQ(seen, (std::set<std::string>{"async", "interval", "requests", "sharding", "shards",
-                                         "workers"}));
+  EXPECT_EQ(seen, (std::set<std::string>{"async", "interval", "requests", "sharding", "shards", "workers"}));
 }
 
 TEST(SizingFixes, AnAsynchronousSaveStillWaitsForTheLargestWriter) {
@@ -94,8 +91,7 @@ TEST(SizingFixes, ADifferentEngineIsNoSwitchOfALoader) {
   const Sizing s = size(job({"cluster.nodes=1"}), "job.yaml", all_ways());
   const Fix* engine = fix(s, "engine");
   ASSERT_NE(engine, nullptr);
-  EXPECT_NE(engine->explanation.find("PyTorch's DataLoader has no such setting"),
-            std::string::npos);
+  EXPECT_NE(engine->explanation.find("PyTorch's DataLoader has no such setting"), std::string::npos);
   EXPECT_TRUE(engine->set.empty());
 }
 
@@ -103,8 +99,7 @@ TEST(SizingFixes, ADifferentEngineIsNoSwitchOfALoader) {
 std::string more_workers(int per_gpu, const char* workers) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 4e6, {{"workers", workers}});
-  const Sizing s = size(job({"cluster.nodes=1", fmt::format("loader.workers_per_gpu={}", per_gpu)}),
-                        "job.yaml", runs);
+  const Sizing s = size(job({"cluster.nodes=1", fmt::format("loader.workers_per_gpu={}", per_gpu)}), "job.yaml", runs);
   const Fix* f = fix(s, "workers");
   return f == nullptr ? "" : f->title;
 }

@@ -31,9 +31,8 @@ inline requirements::Job job(const std::vector<std::string>& overrides = {}) {
 }
 
 /// Repetitions of 8 s, one every 10 s from the run's start on, `late_s` later.
-inline void add_values(results::StoredRun& run, const std::string& workload,
-                       const std::string& metric, const std::vector<double>& values,
-                       std::map<std::string, std::string> params = {},
+inline void add_values(results::StoredRun& run, const std::string& workload, const std::string& metric,
+                       const std::vector<double>& values, std::map<std::string, std::string> params = {},
                        const std::string& cache = "cold", double late_s = 0) {
   results::StoredPoint p;
   p.id = p.workload = workload;
@@ -42,8 +41,7 @@ inline void add_values(results::StoredRun& run, const std::string& workload,
   p.status = "ok";
   p.params = std::move(params);
   p.params["cache"] = cache;
-  if (workload == "small_file_read" || workload == "epochs")
-    p.params.emplace("file_size", "1000000");
+  if (workload == "small_file_read" || workload == "epochs") p.params.emplace("file_size", "1000000");
   if (workload == "random_read") p.params.emplace("block_size", "1048576");
   results::StoredMetric m;
   m.name = metric;
@@ -65,16 +63,15 @@ inline void add_values(results::StoredRun& run, const std::string& workload,
 }
 
 /// The same with values within 1 % of `value`.
-inline void add(results::StoredRun& run, const std::string& workload, const std::string& metric,
-                double value, std::map<std::string, std::string> params = {},
-                const std::string& cache = "cold", int repetitions = 6) {
+inline void add(results::StoredRun& run, const std::string& workload, const std::string& metric, double value,
+                std::map<std::string, std::string> params = {}, const std::string& cache = "cold",
+                int repetitions = 6) {
   std::vector<double> values;
   for (int i = 0; i < repetitions; ++i) values.push_back(value * (1 + 0.01 * (i % 3 - 1)));
   add_values(run, workload, metric, values, std::move(params), cache);
 }
 
-inline results::StoredRun run_of(const std::string& node = "n1",
-                                 const std::string& started = "2026-01-31T12:00:00Z") {
+inline results::StoredRun run_of(const std::string& node = "n1", const std::string& started = "2026-01-31T12:00:00Z") {
   results::StoredRun run;
   run.id = node + "-run";
   run.node = node;

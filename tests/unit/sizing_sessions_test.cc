@@ -14,10 +14,10 @@ namespace {
 
 using results::StoredRun;
 
-constexpr const char* kStarted[] = {
-    "2026-01-01T12:00:00Z", "2026-01-02T12:00:00Z", "2026-01-03T12:00:00Z", "2026-01-04T12:00:00Z",
-    "2026-01-05T12:00:00Z", "2026-01-06T12:00:00Z", "2026-01-07T12:00:00Z", "2026-01-08T12:00:00Z",
-    "2026-01-09T12:00:00Z", "2026-01-10T12:00:00Z", "2026-01-11T12:00:00Z", "2026-01-12T12:00:00Z"};
+constexpr const char* kStarted[] = {"2026-01-01T12:00:00Z", "2026-01-02T12:00:00Z", "2026-01-03T12:00:00Z",
+                                    "2026-01-04T12:00:00Z", "2026-01-05T12:00:00Z", "2026-01-06T12:00:00Z",
+                                    "2026-01-07T12:00:00Z", "2026-01-08T12:00:00Z", "2026-01-09T12:00:00Z",
+                                    "2026-01-10T12:00:00Z", "2026-01-11T12:00:00Z", "2026-01-12T12:00:00Z"};
 
 /// Of one node that the job has alone.
 Phase judged(const requirements::Job& job, const std::vector<StoredRun>& runs) {
@@ -58,8 +58,7 @@ Shares simulate(const World& world, double true_ratio, int trials, std::uint64_t
       double error = normal(draws);
       for (int i = 0; i < world.repetitions; ++i) {
         values.push_back(level * std::exp(world.noise * error));
-        error = world.correlation * error +
-                std::sqrt(1 - world.correlation * world.correlation) * normal(draws);
+        error = world.correlation * error + std::sqrt(1 - world.correlation * world.correlation) * normal(draws);
       }
       runs.push_back(session(static_cast<std::size_t>(s), values));
     }
@@ -88,8 +87,7 @@ TEST(SizingSessions, AtTheNeedNeitherWordIsSaidInMoreThanFivePercent) {
   std::uint64_t seed = 1;
   for (const World& world : kWorlds) {
     const Shares shares = simulate(world, 1, kTrials, seed++);
-    std::printf("%-24s PASS %4.1f %%  FAIL %4.1f %%\n", world.name, 100 * shares.pass,
-                100 * shares.fail);
+    std::printf("%-24s PASS %4.1f %%  FAIL %4.1f %%\n", world.name, 100 * shares.pass, 100 * shares.fail);
     EXPECT_LE(shares.pass, at_most) << world.name;
     EXPECT_LE(shares.fail, at_most) << world.name;
   }
@@ -97,13 +95,10 @@ TEST(SizingSessions, AtTheNeedNeitherWordIsSaidInMoreThanFivePercent) {
 
 TEST(SizingSessions, WhatLiesTenPercentAwayIsSeen) {
   constexpr int kTrials = 200;
-  for (const World& world :
-       {World{"1 session", 1, 10, 0.02, 0.02}, World{"2 sessions", 2, 10, 0.02, 0.05},
-        World{"3 sessions", 3, 10, 0.02, 0.05}, World{"12 sessions", 12, 10, 0.02, 0.05}}) {
-    const Shares above = simulate(world, 1.1, kTrials, 71),
-                 below = simulate(world, 0.9, kTrials, 72);
-    std::printf("%-24s +10 %%: PASS %.0f %%, -10 %%: FAIL %.0f %%\n", world.name, 100 * above.pass,
-                100 * below.fail);
+  for (const World& world : {World{"1 session", 1, 10, 0.02, 0.02}, World{"2 sessions", 2, 10, 0.02, 0.05},
+                             World{"3 sessions", 3, 10, 0.02, 0.05}, World{"12 sessions", 12, 10, 0.02, 0.05}}) {
+    const Shares above = simulate(world, 1.1, kTrials, 71), below = simulate(world, 0.9, kTrials, 72);
+    std::printf("%-24s +10 %%: PASS %.0f %%, -10 %%: FAIL %.0f %%\n", world.name, 100 * above.pass, 100 * below.fail);
     EXPECT_GE(above.pass, 0.9) << world.name;
     EXPECT_GE(below.fail, 0.9) << world.name;
     EXPECT_EQ(above.fail, 0) << world.name;
@@ -174,8 +169,7 @@ TEST(SizingSessions, OneSessionNearTheNeedSaysThatItIsOne) {
 Phase of_two(double late_s, const std::string& second_start = "2026-01-31T12:00:00Z") {
   std::vector<StoredRun> runs{run_of("n1"), run_of("n2", second_start)};
   add(runs[0], "small_file_read", "read_bandwidth", 20e6);
-  add_values(runs[1], "small_file_read", "read_bandwidth", std::vector<double>(6, 20e6), {}, "cold",
-             late_s);
+  add_values(runs[1], "small_file_read", "read_bandwidth", std::vector<double>(6, 20e6), {}, "cold", late_s);
   return judged(job({"cluster.nodes=2"}), runs);
 }
 

@@ -196,8 +196,7 @@ TEST(Sizing, TheLargestWriterSetsTheTimeOfASave) {
   EXPECT_NEAR(phase(even, "checkpoint_save").demand.required, 14e9 / 10, 1);
   EXPECT_NEAR(uneven.calendar->save_s, even.calendar->save_s * 5 / 3.5, 1e-6);
   // Writing behind, all wait for the same node.
-  const Sizing behind =
-      size(job({"parallelism.sharding=zero1", "checkpoint.mode=async"}), "job.yaml", runs);
+  const Sizing behind = size(job({"parallelism.sharding=zero1", "checkpoint.mode=async"}), "job.yaml", runs);
   EXPECT_NEAR(behind.calendar->save_s, 14e9 / 2e9 / 4 * 5 / 3.5, 1e-6);
 }
 
@@ -222,9 +221,8 @@ TEST(Sizing, AssumptionsTellWhereTheyFlip) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 16e6);
   const Sizing s = size(job({"cluster.nodes=1"}), "job.yaml", runs);  // needs 8 MB/s
-  const auto sample =
-      std::find_if(s.assumptions.begin(), s.assumptions.end(),
-                   [](const Assumption& a) { return a.key == "dataset.sample_size"; });
+  const auto sample = std::find_if(s.assumptions.begin(), s.assumptions.end(),
+                                   [](const Assumption& a) { return a.key == "dataset.sample_size"; });
   ASSERT_NE(sample, s.assumptions.end());
   ASSERT_TRUE(sample->flips_at);
   EXPECT_NEAR(*sample->flips_at, 2e6, 2e3);
@@ -241,8 +239,7 @@ TEST(Sizing, NothingThatFitsIsToldWithWhatWould) {
     size(job(), "job.yaml", runs);
     FAIL();
   } catch (const UsageError& e) {
-    EXPECT_NE(std::string(e.what()).find("small_file_read.read_bandwidth, cold"), std::string::npos)
-        << e.what();
+    EXPECT_NE(std::string(e.what()).find("small_file_read.read_bandwidth, cold"), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("headrace run -c configs/sizing.yaml"), std::string::npos);
   }
 }
@@ -282,8 +279,7 @@ std::vector<StoredRun> example() {
   int hour = 10;
   for (const int clients : {1, 2, 4}) {
     for (int n = 1; n <= clients; ++n) {
-      runs.push_back(
-          run_of("node0" + std::to_string(n), "2026-01-31T" + std::to_string(hour) + ":00:00Z"));
+      runs.push_back(run_of("node0" + std::to_string(n), "2026-01-31T" + std::to_string(hour) + ":00:00Z"));
       StoredRun& run = runs.back();
       run.id = "sizing-" + std::to_string(clients) + "-" + run.node;
       run.path = "runs/" + run.id + "/run.json";
@@ -291,8 +287,7 @@ std::vector<StoredRun> example() {
       run.config_hash = "51f0a3c2";
       const double share = clients == 4 ? 0.82 : 1;  // the storage begins to limit
       const auto measure = [&](const char* workload, const char* metric, double value,
-                               std::map<std::string, std::string> params = {},
-                               const char* cache = "cold") {
+                               std::map<std::string, std::string> params = {}, const char* cache = "cold") {
         add(run, workload, metric, value, std::move(params), cache, 10);
       };
       measure("small_file_read", "read_bandwidth", 0.62e9 * share,
@@ -333,14 +328,12 @@ TEST(Sizing, TheExampleIsTheGoldenFile) {
   const headrace::testing::TemporaryFolder folder;
   folder.write("job.yaml", kExampleJob);
   const auto runs = example();
-  const std::string text =
-      sizing_json(size(requirements::load_job(folder / "job.yaml"), "jobs/example.yaml", runs));
+  const std::string text = sizing_json(size(requirements::load_job(folder / "job.yaml"), "jobs/example.yaml", runs));
   auto json = nlohmann::ordered_json::parse(text);
   json["headrace"] = {{"version", "0.1.0"}, {"revision", "abc123"}, {"compiler", "GCC 12.2.0"}};
   const std::string path = source_dir() + "/tests/golden/size.json";
   const std::string told = results::json_text(json);
-  if (std::getenv("HEADRACE_WRITE_GOLDEN") != nullptr)
-    std::ofstream(path, std::ios::binary) << told;
+  if (std::getenv("HEADRACE_WRITE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << told;
   std::ifstream file(path, std::ios::binary);
   std::stringstream golden;
   golden << file.rdbuf();

@@ -18,9 +18,8 @@ class SmallFileReadTest : public ::testing::TestWithParam<const char*> {
     if (const auto skip = runner_.check()) GTEST_SKIP() << skip->reason;
     runner_.prepare();
   }
-  WorkloadRunner runner_{
-      "small_file_read",
-      kFiles + "workers: 3\nblock_size: 8KiB\nsamples_per_file: 4\nengine: " + GetParam()};
+  WorkloadRunner runner_{"small_file_read",
+                         kFiles + "workers: 3\nblock_size: 8KiB\nsamples_per_file: 4\nengine: " + GetParam()};
 };
 
 TEST_P(SmallFileReadTest, ReadsEveryFileOnce) {
@@ -41,8 +40,7 @@ TEST_P(SmallFileReadTest, ReadsEveryFileOnce) {
 }
 
 TEST_P(SmallFileReadTest, CanBeRepeated) {
-  for (const std::uint64_t seed : {1, 2, 3})
-    EXPECT_EQ(runner_.repeat(seed).phases.front().operations, 60u);
+  for (const std::uint64_t seed : {1, 2, 3}) EXPECT_EQ(runner_.repeat(seed).phases.front().operations, 60u);
 }
 
 TEST_P(SmallFileReadTest, CountsWhatItCouldNotReadAsErrorsOnly) {
@@ -53,8 +51,7 @@ TEST_P(SmallFileReadTest, CountsWhatItCouldNotReadAsErrorsOnly) {
   EXPECT_EQ(r.phases.front().operations, 58u);
   EXPECT_EQ(r.phases.front().bytes, 58u * 20'000);
   ASSERT_EQ(runner_.errors.size(), 2u);
-  std::sort(runner_.errors.begin(), runner_.errors.end(),
-            [](auto& a, auto& b) { return a.file < b.file; });
+  std::sort(runner_.errors.begin(), runner_.errors.end(), [](auto& a, auto& b) { return a.file < b.file; });
   EXPECT_EQ(runner_.errors[0].file, 7u);
   EXPECT_EQ(runner_.errors[0].code, ENOENT);
   EXPECT_EQ(runner_.errors[0].part, 1);
@@ -92,8 +89,7 @@ TEST(SmallFileReadParamsTest, TellsWhatCannotBe) {
 }
 
 TEST(SmallFileReadParamsTest, TellsWhatItCosts) {
-  WorkloadRunner runner("small_file_read",
-                        kFiles + "workers: 2\nengine: io_uring\nqueue_depth: 4\n");
+  WorkloadRunner runner("small_file_read", kFiles + "workers: 2\nengine: io_uring\nqueue_depth: 4\n");
   EXPECT_EQ(runner->footprint().written_bytes, 60u * 20'000);
   EXPECT_EQ(runner->footprint().memory_bytes, 8u << 20);
 }

@@ -111,11 +111,8 @@ TEST(Comparison, WhatIsCalledMustPassBothLimits) {
 /// The design's model of a machine: sessions 2 % apart, repetitions 1.5 %, one in twenty 15 % slow.
 class Machine {
  public:
-  explicit Machine(std::uint64_t seed, double sessions = 0.02)
-      : draws_(seed), sessions_(sessions) {}
-  double normal() {
-    return std::sqrt(-2 * std::log(1 - draws_.share())) * std::cos(2 * M_PI * draws_.share());
-  }
+  explicit Machine(std::uint64_t seed, double sessions = 0.02) : draws_(seed), sessions_(sessions) {}
+  double normal() { return std::sqrt(-2 * std::log(1 - draws_.share())) * std::cos(2 * M_PI * draws_.share()); }
   void new_session() { session_ = sessions_ * normal(); }
   double repetition(double speed) {
     const double slow = draws_.below(20) == 0 ? 0.85 : 1;
@@ -194,15 +191,13 @@ Called stored_pairs(double sessions, double speed, unsigned past_runs) {
     std::vector<double> past;
     for (unsigned n = 0; n < past_runs; ++n) past.push_back(median(machine.run(10, 1)));
     const auto a = machine.run(10, 1), b = machine.run(10, speed);
-    const Change change =
-        classify(*compare_stored(a, b, session_spread(past)), kDeltaRate, Better::higher);
+    const Change change = classify(*compare_stored(a, b, session_spread(past)), kDeltaRate, Better::higher);
     called.worse += 1.0 / kTries * (change == Change::worse);
     called.changed += 1.0 / kTries * (change == Change::worse || change == Change::better);
     called.same += 1.0 / kTries * (change == Change::same);
   }
-  std::printf(
-      "sessions %.1f %% apart, %u past runs, B %+3.0f %%: changed %4.1f %%, the same %4.1f %%\n",
-      100 * sessions, past_runs, 100 * (speed - 1), 100 * called.changed, 100 * called.same);
+  std::printf("sessions %.1f %% apart, %u past runs, B %+3.0f %%: changed %4.1f %%, the same %4.1f %%\n",
+              100 * sessions, past_runs, 100 * (speed - 1), 100 * called.changed, 100 * called.same);
   return called;
 }
 

@@ -23,13 +23,11 @@ class StorageEngineTest : public ::testing::TestWithParam<const char*> {
     options_.queue_depth = std::min(7u, engine_->max_queue_depth());
   }
   testing::MakeWhole whole() {
-    return
-        [this](auto& files, auto& options) { return engine_->whole_file_reader(files, options); };
+    return [this](auto& files, auto& options) { return engine_->whole_file_reader(files, options); };
   }
   testing::MakeBlocks blocks() {
-    return [this](auto& files, auto selected, auto& options) {
-      return engine_->block_reader(files, selected, options);
-    };
+    return
+        [this](auto& files, auto selected, auto& options) { return engine_->block_reader(files, selected, options); };
   }
   Backends backends_;
   StorageEngine* engine_ = nullptr;
@@ -76,8 +74,7 @@ TEST_P(StorageEngineTest, WritesBlocks) {
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = TemporaryFiles::byte(0, i);
   const std::string path = files.table().root() + "/written";
   const system::UniqueFd fd(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-  const auto writer =
-      engine_->block_writer({.queue_depth = options_.queue_depth, .memory = memory});
+  const auto writer = engine_->block_writer({.queue_depth = options_.queue_depth, .memory = memory});
   writer->attach();
   BlockLoop loop(options_.queue_depth);
   std::uint32_t at = 0;
@@ -86,10 +83,8 @@ TEST_P(StorageEngineTest, WritesBlocks) {
       *writer,
       [&](BlockRequest& request) {
         if (at == memory.size()) return false;
-        request = {
-            .file = static_cast<std::uint32_t>(fd.get()), .offset = at, .from = memory.data() + at};
-        request.length =
-            std::min<std::uint32_t>(8192, static_cast<std::uint32_t>(memory.size()) - at);
+        request = {.file = static_cast<std::uint32_t>(fd.get()), .offset = at, .from = memory.data() + at};
+        request.length = std::min<std::uint32_t>(8192, static_cast<std::uint32_t>(memory.size()) - at);
         at += request.length;
         return true;
       },
@@ -98,8 +93,7 @@ TEST_P(StorageEngineTest, WritesBlocks) {
   std::ifstream file(path, std::ios::binary);
   const std::string content{std::istreambuf_iterator<char>(file), {}};
   ASSERT_EQ(content.size(), memory.size());
-  EXPECT_TRUE(TemporaryFiles::holds(reinterpret_cast<const unsigned char*>(content.data()), 0, 0,
-                                    content.size()));
+  EXPECT_TRUE(TemporaryFiles::holds(reinterpret_cast<const unsigned char*>(content.data()), 0, 0, content.size()));
 }
 
 TEST_P(StorageEngineTest, ABlockThatCannotBeWrittenIsAnError) {
@@ -108,8 +102,7 @@ TEST_P(StorageEngineTest, ABlockThatCannotBeWrittenIsAnError) {
   const std::vector<unsigned char> memory(4096);
   const auto writer = engine_->block_writer({.queue_depth = 1, .memory = memory});
   writer->attach();
-  const BlockRequest request{
-      .file = static_cast<std::uint32_t>(full.get()), .length = 4096, .from = memory.data()};
+  const BlockRequest request{.file = static_cast<std::uint32_t>(full.get()), .length = 4096, .from = memory.data()};
   EXPECT_EQ(writer->exchange({&request, 1}, 1).front().result, -ENOSPC);
 }
 
@@ -133,8 +126,7 @@ TEST_P(StorageEngineTest, NamesTheFileThatCannotBeOpened) {
     engine_->block_reader(files.table(), selected, options_);
     FAIL() << "opened a file that is not there";
   } catch (const RunError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "open " + files.path(1) + ": No such file or directory (ENOENT)");
+    EXPECT_EQ(std::string(error.what()), "open " + files.path(1) + ": No such file or directory (ENOENT)");
   }
 }
 
@@ -142,10 +134,7 @@ TEST(MmapEngineTest, ReadsBlocksAndNothingElse) {
   Backends backends;
   StorageEngine& engine = backends.storage("mmap");
   testing::reads_blocks(
-      [&](auto& files, auto selected, auto& options) {
-        return engine.block_reader(files, selected, options);
-      },
-      {});
+      [&](auto& files, auto selected, auto& options) { return engine.block_reader(files, selected, options); }, {});
   TemporaryFiles files;
   const std::vector<std::uint32_t> selected{files.add(10)};
   EXPECT_THROW(engine.whole_file_reader(files.table(), {}), RunError);
@@ -163,8 +152,7 @@ TEST(BackendsTest, TellsOfEveryBackendInAFixedOrder) {
     EXPECT_EQ(status.reason.empty(), status.usable) << status.name;
     EXPECT_TRUE(status.built || !status.usable) << status.name;
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"posix", "mmap", "io_uring", "cuda", "nccl", "verbs",
-                                             "mpi"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"posix", "mmap", "io_uring", "cuda", "nccl", "verbs", "mpi"}));
   EXPECT_TRUE(backends.status().front().usable);
 }
 

@@ -64,8 +64,7 @@ TEST_P(StreamIo, EveryByteComesInOrder) {
   const auto mover = engine_->mover();
   mover->attach();
   for (std::size_t at = 0; at < received.size();) {
-    const std::int64_t done =
-        mover->receive(ends.fd[1], {received.data() + at, received.size() - at});
+    const std::int64_t done = mover->receive(ends.fd[1], {received.data() + at, received.size() - at});
     if (done == -EAGAIN) continue;
     EXPECT_GT(done, 0);
     if (done <= 0) break;

@@ -39,7 +39,7 @@ TEST(Summary, ManyValuesAreBoundedByTheirRanks) {
   std::vector<double> values(1000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>((i * 7) % 1000);
   const Interval i = median_interval(values);
-  EXPECT_EQ(i.low, 469);   // (1000 - 1.96 * sqrt(1000)) / 2 values lie below
+  EXPECT_EQ(i.low, 469);  // (1000 - 1.96 * sqrt(1000)) / 2 values lie below
   EXPECT_EQ(i.high, 530);
   values.pop_back();  // 999 values: by bootstrap, which ends nearly there
   const Interval drawn = median_interval(values);
@@ -70,13 +70,8 @@ double exhaustive(const LookPlan& plan) {
 }
 
 TEST(LookPlan, ErrorIsExactAndRanksCannotBeLarger) {
-  for (const std::vector<unsigned>& looks : {std::vector<unsigned>{5},
-                                             {3, 6},
-                                             {5, 8, 11, 13},
-                                             {6, 12},
-                                             {5, 10, 15, 20},
-                                             {4},
-                                             {1, 2, 3}}) {
+  for (const std::vector<unsigned>& looks :
+       {std::vector<unsigned>{5}, {3, 6}, {5, 8, 11, 13}, {6, 12}, {5, 10, 15, 20}, {4}, {1, 2, 3}}) {
     const LookPlan plan = plan_looks(looks);
     EXPECT_NEAR(plan.error, exhaustive(plan), 1e-15);
     EXPECT_LE(plan.error, 0.05);

@@ -12,16 +12,14 @@ namespace {
 TEST(TcpMesh, ConnectsEveryPairWithEveryStream) {
   on_ranks({"a", "b", "c", "d"}, 10, [](std::unique_ptr<Ranks> ranks) {
     std::vector<std::pair<unsigned, unsigned>> pairs;
-    for (const auto& round : all_pairs_rounds(4))
-      pairs.insert(pairs.end(), round.begin(), round.end());
+    for (const auto& round : all_pairs_rounds(4)) pairs.insert(pairs.end(), round.begin(), round.end());
     TcpMesh::Options three;
     three.streams = 3;
     TcpMesh mesh(*ranks, ranks->everyone(), pairs, three);
     for (unsigned partner = 0; partner < 4; ++partner) {
       if (partner == ranks->rank()) continue;
       for (unsigned s = 0; s < 3; ++s) {
-        const unsigned char word[2] = {static_cast<unsigned char>(ranks->rank()),
-                                       static_cast<unsigned char>(s)};
+        const unsigned char word[2] = {static_cast<unsigned char>(ranks->rank()), static_cast<unsigned char>(s)};
         ASSERT_EQ(::send(mesh.socket(partner, s), word, 2, 0), 2);
       }
       for (unsigned s = 0; s < 3; ++s) {

@@ -46,8 +46,7 @@ class TemporaryFiles {
   const FileTable& table() const { return table_; }
 
   /// True when `data` is what stands at `offset` of `file`.
-  static bool holds(const unsigned char* data, std::uint32_t file, std::uint64_t offset,
-                    std::uint64_t length) {
+  static bool holds(const unsigned char* data, std::uint32_t file, std::uint64_t offset, std::uint64_t length) {
     for (std::uint64_t i = 0; i < length; ++i)
       if (data[i] != byte(file, offset + i)) return false;
     return true;

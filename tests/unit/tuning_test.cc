@@ -17,14 +17,13 @@ TEST(SearchTest, FindsTheBestAmongManyInSpiteOfNoise) {
   std::vector<Way> ways;
   for (std::uint32_t depth = 1; depth <= 40; ++depth) ways.push_back({"e", 1 << 20, depth});
   double noise = 0, spent = 0;
-  const auto tried =
-      search(ways,
-             [&](const Way& way, double seconds) {
-               noise = noise == 0.01 ? -0.01 : 0.01;
-               spent += seconds;
-               return (100.0 - std::abs(static_cast<int>(way.queue_depth) - 17) * 3) * (1 + noise);
-             },
-             {});
+  const auto tried = search(ways,
+                            [&](const Way& way, double seconds) {
+                              noise = noise == 0.01 ? -0.01 : 0.01;
+                              spent += seconds;
+                              return (100.0 - std::abs(static_cast<int>(way.queue_depth) - 17) * 3) * (1 + noise);
+                            },
+                            {});
   EXPECT_EQ(tried.front().way.queue_depth, 17u);
   EXPECT_NEAR(tried.front().bytes_per_s, 100, 2);
   EXPECT_EQ(tried.size(), 3u);
@@ -46,8 +45,7 @@ std::vector<Way> ways_of(const std::string& yaml) {
   Diagnostics problems;
   const config::Value entry = config::parse_yaml(yaml + "\ntune: true\n", "test.yaml", problems);
   Params params("w", entry, problems);
-  const StorageParams io =
-      StorageParams::declare(params, {.workers = 1, .block_size = 1_MiB, .direct_allowed = true});
+  const StorageParams io = StorageParams::declare(params, {.workers = 1, .block_size = 1_MiB, .direct_allowed = true});
   const Tuning tuning = Tuning::declare(params, io, true);
   return tuning.ways(Backends());
 }
@@ -65,14 +63,12 @@ TEST(TuningTest, WhatIsGivenStays) {
 }
 
 TEST(TuningTest, LeavesTheWorkloadReadyAndSaysWhatItFound) {
-  WorkloadRunner runner("shard_stream",
-                        "files: 2\nfile_size: 300000B\nworkers: 1\ntune: true\nengine: posix\n");
+  WorkloadRunner runner("shard_stream", "files: 2\nfile_size: 300000B\nworkers: 1\ntune: true\nengine: posix\n");
   runner.prepare();
   runner->tune(CacheState::warm, {});
   EXPECT_EQ(runner.repeat().phases.front().bytes, 600'000u);
   const auto notes = runner->notes();
-  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(),
-                          [](auto& n) { return n.starts_with("tuned: posix, "); }));
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](auto& n) { return n.starts_with("tuned: posix, "); }));
 }
 
 }  // namespace

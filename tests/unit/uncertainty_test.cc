@@ -13,8 +13,7 @@ namespace headrace::requirements {
 namespace {
 
 std::vector<Need> needs(const std::vector<std::string>& overrides) {
-  return derive_needs(load_job(
-      source_dir() + "/configs/jobs/resnet50-imagenet.yaml", overrides));
+  return derive_needs(load_job(source_dir() + "/configs/jobs/resnet50-imagenet.yaml", overrides));
 }
 
 const Need& find(const std::vector<Need>& all, std::string_view id) {
@@ -52,12 +51,9 @@ TEST(Uncertainty, FollowsCorrelatedInputs) {
 }
 
 TEST(Uncertainty, IsTold) {
-  const Job job =
-      load_job(source_dir() + "/configs/jobs/resnet50-imagenet.yaml",
-               {"step.time=200ms +- 10%"});
+  const Job job = load_job(source_dir() + "/configs/jobs/resnet50-imagenet.yaml", {"step.time=200ms +- 10%"});
   const auto all = derive_needs(job);
-  EXPECT_NE(needs_text(job, all).find("known within 10 % (one standard deviation)"),
-            std::string::npos);
+  EXPECT_NE(needs_text(job, all).find("known within 10 % (one standard deviation)"), std::string::npos);
   EXPECT_NE(needs_json(job, all).find("\"relative_uncertainty\": 0.1"), std::string::npos);
 }
 

@@ -72,26 +72,20 @@ TEST(ParseQuantity, ReadsBareNumbers) {
 }
 
 TEST(ParseQuantity, RefusesWithAReason) {
-  EXPECT_EQ(refusal("130", Dimension::bytes),
-            "needs a unit: B, kB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB");
-  EXPECT_EQ(
-      refusal("130s", Dimension::bytes),
-      "'s' is a unit of time, a size is needed: B, kB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB");
-  EXPECT_EQ(refusal("2kB", Dimension::seconds),
-            "'kB' is a unit of size, a time is needed: ns, us, ms, s, min, h, d");
-  EXPECT_EQ(refusal("4 parsecs", Dimension::seconds),
-            "unknown unit 'parsecs': ns, us, ms, s, min, h, d");
+  EXPECT_EQ(refusal("130", Dimension::bytes), "needs a unit: B, kB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB");
+  EXPECT_EQ(refusal("130s", Dimension::bytes),
+            "'s' is a unit of time, a size is needed: B, kB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB");
+  EXPECT_EQ(refusal("2kB", Dimension::seconds), "'kB' is a unit of size, a time is needed: ns, us, ms, s, min, h, d");
+  EXPECT_EQ(refusal("4 parsecs", Dimension::seconds), "unknown unit 'parsecs': ns, us, ms, s, min, h, d");
   EXPECT_EQ(refusal("8kB", Dimension::count), "is a bare number: 'kB' is not allowed");
   EXPECT_EQ(refusal("eight", Dimension::count), "'eight' is not a number");
-  EXPECT_NE(refusal("100Gb/s", Dimension::bytes_per_second).find("Gbit/s for bits"),
-            std::string::npos);
+  EXPECT_NE(refusal("100Gb/s", Dimension::bytes_per_second).find("Gbit/s for bits"), std::string::npos);
 }
 
 TEST(ParseQuantity, RefusesNearMisses) {
   for (const char* text :
-       {"",      " ",      "B",     "4KB",  "4K",    "65536BB", "65536B x", "1..2kB",
-        "1,5kB", "1_000B", "0x10B", "infB", "nanB",  "1e999B",  "- 1B",     "+-1B",
-        "++1B",  "4kiB",   "4 k B", "4mB",  "4MB/s", "\t4B",    "4B\n"})
+       {"",     " ",      "B",    "4KB",  "4K",   "65536BB", "65536B x", "1..2kB", "1,5kB", "1_000B", "0x10B", "infB",
+        "nanB", "1e999B", "- 1B", "+-1B", "++1B", "4kiB",    "4 k B",    "4mB",    "4MB/s", "\t4B",   "4B\n"})
     EXPECT_FALSE(parse_quantity(text, Dimension::bytes)) << text;
   for (const char* text : {"4Kibit/s", "4GB", "4Gbit", "4Gbps", "4GB/ s"})
     EXPECT_FALSE(parse_quantity(text, Dimension::bytes_per_second)) << text;
@@ -103,11 +97,9 @@ TEST(ParseQuantity, RefusesNearMisses) {
 
 TEST(ExactQuantity, IsReadBack) {
   for (const double value : {0.0, 0.1, 130000.0, 1.0 / 3, 602112.0, 25.6e6, 1e-9, 5e10})
-    for (const Dimension dimension :
-         {Dimension::count, Dimension::ratio, Dimension::bytes, Dimension::seconds,
-          Dimension::bytes_per_second, Dimension::per_second, Dimension::usd_per_hour})
-      EXPECT_EQ(read(exact_quantity(value, dimension), dimension), value)
-          << exact_quantity(value, dimension);
+    for (const Dimension dimension : {Dimension::count, Dimension::ratio, Dimension::bytes, Dimension::seconds,
+                                      Dimension::bytes_per_second, Dimension::per_second, Dimension::usd_per_hour})
+      EXPECT_EQ(read(exact_quantity(value, dimension), dimension), value) << exact_quantity(value, dimension);
   EXPECT_EQ(exact_quantity(130000, Dimension::bytes), "130000B");
   EXPECT_EQ(exact_quantity(0.2, Dimension::seconds), "0.2s");
 }

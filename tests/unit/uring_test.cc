@@ -21,20 +21,16 @@ class UringTest : public ::testing::TestWithParam<bool> {
     }
   }
   testing::MakeWhole whole() {
-    return [this](auto& files, auto& options) {
-      return uring::make_whole_files(files, options, notes_, GetParam());
-    };
+    return [this](auto& files, auto& options) { return uring::make_whole_files(files, options, notes_, GetParam()); };
   }
   Notes notes_;
 };
 
 TEST_P(UringTest, ReadsWholeFilesAtEveryDepth) {
-  for (const std::uint32_t depth : {1u, 2u, 8u, 64u})
-    testing::reads_whole_files(whole(), {.queue_depth = depth});
+  for (const std::uint32_t depth : {1u, 2u, 8u, 64u}) testing::reads_whole_files(whole(), {.queue_depth = depth});
 }
 TEST_P(UringTest, TellsFailuresAtEveryDepth) {
-  for (const std::uint32_t depth : {1u, 3u, 16u})
-    testing::tells_failures(whole(), {.queue_depth = depth});
+  for (const std::uint32_t depth : {1u, 3u, 16u}) testing::tells_failures(whole(), {.queue_depth = depth});
 }
 
 TEST_P(UringTest, ReadsOnThroughTheRingWhereTheCacheEnds) {
@@ -51,8 +47,7 @@ TEST_P(UringTest, ReadsOnThroughTheRingWhereTheCacheEnds) {
   const ReaderOptions options{.block_size = 2 * kHalf, .advice = Advice::random};
   const auto blocks = uring::make_blocks(table, {&file, 1}, options, notes_);
   blocks->attach();
-  for (const std::uint64_t cached :
-       {std::uint64_t{2 * kHalf}, std::uint64_t{kHalf}, std::uint64_t{0}}) {
+  for (const std::uint64_t cached : {std::uint64_t{2 * kHalf}, std::uint64_t{kHalf}, std::uint64_t{0}}) {
     forget(cached);
     const BlockRequest request{.length = 2 * kHalf};
     const auto done = blocks->exchange({&request, 1}, 1);
@@ -62,15 +57,13 @@ TEST_P(UringTest, ReadsOnThroughTheRingWhereTheCacheEnds) {
   }
   const auto whole = uring::make_whole_files(table, options, notes_, GetParam());
   whole->attach();
-  for (const std::uint64_t cached :
-       {std::uint64_t{2 * kHalf}, std::uint64_t{kHalf}, std::uint64_t{0}}) {
+  for (const std::uint64_t cached : {std::uint64_t{2 * kHalf}, std::uint64_t{kHalf}, std::uint64_t{0}}) {
     forget(cached);
     const auto done = whole->exchange({&file, 1}, 1);
     ASSERT_EQ(done.size(), 1u);
     EXPECT_EQ(done[0].error, 0);
     EXPECT_EQ(done[0].bytes, 2 * kHalf) << cached;
-    EXPECT_TRUE(testing::TemporaryFiles::holds(whole->data(done[0].slot), file, 0, 2 * kHalf))
-        << cached;
+    EXPECT_TRUE(testing::TemporaryFiles::holds(whole->data(done[0].slot), file, 0, 2 * kHalf)) << cached;
   }
   EXPECT_FALSE(notes_.take().empty()) << "told, never silent";
 }

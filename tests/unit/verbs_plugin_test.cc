@@ -21,8 +21,7 @@ TEST(VerbsPlugin, SaysWhatIsMissing) {
   Backends backends;
   const BackendStatus& status = verbs(backends);
   if (!status.built) {
-    EXPECT_EQ(status.reason,
-              "not built into this installation: the build needs libibverbs of rdma-core 34 or later");
+    EXPECT_EQ(status.reason, "not built into this installation: the build needs libibverbs of rdma-core 34 or later");
     GTEST_SKIP() << status.reason;
   }
   EXPECT_TRUE(status.version.starts_with("libibverbs 1.")) << status.version;

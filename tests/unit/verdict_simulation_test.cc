@@ -137,8 +137,8 @@ constexpr double kPromised = 0.05;
 void expect_no_more_wrong(const Counts& c, const std::string& what) {
   EXPECT_LE(c.pass, kPromised) << what;
   EXPECT_LE(c.fail, kPromised) << what;
-  std::printf("%-44s PASS %4.1f %%  FAIL %4.1f %%  %.1f repetitions\n", what.c_str(), 100 * c.pass,
-              100 * c.fail, c.repetitions);
+  std::printf("%-44s PASS %4.1f %%  FAIL %4.1f %%  %.1f repetitions\n", what.c_str(), 100 * c.pass, 100 * c.fail,
+              c.repetitions);
 }
 
 TEST(ErrorsAtTheNeed, IndependentNoise) {
@@ -188,8 +188,7 @@ Maker standing_still(unsigned stretches) {
       for (unsigned left = stretches; left > 0;) {  // apart, so that the share is always the same
         const unsigned length = kStill / stretches;
         const auto from = static_cast<unsigned>(random.uniform() * (kIntervals - length + 1));
-        if (std::any_of(still.begin() + from, still.begin() + from + length, std::identity()))
-          continue;
+        if (std::any_of(still.begin() + from, still.begin() + from + length, std::identity())) continue;
         std::fill_n(still.begin() + from, length, true);
         --left;
       }
@@ -199,8 +198,7 @@ Maker standing_still(unsigned stretches) {
       PhaseResult phase;
       for (std::uint64_t ms = 0; ms < kPerInterval * kIntervals; ++ms) {
         if (still[ms / kPerInterval]) continue;
-        const auto bytes =
-            static_cast<std::uint64_t>(1e6 * speed * (1 + 0.02 * (random.uniform() - 0.5)));
+        const auto bytes = static_cast<std::uint64_t>(1e6 * speed * (1 + 0.02 * (random.uniform() - 0.5)));
         series.add(ms * 1'000'000 + 999'999, 500'000, bytes);
         phase.bytes += bytes;
         ++phase.operations;

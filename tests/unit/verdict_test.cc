@@ -90,8 +90,7 @@ TEST(Judge, WhatStallsCostIsTold) {
   ASSERT_TRUE(c().lost_to_stalls);
   EXPECT_EQ(c.judgement.outcome, Outcome::pass);
   EXPECT_NEAR(*c.judgement.lost_to_stalls, 0.067, 0.002);
-  EXPECT_NE(c.judgement.explanation.find(" Stalls cost 7 %: the typical repetition gave 100 B/s."),
-            std::string::npos)
+  EXPECT_NE(c.judgement.explanation.find(" Stalls cost 7 %: the typical repetition gave 100 B/s."), std::string::npos)
       << c.judgement.explanation;
 }
 
@@ -120,8 +119,7 @@ TEST(Judge, StraddlesNamesTheNextLookAndThenTheNextStep) {
   c.evidence.next_look = 0;
   c();
   EXPECT_FALSE(undecided(c.evidence, c.judgement));
-  EXPECT_NE(c.judgement.next_step.find("--only 'small_file_read/engine:posix' --looks 5,10,15"),
-            std::string::npos)
+  EXPECT_NE(c.judgement.next_step.find("--only 'small_file_read/engine:posix' --looks 5,10,15"), std::string::npos)
       << c.judgement.next_step;
 }
 
@@ -151,10 +149,10 @@ TEST(Judge, DisturbanceExplainsAndDoesNotVeto) {
   for (std::size_t i = 0; i < 3; ++i) pass.evidence.taken[i].disturbed = true;
   pass.evidence.disturbed_why = "foreign I/O 6 % of the test's bytes";
   EXPECT_EQ(pass().outcome, Outcome::pass);
-  EXPECT_NE(pass.judgement.explanation.find(
-                " Something else disturbed 3 of the 5 repetitions: foreign I/O 6 % of the test's "
-                "bytes; the need is met even so."),
-            std::string::npos)
+  EXPECT_NE(
+      pass.judgement.explanation.find(" Something else disturbed 3 of the 5 repetitions: foreign I/O 6 % of the test's "
+                                      "bytes; the need is met even so."),
+      std::string::npos)
       << pass.judgement.explanation;
 
   Case fail(std::vector<double>(12, 1.0e9), 1.6e9);
@@ -178,8 +176,7 @@ TEST(Judge, WhatWasTakenAgainIsNotForgotten) {
   c.evidence.taken.push_back({.value = 0.4e9, .seconds = 1, .counted = false, .disturbed = true});
   EXPECT_EQ(c().outcome, Outcome::inconclusive);
   EXPECT_EQ(c.judgement.reason, Reason::disturbed);
-  EXPECT_NE(c.judgement.explanation.find(
-                "2 were taken again, and with them it would be 900 MB/s: INCONCLUSIVE."),
+  EXPECT_NE(c.judgement.explanation.find("2 were taken again, and with them it would be 900 MB/s: INCONCLUSIVE."),
             std::string::npos)
       << c.judgement.explanation;
 }
@@ -190,8 +187,7 @@ TEST(Judge, ARateThatDidNotAlwaysHoldDoesNotPass) {
   for (int i = 0; i < 8; ++i) c.evidence.taken.push_back({.value = {}, .seconds = 1});
   EXPECT_EQ(c().outcome, Outcome::inconclusive);
   EXPECT_EQ(c.judgement.reason, Reason::not_steady);
-  EXPECT_EQ(c.judgement.explanation,
-            "It did not hold in 8 of 15 repetitions; measured 100 B/s, needed 50.0 B/s.");
+  EXPECT_EQ(c.judgement.explanation, "It did not hold in 8 of 15 repetitions; measured 100 B/s, needed 50.0 B/s.");
   Case never({}, 50);
   for (int i = 0; i < 5; ++i) never.evidence.taken.push_back({.value = {}, .seconds = 1});
   EXPECT_EQ(never().outcome, Outcome::inconclusive);
@@ -285,9 +281,8 @@ Judgement with(Outcome outcome, std::optional<double> headroom = {}) {
 }
 
 TEST(Verdict, WorstFirst) {
-  std::vector<Judgement> all{with(Outcome::pass, 1.1),         with(Outcome::skipped),
-                             with(Outcome::fail, 0.9),         with(Outcome::error),
-                             with(Outcome::inconclusive, 1.0), with(Outcome::fail, 0.2)};
+  std::vector<Judgement> all{with(Outcome::pass, 1.1), with(Outcome::skipped),           with(Outcome::fail, 0.9),
+                             with(Outcome::error),     with(Outcome::inconclusive, 1.0), with(Outcome::fail, 0.2)};
   sort_worst_first(all);
   EXPECT_EQ(*all[0].headroom, 0.2);
   EXPECT_EQ(all[1].outcome, Outcome::fail);
@@ -301,9 +296,8 @@ TEST(Verdict, ExitCodes) {
   const auto code = [](std::vector<Judgement> js, int signal = 0, PointCounts points = {}) {
     return summarize(js, signal, points).exit_code;
   };
-  const Judgement pass = with(Outcome::pass), fail = with(Outcome::fail),
-                  error = with(Outcome::error), open = with(Outcome::inconclusive),
-                  skipped = with(Outcome::skipped);
+  const Judgement pass = with(Outcome::pass), fail = with(Outcome::fail), error = with(Outcome::error),
+                  open = with(Outcome::inconclusive), skipped = with(Outcome::skipped);
   EXPECT_EQ(code({pass}), 0);
   EXPECT_EQ(code({}), 0);
   EXPECT_EQ(code({pass, skipped}), 12);
@@ -327,9 +321,7 @@ TEST(Verdict, CountsWhatNoNeedTellsOf) {
   EXPECT_EQ(failed.needs, 2u);
   EXPECT_EQ(failed.error, 3u);
   EXPECT_EQ(failed.skipped, 0u) << "a need was asked for, and it tells";
-  const auto nothing_asked = [](PointCounts points) {
-    return summarize(std::vector<Judgement>{}, 0, points);
-  };
+  const auto nothing_asked = [](PointCounts points) { return summarize(std::vector<Judgement>{}, 0, points); };
   EXPECT_EQ(nothing_asked({.all = 2, .skipped = 1}).word, "INCOMPLETE");
   EXPECT_EQ(nothing_asked({.all = 2, .skipped = 1}).skipped, 1u);
   EXPECT_EQ(nothing_asked({.all = 2, .skipped = 2}).word, "SKIPPED");

@@ -29,8 +29,7 @@ class Watched : public testing::Test {
 TEST_F(Watched, RunsTheStepAndPassesOnWhatItTells) {
   std::uint64_t heard = 0;
   const WatchedEnd end = run_watched(
-      "testing", impatient(60),
-      [&](std::uint64_t done, std::uint64_t, std::string_view) { heard = done; },
+      "testing", impatient(60), [&](std::uint64_t done, std::uint64_t, std::string_view) { heard = done; },
       [](const DataProgress& progress) { progress(7, 10, "at it"); });
   EXPECT_FALSE(end.hung);
   EXPECT_EQ(heard, 7u);
@@ -59,17 +58,15 @@ TEST_F(Watched, ASignOfLifeIsNewsAndNotAWord) {
                  }
                }).hung);
   // The same words again and again.
-  const WatchedEnd end =
-      run_watched("testing", impatient(0.3), {}, [go](const DataProgress& progress) {
-        while (*go) {
-          progress(1, 15, "waiting");
-          std::this_thread::sleep_for(milliseconds(5));
-        }
-      });
+  const WatchedEnd end = run_watched("testing", impatient(0.3), {}, [go](const DataProgress& progress) {
+    while (*go) {
+      progress(1, 15, "waiting");
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  });
   *go = false;
   EXPECT_TRUE(end.hung);
-  EXPECT_EQ(end.why,
-            "TIMEOUT: testing did not go on for 0.3 s; storage or device does not answer");
+  EXPECT_EQ(end.why, "TIMEOUT: testing did not go on for 0.3 s; storage or device does not answer");
 }
 
 TEST_F(Watched, AThreadThatIsLeftBehindFindsNobodyToTell) {
@@ -78,8 +75,7 @@ TEST_F(Watched, AThreadThatIsLeftBehindFindsNobodyToTell) {
   const auto refused = std::make_shared<std::atomic<bool>>(false);
   auto heard = std::make_unique<std::uint64_t>(0);
   const WatchedEnd end = run_watched(
-      "testing", impatient(0.2),
-      [&heard](std::uint64_t done, std::uint64_t, std::string_view) { *heard = done; },
+      "testing", impatient(0.2), [&heard](std::uint64_t done, std::uint64_t, std::string_view) { *heard = done; },
       [go, refused](const DataProgress& progress) {
         while (*go) std::this_thread::sleep_for(milliseconds(5));
         try {

@@ -21,8 +21,7 @@ namespace headrace::testing {
 class WorkloadRunner : private MetricSink {
  public:
   /// `yaml`: the parameters. A wrong one fails the test.
-  WorkloadRunner(const std::string& name, const std::string& yaml)
-      : info_(*Registry::instance().find(name)) {
+  WorkloadRunner(const std::string& name, const std::string& yaml) : info_(*Registry::instance().find(name)) {
     Diagnostics problems;
     const config::Value entry = config::parse_yaml(yaml, "test.yaml", problems);
     Params params(name, entry, problems);
@@ -63,8 +62,7 @@ class WorkloadRunner : private MetricSink {
     const auto number = static_cast<unsigned>(repetition.phases.size());
     const std::size_t parts = workload_->latency_parts().size();
     std::vector<std::unique_ptr<Recorder>> recorders;
-    for (unsigned i = 0; i < count; ++i)
-      recorders.push_back(std::make_unique<Recorder>(static_cast<unsigned>(parts)));
+    for (unsigned i = 0; i < count; ++i) recorders.push_back(std::make_unique<Recorder>(static_cast<unsigned>(parts)));
     workload_->before_phase(number, 0, seed);
     before_phase(spec.name);
     const std::atomic<bool> stopped{stop};
@@ -72,8 +70,7 @@ class WorkloadRunner : private MetricSink {
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < count; ++i) {
       threads.emplace_back([&, i] {
-        Worker worker{
-            .index = i, .count = count, .phase = number, .seed = seed, .recorder = *recorders[i]};
+        Worker worker{.index = i, .count = count, .phase = number, .seed = seed, .recorder = *recorders[i]};
         try {
           workload_->before_run(worker);
           worker.recorder.start(UINT64_MAX, &stopped);
@@ -91,8 +88,7 @@ class WorkloadRunner : private MetricSink {
     phase.name = spec.name;
     phase.parts.resize(parts);
     for (const auto& r : recorders) {
-      phase.elapsed_s =
-          std::max(phase.elapsed_s, 1e-9 * static_cast<double>(r->finished_ns() - r->started_ns()));
+      phase.elapsed_s = std::max(phase.elapsed_s, 1e-9 * static_cast<double>(r->finished_ns() - r->started_ns()));
       phase.bytes += r->bytes();
       phase.operations += r->operations();
       phase.errors += r->errors();
@@ -104,8 +100,8 @@ class WorkloadRunner : private MetricSink {
   }
 
   void put(std::string_view name, double value, double) override {
-    EXPECT_TRUE(std::any_of(info_.metrics.begin(), info_.metrics.end(),
-                            [&](const Metric& m) { return m.name == name; }))
+    EXPECT_TRUE(
+        std::any_of(info_.metrics.begin(), info_.metrics.end(), [&](const Metric& m) { return m.name == name; }))
         << name << " is not in the catalogue";
     EXPECT_TRUE(std::isfinite(value)) << name;
     metrics.emplace(name, value);

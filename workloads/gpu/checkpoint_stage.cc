@@ -14,11 +14,9 @@ using namespace headrace;
 using gpu::HostMemory;
 
 constexpr std::array kMetrics{
-    Metric{"stall_s", "s", Better::lower,
-           "From the start until every GPU's state is in host memory"},
+    Metric{"stall_s", "s", Better::lower, "From the start until every GPU's state is in host memory"},
     Metric{"stage_bandwidth", "B/s", Better::higher, "Bytes of all GPUs over stall_s"},
-    Metric{"bandwidth", "B/s", Better::higher,
-           "Bytes of a GPU over its own time, the slowest GPU's",
+    Metric{"bandwidth", "B/s", Better::higher, "Bytes of a GPU over its own time, the slowest GPU's",
            /*per_device=*/true},
     gpu::kLinkBandwidth,
     gpu::kLinkEffective,
@@ -32,8 +30,7 @@ class CheckpointStage final : public Workload {
   explicit CheckpointStage(Params& p)
       : memory_(gpu::declare_memory(p, HostMemory::pinned)),
         size_(p.bytes("size", 1_GiB, {.min = 1}, "device state of each GPU")),
-        chunk_size_(
-            p.bytes("chunk_size", 64_MiB, {.min = 1}, "largest single copy, as a tensor would be")),
+        chunk_size_(p.bytes("chunk_size", 64_MiB, {.min = 1}, "largest single copy, as a tensor would be")),
         placement_(gpu::Placement::declare(p)),
         huge_pages_(p.flag("huge_pages", false, "pageable and registered buffers in huge pages")) {
     chunk_size_ = std::min(chunk_size_, size_);
@@ -44,21 +41,16 @@ class CheckpointStage final : public Workload {
     if (auto skip = gpu::check_gpus(node, size_)) return skip;
     const std::uint64_t wanted = size_ * node.backends().gpu().count();
     if (wanted > node.memory_available()) {
-      const auto told = [](std::uint64_t n) {
-        return format_quantity(static_cast<double>(n), Dimension::bytes, true);
-      };
-      return Skip{"all GPUs' state takes " + told(wanted) + " of host memory, " +
-                  told(node.memory_available()) + " are available"};
+      const auto told = [](std::uint64_t n) { return format_quantity(static_cast<double>(n), Dimension::bytes, true); };
+      return Skip{"all GPUs' state takes " + told(wanted) + " of host memory, " + told(node.memory_available()) +
+                  " are available"};
     }
     return placement_.check(node);
   }
   Footprint footprint() const override {
-    return {
-        .written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = size_, .data_id = ""};
+    return {.written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = size_, .data_id = ""};
   }
-  unsigned workers() const override {
-    return std::max<unsigned>(1, static_cast<unsigned>(watch_.names().size()));
-  }
+  unsigned workers() const override { return std::max<unsigned>(1, static_cast<unsigned>(watch_.names().size())); }
   std::vector<std::string> devices() const override { return watch_.names(); }
 
   void prepare(Node& node, const DataProgress&) override {
@@ -89,13 +81,10 @@ class CheckpointStage final : public Workload {
     Rank& rank = *ranks_[worker.index];
     const std::uint64_t begin = now_ns();
     std::uint64_t sent = 0, arrived = 0, last = begin;
-    const auto length = [this](std::uint64_t offset) {
-      return std::min(chunk_size_, size_ - offset);
-    };
+    const auto length = [this](std::uint64_t offset) { return std::min(chunk_size_, size_ - offset); };
     for (unsigned queued = 0, mark_in = 0, mark_out = 0; arrived < size_;) {
       for (; sent < size_ && queued < GpuStream::kMarks; ++queued) {
-        rank.stream->copy(rank.host.begin() + sent, rank.state->begin() + sent, length(sent),
-                          CopyKind::d2h);
+        rank.stream->copy(rank.host.begin() + sent, rank.state->begin() + sent, length(sent), CopyKind::d2h);
         rank.stream->mark(mark_in);
         mark_in = (mark_in + 1) % GpuStream::kMarks;
         sent += length(sent);
@@ -120,8 +109,7 @@ class CheckpointStage final : public Workload {
       begin = std::min(begin, rank->begin_ns);
       end = std::max(end, rank->end_ns);
       longest = std::max(longest, rank->end_ns - rank->begin_ns);
-      sink.put(device_metric("bandwidth", watch_.names()[rank->index]),
-               rate(size_, rank->end_ns - rank->begin_ns));
+      sink.put(device_metric("bandwidth", watch_.names()[rank->index]), rate(size_, rank->end_ns - rank->begin_ns));
     }
     sink.put("stall_s", 1e-9 * static_cast<double>(end - begin));
     sink.put("stage_bandwidth", rate(size_ * ranks_.size(), end - begin));
@@ -131,8 +119,7 @@ class CheckpointStage final : public Workload {
   std::vector<WrongBlock> verify(const DataProgress&) override {
     std::vector<WrongBlock> wrong;
     for (const auto& rank : ranks_)
-      check_pattern(rank->host.begin(), size_, rank->index, watch_.names()[rank->index],
-                         wrong);
+      check_pattern(rank->host.begin(), size_, rank->index, watch_.names()[rank->index], wrong);
     return wrong;
   }
   std::vector<std::string> notes() override {

@@ -21,8 +21,7 @@ class DeviceCopies : public Workload {
  public:
   static std::span<const Metric> metrics() {
     static constexpr std::array kMetrics{
-        Metric{"bandwidth", "B/s", Better::higher,
-               "Bytes copied over device time, the slowest pair's",
+        Metric{"bandwidth", "B/s", Better::higher, "Bytes copied over device time, the slowest pair's",
                /*per_device=*/true},
         Metric{"copy_time_s", "s", Better::lower, "Device time per copy, the slowest pair's"},
         kErrorCount,
@@ -46,8 +45,7 @@ class DeviceCopies : public Workload {
   void prepare(Node& node, const DataProgress&) override {
     backend_ = &node.backends().gpu();
     watch_.open(*backend_);
-    for (const auto& [from, to] : gpu_pairs(*backend_))
-      pairs_.push_back(std::make_unique<Pair>(*this, from, to));
+    for (const auto& [from, to] : gpu_pairs(*backend_)) pairs_.push_back(std::make_unique<Pair>(*this, from, to));
     names_ = devices();
   }
   void before_phase(unsigned phase, unsigned, std::uint64_t) override {
@@ -58,17 +56,15 @@ class DeviceCopies : public Workload {
   void before_run(Worker& worker) override {
     Pair& pair = *pairs_[worker.phase];
     pair.stream->attach();
-    for (unsigned i = 0; i < kWarmUps; ++i)
-      pair.stream->copy(pair.route.to, pair.route.from, size_, CopyKind::d2d);
+    for (unsigned i = 0; i < kWarmUps; ++i) pair.stream->copy(pair.route.to, pair.route.from, size_, CopyKind::d2d);
     pair.stream->wait();
   }
   void run(Worker& worker) override {
     Pair& pair = *pairs_[worker.phase];
     for (std::uint64_t done = 0; done < copies_ && worker.recorder.running();) {
       const std::uint64_t now = std::min(in_flight_, copies_ - done);
-      const BatchTimes batch =
-          gated_batch(std::span<const Route>(&pair.route, 1), size_, CopyKind::d2d, now, {},
-                      [&worker](std::uint64_t ns) { worker.recorder.part(1, ns); });
+      const BatchTimes batch = gated_batch(std::span<const Route>(&pair.route, 1), size_, CopyKind::d2d, now, {},
+                                           [&worker](std::uint64_t ns) { worker.recorder.part(1, ns); });
       pair.device_s += batch.device_s;
       pair.bytes += now * size_;
       worker.recorder.op(batch.opened_ns, batch.ended_ns, now * size_);
@@ -108,12 +104,9 @@ class DeviceCopies : public Workload {
 
  protected:
   explicit DeviceCopies(Params& p)
-      : size_(p.bytes("size", 256_MiB, {.min = 1, .max = static_cast<double>(64_GiB)},
-                      "of one copy")),
-        in_flight_(
-            p.count("copies_in_flight", 16, {.min = 1, .max = 256}, "copies queued at once")),
-        copies_(p.count("copies", 0, {},
-                        "per repetition and pair; 0 = 16 GiB worth of them, 16 to 4096")) {
+      : size_(p.bytes("size", 256_MiB, {.min = 1, .max = static_cast<double>(64_GiB)}, "of one copy")),
+        in_flight_(p.count("copies_in_flight", 16, {.min = 1, .max = 256}, "copies queued at once")),
+        copies_(p.count("copies", 0, {}, "per repetition and pair; 0 = 16 GiB worth of them, 16 to 4096")) {
     if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(16_GiB / size_, 16, 4096);
   }
   /// From which GPU's memory to which one's.
@@ -126,9 +119,7 @@ class DeviceCopies : public Workload {
   /// The GPU whose memory is read does the copying.
   struct Pair {
     Pair(DeviceCopies& owner, unsigned from, unsigned to)
-        : from(from),
-          to(to),
-          name(from == to ? gpu_name(from) : gpu_name(from) + "_" + gpu_name(to)) {
+        : from(from), to(to), name(from == to ? gpu_name(from) : gpu_name(from) + "_" + gpu_name(to)) {
       GpuBackend& backend = *owner.backend_;
       source = backend.gpu(from).allocate(owner.size_);
       target = backend.gpu(to).allocate(owner.size_);

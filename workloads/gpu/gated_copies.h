@@ -18,7 +18,7 @@ struct Route {
 };
 
 struct BatchTimes {
-  double device_s = 0;  // from the gate's opening to the last copy's end, by the device's clock
+  double device_s = 0;                        // from the gate's opening to the last copy's end, by the device's clock
   std::uint64_t opened_ns = 0, ended_ns = 0;  // the same by the host's clock [CLOCK_MONOTONIC]
 };
 
@@ -26,9 +26,8 @@ struct BatchTimes {
 /// it, and waits. `opposite`: twice as many copies the other way, so that they outlast those that
 /// are timed. `submitted(ns)` is told how long each submitting call took.
 template <class Submitted>
-BatchTimes gated_batch(std::span<const Route> routes, std::uint64_t size, CopyKind kind,
-                       std::uint64_t copies, std::span<const Route> opposite,
-                       Submitted&& submitted) {
+BatchTimes gated_batch(std::span<const Route> routes, std::uint64_t size, CopyKind kind, std::uint64_t copies,
+                       std::span<const Route> opposite, Submitted&& submitted) {
   constexpr unsigned kBegin = 0, kEnd = 1;
   GpuStream& lead = *routes.front().stream;
   HeldStream gate(lead);
@@ -37,8 +36,7 @@ BatchTimes gated_batch(std::span<const Route> routes, std::uint64_t size, CopyKi
   for (const Route& route : opposite) {
     route.stream->after(lead, kBegin);
     const CopyKind back = kind == CopyKind::h2d ? CopyKind::d2h : CopyKind::h2d;
-    for (std::uint64_t i = 0; i < 2 * copies; ++i)
-      route.stream->copy(route.to, route.from, size, back);
+    for (std::uint64_t i = 0; i < 2 * copies; ++i) route.stream->copy(route.to, route.from, size, back);
   }
   for (std::uint64_t i = 0; i < copies; ++i) {
     for (const Route& route : routes) {

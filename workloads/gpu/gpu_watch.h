@@ -14,18 +14,15 @@
 namespace headrace::gpu {
 
 /// The metrics that put() gives, for a workload's catalogue.
-inline constexpr Metric kLinkBandwidth{
-    "link_bandwidth", "B/s", Better::neither,
-    "Formula B6: raw rate of the link as it ran under load, one direction",
-    /*per_device=*/true};
+inline constexpr Metric kLinkBandwidth{"link_bandwidth", "B/s", Better::neither,
+                                       "Formula B6: raw rate of the link as it ran under load, one direction",
+                                       /*per_device=*/true};
 inline constexpr Metric kLinkEffective{"link_effective_bandwidth", "B/s", Better::neither,
                                        "Formula B7: what packet headers leave of link_bandwidth"};
-inline constexpr Metric kLinkTrained{
-    "link_trained", "ratio", Better::higher,
-    "Link rate under load over the most that GPU and slot can do; 1 = trained fully"};
-inline constexpr Metric kErrorCount{
-    "error_count", "count", Better::lower,
-    "PCIe packets sent again and memory errors (ECC) that the GPUs counted meanwhile"};
+inline constexpr Metric kLinkTrained{"link_trained", "ratio", Better::higher,
+                                     "Link rate under load over the most that GPU and slot can do; 1 = trained fully"};
+inline constexpr Metric kErrorCount{"error_count", "count", Better::lower,
+                                    "PCIe packets sent again and memory errors (ECC) that the GPUs counted meanwhile"};
 
 /// Asks the driver between timed regions only; never sets anything. Its owner's devices() are
 /// names().
@@ -56,10 +53,8 @@ class GpuWatch {
       const std::string& held = after.held_back.empty() ? w.loaded.held_back : after.held_back;
       if (!held.empty()) why += (why.empty() ? "" : "; ") + gpu_name(i) + " was held back: " + held;
       rise(i, "PCIe replay counter", w.before.replays, after.replays);
-      rise(i, "count of corrected memory errors (ECC)", w.before.ecc_corrected,
-           after.ecc_corrected);
-      rise(i, "count of uncorrected memory errors (ECC)", w.before.ecc_uncorrected,
-           after.ecc_uncorrected);
+      rise(i, "count of corrected memory errors (ECC)", w.before.ecc_corrected, after.ecc_corrected);
+      rise(i, "count of uncorrected memory errors (ECC)", w.before.ecc_uncorrected, after.ecc_uncorrected);
     }
     return why;
   }
@@ -71,8 +66,7 @@ class GpuWatch {
     double least = 0, trained = 0, effective = 0;
     for (unsigned i = 0; i < watched_.size(); ++i) {
       const Watched& w = watched_[i];
-      const double now = link_raw_bandwidth(w.loaded.link),
-                   most = link_raw_bandwidth(w.gpu->facts().link_max);
+      const double now = link_raw_bandwidth(w.loaded.link), most = link_raw_bandwidth(w.gpu->facts().link_max);
       if (now == 0) continue;
       sink.put(device_metric(kLinkBandwidth.name, gpu_name(i)), now);
       const bool slowest = least == 0 || now < least;
@@ -94,14 +88,10 @@ class GpuWatch {
     for (unsigned i = 0; i < watched_.size(); ++i) {
       const GpuFacts& facts = watched_[i].gpu->facts();
       const PcieLink &now = watched_[i].loaded.link, &most = facts.link_max;
-      if (now.generation > 0 && most.generation > 0 &&
-          (now.generation < most.generation || now.width < most.width))
-        all.push_back(gpu_name(i) + ": link runs as " + words(now) + " under load, it could as " +
-                      words(most));
+      if (now.generation > 0 && most.generation > 0 && (now.generation < most.generation || now.width < most.width))
+        all.push_back(gpu_name(i) + ": link runs as " + words(now) + " under load, it could as " + words(most));
       if (facts.slice)
-        all.push_back(
-            gpu_name(i) +
-            " is in MIG mode: link and copy engines are shared with the GPU's other slices");
+        all.push_back(gpu_name(i) + " is in MIG mode: link and copy engines are shared with the GPU's other slices");
     }
     return all;
   }
@@ -123,8 +113,7 @@ class GpuWatch {
     if (*after <= *before) return;
     errors_ += *after - *before;
     std::string text = gpu_name(index) + ": the " + what + " rose during the run";
-    if (std::find(risen_.begin(), risen_.end(), text) == risen_.end())
-      risen_.push_back(std::move(text));
+    if (std::find(risen_.begin(), risen_.end(), text) == risen_.end()) risen_.push_back(std::move(text));
   }
 
   std::vector<Watched> watched_;

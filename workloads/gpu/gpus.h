@@ -19,16 +19,14 @@ inline std::optional<Skip> check_gpus(Node& node, std::uint64_t bytes, unsigned 
   if (std::string why = node.backends().why_not("cuda"); !why.empty()) return Skip{std::move(why)};
   GpuBackend& backend = node.backends().gpu();
   if (backend.count() < least)
-    return Skip{"needs " + std::to_string(least) + " GPUs, here is " +
-                std::to_string(backend.count())};
+    return Skip{"needs " + std::to_string(least) + " GPUs, here is " + std::to_string(backend.count())};
   for (unsigned i = 0; i < backend.count(); ++i) {
     const GpuFacts& facts = backend.gpu(i).facts();
     const auto told = [](std::uint64_t size) {
       return format_quantity(static_cast<double>(size), Dimension::bytes, true);
     };
     if (bytes > facts.memory)
-      return Skip{gpu_name(i) + " has " + told(facts.memory) +
-                  " of memory, its buffers would take " + told(bytes)};
+      return Skip{gpu_name(i) + " has " + told(facts.memory) + " of memory, its buffers would take " + told(bytes)};
   }
   return std::nullopt;
 }
@@ -48,9 +46,7 @@ class Placement {
                       "node that host buffers and the submitting thread are on: the GPU's own, the "
                       "farthest from it, or as they fall");
     Placement placement;
-    placement.choice_ = word == "local"    ? NumaChoice::local
-                        : word == "remote" ? NumaChoice::remote
-                                           : NumaChoice::any;
+    placement.choice_ = word == "local" ? NumaChoice::local : word == "remote" ? NumaChoice::remote : NumaChoice::any;
     return placement;
   }
   /// Asked for a remote node where there is none.
@@ -60,18 +56,15 @@ class Placement {
     GpuBackend& backend = node.backends().gpu();
     for (unsigned i = 0; i < backend.count(); ++i) {
       std::string why;
-      if (!choose_numa_node(choice_, backend.gpu(i).facts().numa_node, nodes, why))
-        return Skip{"numa: remote: " + why};
+      if (!choose_numa_node(choice_, backend.gpu(i).facts().numa_node, nodes, why)) return Skip{"numa: remote: " + why};
     }
     return std::nullopt;
   }
   /// null: anywhere. What cannot be had is noted.
-  const NumaNode* node_of(unsigned index, const GpuFacts& facts,
-                          std::vector<std::string>& notes) const {
+  const NumaNode* node_of(unsigned index, const GpuFacts& facts, std::vector<std::string>& notes) const {
     std::string why;
     const NumaNode* node = choose_numa_node(choice_, facts.numa_node, nodes_, why);
-    if (!why.empty())
-      notes.push_back(gpu_name(index) + ": numa: local: " + why + "; buffers lie anywhere");
+    if (!why.empty()) notes.push_back(gpu_name(index) + ": numa: local: " + why + "; buffers lie anywhere");
     return node;
   }
 

@@ -11,6 +11,5 @@ class H2d final : public gpu::Transfer {
 };
 
 const Register<H2d> registered{
-    "h2d",
-    "copies from host memory of a kind to GPUs, each alone or all at once: what the link gives"};
+    "h2d", "copies from host memory of a kind to GPUs, each alone or all at once: what the link gives"};
 }  // namespace

@@ -17,17 +17,13 @@ using namespace headrace;
 using gpu::HostMemory;
 
 constexpr std::array kMetrics{
-    Metric{"exposed_time_s", "s", Better::lower,
-           "Per step: how long the GPU stood idle between two kernels"},
-    Metric{
-        "exposed_predicted_s", "s", Better::neither,
-        "Formula B10: the same from copy_bandwidth and compute_time, if gathering never is late"},
+    Metric{"exposed_time_s", "s", Better::lower, "Per step: how long the GPU stood idle between two kernels"},
+    Metric{"exposed_predicted_s", "s", Better::neither,
+           "Formula B10: the same from copy_bandwidth and compute_time, if gathering never is late"},
     Metric{"step_time_s", "s", Better::lower, "From one kernel's end to the next one's"},
     Metric{"copy_bandwidth", "B/s", Better::higher, "Bytes of a batch over its copy's device time"},
-    Metric{"gather_bandwidth", "B/s", Better::higher,
-           "Bytes of a batch over the time to gather its samples"},
-    Metric{"gather_time_s", "s", Better::lower,
-           "Per step: gathering the samples into the staging buffer, one thread"},
+    Metric{"gather_bandwidth", "B/s", Better::higher, "Bytes of a batch over the time to gather its samples"},
+    Metric{"gather_time_s", "s", Better::lower, "Per step: gathering the samples into the staging buffer, one thread"},
     Metric{"sample_rate", "1/s", Better::higher, "Samples handed over per second"},
     Metric{"gpu_busy", "ratio", Better::higher, "compute_time over step_time_s"},
     gpu::kLinkBandwidth,
@@ -44,14 +40,12 @@ class H2dBatch final : public Workload {
         samples_(p.count("samples", 256, {.min = 1, .max = 1e6}, "in a batch")),
         sample_size_(p.bytes("sample_size", 602'112, {.min = 1, .max = static_cast<double>(4_GiB)},
                              "decoded bytes of one sample")),
-        compute_s_(p.seconds("compute_time", 0.05, {.min = 0, .max = 10},
-                             "of the kernel between two batches")),
+        compute_s_(p.seconds("compute_time", 0.05, {.min = 0, .max = 10}, "of the kernel between two batches")),
         steps_(p.count("steps", 32, {.min = 4}, "per repetition")),
         async_(p.flag("asynchronous", true,
                       "two staging buffers and a stream of its own for copies; false: one stream, "
                       "each copy waited for")),
-        pool_(p.bytes("pool", 512_MiB, {.min = 1},
-                      "samples in ordinary memory that batches are gathered from")),
+        pool_(p.bytes("pool", 512_MiB, {.min = 1}, "samples in ordinary memory that batches are gathered from")),
         placement_(gpu::Placement::declare(p)) {
     if (samples_ * sample_size_ > 64_GiB) p.conflict("samples", "a batch of more than 64 GiB");
   }
@@ -62,10 +56,8 @@ class H2dBatch final : public Workload {
     return placement_.check(node);
   }
   Footprint footprint() const override {
-    return {.written_bytes = 0,
-            .read_bytes_per_repetition = 0,
-            .memory_bytes = pool_ + 2 * batch_bytes(),
-            .data_id = ""};
+    return {
+        .written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = pool_ + 2 * batch_bytes(), .data_id = ""};
   }
 
   std::vector<std::string> devices() const override { return watch_.names(); }
@@ -88,8 +80,7 @@ class H2dBatch final : public Workload {
   void before_run(Worker&) override {
     run_on(feed_->place);
     feed_->copies->attach();
-    feed_->copies->copy(feed_->device[0]->begin(), feed_->staging[0].begin(), batch_bytes(),
-                        CopyKind::h2d);
+    feed_->copies->copy(feed_->device[0]->begin(), feed_->staging[0].begin(), batch_bytes(), CopyKind::h2d);
     watch_.under_load(0);
     feed_->copies->wait();
     feed_->compute->keep_busy(1000);
@@ -107,8 +98,7 @@ class H2dBatch final : public Workload {
       if (step >= kSlots) finish(step - kSlots, mover, last, recorder);
       gather(slot, step);
       mover.mark(kCopying + slot);
-      mover.copy(feed_->device[slot]->begin(), feed_->staging[slot].begin(), batch_bytes(),
-                 CopyKind::h2d);
+      mover.copy(feed_->device[slot]->begin(), feed_->staging[slot].begin(), batch_bytes(), CopyKind::h2d);
       mover.mark(kCopied + slot);
       if (async_)
         compute.after(mover, kCopied + slot);
@@ -128,12 +118,10 @@ class H2dBatch final : public Workload {
     if (sum_.steps < 2) return;
     const auto n = static_cast<double>(sum_.steps);
     const auto bytes = static_cast<double>(batch_bytes());
-    const double copy_rate = bytes * n / sum_.copy_s,
-                 gather_s = 1e-9 * static_cast<double>(sum_.gather_ns) / n;
+    const double copy_rate = bytes * n / sum_.copy_s, gather_s = 1e-9 * static_cast<double>(sum_.gather_ns) / n;
     const double step_s = sum_.steps_s / (n - 1);
     sink.put("exposed_time_s", sum_.exposed_s / (n - 1));
-    sink.put("exposed_predicted_s",
-             exposed_copy_time(bytes, copy_rate, compute_s_, async_ && pinned()));
+    sink.put("exposed_predicted_s", exposed_copy_time(bytes, copy_rate, compute_s_, async_ && pinned()));
     sink.put("step_time_s", step_s);
     sink.put("copy_bandwidth", copy_rate);
     sink.put("gather_bandwidth", bytes / gather_s);
@@ -149,15 +137,13 @@ class H2dBatch final : public Workload {
     const auto back = feed_->backend.pinned(batch_bytes(), false);
     for (unsigned slot = 0; slot < kSlots; ++slot) {
       feed_->copies->attach();
-      feed_->copies->copy(back->begin(), feed_->device[slot]->begin(), batch_bytes(),
-                          CopyKind::d2h);
+      feed_->copies->copy(back->begin(), feed_->device[slot]->begin(), batch_bytes(), CopyKind::d2h);
       feed_->copies->wait();
       for (std::uint64_t i = 0; i < samples_; ++i) {
-        const unsigned char* sample =
-            feed_->pool.begin() + sample_of(feed_->last_step[slot], i) * sample_size_;
+        const unsigned char* sample = feed_->pool.begin() + sample_of(feed_->last_step[slot], i) * sample_size_;
         if (std::memcmp(back->begin() + i * sample_size_, sample, sample_size_) == 0) continue;
-        wrong.push_back({"gpu0 batch buffer " + std::to_string(slot), i * sample_size_,
-                         "not the sample that was sent"});
+        wrong.push_back(
+            {"gpu0 batch buffer " + std::to_string(slot), i * sample_size_, "not the sample that was sent"});
         break;
       }
     }
@@ -169,8 +155,7 @@ class H2dBatch final : public Workload {
       all.push_back(
           "pageable copies hold the submitting thread up until they are staged: not really "
           "asynchronous");
-    if (gather_late_)
-      all.push_back("gathering takes longer than computing: one thread cannot feed this GPU");
+    if (gather_late_) all.push_back("gathering takes longer than computing: one thread cannot feed this GPU");
     for (std::string& note : watch_.notes()) all.push_back(std::move(note));
     return all;
   }
@@ -192,8 +177,7 @@ class H2dBatch final : public Workload {
           pool(backend, HostMemory::pageable, pool_samples * owner.sample_size_, place),
           staging{{backend, owner.memory_, owner.batch_bytes(), place},
                   {backend, owner.memory_, owner.batch_bytes(), place}},
-          device{backend.gpu(0).allocate(owner.batch_bytes()),
-                 backend.gpu(0).allocate(owner.batch_bytes())},
+          device{backend.gpu(0).allocate(owner.batch_bytes()), backend.gpu(0).allocate(owner.batch_bytes())},
           copies(backend.gpu(0).stream()),
           compute(backend.gpu(0).stream()) {
       fill_pattern(pool.begin(), pool_samples * owner.sample_size_, 1);
@@ -235,16 +219,14 @@ class H2dBatch final : public Workload {
     compute.wait_mark(kComputed + ring(step));
     sum_.copy_s += mover.seconds(kCopying + slot, mover, kCopied + slot);
     if (step > 0) {
-      sum_.exposed_s +=
-          compute.seconds(kComputed + ring(step - 1), compute, kComputing + ring(step));
+      sum_.exposed_s += compute.seconds(kComputed + ring(step - 1), compute, kComputing + ring(step));
       sum_.steps_s += compute.seconds(kComputed + ring(step - 1), compute, kComputed + ring(step));
     }
     const std::uint64_t now = now_ns();
     recorder.op(last, now, batch_bytes());
     last = now;
     if (step + 1 == steps_)
-      gather_late_ =
-          1e-9 * static_cast<double>(sum_.gather_ns) / static_cast<double>(steps_) > compute_s_;
+      gather_late_ = 1e-9 * static_cast<double>(sum_.gather_ns) / static_cast<double>(steps_) > compute_s_;
   }
 
   HostMemory memory_;
@@ -263,6 +245,5 @@ class H2dBatch final : public Workload {
 };
 
 const Register<H2dBatch> registered{
-    "h2d_batch",
-    "gathered batches copied beside a kernel, double-buffered: how much of the copy is hidden"};
+    "h2d_batch", "gathered batches copied beside a kernel, double-buffered: how much of the copy is hidden"};
 }  // namespace

@@ -18,34 +18,30 @@ namespace headrace::gpu {
 enum class HostMemory { pageable, pinned, registered, write_combined };
 
 inline const std::vector<std::string>& host_memory_names() {
-  static const std::vector<std::string> kNames{"pageable", "pinned", "registered",
-                                               "write_combined"};
+  static const std::vector<std::string> kNames{"pageable", "pinned", "registered", "write_combined"};
   return kNames;
 }
 
 /// `memory:`, any of them.
 inline HostMemory declare_memory(Params& params, HostMemory fallback) {
   const auto& names = host_memory_names();
-  const std::string chosen =
-      params.choice("memory", names[static_cast<std::size_t>(fallback)], names,
-                    "of the host: pageable, as allocated; pinned by the driver; registered: "
-                    "allocated, then pinned; write_combined: "
-                    "pinned and not cached");
+  const std::string chosen = params.choice("memory", names[static_cast<std::size_t>(fallback)], names,
+                                           "of the host: pageable, as allocated; pinned by the driver; registered: "
+                                           "allocated, then pinned; write_combined: "
+                                           "pinned and not cached");
   return static_cast<HostMemory>(std::find(names.begin(), names.end(), chosen) - names.begin());
 }
 
 /// One buffer, touched. Lies on `node`, where the kernel lets it.
 class HostArea {
  public:
-  HostArea(GpuBackend& backend, HostMemory kind, std::uint64_t bytes, const NumaNode* node,
-           bool huge_pages = false) {
+  HostArea(GpuBackend& backend, HostMemory kind, std::uint64_t bytes, const NumaNode* node, bool huge_pages = false) {
     const OnNumaNode there(node);
     refused_ = there.refused();
     if (kind == HostMemory::pageable || kind == HostMemory::registered) {
       buffer_.emplace(1, bytes, huge_pages);
       begin_ = buffer_->begin();
-      if (kind == HostMemory::registered)
-        pinned_ = backend.pin({buffer_->begin(), buffer_->length()});
+      if (kind == HostMemory::registered) pinned_ = backend.pin({buffer_->begin(), buffer_->length()});
     } else {
       pinned_ = backend.pinned(bytes, kind == HostMemory::write_combined);
       begin_ = pinned_->begin();
@@ -57,11 +53,8 @@ class HostArea {
   unsigned char* begin() const noexcept { return begin_; }
   /// "on NUMA node 1, in huge pages": what the kernel tells of where it is.
   std::string placement() const {
-    std::string text =
-        node_ >= 0 ? "on NUMA node " + std::to_string(node_) : "on a NUMA node that is not told";
-    if (buffer_)
-      text +=
-          buffer_->pages() == Buffers::Pages::ordinary ? ", in ordinary pages" : ", in huge pages";
+    std::string text = node_ >= 0 ? "on NUMA node " + std::to_string(node_) : "on a NUMA node that is not told";
+    if (buffer_) text += buffer_->pages() == Buffers::Pages::ordinary ? ", in ordinary pages" : ", in huge pages";
     return text;
   }
   const std::string& refused() const { return refused_; }

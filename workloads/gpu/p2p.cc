@@ -16,8 +16,7 @@ class P2p final : public gpu::DeviceCopies {
     };
     if (auto skip = gpu::check_gpus(node, 0, 2)) return skip;
     if (auto skip = gpu::check_gpus(node, told())) return skip;
-    if (gpu_pairs(node.backends().gpu()).empty())
-      return Skip{"no GPU reaches another one's memory without the host"};
+    if (gpu_pairs(node.backends().gpu()).empty()) return Skip{"no GPU reaches another one's memory without the host"};
     return std::nullopt;
   }
 
@@ -33,6 +32,5 @@ class P2p final : public gpu::DeviceCopies {
   }
 };
 
-const Register<P2p> registered{
-    "p2p", "copies between every two GPUs that reach each other without the host: a matrix"};
+const Register<P2p> registered{"p2p", "copies between every two GPUs that reach each other without the host: a matrix"};
 }  // namespace

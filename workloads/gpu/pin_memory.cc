@@ -22,16 +22,14 @@ class PinMemory final : public Workload {
       : register_(p.choice("pinning", "allocate", {"allocate", "register"},
                            "allocate: new memory from the driver; register: pages that are there "
                            "and touched") == "register"),
-        size_(p.bytes("size", 64_MiB,
-                      {.min = 4096, .max = static_cast<double>(64_GiB), .multiple_of = 4096},
+        size_(p.bytes("size", 64_MiB, {.min = 4096, .max = static_cast<double>(64_GiB), .multiple_of = 4096},
                       "of one buffer")),
         times_(p.count("times", 8, {.min = 1}, "per repetition")) {}
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return gpu::check_gpus(node, 0); }
   Footprint footprint() const override {
-    return {
-        .written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = size_, .data_id = ""};
+    return {.written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = size_, .data_id = ""};
   }
   std::vector<std::string> latency_parts() const override { return {"unpin"}; }
 
@@ -75,6 +73,5 @@ class PinMemory final : public Workload {
   std::uint64_t pin_ns_ = 0, unpin_ns_ = 0, done_ = 0;
 };
 
-const Register<PinMemory> registered{
-    "pin_memory", "pinning host memory and giving it back: what it costs a loader"};
+const Register<PinMemory> registered{"pin_memory", "pinning host memory and giving it back: what it costs a loader"};
 }  // namespace

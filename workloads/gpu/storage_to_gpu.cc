@@ -16,16 +16,11 @@ namespace {
 using namespace headrace;
 
 constexpr std::array kMetrics{
-    Metric{"bandwidth", "B/s", Better::higher,
-           "Bytes that reached device memory per second, all workers and GPUs"},
-    Metric{"read_bandwidth", "B/s", Better::higher,
-           "The first stage alone: from storage to host memory"},
-    Metric{"copy_bandwidth", "B/s", Better::higher,
-           "The second stage alone: from host memory to the GPUs"},
-    Metric{"pipeline_efficiency", "ratio", Better::higher,
-           "bandwidth over that of the slower stage alone"},
-    Metric{"cpu_time_per_gb_s", "s", Better::lower,
-           "Processor time per 10^9 bytes that reached device memory"},
+    Metric{"bandwidth", "B/s", Better::higher, "Bytes that reached device memory per second, all workers and GPUs"},
+    Metric{"read_bandwidth", "B/s", Better::higher, "The first stage alone: from storage to host memory"},
+    Metric{"copy_bandwidth", "B/s", Better::higher, "The second stage alone: from host memory to the GPUs"},
+    Metric{"pipeline_efficiency", "ratio", Better::higher, "bandwidth over that of the slower stage alone"},
+    Metric{"cpu_time_per_gb_s", "s", Better::lower, "Processor time per 10^9 bytes that reached device memory"},
     gpu::kLinkBandwidth,
     gpu::kLinkEffective,
     gpu::kLinkTrained,
@@ -71,16 +66,15 @@ class StorageToGpu final : public Workload {
         spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
         placement_(gpu::Placement::declare(p)) {
     if (io_.queue_depth > GpuStream::kMarks)
-      p.conflict("queue_depth", "at most " + std::to_string(GpuStream::kMarks) +
-                                    " blocks of a worker are in flight here");
+      p.conflict("queue_depth",
+                 "at most " + std::to_string(GpuStream::kMarks) + " blocks of a worker are in flight here");
     if (method_ == Method::cufile && io_.block_size % kPage != 0)
       p.conflict("block_size", "reads straight into GPUs are multiples of 4KiB");
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override {
-    if (auto skip = gpu::check_gpus(node, slot_bytes() * io_.queue_depth * io_.workers))
-      return skip;
+    if (auto skip = gpu::check_gpus(node, slot_bytes() * io_.queue_depth * io_.workers)) return skip;
     if (auto skip = placement_.check(node)) return skip;
     if (method_ != Method::cufile) return io_.check(node);
     if (auto why = node.backends().gpu().no_file_reader()) return Skip{*why};
@@ -99,8 +93,7 @@ class StorageToGpu final : public Workload {
   }
   bool phases_differ() const override { return method_ != Method::cufile; }
   std::vector<CacheState> cache_states() const override {
-    if (method_ == Method::cufile)
-      return {CacheState::asis};  // direct reads that the kernel's counters may not see
+    if (method_ == Method::cufile) return {CacheState::asis};  // direct reads that the kernel's counters may not see
     return io_.cache_states();
   }
 
@@ -113,11 +106,9 @@ class StorageToGpu final : public Workload {
     watch_.open(backend);
     notes_.clear();
     lanes_.resize(io_.workers);
-    for (std::uint32_t i = 0; i < data_->files().count(); ++i)
-      lanes_[i % io_.workers].shards.push_back(i);
+    for (std::uint32_t i = 0; i < data_->files().count(); ++i) lanes_[i % io_.workers].shards.push_back(i);
     for (unsigned i = 0; i < io_.workers; ++i) open(lanes_[i], i % backend.count(), backend);
-    if (method_ == Method::cufile)
-      notes_.push_back("GPUDirect Storage: " + lanes_.front().direct->mode());
+    if (method_ == Method::cufile) notes_.push_back("GPUDirect Storage: " + lanes_.front().direct->mode());
   }
   const DataSet* data() const override { return data_.get(); }
 
@@ -155,12 +146,10 @@ class StorageToGpu final : public Workload {
     const PhaseResult& whole = repetition.phases.back();
     const double rate = whole.bytes_per_s();
     sink.put("bandwidth", rate);
-    if (whole.bytes > 0)
-      sink.put("cpu_time_per_gb_s", whole.cpu_s * 1e9 / static_cast<double>(whole.bytes));
+    if (whole.bytes > 0) sink.put("cpu_time_per_gb_s", whole.cpu_s * 1e9 / static_cast<double>(whole.bytes));
     watch_.put(sink);
     if (method_ == Method::cufile) return;
-    const double read = repetition.phases[0].bytes_per_s(),
-                 copy = repetition.phases[1].bytes_per_s();
+    const double read = repetition.phases[0].bytes_per_s(), copy = repetition.phases[1].bytes_per_s();
     sink.put("read_bandwidth", read);
     sink.put("copy_bandwidth", copy);
     if (read > 0 && copy > 0) sink.put("pipeline_efficiency", rate / std::min(read, copy));
@@ -199,8 +188,7 @@ class StorageToGpu final : public Workload {
         lane.stream->copy(back->begin(), place_of(lane, slot), block.length, CopyKind::d2h);
         lane.stream->wait();
         WrongBlock found;
-        if (!data_->check(lane.shards[block.file], block.offset, back->begin(), block.length,
-                          &found)) {
+        if (!data_->check(lane.shards[block.file], block.offset, back->begin(), block.length, &found)) {
           found.file += " in the memory of " + gpu::gpu_name(lane.gpu);
           wrong.push_back(std::move(found));
         }
@@ -211,8 +199,7 @@ class StorageToGpu final : public Workload {
   std::vector<std::string> notes() override {
     std::vector<std::string> all = notes_;
     if (backends_ && method_ != Method::cufile)
-      for (std::string& note : backends_->storage(io_.engine).take_notes())
-        all.push_back(std::move(note));
+      for (std::string& note : backends_->storage(io_.engine).take_notes()) all.push_back(std::move(note));
     if (!limit_.empty()) all.push_back(limit_);
     for (std::string& note : watch_.notes()) all.push_back(std::move(note));
     return all;
@@ -228,13 +215,9 @@ class StorageToGpu final : public Workload {
                                       "pageable: read, then copy, in turns; pipelined: reads into "
                                       "pinned buffers beside copies of those before; "
                                       "cufile: GPUDirect Storage, no host memory in between");
-    return word == "pageable"    ? Method::pageable
-           : word == "pipelined" ? Method::pipelined
-                                 : Method::cufile;
+    return word == "pageable" ? Method::pageable : word == "pipelined" ? Method::pipelined : Method::cufile;
   }
-  static std::string times(double factor) {
-    return format_quantity(factor, Dimension::ratio) + " times as much";
-  }
+  static std::string times(double factor) { return format_quantity(factor, Dimension::ratio) + " times as much"; }
 
   std::uint64_t slot_bytes() const { return round_up(io_.block_size, kPage); }
   unsigned char* place_of(const Lane& lane, std::size_t slot) const noexcept {
@@ -294,8 +277,7 @@ class StorageToGpu final : public Workload {
     Cursor cursor{*this, lane};
     Block block;
     for (std::uint32_t reading = 0;;) {
-      while (lane.copied < lane.queued && lane.stream->reached(oldest(lane)))
-        retire(lane, recorder);
+      while (lane.copied < lane.queued && lane.stream->reached(oldest(lane))) retire(lane, recorder);
       std::size_t n = 0;
       while (!lane.free.empty() && recorder.running() && cursor.next(block)) {
         BlockRequest& request = lane.requests[n++];
@@ -304,8 +286,7 @@ class StorageToGpu final : public Workload {
         lane.blocks[request.slot] = block;
         request.file = block.file;
         request.offset = block.offset;
-        request.length =
-            static_cast<std::uint32_t>(io_.direct ? round_up(block.length, kPage) : block.length);
+        request.length = static_cast<std::uint32_t>(io_.direct ? round_up(block.length, kPage) : block.length);
       }
       reading += static_cast<std::uint32_t>(n);
       if (reading == 0) {
@@ -313,8 +294,7 @@ class StorageToGpu final : public Workload {
         lane.stream->wait_mark(oldest(lane));
         continue;
       }
-      for (const BlockCompletion& done :
-           lane.reader->exchange(std::span(lane.requests).first(n), 1)) {
+      for (const BlockCompletion& done : lane.reader->exchange(std::span(lane.requests).first(n), 1)) {
         --reading;
         take(lane, done, copies, recorder);
       }
@@ -344,9 +324,7 @@ class StorageToGpu final : public Workload {
     lane.stream->mark(slot);
     lane.copying[lane.queued++ % lane.copying.size()] = slot;
   }
-  static std::uint32_t oldest(const Lane& lane) noexcept {
-    return lane.copying[lane.copied % lane.copying.size()];
-  }
+  static std::uint32_t oldest(const Lane& lane) noexcept { return lane.copying[lane.copied % lane.copying.size()]; }
   /// The oldest copy has ended: its block has gone all the way.
   void retire(Lane& lane, Recorder& recorder) noexcept {
     const std::uint32_t slot = oldest(lane);

@@ -40,8 +40,7 @@ class Transfer : public Workload {
                "slowest GPU's"},
         Metric{"copy_rate", "1/s", Better::higher, "Copies per second and GPU, the slowest GPU's"},
         Metric{"copy_time_s", "s", Better::lower, "Time per copy of a stream, the slowest GPU's"},
-        Metric{"link_share", "ratio", Better::higher,
-               "bandwidth over link_bandwidth, the least of the GPUs'"},
+        Metric{"link_share", "ratio", Better::higher, "bandwidth over link_bandwidth, the least of the GPUs'"},
         kLinkBandwidth,
         kLinkEffective,
         kLinkTrained,
@@ -50,10 +49,8 @@ class Transfer : public Workload {
                "pinned_bandwidth"},
         Metric{"pageable_pipelined_bandwidth", "B/s", Better::neither,
                "Formula B9: pageable, if staging ran beside the transfer"},
-        Metric{"memcpy_bandwidth", "B/s", Better::higher,
-               "What one thread copies from such a buffer to another"},
-        Metric{"pinned_bandwidth", "B/s", Better::higher,
-               "What the same copies give from pinned memory"},
+        Metric{"memcpy_bandwidth", "B/s", Better::higher, "What one thread copies from such a buffer to another"},
+        Metric{"pinned_bandwidth", "B/s", Better::higher, "What the same copies give from pinned memory"},
         kErrorCount,
     };
     return kMetrics;
@@ -70,8 +67,7 @@ class Transfer : public Workload {
             .data_id = ""};
   }
   unsigned workers() const override {
-    const unsigned gpus =
-        all_ ? std::max<unsigned>(1, static_cast<unsigned>(watch_.names().size())) : 1;
+    const unsigned gpus = all_ ? std::max<unsigned>(1, static_cast<unsigned>(watch_.names().size())) : 1;
     return gpus * threads_per_gpu();
   }
   std::vector<std::string> latency_parts() const override { return {"submit"}; }
@@ -106,8 +102,7 @@ class Transfer : public Workload {
     const std::span<const Route> mine = routes_of(lane, worker);
     for (const Route& route : mine) route.stream->attach();
     for (const Route& route : mine) {
-      for (unsigned i = 0; i < kWarmUps; ++i)
-        route.stream->copy(route.to, route.from, size_, kind_);
+      for (unsigned i = 0; i < kWarmUps; ++i) route.stream->copy(route.to, route.from, size_, kind_);
     }
     if (worker.index % threads_per_gpu() == 0) watch_.under_load(lane.index);
     for (const Route& route : mine) route.stream->wait();
@@ -175,27 +170,20 @@ class Transfer : public Workload {
   Transfer(Params& p, CopyKind kind)
       : kind_(kind),
         memory_(declare_memory(p, HostMemory::pinned)),
-        size_(p.bytes("size", 256_MiB, {.min = 1, .max = static_cast<double>(64_GiB)},
-                      "of one copy")),
-        streams_(static_cast<unsigned>(p.count("streams", 1, {.min = 1, .max = 64},
-                                               "of each GPU, each with buffers of its own"))),
-        in_flight_(p.count(
-            "copies_in_flight", 16, {.min = 1, .max = 256},
-            "copies queued on each stream at once; pageable ones are waited for one by one")),
-        copies_(p.count("copies", 0, {},
-                        "per repetition and stream; 0 = 4 GiB worth of them, 4 to 4096")),
+        size_(p.bytes("size", 256_MiB, {.min = 1, .max = static_cast<double>(64_GiB)}, "of one copy")),
+        streams_(static_cast<unsigned>(
+            p.count("streams", 1, {.min = 1, .max = 64}, "of each GPU, each with buffers of its own"))),
+        in_flight_(p.count("copies_in_flight", 16, {.min = 1, .max = 256},
+                           "copies queued on each stream at once; pageable ones are waited for one by one")),
+        copies_(p.count("copies", 0, {}, "per repetition and stream; 0 = 4 GiB worth of them, 4 to 4096")),
         placement_(Placement::declare(p)),
-        all_(p.choice("gpus", "each", {"each", "all"},
-                      "one GPU after the other, or all at the same time") == "all"),
+        all_(p.choice("gpus", "each", {"each", "all"}, "one GPU after the other, or all at the same time") == "all"),
         huge_pages_(p.flag("huge_pages", false, "pageable and registered buffers in huge pages")) {
     const std::string own = kind == CopyKind::h2d ? "h2d" : "d2h";
     both_ = p.choice("direction", own, {own, "both"},
-                     "both: other copies go the other way meanwhile; this direction is measured") ==
-            "both";
+                     "both: other copies go the other way meanwhile; this direction is measured") == "both";
     if (both_ && memory_ == HostMemory::pageable)
-      p.conflict(
-          "direction",
-          "pageable copies are made one at a time: use pinned, registered or write_combined");
+      p.conflict("direction", "pageable copies are made one at a time: use pinned, registered or write_combined");
     if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(4_GiB / (size_ * streams_), 4, 4096);
   }
 
@@ -211,8 +199,7 @@ class Transfer : public Workload {
   struct Lane {
     Lane(Transfer& owner, GpuBackend& backend, unsigned index, const NumaNode* place)
         : owner(owner), backend(backend), index(index), gpu(backend.gpu(index)), place(place) {
-      for (unsigned s = 0; s < owner.streams_; ++s)
-        routes.push_back(route(owner.kind_, owner.memory_));
+      for (unsigned s = 0; s < owner.streams_; ++s) routes.push_back(route(owner.kind_, owner.memory_));
       if (owner.both_) {
         const CopyKind back = owner.kind_ == CopyKind::h2d ? CopyKind::d2h : CopyKind::h2d;
         opposite.push_back(route(back, owner.memory_));
@@ -222,8 +209,7 @@ class Transfer : public Workload {
     }
 
     Route route(CopyKind kind, HostMemory memory) {
-      hosts.push_back(
-          std::make_unique<HostArea>(backend, memory, owner.size_, place, owner.huge_pages_));
+      hosts.push_back(std::make_unique<HostArea>(backend, memory, owner.size_, place, owner.huge_pages_));
       devices.push_back(gpu.allocate(owner.size_));
       streams.push_back(gpu.stream());
       unsigned char *host = hosts.back()->begin(), *device = devices.back()->begin();
@@ -267,8 +253,7 @@ class Transfer : public Workload {
         all.begin_ns = all.begin_ns == 0 ? t.begin_ns : std::min(all.begin_ns, t.begin_ns);
         all.end_ns = std::max(all.end_ns, t.end_ns);
       }
-      if (by_host_clock)
-        all.device_s = all.host_s = 1e-9 * static_cast<double>(all.end_ns - all.begin_ns);
+      if (by_host_clock) all.device_s = all.host_s = 1e-9 * static_cast<double>(all.end_ns - all.begin_ns);
       return all;
     }
 
@@ -279,16 +264,13 @@ class Transfer : public Workload {
     const NumaNode* place;
     std::vector<std::unique_ptr<HostArea>> hosts;
     std::vector<std::unique_ptr<GpuMemory>> devices;
-    std::vector<std::unique_ptr<GpuStream>>
-        streams;  // goes first: what is still queued uses the rest
+    std::vector<std::unique_ptr<GpuStream>> streams;  // goes first: what is still queued uses the rest
     std::vector<Route> routes, opposite;
     std::vector<Times> times;  // of each thread
   };
 
   unsigned threads_per_gpu() const { return memory_ == HostMemory::pageable ? streams_ : 1; }
-  Lane& lane_of(const Worker& worker) {
-    return *lanes_[all_ ? worker.index / threads_per_gpu() : worker.phase];
-  }
+  Lane& lane_of(const Worker& worker) { return *lanes_[all_ ? worker.index / threads_per_gpu() : worker.phase]; }
 
   /// Pageable: a thread's own stream; pinned: all of the GPU's.
   std::span<const Route> routes_of(const Lane& lane, const Worker& worker) const {
@@ -325,8 +307,7 @@ class Transfer : public Workload {
 
   double longest_of_all() const {
     double longest = 0;
-    for (const auto& lane : lanes_)
-      longest = std::max(longest, lane->sum(memory_ == HostMemory::pageable).device_s);
+    for (const auto& lane : lanes_) longest = std::max(longest, lane->sum(memory_ == HostMemory::pageable).device_s);
     return longest;
   }
 
@@ -356,22 +337,19 @@ class Transfer : public Workload {
     const Route route = kind_ == CopyKind::h2d ? Route{own.stream, own.to, pinned.begin()}
                                                : Route{own.stream, pinned.begin(), own.from};
     for (unsigned round = 0; round < kRounds; ++round) {
-      const BatchTimes batch =
-          gated_batch(std::span(&route, 1), size_, kind_, kWarmUps, {}, [](std::uint64_t) {});
+      const BatchTimes batch = gated_batch(std::span(&route, 1), size_, kind_, kWarmUps, {}, [](std::uint64_t) {});
       pinned_rate_ = std::max(pinned_rate_, static_cast<double>(kWarmUps * size_) / batch.device_s);
     }
   }
 
   void note_placement(const Lane& lane, unsigned index) {
     const GpuFacts& facts = lane.gpu.facts();
-    notes_.push_back(gpu_name(index) + ": " + facts.name + ", buffers " +
-                     lane.hosts.front()->placement());
+    notes_.push_back(gpu_name(index) + ": " + facts.name + ", buffers " + lane.hosts.front()->placement());
     if (!lane.hosts.front()->refused().empty())
       notes_.push_back(gpu_name(index) + ": " + lane.hosts.front()->refused());
     if (facts.coherent && memory_ == HostMemory::pageable)
-      notes_.push_back(
-          gpu_name(index) +
-          " reads pageable memory by itself, without staging: bounds B8 and B9 do not hold for it");
+      notes_.push_back(gpu_name(index) +
+                       " reads pageable memory by itself, without staging: bounds B8 and B9 do not hold for it");
   }
 
   CopyKind kind_;

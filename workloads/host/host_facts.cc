@@ -7,11 +7,9 @@ namespace {
 using namespace headrace;
 
 constexpr std::array kMetrics{
-    Metric{"cpu_cores", "count", Better::higher,
-           "Cores that this process may use: affinity mask and CPU quota"},
-    Metric{
-        "memory_available", "B", Better::higher,
-        "Memory that can be allocated without swapping: MemAvailable, or the control group's rest"},
+    Metric{"cpu_cores", "count", Better::higher, "Cores that this process may use: affinity mask and CPU quota"},
+    Metric{"memory_available", "B", Better::higher,
+           "Memory that can be allocated without swapping: MemAvailable, or the control group's rest"},
     Metric{"free_space", "B", Better::higher, "Free space of the target's file system"},
 };
 
@@ -42,6 +40,5 @@ class HostFacts final : public Workload {
   std::uint64_t memory_ = 0, space_ = 0;
 };
 
-const Register<HostFacts> registered{"host_facts",
-                                     "cores, memory and free space that a job may use here"};
+const Register<HostFacts> registered{"host_facts", "cores, memory and free space that a job may use here"};
 }  // namespace

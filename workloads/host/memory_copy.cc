@@ -59,9 +59,7 @@ inline void store_line(Vector* to, const Vector (&line)[kLine]) {
 enum class Kernel { copy, scale, add, triad };
 constexpr std::array<const char*, 4> kKernels{"copy", "scale", "add", "triad"};
 
-constexpr unsigned sources(Kernel kernel) {
-  return kernel == Kernel::copy || kernel == Kernel::scale ? 1 : 2;
-}
+constexpr unsigned sources(Kernel kernel) { return kernel == Kernel::copy || kernel == Kernel::scale ? 1 : 2; }
 
 template <Kernel kernel, class T>
 T value(T a, T b) {
@@ -147,8 +145,7 @@ void stay_on(int cpu) {
 bool all_lie_on(const Buffers& memory, int node) {
   const std::uint64_t step = std::max(memory.length() / 256, kPage);
   for (std::uint64_t at = 0; at < memory.length(); at += step)
-    if (const int found = numa_node_of(memory.begin() + at); found >= 0 && found != node)
-      return false;
+    if (const int found = numa_node_of(memory.begin() + at); found >= 0 && found != node) return false;
   return true;
 }
 
@@ -156,11 +153,10 @@ bool all_lie_on(const Buffers& memory, int node) {
 class MemoryCopy final : public Workload {
  public:
   explicit MemoryCopy(Params& p)
-      : kernel_(static_cast<Kernel>(
-            std::find(kKernels.begin(), kKernels.end(),
-                      p.choice("kernel", kKernels[0], {kKernels.begin(), kKernels.end()},
-                               "c = a, c = 3 a, c = a + b, or c = a + 3 b")) -
-            kKernels.begin())),
+      : kernel_(static_cast<Kernel>(std::find(kKernels.begin(), kKernels.end(),
+                                              p.choice("kernel", kKernels[0], {kKernels.begin(), kKernels.end()},
+                                                       "c = a, c = 3 a, c = a + b, or c = a + 3 b")) -
+                                    kKernels.begin())),
         workers_(static_cast<unsigned>(p.count("workers", 0, {.max = 4096},
                                                "threads, spread over the NUMA nodes; 0 = one for "
                                                "each core that this process may use"))),
@@ -168,18 +164,16 @@ class MemoryCopy final : public Workload {
                             "each array, all threads together; 0 = four times the last-level "
                             "caches, at least 256MiB")),
         passes_(p.count("passes", 20, {.min = 1, .max = 1e6}, "times through the arrays")),
-        non_temporal_(p.flag("non_temporal", false,
-                             "stores that go past the caches, as memcpy uses for large copies")) {}
+        non_temporal_(
+            p.flag("non_temporal", false, "stores that go past the caches, as memcpy uses for large copies")) {}
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override {
-    if (non_temporal_ && !kNonTemporal)
-      return Skip{"no non-temporal stores are known for this architecture"};
+    if (non_temporal_ && !kNonTemporal) return Skip{"no non-temporal stores are known for this architecture"};
     plan(node);
     const std::uint64_t available = node.memory_available();
     if (memory_bytes() > available / 10 * 9)
-      return Skip{fmt::format("the arrays take {} of memory, {} is available", told(memory_bytes()),
-                              told(available))};
+      return Skip{fmt::format("the arrays take {} of memory, {} is available", told(memory_bytes()), told(available))};
     return std::nullopt;
   }
   Footprint footprint() const override {
@@ -187,9 +181,7 @@ class MemoryCopy final : public Workload {
     footprint.memory_bytes = memory_bytes();
     return footprint;
   }
-  unsigned workers() const override {
-    return std::max<unsigned>(1, static_cast<unsigned>(threads_.size()));
-  }
+  unsigned workers() const override { return std::max<unsigned>(1, static_cast<unsigned>(threads_.size())); }
   std::vector<PhaseSpec> phases() const override {
     std::vector<PhaseSpec> phases{{"all"}};
     if (nodes_.size() > 1)
@@ -212,8 +204,7 @@ class MemoryCopy final : public Workload {
     }
     thread.misplaced = near.refused();
     if (thread.misplaced.empty() && !all_lie_on(*thread.arrays, thread.node->id))
-      thread.misplaced =
-          fmt::format("some pages of node {}'s threads lie on another", thread.node->id);
+      thread.misplaced = fmt::format("some pages of node {}'s threads lie on another", thread.node->id);
   }
 
   void run(Worker& worker) override {
@@ -238,8 +229,7 @@ class MemoryCopy final : public Workload {
     sink.put(fmt::format("{}_bandwidth", name()), phases.front().bytes_per_s());
     if (phases.size() < 2) return;
     double slowest = phases[1].bytes_per_s();
-    for (const PhaseResult& node : std::span(phases).subspan(1))
-      slowest = std::min(slowest, node.bytes_per_s());
+    for (const PhaseResult& node : std::span(phases).subspan(1)) slowest = std::min(slowest, node.bytes_per_s());
     sink.put("slowest_node_bandwidth", slowest);
   }
 
@@ -263,9 +253,7 @@ class MemoryCopy final : public Workload {
                       "({}): they serve a part",
                       told(size()), told(cache_)));
     const auto any = [&](auto what) { return std::any_of(threads_.begin(), threads_.end(), what); };
-    if (any([](const Thread& l) {
-          return l.arrays && l.arrays->pages() == Buffers::Pages::ordinary;
-        }))
+    if (any([](const Thread& l) { return l.arrays && l.arrays->pages() == Buffers::Pages::ordinary; }))
       notes.emplace_back("no huge pages: the arrays lie in ordinary pages");
     for (const Thread& thread : threads_) {
       if (thread.misplaced.empty()) continue;
@@ -315,8 +303,7 @@ class MemoryCopy final : public Workload {
     for (std::size_t i = 0; i < wanted; ++i) {
       const Thread& core = cores[i % cores.size()];
       threads_.emplace_back(core.cpu, *core.node);
-      if (std::find(nodes_.begin(), nodes_.end(), core.node->id) == nodes_.end())
-        nodes_.push_back(core.node->id);
+      if (std::find(nodes_.begin(), nodes_.end(), core.node->id) == nodes_.end()) nodes_.push_back(core.node->id);
     }
     std::sort(nodes_.begin(), nodes_.end());
     slice_ = std::max<std::uint64_t>(size() / wanted / kPage, 1) * kPage;
@@ -333,6 +320,6 @@ class MemoryCopy final : public Workload {
   std::uint64_t slice_ = 0;      // of each array, each thread [B]
 };
 
-const Register<MemoryCopy> registered{
-    "memory_copy", "STREAM-like kernels on all cores and on each NUMA node: memory bandwidth"};
+const Register<MemoryCopy> registered{"memory_copy",
+                                      "STREAM-like kernels on all cores and on each NUMA node: memory bandwidth"};
 }  // namespace

@@ -6,7 +6,8 @@
 
 namespace headrace::network {
 
-std::optional<Skip> CollectiveGroups::split(std::vector<RankPlace> places, Collective what, std::uint64_t message_size) {
+std::optional<Skip> CollectiveGroups::split(std::vector<RankPlace> places, Collective what,
+                                            std::uint64_t message_size) {
   places_ = std::move(places);
   groups_ = grouping_.split(places_);
   if (groups_.empty()) return Skip{grouping_.why_none()};

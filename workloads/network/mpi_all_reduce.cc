@@ -11,6 +11,5 @@ class MpiAllReduce final : public network::MpiCollective {
 };
 
 const Register<MpiAllReduce> registered{
-    "mpi_all_reduce",
-    "All-reduce over MPI in host memory: what gradients of replicas ask of the network"};
+    "mpi_all_reduce", "All-reduce over MPI in host memory: what gradients of replicas ask of the network"};
 }  // namespace

@@ -9,6 +9,5 @@ class MpiAllToAll final : public network::MpiCollective {
   explicit MpiAllToAll(Params& p) : MpiCollective(p, Collective::all_to_all) {}
 };
 
-const Register<MpiAllToAll> registered{"mpi_all_to_all",
-                                       "All-to-all over MPI in host memory: tokens to experts"};
+const Register<MpiAllToAll> registered{"mpi_all_to_all", "All-to-all over MPI in host memory: tokens to experts"};
 }  // namespace

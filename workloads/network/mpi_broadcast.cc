@@ -9,6 +9,5 @@ class MpiBroadcast final : public network::MpiCollective {
   explicit MpiBroadcast(Params& p) : MpiCollective(p, Collective::broadcast) {}
 };
 
-const Register<MpiBroadcast> registered{
-    "mpi_broadcast", "Broadcast over MPI in host memory: weights after a restore"};
+const Register<MpiBroadcast> registered{"mpi_broadcast", "Broadcast over MPI in host memory: weights after a restore"};
 }  // namespace

@@ -11,10 +11,9 @@ namespace headrace::network {
 
 MpiCollective::MpiCollective(Params& p, Collective what)
     : what_(what),
-      message_size_(p.bytes(
-          "message_size", 25_MiB, {.min = 4, .max = 8589934588.0, .multiple_of = 4},
-          "bytes of one call; of the whole buffer where each rank has a part of it; need: "
-          "those of the job's own calls")),
+      message_size_(p.bytes("message_size", 25_MiB, {.min = 4, .max = 8589934588.0, .multiple_of = 4},
+                            "bytes of one call; of the whole buffer where each rank has a part of it; need: "
+                            "those of the job's own calls")),
       in_place_(p.flag("in_place", false, "the result replaces what is sent")),
       calls_(p.count("calls", 0, {.min = 0, .max = 1e7},
                      "timed calls of one repetition; 0 = as many as take about 0.2 s")),
@@ -27,8 +26,7 @@ Footprint MpiCollective::footprint() const {
 }
 
 std::optional<Skip> MpiCollective::check(Node& node) {
-  if (node.ranks().size() == 1)
-    return Skip{"one process alone: start several, as in mpirun -n 8 headrace run ..."};
+  if (node.ranks().size() == 1) return Skip{"one process alone: start several, as in mpirun -n 8 headrace run ..."};
   std::vector<RankPlace> places;
   for (const unsigned rank : node.team()) places.push_back(node.ranks().places()[rank]);
   return groups_.split(std::move(places), what_, message_size_);
@@ -49,9 +47,7 @@ void MpiCollective::prepare(Node& node, const DataProgress&) {
   }
   const double each_s = time_of_call();
   constexpr double kRepetition_s = 0.2, kMost = 200'000, kBatch_s = 10e-6;
-  chosen_ = calls_ != 0
-                ? calls_
-                : static_cast<std::uint64_t>(std::clamp(kRepetition_s / each_s, 5.0, kMost));
+  chosen_ = calls_ != 0 ? calls_ : static_cast<std::uint64_t>(std::clamp(kRepetition_s / each_s, 5.0, kMost));
   batch_ = static_cast<std::uint32_t>(std::clamp(std::round(kBatch_s / each_s), 1.0, 1000.0));
 }
 
@@ -76,8 +72,7 @@ void MpiCollective::run(Worker& worker) {
 }
 
 void MpiCollective::report(const Repetition&, MetricSink& sink) const {
-  const double own_s =
-      1e-9 * static_cast<double>(end_ns_ - begin_ns_) / static_cast<double>(chosen_);
+  const double own_s = 1e-9 * static_cast<double>(end_ns_ - begin_ns_) / static_cast<double>(chosen_);
   const auto said = ranks_->gather("time of one call", team_, fmt::format("{}", own_s), kWords_s);
   std::vector<double> times(groups_.size(), 0);
   for (std::size_t g = 0; g < groups_.size(); ++g)
@@ -89,8 +84,7 @@ std::vector<std::string> MpiCollective::notes() {
   std::vector<std::string> all;
   if (std::string words = groups_.words(); !words.empty()) all.push_back(std::move(words));
   if (batch_ > 1)
-    all.push_back(fmt::format(
-        "calls are short: {} are timed together, and latencies are their means", batch_));
+    all.push_back(fmt::format("calls are short: {} are timed together, and latencies are their means", batch_));
   return all;
 }
 
@@ -99,9 +93,7 @@ void MpiCollective::cleanup(Node&) {
   in_ = out_ = {};
 }
 
-ExpectedSums MpiCollective::expected() const {
-  return {what_, group_->rank(), group_->size(), count_};
-}
+ExpectedSums MpiCollective::expected() const { return {what_, group_->rank(), group_->size(), count_}; }
 
 void MpiCollective::check_data() {
   const ExpectedSums data = expected();
@@ -129,8 +121,7 @@ double MpiCollective::time_of(unsigned calls) {
 
 double MpiCollective::slowest(double own_s) {
   double most_s = 1e-7;
-  for (const std::string& said :
-       ranks_->gather("time of one call", team_, fmt::format("{}", own_s), kWords_s))
+  for (const std::string& said : ranks_->gather("time of one call", team_, fmt::format("{}", own_s), kWords_s))
     most_s = std::max(most_s, std::stod(said));
   return most_s;
 }

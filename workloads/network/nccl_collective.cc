@@ -13,7 +13,11 @@ namespace headrace::network {
 /// One GPU of this process.
 struct NcclCollective::End {
   End(Gpu& device, const NcclMember& m, std::uint64_t bytes, bool in_place)
-      : gpu(device), member(m), in(device.allocate(bytes)), out(in_place ? nullptr : device.allocate(bytes)), copies(device.stream()) {}
+      : gpu(device),
+        member(m),
+        in(device.allocate(bytes)),
+        out(in_place ? nullptr : device.allocate(bytes)),
+        copies(device.stream()) {}
   NcclBuffers buffers() const { return {in->begin(), out ? out->begin() : in->begin()}; }
   Gpu& gpu;
   NcclMember member;
@@ -111,8 +115,7 @@ void NcclCollective::report(const Repetition&, MetricSink& sink) const {
   const auto said = ranks_->gather("time of one operation", team_, fmt::format("{}", own_s), kWords_s);
   std::vector<double> times(groups_.size(), 0);
   for (std::size_t g = 0; g < groups_.size(); ++g)
-    for (const unsigned member : groups_[g])
-      times[g] = std::max(times[g], std::stod(said.at(several() ? member : 0)));
+    for (const unsigned member : groups_[g]) times[g] = std::max(times[g], std::stod(said.at(several() ? member : 0)));
   groups_.report(times, what_, message_size_, sink);
 }
 
@@ -131,8 +134,7 @@ std::vector<RankPlace> NcclCollective::places_of(Node& node) {
   if (node.ranks().size() > 1) {
     for (const unsigned rank : node.team()) places.push_back(node.ranks().places()[rank]);
   } else {
-    for (unsigned i = 0; i < node.backends().gpu().count(); ++i)
-      places.push_back({node.ranks().host(0), 0, i});
+    for (unsigned i = 0; i < node.backends().gpu().count(); ++i) places.push_back({node.ranks().host(0), 0, i});
   }
   return places;
 }
@@ -144,8 +146,10 @@ void NcclCollective::add_part(Node& node, std::size_t g) {
   part.count = groups_.count(g, what_, message_size_);
   for (unsigned rank = 0; rank < part.size; ++rank) {
     const unsigned member = groups_[g][rank];
-    if (!several()) part.members.push_back({rank, member});
-    else if (team_[member] == ranks_->rank()) part.members.push_back({rank, ranks_->places()[ranks_->rank()].local_rank});
+    if (!several())
+      part.members.push_back({rank, member});
+    else if (team_[member] == ranks_->rank())
+      part.members.push_back({rank, ranks_->places()[ranks_->rank()].local_rank});
   }
   if (part.members.empty()) return;
   for (const NcclMember& m : part.members) {
@@ -225,7 +229,8 @@ void NcclCollective::check(const Part& part, End& end) {
   end.copies->attach();
   const ExpectedSums data = part.expected(what_, end);
   auto* staged = reinterpret_cast<float*>(staging_->begin());
-  const unsigned char* out = static_cast<const unsigned char*>(end.buffers().out) + data.first(in_place_) * sizeof(float);
+  const unsigned char* out =
+      static_cast<const unsigned char*>(end.buffers().out) + data.first(in_place_) * sizeof(float);
   in_pieces(data.results(), [&](std::uint64_t at, std::uint64_t n) {
     end.copies->copy(staged, out + at * sizeof(float), n * sizeof(float), CopyKind::d2h);
     end.copies->wait();
@@ -270,9 +275,11 @@ void NcclCollective::tell_facts(NcclBackend& nccl) {
   facts_ = {{"nccl", nccl.version()}};
   for (auto& [name, value] : facts_of(log)) facts_.emplace_back(name, std::move(value));
   const std::vector<std::string> settings = nccl.settings();
-  facts_.emplace_back("settings", settings.empty() ? "no NCCL_* variable" : fmt::format("{}", fmt::join(settings, ", ")));
+  facts_.emplace_back("settings",
+                      settings.empty() ? "no NCCL_* variable" : fmt::format("{}", fmt::join(settings, ", ")));
   if (log.empty())
-    facts_.emplace_back("decisions", "not known: " + (nccl.why_deaf().empty() ? "NCCL wrote nothing of them" : nccl.why_deaf()));
+    facts_.emplace_back("decisions",
+                        "not known: " + (nccl.why_deaf().empty() ? "NCCL wrote nothing of them" : nccl.why_deaf()));
   notes_.clear();
   if (const std::string words = groups_.words(); !words.empty()) notes_.push_back(words);
   notes_.push_back(fmt::format("NCCL {}, {}{}", nccl.version(),

@@ -58,9 +58,9 @@ class NetworkPorts final : public Workload {
     std::string all;
     for (const NetworkPort& port : own_)
       all += fmt::format("{}{} {}", all.empty() ? "" : ", ", port.name,
-                         !port.up           ? "down"
-                         : port.rate == 0   ? "at an unknown rate"
-                                            : fmt::format("at {:g} Gbit/s", port.rate * 8e-9));
+                         !port.up         ? "down"
+                         : port.rate == 0 ? "at an unknown rate"
+                                          : fmt::format("at {:g} Gbit/s", port.rate * 8e-9));
     return {{"ports", all}};
   }
 
@@ -72,7 +72,6 @@ class NetworkPorts final : public Workload {
   PortCount count_;
 };
 
-const Register<NetworkPorts> registered{"network_ports",
-                                        "network ports that are up and as fast as a job expects"};
+const Register<NetworkPorts> registered{"network_ports", "network ports that are up and as fast as a job expects"};
 
 }  // namespace

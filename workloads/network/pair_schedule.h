@@ -81,7 +81,7 @@ class PairSchedule {
     std::vector<std::string> names;
     for (unsigned r = 0; r < ranks.size(); ++r) names.push_back(name_of(r, ranks, rails));
     matrix_ = PairMatrix(names);
-    return name == "ring" ? ring_rounds(ranks.size())
+    return name == "ring"        ? ring_rounds(ranks.size())
            : name == "bisection" ? bisection_rounds(ranks.size())
                                  : all_pairs_rounds(ranks.size());
   }

@@ -13,8 +13,8 @@
 
 namespace {
 using namespace headrace;
-using network::StallWatch;
 using network::RdmaEnd;
+using network::StallWatch;
 
 constexpr std::array kMetrics{
     Metric{"busbw", "B/s", Better::higher, "Formula F1: 2 (n-1)/n times algbw, what each rank's port carries one way"},
@@ -76,11 +76,13 @@ class RdmaAllReduce final : public Paired {
     notes_.clear();
     const std::vector<std::string> cards =
         in_concert(ranks, "connect the ring", kConnect_s, [&] { return open(node); });
-    come_together("the ring is connected", kConnect_s, [&] { connect(card_from(cards.at(left())), card_from(cards.at(right()))); });
+    come_together("the ring is connected", kConnect_s,
+                  [&] { connect(card_from(cards.at(left())), card_from(cards.at(right()))); });
     shape_ = shape_of({ranks.everyone()}, ranks.places());
     const std::uint64_t n = ranks.size();
     notes_.push_back(ranks.host(rank()) + " by " + end_.words() + "; " + std::to_string(n) + " ranks, " +
-                     std::to_string(chunks_) + " chunks of " + std::to_string(part_ * sizeof(float)) + " bytes per segment");
+                     std::to_string(chunks_) + " chunks of " + std::to_string(part_ * sizeof(float)) +
+                     " bytes per segment");
     notes_.insert(notes_.end(), end_.notes().begin(), end_.notes().end());
   }
 
@@ -232,9 +234,9 @@ class RdmaAllReduce final : public Paired {
       }
       moved = moved || count > 0;
       // What comes of the next all-reduce is left for it.
-      count = received < messages_
-                  ? good(endpoint_->poll_received(std::span(done).first(std::min<std::size_t>(done.size(), messages_ - received))))
-                  : 0;
+      count = received < messages_ ? good(endpoint_->poll_received(std::span(done).first(
+                                         std::min<std::size_t>(done.size(), messages_ - received))))
+                                   : 0;
       for (int i = 0; i < count; ++i) {
         must_be_good(done[static_cast<unsigned>(i)], left());
         last = last || done[static_cast<unsigned>(i)].immediate != 0;
@@ -271,7 +273,8 @@ class RdmaAllReduce final : public Paired {
   }
 
   void post_receive() {
-    if (const int code = endpoint_->receive(1, nullptr, 0, 0, 0)) throw system_error("receive from", ranks_->who(left()), code);
+    if (const int code = endpoint_->receive(1, nullptr, 0, 0, 0))
+      throw system_error("receive from", ranks_->who(left()), code);
   }
   static int good(int count) {
     if (count < 0) throw system_error("poll", "a completion queue", -count);

@@ -56,9 +56,10 @@ class RdmaArea {
       if (gpu_) how_ = "by nvidia-peermem";
     } catch (const RunError& e) {
       if (!gpu_) throw;
-      throw Unsupported(std::string("the network card does not reach the GPU's memory: ") + e.what() +
-                        "; dma-buf needs Linux 5.12, the open kernel driver and a GPU that has it, else load nvidia-peermem "
-                        "(modprobe nvidia-peermem)");
+      throw Unsupported(
+          std::string("the network card does not reach the GPU's memory: ") + e.what() +
+          "; dma-buf needs Linux 5.12, the open kernel driver and a GPU that has it, else load nvidia-peermem "
+          "(modprobe nvidia-peermem)");
     }
   }
 

@@ -35,7 +35,8 @@ class RdmaEnd {
         numa_(choice(p)),
         patience_s_(p.seconds("peer_timeout", 10, {.min = 0.1, .max = 3600},
                               "another rank is given up when nothing came from it for so long")) {
-    if (mtu_ != 0 && (mtu_ < 256 || (mtu_ & (mtu_ - 1)) != 0)) p.conflict("mtu", "must be 0, 256, 512, 1024, 2048 or 4096");
+    if (mtu_ != 0 && (mtu_ < 256 || (mtu_ & (mtu_ - 1)) != 0))
+      p.conflict("mtu", "must be 0, 256, 512, 1024, 2048 or 4096");
   }
 
   /// Parameters that name what only this machine has.
@@ -79,8 +80,9 @@ class RdmaEnd {
   const std::vector<std::string>& notes() const { return notes_; }
   void compare_mtu(unsigned others, const std::string& other) {
     if (mtu_ == 0 && others != port().mtu)
-      notes_.push_back("the ports' MTUs differ: " + std::to_string(port().mtu) + " here, " + std::to_string(others) + " on " +
-                       other + "; the smaller is used: set both network interfaces alike (ip link set NAME mtu 9000)");
+      notes_.push_back("the ports' MTUs differ: " + std::to_string(port().mtu) + " here, " + std::to_string(others) +
+                       " on " + other +
+                       "; the smaller is used: set both network interfaces alike (ip link set NAME mtu 9000)");
   }
 
  private:

@@ -46,7 +46,8 @@ class RdmaLink {
         patience_s_(patience_s),
         slots_each_(traffic.slots_per_queue_pair()),
         lanes_(traffic.queue_pairs, Lane(traffic.tx_depth / traffic.moderation + 4)) {
-    sample_ = {.op = traffic.op, .signaled = false, .inlined = inlined, .length = static_cast<std::uint32_t>(traffic.size)};
+    sample_ = {
+        .op = traffic.op, .signaled = false, .inlined = inlined, .length = static_cast<std::uint32_t>(traffic.size)};
   }
 
   unsigned partner() const noexcept { return partner_; }
@@ -74,9 +75,12 @@ class RdmaLink {
 
   /// Timed. Throws RunError: the device failed, or nothing came from the partner, or a rank is gone.
   void move(Recorder& recorder) {
-    if (!traffic_.latency) stream(recorder);
-    else if (leads_) ping(recorder);
-    else pong();
+    if (!traffic_.latency)
+      stream(recorder);
+    else if (leads_)
+      ping(recorder);
+    else
+      pong();
     moved_.least = lanes_.front().acknowledged;
     for (const Lane& lane : lanes_) moved_.least = std::min(moved_.least, lane.acknowledged);
   }
@@ -113,8 +117,8 @@ class RdmaLink {
     std::uint64_t since_signal = 0, signals = 0, reaped = 0;
     std::uint64_t first = 0;  // received before this time
     std::uint64_t receives = 0, received = 0;
-    bool stopped = false;  // the word that ends the stream is posted
-    bool ended = false;    // the partner's has come
+    bool stopped = false;                  // the word that ends the stream is posted
+    bool ended = false;                    // the partner's has come
     std::vector<std::uint64_t> posted_at;  // of messages with completions, in turn [ns]
   };
 
@@ -199,7 +203,8 @@ class RdmaLink {
       check_done(c);
       const unsigned q = c.queue - first_queue_;
       ++lanes_[q].received;
-      if (c.length == 0) lanes_[q].ended = true;
+      if (c.length == 0)
+        lanes_[q].ended = true;
       else if (c.length != traffic_.size)
         throw RunError("a message of " + std::to_string(c.length) + " bytes came, not of message_size");
       post_receive(q);
@@ -305,7 +310,8 @@ class RdmaLink {
     if (!traffic_.reads()) area_.source(0)[traffic_.size - 1] = mark;
     ++lane.posted;
     ++lane.since_signal;
-    if (traffic_.reads() || mark == kStop || lane.since_signal >= std::min(traffic_.moderation, traffic_.tx_depth / 2)) {
+    if (traffic_.reads() || mark == kStop ||
+        lane.since_signal >= std::min(traffic_.moderation, traffic_.tx_depth / 2)) {
       work.signaled = true;
       work.id = lane.since_signal;
       lane.since_signal = 0;

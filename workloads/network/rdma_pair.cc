@@ -63,7 +63,8 @@ std::optional<Skip> RdmaPair::check_here(Node& node) {
   if (!on_gpu_) return std::nullopt;
   if (std::string why = node.backends().why_not("cuda"); !why.empty()) return Skip{"memory: gpu: " + why};
   const unsigned count = node.backends().gpu().count();
-  return gpu_ < count ? std::nullopt : std::optional(Skip{"gpu: " + std::to_string(gpu_) + ": here are " + std::to_string(count)});
+  return gpu_ < count ? std::nullopt
+                      : std::optional(Skip{"gpu: " + std::to_string(gpu_) + ": here are " + std::to_string(count)});
 }
 
 void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
@@ -151,8 +152,10 @@ std::string RdmaPair::why_no_port(const std::vector<Rail>& rails) const {
       for (const unsigned rank : {m.from, m.to}) {
         const auto [other, is_free] = busy.try_emplace({ranks_->host(rank), rails[rank].name}, rank);
         if (!is_free)
-          return ranks_->who(other->second) + " and " + ranks_->who(rank) + " go by the same port, " + rails[rank].name +
-                 ", at the same time: let one process of each node take part, processes: per_node, or start one for each port";
+          return ranks_->who(other->second) + " and " + ranks_->who(rank) + " go by the same port, " +
+                 rails[rank].name +
+                 ", at the same time: let one process of each node take part, processes: per_node, or start one for "
+                 "each port";
       }
     }
   }
@@ -194,9 +197,12 @@ RdmaLink* RdmaPair::link(std::size_t turn) {
 void RdmaPair::begin_turn() {
   in_concert(*ranks_, "the next pairs", wait_s(kSlack_s), [this] {
     if (trouble_) std::rethrow_exception(trouble_);  // queue pairs that have failed stay so
-    if (turn_ > 0) check_data(turn_ - 1);
-    else if (area_) area_->fill(key_of(ranks_->rank()));
-    if (RdmaLink* link = this->link(turn_)) link->make_ready(schedule_.meeting(turn_, ranks_->rank())->from == ranks_->rank());
+    if (turn_ > 0)
+      check_data(turn_ - 1);
+    else if (area_)
+      area_->fill(key_of(ranks_->rank()));
+    if (RdmaLink* link = this->link(turn_))
+      link->make_ready(schedule_.meeting(turn_, ranks_->rank())->from == ranks_->rank());
     return std::string();
   });
 }
@@ -244,7 +250,8 @@ std::string RdmaPair::check_data(std::size_t turn) {
   link->check(moved_.at(link->partner()), key_of(link->partner()), wrong);
   if (!wrong.empty())
     throw RunError("wrong data on " + ranks_->host(ranks_->rank()) + ": " + wrong.front().file + " at offset " +
-                   std::to_string(wrong.front().offset) + " differs from what " + ranks_->host(link->partner()) + " sent");
+                   std::to_string(wrong.front().offset) + " differs from what " + ranks_->host(link->partner()) +
+                   " sent");
   return "";
 }
 

@@ -113,9 +113,9 @@ class RdmaPair : public Paired {
   std::vector<RdmaLink> links_;     // one per partner; go before both
   std::uint64_t seed_ = 0;
   std::size_t turn_ = 0;
-  std::exception_ptr trouble_;     // what went wrong in a turn; stays until the next set_up
-  std::vector<RdmaMoved> moved_;   // of the last turn, by rank
-  std::vector<Met> met_;           // of this repetition
+  std::exception_ptr trouble_;    // what went wrong in a turn; stays until the next set_up
+  std::vector<RdmaMoved> moved_;  // of the last turn, by rank
+  std::vector<Met> met_;          // of this repetition
   PairMatrix matrix_;
   std::string why_no_port_;
   std::vector<std::string> notes_;

@@ -10,6 +10,7 @@ class RdmaSend final : public network::RdmaPair {
   explicit RdmaSend(Params& p) : RdmaPair(p, "rdma_send", RdmaOp::send) {}
 };
 
-const Register<RdmaSend> registered{"rdma_send", "messages that another node receives into buffers of its choice: bandwidth, or latency to and fro"};
+const Register<RdmaSend> registered{
+    "rdma_send", "messages that another node receives into buffers of its choice: bandwidth, or latency to and fro"};
 
 }  // namespace

@@ -26,8 +26,8 @@ struct RdmaTraffic {
             p.count("queue_pairs", 1, {.min = 1, .max = 1024}, "reliable connections of a pair"))),
         tx_depth(static_cast<unsigned>(
             p.count("tx_depth", 128, {.min = 2, .max = 32768}, "messages in flight per queue pair"))),
-        rx_depth(static_cast<unsigned>(p.count("rx_depth", 512, {.min = 2, .max = 32768},
-                                               "receives posted per queue pair; for sends alone"))),
+        rx_depth(static_cast<unsigned>(
+            p.count("rx_depth", 512, {.min = 2, .max = 32768}, "receives posted per queue pair; for sends alone"))),
         post_list(static_cast<unsigned>(p.count("post_list", 1, {.min = 1, .max = RdmaEndpoint::kMostPosted},
                                                 "messages handed to the device at once"))),
         moderation(static_cast<unsigned>(

@@ -16,7 +16,8 @@ namespace headrace::network {
 class StallWatch {
  public:
   /// `from`: the rank that something should come from.
-  StallWatch(const Ranks& ranks, unsigned from, double patience_s) : ranks_(ranks), from_(from), patience_s_(patience_s) {}
+  StallWatch(const Ranks& ranks, unsigned from, double patience_s)
+      : ranks_(ranks), from_(from), patience_s_(patience_s) {}
   void moved() noexcept { idle_ = 0; }
   /// Throws RunError when nothing moved for so long, or when a rank is gone; both name it.
   void waited() {
@@ -40,9 +41,10 @@ class StallWatch {
     }
     if (seconds(since_ns_) < patience_s_) return;
     const std::string here = ranks_.host(ranks_.rank());
-    throw RunError(fmt::format("nothing came from {} for {:g} s (peer_timeout): it is gone, or the network between it and "
-                               "{} passes nothing on",
-                               ranks_.who(from_), patience_s_, here));
+    throw RunError(
+        fmt::format("nothing came from {} for {:g} s (peer_timeout): it is gone, or the network between it and "
+                    "{} passes nothing on",
+                    ranks_.who(from_), patience_s_, here));
   }
 
   const Ranks& ranks_;

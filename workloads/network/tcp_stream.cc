@@ -23,8 +23,7 @@ namespace {
 using namespace headrace;
 
 constexpr std::array kMetrics{
-    Metric{"bandwidth", "B/s", Better::higher,
-           "Payload from one node to another, the median over the pairs measured"},
+    Metric{"bandwidth", "B/s", Better::higher, "Payload from one node to another, the median over the pairs measured"},
     Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair"},
     Metric{"nic_bandwidth", "B/s", Better::higher,
            "The same, where pairs are pairs of nodes that have no RDMA: what a network port gives"},
@@ -45,25 +44,22 @@ PairRounds rounds_of(const std::string& schedule, unsigned n, unsigned rails) {
 class TcpStream final : public Workload {
  public:
   explicit TcpStream(Params& p)
-      : schedule_(p.choice(
-            "schedule", "all_pairs", {"all_pairs", "ring", "bisection", "rails"},
-            "all_pairs: each with each, every node busy in every round; ring: with the next; "
-            "bisection: the first half with the second, all at once; rails: each with each, over "
-            "one network interface after the other")),
+      : schedule_(p.choice("schedule", "all_pairs", {"all_pairs", "ring", "bisection", "rails"},
+                           "all_pairs: each with each, every node busy in every round; ring: with the next; "
+                           "bisection: the first half with the second, all at once; rails: each with each, over "
+                           "one network interface after the other")),
         engine_(p.choice("engine", "posix", {"posix", "io_uring"},
                          "posix: send and recv; io_uring: the kernel goes on until a block is whole, and "
                          "wakes the thread then")),
         streams_(static_cast<unsigned>(
             p.count("streams", 1, {.min = 1, .max = 256}, "connections of a pair, a thread each"))),
-        block_size_(p.bytes("block_size", 128_KiB, {.min = 64, .max = 64.0 * 1024 * 1024},
-                            "bytes of one send")),
+        block_size_(p.bytes("block_size", 128_KiB, {.min = 64, .max = 64.0 * 1024 * 1024}, "bytes of one send")),
         time_s_(p.seconds("time", 1, {.min = 0.05, .max = 3600}, "of one direction of a pair")),
-        interface_(
-            p.text("interface", "",
-                   "of this network interface alone (\"eth1\"); \"\" = any. rails: one a rail "
-                   "(\"eth1, eth2\"); \"\" = all that are up")),
-        socket_buffer_(p.bytes("socket_buffer", 0, {.min = 0, .max = 1e9},
-                               "of sender and receiver; 0 = the kernel adapts it")) {
+        interface_(p.text("interface", "",
+                          "of this network interface alone (\"eth1\"); \"\" = any. rails: one a rail "
+                          "(\"eth1, eth2\"); \"\" = all that are up")),
+        socket_buffer_(
+            p.bytes("socket_buffer", 0, {.min = 0, .max = 1e9}, "of sender and receiver; 0 = the kernel adapts it")) {
     if (!over_rails() && interface_.find(',') != interface_.npos)
       p.conflict("interface", "several are for `schedule: rails`");
   }
@@ -142,8 +138,8 @@ class TcpStream final : public Workload {
       for (const bool back : {false, true}) {
         meet(worker);
         if (mine == round.end()) continue;
-        const unsigned from = (back ? mine->second : mine->first) % n,
-                       to = (back ? mine->first : mine->second) % n, rail = mine->first / n;
+        const unsigned from = (back ? mine->second : mine->first) % n, to = (back ? mine->first : mine->second) % n,
+                       rail = mine->first / n;
         if (from == self_)
           send(worker, meshes_[rail]->socket(to, worker.index));
         else
@@ -189,8 +185,7 @@ class TcpStream final : public Workload {
   }
 
   [[noreturn]] void broken(const char* what, int code) const {
-    throw RunError(std::string(what) + ": " +
-                   (code == 0 ? "the partner closed the connection" : errno_text(code)));
+    throw RunError(std::string(what) + ": " + (code == 0 ? "the partner closed the connection" : errno_text(code)));
   }
 
   /// While nothing moves: is there anybody to wait for?
@@ -235,8 +230,7 @@ class TcpStream final : public Workload {
         else if (look(); now_ns() > end_ns + static_cast<std::uint64_t>(kPartner_s * 1e9))
           throw RunError("nothing comes any more from " + ranks_->who(team_[from]));
       }
-      if (block[0] != kMore && block[0] != kLast)
-        throw RunError("wrong data from " + ranks_->who(team_[from]));
+      if (block[0] != kMore && block[0] != kLast) throw RunError("wrong data from " + ranks_->who(team_[from]));
       last = block[0] == kLast;
       const std::uint64_t now = now_ns();
       worker.recorder.op(begin_ns, now, block_size_);
@@ -248,9 +242,8 @@ class TcpStream final : public Workload {
         bytes += block_size_;
       last_ns = now;
     }
-    lane.bytes_per_s = last_ns > first_ns ? 1e9 * static_cast<double>(bytes) /
-                                                static_cast<double>(last_ns - first_ns)
-                                          : 0;
+    lane.bytes_per_s =
+        last_ns > first_ns ? 1e9 * static_cast<double>(bytes) / static_cast<double>(last_ns - first_ns) : 0;
   }
 
   /// `end`: the one that sent.
@@ -261,10 +254,8 @@ class TcpStream final : public Workload {
 
   /// Everyone's row, put together at the first of the team.
   void gather_rates() {
-    std::string own(reinterpret_cast<const char*>(received_.data()),
-                    received_.size() * sizeof(double));
-    const auto rows = ranks_->gather("the rates of the pairs", team_, own, kPartner_s,
-                                     static_cast<int>(team_.front()));
+    std::string own(reinterpret_cast<const char*>(received_.data()), received_.size() * sizeof(double));
+    const auto rows = ranks_->gather("the rates of the pairs", team_, own, kPartner_s, static_cast<int>(team_.front()));
     if (self_ != 0) return;
     std::vector<std::string> names;
     for (const unsigned rank : team_) names.push_back(name_of(rank));
@@ -275,10 +266,8 @@ class TcpStream final : public Workload {
     const std::size_t n = team_.size();
     for (std::size_t to = 0; to < rows.size(); ++to) {
       std::vector<double> row(meshes_.size() * n);
-      std::memcpy(row.data(), rows[to].data(),
-                  std::min(rows[to].size(), row.size() * sizeof(double)));
-      for (std::size_t from = 0; from < row.size(); ++from)
-        matrix_->rate[from][from / n * n + to] = row[from];
+      std::memcpy(row.data(), rows[to].data(), std::min(rows[to].size(), row.size() * sizeof(double)));
+      for (std::size_t from = 0; from < row.size(); ++from) matrix_->rate[from][from / n * n + to] = row[from];
     }
   }
 
@@ -311,24 +300,20 @@ class TcpStream final : public Workload {
     rails_ = own;
     bool alike = true;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (count(all[i]) == 0)
-        throw RunError(ranks_->host(team_[i]) + " has no network interface that is up");
+      if (count(all[i]) == 0) throw RunError(ranks_->host(team_[i]) + " has no network interface that is up");
       if (count(all[i]) != count(all[0]))
-        throw RunError("nodes have different rails: " + ranks_->host(team_[0]) + " " + all[0] +
-                       "; " + ranks_->host(team_[i]) + " " + all[i] +
-                       "; name those that belong together with `interface`");
+        throw RunError("nodes have different rails: " + ranks_->host(team_[0]) + " " + all[0] + "; " +
+                       ranks_->host(team_[i]) + " " + all[i] + "; name those that belong together with `interface`");
       alike = alike && all[i] == all[0];
     }
-    for (std::size_t rail = 0; !alike && rail < rails_.size(); ++rail)
-      rails_[rail] = "rail" + std::to_string(rail);
+    for (std::size_t rail = 0; !alike && rail < rails_.size(); ++rail) rails_[rail] = "rail" + std::to_string(rail);
     return own;
   }
 
   /// The host, and the rank where there are several on it.
   std::string name_of(unsigned rank) const {
-    const auto same = std::count_if(team_.begin(), team_.end(), [&](unsigned other) {
-      return ranks_->host(other) == ranks_->host(rank);
-    });
+    const auto same = std::count_if(team_.begin(), team_.end(),
+                                    [&](unsigned other) { return ranks_->host(other) == ranks_->host(rank); });
     return same == 1 ? ranks_->host(rank) : ranks_->host(rank) + "#" + std::to_string(rank);
   }
 
@@ -343,7 +328,7 @@ class TcpStream final : public Workload {
   std::vector<unsigned> team_;
   unsigned self_ = 0;
   PairRounds rounds_;
-  std::vector<std::string> rails_;  // what they are called
+  std::vector<std::string> rails_;                // what they are called
   std::vector<std::unique_ptr<TcpMesh>> meshes_;  // of each rail, or one of any interface
   StreamEngine* engine_streams_ = nullptr;
   std::vector<Lane> lanes_;
@@ -354,7 +339,7 @@ class TcpStream final : public Workload {
   std::string why_no_port_;
 };
 
-const Register<TcpStream> registered{
-    "tcp_stream", "TCP between pairs of nodes: a matrix of rates, and which node or link is slow"};
+const Register<TcpStream> registered{"tcp_stream",
+                                     "TCP between pairs of nodes: a matrix of rates, and which node or link is slow"};
 
 }  // namespace

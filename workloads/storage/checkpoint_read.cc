@@ -22,8 +22,7 @@ constexpr std::array kMetrics{
            "layout sharded: bytes of all ranks over the time until the last rank has its own"},
     Metric{"shared_read_bandwidth", "B/s", Better::higher,
            "layout same: likewise; the page cache may have served all ranks but the first"},
-    Metric{"time_to_restored_s", "s", Better::lower,
-           "From the start until the last rank has read all that it needs"},
+    Metric{"time_to_restored_s", "s", Better::lower, "From the start until the last rank has read all that it needs"},
     Metric{"first_rank_restored_s", "s", Better::lower,
            "From the start until the first rank has: the others are held back, not the storage"},
 };
@@ -57,8 +56,7 @@ class CheckpointRead final : public Workload {
                         "an existing checkpoint, read-only: a folder, whose files go to the ranks "
                         "in turn, or one file; none: one is made");
     spec_.files = same_ ? 1 : io_.workers;
-    spec_.file_size =
-        p.bytes("shard_size", 512_MiB, {.min = 1, .max = kLargestShard}, "what each rank reads");
+    spec_.file_size = p.bytes("shard_size", 512_MiB, {.min = 1, .max = kLargestShard}, "what each rank reads");
     if (!spec_.path.empty() && p.given("shard_size"))
       p.conflict("shard_size", "makes shards; not together with path, which reads existing ones");
   }
@@ -70,9 +68,7 @@ class CheckpointRead final : public Workload {
   }
   unsigned workers() const override { return io_.workers; }
   std::vector<CacheState> cache_states() const override { return io_.cache_states(); }
-  CacheUse cache_use() const override {
-    return {.names_only = false, .readers = same_ ? io_.workers : 1};
-  }
+  CacheUse cache_use() const override { return {.names_only = false, .readers = same_ ? io_.workers : 1}; }
 
   void prepare(Node& node, const DataProgress& progress) override {
     data_ = DataSet::open(spec_, node, progress);
@@ -91,11 +87,9 @@ class CheckpointRead final : public Workload {
     Recorder& recorder = worker.recorder;
     FileCursor cursor = cursor_of(rank);
     rank.loop.run(
-        *rank.reader,
-        [&](BlockRequest& request) { return recorder.running() && cursor.next(request); },
+        *rank.reader, [&](BlockRequest& request) { return recorder.running() && cursor.next(request); },
         [&](const BlockCompletion& block) {
-          record_block(block, cursor.length_at(block.file, block.offset), rank.files[block.file],
-                       recorder);
+          record_block(block, cursor.length_at(block.file, block.offset), rank.files[block.file], recorder);
         });
   }
 
@@ -103,8 +97,7 @@ class CheckpointRead final : public Workload {
     // A restore is all of it: no warm-up is cut off.
     const PhaseResult& phase = repetition.phases.front();
     if (phase.elapsed_s > 0)
-      sink.put(same_ ? "shared_read_bandwidth" : "read_bandwidth",
-               static_cast<double>(phase.bytes) / phase.elapsed_s);
+      sink.put(same_ ? "shared_read_bandwidth" : "read_bandwidth", static_cast<double>(phase.bytes) / phase.elapsed_s);
     const bool whole = phase.bytes == wanted_;
     cut_ = cut_ || !whole;
     if (!whole) return;
@@ -148,10 +141,8 @@ class CheckpointRead final : public Workload {
   std::vector<std::string> notes() override {
     std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
     if (data_ && !same_ && data_->files().count() < io_.workers)
-      notes.push_back(fmt::format("only {} of {} ranks had a file to read", data_->files().count(),
-                                  io_.workers));
-    if (cut_)
-      notes.emplace_back("the time budget ended before all was restored: no time to restored");
+      notes.push_back(fmt::format("only {} of {} ranks had a file to read", data_->files().count(), io_.workers));
+    if (cut_) notes.emplace_back("the time budget ended before all was restored: no time to restored");
     return notes;
   }
   void cleanup(Node&) override {
@@ -162,8 +153,7 @@ class CheckpointRead final : public Workload {
  private:
   Rank open(unsigned number, bool keep_data) {
     std::vector<std::uint32_t> files;
-    for (std::uint32_t i = same_ ? 0 : number; i < data_->files().count();
-         i += same_ ? 1 : io_.workers)
+    for (std::uint32_t i = same_ ? 0 : number; i < data_->files().count(); i += same_ ? 1 : io_.workers)
       files.push_back(i);
     ReaderOptions options = io_.reader_options();
     options.advice = Advice::sequential;
@@ -171,28 +161,22 @@ class CheckpointRead final : public Workload {
     auto reader = engine_->block_reader(data_->files(), files, options);
     return {std::move(files), std::move(reader), BlockLoop(io_.queue_depth)};
   }
-  FileCursor cursor_of(const Rank& rank) const {
-    return {data_->files(), rank.files, io_.block_size, io_.direct};
-  }
+  FileCursor cursor_of(const Rank& rank) const { return {data_->files(), rank.files, io_.block_size, io_.direct}; }
 
   /// Every wrong block of one request that asked for `wanted` bytes.
-  std::vector<WrongBlock> wrong_in(const Rank& rank, const BlockCompletion& block,
-                                   std::uint64_t wanted) const {
+  std::vector<WrongBlock> wrong_in(const Rank& rank, const BlockCompletion& block, std::uint64_t wanted) const {
     const std::uint32_t file = rank.files[block.file];
     if (block.result < static_cast<std::int64_t>(wanted)) {
       const bool failed = block.result < 0;
-      return {{data_->files().full_path(file),
-               block.offset + static_cast<std::uint64_t>(failed ? 0 : block.result),
-               failed ? system_error("read", "", static_cast<int>(-block.result)).what()
-                      : "the file ends here"}};
+      return {{data_->files().full_path(file), block.offset + static_cast<std::uint64_t>(failed ? 0 : block.result),
+               failed ? system_error("read", "", static_cast<int>(-block.result)).what() : "the file ends here"}};
     }
     std::vector<WrongBlock> wrong;
     const unsigned char* data = rank.reader->data(block.slot);
     const std::uint64_t end = block.offset + wanted;
     WrongBlock found;
     for (std::uint64_t at = block.offset;
-         at < end && wrong.size() < kMostWrong &&
-         !data_->check(file, at, data + (at - block.offset), end - at, &found);
+         at < end && wrong.size() < kMostWrong && !data_->check(file, at, data + (at - block.offset), end - at, &found);
          at = (found.offset / kChecked + 1) * kChecked)
       wrong.push_back(found);
     return wrong;
@@ -208,6 +192,6 @@ class CheckpointRead final : public Workload {
   mutable bool cut_ = false;  // found in report(), told in notes()
 };
 
-const Register<CheckpointRead> registered{
-    "checkpoint_read", "N ranks restore at once: each its own shard, or all the same weights"};
+const Register<CheckpointRead> registered{"checkpoint_read",
+                                          "N ranks restore at once: each its own shard, or all the same weights"};
 }  // namespace

@@ -11,12 +11,9 @@ using namespace headrace;
 using checkpoint::SaveTimes;
 
 constexpr std::array kMetrics{
-    Metric{"durable_bandwidth", "B/s", Better::higher,
-           "Bytes of all ranks over the time until the last is durable"},
-    Metric{"write_bandwidth", "B/s", Better::higher,
-           "Bytes of all ranks over the time until the last write returned"},
-    Metric{"time_to_durable_s", "s", Better::lower,
-           "From the start of the save until every rank's shard is durable"},
+    Metric{"durable_bandwidth", "B/s", Better::higher, "Bytes of all ranks over the time until the last is durable"},
+    Metric{"write_bandwidth", "B/s", Better::higher, "Bytes of all ranks over the time until the last write returned"},
+    Metric{"time_to_durable_s", "s", Better::lower, "From the start of the save until every rank's shard is durable"},
     Metric{"stall_s", "s", Better::lower,
            "How long training waits: sync, until durable; async, for the copy in memory"},
     Metric{"stage_bandwidth", "B/s", Better::higher, "async: bytes of all ranks over the stall"},
@@ -30,8 +27,7 @@ class CheckpointWrite final : public Workload {
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return params_.check(node); }
   Footprint footprint() const override {
-    return {.written_bytes =
-                2 * params_.total_bytes(),  // the old one stays until the new one is durable
+    return {.written_bytes = 2 * params_.total_bytes(),  // the old one stays until the new one is durable
             .read_bytes_per_repetition = 0,
             .memory_bytes = params_.memory_bytes(),
             .page_cache_bytes = params_.direct ? 0 : params_.total_bytes(),
@@ -50,9 +46,7 @@ class CheckpointWrite final : public Workload {
     std::fill(times_.begin(), times_.end(), SaveTimes{});
   }
   void before_run(Worker& worker) override { saver_->attach(worker.index); }
-  void run(Worker& worker) override {
-    times_[worker.index] = saver_->save(worker.index, worker.recorder);
-  }
+  void run(Worker& worker) override { times_[worker.index] = saver_->save(worker.index, worker.recorder); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     const auto last = [this](std::uint64_t SaveTimes::*what) {
@@ -65,9 +59,7 @@ class CheckpointWrite final : public Workload {
       if (t.durable_ns == 0) return;  // stopped: no save, no value
       begin = std::min(begin, t.begin_ns);
     }
-    const auto since = [begin](std::uint64_t end) {
-      return 1e-9 * static_cast<double>(end - begin);
-    };
+    const auto since = [begin](std::uint64_t end) { return 1e-9 * static_cast<double>(end - begin); };
     const auto bytes = static_cast<double>(params_.total_bytes());
     const double durable_s = since(last(&SaveTimes::durable_ns));
     sink.put("durable_bandwidth", bytes / durable_s);
@@ -77,9 +69,7 @@ class CheckpointWrite final : public Workload {
     if (params_.async) sink.put("stage_bandwidth", bytes / since(last(&SaveTimes::staged_ns)));
   }
 
-  std::vector<WrongBlock> verify(const DataProgress& progress) override {
-    return saver_->verify(progress);
-  }
+  std::vector<WrongBlock> verify(const DataProgress& progress) override { return saver_->verify(progress); }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
     if (saver_) notes.insert(notes.end(), saver_->notes().begin(), saver_->notes().end());
@@ -94,6 +84,6 @@ class CheckpointWrite final : public Workload {
   std::vector<SaveTimes> times_;
 };
 
-const Register<CheckpointWrite> registered{
-    "checkpoint_write", "N ranks save their shards at once: written, made durable, renamed"};
+const Register<CheckpointWrite> registered{"checkpoint_write",
+                                           "N ranks save their shards at once: written, made durable, renamed"};
 }  // namespace

@@ -15,28 +15,20 @@ namespace {
 using namespace headrace;
 
 constexpr std::array kMetrics{
-    Metric{"cold_read_bandwidth", "B/s", Better::higher,
-           "File bytes per second of the first epoch"},
-    Metric{"steady_read_bandwidth", "B/s", Better::higher,
-           "File bytes per second of the settled epochs"},
+    Metric{"cold_read_bandwidth", "B/s", Better::higher, "File bytes per second of the first epoch"},
+    Metric{"steady_read_bandwidth", "B/s", Better::higher, "File bytes per second of the settled epochs"},
     Metric{"steady_storage_bandwidth", "B/s", Better::higher,
            "Bytes per second that came from storage in the settled epochs; none when the cache "
            "holds nearly all"},
-    Metric{"hit_ratio", "ratio", Better::higher,
-           "Share of the settled epochs' bytes that the page cache served"},
-    Metric{"hit_ratio_predicted_c2", "ratio", Better::neither,
-           "Formula C2 (LRU) for this memory and data set"},
-    Metric{"hit_ratio_predicted_c4", "ratio", Better::neither,
-           "Formula C4 (LRU, same order every epoch)"},
-    Metric{"hit_ratio_predicted_c7", "ratio", Better::neither,
-           "Formula C7 (Linux estimate, from the third epoch on)"},
-    Metric{"cache_ratio", "ratio", Better::neither,
-           "Formula C1: memory available to the page cache / data set"},
+    Metric{"hit_ratio", "ratio", Better::higher, "Share of the settled epochs' bytes that the page cache served"},
+    Metric{"hit_ratio_predicted_c2", "ratio", Better::neither, "Formula C2 (LRU) for this memory and data set"},
+    Metric{"hit_ratio_predicted_c4", "ratio", Better::neither, "Formula C4 (LRU, same order every epoch)"},
+    Metric{"hit_ratio_predicted_c7", "ratio", Better::neither, "Formula C7 (Linux estimate, from the third epoch on)"},
+    Metric{"cache_ratio", "ratio", Better::neither, "Formula C1: memory available to the page cache / data set"},
 };
 
-constexpr double kHardlyAny =
-    0.05;  // of the bytes from storage: too little to call it the storage's rate
-constexpr double kSurprise = 0.05;  // a hit ratio so far from C7 is explained
+constexpr double kHardlyAny = 0.05;  // of the bytes from storage: too little to call it the storage's rate
+constexpr double kSurprise = 0.05;   // a hit ratio so far from C7 is explained
 constexpr std::uint64_t kPage = 4096;
 
 /// What do the second and later epochs give, how much of it comes from storage, and is that what
@@ -44,12 +36,10 @@ constexpr std::uint64_t kPage = 4096;
 class Epochs final : public Workload {
  public:
   explicit Epochs(Params& p)
-      : io_(StorageParams::declare(p,
-                                   {.workers = 8, .block_size = 1_MiB, .direct_allowed = false})),
+      : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = false})),
         spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB})),
         epochs_(static_cast<unsigned>(
-            p.count("epochs", 3, {.min = 2, .max = 100},
-                    "times that the data set is read, each in a new order"))) {}
+            p.count("epochs", 3, {.min = 2, .max = 100}, "times that the data set is read, each in a new order"))) {}
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
@@ -85,8 +75,7 @@ class Epochs final : public Workload {
   }
   void before_run(Worker& worker) override { readers_[worker.index]->attach(); }
   void run(Worker& worker) override {
-    read_whole_files(*readers_[worker.index], queue_, worker.recorder,
-                     [](const FileCompletion&) {});
+    read_whole_files(*readers_[worker.index], queue_, worker.recorder, [](const FileCompletion&) {});
   }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
@@ -106,12 +95,11 @@ class Epochs final : public Workload {
     sink.put("hit_ratio", hit_ratio);
     held_ = from_storage < kHardlyAny;
     if (!held_)
-      sink.put("steady_storage_bandwidth",
-               static_cast<double>(settled.storage_bytes) / settled.elapsed_s, settled.elapsed_s);
+      sink.put("steady_storage_bandwidth", static_cast<double>(settled.storage_bytes) / settled.elapsed_s,
+               settled.elapsed_s);
 
-    cut_ = std::any_of(phases.begin(), phases.end(), [this](const PhaseResult& epoch) {
-      return epoch.bytes < data_->files().total_bytes();
-    });
+    cut_ = std::any_of(phases.begin(), phases.end(),
+                       [this](const PhaseResult& epoch) { return epoch.bytes < data_->files().total_bytes(); });
     const HitRatios predicted =
         predict_hit_ratios(static_cast<double>(watch_.cache_bytes()),
                            static_cast<double>(data_->files().total_bytes()) * pages_per_byte());
@@ -123,9 +111,7 @@ class Epochs final : public Workload {
     explain(hit_ratio, predicted);
   }
 
-  std::vector<WrongBlock> verify(const DataProgress& progress) override {
-    return data_->verify(progress);
-  }
+  std::vector<WrongBlock> verify(const DataProgress& progress) override { return data_->verify(progress); }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
     if (!surprise_.empty()) notes.push_back(surprise_);
@@ -160,10 +146,9 @@ class Epochs final : public Workload {
     std::vector<std::string> odd = watch_.oddities(predicted);
     if (epochs_ < 3) odd.push_back("C7 holds from the third epoch on");
     if (odd.empty()) odd.push_back("no cause found");
-    surprise_ = fmt::format(
-        "hit ratio {:.3f}, C7 predicts {:.3f} for a cache of {}: {}", measured, predicted.two_list,
-        format_quantity(static_cast<double>(watch_.cache_bytes()), Dimension::bytes),
-        fmt::join(odd, "; "));
+    surprise_ =
+        fmt::format("hit ratio {:.3f}, C7 predicts {:.3f} for a cache of {}: {}", measured, predicted.two_list,
+                    format_quantity(static_cast<double>(watch_.cache_bytes()), Dimension::bytes), fmt::join(odd, "; "));
   }
 
   StorageParams io_;

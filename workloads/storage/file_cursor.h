@@ -15,8 +15,8 @@ namespace headrace {
 /// `selected`, as a BlockReader over the same list wants them.
 class FileCursor {
  public:
-  FileCursor(const FileTable& files, std::span<const std::uint32_t> selected,
-             std::uint64_t block_size, bool direct, std::uint64_t passes = 1)
+  FileCursor(const FileTable& files, std::span<const std::uint32_t> selected, std::uint64_t block_size, bool direct,
+             std::uint64_t passes = 1)
       : files_(files),
         selected_(selected),
         block_size_(block_size),

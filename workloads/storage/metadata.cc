@@ -29,11 +29,9 @@ constexpr std::array kMetrics{
     Metric{"create_rate", "1/s", Better::higher, "Empty files made per second"},
     Metric{"rename_rate", "1/s", Better::higher, "Files renamed in their folder per second"},
     Metric{"unlink_rate", "1/s", Better::higher, "Files removed per second"},
-    Metric{"scan_time_s", "s", Better::lower,
-           "Listing every folder, then asking every file for its attributes"},
-    Metric{
-        "data_set_scan_time_s", "s", Better::lower,
-        "Formula A9: the same for data_set_files files, at this time per file and as many workers"},
+    Metric{"scan_time_s", "s", Better::lower, "Listing every folder, then asking every file for its attributes"},
+    Metric{"data_set_scan_time_s", "s", Better::lower,
+           "Formula A9: the same for data_set_files files, at this time per file and as many workers"},
 };
 
 enum Step : unsigned { kCreate, kList, kStat, kOpen, kRename, kUnlink };
@@ -56,8 +54,7 @@ struct alignas(128) Count {
 class Metadata final : public Workload {
  public:
   explicit Metadata(Params& p)
-      : workers_(static_cast<unsigned>(
-            p.count("workers", 4, {.min = 1, .max = 1024}, "threads that ask"))),
+      : workers_(static_cast<unsigned>(p.count("workers", 4, {.min = 1, .max = 1024}, "threads that ask"))),
         shape_(NameTreeShape::declare(p)),
         scanned_files_(p.count("data_set_files", 0, {.max = 1e15},
                                "files of the data set whose scan time is told; 0 = as many as are "
@@ -70,18 +67,15 @@ class Metadata final : public Workload {
     } else {
       steps_ = {kList, kStat, kOpen};
       for (const char* key : {"depth", "width", "files_per_folder"})
-        if (p.given(key))
-          p.conflict(key, "makes files; not together with path, which asks existing ones");
+        if (p.given(key)) p.conflict(key, "makes files; not together with path, which asks existing ones");
     }
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
   Footprint footprint() const override {
     if (!users_.path.empty()) return {};
-    return {.written_bytes = shape_.disk_bytes(),
-            .read_bytes_per_repetition = 0,
-            .memory_bytes = 0,
-            .data_id = "metadata"};
+    return {
+        .written_bytes = shape_.disk_bytes(), .read_bytes_per_repetition = 0, .memory_bytes = 0, .data_id = "metadata"};
   }
   unsigned workers() const override { return workers_; }
   std::vector<std::string> latency_parts() const override {
@@ -177,28 +171,22 @@ class Metadata final : public Workload {
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
     std::array<const PhaseResult*, kNames.size()> of{};
-    for (std::size_t i = 0; i < repetition.phases.size(); ++i)
-      of[steps_[i]] = &repetition.phases[i];
+    for (std::size_t i = 0; i < repetition.phases.size(); ++i) of[steps_[i]] = &repetition.phases[i];
     if (of[kOpen]) {
-      sink.put("operation_rate", kCallsPerOpen * of[kOpen]->operations_per_s(),
-               of[kOpen]->steady_s());
+      sink.put("operation_rate", kCallsPerOpen * of[kOpen]->operations_per_s(), of[kOpen]->steady_s());
       sink.put("open_rate", of[kOpen]->operations_per_s(), of[kOpen]->steady_s());
     }
     if (of[kList] && of[kList]->elapsed_s > 0)
-      sink.put("list_rate", static_cast<double>(names_seen()) / of[kList]->elapsed_s,
-               of[kList]->elapsed_s);
-    for (const auto& [step, metric] : {std::pair{kStat, "stat_rate"},
-                                       {kCreate, "create_rate"},
-                                       {kRename, "rename_rate"},
-                                       {kUnlink, "unlink_rate"}})
+      sink.put("list_rate", static_cast<double>(names_seen()) / of[kList]->elapsed_s, of[kList]->elapsed_s);
+    for (const auto& [step, metric] :
+         {std::pair{kStat, "stat_rate"}, {kCreate, "create_rate"}, {kRename, "rename_rate"}, {kUnlink, "unlink_rate"}})
       if (of[step]) sink.put(metric, of[step]->operations_per_s(), of[step]->steady_s());
     if (of[kList] && of[kStat]) report_scan(*of[kList], *of[kStat], sink);
   }
 
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
-    if (!users_.path.empty())
-      notes.emplace_back("path is read-only: nothing is created, renamed or unlinked");
+    if (!users_.path.empty()) notes.emplace_back("path is read-only: nothing is created, renamed or unlinked");
     if (cut_)
       notes.emplace_back(
           "the time budget cut the scan short: its rates are of what was asked, and no scan time "
@@ -220,8 +208,7 @@ class Metadata final : public Workload {
     std::set<std::string, std::less<>> folders{"."};
     for (std::uint32_t i = 0; i < files.count(); ++i) {
       const std::string_view path = files.path(i);
-      for (std::size_t end = path.rfind('/'); end != path.npos && end > 0;
-           end = path.rfind('/', end - 1)) {
+      for (std::size_t end = path.rfind('/'); end != path.npos && end > 0; end = path.rfind('/', end - 1)) {
         if (!folders.emplace(path.substr(0, end)).second) break;
       }
     }
@@ -299,15 +286,13 @@ class Metadata final : public Workload {
   }
 
   static void fail(Recorder& recorder, std::uint32_t item, std::uint8_t part, std::uint64_t end) {
-    recorder.fail({.code = errno, .file = item, .offset = OperationError::kNoOffset, .part = part},
-                  end);
+    recorder.fail({.code = errno, .file = item, .offset = OperationError::kNoOffset, .part = part}, end);
   }
 
   /// Opens, lists and closes one folder as readdir does, and adds the names to `names`.
   bool list(std::uint32_t folder, std::uint64_t& names) const {
     alignas(dirent64) char entries[32 << 10];
-    const int fd =
-        ::openat(folders_->root_fd(), folders_->path(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = ::openat(folders_->root_fd(), folders_->path(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return false;
     ssize_t got;
     while ((got = ::getdents64(fd, entries, sizeof entries)) > 0) {
@@ -347,8 +332,7 @@ class Metadata final : public Workload {
   /// Of a repetition that was cut short or failed. Untimed.
   void remove_left_over() {
     for (std::uint32_t file = 0; file < files_->count(); ++file)
-      if (there_[file] != kAbsent && !remove(file))
-        throw system_error("unlink", files_->full_path(file), errno);
+      if (there_[file] != kAbsent && !remove(file)) throw system_error("unlink", files_->full_path(file), errno);
   }
 
   std::uint64_t names_seen() const {
@@ -359,8 +343,7 @@ class Metadata final : public Workload {
 
   void report_scan(const PhaseResult& listing, const PhaseResult& stats, MetricSink& sink) const {
     const auto files = static_cast<double>(stats.operations);
-    const bool whole =
-        listing.operations == folders_->count() && stats.operations == files_->count();
+    const bool whole = listing.operations == folders_->count() && stats.operations == files_->count();
     cut_ = cut_ || !whole;
     if (!whole) return;
     const double scan_s = listing.elapsed_s + stats.elapsed_s;
@@ -388,6 +371,6 @@ class Metadata final : public Workload {
   alignas(128) std::atomic<std::uint64_t> next_{0};
 };
 
-const Register<Metadata> registered{
-    "metadata", "list, stat, open, create, rename and unlink in a tree of files: operations/s"};
+const Register<Metadata> registered{"metadata",
+                                    "list, stat, open, create, rename and unlink in a tree of files: operations/s"};
 }  // namespace

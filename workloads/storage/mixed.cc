@@ -29,14 +29,11 @@ constexpr std::array kMetrics{
     Metric{"after_latency_p99_ns", "ns", Better::lower, "99 % of the reads after the save"},
     Metric{"latency_p99_ratio", "ratio", Better::lower, "p99 during the save over p99 before it"},
     Metric{"before_sustained", "ratio", Better::higher, "1: the rate was sustained before"},
-    Metric{"during_sustained", "ratio", Better::higher,
-           "1: the rate was sustained during the save"},
+    Metric{"during_sustained", "ratio", Better::higher, "1: the rate was sustained during the save"},
     Metric{"after_sustained", "ratio", Better::higher, "1: the rate was sustained after"},
     Metric{"read_bandwidth", "B/s", Better::higher, "File bytes per second during the save"},
-    Metric{"durable_bandwidth", "B/s", Better::higher,
-           "Checkpoint bytes over the time until the last is durable"},
-    Metric{"time_to_durable_s", "s", Better::lower,
-           "From the start of the save until it is durable"},
+    Metric{"durable_bandwidth", "B/s", Better::higher, "Checkpoint bytes over the time until the last is durable"},
+    Metric{"time_to_durable_s", "s", Better::lower, "From the start of the save until it is durable"},
 };
 
 enum Phase : unsigned { kBefore, kDuring, kAfter, kPhases };
@@ -49,8 +46,7 @@ class Mixed final : public Workload {
       : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = true})),
         spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB})),
         open_loop_(OpenLoop::declare(p, per_file(), 100)),
-        around_s_(p.seconds("around", 5, {.min = 0.1, .max = 3600},
-                            "how long to read before the save, and after it")),
+        around_s_(p.seconds("around", 5, {.min = 0.1, .max = 3600}, "how long to read before the save, and after it")),
         save_(checkpoint::SaveParams::declare(p, "checkpoint_")) {
     if (spec_.path.empty() && reads_around() > spec_.files)
       p.conflict("files", fmt::format("{} files are read in {:g} s at {:g}/s: give so many, or "
@@ -73,9 +69,7 @@ class Mixed final : public Workload {
   }
   unsigned workers() const override { return io_.workers + save_.ranks; }
   unsigned background_workers() const override { return save_.ranks; }
-  std::vector<std::string> latency_parts() const override {
-    return open_loop_.latency_parts(whole_file_parts());
-  }
+  std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts(whole_file_parts()); }
   /// Each with its cache made anew, so that they can be compared. That reads become slower for a
   /// while is what is looked for.
   std::vector<PhaseSpec> phases() const override {
@@ -90,13 +84,11 @@ class Mixed final : public Workload {
     team_size_ = static_cast<unsigned>(node.team().size());
     data_ = DataSet::open(spec_, node, progress);
     if (reads_around() > data_->files().count())
-      throw RunError(fmt::format("{} has {} files, and {} are read in {:g} s",
-                                 data_->files().root(), data_->files().count(), reads_around(),
-                                 around_s_));
+      throw RunError(fmt::format("{} has {} files, and {} are read in {:g} s", data_->files().root(),
+                                 data_->files().count(), reads_around(), around_s_));
     backends_ = &node.backends();
     for (unsigned i = 0; i < io_.workers; ++i)
-      readers_.push_back(
-          backends_->storage(io_.engine).whole_file_reader(data_->files(), io_.reader_options()));
+      readers_.push_back(backends_->storage(io_.engine).whole_file_reader(data_->files(), io_.reader_options()));
     saver_ = std::make_unique<checkpoint::Saver>(save_, node);
     times_.resize(save_.ranks);
   }
@@ -147,16 +139,15 @@ class Mixed final : public Workload {
       const auto put = [&](const char* name, double value, double seconds = 0) {
         sink.put(std::string(kNames[p]) + name, value, seconds);
       };
-      const OpenLoopResult result = judge_open_loop(p == kAfter ? open_loop_.trend() : trends_[p],
-                                                    open_loop_.rate(), phase.elapsed_s);
+      const OpenLoopResult result =
+          judge_open_loop(p == kAfter ? open_loop_.trend() : trends_[p], open_loop_.rate(), phase.elapsed_s);
       put("_read_rate", result.achieved_rate, phase.elapsed_s);
       put("_sustained", result.sustained ? 1 : 0);
       put("_latency_p50_ns", phase.latency.percentile(0.5));
       put("_latency_p99_ns", phase.latency.percentile(0.99));
     }
     const PhaseResult &before = repetition.phases[kBefore], &during = repetition.phases[kDuring];
-    sink.put("latency_p99_ratio",
-             during.latency.percentile(0.99) / std::max(1.0, before.latency.percentile(0.99)));
+    sink.put("latency_p99_ratio", during.latency.percentile(0.99) / std::max(1.0, before.latency.percentile(0.99)));
     sink.put("read_bandwidth", during.bytes_per_s(), during.elapsed_s);
     sink.put("durable_bandwidth", static_cast<double>(save_.total_bytes()) / save_s, save_s);
     sink.put("time_to_durable_s", save_s);
@@ -171,13 +162,11 @@ class Mixed final : public Workload {
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
     if (ended_early_)
-      notes.emplace_back(
-          "every file was read before the checkpoint was durable: more files would show the rest");
+      notes.emplace_back("every file was read before the checkpoint was durable: more files would show the rest");
     if (!backends_) return notes;
     const auto add = [&notes](std::vector<std::string> more) {
       for (std::string& note : more)
-        if (std::find(notes.begin(), notes.end(), note) == notes.end())
-          notes.push_back(std::move(note));
+        if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
     };
     add(backends_->storage(io_.engine).take_notes());
     add(backends_->storage(save_.engine).take_notes());
@@ -196,15 +185,13 @@ class Mixed final : public Workload {
   /// The job's ingest, whatever its layout: so many files, or so many bytes in files of this size.
   std::vector<PerOperation> per_file() const {
     std::vector<PerOperation> per_file{{"small_file_read.open_rate", 1}};
-    for (const char* metric : {"small_file_read.read_bandwidth", "shard_stream.read_bandwidth",
-                               "random_read.read_bandwidth"}) {
+    for (const char* metric :
+         {"small_file_read.read_bandwidth", "shard_stream.read_bandwidth", "random_read.read_bandwidth"}) {
       if (spec_.path.empty()) per_file.push_back({metric, static_cast<double>(spec_.file_size)});
     }
     return per_file;
   }
-  std::uint64_t reads_around() const {
-    return static_cast<std::uint64_t>(std::ceil(open_loop_.rate() * around_s_));
-  }
+  std::uint64_t reads_around() const { return static_cast<std::uint64_t>(std::ceil(open_loop_.rate() * around_s_)); }
 
   StorageParams io_;
   unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
@@ -224,6 +211,5 @@ class Mixed final : public Workload {
 };
 
 const Register<Mixed> registered{
-    "mixed",
-    "ingest reads at a fixed rate before, while and after a checkpoint is saved: what breaks"};
+    "mixed", "ingest reads at a fixed rate before, while and after a checkpoint is saved: what breaks"};
 }  // namespace

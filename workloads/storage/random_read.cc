@@ -39,11 +39,9 @@ class RandomRead final : public Workload {
                            "offsets are multiples of this; block_size unless told otherwise")),
         sample_size_(p.bytes("sample_size", io_.block_size, {.min = 1},
                              "stored bytes of one sample; block_size unless told otherwise")),
-        reads_(
-            p.count("reads", 0, {}, "reads per repetition; 0 = as many blocks as the files have")),
+        reads_(p.count("reads", 0, {}, "reads per repetition; 0 = as many blocks as the files have")),
         open_loop_(OpenLoop::declare(p, per_read())) {
-    if (io_.direct && alignment_ % 4_KiB != 0)
-      p.conflict("alignment", "direct reads are at multiples of 4KiB");
+    if (io_.direct && alignment_ % 4_KiB != 0) p.conflict("alignment", "direct reads are at multiples of 4KiB");
     if (open_loop_.asked() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
   }
 
@@ -90,9 +88,7 @@ class RandomRead final : public Workload {
     reader.loop.run(
         *reader.io, open_loop_.begin(worker),
         [&](BlockRequest& request) { return recorder.running() && picker.next(request); },
-        [&](const BlockCompletion& block) {
-          record_block(block, io_.block_size, selected_[block.file], recorder);
-        });
+        [&](const BlockCompletion& block) { record_block(block, io_.block_size, selected_[block.file], recorder); });
   }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
@@ -103,9 +99,7 @@ class RandomRead final : public Workload {
     open_loop_.report(phase, sink);
   }
 
-  std::vector<WrongBlock> verify(const DataProgress& progress) override {
-    return data_->verify(progress);
-  }
+  std::vector<WrongBlock> verify(const DataProgress& progress) override { return data_->verify(progress); }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
     if (backends_) notes = backends_->storage(io_.engine).take_notes();
@@ -124,9 +118,7 @@ class RandomRead final : public Workload {
  private:
   std::vector<PerOperation> per_read() const {
     const auto block = static_cast<double>(io_.block_size);
-    return {{"read_iops", 1},
-            {"read_bandwidth", block},
-            {"sample_rate", block / static_cast<double>(sample_size_)}};
+    return {{"read_iops", 1}, {"read_bandwidth", block}, {"sample_rate", block / static_cast<double>(sample_size_)}};
   }
 
   void open_readers() {
@@ -135,8 +127,7 @@ class RandomRead final : public Workload {
     options.advice = Advice::random;
     StorageEngine& engine = backends_->storage(io_.engine);
     for (unsigned i = 0; i < io_.workers; ++i)
-      readers_.push_back(
-          {engine.block_reader(data_->files(), selected_, options), BlockLoop(io_.queue_depth)});
+      readers_.push_back({engine.block_reader(data_->files(), selected_, options), BlockLoop(io_.queue_depth)});
   }
 
   /// Numbers every place where a block may start: file i has those from ends_[i-1] to ends_[i].
@@ -153,8 +144,7 @@ class RandomRead final : public Workload {
       selected_.push_back(i);
       ends_.push_back(end);
     }
-    if (selected_.empty())
-      throw RunError("no file below " + files.root() + " is as large as block_size");
+    if (selected_.empty()) throw RunError("no file below " + files.root() + " is as large as block_size");
     per_file_ = ends_.front();
     for (std::size_t i = 0; i < ends_.size(); ++i)
       if (ends_[i] != per_file_ * (i + 1)) per_file_ = 0;

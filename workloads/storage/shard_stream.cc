@@ -35,8 +35,7 @@ class ShardStream final : public Workload {
         tuning_(Tuning::declare(p, io_, true)),
         spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
         sample_size_(p.bytes("sample_size", 128_KiB, {.min = 1}, "stored bytes of one sample")),
-        passes_(p.count("passes", 1, {.min = 1, .max = 1e6},
-                        "how often each reader goes through its shards")),
+        passes_(p.count("passes", 1, {.min = 1, .max = 1e6}, "how often each reader goes through its shards")),
         open_loop_(OpenLoop::declare(p, per_read())) {
     if (open_loop_.asked() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
   }
@@ -45,9 +44,7 @@ class ShardStream final : public Workload {
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
   Footprint footprint() const override { return io_.footprint(spec_, spec_.bytes() * passes_); }
   unsigned workers() const override { return io_.workers; }
-  std::vector<std::string> latency_parts() const override {
-    return open_loop_.latency_parts({"first_byte"});
-  }
+  std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts({"first_byte"}); }
   std::vector<CacheState> cache_states() const override { return io_.cache_states(); }
 
   void prepare(Node& node, const DataProgress& progress) override {
@@ -68,13 +65,9 @@ class ShardStream final : public Workload {
     open_loop_.ramp(*this, state, *data_, progress);
   }
   const DataSet* data() const override { return data_.get(); }
-  CacheUse cache_use() const override {
-    return {.names_only = false, .readers = static_cast<unsigned>(passes_)};
-  }
+  CacheUse cache_use() const override { return {.names_only = false, .readers = static_cast<unsigned>(passes_)}; }
 
-  void before_phase(unsigned, unsigned, std::uint64_t seed) override {
-    open_loop_.before_phase(io_.workers, 1, seed);
-  }
+  void before_phase(unsigned, unsigned, std::uint64_t seed) override { open_loop_.before_phase(io_.workers, 1, seed); }
   void before_run(Worker& worker) override { streams_[worker.index].reader->attach(); }
 
   void run(Worker& worker) override {
@@ -100,17 +93,15 @@ class ShardStream final : public Workload {
     open_loop_.report(phase, sink);
   }
 
-  std::vector<WrongBlock> verify(const DataProgress& progress) override {
-    return data_->verify(progress);
-  }
+  std::vector<WrongBlock> verify(const DataProgress& progress) override { return data_->verify(progress); }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
     if (backends_) notes = backends_->storage(io_.engine).take_notes();
     if (!tuning_.note().empty()) notes.push_back(tuning_.note());
     for (std::string& note : open_loop_.notes()) notes.push_back(std::move(note));
     if (data_ && data_->files().count() < io_.workers)
-      notes.push_back("only " + std::to_string(data_->files().count()) + " of " +
-                      std::to_string(io_.workers) + " workers had a shard to read");
+      notes.push_back("only " + std::to_string(data_->files().count()) + " of " + std::to_string(io_.workers) +
+                      " workers had a shard to read");
     return notes;
   }
   void cleanup(Node&) override {
@@ -121,9 +112,7 @@ class ShardStream final : public Workload {
  private:
   std::vector<PerOperation> per_read() const {
     const auto block = static_cast<double>(io_.block_size);
-    return {{"read_iops", 1},
-            {"read_bandwidth", block},
-            {"sample_rate", block / static_cast<double>(sample_size_)}};
+    return {{"read_iops", 1}, {"read_bandwidth", block}, {"sample_rate", block / static_cast<double>(sample_size_)}};
   }
 
   void open_streams() {
@@ -152,6 +141,5 @@ class ShardStream final : public Workload {
 };
 
 const Register<ShardStream> registered{
-    "shard_stream",
-    "large files in order by N readers, each its own shards, as packed data sets are read"};
+    "shard_stream", "large files in order by N readers, each its own shards, as packed data sets are read"};
 }  // namespace

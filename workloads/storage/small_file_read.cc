@@ -29,20 +29,16 @@ struct alignas(128) Tally {
 class SmallFileRead final : public Workload {
  public:
   explicit SmallFileRead(Params& p)
-      : io_(StorageParams::declare(p,
-                                   {.workers = 8, .block_size = 1_MiB, .direct_allowed = false})),
+      : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = false})),
         spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB})),
-        samples_per_file_(
-            p.ratio("samples_per_file", 1, {.min = 1e-9}, "samples that one file holds")),
+        samples_per_file_(p.ratio("samples_per_file", 1, {.min = 1e-9}, "samples that one file holds")),
         open_loop_(OpenLoop::declare(p, per_file())) {}
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
   Footprint footprint() const override { return io_.footprint(spec_, spec_.bytes()); }
   unsigned workers() const override { return io_.workers; }
-  std::vector<std::string> latency_parts() const override {
-    return open_loop_.latency_parts(whole_file_parts());
-  }
+  std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts(whole_file_parts()); }
   std::vector<CacheState> cache_states() const override { return io_.cache_states(); }
 
   void prepare(Node& node, const DataProgress& progress) override {
@@ -89,8 +85,7 @@ class SmallFileRead final : public Workload {
     // In proportion to the files, so that all rates are of the same, steady part.
     const auto per_second = [&](std::uint64_t n) {
       if (phase.operations == 0) return 0.0;
-      return static_cast<double>(n) / static_cast<double>(phase.operations) *
-             phase.operations_per_s();
+      return static_cast<double>(n) / static_cast<double>(phase.operations) * phase.operations_per_s();
     };
     sink.put("sample_rate", phase.operations_per_s() * samples_per_file_);
     sink.put("read_bandwidth", phase.bytes_per_s());
@@ -101,9 +96,7 @@ class SmallFileRead final : public Workload {
     open_loop_.report(phase, sink);
   }
 
-  std::vector<WrongBlock> verify(const DataProgress& progress) override {
-    return data_->verify(progress);
-  }
+  std::vector<WrongBlock> verify(const DataProgress& progress) override { return data_->verify(progress); }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes = open_loop_.notes();
     if (engine_)
@@ -118,14 +111,12 @@ class SmallFileRead final : public Workload {
  private:
   /// Of the bytes and requests of a file only what is known before the files are seen.
   std::vector<PerOperation> per_file() const {
-    std::vector<PerOperation> per_file{{"sample_rate", samples_per_file_},
-                                       {"file_rate", 1},
-                                       {"open_rate", 1},
-                                       {"metadata_rate", 2}};
+    std::vector<PerOperation> per_file{
+        {"sample_rate", samples_per_file_}, {"file_rate", 1}, {"open_rate", 1}, {"metadata_rate", 2}};
     if (!spec_.path.empty()) return per_file;
     per_file.push_back({"read_bandwidth", static_cast<double>(spec_.file_size)});
-    per_file.push_back({"read_iops", std::ceil(static_cast<double>(spec_.file_size) /
-                                               static_cast<double>(io_.block_size))});
+    per_file.push_back(
+        {"read_iops", std::ceil(static_cast<double>(spec_.file_size) / static_cast<double>(io_.block_size))});
     return per_file;
   }
 
@@ -142,6 +133,5 @@ class SmallFileRead final : public Workload {
 };
 
 const Register<SmallFileRead> registered{
-    "small_file_read",
-    "whole files in random order: open, read, close, as a loader of one file per sample"};
+    "small_file_read", "whole files in random order: open, read, close, as a loader of one file per sample"};
 }  // namespace

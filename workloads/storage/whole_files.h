@@ -63,8 +63,7 @@ class FileQueue {
 inline std::vector<std::string> whole_file_parts() { return {"open", "read", "close"}; }
 
 /// Records one file that came back; it began at `begin_ns` for who wanted it.
-inline void record_file(const FileCompletion& file, std::uint64_t begin_ns,
-                        Recorder& recorder) noexcept {
+inline void record_file(const FileCompletion& file, std::uint64_t begin_ns, Recorder& recorder) noexcept {
   if (file.error != 0) {
     recorder.fail({file.error, file.file, file.failed_offset, file.failed_part}, file.end_ns);
     return;
@@ -82,8 +81,7 @@ inline void record_file(const FileCompletion& file, std::uint64_t begin_ns,
 template <class Seen>
 void read_whole_files(WholeFileReader& reader, FileQueue& queue, Recorder& recorder, Seen&& seen) {
   for (;;) {
-    const auto files =
-        recorder.running() ? queue.take(reader.free_slots()) : std::span<const std::uint32_t>{};
+    const auto files = recorder.running() ? queue.take(reader.free_slots()) : std::span<const std::uint32_t>{};
     const auto done = reader.exchange(files, 1);
     if (done.empty()) return;
     for (const FileCompletion& file : done) {
@@ -95,8 +93,7 @@ void read_whole_files(WholeFileReader& reader, FileQueue& queue, Recorder& recor
 
 /// The same in an open loop: a file is asked for when it is due. Without a lane, the above.
 template <class Seen>
-void read_whole_files(WholeFileReader& reader, FileQueue& queue, Lane* lane, Recorder& recorder,
-                      Seen&& seen) {
+void read_whole_files(WholeFileReader& reader, FileQueue& queue, Lane* lane, Recorder& recorder, Seen&& seen) {
   if (lane == nullptr) return read_whole_files(reader, queue, recorder, seen);
   std::size_t in_flight = 0;
   for (;;) {
@@ -109,8 +106,7 @@ void read_whole_files(WholeFileReader& reader, FileQueue& queue, Lane* lane, Rec
     if (!file.empty()) queue.due(file.front()) = lane->use();
     in_flight += file.size();
     if (in_flight == 0 && !lane->open()) return;
-    const auto done =
-        file.empty() ? reader.wait_until(lane->wait_until(now)) : reader.exchange(file, 0);
+    const auto done = file.empty() ? reader.wait_until(lane->wait_until(now)) : reader.exchange(file, 0);
     in_flight -= done.size();
     for (const FileCompletion& one : done) {
       const std::uint64_t due = queue.due(one.file);

@@ -18,8 +18,7 @@ namespace minimal {
 inline std::uint64_t now_ns() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(t.tv_nsec);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
 /// Processor time of this process, user and kernel [ns].
@@ -27,8 +26,7 @@ inline std::uint64_t cpu_ns() {
   rusage used;
   getrusage(RUSAGE_SELF, &used);
   const auto ns = [](const timeval& t) {
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
-           static_cast<std::uint64_t>(t.tv_usec) * 1000u;
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_usec) * 1000u;
   };
   return ns(used.ru_utime) + ns(used.ru_stime);
 }
@@ -57,8 +55,7 @@ class Random {
     state_ ^= state_ << 25;
     state_ ^= state_ >> 27;
     __extension__ typedef unsigned __int128 Wide;
-    return static_cast<std::uint64_t>((static_cast<Wide>(state_ * 0x2545f4914f6cdd1du) * limit) >>
-                                      64);
+    return static_cast<std::uint64_t>((static_cast<Wide>(state_ * 0x2545f4914f6cdd1du) * limit) >> 64);
   }
 
  private:
@@ -85,8 +82,8 @@ class Result {
         "{\"elapsed_s\": %.9f, \"cpu_s\": %.9f, \"operations\": %llu, \"bytes\": %llu, \"p50_ns\": "
         "%.0f, \"p99_ns\": %.0f}\n",
         1e-9 * static_cast<double>(elapsed), 1e-9 * static_cast<double>(cpu),
-        static_cast<unsigned long long>(operations_), static_cast<unsigned long long>(bytes_),
-        percentile(0.50), percentile(0.99));
+        static_cast<unsigned long long>(operations_), static_cast<unsigned long long>(bytes_), percentile(0.50),
+        percentile(0.99));
   }
 
  private:

@@ -24,14 +24,13 @@ std::string no_gpu(cudaError_t code) {
   if (code == cudaErrorInsufficientDriver) {
     int driver = 0;
     cudaDriverGetVersion(&driver);
-    return "the driver is too old: it supports CUDA " + version_text(driver) +
-           ", headrace was built with " + version_text(CUDART_VERSION);
+    return "the driver is too old: it supports CUDA " + version_text(driver) + ", headrace was built with " +
+           version_text(CUDART_VERSION);
   }
   if ((code == cudaSuccess || code == cudaErrorNoDevice) && visible)
     return "no GPU is visible: CUDA_VISIBLE_DEVICES is '" + std::string(visible) + "'";
   if (code == cudaSuccess || code == cudaErrorNoDevice) return "the driver finds no GPU";
-  return std::string("the driver does not start: ") + cudaGetErrorString(code) + " (" +
-         cudaGetErrorName(code) + ")";
+  return std::string("the driver does not start: ") + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")";
 }
 
 class Backend final : public GpuBackend {
@@ -64,9 +63,7 @@ class Backend final : public GpuBackend {
   std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) override {
     return pinned_in_place(*devices_.front(), memory);
   }
-  std::optional<std::string> no_file_reader() const override {
-    return CuFile::instance().unusable();
-  }
+  std::optional<std::string> no_file_reader() const override { return CuFile::instance().unusable(); }
 
  private:
   std::optional<std::string> why_;

@@ -13,8 +13,7 @@ constexpr unsigned kPeerToPeer = 1u << 11;  // CU_FILE_NVME_P2P_SUPPORTED: witho
 
 class Reader final : public GpuFileReader {
  public:
-  Reader(CuFile& cufile, const FileTable& files, std::span<const std::uint32_t> selected,
-         const GpuMemory& memory)
+  Reader(CuFile& cufile, const FileTable& files, std::span<const std::uint32_t> selected, const GpuMemory& memory)
       : cufile_(cufile), memory_(memory), files_(files, selected, direct()) {
     for (const int fd : files_.all()) {
       CuFile::Description description;
@@ -38,15 +37,14 @@ class Reader final : public GpuFileReader {
 
   std::int64_t read(std::uint32_t file, std::uint64_t offset, std::uint64_t length,
                     std::uint64_t to) noexcept override {
-    const ssize_t got = cufile_.read(handles_[file], memory_.begin(), length,
-                                     static_cast<off_t>(offset), static_cast<off_t>(to));
+    const ssize_t got =
+        cufile_.read(handles_[file], memory_.begin(), length, static_cast<off_t>(offset), static_cast<off_t>(to));
     if (got >= 0) return got;
     // -1: see errno; below: one of cuFile's own codes, which are no errno.
     return got == -1 ? -errno : -EIO;
   }
   std::string mode() const override {
-    return cufile_.mode() +
-           (registered_ ? "" : "; GPU memory not registered: through cuFile's own buffers");
+    return cufile_.mode() + (registered_ ? "" : "; GPU memory not registered: through cuFile's own buffers");
   }
 
  private:
@@ -75,13 +73,11 @@ CuFile& CuFile::instance() {
 }
 
 CuFile::CuFile() {
-  const bool complete = library_.find("cuFileDriverOpen", open_) &&
-                        library_.find("cuFileDriverGetProperties", properties_) &&
-                        library_.find("cuFileHandleRegister", register_file) &&
-                        library_.find("cuFileHandleDeregister", forget_file) &&
-                        library_.find("cuFileBufRegister", register_memory) &&
-                        library_.find("cuFileBufDeregister", forget_memory) &&
-                        library_.find("cuFileRead", read);
+  const bool complete =
+      library_.find("cuFileDriverOpen", open_) && library_.find("cuFileDriverGetProperties", properties_) &&
+      library_.find("cuFileHandleRegister", register_file) && library_.find("cuFileHandleDeregister", forget_file) &&
+      library_.find("cuFileBufRegister", register_memory) && library_.find("cuFileBufDeregister", forget_memory) &&
+      library_.find("cuFileRead", read);
   if (!library_)
     why_ = "libcufile.so.0 not found: no GPUDirect Storage";
   else if (!complete)
@@ -91,8 +87,7 @@ CuFile::CuFile() {
 std::optional<std::string> CuFile::unusable() {
   if (why_ || asked_) return why_;
   asked_ = true;
-  if (const Status status = open_(); status.code != 0)
-    why_ = "cuFile does not start: " + words(status.code);
+  if (const Status status = open_(); status.code != 0) why_ = "cuFile does not start: " + words(status.code);
   return why_;
 }
 
@@ -132,14 +127,12 @@ std::string CuFile::words(int code) {
 std::string CuFile::mode() const {
   Properties p{};
   if (properties_(&p).code != 0) return "mode not told";
-  if (p.major > 0)
-    return "direct (nvidia-fs " + std::to_string(p.major) + "." + std::to_string(p.minor) + ")";
+  if (p.major > 0) return "direct (nvidia-fs " + std::to_string(p.major) + "." + std::to_string(p.minor) + ")";
   if (p.status_flags & kPeerToPeer) return "direct (PCI peer to peer)";
   return "compatibility mode: through host memory, since the kernel has no nvidia-fs module";
 }
 
-std::unique_ptr<GpuFileReader> CuFile::reader(const FileTable& files,
-                                              std::span<const std::uint32_t> selected,
+std::unique_ptr<GpuFileReader> CuFile::reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                               const GpuMemory& memory) {
   if (const auto why = unusable()) throw RunError(*why);
   return std::make_unique<Reader>(*this, files, selected, memory);

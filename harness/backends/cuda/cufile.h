@@ -44,8 +44,7 @@ class CuFile {
 
   /// Why it cannot be used, or nothing. Opens the library's driver on first use.
   std::optional<std::string> unusable();
-  std::unique_ptr<GpuFileReader> reader(const FileTable& files,
-                                        std::span<const std::uint32_t> selected,
+  std::unique_ptr<GpuFileReader> reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                         const GpuMemory& memory);
   /// "not supported on this file system (cuFile 5008)".
   static std::string words(int code);
@@ -56,8 +55,7 @@ class CuFile {
   void (*forget_file)(void* handle) = nullptr;
   Status (*register_memory)(const void*, std::size_t, int) = nullptr;
   Status (*forget_memory)(const void*) = nullptr;
-  ssize_t (*read)(void* handle, void* memory, std::size_t, off_t file_offset,
-                  off_t memory_offset) = nullptr;
+  ssize_t (*read)(void* handle, void* memory, std::size_t, off_t file_offset, off_t memory_offset) = nullptr;
 
  private:
   CuFile();

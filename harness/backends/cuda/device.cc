@@ -67,9 +67,7 @@ Device::Device(int index) : index_(index), name_("gpu" + std::to_string(index)) 
 
 GpuState Device::state() { return given_up_ ? GpuState{} : Nvml::instance().state(nvml_); }
 
-std::unique_ptr<GpuMemory> Device::allocate(std::uint64_t bytes) {
-  return device_memory(*this, bytes);
-}
+std::unique_ptr<GpuMemory> Device::allocate(std::uint64_t bytes) { return device_memory(*this, bytes); }
 
 int Device::dma_buf(const GpuMemory& memory) { return dma_buf_of(*this, memory); }
 
@@ -88,8 +86,7 @@ bool Device::reaches(Gpu& other) {
   return code == cudaSuccess || code == cudaErrorPeerAccessAlreadyEnabled;
 }
 
-std::unique_ptr<GpuFileReader> Device::file_reader(const FileTable& files,
-                                                   std::span<const std::uint32_t> selected,
+std::unique_ptr<GpuFileReader> Device::file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                    const GpuMemory& memory) {
   use();
   return CuFile::instance().reader(files, selected, memory);
@@ -97,8 +94,7 @@ std::unique_ptr<GpuFileReader> Device::file_reader(const FileTable& files,
 
 void Device::use() {
   check();
-  if (const auto code = cudaSetDevice(index_); code != cudaSuccess)
-    throw cuda_error("use", name_, code);
+  if (const auto code = cudaSetDevice(index_); code != cudaSuccess) throw cuda_error("use", name_, code);
 }
 
 void Device::give_up(const std::string& why) {

@@ -23,8 +23,7 @@ class Device final : public Gpu {
   std::unique_ptr<GpuStream> stream() override;
   int dma_buf(const GpuMemory& memory) override;
   bool reaches(Gpu& other) override;
-  std::unique_ptr<GpuFileReader> file_reader(const FileTable& files,
-                                             std::span<const std::uint32_t> selected,
+  std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                              const GpuMemory& memory) override;
 
   int index() const { return index_; }

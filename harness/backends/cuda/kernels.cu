@@ -30,8 +30,7 @@ __global__ void stay_busy(std::uint64_t ns) {
 
 }  // namespace
 
-cudaError_t launch_gate(Gate* gate, std::uint32_t ticket, std::uint64_t timeout_ns,
-                        cudaStream_t stream) {
+cudaError_t launch_gate(Gate* gate, std::uint32_t ticket, std::uint64_t timeout_ns, cudaStream_t stream) {
   wait_for_gate<<<1, 1, 0, stream>>>(gate, ticket, timeout_ns);
   return cudaGetLastError();
 }

@@ -14,8 +14,7 @@ struct Gate {
 };
 
 /// Queues a kernel that waits until `gate->opened` has reached `ticket`, at most `timeout_ns`.
-cudaError_t launch_gate(Gate* gate, std::uint32_t ticket, std::uint64_t timeout_ns,
-                        cudaStream_t stream);
+cudaError_t launch_gate(Gate* gate, std::uint32_t ticket, std::uint64_t timeout_ns, cudaStream_t stream);
 /// Queues a kernel that keeps one multiprocessor busy for `ns`.
 cudaError_t launch_busy(std::uint64_t ns, cudaStream_t stream);
 

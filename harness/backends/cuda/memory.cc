@@ -32,8 +32,7 @@ class DeviceMemory final : public GpuMemory {
       const RunError error = cuda_error("allocate " + mib(bytes) + " on", device_.name(), code);
       std::size_t free = 0, total = 0;
       if (cudaMemGetInfo(&free, &total) != cudaSuccess) throw error;
-      throw RunError(std::string(error.what()) + "; " + mib(free) + " of " + mib(total) +
-                     " are free");
+      throw RunError(std::string(error.what()) + "; " + mib(free) + " of " + mib(total) + " are free");
     }
     begin_ = static_cast<unsigned char*>(memory);
     size_ = bytes;
@@ -49,11 +48,9 @@ class DeviceMemory final : public GpuMemory {
 class PinnedMemory final : public GpuMemory {
  public:
   PinnedMemory(std::uint64_t bytes, bool write_combined) {
-    const unsigned flags =
-        cudaHostAllocPortable | (write_combined ? cudaHostAllocWriteCombined : 0u);
+    const unsigned flags = cudaHostAllocPortable | (write_combined ? cudaHostAllocWriteCombined : 0u);
     void* memory = nullptr;
-    if (const auto code = cudaHostAlloc(&memory, bytes, flags); code != cudaSuccess)
-      throw refused("pin", bytes, code);
+    if (const auto code = cudaHostAlloc(&memory, bytes, flags); code != cudaSuccess) throw refused("pin", bytes, code);
     begin_ = static_cast<unsigned char*>(memory);
     size_ = bytes;
   }
@@ -65,8 +62,7 @@ class PinnedMemory final : public GpuMemory {
 class PinnedInPlace final : public GpuMemory {
  public:
   explicit PinnedInPlace(std::span<unsigned char> memory) {
-    if (const auto code = cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable);
-        code != cudaSuccess)
+    if (const auto code = cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable); code != cudaSuccess)
       throw refused("register", memory.size(), code);
     begin_ = memory.data();
     size_ = memory.size();

@@ -71,8 +71,7 @@ PcieLink Nvml::link(void* device) const {
 
 PcieLink Nvml::link_max(void* device) const {
   PcieLink link;
-  if (device && max_generation_ && max_generation_(device, &link.generation) != 0)
-    link.generation = 0;
+  if (device && max_generation_ && max_generation_(device, &link.generation) != 0) link.generation = 0;
   if (device && max_width_ && max_width_(device, &link.width) != 0) link.width = 0;
   return link;
 }

@@ -33,8 +33,7 @@ class Nvml {
   bool ready_ = false;
   Code (*driver_version_)(char*, unsigned) = nullptr;
   Code (*by_address_)(const char*, void**) = nullptr;
-  Number *generation_ = nullptr, *width_ = nullptr, *max_generation_ = nullptr,
-         *max_width_ = nullptr;
+  Number *generation_ = nullptr, *width_ = nullptr, *max_generation_ = nullptr, *max_width_ = nullptr;
   Number *power_ = nullptr, *replays_ = nullptr;
   Long* reasons_ = nullptr;
   Code (*clock_)(void*, int, unsigned*) = nullptr;

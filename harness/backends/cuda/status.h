@@ -10,11 +10,9 @@
 namespace headrace::cuda {
 
 /// "copy to gpu0: an illegal memory access was encountered (cudaErrorIllegalAddress)".
-inline RunError cuda_error(const std::string& operation, const std::string& target,
-                           cudaError_t code) {
+inline RunError cuda_error(const std::string& operation, const std::string& target, cudaError_t code) {
   cudaGetLastError();  // one that does not stick must not be found by the next call
-  return RunError(operation + " " + target + ": " + cudaGetErrorString(code) + " (" +
-                  cudaGetErrorName(code) + ")");
+  return RunError(operation + " " + target + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")");
 }
 
 }  // namespace headrace::cuda

@@ -10,8 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::array kKinds{cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
-                            cudaMemcpyDeviceToDevice};
+constexpr std::array kKinds{cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
 constexpr unsigned kAsksPerLook = 1024;  // between two looks at the clock
 
 }  // namespace
@@ -22,8 +21,7 @@ Stream::Stream(Device& device) : device_(device) {
     expect(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream on");
     for (cudaEvent_t& mark : marks_) expect(cudaEventCreate(&mark), "make an event on");
     void* gate = nullptr;
-    expect(cudaHostAlloc(&gate, sizeof(Gate), cudaHostAllocPortable | cudaHostAllocMapped),
-           "make a gate on");
+    expect(cudaHostAlloc(&gate, sizeof(Gate), cudaHostAllocPortable | cudaHostAllocMapped), "make a gate on");
     gate_ = new (gate) Gate;
     // The driver loads a kernel when it is first used: not later, in a timed region.
     expect(launch_gate(gate_, 0, 0, stream_), "load the gate on");
@@ -52,14 +50,12 @@ void Stream::expect(cudaError_t code, const char* operation) const {
 
 void Stream::copy(void* to, const void* from, std::uint64_t bytes, CopyKind kind) {
   device_.check();
-  expect(cudaMemcpyAsync(to, from, bytes, kKinds[static_cast<std::size_t>(kind)], stream_),
-         "copy on");
+  expect(cudaMemcpyAsync(to, from, bytes, kKinds[static_cast<std::size_t>(kind)], stream_), "copy on");
 }
 
 void Stream::hold() {
   device_.check();
-  expect(launch_gate(gate_, ++ticket_, static_cast<std::uint64_t>(kGateTime_s * 1e9), stream_),
-         "hold back");
+  expect(launch_gate(gate_, ++ticket_, static_cast<std::uint64_t>(kGateTime_s * 1e9), stream_), "hold back");
 }
 
 void Stream::release() noexcept { __atomic_store_n(&gate_->opened, ticket_, __ATOMIC_RELEASE); }
@@ -76,8 +72,7 @@ void Stream::mark(unsigned mark) {
 
 void Stream::after(const GpuStream& other, unsigned mark) {
   device_.check();
-  expect(cudaStreamWaitEvent(stream_, static_cast<const Stream&>(other).marks_[mark], 0),
-         "order work on");
+  expect(cudaStreamWaitEvent(stream_, static_cast<const Stream&>(other).marks_[mark], 0), "order work on");
 }
 
 bool Stream::reached(unsigned mark) {
@@ -98,16 +93,15 @@ void Stream::await(Query query) {
     if (code != cudaErrorNotReady) throw cuda_error("work on", device_.name(), code);
     if (asked % kAsksPerLook != 0) continue;
     if (std::chrono::duration<double>(Clock::now() - begin).count() < kPatience_s) continue;
-    const std::string why = "TIMEOUT: its work did not end within " +
-                            std::to_string(static_cast<int>(kPatience_s)) + " s";
+    const std::string why =
+        "TIMEOUT: its work did not end within " + std::to_string(static_cast<int>(kPatience_s)) + " s";
     device_.give_up(why);
     device_.check();
   }
   if (gate_->gave_up != 0) {
     gate_->gave_up = 0;
     throw RunError(device_.name() + ": the gate before the copies opened by itself after " +
-                   std::to_string(static_cast<int>(kGateTime_s)) +
-                   " s: they were not queued in time");
+                   std::to_string(static_cast<int>(kGateTime_s)) + " s: they were not queued in time");
   }
 }
 
@@ -121,8 +115,7 @@ void Stream::wait() {
 
 double Stream::seconds(unsigned from, const GpuStream& other, unsigned to) {
   float ms = 0;
-  expect(cudaEventElapsedTime(&ms, marks_[from], static_cast<const Stream&>(other).marks_[to]),
-         "time work on");
+  expect(cudaEventElapsedTime(&ms, marks_[from], static_cast<const Stream&>(other).marks_[to]), "time work on");
   return static_cast<double>(ms) * 1e-3;
 }
 

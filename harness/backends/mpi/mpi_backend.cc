@@ -22,8 +22,7 @@ void check(int code, const char* operation) {
 
 /// MPI counts in int.
 int int_count(std::uint64_t count) {
-  if (count > INT_MAX)
-    throw RunError(fmt::format("MPI counts to {}: {} elements are too many", INT_MAX, count));
+  if (count > INT_MAX) throw RunError(fmt::format("MPI counts to {}: {} elements are too many", INT_MAX, count));
   return static_cast<int>(count);
 }
 
@@ -51,23 +50,19 @@ class Group final : public MpiGroup {
       case Collective::all_reduce:
         return check(MPI_Allreduce(from, out, all, MPI_FLOAT, MPI_SUM, comm_), "MPI_Allreduce");
       case Collective::all_gather:
-        return check(MPI_Allgather(from, part, MPI_FLOAT, out, part, MPI_FLOAT, comm_),
-                     "MPI_Allgather");
+        return check(MPI_Allgather(from, part, MPI_FLOAT, out, part, MPI_FLOAT, comm_), "MPI_Allgather");
       case Collective::reduce_scatter:
-        return check(MPI_Reduce_scatter_block(from, out, part, MPI_FLOAT, MPI_SUM, comm_),
-                     "MPI_Reduce_scatter_block");
+        return check(MPI_Reduce_scatter_block(from, out, part, MPI_FLOAT, MPI_SUM, comm_), "MPI_Reduce_scatter_block");
       case Collective::broadcast:
         if (!in_place && rank_ == 0) std::copy_n(in, count, out);
         return check(MPI_Bcast(out, all, MPI_FLOAT, 0, comm_), "MPI_Bcast");
       case Collective::all_to_all:
-        return check(MPI_Alltoall(from, part, MPI_FLOAT, out, part, MPI_FLOAT, comm_),
-                     "MPI_Alltoall");
+        return check(MPI_Alltoall(from, part, MPI_FLOAT, out, part, MPI_FLOAT, comm_), "MPI_Alltoall");
       case Collective::send_recv: {
         const int next = (rank_ + 1) % size_, before = (rank_ + size_ - 1) % size_;
-        return check(in_place ? MPI_Sendrecv_replace(out, all, MPI_FLOAT, next, 0, before, 0, comm_,
-                                                     MPI_STATUS_IGNORE)
-                              : MPI_Sendrecv(in, all, MPI_FLOAT, next, 0, out, all, MPI_FLOAT,
-                                             before, 0, comm_, MPI_STATUS_IGNORE),
+        return check(in_place ? MPI_Sendrecv_replace(out, all, MPI_FLOAT, next, 0, before, 0, comm_, MPI_STATUS_IGNORE)
+                              : MPI_Sendrecv(in, all, MPI_FLOAT, next, 0, out, all, MPI_FLOAT, before, 0, comm_,
+                                             MPI_STATUS_IGNORE),
                      "MPI_Sendrecv");
       }
     }
@@ -113,13 +108,11 @@ class Library final : public MessagePassing {
     check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, world_), "MPI_Allgather");
     for (std::size_t i = 1; i < n; ++i) starts[i] = starts[i - 1] + lengths[i - 1];
     std::string all(static_cast<std::size_t>(starts.back() + lengths.back()), '\0');
-    check(MPI_Allgatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(),
-                         MPI_CHAR, world_),
+    check(MPI_Allgatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, world_),
           "MPI_Allgatherv");
     std::vector<std::string> said;
     for (std::size_t i = 0; i < n; ++i)
-      said.push_back(
-          all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(lengths[i])));
+      said.push_back(all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(lengths[i])));
     return said;
   }
 
@@ -128,8 +121,7 @@ class Library final : public MessagePassing {
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm comm = MPI_COMM_NULL;
     check(MPI_Comm_group(world_, &all), "MPI_Comm_group");
-    check(MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some),
-          "MPI_Group_incl");
+    check(MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some), "MPI_Group_incl");
     check(MPI_Comm_create_group(world_, some, 0, &comm), "MPI_Comm_create_group");
     MPI_Group_free(&some);
     MPI_Group_free(&all);
@@ -139,9 +131,8 @@ class Library final : public MessagePassing {
   std::vector<std::pair<std::string, std::string>> facts() const override {
     std::vector<std::pair<std::string, std::string>> all{{"library", version()}};
     // What decides how Open MPI and UCX send: a named list, not the whole environment.
-    for (const char* name :
-         {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_mtl",
-          "OMPI_MCA_coll_tuned_use_dynamic_rules", "UCX_TLS", "UCX_NET_DEVICES"}) {
+    for (const char* name : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_mtl",
+                             "OMPI_MCA_coll_tuned_use_dynamic_rules", "UCX_TLS", "UCX_NET_DEVICES"}) {
       if (const char* value = std::getenv(name)) all.emplace_back(name, value);
     }
     return all;

@@ -5,10 +5,12 @@
 namespace headrace::nccl {
 
 bool load(Api& api, std::string& why) {
-  static const Library library{"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2", "/usr/local/cuda/lib/libnccl.so.2"};
+  static const Library library{"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2",
+                               "/usr/local/cuda/lib/libnccl.so.2"};
   if (!library) {
-    why = "libnccl.so.2 not found: install libnccl2, or name its folder in LD_LIBRARY_PATH (training frameworks bring "
-          "one along: nvidia/nccl/lib)";
+    why =
+        "libnccl.so.2 not found: install libnccl2, or name its folder in LD_LIBRARY_PATH (training frameworks bring "
+        "one along: nvidia/nccl/lib)";
     return false;
   }
   const char* missing = nullptr;

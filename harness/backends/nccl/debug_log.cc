@@ -66,7 +66,8 @@ std::string DebugLog::off() {
   std::string text;
   char piece[65536];
   off_t at = 0;
-  for (ssize_t n; (n = ::pread(file_, piece, sizeof piece, at)) > 0; at += n) text.append(piece, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = ::pread(file_, piece, sizeof piece, at)) > 0; at += n)
+    text.append(piece, static_cast<std::size_t>(n));
   if (reset_ != nullptr) {
     set_level("WARN");
     reset_();
@@ -79,7 +80,8 @@ std::vector<std::string> DebugLog::settings() const {
   std::vector<std::string> found;
   for (char** e = environ; *e != nullptr; ++e) {
     const std::string_view one(*e);
-    const bool own = file_ >= 0 && std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view n) { return one.starts_with(n); });
+    const bool own = file_ >= 0 && std::any_of(std::begin(kNames), std::end(kNames),
+                                               [&](std::string_view n) { return one.starts_with(n); });
     if (one.starts_with("NCCL_") && !own) found.emplace_back(one);
   }
   std::sort(found.begin(), found.end());

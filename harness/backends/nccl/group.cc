@@ -108,7 +108,9 @@ class Group final : public NcclGroup {
 
   void queue_one(Member& m, Collective what, const NcclBuffers& b, std::uint64_t count) {
     const std::uint64_t part = count / size_;
-    const auto at = [&](const void* base, std::uint64_t parts) { return static_cast<const float*>(base) + parts * part; };
+    const auto at = [&](const void* base, std::uint64_t parts) {
+      return static_cast<const float*>(base) + parts * part;
+    };
     const auto to = [&](void* base, std::uint64_t parts) { return static_cast<float*>(base) + parts * part; };
     const bool in_place = b.in == b.out;
     const unsigned rank = m.who.rank;
@@ -120,8 +122,9 @@ class Group final : public NcclGroup {
         return expect(api_.all_gather(in_place ? at(b.in, rank) : b.in, b.out, part, ncclFloat, m.comm, m.stream),
                       "all_gather");
       case Collective::reduce_scatter:
-        return expect(api_.reduce_scatter(b.in, in_place ? to(b.out, rank) : b.out, part, ncclFloat, ncclSum, m.comm, m.stream),
-                      "reduce_scatter");
+        return expect(
+            api_.reduce_scatter(b.in, in_place ? to(b.out, rank) : b.out, part, ncclFloat, ncclSum, m.comm, m.stream),
+            "reduce_scatter");
       case Collective::broadcast:
         return expect(api_.broadcast(b.in, b.out, count, ncclFloat, 0, m.comm, m.stream), "broadcast");
       case Collective::all_to_all:

@@ -18,8 +18,10 @@ std::string version_text(int code) { return fmt::format("{}.{}.{}", code / 10000
 class Backend final : public NcclBackend {
  public:
   Backend() {
-    if (const Library driver{"libcuda.so.1"}; !driver) why_ = "libcuda.so.1 not found: no NVIDIA driver";
-    else if (load(api_, why_)) log_.emplace(api_.reset_debug);
+    if (const Library driver{"libcuda.so.1"}; !driver)
+      why_ = "libcuda.so.1 not found: no NVIDIA driver";
+    else if (load(api_, why_))
+      log_.emplace(api_.reset_debug);
   }
   std::optional<std::string> unusable() const override { return why_.empty() ? std::nullopt : std::optional(why_); }
   std::string version() const override {

@@ -8,18 +8,15 @@ namespace {
 
 class PosixBlocks final : public BlockReader {
  public:
-  PosixBlocks(const FileTable& files, std::span<const std::uint32_t> selected,
-              const ReaderOptions& options, Notes& notes)
-      : open_(files, selected, options),
-        direct_(options.direct),
-        buffers_(1, options.block_size, options.huge_pages) {
+  PosixBlocks(const FileTable& files, std::span<const std::uint32_t> selected, const ReaderOptions& options,
+              Notes& notes)
+      : open_(files, selected, options), direct_(options.direct), buffers_(1, options.block_size, options.huge_pages) {
     notes.add_pages(buffers_, options.huge_pages);
   }
 
   void attach() override { own_descriptors(); }
 
-  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
-                                            unsigned) override {
+  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned) override {
     if (requests.empty()) return {};
     const BlockRequest& request = requests.front();
     done_.file = request.file;
@@ -36,8 +33,8 @@ class PosixBlocks final : public BlockReader {
   std::int64_t read(int fd, const BlockRequest& request, std::uint64_t& at) const noexcept {
     std::uint32_t done = 0;
     for (;;) {
-      const ssize_t n = ::pread(fd, buffers_[0] + done, request.length - done,
-                                static_cast<off_t>(request.offset + done));
+      const ssize_t n =
+          ::pread(fd, buffers_[0] + done, request.length - done, static_cast<off_t>(request.offset + done));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
         at = request.offset + done;
@@ -56,8 +53,7 @@ class PosixBlocks final : public BlockReader {
 
 class PosixWriter final : public BlockWriter {
  public:
-  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
-                                            unsigned) override {
+  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned) override {
     if (requests.empty()) return {};
     const BlockRequest& request = requests.front();
     done_.file = request.file;
@@ -73,8 +69,8 @@ class PosixWriter final : public BlockWriter {
   static std::int64_t write(const BlockRequest& request, std::uint64_t& at) noexcept {
     std::uint32_t done = 0;
     while (done < request.length) {
-      const ssize_t n = ::pwrite(static_cast<int>(request.file), request.from + done,
-                                 request.length - done, static_cast<off_t>(request.offset + done));
+      const ssize_t n = ::pwrite(static_cast<int>(request.file), request.from + done, request.length - done,
+                                 static_cast<off_t>(request.offset + done));
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
         at = request.offset + done;
@@ -92,8 +88,7 @@ class PosixWriter final : public BlockWriter {
 
 std::unique_ptr<BlockWriter> make_posix_writer() { return std::make_unique<PosixWriter>(); }
 
-std::unique_ptr<BlockReader> make_posix_blocks(const FileTable& files,
-                                               std::span<const std::uint32_t> selected,
+std::unique_ptr<BlockReader> make_posix_blocks(const FileTable& files, std::span<const std::uint32_t> selected,
                                                const ReaderOptions& options, Notes& notes) {
   return std::make_unique<PosixBlocks>(files, selected, options, notes);
 }

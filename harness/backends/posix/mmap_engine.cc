@@ -47,8 +47,7 @@ bool copy(unsigned char* to, const unsigned char* from, std::uint64_t length) no
     return false;
   }
   copying = &here;
-  std::atomic_signal_fence(
-      std::memory_order_seq_cst);  // set while the copy goes on, for the handler to see
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // set while the copy goes on, for the handler to see
   std::memcpy(to, from, length);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   copying = nullptr;
@@ -57,8 +56,8 @@ bool copy(unsigned char* to, const unsigned char* from, std::uint64_t length) no
 
 class MappedBlocks final : public BlockReader {
  public:
-  MappedBlocks(const FileTable& files, std::span<const std::uint32_t> selected,
-               const ReaderOptions& options, Notes& notes)
+  MappedBlocks(const FileTable& files, std::span<const std::uint32_t> selected, const ReaderOptions& options,
+               Notes& notes)
       : files_(files),
         selected_(selected.begin(), selected.end()),
         advice_(options.advice),
@@ -79,8 +78,7 @@ class MappedBlocks final : public BlockReader {
     maps_.clear();
   }
 
-  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
-                                            unsigned) override {
+  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned) override {
     if (requests.empty()) return {};
     const BlockRequest& request = requests.front();
     const Map& map = maps_[request.file];
@@ -115,8 +113,7 @@ class MappedBlocks final : public BlockReader {
   }
 
   /// The page that raised the signal.
-  static std::uint64_t place_of(const void* address, const Map& map,
-                                const BlockRequest& request) noexcept {
+  static std::uint64_t place_of(const void* address, const Map& map, const BlockRequest& request) noexcept {
     const auto at = static_cast<std::uint64_t>(static_cast<const unsigned char*>(address) - map.begin);
     return std::max(request.offset, at / kPage * kPage);
   }
@@ -129,8 +126,7 @@ class MappedBlocks final : public BlockReader {
                           ? static_cast<std::int64_t>(files_.size(selected_[request.file]))
                           : std::int64_t{now.st_size};
     const std::int64_t rest = size - static_cast<std::int64_t>(request.offset);
-    return rest >= static_cast<std::int64_t>(request.length) ? -EIO
-                                                             : std::max<std::int64_t>(rest, 0);
+    return rest >= static_cast<std::int64_t>(request.length) ? -EIO : std::max<std::int64_t>(rest, 0);
   }
 
   const FileTable& files_;
@@ -146,12 +142,10 @@ class MmapEngine final : public StorageEngine {
  public:
   std::optional<std::string> unusable() const override { return std::nullopt; }
   std::uint32_t max_queue_depth() const override { return 1; }
-  std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable&,
-                                                     const ReaderOptions&) override {
+  std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable&, const ReaderOptions&) override {
     throw RunError("engine mmap reads blocks of files, not whole files");
   }
-  std::unique_ptr<BlockReader> block_reader(const FileTable& files,
-                                            std::span<const std::uint32_t> selected,
+  std::unique_ptr<BlockReader> block_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                             const ReaderOptions& options) override {
     if (options.direct) throw RunError("engine mmap cannot bypass the page cache");
     return std::make_unique<MappedBlocks>(files, selected, options, notes_);

@@ -9,18 +9,14 @@ class PosixEngine final : public StorageEngine {
  public:
   std::optional<std::string> unusable() const override { return std::nullopt; }
   std::uint32_t max_queue_depth() const override { return 1; }
-  std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files,
-                                                     const ReaderOptions& options) override {
+  std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files, const ReaderOptions& options) override {
     return make_posix_whole_files(files, options, notes_);
   }
-  std::unique_ptr<BlockReader> block_reader(const FileTable& files,
-                                            std::span<const std::uint32_t> selected,
+  std::unique_ptr<BlockReader> block_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                             const ReaderOptions& options) override {
     return make_posix_blocks(files, selected, options, notes_);
   }
-  std::unique_ptr<BlockWriter> block_writer(const WriterOptions&) override {
-    return make_posix_writer();
-  }
+  std::unique_ptr<BlockWriter> block_writer(const WriterOptions&) override { return make_posix_writer(); }
   std::vector<std::string> take_notes() override { return notes_.take(); }
 
  private:

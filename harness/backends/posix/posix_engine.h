@@ -18,10 +18,9 @@ std::unique_ptr<StorageEngine> make_mmap_engine();
 void own_descriptors() noexcept;
 
 /// The readers behind it, one file each.
-std::unique_ptr<WholeFileReader> make_posix_whole_files(const FileTable& files,
-                                                        const ReaderOptions& options, Notes& notes);
-std::unique_ptr<BlockReader> make_posix_blocks(const FileTable& files,
-                                               std::span<const std::uint32_t> selected,
+std::unique_ptr<WholeFileReader> make_posix_whole_files(const FileTable& files, const ReaderOptions& options,
+                                                        Notes& notes);
+std::unique_ptr<BlockReader> make_posix_blocks(const FileTable& files, std::span<const std::uint32_t> selected,
                                                const ReaderOptions& options, Notes& notes);
 std::unique_ptr<BlockWriter> make_posix_writer();
 

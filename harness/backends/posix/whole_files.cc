@@ -20,8 +20,7 @@ class PosixWholeFiles final : public WholeFileReader {
 
   void attach() override { own_descriptors(); }
 
-  std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files,
-                                           unsigned) override {
+  std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files, unsigned) override {
     if (files.empty()) return {};
     read_whole(files.front());
     return {&done_, 1};
@@ -44,10 +43,8 @@ class PosixWholeFiles final : public WholeFileReader {
   void read_all(int fd, std::uint64_t size) noexcept {
     while (done_.bytes < size) {
       // A direct read of a file's last block asks for whole pages and gets what is there.
-      const std::uint64_t rest =
-          (flags_ & O_DIRECT) ? round_up(size - done_.bytes, kPage) : size - done_.bytes;
-      const ssize_t n =
-          ::pread(fd, buffers_[0], std::min(block_, rest), static_cast<off_t>(done_.bytes));
+      const std::uint64_t rest = (flags_ & O_DIRECT) ? round_up(size - done_.bytes, kPage) : size - done_.bytes;
+      const ssize_t n = ::pread(fd, buffers_[0], std::min(block_, rest), static_cast<off_t>(done_.bytes));
       if (n > 0) {
         done_.bytes += static_cast<std::uint64_t>(n);
         ++done_.requests;
@@ -72,8 +69,7 @@ class PosixWholeFiles final : public WholeFileReader {
 
 }  // namespace
 
-std::unique_ptr<WholeFileReader> make_posix_whole_files(const FileTable& files,
-                                                        const ReaderOptions& options,
+std::unique_ptr<WholeFileReader> make_posix_whole_files(const FileTable& files, const ReaderOptions& options,
                                                         Notes& notes) {
   return std::make_unique<PosixWholeFiles>(files, options, notes);
 }

@@ -14,8 +14,8 @@ namespace {
 
 class UringBlocks final : public BlockReader {
  public:
-  UringBlocks(const FileTable& files, std::span<const std::uint32_t> selected,
-              const ReaderOptions& options, Notes& notes)
+  UringBlocks(const FileTable& files, std::span<const std::uint32_t> selected, const ReaderOptions& options,
+              Notes& notes)
       : notes_(notes),
         open_(files, selected, options),
         buffers_(options.queue_depth, options.block_size, options.huge_pages),
@@ -38,8 +38,7 @@ class UringBlocks final : public BlockReader {
     fixed_files_ = !open_.all().empty() && ring_->register_files(open_.all(), notes_);
   }
 
-  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
-                                            unsigned wait_for) override {
+  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned wait_for) override {
     done_.clear();
     const std::uint64_t begin_ns = now_ns();
     for (const BlockRequest& request : requests) {
@@ -92,23 +91,19 @@ class UringBlocks final : public BlockReader {
       });
     }
     if (result >= 0) return;
-    notes_.add(std::string("io_uring: the device cannot be polled for completions: ") +
-               std::strerror(-result));
+    notes_.add(std::string("io_uring: the device cannot be polled for completions: ") + std::strerror(-result));
     polling_.completion = false;
     make_ring();
   }
 
   void reap() noexcept {
     const std::uint64_t end_ns = now_ns();
-    ring_->reap([&](std::uint64_t slot, int result) {
-      take(static_cast<std::uint32_t>(slot), result, end_ns);
-    });
+    ring_->reap([&](std::uint64_t slot, int result) { take(static_cast<std::uint32_t>(slot), result, end_ns); });
   }
 
   /// True when all of it was in the page cache; else the ring reads what is left.
   bool have_cached(const BlockRequest& request) noexcept {
-    const std::int64_t got =
-        read_cached(open_[request.file], buffers_[request.slot], request.length, request.offset);
+    const std::int64_t got = read_cached(open_[request.file], buffers_[request.slot], request.length, request.offset);
     if (got < 0) cached_first_ = errno != EOPNOTSUPP;
     Slot& slot = slots_[request.slot];
     if (got > 0) slot.done = static_cast<std::uint32_t>(got);
@@ -122,8 +117,7 @@ class UringBlocks final : public BlockReader {
     const BlockRequest& request = slot.request;
     io_uring_sqe* sqe = ring_->request();
     const int file = fixed_files_ ? static_cast<int>(request.file) : open_[request.file];
-    ring_->prepare_read(sqe, file, buffers_[index] + slot.done, request.length - slot.done,
-                        request.offset + slot.done);
+    ring_->prepare_read(sqe, file, buffers_[index] + slot.done, request.length - slot.done, request.offset + slot.done);
     if (fixed_files_) sqe->flags |= IOSQE_FIXED_FILE;
     sqe->user_data = index;
   }
@@ -134,8 +128,7 @@ class UringBlocks final : public BlockReader {
     if (result > 0) {
       slot.done += static_cast<std::uint32_t>(result);
       const std::uint64_t size = sizes_[request.file];
-      if (slot.done < request.length && request.offset + slot.done < size)
-        return push(index);  // short: the rest
+      if (slot.done < request.length && request.offset + slot.done < size) return push(index);  // short: the rest
     }
     const bool failed = result < 0;
     const std::int64_t total = failed ? std::int64_t{result} : std::int64_t{slot.done};
@@ -159,8 +152,7 @@ class UringBlocks final : public BlockReader {
 
 }  // namespace
 
-std::unique_ptr<BlockReader> make_blocks(const FileTable& files,
-                                         std::span<const std::uint32_t> selected,
+std::unique_ptr<BlockReader> make_blocks(const FileTable& files, std::span<const std::uint32_t> selected,
                                          const ReaderOptions& options, Notes& notes) {
   return std::make_unique<UringBlocks>(files, selected, options, notes);
 }

@@ -51,8 +51,7 @@ class Ring {
   /// An empty request; the ones asked for before are complete. Owners never ask for more than
   /// `entries` between two calls of enter().
   io_uring_sqe* request() noexcept {
-    if (io_uring_sq_ready(&ring_) >= together_)
-      io_uring_submit(&ring_);  // what fails stays, and is told by enter()
+    if (io_uring_sq_ready(&ring_) >= together_) io_uring_submit(&ring_);  // what fails stays, and is told by enter()
     return io_uring_get_sqe(&ring_);
   }
   /// Make a request a read or write, of registered memory where it lies in that.
@@ -97,8 +96,7 @@ class Ring {
 
   /// The registered buffer in which all of it lies, or -1.
   int buffer_of(const unsigned char* begin, std::uint64_t length) const noexcept {
-    const auto at = reinterpret_cast<std::uintptr_t>(begin) -
-                    reinterpret_cast<std::uintptr_t>(registered_.data());
+    const auto at = reinterpret_cast<std::uintptr_t>(begin) - reinterpret_cast<std::uintptr_t>(registered_.data());
     if (at >= registered_.size() || length == 0) return -1;
     const std::uint64_t piece = at >> kPieceBits;
     return piece == (at + length - 1) >> kPieceBits ? static_cast<int>(piece) : -1;

@@ -21,14 +21,11 @@ class UringMover final : public StreamMover {
     ring_ = std::make_unique<Ring>(4, notes_);
   }
   std::int64_t send(int socket, std::span<const char> data) override {
-    if (!in_flight_)
-      io_uring_prep_send(ring_->request(), socket, data.data(), data.size(),
-                         MSG_NOSIGNAL | MSG_WAITALL);
+    if (!in_flight_) io_uring_prep_send(ring_->request(), socket, data.data(), data.size(), MSG_NOSIGNAL | MSG_WAITALL);
     return finish();
   }
   std::int64_t receive(int socket, std::span<char> data) override {
-    if (!in_flight_)
-      io_uring_prep_recv(ring_->request(), socket, data.data(), data.size(), MSG_WAITALL);
+    if (!in_flight_) io_uring_prep_recv(ring_->request(), socket, data.data(), data.size(), MSG_WAITALL);
     return finish();
   }
 

@@ -44,8 +44,7 @@ class UringWholeFiles final : public WholeFileReader {
     if (cached_first_) notes.add(kCachedFirst);
     for (std::uint32_t i = options.queue_depth; i > 0; --i) free_.push_back(i - 1);
     done_.reserve(options.queue_depth);
-    if (options.poll_completion)
-      notes.add("io_uring: opening files cannot be polled for: completions interrupt");
+    if (options.poll_completion) notes.add("io_uring: opening files cannot be polled for: completions interrupt");
   }
 
   void attach() override {
@@ -55,12 +54,10 @@ class UringWholeFiles final : public WholeFileReader {
     ring_->register_memory(buffers_.all(), notes_);
     link_ = want_link_ && ring_->has_linked_files() && ring_->register_places(depth);
     if (want_link_ && !link_)
-      notes_.add(
-          "io_uring: this kernel cannot read a file that a linked request opens (Linux 5.19)");
+      notes_.add("io_uring: this kernel cannot read a file that a linked request opens (Linux 5.19)");
   }
 
-  std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files,
-                                           unsigned wait_for) override {
+  std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files, unsigned wait_for) override {
     take_back();
     const std::uint64_t begin_ns = now_ns();
     for (const std::uint32_t file : files) start(file, begin_ns);
@@ -79,9 +76,7 @@ class UringWholeFiles final : public WholeFileReader {
     reap();
     return done_;
   }
-  unsigned free_slots() const override {
-    return static_cast<unsigned>(free_.size() + done_.size());
-  }
+  unsigned free_slots() const override { return static_cast<unsigned>(free_.size() + done_.size()); }
   const unsigned char* data(std::uint32_t slot) const override { return buffers_[slot]; }
 
  private:
@@ -128,8 +123,7 @@ class UringWholeFiles final : public WholeFileReader {
   void read_cached(Slot& slot) noexcept {
     while (slot.file.bytes < slot.size) {
       const std::uint64_t length = std::min(block_, slot.size - slot.file.bytes);
-      const std::int64_t got =
-          uring::read_cached(slot.descriptor, buffers_[slot.file.slot], length, slot.file.bytes);
+      const std::int64_t got = uring::read_cached(slot.descriptor, buffers_[slot.file.slot], length, slot.file.bytes);
       if (got <= 0) return push(slot);
       have_read(slot, static_cast<int>(got), now_ns());
     }
@@ -139,9 +133,7 @@ class UringWholeFiles final : public WholeFileReader {
 
   /// Where the next bytes go, and how many fit: a read that came back short is gone on with behind
   /// what it gave.
-  unsigned char* place(const Slot& slot) const noexcept {
-    return buffers_[slot.file.slot] + slot.file.bytes % block_;
-  }
+  unsigned char* place(const Slot& slot) const noexcept { return buffers_[slot.file.slot] + slot.file.bytes % block_; }
   std::uint64_t room(const Slot& slot) const noexcept { return block_ - slot.file.bytes % block_; }
 
   /// Says whose completion it will be; after the prep call, which clears the request.
@@ -175,8 +167,7 @@ class UringWholeFiles final : public WholeFileReader {
     const char* path = files_.path(slot.file.file);
     if (slot.linked) {  // a place in the ring's table is closed on exec anyway, and the flag is
                         // refused
-      io_uring_prep_openat_direct(sqe, files_.root_fd(), path, slot.flags & ~O_CLOEXEC, 0,
-                                  slot.file.slot);
+      io_uring_prep_openat_direct(sqe, files_.root_fd(), path, slot.flags & ~O_CLOEXEC, 0, slot.file.slot);
     } else {
       io_uring_prep_openat(sqe, files_.root_fd(), path, slot.flags, 0);
     }
@@ -221,8 +212,7 @@ class UringWholeFiles final : public WholeFileReader {
       }
     }
     if (slot.pending > 0) return;
-    if (!slot.moved)
-      fail(slot, ECANCELED, 2);  // nothing of a whole chain was done, and nothing says why
+    if (!slot.moved) fail(slot, ECANCELED, 2);  // nothing of a whole chain was done, and nothing says why
     if (slot.closed || (!slot.opened && slot.file.error)) {
       finish(slot, now);
     } else {
@@ -282,8 +272,7 @@ class UringWholeFiles final : public WholeFileReader {
 
 }  // namespace
 
-std::unique_ptr<WholeFileReader> make_whole_files(const FileTable& files,
-                                                  const ReaderOptions& options, Notes& notes,
+std::unique_ptr<WholeFileReader> make_whole_files(const FileTable& files, const ReaderOptions& options, Notes& notes,
                                                   bool link) {
   return std::make_unique<UringWholeFiles>(files, options, notes, link);
 }

@@ -22,8 +22,7 @@ class UringWriter final : public BlockWriter {
     if (!memory_.empty()) ring_->register_memory(memory_, notes_);
   }
 
-  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests,
-                                            unsigned wait_for) override {
+  std::span<const BlockCompletion> exchange(std::span<const BlockRequest> requests, unsigned wait_for) override {
     done_.clear();
     const std::uint64_t begin_ns = now_ns();
     for (const BlockRequest& request : requests) {
@@ -35,9 +34,7 @@ class UringWriter final : public BlockWriter {
     do {
       ring_->enter(done_.size() < wait_for ? 1 : 0);
       const std::uint64_t end_ns = now_ns();
-      ring_->reap([&](std::uint64_t slot, int result) {
-        take(static_cast<std::uint32_t>(slot), result, end_ns);
-      });
+      ring_->reap([&](std::uint64_t slot, int result) { take(static_cast<std::uint32_t>(slot), result, end_ns); });
     } while (done_.size() < wait_for);
     in_flight_ -= static_cast<unsigned>(done_.size());
     return done_;
@@ -54,8 +51,8 @@ class UringWriter final : public BlockWriter {
     const Slot& slot = slots_[index];
     const BlockRequest& request = slot.request;
     io_uring_sqe* sqe = ring_->request();
-    ring_->prepare_write(sqe, static_cast<int>(request.file), request.from + slot.done,
-                         request.length - slot.done, request.offset + slot.done);
+    ring_->prepare_write(sqe, static_cast<int>(request.file), request.from + slot.done, request.length - slot.done,
+                         request.offset + slot.done);
     sqe->user_data = index;
   }
 
@@ -64,8 +61,7 @@ class UringWriter final : public BlockWriter {
     const BlockRequest& request = slot.request;
     if (result > 0) {
       slot.done += static_cast<std::uint32_t>(result);
-      if (slot.done < request.length)
-        return push(index);  // a disk that is full takes a part and then says why
+      if (slot.done < request.length) return push(index);  // a disk that is full takes a part and then says why
     }
     std::int64_t total = slot.done;
     std::uint64_t at = request.offset;

@@ -79,16 +79,17 @@ class Endpoint final : public RdmaEndpoint {
   void connect(const RdmaAddress& other, unsigned first, unsigned others_first, unsigned count) override {
     if (count == 0) count = settings_.queue_pairs - first;
     if (first + count > queues_.size() || others_first + count > other.queue_pairs.size())
-      throw RunError(fmt::format("{}: the other end has {} queue pairs, this one {}: set queue_pairs alike", port_.name(),
-                                 other.queue_pairs.size(), queues_.size()));
+      throw RunError(fmt::format("{}: the other end has {} queue pairs, this one {}: set queue_pairs alike",
+                                 port_.name(), other.queue_pairs.size(), queues_.size()));
     if (other.ethernet != port_.ethernet)
       throw RunError(fmt::format("{}: {} here and {} at the other end do not talk: choose `device` on both",
                                  port_.name(), layer(port_.ethernet), layer(other.ethernet)));
     const unsigned mtu = settings_.mtu != 0 ? settings_.mtu : std::min(port_.mtu, other.mtu);
     if (mtu > port_.mtu || mtu > other.mtu)
-      throw RunError(fmt::format("{}: mtu {} does not fit: the port is set to {}, the other end's to {}; set both "
-                                 "interfaces alike (ip link set NAME mtu 9000), or ask for less",
-                                 port_.name(), mtu, port_.mtu, other.mtu));
+      throw RunError(
+          fmt::format("{}: mtu {} does not fit: the port is set to {}, the other end's to {}; set both "
+                      "interfaces alike (ip link set NAME mtu 9000), or ask for less",
+                      port_.name(), mtu, port_.mtu, other.mtu));
     mtu_ = mtu;
     for (unsigned i = 0; i < count; ++i)
       connect_one(queues_[first + i].get(), other, other.queue_pairs[others_first + i]);
@@ -118,7 +119,8 @@ class Endpoint final : public RdmaEndpoint {
       request.sg_list = &parts_[i];
       request.num_sge = w.length > 0 ? 1 : 0;
       request.opcode = opcode(w.op);
-      request.send_flags = (w.signaled ? unsigned{IBV_SEND_SIGNALED} : 0u) | (w.inlined ? unsigned{IBV_SEND_INLINE} : 0u);
+      request.send_flags =
+          (w.signaled ? unsigned{IBV_SEND_SIGNALED} : 0u) | (w.inlined ? unsigned{IBV_SEND_INLINE} : 0u);
       request.imm_data = w.immediate;
       request.wr.rdma = {w.remote, w.remote_key};
     }
@@ -148,7 +150,8 @@ class Endpoint final : public RdmaEndpoint {
   Held<ibv_cq> completion_queue(unsigned entries) {
     ibv_cq* queue = ibv_create_cq(domain_->device.get(), static_cast<int>(std::max(entries, 1u)), nullptr, nullptr, 0);
     if (!queue)
-      throw refused(port_.name(), fmt::format("make a completion queue of {} entries (at most {})", entries, port_.most_completions),
+      throw refused(port_.name(),
+                    fmt::format("make a completion queue of {} entries (at most {})", entries, port_.most_completions),
                     errno);
     return Held<ibv_cq>(queue);
   }
@@ -175,11 +178,11 @@ class Endpoint final : public RdmaEndpoint {
     wanted.cap.max_inline_data = settings_.inline_size;
     Held<ibv_qp> queue(ibv_create_qp(domain_->pd.get(), &wanted));
     if (!queue)
-      throw refused(port_.name(),
-                    fmt::format("make queue pair {} of {} (tx_depth {}, at most {}; {} bytes inline)",
-                                queues_.size() + 1, settings_.queue_pairs, settings_.tx_depth, port_.most_work,
-                                settings_.inline_size),
-                    errno);
+      throw refused(
+          port_.name(),
+          fmt::format("make queue pair {} of {} (tx_depth {}, at most {}; {} bytes inline)", queues_.size() + 1,
+                      settings_.queue_pairs, settings_.tx_depth, port_.most_work, settings_.inline_size),
+          errno);
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_INIT;
     attributes.port_num = static_cast<std::uint8_t>(port_.number);
@@ -223,9 +226,10 @@ class Endpoint final : public RdmaEndpoint {
     a.rnr_retry = kReceiverRetries;
     a.sq_psn = address_.sequence;
     a.max_rd_atomic = static_cast<std::uint8_t>(std::min(address_.reads, other.reads));
-    change(queue, a,
-           IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
-           "start a queue pair");
+    change(
+        queue, a,
+        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
+        "start a queue pair");
   }
 
   void change(ibv_qp* queue, ibv_qp_attr& attributes, int mask, const std::string& what) {
@@ -270,8 +274,7 @@ class Endpoint final : public RdmaEndpoint {
 
 }  // namespace
 
-std::unique_ptr<RdmaEndpoint> make_endpoint(const Device& device, const RdmaPort& port,
-                                            const RdmaSettings& settings) {
+std::unique_ptr<RdmaEndpoint> make_endpoint(const Device& device, const RdmaPort& port, const RdmaSettings& settings) {
   return std::make_unique<Endpoint>(device, port, settings);
 }
 

@@ -9,7 +9,6 @@
 namespace headrace::verbs {
 
 /// Throws RunError.
-std::unique_ptr<RdmaEndpoint> make_endpoint(const Device& device, const RdmaPort& port,
-                                            const RdmaSettings& settings);
+std::unique_ptr<RdmaEndpoint> make_endpoint(const Device& device, const RdmaPort& port, const RdmaSettings& settings);
 
 }  // namespace headrace::verbs

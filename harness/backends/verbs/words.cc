@@ -11,15 +11,13 @@ RunError refused(const std::string& port, const std::string& what, int code) {
   return RunError(fmt::format("{}: {}: {}", port, what, errno_text(code)));
 }
 
-RunError refused_memory(const std::string& port, std::uint64_t bytes, std::uint64_t needed_bytes,
-                        int code) {
+RunError refused_memory(const std::string& port, std::uint64_t bytes, std::uint64_t needed_bytes, int code) {
   const RunError plain = refused(port, fmt::format("register {} bytes", bytes), code);
   rlimit limit{};
   // The driver pins some memory of its own, beside what is registered.
   constexpr std::uint64_t kDriver = 1u << 20;
-  if ((code != ENOMEM && code != EPERM && code != EAGAIN) ||
-      ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-      limit.rlim_cur >= needed_bytes + kDriver)
+  if ((code != ENOMEM && code != EPERM && code != EAGAIN) || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed_bytes + kDriver)
     return plain;
   const std::uint64_t kib = (needed_bytes + kDriver + 1023) / 1024;
   return RunError(fmt::format(

@@ -10,8 +10,7 @@ namespace {
 
 std::string params_text(const StoredPoint& point) {
   std::string out;
-  for (const auto& [key, value] : point.params)
-    out += fmt::format("{}{}={}", out.empty() ? "" : ";", key, value);
+  for (const auto& [key, value] : point.params) out += fmt::format("{}{}={}", out.empty() ? "" : ";", key, value);
   return out;
 }
 
@@ -22,16 +21,13 @@ std::string csv(const StoredRun& run) {
       "run,node,workload,point,parameters,metric,unit,direction,repetition,value,disturbed,"
       "counted\r\n";
   for (const StoredPoint& p : run.points) {
-    const std::string point =
-        fmt::format("{},{},{},{},{}", csv_field(run.id), csv_field(run.node), csv_field(p.workload),
-                    csv_field(p.id), csv_field(params_text(p)));
+    const std::string point = fmt::format("{},{},{},{},{}", csv_field(run.id), csv_field(run.node),
+                                          csv_field(p.workload), csv_field(p.id), csv_field(params_text(p)));
     for (const StoredRepetition& r : p.each) {
       for (const auto& [name, value] : r.metrics) {
         const StoredMetric* metric = p.find(name);
-        out += fmt::format("{},{},{},{},{},{},{},{}\r\n", point, csv_field(name),
-                           csv_field(metric ? metric->unit : ""),
-                           metric ? to_string(metric->better) : "", r.index, value, r.disturbed,
-                           r.counted);
+        out += fmt::format("{},{},{},{},{},{},{},{}\r\n", point, csv_field(name), csv_field(metric ? metric->unit : ""),
+                           metric ? to_string(metric->better) : "", r.index, value, r.disturbed, r.counted);
       }
     }
   }

@@ -18,8 +18,7 @@ double value_of(const StoredRepetition& r, const std::string& metric) {
 
 /// One repetition. The time is per operation, so that less is better whatever the workload does;
 /// everything else, rates too, is a counter. Iterations are operations.
-Json entry(const StoredPoint& p, const StoredRepetition& r, std::size_t family,
-           std::size_t number) {
+Json entry(const StoredPoint& p, const StoredRepetition& r, std::size_t family, std::size_t number) {
   const std::uint64_t operations = std::max<std::uint64_t>(1, r.operations);
   const auto per = static_cast<double>(operations);
   Json one{{"name", p.id},
@@ -49,21 +48,20 @@ std::string gbench_json(const StoredRun& run) {
       if (r.counted) benchmarks.push_back(entry(run.points[family], r, family, number++));
   }
   const auto processors = run.environment.find("cpu.threads");
-  const Json all{{"context",
-                  {{"date", run.started_utc},
-                   {"host_name", run.node},
-                   {"executable", run.command.empty() ? "headrace" : run.command.front()},
-                   {"num_cpus", processors == run.environment.end()
-                                    ? 1
-                                    : std::max(1, std::atoi(processors->second.c_str()))},
-                   {"mhz_per_cpu", 0},
-                   {"cpu_scaling_enabled", false},
-                   {"caches", Json::array()},
-                   {"load_avg", Json::array()},
-                   {"library_build_type", "release"},
-                   {"headrace_run", run.id},
-                   {"headrace_version", run.version}}},
-                 {"benchmarks", std::move(benchmarks)}};
+  const Json all{
+      {"context",
+       {{"date", run.started_utc},
+        {"host_name", run.node},
+        {"executable", run.command.empty() ? "headrace" : run.command.front()},
+        {"num_cpus", processors == run.environment.end() ? 1 : std::max(1, std::atoi(processors->second.c_str()))},
+        {"mhz_per_cpu", 0},
+        {"cpu_scaling_enabled", false},
+        {"caches", Json::array()},
+        {"load_avg", Json::array()},
+        {"library_build_type", "release"},
+        {"headrace_run", run.id},
+        {"headrace_version", run.version}}},
+      {"benchmarks", std::move(benchmarks)}};
   return json_text(all);
 }
 

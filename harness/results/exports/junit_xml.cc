@@ -35,8 +35,7 @@ std::string properties(const StoredJudgement& j) {
 }
 
 std::string message(const StoredJudgement& j) {
-  return xml_escaped(j.next_step.empty() ? j.explanation
-                                         : fmt::format("{} Next: {}", j.explanation, j.next_step));
+  return xml_escaped(j.next_step.empty() ? j.explanation : fmt::format("{} Next: {}", j.explanation, j.next_step));
 }
 
 std::string inconclusive_result(const StoredJudgement& j, JunitInconclusive as) {
@@ -53,10 +52,8 @@ std::string inconclusive_result(const StoredJudgement& j, JunitInconclusive as) 
 }
 
 std::string result(const StoredJudgement& j, JunitInconclusive inconclusive) {
-  if (j.outcome == "FAIL")
-    return fmt::format("      <failure type=\"need\" message=\"{}\"/>\n", message(j));
-  if (j.outcome == "ERROR")
-    return fmt::format("      <error type=\"error\" message=\"{}\"/>\n", message(j));
+  if (j.outcome == "FAIL") return fmt::format("      <failure type=\"need\" message=\"{}\"/>\n", message(j));
+  if (j.outcome == "ERROR") return fmt::format("      <error type=\"error\" message=\"{}\"/>\n", message(j));
   if (j.outcome == "INCONCLUSIVE") return inconclusive_result(j, inconclusive);
   if (j.outcome == "SKIPPED") return fmt::format("      <skipped message=\"{}\"/>\n", message(j));
   return "";
@@ -66,17 +63,15 @@ struct Suite {
   std::string cases;
   unsigned tests = 0, failures = 0, errors = 0, skipped = 0;
 
-  void add(const StoredJudgement& j, const std::string& name, double seconds,
-           JunitInconclusive as) {
+  void add(const StoredJudgement& j, const std::string& name, double seconds, JunitInconclusive as) {
     const bool open = j.outcome == "INCONCLUSIVE";
     ++tests;
     failures += j.outcome == "FAIL" || (open && as == JunitInconclusive::failure);
     errors += j.outcome == "ERROR" || (open && as == JunitInconclusive::error);
     skipped += j.outcome == "SKIPPED" || (open && as == JunitInconclusive::skipped);
-    cases += fmt::format(
-        "    <testcase classname=\"{}\" name=\"{} ({})\" time=\"{:.3f}\">\n{}{}    </testcase>\n",
-        xml_escaped(name), xml_escaped(j.id), xml_escaped(j.scope), seconds, properties(j),
-        result(j, as));
+    cases +=
+        fmt::format("    <testcase classname=\"{}\" name=\"{} ({})\" time=\"{:.3f}\">\n{}{}    </testcase>\n",
+                    xml_escaped(name), xml_escaped(j.id), xml_escaped(j.scope), seconds, properties(j), result(j, as));
   }
 };
 
@@ -108,8 +103,7 @@ std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive) {
       "<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
       "time=\"{:.3f}\">\n{}"
       "</testsuites>\n",
-      xml_escaped(run.name), total.tests, total.failures, total.errors, total.skipped,
-      run.elapsed_s, body);
+      xml_escaped(run.name), total.tests, total.failures, total.errors, total.skipped, run.elapsed_s, body);
 }
 
 }  // namespace headrace::results

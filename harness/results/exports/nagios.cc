@@ -28,10 +28,9 @@ std::string performance(const StoredJudgement& j) {
   const std::string_view told = unit == "s" || unit == "B" ? unit : "";
   const std::string label = plain(j.scope.empty() ? j.id : j.id + "@" + j.scope, "'=|");
   // "a:" alerts below a, "a" alerts above.
-  return j.higher_is_better ? fmt::format(" '{}'={:.9g}{};{:.9g}:;{:.9g}:", label,
-                                          *j.measured * scale, told, need * kThin, need)
-                            : fmt::format(" '{}'={:.9g}{};{:.9g};{:.9g}", label,
-                                          *j.measured * scale, told, need / kThin, need);
+  return j.higher_is_better
+             ? fmt::format(" '{}'={:.9g}{};{:.9g}:;{:.9g}:", label, *j.measured * scale, told, need * kThin, need)
+             : fmt::format(" '{}'={:.9g}{};{:.9g};{:.9g}", label, *j.measured * scale, told, need / kThin, need);
 }
 
 /// Names of the needs with this outcome, three at most.
@@ -53,9 +52,8 @@ std::string nagios_text(const StoredVerdict& verdict) {
   const int state = mapped_exit(ExitMap::nagios, verdict.summary.exit_code, verdict.remark());
   std::string line = fmt::format(
       "HEADRACE {} - {}: {}", kStates[state], verdict.summary.word,
-      verdict.judgements.empty()
-          ? "no verdict, the run was held against no needs"
-          : fmt::format("{} of {} needs met", verdict.count("PASS"), verdict.judgements.size()));
+      verdict.judgements.empty() ? "no verdict, the run was held against no needs"
+                                 : fmt::format("{} of {} needs met", verdict.count("PASS"), verdict.judgements.size()));
   if (verdict.thin() > 0) line += fmt::format(", {} thinly", verdict.thin());
   if (verdict.count("FAIL") > 0) line += "; missed: " + named(verdict, "FAIL");
   if (verdict.count("ERROR") > 0) line += "; error: " + named(verdict, "ERROR");

@@ -30,16 +30,15 @@ std::string head_of(std::string_view name, std::string_view help) {
 }
 
 /// One family with a sample per need that has a value.
-std::string per_need(const StoredVerdict& run, std::string_view name, std::string_view help,
-                     bool with_unit,
+std::string per_need(const StoredVerdict& run, std::string_view name, std::string_view help, bool with_unit,
                      const std::function<std::optional<double>(const StoredJudgement&)>& value) {
   std::string out = head_of(name, help);
   for (const StoredJudgement& j : run.judgements) {
     const std::optional<double> v = value(j);
     if (!v) continue;
     const std::string unit = with_unit ? fmt::format(",unit=\"{}\"", label(base_unit(j.unit))) : "";
-    out += fmt::format("{}{{need=\"{}\",scope=\"{}\"{}}} {}\n", name, label(j.id), label(j.scope),
-                       unit, *v * (with_unit ? to_base_unit(j.unit) : 1));
+    out += fmt::format("{}{{need=\"{}\",scope=\"{}\"{}}} {}\n", name, label(j.id), label(j.scope), unit,
+                       *v * (with_unit ? to_base_unit(j.unit) : 1));
   }
   return out;
 }
@@ -47,23 +46,19 @@ std::string per_need(const StoredVerdict& run, std::string_view name, std::strin
 }  // namespace
 
 std::string prometheus_text(const StoredVerdict& run) {
-  std::string out =
-      head_of("headrace_verdict", "1 for the state that a need is in, 0 for the others.");
+  std::string out = head_of("headrace_verdict", "1 for the state that a need is in, 0 for the others.");
   for (const StoredJudgement& j : run.judgements) {
-    for (const Outcome o :
-         {Outcome::pass, Outcome::fail, Outcome::inconclusive, Outcome::skipped, Outcome::error}) {
-      out += fmt::format("headrace_verdict{{need=\"{}\",scope=\"{}\",state=\"{}\"}} {}\n",
-                         label(j.id), label(j.scope), headrace::to_string(o),
-                         j.outcome == headrace::to_string(o) ? 1 : 0);
+    for (const Outcome o : {Outcome::pass, Outcome::fail, Outcome::inconclusive, Outcome::skipped, Outcome::error}) {
+      out += fmt::format("headrace_verdict{{need=\"{}\",scope=\"{}\",state=\"{}\"}} {}\n", label(j.id), label(j.scope),
+                         headrace::to_string(o), j.outcome == headrace::to_string(o) ? 1 : 0);
     }
   }
   out += per_need(run, "headrace_measured", "Median of the repetitions.", true,
                   [](const StoredJudgement& j) { return j.measured; });
   out += per_need(run, "headrace_required", "What is needed, safety margin included.", true,
                   [](const StoredJudgement& j) { return std::optional(j.need); });
-  out += per_need(run, "headrace_headroom_ratio",
-                  "Measured over needed, or needed over measured where less is better.", false,
-                  [](const StoredJudgement& j) { return j.headroom; });
+  out += per_need(run, "headrace_headroom_ratio", "Measured over needed, or needed over measured where less is better.",
+                  false, [](const StoredJudgement& j) { return j.headroom; });
   out += head_of("headrace_exit_code", "Exit code of the run.");
   out += fmt::format("headrace_exit_code {}\n", run.summary.exit_code);
   out += head_of("headrace_last_run_timestamp_seconds", "When the run ended, seconds since 1970.");

@@ -113,8 +113,7 @@ void Folder::require_free(unsigned count) const {
       const auto status = folder.look(name);
       if (!status) continue;
       if (!is_ours(folder, name, *status))
-        throw RunError(folder.path_of(name) +
-                       ": something that headrace did not make is in the way");
+        throw RunError(folder.path_of(name) + ": something that headrace did not make is in the way");
       if (name != Folder::name(file)) folder.remove(name, *status);
     }
   }
@@ -125,8 +124,7 @@ system::UniqueFd Folder::create(unsigned file, int flags, bool shared) const {
   system::UniqueFd fd = marked_.folder().create(name.c_str(), flags);
   if (!fd && errno == EEXIST && shared) fd = marked_.folder().open_made(name.c_str(), flags);
   if (!fd && errno == EEXIST)
-    throw RunError("create " + marked_.folder().path_of(name) +
-                   ": something that headrace did not make is in the way");
+    throw RunError("create " + marked_.folder().path_of(name) + ": something that headrace did not make is in the way");
   if (!fd) throw_open_error("create", marked_.folder().path_of(name), flags & O_DIRECT, errno);
   return fd;
 }
@@ -153,10 +151,8 @@ void Folder::remove_temporary(unsigned file) const noexcept {
 
 CleanReport remove_left_over(const files::Folder& scratch) {
   const auto marked = MarkedFolder::find(scratch, kKind);
-  if (!marked || marked->kind() != kKind)
-    return {.left = {}, .gone = remove_marked(scratch, kKind).gone};
-  if (!marked->try_hold())
-    return {.left = {marked->path() + ": " + marked->in_use()}, .gone = false};
+  if (!marked || marked->kind() != kKind) return {.left = {}, .gone = remove_marked(scratch, kKind).gone};
+  if (!marked->try_hold()) return {.left = {marked->path() + ": " + marked->in_use()}, .gone = false};
   return remove_all(*marked);
 }
 

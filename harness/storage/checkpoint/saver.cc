@@ -32,8 +32,7 @@ void for_every_chunk(const SaveParams& params, Body body, const std::function<vo
       params.ranks * chunks, std::max(1u, std::thread::hardware_concurrency()),
       [&](unsigned, std::uint64_t item) {
         const std::uint64_t offset = item % chunks * kChunk;
-        body(static_cast<unsigned>(item / chunks), offset,
-             std::min(kChunk, params.shard_size - offset));
+        body(static_cast<unsigned>(item / chunks), offset, std::min(kChunk, params.shard_size - offset));
       },
       tick);
 }
@@ -41,8 +40,8 @@ void for_every_chunk(const SaveParams& params, Body body, const std::function<vo
 /// False when the file system cannot set space aside.
 bool can_preallocate(const Folder& folder) {
   const system::UniqueFd fd = folder.create(0, 0);
-  const bool can = ::fallocate(fd.get(), 0, 0, static_cast<off_t>(kPage)) == 0 ||
-                   (errno != EOPNOTSUPP && errno != ENOSYS);
+  const bool can =
+      ::fallocate(fd.get(), 0, 0, static_cast<off_t>(kPage)) == 0 || (errno != EOPNOTSUPP && errno != ENOSYS);
   folder.remove_temporary(0);
   return can;
 }
@@ -55,12 +54,10 @@ void require_direct(const Folder& folder) {
 }
 
 /// Fills `to` from `offset` on, as far as the file goes: a read may well give less than was asked for.
-std::uint64_t read_up_to(int fd, std::span<unsigned char> to, std::uint64_t offset,
-                         const std::string& path) {
+std::uint64_t read_up_to(int fd, std::span<unsigned char> to, std::uint64_t offset, const std::string& path) {
   std::uint64_t done = 0;
   while (done < to.size()) {
-    const ssize_t n =
-        ::pread(fd, to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t n = ::pread(fd, to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
     if (n == 0) break;
     if (n < 0 && errno != EINTR) throw system_error("read", path, offset + done, errno);
     if (n > 0) done += static_cast<std::uint64_t>(n);
@@ -72,8 +69,7 @@ std::uint64_t read_up_to(int fd, std::span<unsigned char> to, std::uint64_t offs
 std::string differs(const unsigned char* block, std::uint64_t length, const BlockLabel& right) {
   if (length == 0) return "the file ends here";
   constexpr const char* kUnknown = "differs from what was saved";
-  if (std::all_of(block, block + length, [](unsigned char byte) { return byte == 0; }))
-    return "all zero";
+  if (std::all_of(block, block + length, [](unsigned char byte) { return byte == 0; })) return "all zero";
   if (length < kLabelBytes) return kUnknown;
   const std::optional<BlockLabel> found = read_label(block);
   if (!found) return kUnknown;
@@ -87,30 +83,24 @@ std::string differs(const unsigned char* block, std::uint64_t length, const Bloc
 SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
   const auto key = [&](const char* name) { return prefix + name; };
   SaveParams p;
-  p.engine =
-      params.choice(key("engine"), "posix", {"posix", "io_uring"}, "how the shards are written");
-  p.ranks = static_cast<unsigned>(params.count(key("ranks"), 2, {.min = 1, .max = 1024},
-                                               "processes that save at once, a thread each"));
+  p.engine = params.choice(key("engine"), "posix", {"posix", "io_uring"}, "how the shards are written");
+  p.ranks = static_cast<unsigned>(
+      params.count(key("ranks"), 2, {.min = 1, .max = 1024}, "processes that save at once, a thread each"));
   p.shard_size = params.bytes(key("shard_size"), 512_MiB, {.min = 1}, "what each rank saves");
-  p.block_size = params.bytes(key("block_size"), 1_MiB,
-                              {.min = 4096, .max = static_cast<double>(1_GiB)}, "each write");
-  p.queue_depth = static_cast<std::uint32_t>(
-      params.count(key("queue_depth"), p.engine == "posix" ? 1 : 8, {.min = 1, .max = 4096},
-                   "writes in flight per rank; more than 1 only with io_uring"));
+  p.block_size = params.bytes(key("block_size"), 1_MiB, {.min = 4096, .max = static_cast<double>(1_GiB)}, "each write");
+  p.queue_depth =
+      static_cast<std::uint32_t>(params.count(key("queue_depth"), p.engine == "posix" ? 1 : 8, {.min = 1, .max = 4096},
+                                              "writes in flight per rank; more than 1 only with io_uring"));
   if (p.engine == "posix" && p.queue_depth != 1)
-    params.conflict(key("queue_depth"),
-                    "engine posix keeps one write in flight per rank: use io_uring");
+    params.conflict(key("queue_depth"), "engine posix keeps one write in flight per rank: use io_uring");
   p.direct = params.flag(key("direct"), false, "O_DIRECT: bypass the page cache");
   p.preallocate = params.flag(key("preallocate"), false, "fallocate before writing");
   p.shared_file = params.choice(key("layout"), "file_per_rank", {"file_per_rank", "shared"},
                                 "one file each, or one for all ranks") == "shared";
-  p.async =
-      params.choice(key("mode"), "sync", {"sync", "async"},
-                    "async: training waits only for a copy in memory, which is then written") ==
-      "async";
-  const std::string durability =
-      params.choice(key("durability"), "fsync", {"fsync", "fdatasync", "none"},
-                    "what makes the data durable before it is renamed");
+  p.async = params.choice(key("mode"), "sync", {"sync", "async"},
+                          "async: training waits only for a copy in memory, which is then written") == "async";
+  const std::string durability = params.choice(key("durability"), "fsync", {"fsync", "fdatasync", "none"},
+                                               "what makes the data durable before it is renamed");
   p.durability = durability == "fsync"       ? Durability::fsync
                  : durability == "fdatasync" ? Durability::fdatasync
                                              : Durability::none;
@@ -128,12 +118,11 @@ std::optional<Skip> SaveParams::check(Node& node) const {
   };
   const std::uint64_t memory = node.memory_available(), disk = node.free_bytes(node.scratch_path());
   if (memory_bytes() > memory / 10 * 9)
-    return Skip{fmt::format("the state of {} ranks takes {} of memory, {} is available", ranks,
-                            text(memory_bytes()), text(memory))};
+    return Skip{fmt::format("the state of {} ranks takes {} of memory, {} is available", ranks, text(memory_bytes()),
+                            text(memory))};
   // The old checkpoint stays until the new one is durable.
   if (2 * total_bytes() > disk)
-    return Skip{fmt::format("two checkpoints take {} of disk, {} is free", text(2 * total_bytes()),
-                            text(disk))};
+    return Skip{fmt::format("two checkpoints take {} of disk, {} is free", text(2 * total_bytes()), text(disk))};
   return std::nullopt;
 }
 
@@ -168,9 +157,7 @@ class Saver::Attempt {
 
  private:
   unsigned file() const { return p_.shared_file ? 0 : rank_; }
-  std::string target() const {
-    return saver_.folder_.path() + "/" + Folder::temporary_name(file());
-  }
+  std::string target() const { return saver_.folder_.path() + "/" + Folder::temporary_name(file()); }
 
   /// Times one step as the latency channel `part`.
   template <class Step>
@@ -203,8 +190,7 @@ class Saver::Attempt {
         [&](BlockRequest& request) {
           if (at >= p_.shard_size || failed || !recorder_.running()) return false;
           // A direct write is of whole pages: the state's last one is padded, and cut off below.
-          const std::uint64_t rest =
-              p_.direct ? round_up(p_.shard_size - at, kPage) : p_.shard_size - at;
+          const std::uint64_t rest = p_.direct ? round_up(p_.shard_size - at, kPage) : p_.shard_size - at;
           request.file = static_cast<std::uint32_t>(fd_.get());
           request.offset = base + at;
           request.length = static_cast<std::uint32_t>(std::min(p_.block_size, rest));
@@ -275,8 +261,7 @@ Saver::Saver(const SaveParams& params, Node& node)
   const Buffers& source = params.async ? *staging_ : *state_;
   StorageEngine& engine = node.backends().storage(params.engine);
   for (unsigned rank = 0; rank < params.ranks; ++rank) {
-    const WriterOptions options{.queue_depth = params.queue_depth,
-                                .memory = {source[rank], source.stride()}};
+    const WriterOptions options{.queue_depth = params.queue_depth, .memory = {source[rank], source.stride()}};
     writers_.push_back(engine.block_writer(options));
     loops_.emplace_back(params.queue_depth);
   }
@@ -293,9 +278,7 @@ void Saver::fill(std::uint64_t generation) {
   });
 }
 
-SaveTimes Saver::save(unsigned rank, Recorder& recorder) {
-  return Attempt(*this, rank, recorder).run();
-}
+SaveTimes Saver::save(unsigned rank, Recorder& recorder) { return Attempt(*this, rank, recorder).run(); }
 
 std::vector<WrongBlock> Saver::verify(const DataProgress& progress, std::size_t most) const {
   std::vector<WrongBlock> wrong;
@@ -303,12 +286,10 @@ std::vector<WrongBlock> Saver::verify(const DataProgress& progress, std::size_t 
   std::atomic<std::uint64_t> done{0};
   const auto look = [&](unsigned rank, std::uint64_t offset, std::uint64_t length) {
     const unsigned file = params_.shared_file ? 0 : rank;
-    const system::UniqueFd fd =
-        system::open_quiet(folder_.fd(), Folder::name(file).c_str(), O_NOFOLLOW);
+    const system::UniqueFd fd = system::open_quiet(folder_.fd(), Folder::name(file).c_str(), O_NOFOLLOW);
     if (!fd) throw system_error("open", folder_.full_path(file), errno);
     const std::uint64_t base = offset_of(rank) + offset;
-    ::posix_fadvise(fd.get(), static_cast<off_t>(base), static_cast<off_t>(length),
-                    POSIX_FADV_DONTNEED);
+    ::posix_fadvise(fd.get(), static_cast<off_t>(base), static_cast<off_t>(length), POSIX_FADV_DONTNEED);
     std::vector<unsigned char> found(length);
     const std::uint64_t got = read_up_to(fd.get(), found, base, folder_.full_path(file));
     done += got;

@@ -58,8 +58,8 @@ void fill_block(const BlockLabel& label, unsigned char* out) noexcept {
   std::memcpy(out, &stored, sizeof stored);
 }
 
-void fill_range(std::uint64_t data_set, std::uint64_t file, std::uint64_t offset,
-                unsigned char* out, std::uint64_t length) noexcept {
+void fill_range(std::uint64_t data_set, std::uint64_t file, std::uint64_t offset, unsigned char* out,
+                std::uint64_t length) noexcept {
   while (length > 0) {
     const std::uint64_t inside = offset % kBlock, part = std::min(kBlock - inside, length);
     const BlockLabel label{data_set, file, offset / kBlock};

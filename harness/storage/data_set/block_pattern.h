@@ -30,8 +30,8 @@ void fill_block(const BlockLabel& label, unsigned char* out) noexcept;
 
 /// Writes bytes [offset, offset + length) of a file; both may lie inside blocks. Whole blocks are
 /// made in place.
-void fill_range(std::uint64_t data_set, std::uint64_t file, std::uint64_t offset,
-                unsigned char* out, std::uint64_t length) noexcept;
+void fill_range(std::uint64_t data_set, std::uint64_t file, std::uint64_t offset, unsigned char* out,
+                std::uint64_t length) noexcept;
 
 /// The label in front of `block` (at least kLabelBytes long); nothing when there is none that makes
 /// sense.

@@ -26,8 +26,7 @@ namespace {
 unsigned threads_for(const Node& node) { return std::clamp(node.cores(), 8u, 32u); }
 
 /// The files that are not there as a finished set has them.
-std::vector<std::uint64_t> missing_files(const DataSetLayout& layout, const files::Folder& root,
-                                         const Node& node) {
+std::vector<std::uint64_t> missing_files(const DataSetLayout& layout, const files::Folder& root, const Node& node) {
   constexpr std::uint64_t kBatch = 1024;
   const FileProof proof(layout, root);
   const std::uint64_t files = layout.files(), batches = (files + kBatch - 1) / kBatch;
@@ -38,8 +37,7 @@ std::vector<std::uint64_t> missing_files(const DataSetLayout& layout, const file
     for (std::uint64_t file = batch * kBatch; file < end; ++file) {
       if (!folder || file % layout.spec().files_per_folder == 0)
         folder = root.inner(layout.folder(layout.folder_of(file)));
-      if (!folder ||
-          proof.look(folder, layout.name(file).c_str(), file).found != FileProof::Found::whole)
+      if (!folder || proof.look(folder, layout.name(file).c_str(), file).found != FileProof::Found::whole)
         missing[batch].push_back(file);
     }
   });
@@ -59,24 +57,18 @@ std::uint64_t space_of(const DataSetLayout& layout, const std::vector<std::uint6
 
 /// All of its files; told without a look at each where all are of one size.
 std::uint64_t space_of(const DataSetLayout& layout) {
-  if (layout.spec().file_size_spread == 0)
-    return layout.files() * whole_blocks(layout.spec().file_size);
+  if (layout.spec().file_size_spread == 0) return layout.files() * whole_blocks(layout.spec().file_size);
   std::uint64_t needed = 0;
-  for (std::uint64_t file = 0; file < layout.files(); ++file)
-    needed += whole_blocks(layout.size(file));
+  for (std::uint64_t file = 0; file < layout.files(); ++file) needed += whole_blocks(layout.size(file));
   return needed;
 }
 
-void check_space(std::uint64_t needed, const DataSetLayout& layout, const std::string& folder,
-                 const Node& node) {
+void check_space(std::uint64_t needed, const DataSetLayout& layout, const std::string& folder, const Node& node) {
   needed += layout.folders() * kBlock;
-  const auto bytes = [](std::uint64_t value) {
-    return format_quantity(static_cast<double>(value), Dimension::bytes);
-  };
+  const auto bytes = [](std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); };
   const std::uint64_t free = node.free_bytes(folder);
   if (needed > free)
-    throw RunError(fmt::format("{}: the data set needs {}; only {} are free", folder, bytes(needed),
-                               bytes(free)));
+    throw RunError(fmt::format("{}: the data set needs {}; only {} are free", folder, bytes(needed), bytes(free)));
 }
 
 /// After a failure: what was made goes, so that a full disk is not left full, and the folder too
@@ -86,8 +78,7 @@ void take_back(const DataSetLayout& layout, const MarkedFolder& folder,
   for (const auto& writer : writers)
     if (writer) writer->take_back();
   const files::Folder& root = folder.folder();
-  for (std::uint64_t number = layout.folders(); number-- > 0;)
-    root.remove_folder(layout.folder(number));
+  for (std::uint64_t number = layout.folders(); number-- > 0;) root.remove_folder(layout.folder(number));
   const std::vector<std::string> left = root.entries();
   const bool empty = std::all_of(left.begin(), left.end(), [](const std::string& name) {
     return name == MarkedFolder::kMark || name == Manifest::kFile;
@@ -104,8 +95,7 @@ bool is_complete(const DataSetLayout& layout, const files::Folder& root, const N
   return manifest && manifest->complete && missing_files(layout, root, node).empty();
 }
 
-void generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node,
-              const DataProgress& progress) {
+void generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node, const DataProgress& progress) {
   const files::Folder& root = folder.folder();
   const auto before = read_manifest(root, layout.spec());
   std::vector<std::uint64_t> todo;
@@ -115,8 +105,7 @@ void generate(const DataSetLayout& layout, const MarkedFolder& folder, const Nod
   } else {
     // Cut short: a file of full size may still end in blocks that never reached the storage, so
     // each is looked at.
-    const std::uint64_t needed =
-        before ? space_of(layout, missing_files(layout, root, node)) : space_of(layout);
+    const std::uint64_t needed = before ? space_of(layout, missing_files(layout, root, node)) : space_of(layout);
     check_space(needed, layout, folder.path(), node);
     todo.resize(layout.files());
     for (std::uint64_t file = 0; file < layout.files(); ++file) todo[file] = file;
@@ -128,8 +117,7 @@ void generate(const DataSetLayout& layout, const MarkedFolder& folder, const Nod
   write_manifest(root, {layout.spec(), false});
   std::vector<std::unique_ptr<FileWriter>> writers(threads_for(node));
   try {
-    for (std::uint64_t number = 0; number < layout.folders(); ++number)
-      root.make(layout.folder(number));
+    for (std::uint64_t number = 0; number < layout.folders(); ++number) root.make(layout.folder(number));
     std::atomic<std::uint64_t> done{0};
     parallel_for(
         todo.size(), threads_for(node),

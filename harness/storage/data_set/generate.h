@@ -13,8 +13,7 @@ class Node;
 /// little space (checked first), when a file in the way is not headrace's, or when writing fails;
 /// then the files made by this call are removed again. An exception from `progress` stops it and
 /// leaves what was made, to be continued later.
-void generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node,
-              const DataProgress& progress);
+void generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node, const DataProgress& progress);
 
 /// Was the manifest finished, and are all files there that it spoke of?
 bool is_complete(const DataSetLayout& layout, const files::Folder& root, const Node& node);

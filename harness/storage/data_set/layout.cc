@@ -23,8 +23,7 @@ double normal_deviate(std::uint64_t seed) {
   return std::clamp(sum, -3.0, 3.0);
 }
 
-std::optional<std::uint64_t> number_in(std::string_view text, std::string_view before,
-                                       std::string_view after) {
+std::optional<std::uint64_t> number_in(std::string_view text, std::string_view before, std::string_view after) {
   if (!text.starts_with(before) || !text.ends_with(after)) return std::nullopt;
   text.remove_prefix(before.size());
   std::uint64_t number = 0;
@@ -36,20 +35,13 @@ std::optional<std::uint64_t> number_in(std::string_view text, std::string_view b
 
 }  // namespace
 
-DataSetLayout::DataSetLayout(const DataSetSpec& spec)
-    : spec_(spec), key_(data_set_key(spec.id())) {}
+DataSetLayout::DataSetLayout(const DataSetSpec& spec) : spec_(spec), key_(data_set_key(spec.id())) {}
 
-std::string DataSetLayout::folder(std::uint64_t number) const {
-  return fmt::format("d{:03}", number);
-}
+std::string DataSetLayout::folder(std::uint64_t number) const { return fmt::format("d{:03}", number); }
 
-std::string DataSetLayout::name(std::uint64_t file) const {
-  return fmt::format("f{:06}.bin", file);
-}
+std::string DataSetLayout::name(std::uint64_t file) const { return fmt::format("f{:06}.bin", file); }
 
-std::string DataSetLayout::path(std::uint64_t file) const {
-  return folder(folder_of(file)) + "/" + name(file);
-}
+std::string DataSetLayout::path(std::uint64_t file) const { return folder(folder_of(file)) + "/" + name(file); }
 
 std::optional<std::uint64_t> DataSetLayout::folder_number(std::string_view folder) const {
   const auto number = number_in(folder, "d", "");
@@ -65,9 +57,8 @@ std::optional<std::uint64_t> DataSetLayout::file_number(std::string_view name) c
 
 std::uint64_t DataSetLayout::size(std::uint64_t file) const {
   if (spec_.file_size_spread == 0) return spec_.file_size;
-  const double size =
-      static_cast<double>(spec_.file_size) +
-      normal_deviate(mix(key_) ^ file) * static_cast<double>(spec_.file_size_spread);
+  const double size = static_cast<double>(spec_.file_size) +
+                      normal_deviate(mix(key_) ^ file) * static_cast<double>(spec_.file_size_spread);
   const double least = static_cast<double>(std::min(kBlock, spec_.file_size));
   return static_cast<std::uint64_t>(std::llround(std::max(size, least)));
 }

@@ -15,9 +15,7 @@ class DataSetLayout {
   explicit DataSetLayout(const DataSetSpec& spec);
 
   std::uint64_t files() const { return spec_.files; }
-  std::uint64_t folders() const {
-    return (spec_.files + spec_.files_per_folder - 1) / spec_.files_per_folder;
-  }
+  std::uint64_t folders() const { return (spec_.files + spec_.files_per_folder - 1) / spec_.files_per_folder; }
   /// "d000"
   std::string folder(std::uint64_t number) const;
   std::uint64_t folder_of(std::uint64_t file) const { return file / spec_.files_per_folder; }

@@ -42,8 +42,7 @@ std::optional<Manifest> parse_manifest(std::string_view text) {
   manifest.spec.file_size_spread = number_at(json, "file_size_spread");
   manifest.spec.files_per_folder = number_at(json, "files_per_folder");
   manifest.spec.seed = number_at(json, "data_seed");
-  if (manifest.spec.files == 0 || manifest.spec.file_size == 0 ||
-      manifest.spec.files_per_folder == 0)
+  if (manifest.spec.files == 0 || manifest.spec.file_size == 0 || manifest.spec.files_per_folder == 0)
     return std::nullopt;
   return manifest;
 }

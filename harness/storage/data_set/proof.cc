@@ -35,16 +35,14 @@ bool FileProof::untouched(const struct stat& status, std::uint64_t file) const {
          static_cast<std::uint64_t>(status.st_size) == layout_.size(file);
 }
 
-FileProof::Answer FileProof::look(const files::Folder& folder, const char* name,
-                                  std::uint64_t file) const {
+FileProof::Answer FileProof::look(const files::Folder& folder, const char* name, std::uint64_t file) const {
   Answer answer;
   if (::fstatat(folder.fd(), name, &answer.status, AT_SYMLINK_NOFOLLOW) != 0) {
     answer.found = errno == ENOENT ? Found::absent : Found::foreign;
   } else if (!S_ISREG(answer.status.st_mode)) {
     answer.found = Found::foreign;
   } else {
-    answer.found =
-        untouched(answer.status, file) ? Found::whole : judge(folder, name, file, answer.status);
+    answer.found = untouched(answer.status, file) ? Found::whole : judge(folder, name, file, answer.status);
   }
   return answer;
 }
@@ -77,8 +75,7 @@ FileProof::Found FileProof::judge(const files::Folder& folder, const char* name,
   if (complete_since_) return Found::whole;
   const std::uint64_t last = (full - 1) / kBlock * kBlock;
   fill_range(layout_.key(), file, last, expected, full - last);
-  const bool whole =
-      read_at(fd.get(), last, found, full - last) && std::memcmp(expected, found, full - last) == 0;
+  const bool whole = read_at(fd.get(), last, found, full - last) && std::memcmp(expected, found, full - last) == 0;
   return whole ? Found::whole : Found::part;
 }
 

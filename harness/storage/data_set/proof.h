@@ -33,8 +33,7 @@ class FileProof {
 
  private:
   bool untouched(const struct stat& status, std::uint64_t file) const;
-  Found judge(const files::Folder& folder, const char* name, std::uint64_t file,
-              const struct stat& status) const;
+  Found judge(const files::Folder& folder, const char* name, std::uint64_t file, const struct stat& status) const;
 
   const DataSetLayout& layout_;
   std::optional<struct timespec> complete_since_;

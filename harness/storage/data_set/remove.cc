@@ -29,8 +29,7 @@ class Remover {
  private:
   void remove_file(const files::Folder& folder, std::uint64_t number, const std::string& name) {
     const auto file = layout_.file_number(name);
-    if (!file || layout_.folder_of(*file) != number)
-      return leave(folder.path_of(name), "not made by headrace");
+    if (!file || layout_.folder_of(*file) != number) return leave(folder.path_of(name), "not made by headrace");
     const FileProof::Answer there = proof_.look(folder, name.c_str(), *file);
     if (there.found == FileProof::Found::absent) return;
     if (there.found == FileProof::Found::foreign || !folder.remove(name, there.status))
@@ -39,9 +38,7 @@ class Remover {
     report_.bytes += static_cast<std::uint64_t>(there.status.st_size);
   }
 
-  void leave(const std::string& path, const char* why) {
-    report_.left.push_back(path + ": " + why);
-  }
+  void leave(const std::string& path, const char* why) { report_.left.push_back(path + ": " + why); }
 
   const DataSetLayout layout_;
   const FileProof proof_;
@@ -52,8 +49,7 @@ class Remover {
 void remove_data_set(const files::Folder& parent, const std::string& name, CleanReport& report) {
   const auto set = MarkedFolder::find(parent, name);
   if (!set || set->kind() != kSetKind) {
-    if (!remove_marked(parent, name).gone)
-      report.left.push_back(parent.path_of(name) + ": not made by headrace");
+    if (!remove_marked(parent, name).gone) report.left.push_back(parent.path_of(name) + ": not made by headrace");
     return;
   }
   if (!set->try_hold()) {
@@ -61,10 +57,8 @@ void remove_data_set(const files::Folder& parent, const std::string& name, Clean
     return;
   }
   const std::size_t left_before = report.left.size();
-  if (const auto spec = DataSetSpec::of_id(name))
-    Remover(*spec, set->folder(), report).remove_files();
-  if (report.left.size() > left_before)
-    return;  // with its manifest, so that it can be told apart later too
+  if (const auto spec = DataSetSpec::of_id(name)) Remover(*spec, set->folder(), report).remove_files();
+  if (report.left.size() > left_before) return;  // with its manifest, so that it can be told apart later too
   remove_manifest(set->folder());
   const CleanReport rest = set->remove();
   for (const std::string& left : rest.left) report.left.push_back(set->folder().path_of(left));
@@ -78,8 +72,7 @@ CleanReport remove_data_sets(const MarkedFolder& scratch) {
   if (!data) remove_marked(scratch.folder(), kDataFolder);
   if (!data || data->kind() != kDataFolder) return report;
   for (const std::string& name : data->folder().entries())
-    if (name != MarkedFolder::kMark && !data->folder().is_aside(name))
-      remove_data_set(data->folder(), name, report);
+    if (name != MarkedFolder::kMark && !data->folder().is_aside(name)) remove_data_set(data->folder(), name, report);
   // Whoever uses the scratch folder may be about to make a set there.
   if (report.left.empty() && scratch.folder().lock_alone()) data->remove();
   return report;

@@ -24,9 +24,7 @@ constexpr std::uint64_t kLongest_ns = 100'000'000;
 /// Nothing when the block holds what it should.
 std::optional<WrongBlock> wrong_block(const DataSet& data, std::uint32_t file, std::uint64_t at) {
   const FileTable& files = data.files();
-  const auto wrong = [&](std::string why) {
-    return WrongBlock{files.full_path(file), at, std::move(why)};
-  };
+  const auto wrong = [&](std::string why) { return WrongBlock{files.full_path(file), at, std::move(why)}; };
   const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
   if (!fd) return wrong(system_error("open", "", errno).what());
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // no more than this block comes into memory

@@ -37,13 +37,10 @@ std::string diagnose(const FileTable& files, const BlockLabel& right, const unsi
     fill_block(*label, expected);
     const bool whole = std::memcmp(expected, found, length) == 0;
     if (label->data_set != right.data_set)
-      return whole ? "stale: holds a block of another data set"
-                   : "torn: starts as a block of another data set";
-    const std::string file = label->file < files.count()
-                                 ? files.path(static_cast<std::uint32_t>(label->file))
-                                 : fmt::format("file {}", label->file);
-    return fmt::format("{} block {} of {}", whole ? "holds" : "torn: starts as", label->block,
-                       file);
+      return whole ? "stale: holds a block of another data set" : "torn: starts as a block of another data set";
+    const std::string file = label->file < files.count() ? files.path(static_cast<std::uint32_t>(label->file))
+                                                         : fmt::format("file {}", label->file);
+    return fmt::format("{} block {} of {}", whole ? "holds" : "torn: starts as", label->block, file);
   }
   fill_block(right, expected);
   std::uint64_t wrong = 0, zero = 0, sectors = 0;
@@ -54,14 +51,13 @@ std::string diagnose(const FileTable& files, const BlockLabel& right, const unsi
     if (all_zero(found + at, part)) ++zero;
   }
   if (wrong == sectors) return "holds something that headrace did not write";
-  return fmt::format("torn: {} of {} sectors are wrong{}", wrong, sectors,
-                     zero == wrong ? " (zero)" : "");
+  return fmt::format("torn: {} of {} sectors are wrong{}", wrong, sectors, zero == wrong ? " (zero)" : "");
 }
 
 }  // namespace
 
-bool DataSet::check(std::uint32_t file, std::uint64_t offset, const unsigned char* data,
-                    std::uint64_t length, WrongBlock* wrong) const {
+bool DataSet::check(std::uint32_t file, std::uint64_t offset, const unsigned char* data, std::uint64_t length,
+                    WrongBlock* wrong) const {
   unsigned char expected[kBlock];
   while (length > 0) {
     const BlockLabel label{key_, file, offset / kBlock};
@@ -69,9 +65,8 @@ bool DataSet::check(std::uint32_t file, std::uint64_t offset, const unsigned cha
     fill_block(label, expected);
     if (std::memcmp(expected + inside, data, part) != 0) {
       if (wrong != nullptr) {
-        *wrong = {
-            files_.full_path(file), offset,
-            inside == 0 ? diagnose(files_, label, data, part) : "differs from what was written"};
+        *wrong = {files_.full_path(file), offset,
+                  inside == 0 ? diagnose(files_, label, data, part) : "differs from what was written"};
       }
       return false;
     }
@@ -100,8 +95,7 @@ std::vector<WrongBlock> DataSet::verify(const DataProgress& progress, std::size_
       const std::uint64_t want = std::min(kChunk, files_.size(file) - at);
       const ssize_t got = ::pread(fd.get(), buffer.data(), want, static_cast<off_t>(at));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0)
-        return report({files_.full_path(file), at, system_error("read", "", errno).what()});
+      if (got < 0) return report({files_.full_path(file), at, system_error("read", "", errno).what()});
       if (got == 0) return report({files_.full_path(file), at, "the file ends here"});
       // Block by block, so that every wrong one is named.
       for (std::uint64_t part = 0, length; part < static_cast<std::uint64_t>(got); part += length) {

@@ -38,18 +38,15 @@ class Walker {
     folder.release();  // the list closes it
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(list.get()))
-      if (const std::string_view name = entry->d_name; name != "." && name != "..")
-        names.emplace_back(name);
+      if (const std::string_view name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) entry(fd, name, prefix);
   }
 
-  void file(int folder, const std::string& name, const std::string& prefix,
-            const struct stat& status) {
+  void file(int folder, const std::string& name, const std::string& prefix, const struct stat& status) {
     if (status.st_size == 0) return left_out("empty");
     if (::faccessat(folder, name.c_str(), R_OK, AT_EACCESS) != 0) return left_out("not readable");
-    if (files_.count() == std::numeric_limits<std::uint32_t>::max())
-      return left_out("more than 2^32 files");
+    if (files_.count() == std::numeric_limits<std::uint32_t>::max()) return left_out("more than 2^32 files");
     files_.add(prefix + name, static_cast<std::uint64_t>(status.st_size));
     if (progress_ && now_ns() - told_ns_ > 100'000'000) {
       told_ns_ = now_ns();
@@ -63,8 +60,7 @@ class Walker {
  private:
   void entry(int folder, const std::string& name, const std::string& prefix) {
     struct stat status;
-    if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-      return left_out("vanished");
+    if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return left_out("vanished");
     if (S_ISLNK(status.st_mode)) return left_out("symbolic link");
     if (S_ISREG(status.st_mode)) return file(folder, name, prefix, status);
     if (!S_ISDIR(status.st_mode)) return left_out("not a regular file");
@@ -94,16 +90,13 @@ Walked walk(const std::string& path, bool allow_device, const DataProgress& prog
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) throw system_error("open", path, errno);
   const bool device = S_ISBLK(status.st_mode), single = S_ISREG(status.st_mode) || device;
-  if (device && !allow_device)
-    throw RunError("open " + path + ": is a block device, and allow_device is not true");
+  if (device && !allow_device) throw RunError("open " + path + ": is a block device, and allow_device is not true");
   if (!single && !S_ISDIR(status.st_mode))
-    throw RunError("open " + path + ": is neither a file nor a folder" +
-                   (allow_device ? " nor a block device" : ""));
+    throw RunError("open " + path + ": is neither a file nor a folder" + (allow_device ? " nor a block device" : ""));
   if (device) status.st_size = static_cast<off_t>(system::device_size(path));
   // Files are read without following links; one that the user names is meant.
   const std::filesystem::path given =
-      single && std::filesystem::is_symlink(path) ? std::filesystem::canonical(path)
-                                                : std::filesystem::path(path);
+      single && std::filesystem::is_symlink(path) ? std::filesystem::canonical(path) : std::filesystem::path(path);
   const std::string root = single ? given.parent_path().string() : path;
 
   UniqueFd fd = open_quiet(AT_FDCWD, root.empty() ? "." : root.c_str(), O_DIRECTORY);
@@ -117,8 +110,7 @@ Walked walk(const std::string& path, bool allow_device, const DataProgress& prog
   } else {
     walker.folder(std::move(list), "");
   }
-  if (walked.files.count() == 0)
-    throw RunError(path + ": holds no file that can be read" + told(walker.left_out()));
+  if (walked.files.count() == 0) throw RunError(path + ": holds no file that can be read" + told(walker.left_out()));
   walked.left_out.assign(walker.left_out().begin(), walker.left_out().end());
   return walked;
 }

@@ -46,11 +46,10 @@ bool write_fully(int fd, const unsigned char* data, std::uint64_t length, std::u
 
 }  // namespace
 
-FileWriter::FileWriter(const DataSetLayout& layout, const FileProof& proof,
-                       const files::Folder& root, std::atomic<std::uint64_t>& done)
+FileWriter::FileWriter(const DataSetLayout& layout, const FileProof& proof, const files::Folder& root,
+                       std::atomic<std::uint64_t>& done)
     : layout_(layout), proof_(proof), root_(root), done_(done) {
-  void* memory =
-      ::mmap(nullptr, kBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = ::mmap(nullptr, kBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   ::madvise(memory, kBuffer, MADV_HUGEPAGE);  // fewer segments per direct write
   buffer_ = static_cast<unsigned char*>(memory);
@@ -103,15 +102,13 @@ void FileWriter::fill(UniqueFd fd, const std::string& shown, std::uint64_t file)
   const std::uint64_t size = layout_.size(file);
   const bool direct = size >= kDirectFrom;
   if (direct) {
-    ::fcntl(fd.get(), F_SETFL,
-            ::fcntl(fd.get(), F_GETFL) | O_DIRECT);  // refused: then through the cache
+    ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_DIRECT);  // refused: then through the cache
     // One piece on the disk instead of many, where the file system can; the size stays until data
     // is there.
     ::fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size));
   }
   for (std::uint64_t at = 0; at < size; at += kBuffer) {
-    const std::uint64_t length = std::min(kBuffer, size - at),
-                        whole = direct ? round_up(length) : length;
+    const std::uint64_t length = std::min(kBuffer, size - at), whole = direct ? round_up(length) : length;
     fill_range(layout_.key(), file, at, buffer_, whole);
     if (!write_fully(fd.get(), buffer_, whole, at)) throw system_error("write", shown, errno);
     done_.fetch_add(length, std::memory_order_relaxed);

@@ -29,8 +29,7 @@ const Define<fetch_rate_serial> c8{{
 /// requests is no limit.
 double fetch_rate_concurrent(double hit, double cache_rate, double storage_rate) {
   constexpr double kNoLimit = std::numeric_limits<double>::max();
-  return std::min(hit > 0 ? cache_rate / hit : kNoLimit,
-                  hit < 1 ? storage_rate / (1 - hit) : kNoLimit);
+  return std::min(hit > 0 ? cache_rate / hit : kNoLimit, hit < 1 ? storage_rate / (1 - hit) : kNoLimit);
 }
 const Define<fetch_rate_concurrent> c9{{
     .id = "C9",
@@ -77,9 +76,7 @@ const Define<break_even_epochs> c11{{
     .unit = "count",
     .validity = "Staging before the run; -1 means that staging never pays.",
     .source = "derived",
-    .inputs = {{"staging_time_s", "t_stage"},
-               {"remote_epoch_time_s", "t_remote"},
-               {"local_epoch_time_s", "t_local"}},
+    .inputs = {{"staging_time_s", "t_stage"}, {"remote_epoch_time_s", "t_remote"}, {"local_epoch_time_s", "t_local"}},
     .example = "staging_time_s=500s remote_epoch_time_s=300s local_epoch_time_s=125s",
 }};
 

@@ -50,23 +50,19 @@ const Define<hit_ratio_lru_reshuffle> c2{{
     .id = "C2",
     .name = "hit_ratio_lru_reshuffle",
     .title = "LRU hit ratio, reshuffled every epoch",
-    .equation =
-        "n * (c + (1 - c) * ln(1 - c)) if c <= 1 / n, else 1 - (1 - c) * n * ln(n / (n - 1))",
+    .equation = "n * (c + (1 - c) * ln(1 - c)) if c <= 1 / n, else 1 - (1 - c) * n * ln(n / (n - 1))",
     .unit = "ratio",
     .validity = "From the second epoch on; items much smaller than the cache. n = 1 gives c + (1 - "
                 "c) * ln(1 - c), a "
                 "large n gives c. Use it for verdicts.",
     .source = "derived; exact LRU simulation agrees within 0.0013",
-    .inputs = {Input("cache_ratio", "c").at_most(1),
-               Input("nodes_count", "n").whole().otherwise(1)},
+    .inputs = {Input("cache_ratio", "c").at_most(1), Input("nodes_count", "n").whole().otherwise(1)},
     .example = "cache_ratio=0.5137 nodes_count=2",
 }};
 
 /// C3: h = x + (1 - x) * ln(1 - x) with x = min(1, n * c) [ratio]. C2 of one node on its own part
 /// of the data, which it reads again each epoch, shuffled locally.
-double hit_ratio_static_partition(double c, double nodes) {
-  return lru_one_node(std::min(1.0, nodes * c));
-}
+double hit_ratio_static_partition(double c, double nodes) { return lru_one_node(std::min(1.0, nodes * c)); }
 const Define<hit_ratio_static_partition> c3{{
     .id = "C3",
     .name = "hit_ratio_static_partition",

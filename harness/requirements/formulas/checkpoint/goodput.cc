@@ -48,8 +48,8 @@ const Define<job_mtbf> e14{{
                 "days on 16384 GPUs "
                 "give M_ref = 11135 s.",
     .source = "LLAMA3",
-    .inputs = {Input("reference_mtbf_s", "M_ref").above(0),
-               Input("reference_gpus_count", "G_ref").whole(), Input("gpus_count", "G").whole()},
+    .inputs = {Input("reference_mtbf_s", "M_ref").above(0), Input("reference_gpus_count", "G_ref").whole(),
+               Input("gpus_count", "G").whole()},
     .example = "reference_mtbf_s=11135.08s reference_gpus_count=16384 gpus_count=1024",
 }};
 
@@ -102,10 +102,8 @@ const Define<goodput_daly> e17{{
     .unit = "ratio",
     .validity = "Exponential failures; R is restart and restore together.",
     .source = "DALY",
-    .inputs = {Input("interval_s", "tau").above(0),
-               {"stall_s", "delta"},
-               {"restart_s", "R"},
-               Input("mtbf_s", "M").above(0)},
+    .inputs =
+        {Input("interval_s", "tau").above(0), {"stall_s", "delta"}, {"restart_s", "R"}, Input("mtbf_s", "M").above(0)},
     .example = "interval_s=7001.6s stall_s=5min restart_s=10min mtbf_s=24h",
 }};
 
@@ -134,8 +132,7 @@ const Define<waste_first_order> e18{{
 /// x.
 double write_bandwidth_for_waste(double checkpoint, double mtbf, double restart, double waste) {
   const double left = waste - restart / mtbf;
-  if (left <= 0)
-    throw DomainError("write_bandwidth_for_waste: waste_ratio must be above restart_s / mtbf_s");
+  if (left <= 0) throw DomainError("write_bandwidth_for_waste: waste_ratio must be above restart_s / mtbf_s");
   return checkpoint / (mtbf * left * left / 2);
 }
 const Define<write_bandwidth_for_waste> e19{{

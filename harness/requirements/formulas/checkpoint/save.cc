@@ -7,11 +7,9 @@ namespace {
 
 /// E5: W = K / (t_stall - t0) [B/s]. All ranks wait for the write; t0 is serialisation, barrier and
 /// fsync.
-double checkpoint_write_bandwidth_sync(double checkpoint, double stall_budget,
-                                       double fixed_overhead) {
+double checkpoint_write_bandwidth_sync(double checkpoint, double stall_budget, double fixed_overhead) {
   if (stall_budget <= fixed_overhead)
-    throw DomainError(
-        "checkpoint_write_bandwidth_sync: stall_budget_s must be longer than fixed_overhead_s");
+    throw DomainError("checkpoint_write_bandwidth_sync: stall_budget_s must be longer than fixed_overhead_s");
   return checkpoint / (stall_budget - fixed_overhead);
 }
 const Define<checkpoint_write_bandwidth_sync> e5{{
@@ -44,8 +42,7 @@ const Define<checkpoint_transfer_time> e6{{
 
 /// E7: W = K / (u * (tau - t_stage)) [B/s]. The background write must end before the next save
 /// starts; u <= 1 leaves the path to ingest for the rest of the time.
-double checkpoint_drain_bandwidth(double checkpoint, double interval, double stage_time,
-                                  double duty) {
+double checkpoint_drain_bandwidth(double checkpoint, double interval, double stage_time, double duty) {
   if (interval <= stage_time)
     throw DomainError("checkpoint_drain_bandwidth: interval_s must be longer than stage_time_s");
   return checkpoint / (duty * (interval - stage_time));
@@ -56,8 +53,7 @@ const Define<checkpoint_drain_bandwidth> e7{{
     .title = "Drain bandwidth, asynchronous save",
     .equation = "K / (u * (tau - t_stage))",
     .unit = "B/s",
-    .validity =
-        "The previous drain ends before the next save; the interval is longer than the staging.",
+    .validity = "The previous drain ends before the next save; the interval is longer than the staging.",
     .source = "PT-DCP",
     .inputs = {{"checkpoint_bytes", "K"},
                Input("interval_s", "tau").above(0),
@@ -67,9 +63,7 @@ const Define<checkpoint_drain_bandwidth> e7{{
 }};
 
 /// E8: M = K_node * n_buf [B]. Host memory for the staged copies of one node.
-double checkpoint_host_memory(double node_checkpoint, double buffers) {
-  return node_checkpoint * buffers;
-}
+double checkpoint_host_memory(double node_checkpoint, double buffers) { return node_checkpoint * buffers; }
 const Define<checkpoint_host_memory> e8{{
     .id = "E8",
     .name = "checkpoint_host_memory",
@@ -78,15 +72,12 @@ const Define<checkpoint_host_memory> e8{{
     .unit = "B",
     .validity = "Two buffers when a save may start before the drain of the last one ends.",
     .source = "PT-DCP",
-    .inputs = {{"node_checkpoint_bytes", "K_node"},
-               Input("buffers_count", "n_buf").whole().otherwise(1)},
+    .inputs = {{"node_checkpoint_bytes", "K_node"}, Input("buffers_count", "n_buf").whole().otherwise(1)},
     .example = "node_checkpoint_bytes=7.65625GB buffers_count=2",
 }};
 
 /// E10: C = K * (n_keep + n_fly) [B]. Space for the checkpoints kept and those being written.
-double retention_capacity(double checkpoint, double kept, double in_flight) {
-  return checkpoint * (kept + in_flight);
-}
+double retention_capacity(double checkpoint, double kept, double in_flight) { return checkpoint * (kept + in_flight); }
 const Define<retention_capacity> e10{{
     .id = "E10",
     .name = "retention_capacity",
@@ -95,9 +86,7 @@ const Define<retention_capacity> e10{{
     .unit = "B",
     .validity = "An old copy is deleted only when the new one is durable.",
     .source = "definition",
-    .inputs = {{"checkpoint_bytes", "K"},
-               {"kept_count", "n_keep"},
-               Input("in_flight_count", "n_fly").otherwise(1)},
+    .inputs = {{"checkpoint_bytes", "K"}, {"kept_count", "n_keep"}, Input("in_flight_count", "n_fly").otherwise(1)},
     .example = "checkpoint_bytes=980GB kept_count=3 in_flight_count=1",
 }};
 

@@ -28,34 +28,28 @@ const Define<checkpoint_bytes> e1{{
 
 /// E2: P = 2 * V * h + h + L * (2 * h + h * (h + 2 * floor(h / n_h) * n_kv) + h * h + 3 * h * f)
 /// [count]. Embeddings in and out, norms, attention with n_kv key-value heads, gated feed-forward.
-double transformer_params(double layers, double hidden, double ffn, double vocabulary, double heads,
-                          double kv_heads) {
+double transformer_params(double layers, double hidden, double ffn, double vocabulary, double heads, double kv_heads) {
   const double kv_hidden = std::floor(hidden / heads) * kv_heads;
   return 2 * vocabulary * hidden + hidden +
-         layers *
-             (2 * hidden + hidden * (hidden + 2 * kv_hidden) + hidden * hidden + 3 * hidden * ffn);
+         layers * (2 * hidden + hidden * (hidden + 2 * kv_hidden) + hidden * hidden + 3 * hidden * ffn);
 }
 const Define<transformer_params> e2{{
     .id = "E2",
     .name = "transformer_params",
     .title = "Parameters of a gated decoder",
-    .equation =
-        "2 * V * h + h + L * (2 * h + h * (h + 2 * floor(h / n_h) * n_kv) + h * h + 3 * h * f)",
+    .equation = "2 * V * h + h + L * (2 * h + h * (h + 2 * floor(h / n_h) * n_kv) + h * h + 3 * h * f)",
     .unit = "count",
     .validity = "Untied embeddings, gated feed-forward, grouped-query attention.",
     .source = "DLIO",
-    .inputs = {Input("layers_count", "L").whole(), Input("hidden_count", "h").whole(),
-               Input("ffn_count", "f").whole(), Input("vocabulary_count", "V").whole(),
-               Input("heads_count", "n_h").whole(), Input("kv_heads_count", "n_kv").whole()},
-    .example =
-        "layers_count=32 hidden_count=4096 ffn_count=14336 vocabulary_count=128256 heads_count=32 "
-        "kv_heads_count=8",
+    .inputs = {Input("layers_count", "L").whole(), Input("hidden_count", "h").whole(), Input("ffn_count", "f").whole(),
+               Input("vocabulary_count", "V").whole(), Input("heads_count", "n_h").whole(),
+               Input("kv_heads_count", "n_kv").whole()},
+    .example = "layers_count=32 hidden_count=4096 ffn_count=14336 vocabulary_count=128256 heads_count=32 "
+               "kv_heads_count=8",
 }};
 
 /// E3: k = K / G [B]. Part of one rank when the state is spread over all.
-double checkpoint_shard_fully_sharded(double checkpoint, double ranks) {
-  return checkpoint / ranks;
-}
+double checkpoint_shard_fully_sharded(double checkpoint, double ranks) { return checkpoint / ranks; }
 const Define<checkpoint_shard_fully_sharded> e3{{
     .id = "E3",
     .name = "checkpoint_shard_fully_sharded",
@@ -70,8 +64,8 @@ const Define<checkpoint_shard_fully_sharded> e3{{
 
 /// E4: k = P / (tp * pp) * (w + o / dp) [B]. Largest part under ZeRO-1: the first replica also
 /// writes the weights.
-double checkpoint_shard_zero1_max(double params, double weight_bytes, double optimizer_bytes,
-                                  double tensor, double pipeline, double data) {
+double checkpoint_shard_zero1_max(double params, double weight_bytes, double optimizer_bytes, double tensor,
+                                  double pipeline, double data) {
   return params / (tensor * pipeline) * (weight_bytes + optimizer_bytes / data);
 }
 const Define<checkpoint_shard_zero1_max> e4{{

@@ -6,9 +6,7 @@ namespace headrace::requirements {
 namespace {
 
 /// B1: S_d = E * epsilon [B]. Size of a decoded sample of E elements.
-double decoded_sample_bytes(double elements, double element_bytes) {
-  return elements * element_bytes;
-}
+double decoded_sample_bytes(double elements, double element_bytes) { return elements * element_bytes; }
 const Define<decoded_sample_bytes> b1{{
     .id = "B1",
     .name = "decoded_sample_bytes",
@@ -38,8 +36,7 @@ const Define<cpu_cores_required> b2{{
     .inputs = {{"node_sample_rate_per_s", "R"},
                {"cpu_time_per_sample_s", "tau"},
                Input("target_utilization_ratio", "eta").above(0).at_most(1)},
-    .example =
-        "node_sample_rate_per_s=10240/s cpu_time_per_sample_s=10ms target_utilization_ratio=0.8",
+    .example = "node_sample_rate_per_s=10240/s cpu_time_per_sample_s=10ms target_utilization_ratio=0.8",
 }};
 
 /// B3: w = ceil(R * tau / eta) [count]. Loader workers of one rank; tau includes the time blocked
@@ -58,13 +55,11 @@ const Define<num_workers_required> b3{{
     .inputs = {{"rank_sample_rate_per_s", "R"},
                {"wall_time_per_sample_s", "tau"},
                Input("target_utilization_ratio", "eta").above(0).at_most(1)},
-    .example =
-        "rank_sample_rate_per_s=1280/s wall_time_per_sample_s=12ms target_utilization_ratio=0.9",
+    .example = "rank_sample_rate_per_s=1280/s wall_time_per_sample_s=12ms target_utilization_ratio=0.9",
 }};
 
 /// B4: M = r * w * p * b * S_d [B]. Most memory that the prefetched batches of r ranks can hold.
-double prefetch_memory(double ranks, double workers, double prefetch_factor, double batch_samples,
-                       double decoded) {
+double prefetch_memory(double ranks, double workers, double prefetch_factor, double batch_samples, double decoded) {
   return ranks * workers * prefetch_factor * batch_samples * decoded;
 }
 const Define<prefetch_memory> b4{{
@@ -73,8 +68,7 @@ const Define<prefetch_memory> b4{{
     .title = "Prefetch memory",
     .equation = "r * w * p * b * S_d",
     .unit = "B",
-    .validity =
-        "Upper bound, in shared memory; a pinned copy of at most as much can exist beside it.",
+    .validity = "Upper bound, in shared memory; a pinned copy of at most as much can exist beside it.",
     .source = "PT-DL",
     .inputs = {{"ranks_count", "r"},
                {"workers_count", "w"},

@@ -23,8 +23,7 @@ const Define<h2d_bandwidth_required> b5{{
                {"batch_samples_count", "b"},
                {"decoded_sample_bytes", "S_d"},
                Input("step_time_s", "t").above(0)},
-    .example =
-        "gpus_count=8 batch_samples_count=256 decoded_sample_bytes=602112B step_time_s=200ms",
+    .example = "gpus_count=8 batch_samples_count=256 decoded_sample_bytes=602112B step_time_s=200ms",
 }};
 
 /// B6: W = f * L * e / 8 [B/s]. PCIe rate of one direction after line encoding.
@@ -57,17 +56,13 @@ const Define<pcie_effective_bandwidth> b7{{
     .unit = "B/s",
     .validity = "P is the maximum payload (128 to 512 B), o about 20 to 28 B per packet.",
     .source = "INTEL; MLENG",
-    .inputs = {{"raw_bytes_per_s", "W"},
-               Input("max_payload_bytes", "P").above(0),
-               {"packet_overhead_bytes", "o"}},
+    .inputs = {{"raw_bytes_per_s", "W"}, Input("max_payload_bytes", "P").above(0), {"packet_overhead_bytes", "o"}},
     .example = "raw_bytes_per_s=63.015GB/s max_payload_bytes=256B packet_overhead_bytes=24B",
 }};
 
 /// B8: W' = 1 / (1 / W_mem + 1 / W_pin) [B/s]. Pageable copy when the driver stages, then
 /// transfers: a lower bound.
-double pageable_h2d_serial(double memcpy_rate, double pinned_rate) {
-  return 1 / (1 / memcpy_rate + 1 / pinned_rate);
-}
+double pageable_h2d_serial(double memcpy_rate, double pinned_rate) { return 1 / (1 / memcpy_rate + 1 / pinned_rate); }
 const Define<pageable_h2d_serial> b8{{
     .id = "B8",
     .name = "pageable_h2d_serial",
@@ -76,15 +71,12 @@ const Define<pageable_h2d_serial> b8{{
     .unit = "B/s",
     .validity = "Lower bound: the copy to the staging buffer and the transfer do not overlap.",
     .source = "CUDA; PT-PIN",
-    .inputs = {Input("memcpy_bytes_per_s", "W_mem").above(0),
-               Input("pinned_h2d_bytes_per_s", "W_pin").above(0)},
+    .inputs = {Input("memcpy_bytes_per_s", "W_mem").above(0), Input("pinned_h2d_bytes_per_s", "W_pin").above(0)},
     .example = "memcpy_bytes_per_s=12GB/s pinned_h2d_bytes_per_s=55.4GB/s",
 }};
 
 /// B9: W' = min(W_mem, W_pin) [B/s]. Pageable copy when chunks overlap: an upper bound.
-double pageable_h2d_pipelined(double memcpy_rate, double pinned_rate) {
-  return std::min(memcpy_rate, pinned_rate);
-}
+double pageable_h2d_pipelined(double memcpy_rate, double pinned_rate) { return std::min(memcpy_rate, pinned_rate); }
 const Define<pageable_h2d_pipelined> b9{{
     .id = "B9",
     .name = "pageable_h2d_pipelined",
@@ -94,8 +86,7 @@ const Define<pageable_h2d_pipelined> b9{{
     .validity = "Upper bound: staging in chunks overlaps the transfer. Memory traffic is three "
                 "times the pinned path's.",
     .source = "CUDA; PT-PIN",
-    .inputs = {Input("memcpy_bytes_per_s", "W_mem").above(0),
-               Input("pinned_h2d_bytes_per_s", "W_pin").above(0)},
+    .inputs = {Input("memcpy_bytes_per_s", "W_mem").above(0), Input("pinned_h2d_bytes_per_s", "W_pin").above(0)},
     .example = "memcpy_bytes_per_s=12GB/s pinned_h2d_bytes_per_s=55.4GB/s",
 }};
 
@@ -116,8 +107,7 @@ const Define<h2d_exposed_time> b10{{
                Input("h2d_bytes_per_s", "W").above(0),
                {"compute_time_s", "t_c"},
                Input("asynchronous", "async")},
-    .example =
-        "batch_bytes=154140672B h2d_bytes_per_s=12GB/s compute_time_s=200ms asynchronous=false",
+    .example = "batch_bytes=154140672B h2d_bytes_per_s=12GB/s compute_time_s=200ms asynchronous=false",
 }};
 
 }  // namespace

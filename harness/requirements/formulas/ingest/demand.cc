@@ -7,9 +7,7 @@ namespace headrace::requirements {
 namespace {
 
 /// A1: R = B / t [1/s]. Samples that must arrive per second so that no optimizer step waits.
-double sample_rate_required(double global_batch_samples, double step_time) {
-  return global_batch_samples / step_time;
-}
+double sample_rate_required(double global_batch_samples, double step_time) { return global_batch_samples / step_time; }
 const Define<sample_rate_required> a1{{
     .id = "A1",
     .name = "sample_rate_required",
@@ -25,12 +23,11 @@ const Define<sample_rate_required> a1{{
 /// A2: B = b * a * G / (tp * pp * cp) [count]. Samples of one optimizer step. All ranks of a tensor
 /// x pipeline x context group consume the same samples, so only G / (tp * pp * cp) replicas draw
 /// data. Rejected when that is not a whole number.
-double global_batch_samples(double gpus, double tensor, double pipeline, double context,
-                            double micro_batch, double accumulation) {
+double global_batch_samples(double gpus, double tensor, double pipeline, double context, double micro_batch,
+                            double accumulation) {
   const double replica_gpus = tensor * pipeline * context;
   if (std::fmod(gpus, replica_gpus) != 0)
-    throw DomainError(
-        "global_batch_samples: gpus_count must be divisible by tensor * pipeline * context");
+    throw DomainError("global_batch_samples: gpus_count must be divisible by tensor * pipeline * context");
   return micro_batch * accumulation * (gpus / replica_gpus);
 }
 const Define<global_batch_samples> a2{{
@@ -55,8 +52,7 @@ const Define<global_batch_samples> a2{{
 /// A3: W = R * S * alpha * (1 - h) [B/s]. What storage must deliver: S is the mean stored size,
 /// alpha >= 1 covers block rounding, over-read and ranks that read the same sample again, h is the
 /// share that a cache serves.
-double read_bandwidth_required(double sample_rate, double sample_bytes, double read_amplification,
-                               double cache_hit) {
+double read_bandwidth_required(double sample_rate, double sample_bytes, double read_amplification, double cache_hit) {
   return sample_rate * sample_bytes * read_amplification * (1 - cache_hit);
 }
 const Define<read_bandwidth_required> a3{{

@@ -9,8 +9,8 @@ namespace {
 
 /// A19: W = au_min * n * b * S / t_comp [B/s]. Read rate at which n emulated accelerators just
 /// reach au_min.
-double mlperf_required_bandwidth(double accelerators, double batch_samples, double sample_bytes,
-                                 double computation, double au_min) {
+double mlperf_required_bandwidth(double accelerators, double batch_samples, double sample_bytes, double computation,
+                                 double au_min) {
   return au_min * accelerators * batch_samples * sample_bytes / computation;
 }
 const Define<mlperf_required_bandwidth> a19{{
@@ -33,8 +33,8 @@ const Define<mlperf_required_bandwidth> a19{{
 
 /// A20: n_s = max(500 * b * n, ceil(5 * H * mem / S)) [count]. Samples so many that client memory
 /// cannot hold them.
-double mlperf_min_samples(double accelerators, double batch_samples, double sample_bytes,
-                          double hosts, double host_memory) {
+double mlperf_min_samples(double accelerators, double batch_samples, double sample_bytes, double hosts,
+                          double host_memory) {
   constexpr double kMinSteps = 500, kMemoryMultiple = 5;  // fixed by the rules
   return std::max(kMinSteps * batch_samples * accelerators,
                   round_up(kMemoryMultiple * hosts * host_memory / sample_bytes));
@@ -45,8 +45,7 @@ const Define<mlperf_min_samples> a20{{
     .title = "MLPerf minimum data set",
     .equation = "max(500 * b * n, ceil(5 * H * mem / S))",
     .unit = "count",
-    .validity =
-        "mem is the memory of one host in bytes (GiB times 2^30); defeats client caching, see C2.",
+    .validity = "mem is the memory of one host in bytes (GiB times 2^30); defeats client caching, see C2.",
     .source = "MLPS section 7",
     .inputs = {Input("accelerators_count", "n").whole(),
                {"batch_samples_count", "b"},
@@ -59,8 +58,8 @@ const Define<mlperf_min_samples> a20{{
 
 /// A21: AU = n_s / (n * b) * t_comp * E / t_total [ratio]. Emulated compute time as a share of the
 /// run.
-double mlperf_accelerator_utilization(double samples, double accelerators, double batch_samples,
-                                      double computation, double epochs, double total) {
+double mlperf_accelerator_utilization(double samples, double accelerators, double batch_samples, double computation,
+                                      double epochs, double total) {
   return samples / (accelerators * batch_samples) * computation * epochs / total;
 }
 const Define<mlperf_accelerator_utilization> a21{{

@@ -18,9 +18,7 @@ const Define<request_rate_file_per_sample> a5{{
     .validity = "s_io is the request size that the file system really issues (read-ahead, rsize); "
                 "no amplification.",
     .source = "definition; DSTALL section 4",
-    .inputs = {{"sample_rate_per_s", "R"},
-               {"sample_bytes", "S"},
-               Input("io_bytes", "s_io").above(0)},
+    .inputs = {{"sample_rate_per_s", "R"}, {"sample_bytes", "S"}, Input("io_bytes", "s_io").above(0)},
     .example = "sample_rate_per_s=10240/s sample_bytes=130kB io_bytes=64KiB",
 }};
 
@@ -41,9 +39,7 @@ const Define<request_rate_sharded> a6{{
 
 /// A7: O = R / n_f [1/s]. File opens; n_f below 1 when a sample is several files (image and label:
 /// 0.5).
-double file_open_rate(double sample_rate, double samples_per_file) {
-  return sample_rate / samples_per_file;
-}
+double file_open_rate(double sample_rate, double samples_per_file) { return sample_rate / samples_per_file; }
 const Define<file_open_rate> a7{{
     .id = "A7",
     .name = "file_open_rate",
@@ -83,9 +79,7 @@ const Define<metadata_scan_time> a9{{
     .unit = "s",
     .validity = "The metadata server is not saturated by c operations in flight.",
     .source = "Little's law",
-    .inputs = {{"files_count", "F"},
-               {"op_latency_s", "t_op"},
-               Input("concurrency_count", "c").above(0)},
+    .inputs = {{"files_count", "F"}, {"op_latency_s", "t_op"}, Input("concurrency_count", "c").above(0)},
     .example = "files_count=1e6 op_latency_s=1ms concurrency_count=32",
 }};
 

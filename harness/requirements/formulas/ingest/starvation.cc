@@ -5,9 +5,7 @@ namespace headrace::requirements {
 namespace {
 
 /// A23: C = G * p * (1 - AU) [USD/h]. Money spent per hour on accelerators that wait.
-double starvation_cost_rate(double gpus, double price, double au) {
-  return gpus * price * (1 - au);
-}
+double starvation_cost_rate(double gpus, double price, double au) { return gpus * price * (1 - au); }
 const Define<starvation_cost_rate> a23{{
     .id = "A23",
     .name = "starvation_cost_rate",
@@ -16,9 +14,7 @@ const Define<starvation_cost_rate> a23{{
     .unit = "USD/h",
     .validity = "Idle accelerators are billed like busy ones.",
     .source = "definition",
-    .inputs = {Input("gpus_count", "G").whole(),
-               {"gpu_price_usd_per_h", "p"},
-               Input("au_ratio", "AU").at_most(1)},
+    .inputs = {Input("gpus_count", "G").whole(), {"gpu_price_usd_per_h", "p"}, Input("au_ratio", "AU").at_most(1)},
     .example = "gpus_count=1024 gpu_price_usd_per_h=3 au_ratio=0.8",
 }};
 
@@ -53,8 +49,7 @@ const Define<reclaimable_fraction> a25{{
     .unit = "ratio",
     .validity = "The same work before and after; negative when utilization falls.",
     .source = "derived",
-    .inputs = {Input("au_before_ratio", "AU0").at_most(1),
-               Input("au_after_ratio", "AU1").above(0).at_most(1)},
+    .inputs = {Input("au_before_ratio", "AU0").at_most(1), Input("au_after_ratio", "AU1").above(0).at_most(1)},
     .example = "au_before_ratio=0.15 au_after_ratio=0.85",
 }};
 

@@ -20,9 +20,7 @@ const Define<token_rate> a10{{
 
 /// A11: W = T * beta [B/s]. beta is the stored size of a token id (A12), or about 4 B per token of
 /// English text.
-double token_read_bandwidth(double token_rate, double token_bytes) {
-  return token_rate * token_bytes;
-}
+double token_read_bandwidth(double token_rate, double token_bytes) { return token_rate * token_bytes; }
 const Define<token_read_bandwidth> a11{{
     .id = "A11",
     .name = "token_read_bandwidth",
@@ -37,9 +35,7 @@ const Define<token_read_bandwidth> a11{{
 
 /// A12: beta = 1, 2, 4 for V <= 2^8, 2^16, 2^32 [B]. The smallest unsigned integer that holds every
 /// token id.
-double token_id_bytes(double vocabulary) {
-  return vocabulary <= 0x1p8 ? 1 : vocabulary <= 0x1p16 ? 2 : 4;
-}
+double token_id_bytes(double vocabulary) { return vocabulary <= 0x1p8 ? 1 : vocabulary <= 0x1p16 ? 2 : 4; }
 const Define<token_id_bytes> a12{{
     .id = "A12",
     .name = "token_id_bytes",
@@ -54,8 +50,7 @@ const Define<token_id_bytes> a12{{
 
 /// A13: t = 6 * P * B_tok / (G * F * mfu) [s]. Step time of a dense decoder, for when none was
 /// measured.
-double step_time_from_flops(double params, double batch_tokens, double gpus, double peak_flop,
-                            double mfu) {
+double step_time_from_flops(double params, double batch_tokens, double gpus, double peak_flop, double mfu) {
   return 6 * params * batch_tokens / (gpus * peak_flop * mfu);
 }
 const Define<step_time_from_flops> a13{{

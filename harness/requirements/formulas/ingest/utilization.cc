@@ -8,8 +8,7 @@ namespace {
 
 /// A14: t_e = max(n / R, D * (1 - h) / W) [s]. An epoch takes as long as the slower of compute and
 /// supply.
-double epoch_time(double samples, double dataset_bytes, double compute_rate, double supply,
-                  double cache_hit) {
+double epoch_time(double samples, double dataset_bytes, double compute_rate, double supply, double cache_hit) {
   return std::max(samples / compute_rate, dataset_bytes * (1 - cache_hit) / supply);
 }
 const Define<epoch_time> a14{{
@@ -25,9 +24,8 @@ const Define<epoch_time> a14{{
                Input("compute_sample_rate_per_s", "R").above(0),
                Input("supply_bytes_per_s", "W").above(0),
                Input("cache_hit_ratio", "h").at_most(1).otherwise(0)},
-    .example =
-        "dataset_samples_count=1281167 dataset_bytes=166.55171GB compute_sample_rate_per_s=10240/s "
-        "supply_bytes_per_s=650MB/s",
+    .example = "dataset_samples_count=1281167 dataset_bytes=166.55171GB compute_sample_rate_per_s=10240/s "
+               "supply_bytes_per_s=650MB/s",
 }};
 
 /// A15: AU = t_c / max(t_c, t_io) [ratio]. Best case: I/O hides behind compute as far as it can.
@@ -71,9 +69,7 @@ const Define<step_time_partial_overlap> a17{{
     .unit = "s",
     .validity = "Fit omega from one measured run.",
     .source = "derived",
-    .inputs = {{"compute_time_s", "t_c"},
-               {"io_time_s", "t_io"},
-               Input("overlap_ratio", "omega").at_most(1)},
+    .inputs = {{"compute_time_s", "t_c"}, {"io_time_s", "t_io"}, Input("overlap_ratio", "omega").at_most(1)},
     .example = "compute_time_s=200ms io_time_s=400ms overlap_ratio=0.9",
 }};
 

@@ -12,8 +12,7 @@ namespace {
 double busbw_required(double wire, double window, double overlap, double exposed) {
   const double time = overlap * window + exposed;
   if (time <= 0)
-    throw DomainError(
-        "busbw_required: overlap_ratio * overlap_window_s + exposed_budget_s must be above 0");
+    throw DomainError("busbw_required: overlap_ratio * overlap_window_s + exposed_budget_s must be above 0");
   return wire / time;
 }
 const Define<busbw_required> f18{{
@@ -29,14 +28,12 @@ const Define<busbw_required> f18{{
                {"overlap_window_s", "t_win"},
                Input("overlap_ratio", "omega").at_most(1),
                Input("exposed_budget_s", "t_exp").otherwise(0)},
-    .example =
-        "wire_bytes=27.5625GB overlap_window_s=800ms overlap_ratio=0.9 exposed_budget_s=50ms",
+    .example = "wire_bytes=27.5625GB overlap_window_s=800ms overlap_ratio=0.9 exposed_budget_s=50ms",
 }};
 
 /// F19: t = 2 * S * (g - 1) / (g * B_nv) + 2 * (S / g) * (N - 1) / (N * B_nic) [s]. All-reduce in
 /// two levels: within nodes, then between them on each GPU's NIC.
-double allreduce_two_level_time(double message, double gpus_per_node, double nodes,
-                                double intra_busbw, double nic) {
+double allreduce_two_level_time(double message, double gpus_per_node, double nodes, double intra_busbw, double nic) {
   return 2 * message * (gpus_per_node - 1) / (gpus_per_node * intra_busbw) +
          2 * (message / gpus_per_node) * (nodes - 1) / (nodes * nic);
 }
@@ -53,15 +50,13 @@ const Define<allreduce_two_level_time> f19{{
                Input("nodes_count", "N").whole(),
                Input("intra_busbw_bytes_per_s", "B_nv").above(0),
                Input("nic_per_gpu_bytes_per_s", "B_nic").above(0)},
-    .example =
-        "message_bytes=14GB gpus_per_node_count=8 nodes_count=8 intra_busbw_bytes_per_s=370GB/s "
-        "nic_per_gpu_bytes_per_s=48GB/s",
+    .example = "message_bytes=14GB gpus_per_node_count=8 nodes_count=8 intra_busbw_bytes_per_s=370GB/s "
+               "nic_per_gpu_bytes_per_s=48GB/s",
 }};
 
 /// F20: t = 2 * (n - 1) / n * S / min(B_nv, k * B_nic) [s]. Ring all-reduce whose k rings share a
 /// node's NICs.
-double allreduce_multirail_ring_time(double message, double ranks, double nics, double intra_busbw,
-                                     double nic) {
+double allreduce_multirail_ring_time(double message, double ranks, double nics, double intra_busbw, double nic) {
   return 2 * (ranks - 1) / ranks * message / std::min(intra_busbw, nics * nic);
 }
 const Define<allreduce_multirail_ring_time> f20{{
@@ -77,9 +72,8 @@ const Define<allreduce_multirail_ring_time> f20{{
                Input("nics_per_node_count", "k").whole(),
                Input("intra_busbw_bytes_per_s", "B_nv").above(0),
                Input("nic_bytes_per_s", "B_nic").above(0)},
-    .example =
-        "message_bytes=14GB ranks_count=64 nics_per_node_count=8 intra_busbw_bytes_per_s=370GB/s "
-        "nic_bytes_per_s=48GB/s",
+    .example = "message_bytes=14GB ranks_count=64 nics_per_node_count=8 intra_busbw_bytes_per_s=370GB/s "
+               "nic_bytes_per_s=48GB/s",
 }};
 
 /// F21: B' = B / max(1, x * o) [B/s]. What is left of a NIC when a share x of its traffic crosses a
@@ -93,8 +87,7 @@ const Define<nic_bandwidth_oversubscribed> f21{{
     .title = "NIC rate under oversubscription",
     .equation = "B / max(1, x * o)",
     .unit = "B/s",
-    .validity =
-        "x is about 0 for a rail-aligned all-reduce inside one unit, 1 - 1 / units for all-to-all.",
+    .validity = "x is about 0 for a rail-aligned all-reduce inside one unit, 1 - 1 / units for all-to-all.",
     .source = "derived",
     .inputs = {{"nic_bytes_per_s", "B"},
                Input("cross_spine_ratio", "x").at_most(1),

@@ -6,20 +6,11 @@
 namespace headrace::requirements {
 namespace {
 
-enum class Collective {
-  all_reduce,
-  all_gather,
-  reduce_scatter,
-  all_to_all,
-  broadcast,
-  reduce,
-  send_recv
-};
+enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, reduce, send_recv };
 
 Input collective() {
   return Input("collective", "op")
-      .one_of({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce",
-               "send_recv"});
+      .one_of({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send_recv"});
 }
 
 /// F1: f(op): 2 * (n - 1) / n all_reduce; (n - 1) / n all_gather, reduce_scatter, all_to_all; 1
@@ -123,9 +114,7 @@ const Define<ring_tree_crossover> f5{{
     .unit = "B",
     .validity = "The same B for both.",
     .source = "derived from F3 and F4",
-    .inputs = {Input("ranks_count", "n").whole(),
-               {"hop_latency_s", "alpha"},
-               Input("link_bytes_per_s", "B").above(0)},
+    .inputs = {Input("ranks_count", "n").whole(), {"hop_latency_s", "alpha"}, Input("link_bytes_per_s", "B").above(0)},
     .example = "ranks_count=64 hop_latency_s=5us link_bytes_per_s=50GB/s",
 }};
 

@@ -6,8 +6,8 @@ namespace {
 
 /// F15: V = n_r * 2 * b * (s / c) * h_kv * beta * (c - 1) [B]. Ring attention, one layer: K and V
 /// go round.
-double ring_attention_wire_bytes_per_layer(double batch, double sequence, double kv_hidden,
-                                           double element, double context, double kv_rounds) {
+double ring_attention_wire_bytes_per_layer(double batch, double sequence, double kv_hidden, double element,
+                                           double context, double kv_rounds) {
   return kv_rounds * 2 * batch * (sequence / context) * kv_hidden * element * (context - 1);
 }
 const Define<ring_attention_wire_bytes_per_layer> f15{{
@@ -30,8 +30,8 @@ const Define<ring_attention_wire_bytes_per_layer> f15{{
 
 /// F16: l = (causal ? 2 : 1) * (h_kv / h) * beta * F / (2 * B) [count]. Tokens per rank at which
 /// computing a block takes as long as passing it on.
-double ring_attention_min_block_tokens(double kv_hidden, double hidden, double element,
-                                       double achieved_flop, double link, bool causal) {
+double ring_attention_min_block_tokens(double kv_hidden, double hidden, double element, double achieved_flop,
+                                       double link, bool causal) {
   return (causal ? 2 : 1) * (kv_hidden / hidden) * element * achieved_flop / (2 * link);
 }
 const Define<ring_attention_min_block_tokens> f16{{
@@ -48,17 +48,15 @@ const Define<ring_attention_min_block_tokens> f16{{
                {"achieved_flop_per_s", "F"},
                Input("link_bytes_per_s", "B").above(0),
                Input("causal", "causal")},
-    .example =
-        "kv_hidden_count=1024 hidden_count=16384 element_bytes=2B achieved_flop_per_s=400TFLOP/s "
-        "link_bytes_per_s=50GB/s causal=true",
+    .example = "kv_hidden_count=1024 hidden_count=16384 element_bytes=2B achieved_flop_per_s=400TFLOP/s "
+               "link_bytes_per_s=50GB/s causal=true",
 }};
 
 /// F17: V = n_p * b * (s / p) * (2 * h + 2 * h_kv) * beta * (p - 1) / p [B]. Ulysses, one layer:
 /// all-to-all on Q, K, V and the output.
-double ulysses_wire_bytes_per_layer(double batch, double sequence, double hidden, double kv_hidden,
-                                    double element, double ranks, double passes) {
-  return passes * batch * (sequence / ranks) * (2 * hidden + 2 * kv_hidden) * element *
-         (ranks - 1) / ranks;
+double ulysses_wire_bytes_per_layer(double batch, double sequence, double hidden, double kv_hidden, double element,
+                                    double ranks, double passes) {
+  return passes * batch * (sequence / ranks) * (2 * hidden + 2 * kv_hidden) * element * (ranks - 1) / ranks;
 }
 const Define<ulysses_wire_bytes_per_layer> f17{{
     .id = "F17",

@@ -17,15 +17,12 @@ const Define<dp_allreduce_wire_bytes> f6{{
     .unit = "B",
     .validity = "Bytes that each rank sends; P is the rank's share of the model.",
     .source = "NCCL-T; ZERO section 7",
-    .inputs = {{"local_params_count", "P"},
-               {"gradient_bytes", "g"},
-               Input("ranks_count", "n").whole()},
+    .inputs = {{"local_params_count", "P"}, {"gradient_bytes", "g"}, Input("ranks_count", "n").whole()},
     .example = "local_params_count=7e9 gradient_bytes=2B ranks_count=64",
 }};
 
 /// F7: V = (n - 1) / n * P * (g + w) [B]. Reduce-scatter of gradients, all-gather of weights.
-double zero12_wire_bytes(double local_params, double gradient_bytes, double weight_bytes,
-                         double ranks) {
+double zero12_wire_bytes(double local_params, double gradient_bytes, double weight_bytes, double ranks) {
   return (ranks - 1) / ranks * local_params * (gradient_bytes + weight_bytes);
 }
 const Define<zero12_wire_bytes> f7{{
@@ -45,10 +42,9 @@ const Define<zero12_wire_bytes> f7{{
 
 /// F8: V = (n - 1) / n * P * (n_ag * w + n_rs * g) [B]. Weights are gathered for each pass,
 /// gradients scattered.
-double zero3_wire_bytes(double local_params, double gradient_bytes, double weight_bytes,
-                        double ranks, double all_gathers, double reduce_scatters) {
-  return (ranks - 1) / ranks * local_params *
-         (all_gathers * weight_bytes + reduce_scatters * gradient_bytes);
+double zero3_wire_bytes(double local_params, double gradient_bytes, double weight_bytes, double ranks,
+                        double all_gathers, double reduce_scatters) {
+  return (ranks - 1) / ranks * local_params * (all_gathers * weight_bytes + reduce_scatters * gradient_bytes);
 }
 const Define<zero3_wire_bytes> f8{{
     .id = "F8",

@@ -8,9 +8,7 @@ namespace headrace::requirements {
 namespace {
 
 /// F23: E = 2 * (k / 2)^L [count]. End ports of a non-blocking fat tree of k-port switches.
-double fat_tree_endpoints(double switch_ports, double tiers) {
-  return 2 * std::pow(switch_ports / 2, tiers);
-}
+double fat_tree_endpoints(double switch_ports, double tiers) { return 2 * std::pow(switch_ports / 2, tiers); }
 const Define<fat_tree_endpoints> f23{{
     .id = "F23",
     .name = "fat_tree_endpoints",
@@ -19,8 +17,7 @@ const Define<fat_tree_endpoints> f23{{
     .unit = "count",
     .validity = "Non-blocking, L tiers; one plane per rail.",
     .source = "Al-Fares 2008",
-    .inputs = {Input("switch_ports_count", "k").whole().at_least(2),
-               Input("tiers_count", "L").whole()},
+    .inputs = {Input("switch_ports_count", "k").whole().at_least(2), Input("tiers_count", "L").whole()},
     .example = "switch_ports_count=64 tiers_count=3",
 }};
 
@@ -28,8 +25,7 @@ const Define<fat_tree_endpoints> f23{{
 /// to up.
 double leaf_switches(double endpoints, double switch_ports, double oversubscription) {
   const double down_ports = round_down(switch_ports * oversubscription / (1 + oversubscription));
-  if (down_ports < 1)
-    throw DomainError("leaf_switches: switch_ports_count leaves no port for endpoints");
+  if (down_ports < 1) throw DomainError("leaf_switches: switch_ports_count leaves no port for endpoints");
   return round_up(endpoints / down_ports);
 }
 const Define<leaf_switches> f24{{

@@ -9,8 +9,8 @@ namespace {
 
 /// F9: V = n_ar * 2 * (t - 1) / t * b * s * h * beta [B]. Tensor parallelism, one layer, one
 /// micro-batch.
-double tp_wire_bytes_per_layer(double micro_batch, double sequence, double hidden, double element,
-                               double tensor, double all_reduces) {
+double tp_wire_bytes_per_layer(double micro_batch, double sequence, double hidden, double element, double tensor,
+                               double all_reduces) {
   return all_reduces * 2 * (tensor - 1) / tensor * micro_batch * sequence * hidden * element;
 }
 const Define<tp_wire_bytes_per_layer> f9{{
@@ -45,16 +45,13 @@ const Define<tp_wire_bytes_per_step> f10{{
     .unit = "B",
     .validity = "Per rank; sensitive to latency and rarely overlapped.",
     .source = "MEG21",
-    .inputs = {{"layer_wire_bytes", "V_l"},
-               {"layers_per_stage_count", "L"},
-               {"micro_batches_count", "m"}},
+    .inputs = {{"layer_wire_bytes", "V_l"}, {"layers_per_stage_count", "L"}, {"micro_batches_count", "m"}},
     .example = "layer_wire_bytes=469762048B layers_per_stage_count=80 micro_batches_count=16",
 }};
 
 /// F11: V = b * s * h * beta * m * v / k [B]. Pipeline stage to stage, one direction, one step.
-double pp_wire_bytes_per_direction(double micro_batch, double sequence, double hidden,
-                                   double element, double micro_batches, double chunks,
-                                   double scatter) {
+double pp_wire_bytes_per_direction(double micro_batch, double sequence, double hidden, double element,
+                                   double micro_batches, double chunks, double scatter) {
   return micro_batch * sequence * hidden * element * micro_batches * chunks / scatter;
 }
 const Define<pp_wire_bytes_per_direction> f11{{
@@ -90,16 +87,15 @@ const Define<pp_bubble> f12{{
     .unit = "ratio",
     .validity = "Relative to ideal compute time; v virtual chunks per device.",
     .source = "MEG21 section 2.2",
-    .inputs = {Input("pipeline_parallel_count", "p").whole(),
-               Input("micro_batches_count", "m").above(0),
+    .inputs = {Input("pipeline_parallel_count", "p").whole(), Input("micro_batches_count", "m").above(0),
                Input("chunks_count", "v").above(0).otherwise(1)},
     .example = "pipeline_parallel_count=4 micro_batches_count=32",
 }};
 
 /// F13: V = n_p * T * k * h * (d + c) * (e - 1) / e [B]. Expert dispatch (d B per element) and
 /// combine (c B), one layer.
-double ep_wire_bytes_per_layer(double tokens, double top_k, double hidden, double dispatch,
-                               double combine, double expert, double passes) {
+double ep_wire_bytes_per_layer(double tokens, double top_k, double hidden, double dispatch, double combine,
+                               double expert, double passes) {
   return passes * tokens * top_k * hidden * (dispatch + combine) * (expert - 1) / expert;
 }
 const Define<ep_wire_bytes_per_layer> f13{{

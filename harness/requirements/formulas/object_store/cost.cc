@@ -17,20 +17,16 @@ const Define<request_cost_per_epoch> d8{{
     .title = "Request cost per epoch",
     .equation = "ceil(D / s) / 1000 * p",
     .unit = "USD",
-    .validity =
-        "s is the mean object size when each sample is an object. Prices are inputs with a date.",
+    .validity = "s is the mean object size when each sample is an object. Prices are inputs with a date.",
     .source = "AWS price list",
-    .inputs = {{"dataset_bytes", "D"},
-               Input("request_bytes", "s").above(0),
-               {"price_usd_per_1000_requests", "p"}},
+    .inputs = {{"dataset_bytes", "D"}, Input("request_bytes", "s").above(0), {"price_usd_per_1000_requests", "p"}},
     .example = "dataset_bytes=166.55171GB request_bytes=130kB price_usd_per_1000_requests=0.0004",
 }};
 
 /// D9: C = sum over tiers i of (min(C, L_i) - L_(i-1)) * p_i, with limits L and prices p
 /// [USD/month]. Limits are cumulative and the last price has none. Rejected when the limits do not
 /// rise or there is not one price more than limits.
-double capacity_cost_monthly(double stored, const std::vector<double>& limits,
-                             const std::vector<double>& prices) {
+double capacity_cost_monthly(double stored, const std::vector<double>& limits, const std::vector<double>& prices) {
   if (prices.size() != limits.size() + 1)
     throw DomainError(
         "capacity_cost_monthly: tier_prices_usd_per_gb_month needs one price more than there are "

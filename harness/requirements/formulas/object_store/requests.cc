@@ -25,8 +25,7 @@ const Define<stream_throughput> d1{{
 }};
 
 /// D2: c = ceil(W * (t0 + s / w1) / s) [count]. Requests that must be in flight to reach W.
-double concurrency_required(double target, double request, double first_byte_latency,
-                            double stream_rate) {
+double concurrency_required(double target, double request, double first_byte_latency, double stream_rate) {
   return round_up(target * (first_byte_latency + request / stream_rate) / request);
 }
 const Define<concurrency_required> d2{{
@@ -60,9 +59,7 @@ const Define<object_request_rate> d3{{
 }};
 
 /// D4: k = ceil(q / q_lim) [count]. Key prefixes over which the requests must be spread.
-double prefixes_required(double request_rate, double prefix_limit) {
-  return round_up(request_rate / prefix_limit);
-}
+double prefixes_required(double request_rate, double prefix_limit) { return round_up(request_rate / prefix_limit); }
 const Define<prefixes_required> d4{{
     .id = "D4",
     .name = "prefixes_required",
@@ -76,9 +73,7 @@ const Define<prefixes_required> d4{{
 }};
 
 /// D5: c = ceil(W / w_conn) [count]. Connections by the vendor's rule of thumb.
-double connections_rule_of_thumb(double target, double connection_rate) {
-  return round_up(target / connection_rate);
-}
+double connections_rule_of_thumb(double target, double connection_rate) { return round_up(target / connection_rate); }
 const Define<connections_rule_of_thumb> d5{{
     .id = "D5",
     .name = "connections_rule_of_thumb",

@@ -22,8 +22,7 @@ const Define<shards_count> d6{{
 }};
 
 /// D7: s_sh = D / (N * g * w * k) [B]. Largest shard that leaves every worker k of them.
-double shard_bytes_max(double dataset, double nodes, double ranks_per_node, double workers,
-                       double shards_per_worker) {
+double shard_bytes_max(double dataset, double nodes, double ranks_per_node, double workers, double shards_per_worker) {
   return dataset / (nodes * ranks_per_node * workers * shards_per_worker);
 }
 const Define<shard_bytes_max> d7{{

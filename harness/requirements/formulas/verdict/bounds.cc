@@ -45,9 +45,7 @@ const Define<mean_lower_bound> g2{{
 
 /// G3: largest k with P(Bin(n, 1/2) <= k - 1) <= 1 - p [count]. The k-th smallest value bounds the
 /// median from below; 0 when n is too small for that.
-double median_lower_bound_rank(double samples, double confidence) {
-  return binomial_rank(samples, 1 - confidence);
-}
+double median_lower_bound_rank(double samples, double confidence) { return binomial_rank(samples, 1 - confidence); }
 const Define<median_lower_bound_rank> g3{{
     .id = "G3",
     .name = "median_lower_bound_rank",
@@ -78,8 +76,7 @@ const Define<runs_required> g4{{
     .inputs = {{"coefficient_of_variation_ratio", "cv"},
                Input("relative_half_width_ratio", "epsilon").above(0),
                Input("confidence_ratio", "p").above(0).below(1).otherwise(0.95)},
-    .example =
-        "coefficient_of_variation_ratio=0.05 relative_half_width_ratio=0.02 confidence_ratio=0.95",
+    .example = "coefficient_of_variation_ratio=0.05 relative_half_width_ratio=0.02 confidence_ratio=0.95",
 }};
 
 }  // namespace

@@ -36,8 +36,8 @@ double beta_fraction(double a, double b, double x) {
 double incomplete_beta(double a, double b, double x, double y) {
   if (x <= 0) return 0;
   if (y <= 0) return 1;
-  const double front = std::exp(a * std::log(x) + b * std::log(y) + std::lgamma(a + b) -
-                                std::lgamma(a) - std::lgamma(b));
+  const double front =
+      std::exp(a * std::log(x) + b * std::log(y) + std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b));
   if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
   return 1 - front * beta_fraction(b, a, y) / b;
 }
@@ -68,8 +68,7 @@ double solve_tail(double q, Tail tail, Density density) {
     (error > 0 ? low : high) = x;
     double next = x + error / density(x);
     if (!(next > low && next < high)) next = (low + high) / 2;
-    if (std::abs(next - x) <= 4 * std::numeric_limits<double>::epsilon() * std::abs(next))
-      return next;
+    if (std::abs(next - x) <= 4 * std::numeric_limits<double>::epsilon() * std::abs(next)) return next;
     x = next;
   }
   return x;
@@ -90,8 +89,7 @@ double student_t_quantile(double p, double degrees) {
   if (p == 0.5) return 0;
   const double q = p < 0.5 ? p : 1 - p;
   const double x = solve_tail(
-      q, [&](double t) { return student_t_tail(t, degrees); },
-      [&](double t) { return student_t_density(t, degrees); });
+      q, [&](double t) { return student_t_tail(t, degrees); }, [&](double t) { return student_t_density(t, degrees); });
   return p < 0.5 ? -x : x;
 }
 
@@ -99,8 +97,7 @@ double binomial_rank(double n, double alpha) {
   // Terms as logarithms: 2^-n cannot be held from n = 1075 on.
   const double log_all = n * std::numbers::ln2;
   const double limit = alpha * (1 + 1e-12);  // 1 - 0.96875 is 1/32 whatever the last bit says
-  const double start =
-      std::max(0.0, std::floor(n / 2 - 20 * std::sqrt(n)));  // what lies below is less than 1e-300
+  const double start = std::max(0.0, std::floor(n / 2 - 20 * std::sqrt(n)));  // what lies below is less than 1e-300
   double sum = 0;
   for (double k = start; k <= n; ++k) {
     sum += std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - log_all);

@@ -28,8 +28,7 @@ const Define<verdict> g5{{
                {"upper_bound", "U"},
                {"required", "r"},
                Input("safety_margin_ratio", "kappa").above(0).otherwise(1.2)},
-    .example =
-        "lower_bound=1.45GB/s upper_bound=1.75GB/s required=1.3312GB/s safety_margin_ratio=1.2",
+    .example = "lower_bound=1.45GB/s upper_bound=1.75GB/s required=1.3312GB/s safety_margin_ratio=1.2",
 }};
 
 /// G6: W = min(n * w, W_backend, W_fabric) [B/s]. What n clients get together.
@@ -53,9 +52,7 @@ const Define<aggregate_bandwidth> g6{{
 }};
 
 /// G7: n = ceil(W_backend / w) [count]. Fewest clients that can show what a backend does.
-double saturation_clients(double backend, double per_client) {
-  return round_up(backend / per_client);
-}
+double saturation_clients(double backend, double per_client) { return round_up(backend / per_client); }
 const Define<saturation_clients> g7{{
     .id = "G7",
     .name = "saturation_clients",
@@ -88,9 +85,7 @@ const Define<gpus_within_headroom> g8{{
 }};
 
 /// G9: W = W_ingest + W_drain + W_other [B/s]. What shares a path adds up.
-double shared_path_demand(double ingest, double drain, double other) {
-  return ingest + drain + other;
-}
+double shared_path_demand(double ingest, double drain, double other) { return ingest + drain + other; }
 const Define<shared_path_demand> g9{{
     .id = "G9",
     .name = "shared_path_demand",
@@ -107,8 +102,7 @@ const Define<shared_path_demand> g9{{
 
 /// G10: u = sqrt(u_S^2 + u_t^2 + (u_h / (1 - h))^2) [ratio]. Relative uncertainty of the required
 /// read bandwidth.
-double requirement_relative_uncertainty(double sample_rel, double step_rel, double hit_abs,
-                                        double hit) {
+double requirement_relative_uncertainty(double sample_rel, double step_rel, double hit_abs, double hit) {
   return std::hypot(sample_rel, step_rel, hit_abs / (1 - hit));
 }
 const Define<requirement_relative_uncertainty> g10{{
