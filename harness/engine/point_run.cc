@@ -64,7 +64,7 @@ class PointRunner::Session {
   /// False when it cannot go on; the result says why. With several ranks: all come here together.
   bool open() {
     try {
-      together().say(
+      rank_sync().say(
           {.kind = Step::Kind::open, .point = static_cast<std::uint64_t>(&point_ - owner_.plan_.points.data())});
       const Ranks& ranks = owner_.node_.ranks();
       const std::vector<unsigned> team = team_of(ranks, point_.one_per_node, point_.clients);
@@ -119,7 +119,7 @@ class PointRunner::Session {
         return false;
       }
     } catch (const UsageError& e) {
-      if (together().alone()) throw;
+      if (rank_sync().alone()) throw;
       fail(e.what());
       return false;
     } catch (const Unsupported& e) {
@@ -142,13 +142,13 @@ class PointRunner::Session {
   bool in_turn() {
     const Ranks& ranks = owner_.node_.ranks();
     const bool takes_part = owner_.node_.team_index() < owner_.node_.team().size();
-    if (together().alone() || workload_.footprint().data_id.empty()) return !takes_part || prepare_here();
+    if (rank_sync().alone() || workload_.footprint().data_id.empty()) return !takes_part || prepare_here();
     const RankPlace& place = ranks.places()[ranks.rank()];
     const unsigned turn = ranks.rank() == owner_.node_.team().front() ? 0 : place.local_rank == 0 ? 1 : 2;
     bool ready = true;
     for (unsigned now = 0; now < 3; ++now) {
       if (now == turn && takes_part) ready = prepare_here();
-      together().wait("preparing data");
+      rank_sync().wait("preparing data");
     }
     return ready;
   }
@@ -163,7 +163,7 @@ class PointRunner::Session {
                                                           : Word::Kind::failed,
              result_.reason};
     }
-    const Word all = together().agree("preparing", own);
+    const Word all = rank_sync().agree("preparing", own);
     if (all.kind != Word::Kind::ok) {
       if (ready) {
         result_.reason = all.why;
@@ -205,7 +205,7 @@ class PointRunner::Session {
     if (result_.status != PointStatus::ok) return;
     if (!point_.verify && workload_.data() == nullptr) return;
     try {
-      together().say({.kind = Step::Kind::verify});
+      rank_sync().say({.kind = Step::Kind::verify});
       verify_here();
       agree_on_data();
     } catch (const RanksError& e) {
@@ -252,7 +252,7 @@ class PointRunner::Session {
   void close() {
     if (owner_.hung_) return;
     try {
-      together().say({.kind = Step::Kind::close});
+      rank_sync().say({.kind = Step::Kind::close});
     } catch (const RanksError& e) {
       return add_note(result_, e.what());
     }
@@ -275,7 +275,7 @@ class PointRunner::Session {
 
   void agree_on_data() {
     const bool wrong = result_.status == PointStatus::error;
-    const Word all = together().agree("verifying", wrong ? Word{Word::Kind::failed, result_.reason} : Word{});
+    const Word all = rank_sync().agree("verifying", wrong ? Word{Word::Kind::failed, result_.reason} : Word{});
     if (all.kind != Word::Kind::ok && !wrong) fail(all.why);
   }
 
@@ -341,7 +341,7 @@ class PointRunner::Session {
     owner_.observer_.repetition_started(point_, index, std::max(target, index + 1));
     Repetition r;
     try {
-      together().say({.kind = Step::Kind::repeat, .index = index, .look = look});
+      rank_sync().say({.kind = Step::Kind::repeat, .index = index, .look = look});
       r = runner_->run(index, look);
       owner_.hung_ = runner_->hung();
     } catch (const RanksError& e) {
@@ -374,7 +374,7 @@ class PointRunner::Session {
     const auto taken = static_cast<unsigned>(result_.repetitions.size());
     result_.status = PointStatus::ok;
     if (!owner_.hung_) note_missing();
-    for (std::string& note : tell_of_ranks(result_, together().ranks())) add_note(result_, std::move(note));
+    for (std::string& note : tell_of_ranks(result_, rank_sync().ranks())) add_note(result_, std::move(note));
     if (owner_.hung_) return fail(failure->error);
     if (stop_signal.load() != 0 && !decided_ && counted(result_.repetitions) < result_.looks.looks.back()) {
       result_.status = PointStatus::interrupted;
