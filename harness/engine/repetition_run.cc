@@ -156,9 +156,9 @@ class RepetitionRunner::Attempt {
 
   Repetition run() {
     measure();
-    if (runner_.together_.alone() || lost_) return std::move(result_);
+    if (runner_.rank_sync_.alone() || lost_) return std::move(result_);
     try {
-      return runner_.together_.merged(std::move(result_), runner_.node_.team(), workload_.across_ranks(),
+      return runner_.rank_sync_.merged(std::move(result_), runner_.node_.team(), workload_.across_ranks(),
                                       runner_.catalogue());
     } catch (const RanksError& e) {
       lose(e.what());
@@ -231,17 +231,17 @@ class RepetitionRunner::Attempt {
   bool start_together(const std::string& error) {
     started_together_ = true;
     if (!error.empty()) fail(error);
-    heed(runner_.together_.agree("the start of a phase", word()));
+    heed(runner_.rank_sync_.agree("the start of a phase", word()));
     return result_.status == RepetitionStatus::ok;
   }
   void end_together(unsigned) {
-    if (runner_.together_.alone() || lost_) return;
+    if (runner_.rank_sync_.alone() || lost_) return;
     try {
       if (!std::exchange(started_together_, false)) {
         start_together("");
         started_together_ = false;
       }
-      heed(runner_.together_.agree("the end of a phase", word()));
+      heed(runner_.rank_sync_.agree("the end of a phase", word()));
     } catch (const RanksError& e) {
       lose(e.what());
     }
@@ -281,7 +281,7 @@ class RepetitionRunner::Attempt {
     hooks.ready = [&](const std::string& error) {
       bool go = true;
       try {
-        go = runner_.together_.alone() || start_together(error);
+        go = runner_.rank_sync_.alone() || start_together(error);
       } catch (const RanksError& e) {
         lose(e.what());
         go = false;
@@ -394,7 +394,7 @@ class RepetitionRunner::Attempt {
     phase.must_be = level_of(phase, spec);
     // Of several ranks each would cut another warm-up; and where the change is what is measured,
     // none is cut.
-    const bool cuts = point_.cache != CacheState::cold && runner_.together_.alone() && !spec.varies;
+    const bool cuts = point_.cache != CacheState::cold && runner_.rank_sync_.alone() && !spec.varies;
     store_series(series, cuts ? Window::settled : Window::whole, phase, runner_.starts_[spec.name]);
     if (!phase.not_steady.empty() && result_.steady) {
       result_.steady = false;
@@ -471,7 +471,7 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
       node_(node),
       observer_(observer),
       limits_(limits),
-      together_(node.ranks()),
+      rank_sync_(node.ranks()),
       parts_(point.workload->latency_parts()) {
   catalogue_ = metric_catalogue(*point.info, parts_, point.workload->devices());
   const FileTable* files = point.workload->files();

@@ -46,12 +46,12 @@ class Ring {
   /// From now on each request goes to the device at once. Of more than two that are submitted
   /// together the kernel makes one batch, which the device sees when the last of them is ready:
   /// good for what is in memory, but a device that waits for work gave a fifth less random reads.
-  void submit_unbatched() noexcept { together_ = 2; }
+  void submit_unbatched() noexcept { rank_sync_ = 2; }
 
   /// An empty request; the ones asked for before are complete. Owners never ask for more than
   /// `entries` between two calls of enter().
   io_uring_sqe* request() noexcept {
-    if (io_uring_sq_ready(&ring_) >= together_) io_uring_submit(&ring_);  // what fails stays, and is told by enter()
+    if (io_uring_sq_ready(&ring_) >= rank_sync_) io_uring_submit(&ring_);  // what fails stays, and is told by enter()
     return io_uring_get_sqe(&ring_);
   }
   /// Make a request a read or write, of registered memory where it lies in that.
@@ -102,7 +102,7 @@ class Ring {
     return piece == (at + length - 1) >> kPieceBits ? static_cast<int>(piece) : -1;
   }
 
-  unsigned together_ = UINT32_MAX;
+  unsigned rank_sync_ = UINT32_MAX;
   std::span<const unsigned char> registered_;
   io_uring ring_{};
 };
