@@ -5,8 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/against.h"
+#include "benches/headrace/block_progress.h"
 #include "benches/headrace/console.h"
-#include "benches/headrace/interleave.h"
+#include "benches/headrace/finish_blocks.h"
 #include "benches/headrace/terminal.h"
 #include "harness/comparison/row_words.h"
 #include "harness/system/installation.h"
@@ -55,8 +56,9 @@ int aa(const Arguments& arguments, const Shared& shared) {
                             blocks.planned, blocks.planned * comparison::kTurnsPerBlock));
     return 0;
   }
-  const MarkedFolder folder = blocks_folder(arguments.out, "aa", blocks);
-  Interleaved result = interleave(std::move(blocks), folder, options, false, shared);
+  const MarkedFolder folder = session::blocks_folder(arguments.out, "aa", blocks);
+  const auto progress = make_block_progress(shared);
+  session::Interleaved result = session::interleave(std::move(blocks), folder, options, false, *progress);
   if (!result.comparison || result.comparison->design.blocks < 2)
     return finish_blocks(result, folder, arguments.json ? Told::json : Told::text, !arguments.no_report, shared);
   comparison::Noise noise = comparison::noise_of(*result.comparison);

@@ -8,9 +8,10 @@
 #include <filesystem>
 #include <set>
 
+#include "benches/headrace/block_progress.h"
 #include "benches/headrace/console.h"
-#include "benches/headrace/interleave.h"
-#include "benches/headrace/turn.h"
+#include "benches/headrace/finish_blocks.h"
+#include "harness/session/turn.h"
 #include "harness/system/installation.h"
 #include "harness/usage_errors.h"
 
@@ -84,7 +85,7 @@ void try_out(const std::vector<std::string>& command) {
   std::vector<std::string> dry = command;
   dry.push_back("--dry-run");
   std::string told;
-  const int code = run_turn(dry, [&](std::string_view line) { told += std::string(line) + '\n'; });
+  const int code = session::run_turn(dry, [&](std::string_view line) { told += std::string(line) + '\n'; });
   if (code != 0)
     throw UsageErrors(
         fmt::format("--against: {} ends with {} when asked for its plan:\n{}", printable(command.front()), code, told));
@@ -145,8 +146,9 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
     return 0;
   }
   if (other.binary != self) try_out(blocks.sides[1].command);
-  const MarkedFolder folder = blocks_folder(arguments.out, "against", blocks);
-  Interleaved result = interleave(std::move(blocks), folder, options, true, shared);
+  const MarkedFolder folder = session::blocks_folder(arguments.out, "against", blocks);
+  const auto progress = make_block_progress(shared);
+  session::Interleaved result = session::interleave(std::move(blocks), folder, options, true, *progress);
   return finish_blocks(result, folder, arguments.json ? Told::json : Told::text, !arguments.no_report, shared);
 }
 

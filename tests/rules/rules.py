@@ -105,7 +105,7 @@ NO_FILES = {
     "harness/storage/cache_state.cc": "/proc/sys/vm/drop_caches",
     "benches/headrace/console.cc": "/dev/null",
     "harness/system/report_python.cc": "/dev/null",
-    "benches/headrace/turn.cc": "/dev/null",
+    "harness/session/turn.cc": "/dev/null",
 }
 
 

@@ -1,4 +1,4 @@
-#include "benches/headrace/supervisor.h"
+#include "harness/session/supervisor.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,10 +14,9 @@
 #include <cstdlib>
 #include <thread>
 
-#include "benches/headrace/console.h"
 #include "harness/recorder.h"
 
-namespace headrace::cli {
+namespace headrace::session {
 namespace {
 
 constexpr unsigned kLinger_s = 20;
@@ -130,7 +129,6 @@ Request count_request() noexcept {
 }
 
 void leave(int code) {
-  code = delivered(code);
   // Threads that hang keep the process and its descriptors: whoever reads these would wait on.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(stream);
   const auto byte = static_cast<unsigned char>(code);
@@ -138,4 +136,4 @@ void leave(int code) {
   std::_Exit(code);
 }
 
-}  // namespace headrace::cli
+}  // namespace headrace::session

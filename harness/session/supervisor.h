@@ -3,7 +3,7 @@
 
 #include <functional>
 
-namespace headrace::cli {
+namespace headrace::session {
 
 /// A launcher such as mpirun ends all processes within a second when one of them fails. The first of several then still
 /// writes its files, though its caller is gone; another one that was killed waits for that.
@@ -21,8 +21,8 @@ int supervised(const std::function<int()>& work, Role role = Role::only);
 enum class Request { first, same, again };
 Request count_request() noexcept;
 
-/// In the child: hands over `code`, lets go of the standard streams, and ends as far as the kernel
-/// lets it, without waiting for threads or destroying what they use.
+/// In the child: hands over `code`, lets go of the standard streams, which must have been emptied, and ends as far as the
+/// kernel lets it, without waiting for threads or destroying what they use.
 [[noreturn]] void leave(int code);
 
-}  // namespace headrace::cli
+}  // namespace headrace::session

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace headrace::cli {
+namespace headrace::session {
 
 /// Takes SIGINT and SIGTERM for as long as it lives: the first is handed on to the running turn and
 /// kept; a later one ends turn and program.
@@ -25,4 +25,4 @@ class TurnSignals {
 /// RunError when it cannot be started.
 int run_turn(const std::vector<std::string>& command, const std::function<void(std::string_view line)>& on_line);
 
-}  // namespace headrace::cli
+}  // namespace headrace::session

@@ -3,11 +3,24 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "benches/headrace/verb.h"
 #include "harness/comparison/blocks.h"
 
-namespace headrace::cli {
+namespace headrace::session {
+
+/// Told what goes on while blocks are measured; implemented by the command line.
+class TurnObserver {
+ public:
+  virtual ~TurnObserver() = default;
+  virtual void started(const comparison::Blocks& blocks, const comparison::Turn& turn) = 0;
+  /// A line of JSON that the turn tells its progress by, as `--progress json` has it.
+  virtual void progress(std::string_view line) = 0;
+  virtual void done(const comparison::Blocks& blocks, const comparison::Turn& turn) = 0;
+  virtual void message(const std::string& text) = 0;
+  /// What a turn that left no run had to say, in lines.
+  virtual void complaint(const std::string& lines) = 0;
+};
 
 /// What came of it.
 struct Interleaved {
@@ -21,19 +34,11 @@ struct Interleaved {
 /// after the first look when every gate is decided. `options` are what the comparison is made with.
 /// Throws RunError when a turn leaves no run, UsageError when its command line is refused.
 Interleaved interleave(comparison::Blocks blocks, const MarkedFolder& folder, const comparison::Options& options,
-                       bool stop_early, const Shared& shared);
+                       bool stop_early, TurnObserver& observer);
 
 /// The folder for new blocks, or one that is gone on with: --out, else
 /// headrace-runs/TIME-NAME-SUFFIX. Fills in blocks.turns of a folder that holds finished ones.
 /// Nobody else has it meanwhile. Throws UsageError when it holds blocks of other sides.
 MarkedFolder blocks_folder(const std::string& out, const std::string& suffix, comparison::Blocks& blocks);
 
-/// What standard output gets: the comparison in words or as JSON, only where the files are, or
-/// nothing.
-enum class Told { text, json, files, none };
-
-/// Writes the comparison's files into `folder`, draws the page, tells the comparison and how to go
-/// on. Returns the exit code.
-int finish_blocks(Interleaved& result, const MarkedFolder& folder, Told told, bool report, const Shared& shared);
-
-}  // namespace headrace::cli
+}  // namespace headrace::session

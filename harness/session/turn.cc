@@ -1,4 +1,4 @@
-#include "benches/headrace/turn.h"
+#include "harness/session/turn.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <csignal>
 
-#include "benches/headrace/supervisor.h"
 #include "harness/error.h"
+#include "harness/session/supervisor.h"
 
-namespace headrace::cli {
+namespace headrace::session {
 namespace {
 
 volatile sig_atomic_t running = 0;  // the turn's process
@@ -113,4 +113,4 @@ int run_turn(const std::vector<std::string>& command, const std::function<void(s
   return WEXITSTATUS(status);
 }
 
-}  // namespace headrace::cli
+}  // namespace headrace::session

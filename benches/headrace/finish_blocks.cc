@@ -1,0 +1,42 @@
+#include "benches/headrace/finish_blocks.h"
+
+#include "benches/headrace/compare_text.h"
+#include "benches/headrace/console.h"
+#include "benches/headrace/report_maker.h"
+#include "benches/headrace/terminal.h"
+#include "harness/comparison/output.h"
+
+namespace headrace::cli {
+
+int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, Told told, bool report,
+                  const Shared& shared) {
+  std::string files = "blocks.json";
+  if (result.comparison) {
+    result.comparison->command = shared.command;
+    comparison::write_comparison(*result.comparison, folder);
+    files += ", comparison.json, comparison.csv, junit.xml";
+    if (report) {
+      const Drawn drawn = draw_into(folder, "comparison.json");
+      if (drawn.page.empty())
+        tell_line(Text::format("report: not drawn: {}", drawn.reason));
+      else
+        files = "report.html, " + files;
+    }
+    if (told == Told::json) print_document(comparison_json(*result.comparison));
+    if (told == Told::text) print(comparison_text(*result.comparison, Terminal(stdout, shared), false));
+  }
+  const int code = result.signal != 0 ? 128 + result.signal : result.comparison->exit_code;
+  if (told == Told::json || told == Told::none) return code;
+  print_line("files   " + wrap(Text::format("{}: {}", folder.path(), files), 96, 8));
+  if (result.signal != 0)
+    print_line(Text::format("next    the same command with --out {} goes on after block {}", folder.path(),
+                            result.blocks.finished()));
+  if (told == Told::files) return code;
+  if (result.signal != 0)
+    print_line(Text::format("VERDICT INTERRUPTED blocks={} exit={}", result.blocks.finished(), code));
+  else
+    print_line(comparison_last_line(*result.comparison));
+  return code;
+}
+
+}  // namespace headrace::cli

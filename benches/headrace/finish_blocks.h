@@ -1,0 +1,18 @@
+// What interleaved blocks end with: their files, their page, and the comparison in words.
+#pragma once
+
+#include "benches/headrace/verb.h"
+#include "harness/session/interleave.h"
+
+namespace headrace::cli {
+
+/// What standard output gets: the comparison in words or as JSON, only where the files are, or
+/// nothing.
+enum class Told { text, json, files, none };
+
+/// Writes the comparison's files into `folder`, draws the page, tells the comparison and how to go
+/// on. Returns the exit code.
+int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, Told told, bool report,
+                  const Shared& shared);
+
+}  // namespace headrace::cli
