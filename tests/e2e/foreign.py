@@ -105,7 +105,7 @@ def family(process):
 
 def kill_all(process):
     """SIGKILL to all of them, until none is left: new ones may come while the first are found."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 150
     while alive := family(process):
         assert time.monotonic() < end, alive
         for pid in alive:
@@ -113,7 +113,7 @@ def kill_all(process):
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-    process.wait(timeout=30)
+    process.wait(timeout=180)
 
 
 class Planted:

@@ -164,7 +164,7 @@ def test_stops_cleanly_keeps_finished_blocks_and_goes_on(headrace, number, code)
         if event["event"] == "turn_started" and (event["block"], event["turn"]) == (2, 2):
             break
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     assert process.returncode == code, (out, err)
     assert f"VERDICT INTERRUPTED blocks=1 exit={code}" == out.splitlines()[-1] and "goes on after block 1" in out
     assert json.loads(headrace.path("b/comparison.json").read_text())["design"]["blocks"] == 1

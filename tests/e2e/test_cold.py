@@ -188,7 +188,7 @@ needs:
     assert len(made) == FILES, made
     for old, new in zip(made, sorted(headrace.path("others").iterdir())):
         os.replace(new, old)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     assert process.returncode == 1, (out, err)
     assert "is not the file that it was" in out and str(made[0].parent.name) in out, out
 

@@ -135,7 +135,7 @@ def ended(runner, how):
             if json.loads(line)["event"] == "live" and "memory_copy" in line:
                 break
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=180)
         assert process.returncode == 130
 
 

@@ -168,7 +168,7 @@ def test_other_configurations_are_refused(together):
 def test_srun_without_a_way_to_meet_is_told(headrace):
     headrace.write("reads.yaml", READS)
     process = headrace.start("run", "-c", "reads.yaml", SLURM_PROCID="1", SLURM_STEP_NUM_TASKS="4")
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=180)
     assert process.returncode == 2
     assert "srun --mpi=pmix" in err
 
@@ -206,7 +206,7 @@ def test_a_rank_that_is_gone_is_named_and_results_are_kept(together, how, word):
     begin = time.monotonic()
     os.kill(child, how)
     try:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=180)
     finally:
         try:
             os.kill(child, signal.SIGKILL)
@@ -227,7 +227,7 @@ def test_the_other_ranks_end_when_rank_0_is_killed(together):
         if "mpi_all_reduce" in line:
             break
     os.kill(measuring_child(together.folder, 0), signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=180)
     assert process.returncode != 0
 
 
@@ -239,7 +239,7 @@ def test_an_interrupted_run_keeps_what_it_has(together):
             break
     time.sleep(0.3)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=180)
     assert process.returncode != 0
     for _ in range(100):  # mpirun does not wait for who writes
         if (together.path("results") / "run.json").exists():

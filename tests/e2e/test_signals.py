@@ -19,7 +19,7 @@ def wait_for(headrace, process, happened, seconds=60):
 def test_stops_cleanly_and_keeps_what_it_has(headrace, number, code):
     process = headrace.start_measuring("tiny.yaml")
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     assert process.returncode == code, (out, err)
     assert "VERDICT INTERRUPTED" in out.splitlines()[-1], out
     run = headrace.results()
@@ -31,7 +31,7 @@ def test_a_signal_to_process_and_group_is_one_request(headrace):
     process = headrace.start_measuring("tiny.yaml")
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=180)
     assert process.returncode in (130, 143) and headrace.path("results/run.json").exists()
 
 
@@ -40,7 +40,7 @@ def test_interrupted_while_data_is_made(headrace):
                              "workloads.0.files=200000", "--set", "target.max_write=4GiB")
     wait_for(headrace, process, lambda: headrace.path("scratch/data").exists())
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     assert process.returncode == 130, (out, err)
     assert headrace.results()["summary"]["word"] == "INTERRUPTED"
 
@@ -81,7 +81,7 @@ workloads:
 def test_interrupted_while_names_come_and_go(headrace, number):
     process = headrace.start_measuring(headrace.write("names.yaml", NAMES))
     process.send_signal(number)
-    process.communicate(timeout=60)
+    process.communicate(timeout=180)
     assert not headrace.path("scratch/metadata").exists(), "the tree goes with the run"
 
 
@@ -130,7 +130,7 @@ workloads: [{use: memory_copy, duration: 3s, repeat: 1}]
     os.kill(child, signal.SIGSTOP)
     time.sleep(1)
     os.kill(child, signal.SIGCONT)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=180)
     assert process.returncode == 0, (out, err)
     first = headrace.results()["points"][0]["repetitions"][0]["disturbance"]
     assert first["disturbed"] and "headrace itself stood still for 1." in first["why"], first

@@ -27,7 +27,7 @@ workloads:
 def slurm():
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    told = subprocess.run([WITH_SLURM, "--", "srun", "--mpi=list"], capture_output=True, text=True, timeout=130)
+    told = subprocess.run([WITH_SLURM, "--", "srun", "--mpi=list"], capture_output=True, text=True, timeout=180)
     if told.returncode != 0:
         pytest.skip(f"Slurm does not run here: {told.stderr.strip()}")
     if "pmix" not in told.stdout + told.stderr:
@@ -59,7 +59,7 @@ def test_one_that_is_killed_is_named_and_ends_the_job(headrace):
         if "small_file_read  started" in line:
             break
     os.kill(measuring_child(headrace.folder, 2, "SLURM_PROCID"), signal.SIGKILL)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     assert process.returncode != 0, (out, err)
     reduce, read = headrace.results()["points"]
     assert reduce["status"] == "ok" and read["status"] == "error"
@@ -84,7 +84,7 @@ def test_the_prolog_of_the_documentation(made, tmp_path, change, state, code):  
         [WITH_SLURM, "--prolog", prolog, "--", "sh", "-c",
          "timeout 5 sbatch --quiet --no-requeue --wrap 'touch ran' --chdir . --output /dev/null\n"
          "for i in $(seq 100); do [ -e ran ] || sinfo -h -o %t | grep -q drain && break; sleep 0.1; done\n"
-         "sinfo -h -o '%t %E'"], cwd=tmp_path, capture_output=True, text=True, timeout=130)
+         "sinfo -h -o '%t %E'"], cwd=tmp_path, capture_output=True, text=True, timeout=180)
     assert told.stdout.startswith(state), told
     assert (tmp_path / "ran").exists() == (code == 0)
     assert code == 0 or "Prolog error" in told.stdout

@@ -114,7 +114,7 @@ def test_the_prolog_of_the_documentation(made, tmp_path):
         for file, code, words in ((stored(made, "good.json"), 0, "PASS"), (stored(made, "bad.json", change=failed), 1, "FAIL"),
                                   (stored(made, "old.json", 24 * 8, failed), 0, "STALE"), ("gone", 0, "no verdict")):
             process = run(file)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=180)
             assert process.returncode == code and words in out, (out, err)
     finally:
         made.binary = made_binary

@@ -57,7 +57,7 @@ class Headrace:
                                  "--progress", "none"], cwd=self.folder, text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT)
 
-    def end(self, process, timeout=60):
+    def end(self, process, timeout=180):
         told, _ = process.communicate(timeout=timeout)
         run = Run(process.returncode, told, self.out)
         if run.data:  # judged again from its file alone, it comes to the same verdict
@@ -66,7 +66,7 @@ class Headrace:
             assert "gives the verdict that it tells" in again.stdout, again.stdout
         return run
 
-    def __call__(self, *workloads, needs=(), before=(), timeout=60):
+    def __call__(self, *workloads, needs=(), before=(), timeout=180):
         return self.end(self.start(list(workloads), needs, before), timeout)
 
 
@@ -79,7 +79,7 @@ class Faults:
         self.mount.mkdir()
         self.control = self.mount / ".faults"
         self.process = subprocess.Popen([FAULTY_FS, str(self.backing), str(self.mount)])
-        end = time.monotonic() + 20
+        end = time.monotonic() + 150
         while not self.control.exists():
             if self.process.poll() is not None:
                 pytest.skip(f"the file system cannot be mounted (faulty_fs ended with {self.process.returncode})")
@@ -101,7 +101,7 @@ class Faults:
         self.set()  # lets go of what hangs
         if subprocess.run(["umount", self.mount], capture_output=True).returncode != 0:
             subprocess.run(["umount", "--lazy", self.mount])
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=180)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from conftest import BLOCK
 
 DATA = {"files": 12, "file_size": "64KiB", "workers": 2, "cache": "cold", "repeat": 1, "timeout": "3s"}
-DEADLINE_S = 60  # generous, for slow machines; without a deadline it would be for ever
+DEADLINE_S = 180  # generous, for slow machines; without a deadline it would be for ever
 
 
 def ended(headrace, *workloads, needs=()):
