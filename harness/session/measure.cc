@@ -24,6 +24,7 @@ namespace {
 constexpr double kMeet_s = 10;      // for a peer to answer
 constexpr double kMeeting_s = 60;   // for all processes to come, and to say what they run
 constexpr double kParting_s = 600;  // rank 0 draws the report while the others wait
+constexpr double kStopping_s = 5;   // who was asked to stop waits no longer for an MPI whose launcher may be gone
 constexpr double kLinger_s = 60;    // a launcher ends all processes when one fails: rank 0 writes its files first
 
 /// The first signal asks for a clean stop; a later one ends the program at once, as the shell
@@ -164,7 +165,8 @@ int measure_together(const Asked& asked, const Wanted& wanted, Audience& audienc
     if (waited_for) end_followers(node.ranks());
   }
   // A process that waits for MPI, or for somebody who is gone, cannot end as others do.
-  const bool parted = abandoned_threads() == 0 && ranks::part(node.backends(), meeting, kParting_s);
+  const double parting_s = stop_signal.load() == 0 ? kParting_s : kStopping_s;
+  const bool parted = abandoned_threads() == 0 && ranks::part(node.backends(), meeting, parting_s);
   if (!parted && !leads) wait_for_rank_0(node.ranks());
   if (!parted) leave(audience.delivered(code == 0 && !leads ? 1 : code));
   return leads ? code : 0;

@@ -1,6 +1,7 @@
 #include "harness/session/supervisor.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -19,7 +20,9 @@
 namespace headrace::session {
 namespace {
 
-constexpr unsigned kLinger_s = 20;
+constexpr unsigned kLinger_s = 20;    // another rank that was killed waits so long for the first to write
+constexpr unsigned kOutlive_s = 120;  // the first may write for so long after its caller is gone
+constexpr int kLook_ms = 200;         // how often the launcher is looked for
 constexpr std::array kHandedOn{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 volatile sig_atomic_t child = 0;
@@ -46,7 +49,7 @@ sigset_t blocked() {
 /// Ends this process some time after its caller did.
 void outlive(pid_t parent) {
   while (::getppid() == parent) ::usleep(100'000);
-  ::sleep(kLinger_s);
+  ::sleep(kOutlive_s);
   std::_Exit(1);
 }
 
@@ -62,6 +65,26 @@ int begin_work(const std::function<int()>& work, int writing, pid_t parent, cons
   handover = writing;
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   return work();
+}
+
+/// Waits until the child handed over its exit code or ended. A launcher that is gone asked for nothing more: the child
+/// is told to stop, as by SIGTERM, and still writes what it has.
+bool handed_over(int reading, unsigned char& code, Role role) {
+  const pid_t launcher = ::getppid();
+  bool told = role == Role::only;
+  pollfd ready{.fd = reading, .events = POLLIN, .revents = 0};
+  while (!told) {
+    const int some = ::poll(&ready, 1, kLook_ms);
+    if (some > 0 || (some < 0 && errno != EINTR)) break;
+    if (::getppid() == launcher) continue;
+    hand_on(SIGTERM);
+    told = true;
+  }
+  ssize_t got;
+  do {
+    got = ::read(reading, &code, 1);
+  } while (got < 0 && errno == EINTR);
+  return got == 1;
 }
 
 int exit_code_of(pid_t pid, Role role) {
@@ -111,11 +134,7 @@ int supervised(const std::function<int()>& work, Role role) {
   }
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   unsigned char code = 0;
-  ssize_t got;
-  do {
-    got = ::read(ends[0], &code, 1);
-  } while (got < 0 && errno == EINTR);
-  if (got == 1) ::_exit(code);  // it left; the kernel may hold it for as long as it likes
+  if (handed_over(ends[0], code, role)) ::_exit(code);  // it left; the kernel may hold it for as long as it likes
   return exit_code_of(pid, role);
 }
 

@@ -213,7 +213,7 @@ def test_a_rank_that_is_gone_is_named_and_results_are_kept(together, how, word):
         except OSError:
             pass
     assert process.returncode == 1, (out, err)
-    assert time.monotonic() - begin < 30
+    assert time.monotonic() - begin < 150
     points = together.results()["points"]
     assert points[0]["status"] == "ok"
     assert points[1]["status"] == "error"
@@ -241,12 +241,29 @@ def test_an_interrupted_run_keeps_what_it_has(together):
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=180)
     assert process.returncode != 0
-    for _ in range(100):  # mpirun does not wait for who writes
-        if (together.path("results") / "run.json").exists():
-            break
+    end = time.monotonic() + 150
+    while not (together.path("results") / "run.json").exists() and time.monotonic() < end:  # mpirun does not wait for who writes
         time.sleep(0.1)
     points = together.results()["points"]
     assert points[0]["status"] == "ok"
+    assert points[1]["status"] in ("interrupted", "error")
+
+
+def test_a_launcher_that_is_killed_takes_no_results_along(together):
+    together.write("endless.yaml", ENDLESS)
+    process = together.start("--progress", "plain", "run", "-c", "endless.yaml", "--no-report", "--out", "results")
+    for line in process.stderr:
+        if "mpi_all_reduce" in line:
+            break
+    time.sleep(0.3)
+    process.kill()
+    process.communicate(timeout=180)
+    end = time.monotonic() + 150
+    while not (together.path("results") / "run.json").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    points = together.results()["points"]
+    assert points[0]["status"] == "ok"
+    # Whether rank 0 was asked to stop before or after another rank was missed, is a race of processes.
     assert points[1]["status"] in ("interrupted", "error")
 
 

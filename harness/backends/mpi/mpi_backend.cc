@@ -9,8 +9,25 @@
 #include "harness/backends/plugin.h"
 #include "harness/error.h"
 
+#ifdef OPEN_MPI
+/// Open MPI's own variable of this name: seconds between its decision to abort this process and the abort.
+extern "C" int opal_abort_delay __attribute__((weak));
+#endif
+
 namespace headrace {
 namespace {
+
+#ifdef OPEN_MPI
+constexpr int kAbortDelay_s = 120;
+#endif
+
+/// Open MPI ends each process as soon as its launcher is gone, and with it what was measured and is not yet written.
+/// The launcher is watched by the process that waits for this one, which asks it to stop and gives it time to write.
+void outlive_launcher() {
+#ifdef OPEN_MPI
+  if (&opal_abort_delay != nullptr) opal_abort_delay = kAbortDelay_s;
+#endif
+}
 
 void check(int code, const char* operation) {
   if (code == MPI_SUCCESS) return;
@@ -89,6 +106,7 @@ class Library final : public MessagePassing {
     check(MPI_Init_thread(nullptr, nullptr, kThreads, &provided), "MPI_Init_thread");
     if (provided < kThreads)
       throw RunError("this MPI cannot be called from more than one thread (MPI_THREAD_SERIALIZED)");
+    outlive_launcher();
     check(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
     MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(world_, &rank_);
