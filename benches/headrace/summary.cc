@@ -8,15 +8,15 @@
 #include <set>
 
 #include "benches/headrace/terminal.h"
-#include "harness/named_value.h"
+#include "harness/requirements/need_kinds.h"
 
 namespace headrace::cli {
 namespace {
 
-/// A value of the need or metric `name` in the unit that people use for it.
+/// A value of the need or metric `name` ("workload.metric") in the unit that people use for it.
 std::string human(double value, std::string_view unit, std::string_view name) {
   if (unit == "ratio") return fmt::format("{:.3f}", value);
-  return format_named(value, unit, name);
+  return requirements::format_named(value, unit, name);
 }
 
 Text bounds(const std::optional<double>& low, const std::optional<double>& high, std::string_view unit,
@@ -84,14 +84,15 @@ Text measured_text(const RunResult& run, const Shared& shared) {
     out += "\n";
     for (const MetricSummary& metric : point.metrics) {
       if (!shown(point, metric.name)) continue;
+      const std::string name = fmt::format("{}.{}", point.point->info->name, metric.name);
       Text interval;
       if (metric.values.size() > 1 && metric.interval.low != metric.interval.high) {
-        interval = Text::format("[{}, {}]{}", human(metric.interval.low, metric.unit, metric.name),
-                                human(metric.interval.high, metric.unit, metric.name),
-                                metric.interval.is_range ? " range" : "");
+        interval =
+            Text::format("[{}, {}]{}", human(metric.interval.low, metric.unit, name),
+                         human(metric.interval.high, metric.unit, name), metric.interval.is_range ? " range" : "");
       }
       out += Text::format("  {} {}  {}{}\n", pad(without_unit(metric.name), 28),
-                          pad(human(metric.median, metric.unit, metric.name), 12, true), interval,
+                          pad(human(metric.median, metric.unit, name), 12, true), interval,
                           metric.too_few_operations ? "  too few operations for this percentile" : "");
     }
     for (const std::string& note : point.notes) out += "  " + terminal.paint("note: " + Text(note), Ink::faint) + "\n";

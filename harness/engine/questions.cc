@@ -8,6 +8,7 @@
 
 #include "harness/engine/evidence.h"
 #include "harness/registry.h"
+#include "harness/requirements/need_kinds.h"
 
 namespace headrace::engine {
 namespace {
@@ -45,12 +46,11 @@ Question from_need(const requirements::Need& need, const Plan& plan, unsigned no
     q.cannot =
         fmt::format("measured on {} of {:.0f} nodes: a cluster needs to be measured together", nodes, cluster.nodes);
   }
-  // Storage and host workloads measure the node, which its GPUs share; GPU and network ones measure
-  // per GPU.
-  const bool of_node = need.id.starts_with("ingest.") || need.id.starts_with("checkpoint.");
-  if (need.scope == requirements::Scope::gpu && of_node) q.parts = std::max(1.0, cluster.gpus_per_node);
+  // What is not each GPU's own is measured of the node, and shared by its GPUs.
+  const bool of_gpu = requirements::need_kind(need.id).owner == requirements::Owner::gpu;
+  if (need.scope == requirements::Scope::gpu && !of_gpu) q.parts = std::max(1.0, cluster.gpus_per_node);
   q.per_node = need.scope != requirements::Scope::cluster;
-  q.per_process = need.scope == requirements::Scope::gpu && !of_node;
+  q.per_process = need.scope == requirements::Scope::gpu && of_gpu;
   return q;
 }
 

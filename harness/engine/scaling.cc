@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "harness/named_value.h"
 #include "harness/requirements/formula.h"
+#include "harness/units.h"
 
 namespace headrace {
 
@@ -25,7 +25,7 @@ std::size_t count_to_hold_against(std::span<const double> counts) {
 void judge_scaling(ScalingCurve& curve) {
   using requirements::apply;
   std::vector<ScalingCurve::At>& at = curve.at;
-  const auto told = [&](double rate) { return format_named(rate, curve.unit, curve.metric); };
+  const auto told = [&](double rate) { return format_in_unit(rate, curve.unit); };
   curve.per_client = at.front().rate / at.front().clients;
   std::vector<double> counts;
   for (const auto& one : at) counts.push_back(one.clients);

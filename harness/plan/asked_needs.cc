@@ -9,6 +9,7 @@
 #include "harness/config/sweep.h"
 #include "harness/config/value_reader.h"
 #include "harness/registry.h"
+#include "harness/requirements/need_kinds.h"
 #include "harness/units.h"
 
 namespace headrace {
@@ -92,7 +93,7 @@ void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics
     if (need.informative) continue;
     const bool wanted = std::any_of(patterns.begin(), patterns.end(),
                                     [&](const auto& p) { return config::glob_match(p.first, need.id); });
-    const bool of_gpu = need.id.rfind("gpu.", 0) == 0 || need.id.rfind("network.", 0) == 0;
+    const bool of_gpu = requirements::need_kind(need.id).owner == requirements::Owner::gpu;
     const bool judged = need.scope == Scope::node || (need.scope == Scope::gpu && of_gpu) ||
                         (need.scope == Scope::cluster && !at_node.count(need.id));
     if (!judged) continue;

@@ -1,70 +1,15 @@
-// All needs of a job, and the workload metrics that measure them.
+// All needs of a job, with what the table knows of each.
 #include "harness/requirements/needs.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "harness/requirements/need_kinds.h"
 #include "harness/requirements/need_list.h"
 #include "harness/requirements/uncertainty.h"
 
 namespace headrace::requirements {
 namespace {
-
-/// The workload whose reads are like the layout's.
-std::string_view reader_of(Layout layout) {
-  switch (layout) {
-    case Layout::files:
-      return "small_file_read";
-    case Layout::shards:
-      return "shard_stream";
-    case Layout::tokens:
-      return "random_read";
-  }
-  return "";
-}
-
-/// What measures a need on one node, best first.
-std::vector<std::string> measured_by(std::string_view id, Scope scope, const Job& job) {
-  const Layout layout = job.dataset.layout;
-  const std::string reader(reader_of(layout));
-  if (id == "ingest.sample_rate") return {reader + ".sample_rate"};
-  if (id == "ingest.read_bandwidth") return {reader + ".read_bandwidth"};
-  if (id == "ingest.read_iops" && layout == Layout::files)
-    return {"random_read.read_iops", "small_file_read.read_iops"};
-  if (id == "ingest.read_iops") return {"random_read.read_iops"};
-  if (id == "ingest.open_rate" && layout == Layout::files) return {"small_file_read.open_rate"};
-  if (id == "ingest.open_rate") return {"small_file_read.open_rate", "metadata.open_rate"};
-  if (id == "ingest.metadata_rate") return {"metadata.operation_rate", "small_file_read.metadata_rate"};
-  if (id == "ingest.steady_read_bandwidth") return {"epochs.steady_storage_bandwidth"};
-  if (id == "host.cpu_cores") return {"host_facts.cpu_cores"};
-  if (id == "host.prefetch_memory" || id == "checkpoint.host_memory" || id == "loader.shuffle_memory")
-    return {"host_facts.memory_available"};
-  if (id == "host.memory_bandwidth") return {"memory_copy.copy_bandwidth"};
-  // A GPU's own need is held against the slowest GPU, the node's against all of them at once.
-  const std::string copied = scope == Scope::gpu ? ".bandwidth" : ".node_bandwidth";
-  if (id == "gpu.h2d_bandwidth") return {"h2d" + copied};
-  if (id == "gpu.d2h_bandwidth") return {"d2h" + copied};
-  if (id == "checkpoint.write_bandwidth") return {"checkpoint_write.durable_bandwidth"};
-  if (id == "checkpoint.restore_bandwidth") return {"checkpoint_read.read_bandwidth"};
-  if (id == "checkpoint.capacity") return {"host_facts.free_space"};
-  if (id == "network.gradient_busbw") return {"nccl_all_reduce.busbw", "rdma_all_reduce.busbw", "mpi_all_reduce.busbw"};
-  if (id == "network.tensor_busbw") return {"nccl_all_reduce.busbw", "mpi_all_reduce.busbw"};
-  const bool ring = job.parallelism.context_method == ContextMethod::ring;
-  if (id == "network.pipeline_bandwidth" || (id == "network.context_busbw" && ring))
-    return {"nccl_send_recv.busbw", "mpi_send_recv.busbw"};
-  if (id == "network.expert_busbw" || id == "network.context_busbw")
-    return {"nccl_all_to_all.busbw", "mpi_all_to_all.busbw"};
-  if (id == "network.node_bandwidth") return {"nccl_all_reduce.node_busbw", "mpi_all_reduce.node_busbw"};
-  if (id == "network.nic_bandwidth") return {"rdma_write.nic_bandwidth", "tcp_stream.nic_bandwidth"};
-  if (id == "network.nics") return {"network_ports.nics"};
-  return {};
-}
-
-/// Reads that memory must not have answered.
-bool needs_cold(std::string_view id) {
-  return id == "ingest.sample_rate" || id == "ingest.read_bandwidth" || id == "ingest.read_iops" ||
-         id == "ingest.open_rate" || id == "ingest.metadata_rate" || id == "checkpoint.restore_bandwidth";
-}
 
 NeedList list_needs(const Job& job, bool texts) {
   NeedList list(job, texts);
@@ -117,11 +62,13 @@ std::string_view to_string(Scope scope) {
 std::vector<Need> derive_needs(const Job& job) {
   std::vector<Need> needs = list_needs(job, true).take();
   for (Need& need : needs) {
-    need.measured_by = measured_by(need.id, need.scope, job);
-    // It reads the files meanwhile, and counts two calls for each.
-    if (need.id == "ingest.metadata_rate") need.lower_bounds = {"small_file_read.metadata_rate"};
+    const NeedKind& kind = need_kind(need.id);
+    for (const Measure& m : measures(kind, need.scope, job)) {
+      need.measured_by.emplace_back(m.metric);
+      if (m.lower_bound) need.lower_bounds.emplace_back(m.metric);
+    }
     need.informative = need.measured_by.empty();
-    if (needs_cold(need.id)) need.cache = "cold";
+    need.cache = kind.cache;
   }
   add_uncertainty(job, needs);
   return needs;

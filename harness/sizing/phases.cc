@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/requirements/need_kinds.h"
 #include "harness/sizing/likeness.h"
 #include "harness/sizing/parts.h"
 #include "harness/units.h"
@@ -192,14 +193,13 @@ Bounded gpus_fed(const Bounded& supply, double per_gpu, double safety) {
 }
 
 std::span<const PhaseKind> phase_kinds() {
-  static constexpr PhaseKind kKinds[] = {
-      {"cold_epoch", "Cold epoch", "ingest.read_bandwidth", false, true, true},
-      {"steady_epoch", "Later epochs", "ingest.steady_read_bandwidth", false, true, true},
-      {"metadata", "Opening files", "ingest.metadata_rate", false, true, true},
-      {"checkpoint_save", "Checkpoint save", "checkpoint.write_bandwidth", false, false, false},
-      {"checkpoint_restore", "Checkpoint restore", "checkpoint.restore_bandwidth", false, false, false},
-      {"host_memory", "Host memory", "host.memory_bandwidth", true, true, true},
-  };
+  static const std::vector<PhaseKind> kKinds = [] {
+    std::vector<PhaseKind> all;
+    for (const requirements::NeedKind& need : requirements::need_kinds())
+      if (const requirements::JobPhase& p = need.phase; !p.name.empty())
+        all.push_back({p.name, p.title, need.id, need.owner == requirements::Owner::node, p.feeds_gpus, p.grows});
+    return all;
+  }();
   return kKinds;
 }
 
@@ -242,8 +242,7 @@ std::optional<Phase> phase_of(const Job& job, std::span<const Need> needs, const
   p.demand = *demand;
   auto metrics = at_node->measured_by;
   // Opens that happen between reads say nothing of how many there could be.
-  if (kind.phase == "metadata")
-    std::erase_if(metrics, [](const std::string& m) { return !m.starts_with("metadata."); });
+  for (const std::string& bound : at_node->lower_bounds) std::erase(metrics, bound);
   p.alternatives = measurements(sessions, metrics, at_node->cache);
   const Measurement* used = planned(job, p.alternatives);
   if (used == nullptr) return p;

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <string_view>
 
-#include "harness/named_value.h"
+#include "harness/requirements/need_kinds.h"
 
 namespace headrace {
 namespace {
 
-std::string shown(double value, const Judgement& j) { return format_named(value, j.unit, j.id); }
+std::string shown(double value, const Judgement& j) { return requirements::format_named(value, j.unit, j.id); }
 
 std::string needed(const Judgement& j) {
   return fmt::format("{}{}", j.higher_is_better ? "" : "at most ", shown(j.need, j));
@@ -74,36 +74,13 @@ std::string again(const Judgement& j, std::string_view options) {
   return fmt::format("run the same command with --only '{}'{}{}", j.point, options.empty() ? "" : " ", options);
 }
 
-/// What to do about a missed need, by the family that it belongs to.
+/// What to do about a missed need.
 std::string mend(const Judgement& j) {
-  const auto is = [&j](std::string_view prefix) { return j.id.starts_with(prefix); };
-  if (is("host.cpu_cores"))
-    return "decode less per sample, move decoding to the GPU, or spread the job over more nodes";
-  if (is("host.prefetch_memory")) return "fewer loader workers or a smaller prefetch_factor, or more memory per node";
-  if (is("ingest.open_rate") || is("ingest.metadata_rate") || is("ingest.sample_rate")) {
-    return "pack many samples into one file (dataset.layout: shards) and measure shard_stream, or "
-           "read with more in "
-           "flight (engine: io_uring)";
-  }
-  if (is("ingest.")) {
-    return "see what held it back: headrace doctor (read-ahead, scheduler, mount), then try more "
-           "workers or "
-           "engine: io_uring; a page cache that holds the data set helps from the second epoch on";
-  }
-  if (is("host.memory_bandwidth"))
-    return "copy each sample less often (decode on the GPU, collate into pinned memory), fill "
-           "every memory channel, or spread the job over more nodes";
-  if (is("checkpoint.restore"))
-    return "read the weights once and send them on (checkpoint.weight_readers: 1), keep the newest "
-           "checkpoint on local disks, or allow a longer restore; then measure again";
-  if (is("checkpoint.")) return "save asynchronously, less often, or from more writers; then measure again";
+  const requirements::NeedKind* kind = requirements::find_need_kind(j.id);
+  if (kind != nullptr && !kind->mend.empty()) return std::string(kind->mend);
   return "look at this point's latency and time series in report.html, then change one thing and "
          "measure again";
 }
-
-}  // namespace
-
-namespace {
 
 std::string finding(const Evidence& e, const Judgement& j) {
   const std::size_t n = j.repetitions;

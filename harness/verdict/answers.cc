@@ -7,7 +7,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "harness/named_value.h"
+#include "harness/requirements/need_kinds.h"
 #include "harness/statistics/summary.h"
 
 namespace headrace::judging {
@@ -165,7 +165,7 @@ void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   }
   const double again = *of_fresh.measured;
   const bool meets = j.higher_is_better ? again >= j.need : again <= j.need;
-  const auto shown = [&j](double value) { return format_named(value, j.unit, j.id); };
+  const auto shown = [&j](double value) { return requirements::format_named(value, j.unit, j.id); };
   const std::string text = shown(again);
   if (!meets) {
     j.explanation += fmt::format(" Measured again after a rest: {}{}.", text, alone ? "" : ", beside something else");

@@ -16,8 +16,8 @@ PROJECT_INCLUDES = [
     (r"benches/", r"(harness|benches)/"),
     (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|units|diagnostics|error|printable|usage_errors)(\.h)?$"),
     # Judged is what was recorded: nothing here may ask what lives only while something is measured.
-    (r"harness/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/needs|metric|params|ranks/rank_groups|"
-                          r"storage/cache_state|named_value)(\.h)?$"),
+    (r"harness/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds)|metric|params|ranks/rank_groups|"
+                          r"storage/cache_state)(\.h)?$"),
     (r"harness/backends/loader\.cc", r"harness/(?!backends/[^/]+/)|harness/backends/(posix|fake|solo)/"),
     (r"harness/backends/(?P<own>[^/]+)/", r"harness/(?!backends/[^/]+/)|harness/backends/{own}/"),
     (r"harness/", r"harness/(?!backends/[^/]+/)|headrace_revision\.h$"),

@@ -68,7 +68,9 @@ TEST(Needs, NetworkNeedsTellTheirCollective) {
   expect_collective(find(needs, "network.pipeline_bandwidth", Scope::gpu), activations, 4, 512, 4);
   const auto mixed = derive_needs(shipped("mixtral-8x7b"));
   const Need* experts = find(mixed, "network.expert_busbw", Scope::gpu);
-  if (experts) EXPECT_EQ(experts->measured_by.front(), "nccl_all_to_all.busbw");
+  if (experts) {
+    EXPECT_EQ(experts->measured_by.front(), "nccl_all_to_all.busbw");
+  }
   // A model smaller than a bucket is one message.
   const auto small = derive_needs(shipped("resnet50-imagenet", {"model.parameters=1000", "model.gradient_bytes=4"}));
   EXPECT_EQ(find(small, "network.gradient_busbw", Scope::gpu)->collective->message, 4000);

@@ -63,8 +63,12 @@ TEST(SizingDecisions, MoreAtWorkNeverPassesAndLessNeverFails) {
     const Phase fed = of({reads(80e6, {{"workers", workers}})}), starved = of({reads(0.8e6, {{"workers", workers}})});
     EXPECT_EQ(fed.outcome, more ? Outcome::inconclusive : Outcome::pass) << workers;
     EXPECT_EQ(starved.outcome, less ? Outcome::inconclusive : Outcome::fail) << workers;
-    if (more) EXPECT_EQ(fed.reason, "other-settings");
-    if (less) EXPECT_EQ(starved.reason, "other-settings");
+    if (more) {
+      EXPECT_EQ(fed.reason, "other-settings");
+    }
+    if (less) {
+      EXPECT_EQ(starved.reason, "other-settings");
+    }
   }
   const Phase flying = of({reads(80e6, {{"engine", "io_uring"}, {"queue_depth", "64"}})});
   EXPECT_EQ(flying.reason, "other-settings");
