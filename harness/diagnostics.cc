@@ -5,8 +5,8 @@
 #include <cctype>
 #include <cstddef>
 
+#include "harness/diagnostics.h"
 #include "harness/printable.h"
-#include "harness/usage_errors.h"
 
 namespace headrace {
 namespace {

@@ -44,6 +44,13 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A UsageError whose text has a line for each problem. In any other error's text a line break comes from a name or a
+/// value, and is shown as one.
+class UsageErrors : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
 /// The known word closest to `word` by edit distance, or "" when none is near enough to be meant.
 std::string nearest(std::string_view word, std::span<const std::string> known);
 

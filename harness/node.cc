@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <thread>
 
+#include "harness/backends/loader.h"
 #include "harness/backends/ranks.h"
 #include "harness/error.h"
-#include "harness/peer/peer.h"
+#include "harness/files/marked_folder.h"
+#include "harness/ranks/peer.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/loader.h"
-#include "harness/files/marked_folder.h"
-
 namespace headrace {
 
+namespace files {
+class Folder;
+}
+class Backends;
+class MarkedFolder;
 class Peer;
 class Ranks;
 

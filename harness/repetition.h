@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "harness/cache_state.h"
 #include "harness/histogram.h"
 #include "harness/metric.h"
-#include "harness/network/pair_matrix.h"
+#include "harness/pair_matrix.h"
 #include "harness/recorder.h"
-#include "harness/storage/cache_state.h"
 
 namespace headrace {
 

@@ -11,7 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "harness/cache_state.h"
+#include "harness/data_report.h"
 #include "harness/error.h"
+#include "harness/file_table.h"
 #include "harness/metric.h"
 #include "harness/node.h"
 #include "harness/params.h"
@@ -19,11 +22,11 @@
 #include "harness/recorder.h"
 #include "harness/registry.h"
 #include "harness/repetition.h"
-#include "harness/storage/cache_state.h"
-#include "harness/storage/data_set.h"
 #include "harness/units.h"
 
 namespace headrace {
+
+class DataSet;
 
 /// Why a workload cannot run here. Recorded and shown; not an error.
 struct Skip {
@@ -102,8 +105,8 @@ class Workload {
   virtual void tune(CacheState /*state*/, const DataProgress&) {}
   /// The data set that is read, if it is one; nullptr = none.
   virtual const DataSet* data() const { return nullptr; }
-  /// The files whose cache state the engine makes and proves, and whose names errors tell; nullptr = none.
-  virtual const FileTable* files() const { return data() ? &data()->files() : nullptr; }
+  /// The files whose cache state the engine makes and proves, and whose names errors tell, where they are no data set.
+  virtual const FileTable* files() const { return nullptr; }
   virtual CacheUse cache_use() const { return {}; }
   virtual void before_phase(unsigned /*phase*/, unsigned /*repetition*/, std::uint64_t /*seed*/) {}
   /// On the worker's own thread, before the clock starts: binds to that thread what belongs to one (a ring, a device).

@@ -10,6 +10,7 @@
 #include "benches/headrace/finish_blocks.h"
 #include "benches/headrace/terminal.h"
 #include "harness/comparison/row_words.h"
+#include "harness/files/marked_folder.h"
 #include "harness/system/installation.h"
 
 namespace headrace::cli {

@@ -15,10 +15,10 @@
 #include "benches/headrace/verb.h"
 #include "harness/comparison/blocks.h"
 #include "harness/comparison/output.h"
+#include "harness/diagnostics.h"
 #include "harness/error.h"
 #include "harness/files/marked_folder.h"
 #include "harness/printable.h"
-#include "harness/usage_errors.h"
 
 namespace headrace::cli {
 namespace {

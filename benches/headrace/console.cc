@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "harness/diagnostics.h"
 #include "harness/error.h"
 #include "harness/printable.h"
-#include "harness/usage_errors.h"
 
 namespace headrace::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/terminal.h"
 #include "harness/comparison/output.h"
+#include "harness/files/marked_folder.h"
 
 namespace headrace::cli {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "benches/headrace/verb.h"
+#include "harness/files/marked_folder.h"
 #include "harness/session/interleave.h"
 
 namespace headrace::cli {

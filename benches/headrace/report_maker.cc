@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 #include "harness/system/installation.h"
 #include "harness/system/report_python.h"
 #include "harness/system/unique_fd.h"

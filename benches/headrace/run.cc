@@ -11,6 +11,7 @@
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/summary.h"
+#include "harness/files/marked_folder.h"
 #include "harness/results/result_store.h"
 #include "harness/session/measure.h"
 

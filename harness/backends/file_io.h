@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "harness/clock.h"
-#include "harness/storage/file_table.h"
+#include "harness/file_table.h"
 
 namespace headrace {
 

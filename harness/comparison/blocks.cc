@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/files/marked_folder.h"
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
 #include "harness/results/result_store.h"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "harness/comparison/output.h"
+#include "harness/files/marked_folder.h"
 #include "harness/results/escape.h"
 #include "harness/results/parts.h"
 

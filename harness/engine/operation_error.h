@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
+#include "harness/file_table.h"
 #include "harness/recorder.h"
-#include "harness/storage/file_table.h"
 
 namespace headrace::engine {
 

@@ -16,6 +16,7 @@
 #include "harness/engine/series.h"
 #include "harness/engine/watched.h"
 #include "harness/engine/worker_threads.h"
+#include "harness/storage/cache_control.h"
 #include "harness/units.h"
 
 namespace headrace::engine {
@@ -146,7 +147,7 @@ class RepetitionRunner::Attempt {
       : runner_(runner),
         point_(runner.point_),
         workload_(*point_.workload),
-        files_(workload_.files()),
+        files_(files_of(workload_)),
         takes_part_(runner.node_.team_index() < runner.node_.team().size()) {
     result_.index = index;
     result_.look = look;
@@ -159,7 +160,7 @@ class RepetitionRunner::Attempt {
     if (runner_.rank_sync_.alone() || lost_) return std::move(result_);
     try {
       return runner_.rank_sync_.merged(std::move(result_), runner_.node_.team(), workload_.across_ranks(),
-                                      runner_.catalogue());
+                                       runner_.catalogue());
     } catch (const RanksError& e) {
       lose(e.what());
       return std::move(result_);
@@ -474,7 +475,7 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
       rank_sync_(node.ranks()),
       parts_(point.workload->latency_parts()) {
   catalogue_ = metric_catalogue(*point.info, parts_, point.workload->devices());
-  const FileTable* files = point.workload->files();
+  const FileTable* files = files_of(*point.workload);
   if (files != nullptr && !files->is_device()) mount_ = system::mount_of(files->root());
   device_ = system::device_of(files != nullptr ? files->place() : node.scratch_path());
   io_limits_ = system::io_limits(system::cgroup_limits(), device_ ? system::disk_number(*device_) : "none");

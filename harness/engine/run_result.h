@@ -9,6 +9,7 @@
 
 #include "harness/engine/collective_fit.h"
 #include "harness/engine/scaling.h"
+#include "harness/machine/fingerprint.h"
 #include "harness/noise_floor.h"
 #include "harness/plan/plan.h"
 #include "harness/repetition.h"
@@ -75,9 +76,6 @@ struct PointResult {
   std::optional<SlowestRank> slowest;  // of several ranks
   double elapsed_s = 0;
 };
-
-/// Facts about the machine for run files, in sections: "kernel", "file_system", "device"...
-using Fingerprint = std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>;
 
 /// The program that measured.
 struct Build {

@@ -4,9 +4,9 @@
 #include <set>
 #include <sstream>
 
+#include "harness/diagnostics.h"
 #include "harness/fleet/fleet.h"
 #include "harness/printable.h"
-#include "harness/usage_errors.h"
 
 namespace headrace::fleet {
 

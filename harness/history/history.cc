@@ -8,12 +8,12 @@
 
 #include "harness/comparison/gates.h"
 #include "harness/comparison/row_words.h"
+#include "harness/diagnostics.h"
 #include "harness/printable.h"
 #include "harness/results/series_key.h"
 #include "harness/statistics/robust.h"
 #include "harness/statistics/summary.h"
 #include "harness/units.h"
-#include "harness/usage_errors.h"
 
 namespace headrace::history {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/peer/peer.h"
+#include "harness/ranks/peer.h"
 #include "harness/workload.h"
 
 namespace headrace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/peer/peer.h"
 #include "harness/ranks/frame.h"
+#include "harness/ranks/peer.h"
 
 namespace headrace::peer {
 

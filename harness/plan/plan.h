@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/cache_state.h"
 #include "harness/config/document.h"
 #include "harness/params.h"
 #include "harness/requirements/needs.h"
-#include "harness/storage/cache_state.h"
 #include "harness/workload.h"
 
 namespace headrace {

@@ -12,8 +12,8 @@
 #include "harness/diagnostics.h"
 #include "harness/histogram.h"
 #include "harness/metric.h"
-#include "harness/network/pair_matrix.h"
 #include "harness/noise_floor.h"
+#include "harness/pair_matrix.h"
 #include "harness/results/stored_verdict.h"
 
 namespace headrace::results {

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "harness/config/document.h"
+#include "harness/files/marked_folder.h"
 #include "harness/results/exports.h"
 #include "harness/results/result_store.h"
 

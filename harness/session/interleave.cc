@@ -5,11 +5,12 @@
 #include <csignal>
 #include <filesystem>
 
+#include "harness/diagnostics.h"
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 #include "harness/printable.h"
 #include "harness/session/run_folder.h"
 #include "harness/session/turn.h"
-#include "harness/usage_errors.h"
 
 namespace headrace::session {
 namespace {

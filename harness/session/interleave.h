@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "harness/comparison/blocks.h"
+#include "harness/files/marked_folder.h"
 
 namespace headrace::session {
 

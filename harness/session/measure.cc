@@ -9,14 +9,15 @@
 #include <optional>
 
 #include "harness/comparison/noise.h"
+#include "harness/diagnostics.h"
 #include "harness/engine/rank_sync.h"
+#include "harness/files/marked_folder.h"
+#include "harness/machine/fingerprint.h"
 #include "harness/peer/tcp_peer.h"
-#include "harness/ranks/launch.h"
 #include "harness/results/result_store.h"
+#include "harness/session/launch.h"
 #include "harness/session/run_folder.h"
 #include "harness/session/supervisor.h"
-#include "harness/system/fingerprint.h"
-#include "harness/usage_errors.h"
 
 namespace headrace::session {
 namespace {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "harness/diagnostics.h"
+#include "harness/files/marked_folder.h"
 
 namespace headrace::session {
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 #include "harness/node.h"
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/storage/data_set/generate.h"
@@ -15,6 +16,7 @@
 #include "harness/storage/data_set/manifest.h"
 #include "harness/storage/data_set/walk.h"
 #include "harness/system/block_device.h"
+#include "harness/workload.h"
 
 namespace headrace {
 namespace {
@@ -112,5 +114,10 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node, cons
 }
 
 DataSet::~DataSet() = default;
+
+const FileTable* files_of(const Workload& workload) {
+  if (const FileTable* own = workload.files()) return own;
+  return workload.data() == nullptr ? nullptr : &workload.data()->files();
+}
 
 }  // namespace headrace

@@ -2,20 +2,20 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "harness/data_report.h"
+#include "harness/file_table.h"
 #include "harness/files/marked_folder.h"
 #include "harness/params.h"
-#include "harness/storage/file_table.h"
 
 namespace headrace {
 
 class Node;
+class Workload;
 
 /// What a workload wants to read. Filled by declare(), which every storage workload calls in its constructor, so
 /// that the keys mean the same everywhere: `path`, `allow_device` | `files`, `file_size`, `file_size_spread`, `files_per_folder`,
@@ -39,16 +39,6 @@ struct DataSetSpec {
   std::string id() const;
   /// The specification of that name; nothing when it is none.
   static std::optional<DataSetSpec> of_id(const std::string& id);
-};
-
-/// Told while a data set is made, walked or verified: done and total in bytes (or files, when bytes are unknown).
-using DataProgress = std::function<void(std::uint64_t done, std::uint64_t total, std::string_view what)>;
-
-/// A block that does not say what it should.
-struct WrongBlock {
-  std::string file;
-  std::uint64_t offset = 0;
-  std::string why;  // "holds block 17 of data/d000/f000003.bin", "torn: ...", "all zero"
 };
 
 /// Opened files plus what is known of them. Throws RunError (disk full, unreadable, empty), names the file.
@@ -86,5 +76,8 @@ inline constexpr const char* kDataFolder = "data";
 /// then its folders where nothing else lies in them. A set that another process has open is left. `scratch` itself
 /// stays. Throws RunError when the system refuses.
 CleanReport remove_data_sets(const MarkedFolder& scratch);
+
+/// The files that a workload reads: its own, or those of its data set; nullptr = none.
+const FileTable* files_of(const Workload& workload);
 
 }  // namespace headrace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 
 namespace headrace {
 namespace {

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include "harness/error.h"
+#include "harness/storage/cache_control.h"
 #include "harness/storage/ramp.h"
 #include "harness/storage/short_run.h"
 #include "harness/units.h"

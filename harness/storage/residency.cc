@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "harness/storage/cache_state.h"
+#include "harness/storage/cache_control.h"
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/system/open_quiet.h"
 

@@ -1,6 +1,7 @@
 #include "harness/storage/storage_params.h"
 
 #include "harness/backends/buffers.h"
+#include "harness/backends/loader.h"
 
 namespace headrace {
 

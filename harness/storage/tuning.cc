@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "harness/backends/loader.h"
+#include "harness/storage/cache_control.h"
 #include "harness/storage/short_run.h"
 #include "harness/units.h"
 

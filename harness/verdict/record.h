@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/cache_state.h"
 #include "harness/metric.h"
 #include "harness/params.h"
 #include "harness/ranks/rank_groups.h"
 #include "harness/statistics/steady.h"
 #include "harness/statistics/summary.h"
-#include "harness/storage/cache_state.h"
 #include "harness/verdict/verdict.h"
 
 namespace headrace {

@@ -12,12 +12,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # (who, may include): the first pattern that fits a file decides; system headers are judged by VENDOR_HEADERS.
 PROJECT_INCLUDES = [
     (r"tests/", r"."),
-    (r"workloads/", r"(harness/[^/]+\.h|harness/(backends|network|peer|ranks|storage|system)/[^/]+\.h|workloads/.*\.h)$"),
+    (r"workloads/", r"(harness/[^/]+\.h|harness/requirements/formula\.h|harness/(backends|network|peer|ranks|storage|system)/[^/]+\.h|workloads/.*\.h)$"),
     (r"benches/", r"(harness|benches)/"),
-    (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|units|diagnostics|error|printable|usage_errors)(\.h)?$"),
+    (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|units|diagnostics|error|printable)(\.h)?$"),
     # Judged is what was recorded: nothing here may ask what lives only while something is measured.
     (r"harness/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds)|metric|params|ranks/rank_groups|"
-                          r"storage/cache_state)(\.h)?$"),
+                          r"cache_state)(\.h)?$"),
     (r"harness/backends/loader\.cc", r"harness/(?!backends/[^/]+/)|harness/backends/(posix|fake|solo)/"),
     (r"harness/backends/(?P<own>[^/]+)/", r"harness/(?!backends/[^/]+/)|harness/backends/{own}/"),
     (r"harness/", r"harness/(?!backends/[^/]+/)|headrace_revision\.h$"),
@@ -102,7 +102,7 @@ FILE_CALLS = [
 
 # What is opened for writing elsewhere, and is no file of anybody's.
 NO_FILES = {
-    "harness/storage/cache_state.cc": "/proc/sys/vm/drop_caches",
+    "harness/storage/cache_control.cc": "/proc/sys/vm/drop_caches",
     "benches/headrace/console.cc": "/dev/null",
     "harness/system/report_python.cc": "/dev/null",
     "harness/session/turn.cc": "/dev/null",

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/files/marked_folder.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace::comparison {

@@ -1,4 +1,4 @@
-#include "harness/storage/cache_state.h"
+#include "harness/storage/cache_control.h"
 
 #include <gtest/gtest.h>
 

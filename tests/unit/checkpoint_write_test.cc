@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 #include "harness/storage/checkpoint/folder.h"
 #include "tests/unit/workload_runner.h"
 

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 #include "harness/node.h"
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/storage/data_set/layout.h"

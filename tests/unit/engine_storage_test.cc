@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "harness/backends/loader.h"
 #include "harness/engine/engine.h"
 #include "tests/unit/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "harness/system/examine.h"
+#include "harness/machine/examine.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/system/fingerprint.h"
+#include "harness/machine/fingerprint.h"
 
 #include <gtest/gtest.h>
 

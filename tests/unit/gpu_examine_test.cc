@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "harness/system/examine_gpus.h"
-#include "harness/system/fingerprint.h"
+#include "harness/backends/loader.h"
+#include "harness/machine/examine_gpus.h"
+#include "harness/machine/fingerprint.h"
 #include "tests/unit/host_gpu.h"
 
 namespace headrace::system {

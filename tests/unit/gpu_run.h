@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/backends/loader.h"
 #include "harness/engine/engine.h"
 #include "tests/unit/host_gpu.h"
 #include "tests/unit/temporary_folder.h"

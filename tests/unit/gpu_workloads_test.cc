@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "harness/backends/loader.h"
 #include "harness/diagnostics.h"
 #include "tests/unit/gpu_run.h"
 

@@ -1,4 +1,4 @@
-#include "harness/ranks/launch.h"
+#include "harness/session/launch.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "harness/backends/loader.h"
 #include "harness/engine/engine.h"
 #include "tests/unit/workload_runner.h"
 

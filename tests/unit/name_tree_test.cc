@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace {

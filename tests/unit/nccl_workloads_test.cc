@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "harness/backends/loader.h"
 #include "tests/unit/host_gpu.h"
 #include "tests/unit/host_nccl.h"
 #include "tests/unit/thread_ranks.h"

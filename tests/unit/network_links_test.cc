@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/system/examine_network.h"
+#include "harness/machine/examine_network.h"
 #include "tests/unit/made_up_ports.h"
 
 namespace headrace::system {

@@ -8,6 +8,7 @@
 
 #include "harness/diagnostics.h"
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace {

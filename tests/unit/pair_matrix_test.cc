@@ -1,4 +1,4 @@
-#include "harness/network/pair_matrix.h"
+#include "harness/pair_matrix.h"
 
 #include <gtest/gtest.h>
 

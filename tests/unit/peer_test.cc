@@ -1,5 +1,5 @@
 // Two peers over a real socket: who may come, what is told to whom, and what happens when one is gone.
-#include "harness/peer/peer.h"
+#include "harness/ranks/peer.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

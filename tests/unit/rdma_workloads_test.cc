@@ -5,6 +5,7 @@
 #include <future>
 #include <mutex>
 
+#include "harness/backends/loader.h"
 #include "harness/peer/follow.h"
 #include "harness/peer/listener.h"
 #include "tests/unit/host_gpu.h"

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 #include "harness/results/exit_map.h"
 #include "harness/results/exports.h"
 #include "harness/results/result_store.h"

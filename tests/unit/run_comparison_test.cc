@@ -8,6 +8,7 @@
 
 #include "harness/comparison/comparison.h"
 #include "harness/comparison/output.h"
+#include "harness/files/marked_folder.h"
 #include "harness/statistics/draws.h"
 #include "harness/statistics/summary.h"
 #include "tests/unit/temporary_folder.h"

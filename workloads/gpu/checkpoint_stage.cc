@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "harness/backends/loader.h"
 #include "harness/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"

@@ -7,9 +7,9 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/metric.h"
-#include "harness/system/link_rates.h"
 #include "harness/units.h"
 #include "workloads/gpu/gpus.h"
+#include "workloads/gpu/link_rates.h"
 
 namespace headrace::gpu {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
+#include "harness/backends/loader.h"
 #include "harness/system/numa.h"
 #include "harness/units.h"
 #include "harness/workload.h"

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "harness/backends/loader.h"
 #include "harness/random.h"
 #include "harness/workload.h"
 #include "workloads/gpu/gpu_watch.h"

@@ -2,6 +2,8 @@
 // host.
 #include "workloads/gpu/device_copies.h"
 
+#include "harness/backends/loader.h"
+
 namespace {
 using namespace headrace;
 

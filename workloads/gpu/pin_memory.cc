@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "harness/backends/buffers.h"
+#include "harness/backends/loader.h"
 #include "harness/workload.h"
 #include "workloads/gpu/gpus.h"
 

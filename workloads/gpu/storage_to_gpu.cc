@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "harness/backends/buffers.h"
+#include "harness/backends/loader.h"
 #include "harness/storage/block_loop.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"

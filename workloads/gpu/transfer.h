@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/backends/loader.h"
 #include "harness/workload.h"
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"

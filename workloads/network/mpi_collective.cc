@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/backends/loader.h"
 #include "workloads/network/expected_sums.h"
 
 namespace headrace::network {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/backends/loader.h"
 #include "harness/backends/nccl_log.h"
 #include "workloads/network/expected_sums.h"
 

@@ -10,7 +10,7 @@
 
 #include "harness/backends/ranks.h"
 #include "harness/error.h"
-#include "harness/network/pair_matrix.h"
+#include "harness/pair_matrix.h"
 #include "workloads/network/rdma_traffic.h"
 
 namespace headrace::network {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "harness/backends/buffers.h"
+#include "harness/backends/loader.h"
 #include "harness/network/paired.h"
 #include "harness/network/rdma_wire.h"
 #include "harness/ranks/all_or_none.h"

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/backends/loader.h"
 #include "harness/backends/rdma.h"
 #include "harness/network/rdma_place.h"
 #include "harness/node.h"
 #include "harness/params.h"
-#include "harness/peer/peer.h"
+#include "harness/ranks/peer.h"
 #include "harness/system/numa.h"
 #include "harness/workload.h"
 

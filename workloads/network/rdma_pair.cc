@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "harness/backends/loader.h"
 #include "harness/ranks/all_or_none.h"
 
 namespace headrace::network {

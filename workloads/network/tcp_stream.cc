@@ -11,11 +11,12 @@
 #include <memory>
 #include <optional>
 
+#include "harness/backends/loader.h"
 #include "harness/backends/ranks.h"
 #include "harness/backends/stream_io.h"
 #include "harness/network/network_ports.h"
-#include "harness/network/pair_matrix.h"
 #include "harness/network/tcp_mesh.h"
+#include "harness/pair_matrix.h"
 #include "harness/ranks/rank_groups.h"
 #include "harness/workload.h"
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "harness/backends/loader.h"
 #include "harness/parallel.h"
 #include "harness/storage/block_loop.h"
 #include "harness/storage/storage_params.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "harness/backends/loader.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/workload.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "harness/backends/loader.h"
 #include "harness/storage/hit_ratio.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"

@@ -12,8 +12,9 @@
 #include <set>
 
 #include "harness/error.h"
-#include "harness/predict.h"
 #include "harness/random.h"
+#include "harness/requirements/formula.h"
+#include "harness/storage/data_set.h"
 #include "harness/storage/name_tree.h"
 #include "harness/workload.h"
 
@@ -349,9 +350,10 @@ class Metadata final : public Workload {
     const double scan_s = listing.elapsed_s + stats.elapsed_s;
     sink.put("scan_time_s", scan_s);
     const double asked = scanned_files_ > 0 ? static_cast<double>(scanned_files_) : files;
-    sink.put("data_set_scan_time_s", predict("A9", {{"files_count", asked},
-                                                    {"op_latency_s", scan_s * workers_ / files},
-                                                    {"concurrency_count", workers_}}));
+    sink.put("data_set_scan_time_s", requirements::apply("A9", {{"files_count", asked},
+                                                                {"op_latency_s", scan_s * workers_ / files},
+                                                                {"concurrency_count", workers_}})
+                                         .value());
   }
 
   unsigned workers_;

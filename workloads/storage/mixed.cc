@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "harness/backends/loader.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/storage/open_loop.h"
 #include "harness/storage/storage_params.h"

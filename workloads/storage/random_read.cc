@@ -2,6 +2,7 @@
 // memory-mapped arrays.
 #include <array>
 
+#include "harness/backends/loader.h"
 #include "harness/random.h"
 #include "harness/storage/block_loop.h"
 #include "harness/storage/open_loop.h"

@@ -2,6 +2,7 @@
 // (tar, TFRecord) give.
 #include <array>
 
+#include "harness/backends/loader.h"
 #include "harness/storage/block_loop.h"
 #include "harness/storage/open_loop.h"
 #include "harness/storage/storage_params.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "harness/backends/loader.h"
 #include "harness/storage/open_loop.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"

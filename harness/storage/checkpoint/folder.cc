@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/backends/open_files.h"
+#include "harness/files/marked_folder.h"
 #include "harness/storage/data_set/block_pattern.h"
 
 namespace headrace::checkpoint {

@@ -8,8 +8,10 @@
 #include <mutex>
 #include <thread>
 
+#include "harness/backends/loader.h"
 #include "harness/backends/open_files.h"
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 #include "harness/parallel.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/storage/data_set/block_pattern.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/error.h"
+#include "harness/files/marked_folder.h"
 #include "harness/node.h"
 #include "harness/parallel.h"
 #include "harness/storage/data_set/block_pattern.h"

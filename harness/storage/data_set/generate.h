@@ -2,6 +2,7 @@
 // short.
 #pragma once
 
+#include "harness/files/marked_folder.h"
 #include "harness/storage/data_set/layout.h"
 
 namespace headrace {

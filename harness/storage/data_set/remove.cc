@@ -1,4 +1,5 @@
 // Removes generated data sets: what is proven to be headrace's, and nothing else.
+#include "harness/files/marked_folder.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/data_set/layout.h"
 #include "harness/storage/data_set/manifest.h"

@@ -1,4 +1,4 @@
-#include "harness/system/link_rates.h"
+#include "workloads/gpu/link_rates.h"
 
 #include <array>
 #include <cstdint>

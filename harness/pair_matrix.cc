@@ -1,10 +1,10 @@
-#include "harness/network/pair_matrix.h"
+#include "harness/pair_matrix.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "harness/network/pair_findings.h"
+#include "harness/pair_findings.h"
 #include "harness/units.h"
 
 namespace headrace {

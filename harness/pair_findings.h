@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/network/pair_matrix.h"
+#include "harness/pair_matrix.h"
 
 namespace headrace {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/backends/rdma.h"
-#include "harness/system/examine.h"
+#include "harness/machine/examine.h"
 #include "harness/system/limits.h"
 
 namespace headrace::system {

@@ -1,4 +1,4 @@
-#include "harness/system/fingerprint.h"
+#include "harness/machine/fingerprint.h"
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
@@ -8,6 +8,8 @@
 #include <filesystem>
 
 #include "harness/backends/gpu.h"
+#include "harness/backends/loader.h"
+#include "harness/node.h"
 #include "harness/system/block_device.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/cpu.h"

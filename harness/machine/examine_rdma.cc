@@ -1,4 +1,4 @@
-#include "harness/system/examine_rdma.h"
+#include "harness/machine/examine_rdma.h"
 
 #include <fmt/format.h>
 

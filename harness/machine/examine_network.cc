@@ -1,4 +1,4 @@
-#include "harness/system/examine_network.h"
+#include "harness/machine/examine_network.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "harness/system/examine_gpus.h"
+#include "harness/machine/examine_gpus.h"
 
 #include <fmt/format.h>
 

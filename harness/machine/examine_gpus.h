@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
-#include "harness/system/examine.h"
+#include "harness/machine/examine.h"
 #include "harness/system/network_links.h"
 
 namespace headrace::system {

@@ -1,13 +1,10 @@
-// Puts a data set's files in a declared page-cache state and proves that they are (rule 13).
+// The page-cache states that files can be in while they are read, and what proves one (rule 13).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "harness/storage/data_set.h"
-#include "harness/storage/file_survey.h"
 
 namespace headrace {
 
@@ -28,6 +25,8 @@ struct CacheUse {
 /// What was seen around one repetition. A share is of the data set's bytes, 0..1; -1 = could not be
 /// measured.
 struct CacheProof {
+  /// Of a cold data set so much may be in memory, of a warm one so much come from storage; the rest is as declared.
+  static constexpr double kMostOfOther = 0.05, kLeastOfState = 1 - kMostOfOther;
   /// This process's own reads, on file systems that the kernel reads from a block device itself.
   static constexpr const char* kOwnCounter = "/proc/self/io";
 
@@ -55,28 +54,6 @@ struct CacheProof {
 /// What is known before anything was looked at: nothing, so that a state that was declared is not
 /// proven.
 CacheProof nothing_proven(CacheState declared);
-
-/// The whole cache may be dropped (root and permitted) besides advising the kernel file by file.
-struct CacheOptions {
-  bool drop_caches = false;
-  CacheUse use;
-  const FileSurvey* survey = nullptr;  // of the files, where it is known
-  std::uint64_t seed = 0;              // says which files are looked at where there are many
-};
-
-/// Brings `files` into `state` (cold: written back, advised away, caches dropped if allowed; warm:
-/// read once; bypassed and asis: nothing), then looks what is resident and, if allowed, drops the
-/// names and inodes that looking brought back. Where only names are used: cold drops all caches,
-/// warm opens every file once, and nothing is looked at. Fills all that is known before the timed
-/// region; do not look again before it. Works on up to 32 threads. Throws RunError when a file
-/// cannot be opened or read. `progress` hears of bytes.
-void establish(CacheState state, const FileTable& files, const CacheOptions& options, CacheProof& proof,
-               const DataProgress& progress = {});
-
-/// Share of the data set's bytes in the page cache, 0..1 (every file when there are few, else a
-/// seeded sample of 2,000); -1 when the kernel does not tell: for other owners' files that this
-/// process may not write.
-double resident_share(const FileTable& files, std::string& method, std::uint64_t seed = 0);
 
 /// Judges. Cold: at most 5 % resident before, and at least 95 % of the bytes, rounded up to whole
 /// blocks, counted as they came from storage; bypassed: at least 95 % so. What is not counted is

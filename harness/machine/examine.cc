@@ -1,12 +1,13 @@
 // One function per section; each says what it saw, and gives advice only where something can be
 // done.
-#include "harness/system/examine.h"
+#include "harness/machine/examine.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "harness/backends/loader.h"
 #include "harness/system/block_device.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/cpu.h"

@@ -1,5 +1,5 @@
 // The list of files that a workload reads.
-#include "harness/storage/file_table.h"
+#include "harness/file_table.h"
 
 #include <unistd.h>
 

@@ -1,0 +1,149 @@
+// The states' words, and what a proof says.
+#include "harness/cache_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace headrace {
+namespace {
+
+constexpr double kName = 64;  // [B] no file system keeps a name and its attributes in less
+
+constexpr std::array<std::pair<CacheState, std::string_view>, 4> kStates{{{CacheState::cold, "cold"},
+                                                                          {CacheState::warm, "warm"},
+                                                                          {CacheState::bypassed, "bypassed"},
+                                                                          {CacheState::asis, "asis"}}};
+
+std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
+
+struct Evidence {
+  bool seen = false;  // is there anything to judge by?
+  bool good = true;
+  std::string told;
+};
+
+Evidence residency(const CacheProof& proof, bool wanted) {
+  Evidence evidence;
+  if (proof.resident_before < 0) return evidence;
+  evidence.seen = true;
+  evidence.good =
+      wanted ? proof.resident_before >= CacheProof::kLeastOfState : proof.resident_before <= CacheProof::kMostOfOther;
+  evidence.told = percent(proof.resident_before) + " in the page cache before";
+  return evidence;
+}
+
+Evidence traffic(const CacheProof& proof, bool wanted) {
+  Evidence evidence;
+  if (proof.delivered_bytes == 0 || proof.counter.empty()) return evidence;
+  evidence.seen = true;
+  const double share = static_cast<double>(proof.storage_bytes) / static_cast<double>(proof.delivered_bytes);
+  // Around the page cache, every reader goes to the storage itself.
+  const unsigned readers = proof.declared == CacheState::cold ? proof.use.readers : 1;
+  evidence.good =
+      wanted ? share * readers >= CacheProof::kLeastOfState * proof.rounding : share <= CacheProof::kMostOfOther;
+  evidence.told = percent(share) + " of the bytes from storage";
+  if (readers > 1) evidence.told += fmt::format(" (each was read {} times)", readers);
+  if (!evidence.good && proof.rounding > 1 + CacheProof::kMostOfOther)
+    evidence.told += fmt::format(" ({} with whole blocks, had all come from there)", percent(proof.rounding));
+  else if (share > 1 + CacheProof::kMostOfOther)
+    evidence.told += " (with read-ahead and metadata)";
+  return evidence;
+}
+
+constexpr const char* kNotCounted = "this file system's traffic is not counted";
+
+/// Names: what each operation brought from storage, or asked of a server, tells where they were.
+void judge_names(CacheProof& proof) {
+  const bool cold = proof.declared == CacheState::cold;
+  const auto each = [&proof](std::uint64_t count) {
+    return static_cast<double>(count) / static_cast<double>(proof.operations);
+  };
+  if (proof.counter.empty()) {
+    proof.proven = !cold;
+    proof.why = cold ? kNotCounted : fmt::format("every name was asked for before; {}", kNotCounted);
+  } else if (proof.counter != CacheProof::kOwnCounter) {
+    const double asked = each(proof.requests);
+    proof.proven = cold ? asked >= CacheProof::kLeastOfState : asked <= CacheProof::kMostOfOther;
+    proof.why = fmt::format("{:.3g} requests to the server for each operation", asked);
+  } else {
+    const double bytes = each(proof.storage_bytes);
+    proof.proven = cold ? bytes >= kName : bytes <= CacheProof::kMostOfOther * kName;
+    proof.why = fmt::format("{:.3g} B from storage for each operation", bytes);
+  }
+  if (!proof.caveat.empty()) proof.why += "; " + proof.caveat;
+}
+
+}  // namespace
+
+std::string_view to_string(CacheState state) {
+  for (const auto& [known, name] : kStates)
+    if (known == state) return name;
+  return "";
+}
+
+std::optional<CacheState> parse_cache_state(std::string_view text) {
+  for (const auto& [state, name] : kStates)
+    if (name == text) return state;
+  return std::nullopt;
+}
+
+CacheProof nothing_proven(CacheState declared) {
+  CacheProof proof;
+  proof.declared = declared;
+  proof.required = declared != CacheState::asis;
+  if (proof.required) proof.why = "nothing was looked at";
+  return proof;
+}
+
+void judge(CacheProof& proof) {
+  if (proof.declared == CacheState::asis) {
+    proof.proven = true;
+    proof.why =
+        proof.resident_before < 0 ? "no state was asked for" : "no state was asked for; " + residency(proof, true).told;
+    return;
+  }
+  const bool nothing = (proof.use.names_only ? proof.operations : proof.delivered_bytes) == 0;
+  if (nothing || !proof.obstacle.empty()) {
+    proof.proven = false;
+    proof.why = proof.obstacle.empty() ? "nothing was read" : proof.obstacle;
+    return;
+  }
+  if (proof.use.names_only) return judge_names(proof);
+  const Evidence memory =
+      proof.declared == CacheState::bypassed ? Evidence{} : residency(proof, proof.declared == CacheState::warm);
+  const Evidence storage = traffic(proof, proof.declared != CacheState::warm);
+  // That pages are not in memory here does not say that they came from storage.
+  const bool decides = proof.declared == CacheState::warm ? memory.seen || storage.seen : storage.seen;
+  proof.proven = decides && memory.good && storage.good;
+  if (!memory.seen && !storage.seen) {
+    proof.why = "the kernel tells neither what is in the page cache nor what came from storage";
+    return;
+  }
+  proof.why = memory.told;
+  if (!memory.seen && proof.declared != CacheState::bypassed)
+    proof.why = "the kernel does not tell what is in the page cache";
+  if (!proof.why.empty()) proof.why += "; ";
+  proof.why += storage.seen ? storage.told : kNotCounted;
+  if (!proof.caveat.empty()) proof.why += "; " + proof.caveat;
+}
+
+void add(CacheProof& all, const CacheProof& more) {
+  all.delivered_bytes += more.delivered_bytes;
+  all.operations += more.operations;
+  all.requests += more.requests;
+  all.storage_bytes += more.storage_bytes;
+  all.device_bytes += more.device_bytes;
+  all.resident_before = all.declared == CacheState::warm ? std::min(all.resident_before, more.resident_before)
+                                                         : std::max(all.resident_before, more.resident_before);
+  all.resident_after = more.resident_after;
+  all.required = all.required || more.required;
+  if (all.proven && !more.proven) {
+    all.proven = false;
+    all.why = more.why;
+  }
+}
+
+}  // namespace headrace

@@ -1,0 +1,21 @@
+// What is told of data: how far its making, walking or checking is, and what is wrong in it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace headrace {
+
+/// Told while a data set is made, walked or verified: done and total in bytes (or files, when bytes are unknown).
+using DataProgress = std::function<void(std::uint64_t done, std::uint64_t total, std::string_view what)>;
+
+/// A block that does not say what it should.
+struct WrongBlock {
+  std::string file;
+  std::uint64_t offset = 0;
+  std::string why;  // "holds block 17 of data/d000/f000003.bin", "torn: ...", "all zero"
+};
+
+}  // namespace headrace

@@ -1,0 +1,22 @@
+// What this machine is: everything that can change a result, in words, for run files and comparisons.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace {
+
+class Node;
+
+/// Facts about the machine for run files, in sections: "kernel", "file_system", "device"...
+using Fingerprint = std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>;
+
+namespace system {
+
+/// Sections "host", "kernel", "cpu", "memory", "limits", "cgroup", "file_system" and "device" (of `path`), "backends",
+/// and one for each GPU ("gpu0"). What cannot be read is left out. Values are text as people read it. Never throws.
+Fingerprint fingerprint(const std::string& path, Node& node);
+
+}  // namespace system
+}  // namespace headrace
