@@ -88,18 +88,18 @@ class BlockLoop {
 };
 
 /// Records a block of which `wanted` bytes were to come; less is an error at the place where the
-/// file ended. `file` is the index in the data set. True when all came.
-inline bool record_block(const BlockCompletion& block, std::uint64_t wanted, std::uint32_t file,
-                         Recorder& recorder) noexcept {
+/// file ended. `file` is the index in the data set. True when all came. `recorder`: a Recorder or a Batches::Lane.
+template <class Record>
+bool record_block(const BlockCompletion& block, std::uint64_t wanted, std::uint32_t file, Record& recorder) noexcept {
   if (block.result >= static_cast<std::int64_t>(wanted)) {
     recorder.op(block.begin_ns, block.end_ns, wanted);
     return true;
   }
   const bool failed = block.result < 0;
   const auto got = static_cast<std::uint64_t>(failed ? 0 : block.result);
-  recorder.fail({.code = failed ? static_cast<int>(-block.result) : OperationError::kShortRead,
-                 .file = file,
-                 .offset = block.offset + got},
+  recorder.fail(OperationError{.code = failed ? static_cast<int>(-block.result) : OperationError::kShortRead,
+                               .file = file,
+                               .offset = block.offset + got},
                 block.end_ns);
   return false;
 }

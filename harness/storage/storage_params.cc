@@ -8,7 +8,7 @@ namespace headrace {
 StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
   constexpr double kMostWorkers = 1024, kMostInFlight = 4096;
   StorageParams p;
-  p.engine = params.choice("engine", "posix", defaults.engines,
+  p.engine = params.choice("engine", defaults.engine, defaults.engines,
                            "posix: each worker reads and waits; io_uring: each keeps queue_depth requests in flight; "
                            "mmap: each copies out of mapped files");
   p.workers = static_cast<unsigned>(

@@ -23,6 +23,7 @@ struct StorageParams {
     std::uint32_t queue_depth = 8;  // of io_uring
     const char* workers_key = "workers";
     const char* workers_help = "reading threads";
+    const char* engine = "posix";
   };
 
   std::string engine;             // "posix", "io_uring", "mmap"

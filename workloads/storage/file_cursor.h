@@ -23,6 +23,8 @@ class FileCursor {
         direct_(direct),
         passes_(selected.empty() ? 0 : passes) {}
 
+  /// Is there another block?
+  bool more() const noexcept { return passes_ > 0; }
   /// False at the end. A direct read of a file's last block asks for whole pages.
   bool next(BlockRequest& request) noexcept {
     if (passes_ == 0) return false;

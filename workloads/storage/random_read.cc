@@ -3,8 +3,10 @@
 #include <array>
 
 #include "harness/backends/loader.h"
+#include "harness/backends/read_profiles.h"
 #include "harness/random.h"
 #include "harness/storage/block_loop.h"
+#include "harness/storage/loader.h"
 #include "harness/storage/open_loop.h"
 #include "harness/storage/storage_params.h"
 #include "harness/storage/tuning.h"
@@ -29,11 +31,17 @@ struct Reader {
 class RandomRead final : public Workload {
  public:
   explicit RandomRead(Params& p)
-      : io_(StorageParams::declare(p, {.workers = 4,
+      : loader_(Loader::declare(p)),
+        profile_(read_profile(p.choice("read_profile", "ranged", {"ranged", "mmap", "mds", "row_group"},
+                                       "calls by which a block is read. ranged: one read of a file that stays open; "
+                                       "mmap: copied out of a mapped file; mds: open, 8 bytes of index, the block, "
+                                       "close; row_group: open, 64 KiB of footer, the block, close"))),
+        io_(StorageParams::declare(p, {.workers = 4,
                                        .block_size = 4_KiB,
                                        .direct_allowed = true,
                                        .engines = {"posix", "io_uring", "mmap"},
-                                       .queue_depth = 32})),
+                                       .queue_depth = 32,
+                                       .engine = profile_ == ReadProfile::mmap ? "mmap" : loader_.engine()})),
         tuning_(Tuning::declare(p, io_, false)),
         spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
         alignment_(p.bytes("alignment", io_.block_size, {.min = 1},
@@ -44,6 +52,8 @@ class RandomRead final : public Workload {
         open_loop_(OpenLoop::declare(p, per_read())) {
     if (io_.direct && alignment_ % 4_KiB != 0) p.conflict("alignment", "direct reads are at multiples of 4KiB");
     if (open_loop_.asked() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
+    loader_.check(p, io_.engine, open_loop_, tuning_.wanted());
+    check_profile(p);
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
@@ -79,12 +89,15 @@ class RandomRead final : public Workload {
     steps_ = steps_for(reads_ ? reads_ : blocks_);
     next_ = 0;
     open_loop_.before_phase(io_.workers, 0, seed);
+    per_batch_ = loader_.operations(static_cast<double>(io_.block_size) / static_cast<double>(sample_size_));
+    loader_.before_phase(io_.workers, per_batch_, steps_, false);
   }
   void before_run(Worker& worker) override { readers_[worker.index].io->attach(); }
 
   void run(Worker& worker) override {
     Reader& reader = readers_[worker.index];
     Recorder& recorder = worker.recorder;
+    if (loader_.in_order()) return read_batches(worker, *reader.io);
     Picker picker{*this};
     reader.loop.run(
         *reader.io, open_loop_.begin(worker),
@@ -117,6 +130,46 @@ class RandomRead final : public Workload {
   }
 
  private:
+  void check_profile(Params& p) const {
+    if (profile_ == ReadProfile::ranged) return;
+    if (tuning_.wanted()) p.conflict("tune", "a read profile reads as it does: there is nothing to search");
+    if (profile_ == ReadProfile::mmap && io_.engine != "mmap")
+      p.conflict("engine", "read_profile mmap copies out of mapped files: engine mmap");
+    if (profile_ == ReadProfile::mmap) return;
+    if (io_.engine != "posix" || io_.direct)
+      p.conflict("read_profile", "mds and row_group read with engine posix, through the page cache");
+  }
+
+  /// One worker's batches, each block after block: every so many-th step of the order is its own.
+  void read_batches(const Worker& worker, BlockReader& reader) {
+    Batches::Lane& lane = loader_.begin(worker);
+    std::uint64_t step = worker.index;
+    BlockRequest request;
+    const auto find = [&] {
+      for (std::uint64_t place; step < steps_;) {
+        const bool found = order_.at(step, place);
+        step += worker.count;
+        if (!found) continue;
+        locate(place, request);
+        return true;
+      }
+      return false;
+    };
+    for (bool found = find(); found;) {
+      if (!lane.next()) return reader.detach();
+      for (std::uint64_t i = 0; i < per_batch_ && found; ++i, found = find()) {
+        const BlockCompletion& block = reader.exchange({&request, 1}, 1).front();
+        record_block(block, io_.block_size, selected_[block.file], lane);
+        if (lane.goes_on(block.end_ns)) continue;
+        lane.leave();
+        return reader.detach();
+      }
+      lane.read();
+    }
+    lane.end();
+    reader.detach();
+  }
+
   std::vector<PerOperation> per_read() const {
     const auto block = static_cast<double>(io_.block_size);
     return {{"read_iops", 1}, {"read_bandwidth", block}, {"sample_rate", block / static_cast<double>(sample_size_)}};
@@ -128,7 +181,10 @@ class RandomRead final : public Workload {
     options.advice = Advice::random;
     StorageEngine& engine = backends_->storage(io_.engine);
     for (unsigned i = 0; i < io_.workers; ++i)
-      readers_.push_back({engine.block_reader(data_->files(), selected_, options), BlockLoop(io_.queue_depth)});
+      readers_.push_back({profile_ == ReadProfile::ranged || profile_ == ReadProfile::mmap
+                              ? engine.block_reader(data_->files(), selected_, options)
+                              : profile_block_reader(profile_, data_->files(), selected_, io_.block_size),
+                          BlockLoop(io_.queue_depth)});
   }
 
   /// Numbers every place where a block may start: file i has those from ends_[i-1] to ends_[i].
@@ -197,9 +253,12 @@ class RandomRead final : public Workload {
     request.length = static_cast<std::uint32_t>(io_.block_size);
   }
 
+  Loader loader_;
+  ReadProfile profile_;
   StorageParams io_;
   Tuning tuning_;
-  unsigned team_index_ = 0;  // processes that read the same files, each in an order of its own
+  std::uint64_t per_batch_ = 1;  // blocks
+  unsigned team_index_ = 0;      // processes that read the same files, each in an order of its own
   DataSetSpec spec_;
   std::uint64_t alignment_, sample_size_, reads_;
   OpenLoop open_loop_;

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "harness/backends/loader.h"
+#include "harness/backends/read_profiles.h"
+#include "harness/storage/loader.h"
 #include "harness/storage/open_loop.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"
@@ -30,10 +32,20 @@ struct alignas(128) Tally {
 class SmallFileRead final : public Workload {
  public:
   explicit SmallFileRead(Params& p)
-      : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = false})),
+      : loader_(Loader::declare(p)),
+        profile_(read_profile(p.choice("read_profile", "whole", {"whole", "pil", "mmap"},
+                                       "calls by which a file is read. whole: open, read, close; pil: as PIL reads an "
+                                       "image; mmap: mapped and copied out"))),
+        io_(StorageParams::declare(
+            p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = false, .engine = loader_.engine()})),
         spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB})),
         samples_per_file_(p.ratio("samples_per_file", 1, {.min = 1e-9}, "samples that one file holds")),
-        open_loop_(OpenLoop::declare(p, per_file())) {}
+        open_loop_(OpenLoop::declare(p, per_file())) {
+    loader_.check(p, io_.engine, open_loop_, false);
+    if (profile_ == ReadProfile::whole) return;
+    if (io_.engine != "posix") p.conflict("read_profile", "only whole files are read by engine " + io_.engine);
+    if (p.given("block_size")) p.conflict("block_size", "only read_profile whole reads by it");
+  }
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
@@ -48,7 +60,9 @@ class SmallFileRead final : public Workload {
     data_ = DataSet::open(spec_, node, progress);
     engine_ = &node.backends().storage(io_.engine);
     for (unsigned i = 0; i < io_.workers; ++i)
-      readers_.push_back(engine_->whole_file_reader(data_->files(), io_.reader_options()));
+      readers_.push_back(profile_ == ReadProfile::whole
+                             ? engine_->whole_file_reader(data_->files(), io_.reader_options())
+                             : profile_file_reader(profile_, data_->files()));
   }
   void tune(CacheState state, const DataProgress& progress) override {
     open_loop_.ramp(*this, state, *data_, progress);
@@ -60,18 +74,24 @@ class SmallFileRead final : public Workload {
     if (open_loop_.on()) queue_.keep_due();
     queue_.split(team_index_, team_size_);
     open_loop_.before_phase(io_.workers, whole_file_parts().size(), seed);
+    per_batch_ = loader_.operations(samples_per_file_);
+    loader_.before_phase(io_.workers, per_batch_, queue_.size(), false);
     tallies_.assign(io_.workers, {});
   }
   void before_run(Worker& worker) override { readers_[worker.index]->attach(); }
 
   void run(Worker& worker) override {
     Tally tally;
-    read_whole_files(*readers_[worker.index], queue_, open_loop_.begin(worker), worker.recorder,
-                     [&](const FileCompletion& file) {
-                       tally.reads += file.requests;
-                       tally.opens += file.error == 0 || file.failed_part > 1;
-                       tally.closes += file.error == 0 || file.failed_part == 2;
-                     });
+    const auto count = [&](const FileCompletion& file) {
+      tally.reads += file.requests;
+      tally.opens += file.error == 0 || file.failed_part > 1;
+      tally.closes += file.error == 0 || file.failed_part == 2;
+    };
+    if (loader_.in_order()) {
+      read_batches(worker, count);
+    } else {
+      read_whole_files(*readers_[worker.index], queue_, open_loop_.begin(worker), worker.recorder, count);
+    }
     tallies_[worker.index] = tally;
   }
 
@@ -121,7 +141,37 @@ class SmallFileRead final : public Workload {
     return per_file;
   }
 
+  /// Where in the order the `number`-th file of a worker's `batch`-th batch stands.
+  std::size_t place(const Worker& worker, std::uint64_t batch, std::uint64_t number) const noexcept {
+    const std::uint64_t own = batch * per_batch_ + number;
+    if (loader_.kind() == Loader::Kind::pytorch_iterable) return own * worker.count + worker.index;
+    return (batch * worker.count + worker.index) * per_batch_ + number;
+  }
+
+  /// One worker's batches, each file after file, as long as the order lasts.
+  template <class Seen>
+  void read_batches(const Worker& worker, Seen&& seen) {
+    Batches::Lane& lane = loader_.begin(worker);
+    WholeFileReader& reader = *readers_[worker.index];
+    for (std::uint64_t batch = 0; place(worker, batch, 0) < queue_.size(); ++batch) {
+      if (!lane.next()) return;
+      for (std::uint64_t i = 0; i < per_batch_; ++i) {
+        const std::size_t at = place(worker, batch, i);
+        if (at >= queue_.size()) break;
+        const FileCompletion& file = reader.exchange({&queue_[at], 1}, 1).front();
+        seen(file);
+        record_file(file, file.begin_ns, lane);
+        if (!lane.goes_on(file.end_ns)) return lane.leave();
+      }
+      lane.read();
+    }
+    lane.end();
+  }
+
+  Loader loader_;
+  ReadProfile profile_;
   StorageParams io_;
+  std::uint64_t per_batch_ = 1;              // files
   unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
   DataSetSpec spec_;
   double samples_per_file_;

@@ -39,6 +39,9 @@ class FileQueue {
     for (std::size_t i = index; i < order_.size(); i += count) order_[kept++] = order_[i];
     order_.resize(kept);
   }
+  /// How many there are, and which one comes when, for who does not take them in turn.
+  std::size_t size() const noexcept { return order_.size(); }
+  const std::uint32_t& operator[](std::size_t at) const noexcept { return order_[at]; }
   /// Nothing more is taken.
   void close() noexcept { next_.store(kClosed, std::memory_order_relaxed); }
   std::uint64_t& due(std::uint32_t file) noexcept { return due_[file]; }
@@ -62,10 +65,11 @@ class FileQueue {
 /// The latency channels that read_whole_files() fills.
 inline std::vector<std::string> whole_file_parts() { return {"open", "read", "close"}; }
 
-/// Records one file that came back; it began at `begin_ns` for who wanted it.
-inline void record_file(const FileCompletion& file, std::uint64_t begin_ns, Recorder& recorder) noexcept {
+/// Records one file that came back; it began at `begin_ns` for who wanted it. `recorder`: a Recorder or a Batches::Lane.
+template <class Record>
+void record_file(const FileCompletion& file, std::uint64_t begin_ns, Record& recorder) noexcept {
   if (file.error != 0) {
-    recorder.fail({file.error, file.file, file.failed_offset, file.failed_part}, file.end_ns);
+    recorder.fail(OperationError{file.error, file.file, file.failed_offset, file.failed_part}, file.end_ns);
     return;
   }
   recorder.op(begin_ns, file.end_ns, file.bytes);

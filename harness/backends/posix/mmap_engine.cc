@@ -1,58 +1,16 @@
 // Blocks of mapped files, copied out: the page faults that a loader of memory-mapped arrays takes.
-#include <setjmp.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 
 #include "harness/backends/open_files.h"
+#include "harness/backends/posix/guarded_copy.h"
 #include "harness/backends/posix/posix_engine.h"
 #include "harness/recorder.h"
 
 namespace headrace {
 namespace {
-
-/// A mapping has no errno: a page that cannot be read, or is no longer in the file, raises SIGBUS.
-/// While this is set, the signal ends the copy; at any other time it is what it always was.
-thread_local sigjmp_buf* copying = nullptr;
-thread_local const void* unreadable = nullptr;  // where the signal came from
-
-void on_bus_error(int signal, siginfo_t* info, void*) {
-  if (copying) {
-    unreadable = info->si_addr;
-    ::siglongjmp(*copying, 1);
-  }
-  ::signal(signal, SIG_DFL);  // not ours: comes again when this returns
-}
-
-void catch_bus_errors() {
-  static const bool once = [] {
-    struct sigaction action {};
-    action.sa_sigaction = on_bus_error;
-    ::sigemptyset(&action.sa_mask);
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;  // left by a jump
-    return ::sigaction(SIGBUS, &action, nullptr) == 0;
-  }();
-  (void)once;
-}
-
-/// False when a page could not be read.
-bool copy(unsigned char* to, const unsigned char* from, std::uint64_t length) noexcept {
-  sigjmp_buf here;
-  if (sigsetjmp(here, 0) != 0) {
-    copying = nullptr;
-    return false;
-  }
-  copying = &here;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // set while the copy goes on, for the handler to see
-  std::memcpy(to, from, length);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  copying = nullptr;
-  return true;
-}
 
 class MappedBlocks final : public BlockReader {
  public:
@@ -88,9 +46,9 @@ class MappedBlocks final : public BlockReader {
     done_.offset = request.offset;
     done_.begin_ns = now_ns();
     done_.result = static_cast<std::int64_t>(length);
-    if (!copy(buffers_[0], map.begin + request.offset, length)) {
+    if (!guarded_copy(buffers_[0], map.begin + request.offset, length)) {
       done_.result = why_not(request);
-      if (done_.result < 0) done_.offset = place_of(unreadable, map, request);
+      if (done_.result < 0) done_.offset = place_of(unreadable_address(), map, request);
     }
     done_.end_ns = now_ns();
     return {&done_, 1};

@@ -1,0 +1,141 @@
+// Whole files as image loaders and memory-mapped loaders read them.
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/backends/posix/buffered_file.h"
+#include "harness/backends/posix/guarded_copy.h"
+#include "harness/backends/posix/posix_engine.h"
+#include "harness/backends/read_profiles.h"
+#include "harness/recorder.h"
+
+namespace headrace {
+namespace {
+
+/// What such readers share: one file at a time, the steps timed.
+class ProfileFiles : public WholeFileReader {
+ public:
+  explicit ProfileFiles(const FileTable& files) : files_(files) {}
+  void attach() final { own_descriptors(); }
+  std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files, unsigned) final {
+    if (files.empty()) return {};
+    done_ = FileCompletion{.file = files.front(), .begin_ns = now_ns()};
+    const bool opened = open(done_.file);
+    done_.opened_ns = now_ns();
+    if (opened) read(files_.size(done_.file));
+    done_.read_ns = now_ns();
+    if (opened) close();
+    done_.end_ns = now_ns();
+    return {&done_, 1};
+  }
+  unsigned free_slots() const final { return 1; }
+  const unsigned char* data(std::uint32_t) const final { return nullptr; }
+
+ protected:
+  virtual bool open(std::uint32_t file) noexcept = 0;
+  virtual void read(std::uint64_t size) noexcept = 0;
+  virtual void close() noexcept = 0;
+
+  bool worked(int code, std::uint8_t part) noexcept {
+    if (code != 0 && done_.error == 0) fail(code, part);
+    return code == 0;
+  }
+  void fail(int code, std::uint8_t part) noexcept {
+    done_.error = code;
+    done_.failed_part = part;
+    done_.failed_offset = done_.bytes;
+  }
+
+  const FileTable& files_;
+  FileCompletion done_;
+};
+
+/// Image.open() looks at the first bytes, and load() then reads 64 KiB at a time, part of which the buffer holds.
+class PilFiles final : public ProfileFiles {
+ public:
+  explicit PilFiles(const FileTable& files) : ProfileFiles(files), input_(files), piece_(kPiece) {}
+
+ private:
+  static constexpr std::uint64_t kPiece = 65536, kMagic = 16;  // ImageFile.MAXBLOCK; what tells one format from another
+
+  bool open(std::uint32_t file) noexcept override {
+    input_.count_anew();
+    return worked(input_.open(file), 1);
+  }
+  void read(std::uint64_t size) noexcept override {
+    ::lseek(input_.fd(), 0, SEEK_SET);
+    const std::int64_t magic = input_.read(piece_.data(), kMagic);
+    if (magic < 0) return fail(static_cast<int>(-magic), 2);
+    ::lseek(input_.fd(), 0, SEEK_CUR);
+    input_.rewind();
+    while (done_.bytes < size) {
+      const std::int64_t got = input_.read(piece_.data(), kPiece);
+      done_.requests = input_.requests();
+      if (got <= 0) return fail(got < 0 ? static_cast<int>(-got) : OperationError::kShortRead, 2);
+      done_.bytes += static_cast<std::uint64_t>(got);
+    }
+    done_.bytes = size;  // of a file that has grown, what was to be read
+  }
+  void close() noexcept override { worked(input_.close(), 3); }
+
+  BufferedFile input_;
+  std::vector<unsigned char> piece_;
+};
+
+class MappedFiles final : public ProfileFiles {
+ public:
+  explicit MappedFiles(const FileTable& files)
+      : ProfileFiles(files), copy_(std::min<std::uint64_t>(kPiece, std::max<std::uint64_t>(files.largest(), 1))) {
+    catch_bus_errors();
+  }
+
+ private:
+  static constexpr std::uint64_t kPiece = 1 << 20;
+
+  bool open(std::uint32_t file) noexcept override {
+    fd_ = open_for_reading(files_.root_fd(), files_.path(file), kReadFlags);
+    return worked(fd_ < 0 ? errno : 0, 1);
+  }
+  void read(std::uint64_t size) noexcept override {
+    if (size == 0) return;
+    struct stat status {};
+    if (!worked(::fstat(fd_, &status) != 0 ? errno : 0, 2)) return;
+    void* const map = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd_, 0);
+    if (!worked(map == MAP_FAILED ? errno : 0, 2)) return;
+    done_.requests = 1;
+    const auto* from = static_cast<const unsigned char*>(map);
+    while (done_.bytes < size) {
+      const std::uint64_t length = std::min<std::uint64_t>(copy_.size(), size - done_.bytes);
+      if (!guarded_copy(copy_.data(), from + done_.bytes, length)) {
+        const bool ends = ::fstat(fd_, &status) == 0 && static_cast<std::uint64_t>(status.st_size) < size;
+        fail(ends ? OperationError::kShortRead : EIO, 2);
+        break;
+      }
+      done_.bytes += length;
+    }
+    ::munmap(map, size);
+  }
+  void close() noexcept override { worked(::close(fd_) != 0 ? errno : 0, 3); }
+
+  std::vector<unsigned char> copy_;
+  int fd_ = -1;
+};
+
+}  // namespace
+
+ReadProfile read_profile(std::string_view word) {
+  constexpr std::string_view kWords[] = {"whole", "ranged", "pil", "wds", "mds", "mmap", "row_group"};
+  for (std::size_t i = 0; i < std::size(kWords); ++i)
+    if (word == kWords[i]) return static_cast<ReadProfile>(i);
+  throw RunError("there is no read profile " + std::string(word));
+}
+
+std::unique_ptr<WholeFileReader> profile_file_reader(ReadProfile profile, const FileTable& files) {
+  if (profile == ReadProfile::pil) return std::make_unique<PilFiles>(files);
+  if (profile == ReadProfile::mmap) return std::make_unique<MappedFiles>(files);
+  throw RunError("this read profile is none of whole files");
+}
+
+}  // namespace headrace

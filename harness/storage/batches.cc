@@ -1,0 +1,110 @@
+#include "harness/storage/batches.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "harness/clock.h"
+
+namespace headrace {
+namespace {
+
+/// Until `word` is no longer `value`; a while at most, to look whether to stop.
+void wait(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
+  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 20'000'000};
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &kLook, nullptr, 0);
+}
+
+void wake(std::atomic<std::uint32_t>& word) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+Batches::Batches(unsigned workers, unsigned ahead)
+    : ahead_(ahead), seats_(workers), read_(std::size_t{workers} * ahead) {}
+
+Batches::Lane Batches::lane(unsigned index, std::uint64_t operations) { return {*this, index, operations}; }
+
+// Whoever has read a batch says so and then looks for the next to be delivered; whoever has delivered one looks again.
+// As all of it is in one order (seq_cst), one of two at the same time sees what the other has done.
+
+void Batches::read(std::uint64_t batch) noexcept {
+  read_[batch % read_.size()].store(batch + 1);
+  deliver();
+}
+
+void Batches::end(unsigned worker, std::uint64_t batches) noexcept {
+  seats_[worker].batches.store(batches);
+  deliver();
+}
+
+void Batches::deliver() noexcept {
+  std::uint64_t batch = next_.load();
+  for (std::size_t passed_over = 0; passed_over < seats_.size();) {  // else all workers have ended
+    Seat& seat = seats_[batch % seats_.size()];
+    if (read_[batch % read_.size()].load() == batch + 1) {
+      passed_over = 0;
+      if (!next_.compare_exchange_strong(batch, batch + 1)) continue;
+      seat.delivered.fetch_add(1);
+      wake(seat.delivered);
+    } else if (batch / seats_.size() >= seat.batches.load()) {
+      ++passed_over;  // this worker has none left
+      if (!next_.compare_exchange_strong(batch, batch + 1)) continue;
+    } else {
+      return;
+    }
+    ++batch;
+  }
+}
+
+Batches::Lane::Lane(Batches& all, unsigned index, std::uint64_t operations)
+    : all_(all), index_(index), kept_(std::max<std::uint64_t>(operations, 1)), ends_(all.ahead_) {}
+
+std::uint32_t Batches::Lane::write_down() noexcept {
+  const std::uint32_t delivered = seat().delivered.load();
+  for (; written_ != delivered; ++written_) {
+    for (const std::uint64_t end = ends_[written_ % ends_.size()]; taken_ != end; ++taken_) {
+      const Operation& one = kept_[taken_ % kept_.size()];
+      recorder_->op(one.begin_ns, one.end_ns, one.bytes);
+    }
+  }
+  return delivered;
+}
+
+bool Batches::Lane::next() noexcept {
+  for (;;) {
+    const std::uint32_t delivered = write_down();
+    if (!goes_on(now_ns())) return leave(), false;
+    if (begun_ - delivered < all_.ahead_) break;
+    wait(seat().delivered, delivered);
+  }
+  ++begun_;
+  return true;
+}
+
+void Batches::Lane::read() noexcept {
+  ends_[(begun_ - 1) % ends_.size()] = put_;
+  all_.read(std::uint64_t{begun_ - 1} * all_.seats_.size() + index_);
+}
+
+void Batches::Lane::end() noexcept {
+  all_.end(index_, begun_);
+  for (;;) {
+    const std::uint32_t delivered = write_down();
+    if (delivered == begun_) return;
+    if (!goes_on(now_ns())) return leave();
+    wait(seat().delivered, delivered);
+  }
+}
+
+void Batches::Lane::leave() noexcept {
+  write_down();
+  // A worker of which nothing was delivered has no part in the time that it took.
+  if (taken_ == 0 && recorder_->errors() == 0) recorder_->extend(recorder_->started_ns() + 1);
+}
+
+}  // namespace headrace

@@ -1,0 +1,90 @@
+// Batches that workers read side by side and that are delivered in order, as a data loader hands them to its consumer:
+// a slow one holds back those behind it, and a worker reads no further ahead than it may.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "harness/recorder.h"
+
+namespace headrace {
+
+/// The batches of one phase. Batch i is worker i mod workers'; it is delivered when it and all before it have been read,
+/// by whoever finds that so. The consumer is always ready: it never is what is waited for.
+class Batches {
+ public:
+  class Lane;
+
+  /// Each worker may have `ahead` batches that are not delivered.
+  Batches(unsigned workers, unsigned ahead);
+  /// Untimed: worker `index`'s end of it, which keeps at most `operations` that are not delivered.
+  Lane lane(unsigned index, std::uint64_t operations);
+
+ private:
+  static constexpr std::uint64_t kOpen = UINT64_MAX;
+
+  /// Of one worker, on cache lines of its own.
+  struct alignas(128) Seat {
+    std::atomic<std::uint32_t> delivered{0};    // of its batches; others wake it here
+    std::atomic<std::uint64_t> batches{kOpen};  // that it has in all, once it knows
+  };
+
+  void read(std::uint64_t batch) noexcept;
+  void end(unsigned worker, std::uint64_t batches) noexcept;
+  void deliver() noexcept;
+
+  const unsigned ahead_;
+  std::vector<Seat> seats_;
+  std::vector<std::atomic<std::uint64_t>> read_;  // a ring: the number plus one of the batch that was read last there
+  alignas(128) std::atomic<std::uint64_t> next_{0};  // to be delivered
+};
+
+/// One worker's end. Takes what a Recorder takes; operations are written down once their batch is delivered, so that what
+/// was read and never handed over is no throughput. Nothing here allocates or locks while it is used.
+class alignas(128) Batches::Lane {
+ public:
+  Lane(Batches& all, unsigned index, std::uint64_t operations);
+  /// On the worker's thread, first thing in its timed region.
+  void begin(Recorder& recorder) noexcept { recorder_ = &recorder; }
+
+  /// Waits until another batch may be read. False: the time is over, or somebody asked to stop.
+  bool next() noexcept;
+  /// The same for another operation of this batch, whose last one ended at `now_ns`. Does not wait.
+  bool goes_on(std::uint64_t now_ns) const noexcept {
+    // A batch may take longer than the time that there is: the first is read to its end.
+    return recorder_->running() &&
+           (now_ns < recorder_->deadline_ns() || all_.next_.load(std::memory_order_relaxed) == 0);
+  }
+  /// All operations of the batch have ended.
+  void read() noexcept;
+  /// There are no more batches: waits until all are delivered, or it is not worth waiting any longer.
+  void end() noexcept;
+  /// Instead of end(), in the middle of a batch.
+  void leave() noexcept;
+
+  void op(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes) noexcept {
+    kept_[put_++ % kept_.size()] = {begin_ns, end_ns, bytes};
+  }
+  void part(unsigned number, std::uint64_t ns) noexcept { recorder_->part(number, ns); }
+  void fail(const OperationError& error, std::uint64_t end_ns) noexcept { recorder_->fail(error, end_ns); }
+
+ private:
+  struct Operation {
+    std::uint64_t begin_ns, end_ns, bytes;
+  };
+
+  /// Writes down what was delivered since the last call; how many of this worker's batches that is in all.
+  std::uint32_t write_down() noexcept;
+  Seat& seat() noexcept { return all_.seats_[index_]; }
+
+  Batches& all_;
+  const unsigned index_;
+  Recorder* recorder_ = nullptr;
+  std::uint32_t begun_ = 0, written_ = 0;  // batches
+  std::vector<Operation> kept_;            // a ring
+  std::vector<std::uint64_t> ends_;        // a ring by batch: put_ when it had been read
+  std::uint64_t put_ = 0, taken_ = 0;      // operations
+};
+
+}  // namespace headrace

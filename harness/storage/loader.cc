@@ -1,0 +1,78 @@
+#include "harness/storage/loader.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "harness/workload.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::array kKinds{"none", "pytorch", "pytorch_iterable", "tfdata", "in_flight"};
+
+}  // namespace
+
+Loader Loader::declare(Params& params) {
+  constexpr std::uint64_t kBatch = 32, kPrefetch = 2;  // the latter is PyTorch's own
+  Loader loader;
+  const std::string kind = params.choice(
+      "loader", kKinds.front(), {kKinds.begin(), kKinds.end()},
+      "as whose loader it reads. none: whoever is free takes the next; pytorch: batch i by worker i mod "
+      "workers, delivered in order, each worker prefetch_factor batches ahead; pytorch_iterable: so, too, "
+      "each worker its own share; tfdata: samples one by one, delivered in order; in_flight: each worker "
+      "keeps queue_depth requests in flight");
+  loader.kind_ = static_cast<Kind>(std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin());
+  // 0 is below the least and means that there is none.
+  const std::uint64_t batch_size =
+      params.count("batch_size", loader.in_order() ? kBatch : 0, {.min = 1, .max = 65536},
+                   "loader: samples that a worker reads one after the other and hands over together; tfdata hands over "
+                   "each by itself");
+  const std::uint64_t prefetch_factor =
+      params.count("prefetch_factor", loader.in_order() ? kPrefetch : 0, {.min = 1, .max = 64},
+                   "loader: batches of each worker that are read or being read and not yet delivered; tfdata: samples "
+                   "of shards");
+  if (!loader.in_order()) {
+    constexpr const char* kWhy = "only loaders that deliver in order have it: pytorch, pytorch_iterable, tfdata";
+    for (const char* key : {"batch_size", "prefetch_factor"})
+      if (params.given(key)) params.conflict(key, kWhy);
+    return loader;
+  }
+  loader.batch_size_ = loader.kind_ == Kind::tfdata ? 1 : batch_size;
+  loader.prefetch_factor_ = static_cast<unsigned>(prefetch_factor);
+  return loader;
+}
+
+void Loader::check(Params& params, const std::string& engine, const OpenLoop& open_loop, bool tuned) const {
+  if (kind_ == Kind::none) return;
+  if (kind_ == Kind::in_flight && engine != "io_uring")
+    params.conflict("engine",
+                    "a loader that keeps requests in flight reads with io_uring; engine " + engine + " waits for each");
+  if (!in_order()) return;
+  if (engine == "io_uring")
+    params.conflict("engine", "a worker of this loader reads and waits: posix; loader in_flight keeps more in flight");
+  if (open_loop.asked()) params.conflict("loader", "a loader reads as fast as it can: no rate and no ramp");
+  if (tuned) params.conflict("tune", "a loader reads as it does: there is nothing to search");
+}
+
+std::uint64_t Loader::operations(double samples_per_operation) const {
+  const double operations = std::round(static_cast<double>(batch_size_) / samples_per_operation);
+  return operations < 1 ? 1 : static_cast<std::uint64_t>(std::min(operations, 1e9));
+}
+
+void Loader::before_phase(unsigned workers, std::uint64_t operations, std::uint64_t most, bool buffered) {
+  if (!in_order()) return;
+  const unsigned ahead = kind_ == Kind::tfdata && !buffered ? 1 : prefetch_factor_;
+  lanes_.clear();
+  batches_ = std::make_unique<Batches>(workers, ahead);
+  lanes_.reserve(workers);
+  for (unsigned i = 0; i < workers; ++i) lanes_.push_back(batches_->lane(i, std::min(operations * ahead, most)));
+}
+
+Batches::Lane& Loader::begin(const Worker& worker) noexcept {
+  Batches::Lane& lane = lanes_[worker.index];
+  lane.begin(worker.recorder);
+  return lane;
+}
+
+}  // namespace headrace
