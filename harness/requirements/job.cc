@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "harness/requirements/formula.h"
@@ -45,6 +46,12 @@ class JobReader {
 
   /// Was the key's value missing or refused?
   bool is_bad(std::string_view path) const { return bad_.count(path) > 0; }
+
+  /// Does the file, or an override, give the key?
+  bool written(std::string_view path) const {
+    const Value* section = root_.find(path.substr(0, path.find('.')));
+    return section && section->is_map() && section->find(path.substr(path.find('.') + 1));
+  }
 
   /// The place of a key's value; of its section, or of the file, where it was not written.
   Location place(std::string_view path) const {
@@ -202,6 +209,34 @@ void complete(Job& job, const JobReader& reader, Diagnostics& problems) {
                    "step.mfu, model.parameters and model.sequence_length");
 }
 
+/// Read profiles by layout, and loaders that cannot read so.
+void check_reading(const Job& job, const JobReader& reader, Diagnostics& problems) {
+  const auto refuse = [&](std::string_view path, const std::string& why) {
+    problems.error(reader.place(path), fmt::format("{}: {}", path, why));
+  };
+  const auto given = [&](std::string_view path) { return job.values.count(std::string(path)) > 0; };
+  static const std::map<std::string, std::vector<std::string>> kProfiles{
+      {"files", {"whole", "pil", "ranged"}},
+      {"shards", {"wds", "mds", "row_group", "ranged"}},
+      {"tokens", {"mmap", "ranged"}},
+  };
+  if (!given("dataset.layout") || !given("dataset.read_profile") || job.derived.count("dataset.read_profile")) return;
+  const std::string& layout = job.values.at("dataset.layout");
+  const std::string& profile = job.values.at("dataset.read_profile");
+  const auto& allowed = kProfiles.at(layout);
+  if (std::find(allowed.begin(), allowed.end(), profile) == allowed.end()) {
+    std::string others;
+    for (const auto& [other, profiles] : kProfiles)
+      if (std::find(profiles.begin(), profiles.end(), profile) != profiles.end())
+        others += (others.empty() ? "" : " or ") + other;
+    refuse("dataset.read_profile",
+           fmt::format("'{}' reads {}, and layout is {} (allowed: {})", profile, others, layout, join(allowed, " | ")));
+  } else if (profile == "wds" && job.loader.kind == LoaderKind::pytorch && reader.written("loader.kind")) {
+    refuse("loader.kind",
+           "'pytorch' asks for samples by index, and wds reads a tar from front to end: pytorch_iterable does so");
+  }
+}
+
 /// Values that are each allowed and cannot be together.
 void check_combinations(const Job& job, const JobReader& reader, Diagnostics& problems) {
   const auto refuse = [&](std::string_view path, const std::string& why) {
@@ -244,6 +279,10 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
       job.replicas() * p.context > 1 && p.overlap * p.window + p.exposed <= 0)
     refuse("parallelism.window",
            "overlap * window + exposed leaves no time for the gradients: one of them must be above 0");
+  if (job.loader.shuffle_buffer && job.loader.kind == LoaderKind::pytorch && reader.written("loader.kind"))
+    refuse("loader.shuffle_buffer",
+           "a loader of kind 'pytorch' shuffles the order of its indices and keeps no buffer of samples: leave it out, "
+           "or name the kind that does (pytorch_iterable | tfdata | in_flight)");
   if (!job.checkpoint) return;
   const Job::Checkpoint& c = *job.checkpoint;
   if (!job.model.parameters && good({"model.parameters"}))
@@ -265,6 +304,7 @@ Job parse_job(const Value& root, Diagnostics& problems) {
   JobReader reader(root, problems);
   Job job = reader.read();
   complete(job, reader, problems);
+  check_reading(job, reader, problems);
   check_combinations(job, reader, problems);
   return job;
 }

@@ -17,6 +17,11 @@ enum class Layout { files, shards, tokens };
 enum class Sharding { none, zero1, zero2, zero3 };
 enum class ContextMethod { ring, ulysses };
 enum class CachePolicy { lru, pinned, cooperative };
+/// Who reads: processes that each prepare a batch at a time and deliver in order; such with shards of their own; a
+/// pipeline of tf.data; an engine that keeps requests in flight.
+enum class LoaderKind { pytorch, pytorch_iterable, tfdata, in_flight };
+/// The calls that reach the kernel for a sample: docs/job.md tells each.
+enum class ReadProfile { whole, pil, wds, mds, mmap, row_group, ranged };
 
 /// The job file's values in SI units. An empty optional = not given and no default.
 /// job_keys.h names every key, its unit, range and default; docs/job.md shows them.
@@ -36,6 +41,8 @@ struct Job {
   } step;
   struct Dataset {
     Layout layout = Layout::files;
+    ReadProfile read_profile = ReadProfile::whole;  // not given: as layout has it
+    std::string path;                               // of a data set that is there already; "" = none
     std::optional<double> samples, decoded_size, cpu_time_per_sample;
     double sample_size = 0, samples_per_file = 1, request_size = 1 << 20, read_amplification = 1,
            metadata_ops_per_open = 4;
@@ -43,6 +50,7 @@ struct Job {
   struct Loader {
     std::optional<double> workers_per_gpu, shuffle_buffer;
     double prefetch_factor = 2, utilization = 0.8;
+    LoaderKind kind = LoaderKind::pytorch;
   } loader;
   struct Model {
     std::optional<double> parameters, active_parameters;
@@ -97,7 +105,7 @@ struct Job {
   /// Standard deviations of values given as "130kB +- 10kB", by path, in the value's unit.
   std::map<std::string, double> spreads;
   /// Paths whose values were not given and follow from others: step.time (A13), model.parameters
-  /// (E2), cluster.mtbf (E14).
+  /// (E2), cluster.mtbf (E14), dataset.read_profile (of the layout).
   std::set<std::string> derived;
 };
 

@@ -37,6 +37,19 @@ std::optional<double> mtbf_of(const Job::Cluster& c) {
       .value();
 }
 
+/// What the usual loader of such a data set does, and its name.
+std::pair<ReadProfile, const char*> profile_of(Layout layout) {
+  switch (layout) {
+    case Layout::shards:
+      return {ReadProfile::wds, "wds"};
+    case Layout::tokens:
+      return {ReadProfile::mmap, "mmap"};
+    case Layout::files:
+      break;
+  }
+  return {ReadProfile::whole, "whole"};
+}
+
 }  // namespace
 
 void derive_values(Job& job) {
@@ -50,6 +63,12 @@ void derive_values(Job& job) {
   if (missing("model.parameters"))
     derive("model.parameters", parameters_of(job.model), Dimension::count, job.model.parameters);
   if (missing("step.time")) derive("step.time", step_time_of(job), Dimension::seconds, job.step.time);
+  if (missing("dataset.read_profile")) {
+    const auto [profile, name] = profile_of(job.dataset.layout);
+    job.dataset.read_profile = profile;
+    job.derived.insert("dataset.read_profile");
+    job.values["dataset.read_profile"] = name;
+  }
   if (missing("cluster.mtbf")) derive("cluster.mtbf", mtbf_of(job.cluster), Dimension::seconds, job.cluster.mtbf);
 }
 

@@ -60,6 +60,19 @@ JobKey word(std::string_view path, std::vector<std::string> choices, std::string
           .choices = std::move(choices),
           .set = set};
 }
+/// One of a few words; not given it follows from others, as `otherwise` tells.
+JobKey derived_word(std::string_view path, std::vector<std::string> choices, std::string_view otherwise, Setter set,
+                    std::string_view help) {
+  JobKey key = word(path, std::move(choices), {}, set, help);
+  key.required = false;
+  key.shown_fallback = otherwise;
+  return key;
+}
+/// With a default that is no short number.
+JobKey shown(std::string_view fallback, JobKey key) {
+  key.shown_fallback = fallback;
+  return key;
+}
 JobKey text(std::string_view path, bool required, void (*set)(Job&, std::string), std::string_view help) {
   return {.path = path, .dimension = Dimension::text, .help = help, .required = required, .set_text = set};
 }
@@ -124,6 +137,12 @@ std::vector<JobKey> make_keys() {
       word("dataset.layout", {"files", "shards", "tokens"}, "", put<&Job::dataset, &Set::layout>,
            "files (one or a few samples each), shards (tar, TFRecord) or tokens (memory-mapped "
            "ids)"),
+      derived_word("dataset.read_profile", {"whole", "pil", "wds", "mds", "mmap", "row_group", "ranged"},
+                   "as layout has it: whole, wds, mmap", put<&Job::dataset, &Set::read_profile>,
+                   "the calls that read a sample"),
+      text(
+          "dataset.path", false, [](Job& j, std::string t) { j.dataset.path = std::move(t); },
+          "folder or file of a data set that is there already; it is only read"),
       optional("dataset.samples", D::count, kPositive, put<&Job::dataset, &Set::samples>, "samples of the data set"),
       required("dataset.sample_size", D::bytes, kPositive, put<&Job::dataset, &Set::sample_size>,
                "mean stored bytes of one sample"),
@@ -140,6 +159,8 @@ std::vector<JobKey> make_keys() {
       optional("dataset.cpu_time_per_sample", D::seconds, kPositive, put<&Job::dataset, &Set::cpu_time_per_sample>,
                "core-seconds to decode and augment one sample"),
 
+      word("loader.kind", {"pytorch", "pytorch_iterable", "tfdata", "in_flight"}, "pytorch",
+           put<&Job::loader, &L::kind>, "what the loader is"),
       optional("loader.workers_per_gpu", D::count, kWhole, put<&Job::loader, &L::workers_per_gpu>,
                "loader processes of one GPU"),
       defaulted("loader.prefetch_factor", D::count, kWhole, "2", put<&Job::loader, &L::prefetch_factor>,
@@ -181,8 +202,9 @@ std::vector<JobKey> make_keys() {
            "which state is spread over the replicas"),
       defaulted("parallelism.bucket", D::bytes, kPositive, "25MiB", put<&Job::parallelism, &P::bucket>,
                 "bytes of gradients that travel as one message"),
-      defaulted("parallelism.window", D::ratio, kShare, "0.6666666666666666", put<&Job::parallelism, &P::window>,
-                "share of the step during which gradients may travel (the backward pass)"),
+      shown("2/3",
+            defaulted("parallelism.window", D::ratio, kShare, "0.6666666666666666", put<&Job::parallelism, &P::window>,
+                      "share of the step during which gradients may travel (the backward pass)")),
       defaulted("parallelism.overlap", D::ratio, kShare, "0.9", put<&Job::parallelism, &P::overlap>,
                 "share of that window that really hides communication"),
       defaulted("parallelism.exposed", D::ratio, kAny, "0", put<&Job::parallelism, &P::exposed>,

@@ -17,7 +17,7 @@ std::string unit_of(const JobKey& key) {
 }
 
 std::string fallback_of(const JobKey& key) {
-  if (key.path == "parallelism.window") return "2/3";
+  if (!key.shown_fallback.empty()) return std::string(key.shown_fallback);
   return key.required ? "required" : key.fallback.empty() ? "not known" : std::string(key.fallback);
 }
 

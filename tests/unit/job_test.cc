@@ -102,10 +102,10 @@ TEST(Job, DerivesWhatWasNotMeasured) {
   EXPECT_DOUBLE_EQ(job.step.time,
                    6 * 8030261248.0 * (256 * 16 * 8192.0) / (16 * 989e12 * 0.4));  // A13
   EXPECT_DOUBLE_EQ(*job.cluster.mtbf, 3 * 3600 * 1024.0);                          // E14
-  EXPECT_EQ(job.derived.size(), 3u);
+  EXPECT_EQ(job.derived.size(), 4u);
   EXPECT_EQ(job.values.at("model.parameters"), "8030261248");
   EXPECT_EQ(good(text, {"step.time=1s", "model.parameters=8e9"}).derived.size(),
-            1u);  // given values stand
+            2u);  // given values stand
   EXPECT_NE(told(text, {"step.mfu=~"}).find("step.mfu: has no value"), std::string::npos);
   text.replace(text.find("mfu: 0.4, "), 10, "");
   EXPECT_EQ(told(text),
@@ -165,7 +165,7 @@ TEST(Job, TellsEachProblemWithItsPlace) {
             "job.yaml:6:25: parallelism.sharding: 'zero4' is not allowed; did you mean 'zero1'? "
             "(allowed: none | zero1 | zero2 | zero3)");
   EXPECT_EQ(told(std::string(kGood) + "loader: [1]\n"),
-            "job.yaml:6:9: loader: must be a map of keys (workers_per_gpu, prefetch_factor, "
+            "job.yaml:6:9: loader: must be a map of keys (kind, workers_per_gpu, prefetch_factor, "
             "utilization, shuffle_buffer)");
   EXPECT_EQ(told(with("samples: ", "layout: files")), "job.yaml:5:35: dataset.samples: has no value: above 0");
   EXPECT_EQ(told(with("samples: [1]", "layout: files")), "job.yaml:5:35: dataset.samples: must be a single value");
@@ -210,6 +210,40 @@ TEST(Job, RefusesCombinationsThatCannotBe) {
   EXPECT_NE(
       told(std::string(kGood) + "model: {parameters: 1e9}\nparallelism: {window: 0}\n").find("parallelism.window"),
       std::string::npos);
+}
+
+TEST(Job, ReadsAsTheLayoutUsuallyIsRead) {
+  const Job files = good(kGood);
+  EXPECT_EQ(files.dataset.read_profile, ReadProfile::whole);
+  EXPECT_EQ(files.loader.kind, LoaderKind::pytorch);
+  EXPECT_EQ(files.values.at("dataset.read_profile"), "whole");
+  EXPECT_EQ(files.dataset.path, "");
+  EXPECT_EQ(good(kGood, {"dataset.layout=shards"}).dataset.read_profile, ReadProfile::wds);
+  EXPECT_EQ(good(kGood, {"dataset.layout=tokens"}).values.at("dataset.read_profile"), "mmap");
+  const Job given = good(kGood, {"dataset.read_profile=pil", "loader.kind=in_flight", "dataset.path=/data/imagenet"});
+  EXPECT_EQ(given.dataset.read_profile, ReadProfile::pil);
+  EXPECT_EQ(given.loader.kind, LoaderKind::in_flight);
+  EXPECT_EQ(given.dataset.path, "/data/imagenet");
+  EXPECT_EQ(given.derived.count("dataset.read_profile"), 0u);
+}
+
+TEST(Job, RefusesLoadersThatCannotReadSo) {
+  EXPECT_EQ(
+      told(with("read_profile: wds", "layout: files")),
+      "job.yaml:5:40: dataset.read_profile: 'wds' reads shards, and layout is files (allowed: whole | pil | ranged)");
+  EXPECT_EQ(told(kGood, {"dataset.layout=tokens", "dataset.read_profile=pil"}),
+            "--set: dataset.read_profile: 'pil' reads files, and layout is tokens (allowed: mmap | ranged)");
+  EXPECT_EQ(told(kGood, {"dataset.read_profile=webdataset"}),
+            "--set: dataset.read_profile: 'webdataset' is not allowed (allowed: whole | pil | wds | mds | mmap | "
+            "row_group | ranged)");
+  EXPECT_EQ(told(kGood, {"dataset.layout=shards", "dataset.read_profile=wds", "loader.kind=pytorch"}),
+            "--set: loader.kind: 'pytorch' asks for samples by index, and wds reads a tar from front to end: "
+            "pytorch_iterable does so");
+  EXPECT_NE(
+      told(kGood, {"loader.kind=pytorch", "loader.shuffle_buffer=100"}).find("loader.shuffle_buffer: a loader of"),
+      std::string::npos);
+  EXPECT_EQ(told(kGood, {"loader.kind=pytorch_iterable", "loader.shuffle_buffer=100"}), "");
+  EXPECT_EQ(told(kGood, {"dataset.path="}), "--set: dataset.path: must not be empty");
 }
 
 TEST(Job, OverridesReplaceAndAreLocated) {
