@@ -50,7 +50,7 @@ int aa(const Arguments& arguments, const Shared& shared) {
   blocks.name = plan.name;
   blocks.planned = arguments.pairs;
   const auto command = turn_command(system::installation().binary, arguments.plan);
-  blocks.sides = {{"A", arguments.plan.config, command}, {"B", arguments.plan.config, command}};
+  blocks.sides = {{"A", plan.config_file, command}, {"B", plan.config_file, command}};
   blocks.gates = options.gates;
   if (arguments.dry_run) {
     print_line(Text::format("{}blocks    {}, each A B B A of the same: {} runs in all", plan_text(plan, shared),

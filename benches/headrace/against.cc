@@ -37,7 +37,7 @@ Other other_side(const std::string& given, const PlanArguments& plan) {
   const std::string shipped = system::find_shipped(given);
   if (names_config(given) || names_config(shipped)) {
     if (!fs::is_regular_file(shipped)) throw UsageError(fmt::format("--against: {}: no such configuration", given));
-    other.plan.config = given;
+    (other.plan.config.empty() ? other.plan.file : other.plan.config) = given;
     return other;
   }
   if (fs::is_regular_file(given)) {
@@ -52,6 +52,7 @@ Other other_side(const std::string& given, const PlanArguments& plan) {
   const fs::path parent = fs::absolute(given).lexically_normal().parent_path();
   if (!fs::is_directory(given) && !fs::is_directory(parent))
     throw UsageError(fmt::format("--against: {}: there is no such configuration, program or folder", given));
+  other.plan.at.clear();
   other.plan.set.push_back("target.path=" + given);
   other.declared = {"device", "file_system"};
   return other;
@@ -124,7 +125,7 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
   blocks.name = a.name;
   blocks.planned = arguments.blocks;
   const std::string self = system::installation().binary;
-  blocks.sides = {{"A", given.config, turn_command(self, given)},
+  blocks.sides = {{"A", a.config_file, turn_command(self, given)},
                   {"B", arguments.with, turn_command(other.binary, other.plan)}};
   for (comparison::BlockSide& side : blocks.sides)
     side.command.insert(side.command.end(), arguments.passed_on.begin(), arguments.passed_on.end());
@@ -140,7 +141,7 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
   blocks.gates = options.gates;
 
   if (arguments.dry_run) {
-    print_line(Text::format("A  {}\n{}B  {}\n{}blocks    {}, each A B B A: {} runs in all", given.config,
+    print_line(Text::format("A  {}\n{}B  {}\n{}blocks    {}, each A B B A: {} runs in all", a.config_file,
                             plan_text(a, shared), arguments.with, plan_text(b, shared), blocks.planned,
                             blocks.planned * comparison::kTurnsPerBlock));
     if (!options.across.empty()) print_line(Text::format("compared  {}", join(options.across)));

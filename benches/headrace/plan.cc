@@ -4,6 +4,7 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/plan_options.h"
+#include "harness/plan/room.h"
 
 namespace headrace::cli {
 namespace {
@@ -16,6 +17,7 @@ void add_plan(Verbs& verbs, Shared& shared) {
   verb.flag("--json", *json, "Print JSON");
   verb.does([&shared, arguments, json] {
     const Plan plan = make_plan(plan_options(*arguments));
+    check_room(plan);
     if (*json)
       print_document(plan_json(plan) + "\n");
     else
@@ -30,7 +32,8 @@ void add_validate(Verbs& verbs, Shared&) {
   add_plan_options(verb, *arguments);
   verb.does([arguments] {
     const Plan plan = make_plan(plan_options(*arguments));
-    print_line(Text::format("{}: good: {} points, {} needs", arguments->config, plan.points.size(),
+    check_room(plan);
+    print_line(Text::format("{}: good: {} points, {} needs", plan.config_file, plan.points.size(),
                             plan.needs.size() + plan.declared_needs.size()));
     return 0;
   });

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/terminal.h"
+#include "harness/config/document.h"
 #include "harness/node.h"
+#include "harness/plan/room.h"
+#include "harness/session/launch.h"
 #include "harness/system/installation.h"
 #include "harness/units.h"
 
@@ -32,21 +35,48 @@ std::vector<unsigned> parse_looks(const std::string& text) {
   return looks;
 }
 
-/// Everything the points will write, data sets that several share counted once.
-std::uint64_t bytes_to_write(const Plan& plan) {
-  std::map<std::string, std::uint64_t> shared;
-  std::uint64_t total = 0;
-  for (const Point& point : plan.points) {
-    const Footprint footprint = point.workload->footprint();
-    if (footprint.data_id.empty()) {
-      total += footprint.written_bytes;
-    } else {
-      std::uint64_t& size = shared[footprint.data_id];
-      size = std::max(size, footprint.written_bytes);
-    }
+constexpr double kMostWritten = 0x1p53;
+
+enum class FileKind { job, configuration, neither };
+
+/// By what is in it: a job names itself, a configuration has workloads. A file that cannot be read is left to its reader,
+/// which tells why.
+FileKind kind_of(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return FileKind::neither;  // a pipe can be read once only
+  Diagnostics unread;
+  const config::Value root = config::read_yaml(path, unread);
+  if (root.find("job") != nullptr) return FileKind::job;
+  return root.find("workloads") != nullptr || root.find("extends") != nullptr ? FileKind::configuration
+                                                                              : FileKind::neither;
+}
+
+/// A file where a job or a configuration is due.
+std::string existing_file(const std::string& given) {
+  const std::string path = system::find_shipped(given);
+  if (std::filesystem::is_directory(path))
+    throw UsageError(fmt::format("{}: is a folder; a job or a configuration is one file", given));
+  return path;
+}
+
+/// Which of the given files is the job, and which the configuration. Throws UsageError in one sentence.
+void choose_files(const PlanArguments& arguments, PlanOptions& options) {
+  if (!arguments.config.empty()) options.config_file = existing_file(arguments.config);
+  if (!arguments.job.empty()) options.job_file = existing_file(arguments.job);
+  if (!options.config_file.empty() && kind_of(options.config_file) == FileKind::job)
+    throw UsageError(
+        fmt::format("-c {0}: this is a job, no configuration: give it as --job {0}, or alone", arguments.config));
+  if (!options.job_file.empty() && kind_of(options.job_file) == FileKind::configuration)
+    throw UsageError(fmt::format("--job {0}: this is a configuration, no job: give it as -c {0}", arguments.job));
+  if (!arguments.file.empty()) {
+    const std::string path = existing_file(arguments.file);
+    const bool job = kind_of(path) == FileKind::job;
+    std::string& slot = job ? options.job_file : options.config_file;
+    if (!slot.empty())
+      throw UsageError(fmt::format("{}: a second {} beside {}", arguments.file, job ? "job" : "configuration", slot));
+    slot = path;
   }
-  for (const auto& entry : shared) total += entry.second;
-  return total;
+  if (options.config_file.empty() && options.job_file.empty())
+    throw UsageError("what is to be run? Give a job, such as configs/jobs/resnet50-imagenet.yaml, or a configuration");
 }
 
 std::string bytes_or_unknown(std::uint64_t bytes) {
@@ -56,7 +86,12 @@ std::string bytes_or_unknown(std::uint64_t bytes) {
 }  // namespace
 
 void add_plan_options(Verb& verb, PlanArguments& arguments) {
-  verb.option("-c,--config", arguments.config, "Configuration: what to run (configs/*.yaml)").required();
+  verb.option("FILE", arguments.file, "A job (configs/jobs/*.yaml): what it does is run; or a configuration, as -c");
+  verb.option("--at", arguments.at, "Scratch folder for generated data, on the storage to be judged (target.path)");
+  verb.option("--data", arguments.data, "Data set of the job that is there already: a folder or file, only read");
+  verb.option("--max-write", arguments.max_write, "Most bytes that may be written, such as 4GiB (target.max_write)");
+  verb.option("-c,--config", arguments.config,
+              "Configuration: what to run (configs/*.yaml); none: what follows from the job");
   verb.option("--job", arguments.job, "Job description: what is needed (configs/jobs/*.yaml)");
   verb.option("--set", arguments.set, "Override: KEY=VALUE of the configuration, job.KEY=VALUE of the job (repeatable)")
       .one_value_each();
@@ -67,16 +102,22 @@ void add_plan_options(Verb& verb, PlanArguments& arguments) {
       .separated_by(',')
       .one_value_each();
   verb.option("--looks", arguments.looks, "When to look, in repetitions: 5,10,15 (the default)");
-  verb.option("--budget", arguments.budget, "Longest time for one point, such as 20min");
+  verb.option("--budget", arguments.budget,
+              "Longest time: of a job's points all together (5min); of a configuration's, each (20min)");
   verb.option("--seed", arguments.seed, "Seed of every random order and of generated data");
   verb.option("--max-points", arguments.max_points, "Most points that a sweep may make").shows_default();
 }
 
 std::vector<std::string> plan_words(const PlanArguments& arguments) {
-  std::vector<std::string> words{"--config", arguments.config};
+  std::vector<std::string> words;
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
+  if (!arguments.file.empty()) words.push_back(arguments.file);
+  add("--at", arguments.at);
+  add("--data", arguments.data);
+  add("--max-write", arguments.max_write);
+  add("--config", arguments.config);
   add("--job", arguments.job);
   for (const std::string& assignment : arguments.set) add("--set", assignment);
   for (const std::string& glob : arguments.only) add("--only", glob);
@@ -90,8 +131,7 @@ std::vector<std::string> plan_words(const PlanArguments& arguments) {
 
 PlanOptions plan_options(const PlanArguments& arguments) {
   PlanOptions options;
-  options.config_file = system::find_shipped(arguments.config);
-  if (!arguments.job.empty()) options.job_file = system::find_shipped(arguments.job);
+  choose_files(arguments, options);
   for (const std::string& assignment : arguments.set) {
     if (assignment.find('=') == std::string::npos) {
       throw UsageError(fmt::format("--set: '{}' must be KEY=VALUE", assignment));
@@ -109,6 +149,18 @@ PlanOptions plan_options(const PlanArguments& arguments) {
     const std::string text = arguments.budget.back() == 'm' ? arguments.budget + "in" : arguments.budget;
     options.budget_s = time_option("--budget", text, "20min");
   }
+  options.target_path = arguments.at;
+  options.data = arguments.data;
+  if (!arguments.data.empty() && !std::filesystem::exists(arguments.data))
+    throw UsageError(fmt::format("--data: nothing is at {}", arguments.data));
+  if (!arguments.max_write.empty()) {
+    const Parsed most = parse_quantity(arguments.max_write, Dimension::bytes);
+    if (!most) throw UsageError(fmt::format("--max-write: '{}' {}", arguments.max_write, most.error));
+    if (most.value < 1 || most.value > kMostWritten)
+      throw UsageError(fmt::format("--max-write: '{}' is out of range: 1B or more, such as 4GiB", arguments.max_write));
+    options.max_write = static_cast<std::uint64_t>(most.value);
+  }
+  options.several = ranks::launched().several();
   options.seed = arguments.seed;
   options.max_points = arguments.max_points;
   return options;
@@ -162,6 +214,10 @@ Text plan_text(const Plan& plan, const Shared& shared) {
                           need.at_least ? "at least" : "at most", need.value, need.unit);
     }
   }
+  if (!plan.remarks.empty()) {
+    out += terminal.paint("\nnot as the job has it\n", Ink::strong);
+    for (const std::string& remark : plan.remarks) out += "  " + wrap(Text(remark), 94, 4) + "\n";
+  }
   if (!plan.not_asked.empty()) {
     out += wrap(Text::format("not asked here: {}", join(plan.not_asked)), 96, 2) + "\n";
   }
@@ -203,7 +259,8 @@ std::string plan_json(const Plan& plan) {
                     {"written_bytes", bytes_to_write(plan)},
                     {"points", points},
                     {"needs", needs},
-                    {"not_asked", plan.not_asked}};
+                    {"not_asked", plan.not_asked},
+                    {"remarks", plan.remarks}};
   return all.dump(2);
 }
 

@@ -9,8 +9,10 @@ namespace headrace::cli {
 
 /// What the options say, before they are turned into PlanOptions.
 struct PlanArguments {
+  std::string file;  // a job or a configuration, told apart by what is in it
   std::string config;
   std::string job;
+  std::string at, data, max_write;
   std::vector<std::string> set;
   std::vector<std::string> only, skip;
   std::string looks, budget;
@@ -18,13 +20,13 @@ struct PlanArguments {
   std::size_t max_points = 200;
 };
 
-/// Adds -c, --job, --set, --only, --skip, --looks, --budget, --seed, --max-points.
+/// Adds FILE, --at, --data, --max-write, -c, --job, --set, --only, --skip, --looks, --budget, --seed, --max-points.
 void add_plan_options(Verb& verb, PlanArguments& arguments);
 
 /// The same options as words of a command line.
 std::vector<std::string> plan_words(const PlanArguments& arguments);
 
-/// Splits --set into the job's (job.KEY=VALUE) and the configuration's, parses looks and budget.
+/// Tells FILE's kind, splits --set into the job's (job.KEY=VALUE) and the configuration's, parses looks and budget.
 /// Throws UsageError.
 PlanOptions plan_options(const PlanArguments& arguments);
 

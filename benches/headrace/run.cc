@@ -12,6 +12,7 @@
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/summary.h"
 #include "harness/files/marked_folder.h"
+#include "harness/plan/room.h"
 #include "harness/results/result_store.h"
 #include "harness/session/measure.h"
 
@@ -77,7 +78,7 @@ class Shown final : public session::Audience {
 void check_judges(const Plan& plan) {
   if (plan.needs.empty() && plan.declared_needs.empty()) {
     throw UsageError(
-        "qualify: nothing to judge: give a job with --job FILE, or needs in the configuration "
+        "qualify: nothing to judge: give a job, or needs in the configuration "
         "(headrace run measures without judging)");
   }
 }
@@ -103,6 +104,7 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
   const auto plan = [&] {
     Plan made = make_plan(plan_options(arguments.plan));
     if (must_judge) check_judges(made);
+    check_room(made);
     return made;
   };
   if (arguments.dry_run) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "harness/config/sweep.h"
@@ -76,6 +77,7 @@ void declare_need(const Value& item, Plan& plan, Diagnostics& problems) {
 void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics& problems) {
   using requirements::Scope;
   const auto all = requirements::derive_needs(*plan.job);
+  const auto locked = requirements::locked_needs(*plan.job);
   std::set<std::string> at_node;
   std::vector<std::string> ids;
   for (const auto& need : all) {
@@ -84,7 +86,13 @@ void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics
   }
   for (const auto& [pattern, where] : patterns) {
     if (pattern.find_first_of("*?") != std::string::npos) continue;
-    if (std::find(ids.begin(), ids.end(), pattern) == ids.end()) {
+    if (std::find(ids.begin(), ids.end(), pattern) != ids.end()) continue;
+    if (const auto other =
+            std::find_if(locked.begin(), locked.end(), [&, id = pattern](const auto& l) { return l.id == id; });
+        other != locked.end()) {
+      plan.remarks.push_back(
+          fmt::format("{} is left out: this job has no such need; it would with {}", pattern, join(other->missing)));
+    } else {
       problems.error(where, fmt::format("needs: this job has no need '{}'{} (it has: {})", pattern,
                                         did_you_mean(pattern, ids), join(ids)));
     }
@@ -105,6 +113,19 @@ void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics
   }
 }
 
+/// What this run lacks for a need, and what would measure it.
+std::string why_unmeasured(const requirements::Need& need) {
+  const std::string group = need.id.substr(0, need.id.find('.'));
+  if (group == "gpu") return "no GPU here; on a node that has them: headrace qualify JOB";
+  if (group == "network") return "a process alone talks to nobody: mpirun -n N --hostfile HOSTS headrace qualify JOB";
+  if (need.id == "ingest.steady_read_bandwidth")
+    return "a settled page cache needs a data set as large as the job's: headrace run -c configs/sizing.yaml --job "
+           "JOB, "
+           "and headrace size JOB --runs FOLDER";
+  if (group == "checkpoint") return "its files do not fit what may be written: headrace qualify JOB --max-write SIZE";
+  return "no point that is left measures it";
+}
+
 }  // namespace
 
 JobNeeds::JobNeeds(const requirements::Job& job) {
@@ -118,6 +139,26 @@ JobNeeds::JobNeeds(const requirements::Job& job) {
     }
     if (need.collective) collectives.push_back(std::move(need));
   }
+}
+
+void leave_unmeasured(Plan& plan) {
+  const auto is_measured = [&](const requirements::Need& need) {
+    return std::any_of(need.measured_by.begin(), need.measured_by.end(), [&](const std::string& metric) {
+      return std::any_of(plan.points.begin(), plan.points.end(),
+                         [&](const Point& p) { return metric.substr(0, metric.find('.')) == p.info->name; });
+    });
+  };
+  std::map<std::string, std::vector<std::string>> by_reason;
+  std::erase_if(plan.needs, [&](const requirements::Need& need) {
+    if (is_measured(need)) return false;
+    std::vector<std::string>& ids = by_reason[why_unmeasured(need)];
+    if (std::find(ids.begin(), ids.end(), need.id) == ids.end()) {
+      ids.push_back(need.id);
+      plan.not_asked.push_back(need.id);
+    }
+    return true;
+  });
+  for (const auto& [why, ids] : by_reason) plan.remarks.push_back(fmt::format("not measured: {}: {}", join(ids), why));
 }
 
 void ask_needs(const Value* needs, Plan& plan, Diagnostics& problems) {

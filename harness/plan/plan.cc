@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <set>
 
 #include "harness/config/layers.h"
 #include "harness/config/sweep.h"
 #include "harness/config/value_reader.h"
+#include "harness/node.h"
 #include "harness/plan/asked_needs.h"
+#include "harness/plan/from_job.h"
+#include "harness/plan/own_data.h"
 #include "harness/plan/points.h"
 #include "harness/units.h"
 
@@ -22,6 +26,10 @@ using config::Value;
 const std::vector<std::string> kTopKeys = {"schema", "name",  "description", "target",
                                            "seed",   "needs", "defaults",    "workloads"};
 constexpr std::size_t kLongestName = 200;
+constexpr const char* kOfJob = "job";      // workloads: job
+constexpr const char* kMaxWrite = "4GiB";  // of a job without a configuration
+constexpr double kBudget_s = 300;
+constexpr double kUsable = 0.95;  // names and metadata take space, too
 
 std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t hash = 14695981039346656037u;
@@ -34,9 +42,7 @@ class Planner {
   explicit Planner(const PlanOptions& options) : options_(options) {}
 
   Plan make() {
-    Value root = config::load_layers(options_.config_file, options_.overrides, problems_);
-    // Of a file that cannot be read at all, nothing more can be said.
-    if (root.entries.empty()) problems_.throw_if_any();
+    Value root = read_config();
     load_job();
     std::map<std::string, std::string> names;
     if (plan_.job) {
@@ -47,30 +53,96 @@ class Planner {
       const bool files = data.layout == requirements::Layout::files;
       names["job.dataset.file_size"] =
           fmt::format("{:.0f}B", std::max(1.0, data.sample_size * (files ? data.samples_per_file : 1)));
+      names["job.dataset.files"] = fmt::format("{}", files_that_fit(root));
     }
     config::substitute(root, names, plan_.job ? "" : "names of the form job.KEY come from the job: give one with --job",
                        problems_);
-    plan_.config_file = options_.config_file;
+    plan_.config_file = options_.config_file.empty() ? options_.job_file : options_.config_file;
     read_top(root);
-    if (const Value* workloads = root.find("workloads"); workloads == nullptr || !workloads->is_list()) {
+    const Value* workloads = root.find("workloads");
+    const bool of_job = workloads != nullptr && workloads->is_scalar() && workloads->text == kOfJob;
+    if (of_job) {
+      follow_job(*workloads);
+    } else if (workloads == nullptr || !workloads->is_list()) {
       problems_.error(workloads ? workloads->where : root.where,
-                      "workloads: must be a list, such as '- use: small_file_read'");
+                      "workloads: must be 'job', or a list, such as '- use: small_file_read'");
     } else {
-      std::optional<JobNeeds> needed;
-      if (plan_.job) needed.emplace(*plan_.job);
-      for (const Value& entry : workloads->items) {
-        for (Point& point : make_points(entry, root.find("defaults"), needed ? &*needed : nullptr, options_, problems_))
-          add(std::move(point));
-      }
+      add_points(*workloads, root.find("defaults"), options_);
     }
     ask_needs(root.find("needs"), plan_, problems_);
     select_points();
     problems_.throw_if_any();
+    if (of_job) leave_unmeasured(plan_);
     finish();
     return std::move(plan_);
   }
 
  private:
+  /// The configuration; without one, the shortest that says "as the job does".
+  Value read_config() {
+    if (!options_.config_file.empty()) {
+      Value root = config::load_layers(options_.config_file, options_.overrides, problems_);
+      // Of a file that cannot be read at all, nothing more can be said.
+      if (root.entries.empty()) problems_.throw_if_any();
+      return root;
+    }
+    Value root =
+        config::parse_yaml(fmt::format("schema: 1\ntarget: {{max_write: {}}}\nworkloads: {}\n", kMaxWrite, kOfJob),
+                           options_.job_file, problems_);
+    for (const std::string& assignment : options_.overrides) config::apply_override(root, assignment, problems_);
+    return root;
+  }
+
+  void add_points(const Value& entries, const Value* defaults, const PlanOptions& options) {
+    std::optional<JobNeeds> needed;
+    if (plan_.job) needed.emplace(*plan_.job);
+    for (const Value& entry : entries.items) {
+      for (Point& point : make_points(entry, defaults, needed ? &*needed : nullptr, options, problems_))
+        add(std::move(point));
+    }
+  }
+
+  /// Points that do what the job does, with what there is here.
+  void follow_job(const Value& where) {
+    if (!plan_.job) {
+      problems_.error(where.where, "workloads: job: there is no job; give one with --job FILE");
+      return;
+    }
+    if (options_.config_file.empty()) plan_.name = plan_.job->name.substr(0, kLongestName);
+    const Node node("");
+    Means means;
+    means.budget_s = options_.budget_s.value_or(kBudget_s);
+    means.data = options_.data.empty() ? plan_.job->dataset.path : options_.data;
+    if (!means.data.empty()) means.data = std::filesystem::absolute(means.data).lexically_normal().string();
+    if (!means.data.empty()) plan_.remarks = check_own_data(*plan_.job, means.data);
+    const double free = kUsable * static_cast<double>(node.free_bytes(plan_.target_path));
+    means.space = static_cast<std::uint64_t>(
+        plan_.max_write > 0 ? std::min(kUsable * static_cast<double>(plan_.max_write), free) : free);
+    // Processes of several nodes must come to the same plan.
+    if (options_.several) means.space = std::bit_floor(means.space);
+    means.memory = options_.several ? std::bit_floor(node.memory_available()) : node.memory_available();
+    means.root = node.is_root();
+    means.gpus = std::filesystem::exists("/dev/nvidiactl");
+    means.ranks = options_.several;
+    FromJob made = points_from_job(*plan_.job, means);
+    plan_.remarks.insert(plan_.remarks.end(), made.remarks.begin(), made.remarks.end());
+    PlanOptions options = options_;
+    options.budget_s.reset();  // it is shared out already
+    add_points(made.workloads, nullptr, options);
+  }
+
+  /// How many of the job's files a fifth of target.max_write holds; no more than serve for a measurement.
+  std::uint64_t files_that_fit(const Value& root) const {
+    constexpr double kMost = 8000, kShare = 5;
+    const auto& data = plan_.job->dataset;
+    const bool files = data.layout == requirements::Layout::files;
+    const double size = std::max(1.0, data.sample_size * (files ? data.samples_per_file : 1));
+    const Value* target = root.find("target");
+    const Value* most = target != nullptr && target->is_map() ? target->find("max_write") : nullptr;
+    const Parsed given = parse_quantity(most != nullptr ? most->text : "", Dimension::bytes);
+    return static_cast<std::uint64_t>(given ? std::clamp(given.value / kShare / size, 1.0, kMost) : kMost);
+  }
+
   void load_job() {
     if (options_.job_file.empty()) {
       for (const std::string& o : options_.job_overrides) {
@@ -93,7 +165,7 @@ class Planner {
       read.refuse(*root.find("name"), "name",
                   fmt::format("{} bytes; at most {}, as it becomes part of the run folder's name", plan_.name.size(),
                               kLongestName));
-    if (plan_.name.empty()) plan_.name = std::filesystem::path(options_.config_file).stem().string();
+    if (plan_.name.empty()) plan_.name = std::filesystem::path(plan_.config_file).stem().string();
     plan_.target_path = "headrace-scratch";
     if (const Value* target = root.find("target")) {
       if (!target->is_map()) {
@@ -111,6 +183,8 @@ class Planner {
           plan_.max_write = *most;
       }
     }
+    if (!options_.target_path.empty()) plan_.target_path = options_.target_path;
+    if (options_.max_write) plan_.max_write = *options_.max_write;
     plan_.target_path = std::filesystem::absolute(plan_.target_path).lexically_normal().string();
     if (const auto seed = read.whole(root.find("seed"), "seed", Dimension::count, 0)) plan_.seed = *seed;
     if (options_.seed) plan_.seed = *options_.seed;

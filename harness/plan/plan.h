@@ -64,17 +64,22 @@ struct Plan {
   std::optional<requirements::Job> job;
   std::vector<requirements::Need> needs;  // the job's needs that this config asks for
   std::vector<std::string> not_asked;     // the job's other needs, by id
+  std::vector<std::string> remarks;       // what is left out or less than the job's own, and why; a sentence each
   std::vector<DeclaredNeed> declared_needs;
 };
 
 struct PlanOptions {
-  std::string config_file;
+  std::string config_file;                 // "" = the points follow from the job
   std::string job_file;                    // "" = none
+  bool several = false;                    // other processes take part
   std::vector<std::string> overrides;      // --set key=value on the config
   std::vector<std::string> job_overrides;  // --set job.key=value, prefix removed
   std::vector<std::string> only, skip;     // globs on point ids and workload names
   std::vector<unsigned> looks;             // --looks
-  std::optional<double> budget_s;
+  std::optional<double> budget_s;          // with a configuration of one point, else of all
+  std::string target_path;                 // "" = as the configuration says
+  std::optional<std::uint64_t> max_write;  // [B]
+  std::string data;                        // a data set that the job's points read; "" = the job's dataset.path
   std::optional<std::uint64_t> seed;
   std::size_t max_points = 200;
 };

@@ -26,8 +26,8 @@ def on_tmpfs(options, workload):
 
 workload = {"use": "small_file_read", "files": 400, "file_size": "100kB", "repeat": 1, "cache": "asis"}
 result, files = on_tmpfs("size=16m", workload)
-print(result.point["reason"])
-assert result.code == 1 and "needs 41" in result.point["reason"] and "are free" in result.point["reason"], result.told
+print(result.told)
+assert result.code == 2 and "would write 40.0 MB" in result.told and "are free" in result.told, result.told
 assert not [file for file in files if file.endswith(".bin")], files
 
 # Space is there, but not for so many files: the system says so only in the middle.

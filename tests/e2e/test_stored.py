@@ -114,12 +114,13 @@ def test_measuring_without_needs_is_not_ok_for_who_wants_a_verdict(made, map_, c
 
 
 def test_errors_are_counted(made):
+    made.path("empty").mkdir()
     made.write("gone.yaml", """\
 schema: 1
 target: {path: scratch}
 workloads:
-  - {use: small_file_read, path: nowhere, cache: asis, repeat: 1}
-  - {use: small_file_read, label: two, path: nowhere, cache: asis, repeat: 1}
+  - {use: small_file_read, path: empty, cache: asis, repeat: 1}
+  - {use: small_file_read, label: two, path: empty, cache: asis, repeat: 1}
   - {use: host_facts}
 """)
     done = made("run", "-c", "gone.yaml", "--no-report", "--out", "gone")

@@ -1,0 +1,418 @@
+// Sizes, counts and times of the points that follow from a job.
+#include "harness/plan/from_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "harness/requirements/needs.h"
+#include "harness/units.h"
+
+namespace headrace {
+namespace {
+
+using config::Value;
+using requirements::Job;
+using requirements::Layout;
+using requirements::LoaderKind;
+using requirements::ReadProfile;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kMostFiles = 20'000;         // more take long to make and show nothing new
+constexpr std::uint64_t kLeastShard = 8 * kMiB;      // what is still read in order
+constexpr std::uint64_t kLargeRequest = 8 * kMiB;    // beyond, no storage gains
+constexpr unsigned kMostWorkers = 1024;              // of the workloads
+constexpr double kSlowStorage = 150e6;               // bytes/s with which times are planned; only a guess
+constexpr double kSlowNames = 500;                   // files made per second, likewise
+constexpr double kLongest_s = 10, kShortest_s = 1;   // of one repetition
+constexpr unsigned kFewest = 5;                      // repetitions that bounds can be told from
+constexpr double kOwnWeight = 3, kAdviceWeight = 1;  // shares of the time
+constexpr double kBeside = 2;                        // of a repetition's time: cache made, proven and rest
+
+std::string bytes(double value) { return format_quantity(value, Dimension::bytes); }
+
+/// As an option takes it.
+std::string as_option(double value) { return fmt::format("{:.0f}MB", std::ceil(value / 1e6)); }
+
+/// One entry as it is put together.
+class Entry {
+ public:
+  Entry(const char* use, const char* label) {
+    value.kind = Value::Kind::map;
+    put("use", use);
+    if (*label != 0) put("label", label);
+  }
+  Entry& put(std::string_view key, std::string text) {
+    value.set(key, Value::scalar(std::move(text), {"job", 0, 0}));
+    return *this;
+  }
+  Entry& size(std::string_view key, std::uint64_t bytes) { return put(key, fmt::format("{}B", bytes)); }
+  Entry& count(std::string_view key, std::uint64_t n) { return put(key, fmt::format("{}", n)); }
+
+  Value value;
+  double weight = kOwnWeight;  // of the measuring time; 0 = it ends by itself
+  bool timed = true;           // its repetitions end after `duration`
+};
+
+class Points {
+ public:
+  Points(const Job& job, const Means& means) : job_(job), means_(means), needs_(requirements::derive_needs(job)) {
+    const double nodes = job.cluster.nodes;
+    if (nodes > 1)
+      remark(
+          "the job has {:.0f} nodes: what is measured here is one node's share; nodes that load the storage together "
+          "are measured by a launcher, such as mpirun -n {:.0f} headrace qualify JOB",
+          nodes, nodes);
+    const double each = job.loader.workers_per_gpu.value_or(1);
+    workers_ = static_cast<unsigned>(std::clamp(each * job.cluster.gpus_per_node, 1.0, double{kMostWorkers}));
+    if (!job.loader.workers_per_gpu)
+      remark("the job does not tell loader.workers_per_gpu: one reading worker for each GPU is taken");
+  }
+
+  FromJob make() {
+    const bool saves = job_.checkpoint && asks("checkpoint_write");
+    // A half for the data set, an eighth each for other shards, two ways of saving, and restores.
+    const double making_s = kMakingShare * means_.budget_s;
+    data_space_ = std::min(means_.space / 2, static_cast<std::uint64_t>(making_s * kSlowStorage));
+    most_files_ = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(making_s * kSlowNames), 1, kMostFiles);
+    save_space_ = means_.space / 8;
+    switch (job_.dataset.layout) {
+      case Layout::files:
+        files();
+        break;
+      case Layout::shards:
+        shards("job", kOwnWeight, own_shard(), means_.data);
+        break;
+      case Layout::tokens:
+        tokens();
+        break;
+    }
+    names();
+    if (saves) checkpoints();
+    if (asks("memory_copy")) add(Entry("memory_copy", "job").put("kernel", "copy"), 0);
+    gpus();
+    network();
+    add(Entry("host_facts", ""), 0);
+    share_time();
+    FromJob made;
+    made.remarks = std::move(remarks_);
+    made.workloads.kind = Value::Kind::list;
+    for (Entry& entry : entries_) made.workloads.items.push_back(std::move(entry.value));
+    return made;
+  }
+
+ private:
+  template <typename... T>
+  void remark(fmt::format_string<T...> text, T&&... values) {
+    remarks_.push_back(fmt::format(text, std::forward<T>(values)...));
+  }
+
+  /// Does the job need what this workload measures?
+  bool asks(std::string_view workload) const {
+    for (const requirements::Need& need : needs_) {
+      if (need.informative) continue;
+      for (const std::string& metric : need.measured_by)
+        if (metric.substr(0, metric.find('.')) == workload) return true;
+    }
+    return false;
+  }
+
+  void add(Entry entry, double weight) {
+    entry.weight = weight;
+    entries_.push_back(std::move(entry));
+  }
+
+  std::uint64_t request() const {
+    return static_cast<std::uint64_t>(std::clamp(std::round(job_.dataset.request_size), 512.0, 1024.0 * kMiB));
+  }
+
+  /// An engine with a queue keeps requests in flight; all others wait for each.
+  Entry& reads(Entry& entry, unsigned workers) const {
+    const bool queue = job_.loader.kind == LoaderKind::in_flight;
+    entry.put("engine", queue ? "io_uring" : "posix").count("workers", workers);
+    if (queue) entry.count("queue_depth", 32);
+    return entry.put("cache", "cold");
+  }
+
+  /// A way of reading that is not the job's.
+  void advise(Entry entry) { add(std::move(entry), kAdviceWeight); }
+
+  // One file for each sample, or for a few.
+
+  void files() {
+    const Job::Dataset& data = job_.dataset;
+    const auto size = static_cast<std::uint64_t>(std::max(1.0, std::round(data.sample_size * data.samples_per_file)));
+    Entry set("small_file_read", "job");
+    if (!means_.data.empty()) {
+      set.put("path", means_.data);
+    } else {
+      const std::uint64_t fit = std::min(data_space_ / size, most_files_);
+      const double all = data.samples ? std::ceil(*data.samples / data.samples_per_file) : 1e15;
+      const auto files = static_cast<std::uint64_t>(std::min(double(fit), all));
+      if (files == 0) {
+        remark("no file of {} is made, as {} may be written: its reads are not measured; --max-write {} would do",
+               bytes(double(size)), bytes(double(means_.space)), as_option(2.2 * double(size)));
+        return;
+      }
+      if (double(files) < all)
+        remark("{} files of {} stand for {}: what folders with more names cost is not shown", files,
+               bytes(double(size)), data.samples ? fmt::format("the job's {:.0f}", all) : "a data set of unknown size");
+      if (files < workers_)
+        remark("{} files for {} workers: only so many are read at a time; --max-write {} has one for each", files,
+               workers_, as_option(2.2 * double(size) * workers_));
+      set.count("files", files).size("file_size", size);
+      if (const auto spread = job_.spreads.find("dataset.sample_size"); spread != job_.spreads.end())
+        set.size("file_size_spread",
+                 static_cast<std::uint64_t>(std::min(spread->second * data.samples_per_file, double(size) / 3)));
+    }
+    if (data.samples_per_file != 1) set.put("samples_per_file", fmt::format("{:.15g}", data.samples_per_file));
+    set.size("block_size", request());
+    const Entry base = set;
+    add(reads(set, workers_), kOwnWeight);
+    const auto variant = [&](const char* label) {
+      Entry entry = base;
+      entry.put("label", label);
+      return entry;
+    };
+    if (workers_ < kMostWorkers) {
+      Entry more = variant("more-workers");
+      advise(reads(more, std::min(2 * workers_, kMostWorkers)));
+    }
+    if (means_.data.empty()) shards("shards", kAdviceWeight, 64 * kMiB, "");
+    if (job_.loader.kind != LoaderKind::in_flight) {
+      Entry queue = variant("in-flight");
+      advise(queue.put("engine", "io_uring").count("workers", 1).count("queue_depth", 32).put("cache", "cold"));
+    }
+  }
+
+  // Shards that are read in order.
+
+  std::uint64_t own_shard() const {
+    return static_cast<std::uint64_t>(
+        std::clamp(std::round(job_.dataset.sample_size * job_.dataset.samples_per_file), 1.0, 0x1p44));
+  }
+
+  void shards(const char* label, double weight, std::uint64_t size, const std::string& path) {
+    const bool own = weight == kOwnWeight;
+    const std::uint64_t space = own ? data_space_ : means_.space / 8;
+    Entry set("shard_stream", label);
+    if (!path.empty()) {
+      set.put("path", path);
+    } else {
+      // Each worker has shards of its own: fewer would leave workers without any.
+      std::uint64_t each = size, files = workers_;
+      if (each * files > space) each = std::max(space / files, std::min(kLeastShard, size));
+      files = std::min(files, space / std::max<std::uint64_t>(each, 1));
+      if (files == 0) {
+        remark("no shard of {} is made, as {} may be written: reads of shards are not measured", bytes(double(each)),
+               bytes(double(means_.space)));
+        return;
+      }
+      if (own && each < size)
+        remark("{} shards of {} stand for the job's, of {}: the first read of each comes more often", files,
+               bytes(double(each)), bytes(double(size)));
+      if (own && files < workers_) remark("{} shards for {} workers: the others have nothing to read", files, workers_);
+      set.count("files", files).size("file_size", each);
+    }
+    set.size("sample_size", static_cast<std::uint64_t>(std::max(1.0, std::round(job_.dataset.sample_size))));
+    set.size("block_size", own ? request() : std::max(request(), kMiB));
+    const Entry base = set;
+    add(reads(set, workers_), weight);
+    if (!own) return;
+    if (request() < kLargeRequest) {
+      Entry larger = base;
+      larger.put("label", "larger-requests").size("block_size", kLargeRequest);
+      advise(reads(larger, workers_));
+    }
+    if (job_.loader.kind != LoaderKind::in_flight) {
+      Entry queue = base;
+      queue.put("label", "in-flight").put("engine", "io_uring").count("workers", 1).count("queue_depth", 32);
+      advise(queue.put("cache", "cold"));
+    }
+    indexed(base);
+  }
+
+  /// Requests of the job's size all over its shards, where it needs so many.
+  void indexed(const Entry& shards) {
+    if (!asks("random_read")) return;
+    Entry entry("random_read", "job");
+    for (const char* key : {"path", "files", "file_size"})
+      if (const Value* value = shards.value.find(key)) entry.put(key, value->text);
+    entry.size("block_size", request()).size("sample_size", sample());
+    add(reads(entry, workers_), kOwnWeight);
+  }
+
+  std::uint64_t sample() const {
+    return static_cast<std::uint64_t>(std::max(1.0, std::round(job_.dataset.sample_size)));
+  }
+
+  // Token files: reads all over large files.
+
+  void tokens() {
+    constexpr std::uint64_t kFile = 256 * kMiB;
+    Entry set("random_read", "job");
+    if (!means_.data.empty()) {
+      set.put("path", means_.data);
+    } else {
+      const std::uint64_t size = std::min(kFile, data_space_);
+      const std::uint64_t files = size == 0 ? 0 : std::min<std::uint64_t>(data_space_ / size, 4);
+      if (size < request()) {
+        remark("no request of {} fits what may be written, {}: reads of tokens are not measured",
+               bytes(double(request())), bytes(double(means_.space)));
+        return;
+      }
+      remark("{} files of {} stand for the job's tokens: what a larger index costs is not shown", files,
+             bytes(double(size)));
+      set.count("files", files).size("file_size", size);
+    }
+    set.size("sample_size", sample());
+    const Entry base = set;
+    const bool mapped = job_.dataset.read_profile == ReadProfile::mmap && job_.loader.kind != LoaderKind::in_flight;
+    reads(set, workers_).size("block_size", request());
+    if (mapped) set.put("engine", "mmap");
+    add(set, kOwnWeight);
+    if (request() < 2 * kMiB) {
+      Entry larger = base;
+      reads(larger, workers_).put("label", "larger-requests").size("block_size", 2 * kMiB);
+      if (mapped) larger.put("engine", "mmap");
+      advise(larger);
+    }
+    if (job_.loader.kind != LoaderKind::in_flight) {
+      Entry queue = base;
+      queue.put("label", "in-flight").put("engine", "io_uring").count("workers", 1).count("queue_depth", 32);
+      advise(queue.size("block_size", request()).put("cache", "cold"));
+    }
+  }
+
+  /// Opens and attributes with nothing in memory.
+  void names() {
+    if (!asks("metadata") || !means_.root || job_.dataset.layout != Layout::files) return;
+    Entry entry("metadata", "job");
+    if (means_.data.empty())
+      entry.count("width", means_.budget_s < 120 ? 2 : 10);
+    else
+      entry.put("path", means_.data);
+    if (job_.dataset.samples)
+      entry.count("data_set_files",
+                  static_cast<std::uint64_t>(std::min(1e15, *job_.dataset.samples / job_.dataset.samples_per_file)));
+    add(entry.count("workers", workers_).put("cache", "cold"), kAdviceWeight);
+  }
+
+  // Saves and restores.
+
+  void checkpoints() {
+    const auto ranks = static_cast<unsigned>(std::min(job_.cluster.gpus_per_node, 1024.0));
+    const double size = requirements_size() / job_.cluster.gpus();
+    const bool async = job_.checkpoint->async;
+    // Each save must end within its part of the time.
+    const double time_s = means_.budget_s / 5 / (kFewest + 1);
+    double most = std::min(double(save_space_) / ranks, kSlowStorage * time_s / ranks);
+    if (async) most = std::min(most, double(means_.memory) / 4 / ranks);
+    const double shard = std::min(size, most);
+    constexpr double kLeast = 4096;
+    if (shard < kLeast) {
+      remark("a checkpoint of {} ranks does not fit what may be written, {}: saves and restores are not measured",
+             ranks, bytes(double(means_.space)));
+      return;
+    }
+    if (shard < size)
+      remark(
+          "checkpoint shards of {} stand for {}: what a save of the full size meets (caches that fill, limits of "
+          "bursts) is not "
+          "shown",
+          bytes(std::floor(shard)), bytes(size));
+    const auto whole = static_cast<std::uint64_t>(shard);
+    const auto save = [&](const char* label) {
+      Entry entry("checkpoint_write", label);
+      entry.timed = false;
+      entry.count("ranks", ranks).size("shard_size", whole);
+      return entry.put("mode", async ? "async" : "sync");
+    };
+    add(save("job"), kOwnWeight);
+    Entry around = save("around-the-cache");
+    advise(around.put("engine", "io_uring").put("direct", "true").put("preallocate", "true"));
+    if (!asks("checkpoint_read") || !job_.checkpoint->restore) return;
+    const auto restore = [&](const char* label) {
+      Entry entry("checkpoint_read", label);
+      entry.timed = false;
+      return entry.count("ranks", ranks).size("shard_size", whole).put("cache", "cold");
+    };
+    add(restore("job"), kOwnWeight);
+    Entry queue = restore("in-flight");
+    advise(queue.put("engine", "io_uring").count("queue_depth", 16));
+  }
+
+  /// Bytes of one checkpoint of the whole job.
+  double requirements_size() const {
+    return *job_.model.parameters * job_.checkpoint->bytes_per_parameter + job_.checkpoint->extra;
+  }
+
+  void gpus() {
+    if (!means_.gpus) return;
+    constexpr double kMost = 0x1p36;
+    if (asks("h2d") && job_.dataset.decoded_size) {
+      const double batch = std::clamp(job_.step.micro_batch * *job_.dataset.decoded_size, 1.0, kMost);
+      for (const char* gpus : {"each", "all"})
+        add(Entry("h2d", gpus == std::string_view("each") ? "job" : "job-all-at-once")
+                .size("size", static_cast<std::uint64_t>(batch))
+                .put("gpus", gpus),
+            kOwnWeight);
+    }
+    if (asks("d2h"))
+      for (const char* gpus : {"each", "all"})
+        add(Entry("d2h", gpus == std::string_view("each") ? "job" : "job-all-at-once").put("gpus", gpus), kOwnWeight);
+  }
+
+  /// Collectives in the job's own sizes and groups, ports, and the slowest pair.
+  void network() {
+    if (!means_.ranks) return;
+    for (const char* collective : {"mpi_all_reduce", "mpi_all_to_all", "mpi_send_recv"})
+      if (asks(collective)) add(Entry(collective, "job").put("message_size", "need").put("group", "need"), kOwnWeight);
+    if (asks("network_ports"))
+      add(Entry("network_ports", "")
+              .put("nic_rate", job_.cluster.nic_rate
+                                   ? exact_quantity(*job_.cluster.nic_rate, Dimension::bytes_per_second)
+                                   : "0B/s"),
+          0);
+    if (asks("tcp_stream"))
+      add(Entry("tcp_stream", "job").put("processes", "per_node").count("streams", 4).put("schedule", "all_pairs"),
+          kOwnWeight);
+  }
+
+  /// The measuring time, by weight: as long as useful, and short enough for the fewest repetitions.
+  void share_time() {
+    double weights = 0;
+    for (const Entry& entry : entries_) weights += entry.weight;
+    const double time_s = means_.budget_s * (1 - kMakingShare);
+    for (Entry& entry : entries_) {
+      if (entry.weight == 0) continue;
+      const double own_s = time_s * entry.weight / weights;
+      const double each_s = std::clamp(own_s / kFewest / kBeside, kShortest_s, kLongest_s);
+      if (entry.timed) entry.put("duration", fmt::format("{:.2g}s", each_s));
+      Value looks, repeat;
+      looks.kind = Value::Kind::list;
+      for (const unsigned n : {5u, 10u, 15u}) looks.items.push_back(Value::scalar(std::to_string(n), {}));
+      repeat.kind = Value::Kind::map;
+      if (entry.weight < kOwnWeight) looks.items.resize(1);
+      repeat.set("looks", looks);
+      repeat.set("budget", Value::scalar(fmt::format("{:.3g}s", std::max(own_s, kShortest_s)), {}));
+      entry.value.set("repeat", std::move(repeat));
+    }
+  }
+
+  const Job& job_;
+  const Means& means_;
+  const std::vector<requirements::Need> needs_;
+  unsigned workers_ = 1;
+  std::uint64_t data_space_ = 0, save_space_ = 0, most_files_ = 1;
+  std::vector<Entry> entries_;
+  std::vector<std::string> remarks_;
+};
+
+}  // namespace
+
+FromJob points_from_job(const Job& job, const Means& means) { return Points(job, means).make(); }
+
+}  // namespace headrace

@@ -1,0 +1,39 @@
+// The points that follow from a job: what its loader, its saves and its network do on this node, and a few ways that
+// might be faster.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/config/document.h"
+#include "harness/requirements/job.h"
+
+namespace headrace {
+
+/// What there is to measure a job with.
+struct Means {
+  std::uint64_t space = 0;   // that generated data may take [B]
+  std::uint64_t memory = 0;  // that an asynchronous save's copies may take [B]
+  double budget_s = 300;     // of the whole run: making data and measuring
+  std::string data;          // a data set that is there already, read only; "" = one is generated
+  bool root = false;         // may drop names and attributes from memory
+  bool gpus = false;         // a GPU answers here
+  bool ranks = false;        // other processes take part
+};
+
+/// The share of the budget that making data may take.
+inline constexpr double kMakingShare = 0.3;
+
+struct FromJob {
+  config::Value workloads;  // entries of a configuration, the job's own ways first
+  /// What is less than the job's own, and what that leaves unproven; a sentence each.
+  std::vector<std::string> remarks;
+};
+
+/// Points of the job on one of its nodes. Each of its needs that can be measured with these means has a point that does
+/// what the job does, labelled `job`; the others, with labels of their own, are only there to advise. Whatever does not
+/// fit is made smaller or left out, and told.
+FromJob points_from_job(const requirements::Job& job, const Means& means);
+
+}  // namespace headrace

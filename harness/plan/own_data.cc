@@ -1,0 +1,69 @@
+#include "harness/plan/own_data.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "harness/error.h"
+#include "harness/storage/data_set/walk.h"
+#include "harness/units.h"
+
+namespace headrace {
+namespace {
+
+using requirements::Layout;
+
+/// Means of a part of a data set, and of job files, are rough.
+constexpr double kAlike = 2;
+
+std::string bytes(double value) { return compact_quantity(value, Dimension::bytes); }
+
+bool is_alike(double a, double b) { return a <= b * kAlike && b <= a * kAlike; }
+
+FileTable walked(const std::string& path) {
+  try {
+    return std::move(walk(path, false, {}).files);
+  } catch (const RunError& e) {
+    throw UsageError(fmt::format("the job's data set: {}", e.what()));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> check_own_data(const requirements::Job& job, const std::string& path) {
+  const FileTable files = walked(path);
+  const auto& data = job.dataset;
+  const double count = static_cast<double>(files.count()), all = static_cast<double>(files.total_bytes());
+  const double mean = all / count, own = data.sample_size * data.samples_per_file;
+  const std::string there = fmt::format("{}: {:.0f} files of {} on average", path, count, bytes(mean));
+  if (data.layout == Layout::files && !is_alike(mean, own)) {
+    throw UsageError(
+        fmt::format("{}, and the job's are of {}: set dataset.sample_size and dataset.samples_per_file as "
+                    "they are{}",
+                    there, bytes(own), mean > own ? ", or dataset.layout: shards" : ""));
+  }
+  if (data.layout == Layout::shards && data.samples_per_file > kAlike && is_alike(mean, data.sample_size))
+    throw UsageError(
+        fmt::format("{}, as large as one sample of the job, whose shards hold {:.0f}: set dataset.layout: "
+                    "files, or name the shards",
+                    there, data.samples_per_file));
+  if (data.layout == Layout::tokens && mean < data.request_size)
+    throw UsageError(
+        fmt::format("{}, less than one request of the job, {}: set dataset.request_size, or name the token "
+                    "files",
+                    there, bytes(data.request_size)));
+  if (!data.samples) return {};
+  const double samples = all / data.sample_size;
+  if (samples > kAlike * *data.samples)
+    throw UsageError(
+        fmt::format("{}, about {:.3g} samples, and the job has {:.3g}: set dataset.samples, or name the "
+                    "job's own",
+                    there, samples, *data.samples));
+  if (samples * kAlike >= *data.samples) return {};
+  return {
+      fmt::format("{}, about {:.2g} of the job's samples: what folders with more names cost, and larger indices, is "
+                  "not shown",
+                  there, samples / *data.samples)};
+}
+
+}  // namespace headrace

@@ -1,0 +1,16 @@
+// A data set of the user's, held against the job that is to read it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/requirements/job.h"
+
+namespace headrace {
+
+/// Walks `path`, which is only read. Throws UsageError, one sentence with what to do, when nothing readable is there or
+/// what is there is not the job's: files of other sizes, one file for each sample where the job has shards or the other
+/// way round, or more samples than it has. Returns remarks: a part of the job's data proves less.
+std::vector<std::string> check_own_data(const requirements::Job& job, const std::string& path);
+
+}  // namespace headrace
