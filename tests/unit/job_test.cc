@@ -243,7 +243,7 @@ TEST(Job, RefusesLoadersThatCannotReadSo) {
       told(kGood, {"loader.kind=pytorch", "loader.shuffle_buffer=100"}).find("loader.shuffle_buffer: a loader of"),
       std::string::npos);
   EXPECT_EQ(told(kGood, {"loader.kind=pytorch_iterable", "loader.shuffle_buffer=100"}), "");
-  EXPECT_EQ(told(kGood, {"dataset.path="}), "--set: dataset.path: must not be empty");
+  EXPECT_EQ(told(kGood, {"dataset.path="}), "--set: dataset.path: has no value: text");
 }
 
 TEST(Job, OverridesReplaceAndAreLocated) {
