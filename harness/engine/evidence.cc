@@ -96,6 +96,26 @@ PointResult unmeasured(const Point& point) {
   return result;
 }
 
+judging::RecordedRepetition recorded(const Repetition& r) {
+  judging::RecordedRepetition one;
+  one.look = r.look;
+  one.counted = r.counted;
+  one.ok = r.status == RepetitionStatus::ok;
+  one.elapsed_s = elapsed_of(r.phases);
+  for (const MetricValue& v : r.metrics) {
+    one.metrics[v.name] = v.value;
+    if (v.seconds > 0) one.seconds[v.name] = v.seconds;
+  }
+  one.state_required = r.cache.required;
+  one.state_proven = r.cache.proven;
+  one.state_why = r.cache.why;
+  one.disturbed = r.disturbance.disturbed;
+  one.disturbed_why = r.disturbance.why;
+  one.steady = r.steady;
+  one.steady_why = r.steady_why;
+  return one;
+}
+
 judging::RecordedPoint recorded(const PointResult& result) {
   judging::RecordedPoint all;
   all.id = result.point->id;
@@ -115,25 +135,7 @@ judging::RecordedPoint recorded(const PointResult& result) {
   all.missing = result.missing;
   all.single_run = result.single_run;
   all.measured_again = result.measured_again;
-  for (const Repetition& r : result.repetitions) {
-    judging::RecordedRepetition one;
-    one.look = r.look;
-    one.counted = r.counted;
-    one.ok = r.status == RepetitionStatus::ok;
-    one.elapsed_s = elapsed_of(r.phases);
-    for (const MetricValue& v : r.metrics) {
-      one.metrics[v.name] = v.value;
-      if (v.seconds > 0) one.seconds[v.name] = v.seconds;
-    }
-    one.state_required = r.cache.required;
-    one.state_proven = r.cache.proven;
-    one.state_why = r.cache.why;
-    one.disturbed = r.disturbance.disturbed;
-    one.disturbed_why = r.disturbance.why;
-    one.steady = r.steady;
-    one.steady_why = r.steady_why;
-    all.repetitions.push_back(std::move(one));
-  }
+  for (const Repetition& r : result.repetitions) all.repetitions.push_back(recorded(r));
   return all;
 }
 

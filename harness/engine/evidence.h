@@ -19,6 +19,8 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
 
 /// What judgements may know of it: what will stand in the run's file, too.
 judging::RecordedPoint recorded(const PointResult& result);
+/// The same of one repetition, whether it has just ended or was read back.
+judging::RecordedRepetition recorded(const Repetition& repetition);
 std::vector<judging::RecordedPoint> recorded(std::span<const PointResult> points);
 
 }  // namespace headrace::engine

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <optional>
+#include <type_traits>
 
 #include "harness/engine/series.h"
-#include "harness/ranks/wire.h"
+#include "harness/ranks/wire_fields.h"
+#include "harness/repetition_fields.h"
 
 namespace headrace::engine {
 namespace {
@@ -15,101 +17,16 @@ namespace {
 /// Whoever hangs or ends is found by other means, so that work may take its time.
 constexpr double kWhileAlive_s = 30 * 86400;
 
-wire::Writer& put(wire::Writer& out, const Histogram& h) {
-  const auto buckets = h.nonzero();
-  out.put(h.min_ns()).put(h.max_ns()).put<std::uint64_t>(buckets.size());
-  for (const Histogram::Bucket& b : buckets) out.put(b.index).put(b.count);
-  return out;
-}
-
-Histogram histogram(wire::Reader& in) {
-  const auto min_ns = in.get<std::uint64_t>(), max_ns = in.get<std::uint64_t>();
-  std::vector<Histogram::Bucket> buckets;
-  for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
-    const auto index = in.get<std::uint32_t>();
-    buckets.push_back({index, in.get<std::uint64_t>()});
-  }
-  return Histogram::from(buckets, min_ns, max_ns);
-}
-
-wire::Writer& put(wire::Writer& out, const std::vector<SeriesPoint>& series) {
-  out.put<std::uint64_t>(series.size());
-  for (const SeriesPoint& p : series)
-    out.put(p.time_s).put(p.bytes_per_s).put(p.operations_per_s).put(p.latency_p99_ns);
-  return out;
-}
-
-std::vector<SeriesPoint> series(wire::Reader& in) {
-  std::vector<SeriesPoint> all;
-  for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
-    SeriesPoint p;
-    in.get(p.time_s);
-    in.get(p.bytes_per_s);
-    in.get(p.operations_per_s);
-    in.get(p.latency_p99_ns);
-    all.push_back(p);
-  }
-  return all;
-}
-
-/// What was seen, of all that is known of a cache state; the rest every rank knows.
-auto seen(auto& c) {
-  return std::tie(c.required, c.proven, c.why, c.resident_before, c.resident_after, c.delivered_bytes, c.operations,
-                  c.storage_bytes, c.device_bytes);
-}
-
 std::string packed(const Repetition& r) {
   wire::Writer out;
-  out.put(r.status).put(r.error).put(r.steady).put(r.steady_why);
-  std::apply([&out](const auto&... each) { (out.put(each), ...); }, seen(r.cache));
-  out.put(r.disturbance.disturbed).put(r.disturbance.why);
-  out.put<std::uint64_t>(r.metrics.size());
-  for (const MetricValue& m : r.metrics) out.put(m.name).put(m.value).put(m.seconds);
-  out.put<std::uint64_t>(r.phases.size());
-  for (const PhaseResult& p : r.phases) {
-    out.put(p.elapsed_s).put(p.first_finish_s).put(p.cpu_s).put(p.bytes).put(p.operations).put(p.errors).put(p.must_be);
-    out.put(p.storage_bytes).put(p.device_bytes).put(p.worker_finish_s).put(p.worker_bytes);
-    put(put(out, p.latency), p.series);
-    out.put<std::uint64_t>(p.parts.size());
-    for (const Histogram& h : p.parts) put(out, h);
-  }
+  wire::pack(out, r);
   return out.bytes();
 }
 
 Repetition unpacked(const std::string& bytes) {
   wire::Reader in(bytes);
   Repetition r;
-  in.get(r.status);
-  in.get(r.error);
-  in.get(r.steady);
-  in.get(r.steady_why);
-  std::apply([&in](auto&... each) { (in.get(each), ...); }, seen(r.cache));
-  in.get(r.disturbance.disturbed);
-  in.get(r.disturbance.why);
-  for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
-    MetricValue m;
-    in.get(m.name);
-    in.get(m.value);
-    in.get(m.seconds);
-    r.metrics.push_back(std::move(m));
-  }
-  for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
-    PhaseResult& p = r.phases.emplace_back();
-    in.get(p.elapsed_s);
-    in.get(p.first_finish_s);
-    in.get(p.cpu_s);
-    in.get(p.bytes);
-    in.get(p.operations);
-    in.get(p.errors);
-    in.get(p.must_be);
-    in.get(p.storage_bytes);
-    in.get(p.device_bytes);
-    in.get(p.worker_finish_s);
-    in.get(p.worker_bytes);
-    p.latency = histogram(in);
-    p.series = series(in);
-    for (auto parts = in.get<std::uint64_t>(); parts > 0; --parts) p.parts.push_back(histogram(in));
-  }
+  wire::unpack(in, r);
   return r;
 }
 
@@ -145,48 +62,77 @@ std::vector<double> rates_of(const PhaseResult& phase) {
   return rates;
 }
 
-/// All ranks' bytes and operations, the slowest one's time. No warm-up is cut: each rank would cut
-/// another.
-PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Repetition>& all, std::size_t number,
-                         const PhaseResult& own) {
-  PhaseResult phase = own;
-  phase.steady_from_s = 0;
-  phase.cut_bytes = phase.cut_operations = 0;
-  phase.elapsed_s = phase.cpu_s = 0;
-  phase.first_finish_s = 0;
-  phase.bytes = phase.operations = phase.errors = phase.storage_bytes = phase.device_bytes = 0;
-  phase.latency.clear();
-  for (Histogram& h : phase.parts) h.clear();
-  phase.worker_finish_s.clear();
-  phase.worker_bytes.clear();
-  phase.series.clear();
+template <class T>
+void merge(Merge how, T& all, const T& more);
+
+/// `more` is one more rank's: each member as its description says.
+template <Described T>
+void merge_fields(T& all, const T& more) {
+  each_field<T>([&](const auto& field) { merge(field.merge, all.*field.member, more.*field.member); });
+}
+
+void add(Histogram& all, const Histogram& more) { all.merge(more); }
+void add(std::vector<SeriesPoint>& all, const std::vector<SeriesPoint>& more) { add_series(all, more); }
+void add(std::vector<Histogram>& all, const std::vector<Histogram>& more) {
+  for (std::size_t i = 0; i < all.size() && i < more.size(); ++i) all[i].merge(more[i]);
+}
+template <class T>
+void add(std::optional<T>& all, const std::optional<T>& more) {
+  if (all && more)
+    merge_fields(*all, *more);
+  else if (more)
+    all = more;
+}
+template <class T>
+requires std::is_arithmetic_v<T>
+void add(T& all, const T& more) { all += more; }
+
+template <class T>
+void merge(Merge how, T& all, const T& more) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (how == Merge::most) all = std::max(all, more);
+    if (how == Merge::least) all = std::min(all, more);
+  }
+  if constexpr (requires { add(all, more); })
+    if (how == Merge::sum) add(all, more);
+  if constexpr (requires { all.insert(all.end(), more.begin(), more.end()); })
+    if (how == Merge::list) all.insert(all.end(), more.begin(), more.end());
+}
+
+/// Without what is said of one rank alone.
+PhaseResult without_own_words(PhaseResult phase) {
+  each_field<PhaseResult>([&](const auto& field) {
+    if (field.merge == Merge::none) phase.*field.member = PhaseResult{}.*field.member;
+  });
+  return phase;
+}
+
+/// All ranks' bytes and operations, the slowest one's time.
+PhaseResult merged_phase(const std::vector<unsigned>& team, const std::vector<Repetition>& all, std::size_t number) {
+  std::optional<PhaseResult> phase;
+  std::vector<RankPhase> ranks;
+  int slowest_rank = -1;
+  std::vector<SeriesPoint> slowest_series;
   double slowest = INFINITY;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (number >= all[i].phases.size()) continue;
     const PhaseResult& one = all[i].phases[number];
-    phase.ranks.push_back({team[i], one.elapsed_s, one.first_finish_s, one.bytes, one.operations, one.errors});
-    if (const double rate = rate_of(phase.ranks.back()); rate > 0 && rate < slowest) {
+    ranks.push_back({team[i], one.elapsed_s, one.first_finish_s, one.bytes, one.operations, one.errors});
+    if (const double rate = rate_of(ranks.back()); rate > 0 && rate < slowest) {
       slowest = rate;
-      phase.slowest_rank = static_cast<int>(team[i]);
-      phase.slowest_series = one.series;
+      slowest_rank = static_cast<int>(team[i]);
+      slowest_series = one.series;
     }
-    phase.elapsed_s = std::max(phase.elapsed_s, one.elapsed_s);
-    const bool first = phase.ranks.size() == 1;
-    phase.first_finish_s = first ? one.first_finish_s : std::min(phase.first_finish_s, one.first_finish_s);
-    phase.cpu_s += one.cpu_s;
-    phase.bytes += one.bytes;
-    phase.operations += one.operations;
-    phase.errors += one.errors;
-    phase.storage_bytes += one.storage_bytes;
-    phase.device_bytes += one.device_bytes;
-    phase.latency.merge(one.latency);
-    for (std::size_t p = 0; p < phase.parts.size() && p < one.parts.size(); ++p) phase.parts[p].merge(one.parts[p]);
-    phase.worker_finish_s.insert(phase.worker_finish_s.end(), one.worker_finish_s.begin(), one.worker_finish_s.end());
-    phase.worker_bytes.insert(phase.worker_bytes.end(), one.worker_bytes.begin(), one.worker_bytes.end());
-    add_series(phase.series, one.series);
+    if (phase)
+      merge_fields(*phase, one);
+    else
+      phase = without_own_words(one);
   }
-  phase.not_steady = why_not_steady(rates_of(phase), phase.must_be);
-  return phase;
+  phase->ranks = std::move(ranks);
+  phase->slowest_rank = slowest_rank;
+  phase->slowest_series = std::move(slowest_series);
+  phase->not_steady = why_not_steady(rates_of(*phase), phase->must_be);
+  return std::move(*phase);
 }
 
 const std::string kPerSecond = "/s";
@@ -290,15 +236,11 @@ Repetition RankSync::merged(Repetition own, const std::vector<unsigned>& team, A
     if (proof.required && !proof.proven) proof.why = ranks_.who(team[i]) + ": " + proof.why;
     if (i > 0) add(all.front().cache, proof);
   }
-  seen(own.cache) = seen(all.front().cache);
+  own.cache = all.front().cache;  // its own: the leading rank is in every team
   std::size_t phases = 0;
   for (const Repetition& r : all) phases = std::max(phases, r.phases.size());
-  std::vector<PhaseResult> merged_phases;
-  for (std::size_t p = 0; p < phases; ++p) {
-    const PhaseResult own_phase = p < own.phases.size() ? own.phases[p] : all.front().phases.at(p);
-    merged_phases.push_back(merged_phase(team, all, p, own_phase));
-  }
-  own.phases = std::move(merged_phases);
+  own.phases.clear();
+  for (std::size_t p = 0; p < phases; ++p) own.phases.push_back(merged_phase(team, all, p));
   own.disturbance.disturbed = false;
   own.disturbance.why.clear();
   if (const std::string why = disturbed_together(team, all, own.phases); !why.empty()) {

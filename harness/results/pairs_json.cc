@@ -4,15 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/results/fields_json.h"
+
 namespace headrace::results {
 
 using Json = nlohmann::ordered_json;
 
-Json pairs_part(const PairMatrix& m) {
-  Json one{{"names", m.names}, {"rate", m.rate}};
-  if (!m.rails.empty()) one["rails"] = m.rails;
-  return one;
-}
+Json pairs_part(const PairMatrix& m) { return json_of(m); }
 
 Json pairs_part(const PairMatrix& m, const Blame& blame) {
   Json one = pairs_part(m);
@@ -27,8 +25,8 @@ Json pairs_part(const PairMatrix& m, const Blame& blame) {
 }
 
 PairMatrix read_pairs(const JsonPlace& place) {
-  PairMatrix m(place.at("names").texts());
-  if (place.has("rails")) m.rails = place.at("rails").texts();
+  PairMatrix m;
+  read_fields(place, m);
   if (!m.rails.empty() && m.names.size() % m.rails.size() != 0)
     place.at("rails").refuse(fmt::format("{} ends cannot be of {} rails", m.names.size(), m.rails.size()));
   const std::size_t count = m.names.size();
@@ -37,10 +35,10 @@ PairMatrix read_pairs(const JsonPlace& place) {
     if (!m.names[i].ends_with(rail))
       place.at("names").refuse(fmt::format("'{}' is no end of the rail{}", m.names[i], rail));
   }
-  m.rate.clear();
-  place.at("rate").each([&](const JsonPlace& row) {
-    m.rate.push_back(row.numbers());
-    if (m.rate.back().size() != count) row.refuse(fmt::format("{} rates of {} names", m.rate.back().size(), count));
+  std::size_t row = 0;
+  place.at("rate").each([&](const JsonPlace& rates) {
+    const std::size_t has = m.rate[row++].size();
+    if (has != count) rates.refuse(fmt::format("{} rates of {} names", has, count));
   });
   if (m.rate.size() != count) place.at("rate").refuse(fmt::format("{} rows of {} names", m.rate.size(), count));
   return m;

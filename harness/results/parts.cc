@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/results/fields_json.h"
 #include "harness/results/result_store.h"
 
 namespace headrace::results {
@@ -144,8 +145,6 @@ Json environment_part(const Fingerprint& environment) {
   return all;
 }
 
-nlohmann::ordered_json noise_part(const NoiseFloor& noise) {
-  return {{"source", noise.source}, {"median", noise.median}, {"false_alarm_rate", noise.false_alarm_rate}};
-}
+nlohmann::ordered_json noise_part(const NoiseFloor& noise) { return json_of(noise); }
 
 }  // namespace headrace::results

@@ -56,71 +56,43 @@ StoredMetric read_metric(const JsonPlace& place) {
   return metric;
 }
 
-Histogram read_histogram(const JsonPlace& place) {
-  std::vector<Histogram::Bucket> buckets;
-  place.at("buckets").each([&](const JsonPlace& pair) {
-    std::vector<std::uint64_t> both;
-    pair.each([&](const JsonPlace& item) { both.push_back(item.whole()); });
-    if (both.size() != 2) pair.refuse("a list of bucket and count is expected");
-    if (both[0] >= Histogram::kBuckets) pair.refuse("there is no such bucket");
-    if (!buckets.empty() && buckets.back().index >= both[0]) pair.refuse("buckets must ascend");
-    buckets.push_back({static_cast<std::uint32_t>(both[0]), both[1]});
-  });
-  return Histogram::from(buckets, place.whole("min_ns", 0), place.whole("max_ns", 0));
-}
-
 /// Adds to the latencies of the same phase and part.
-void merge(const std::string& phase, const std::string& part, const JsonPlace& place, StoredPoint& point) {
-  const Histogram histogram = read_histogram(place);
+void merge(const std::string& phase, const std::string& part, const Histogram& histogram, StoredPoint& point) {
   if (histogram.total() == 0) return;
   for (StoredLatency& known : point.latency)
     if (known.phase == phase && known.part == part) return known.histogram.merge(histogram);
   point.latency.push_back({phase, part, histogram});
 }
 
-StoredRepetition read_repetition(const JsonPlace& place) {
-  StoredRepetition r;
-  r.index = static_cast<unsigned>(place.whole("index", 0));
-  r.counted = place.flag("counted", true);
-  r.ok = place.text("status", "ok") == "ok";
-  if (place.has("began_utc")) {
-    const std::string began = place.at("began_utc").text();
-    const auto unix_s = unix_seconds(began);
-    if (!unix_s) place.at("began_utc").refuse(fmt::format("'{}' is no time such as 2026-01-31T12:00:00.250Z", began));
-    r.began_unix_s = *unix_s;
-    r.ended_unix_s = *unix_s + std::max(0.0, place.number("timed_s", 0));
-  }
-  r.disturbed = place.has("disturbance") && place.at("disturbance").flag("disturbed", false);
-  if (place.has("metrics"))
-    place.at("metrics").each_member(
-        [&](const std::string& name, const JsonPlace& value) { r.metrics[name] = value.number(); });
-  if (place.has("phases"))
-    place.at("phases").each([&](const JsonPlace& phase) { r.operations += phase.whole("operations", 0); });
-  return r;
+StoredRepetition stored(const Repetition& r) {
+  StoredRepetition one;
+  one.index = r.index;
+  one.counted = r.counted;
+  one.ok = r.status == RepetitionStatus::ok;
+  one.disturbed = r.disturbance.disturbed;
+  one.began_unix_s = r.began_unix_s;
+  one.ended_unix_s = r.ended_unix_s;
+  for (const MetricValue& m : r.metrics) one.metrics[m.name] = m.value;
+  for (const PhaseResult& phase : r.phases) one.operations += phase.operations;
+  return one;
 }
 
 /// What a point knows of its repetitions that count.
-void read_repetitions(const JsonPlace& list, StoredPoint& point) {
+struct Shares {
   unsigned disturbed = 0, unsteady = 0;
-  list.each([&](const JsonPlace& place) {
-    point.each.push_back(read_repetition(place));
-    if (!place.flag("counted", true) || place.text("status", "ok") != "ok") return;
+
+  void add(const Repetition& r, const PartNames& parts, StoredPoint& point) {
+    point.each.push_back(stored(r));
+    if (!r.counted || r.status != RepetitionStatus::ok) return;
     ++point.repetitions;
-    if (place.has("disturbance")) disturbed += place.at("disturbance").flag("disturbed", false);
-    unsteady += !place.flag("steady", true);
-    if (!place.has("phases")) return;
-    place.at("phases").each([&](const JsonPlace& phase) {
-      const std::string name = phase.text("name", "");
-      if (phase.has("latency")) merge(name, "", phase.at("latency"), point);
-      if (phase.has("parts"))
-        phase.at("parts").each_member(
-            [&](const std::string& part, const JsonPlace& histogram) { merge(name, part, histogram, point); });
-    });
-  });
-  const double count = std::max(1u, point.repetitions);
-  point.disturbed_share = disturbed / count;
-  point.not_steady_share = unsteady / count;
-}
+    disturbed += r.disturbance.disturbed;
+    unsteady += !r.steady;
+    for (const PhaseResult& phase : r.phases) {
+      merge(phase.name, "", phase.latency, point);
+      for (std::size_t i = 0; i < phase.parts.size(); ++i) merge(phase.name, parts[i], phase.parts[i], point);
+    }
+  }
+};
 
 StoredPoint read_point(const JsonPlace& place) {
   StoredPoint point;
@@ -151,8 +123,13 @@ StoredPoint read_point(const JsonPlace& place) {
       metric.refuse("a second metric '" + point.metrics.back().name + "'");
   });
   if (place.has("pairs")) point.pairs = read_pairs(place.at("pairs"));
-  if (place.has("repetitions")) read_repetitions(place.at("repetitions"), point);
-  point.cache_unproven_share = read_recorded_point(place).unproven_share();
+  Shares shares;
+  const judging::RecordedPoint recorded =
+      read_recorded_point(place, [&](const Repetition& r, const PartNames& parts) { shares.add(r, parts, point); });
+  const double count = std::max(1u, point.repetitions);
+  point.disturbed_share = shares.disturbed / count;
+  point.not_steady_share = shares.unsteady / count;
+  point.cache_unproven_share = recorded.unproven_share();
   return point;
 }
 
@@ -206,9 +183,7 @@ StoredRun parse_run(std::string_view text, const std::string& path) {
           [&](const std::string& key, const JsonPlace& value) { run.environment[section + "." + key] = value.word(); });
     });
   if (root.has("noise_floor")) {
-    const JsonPlace noise = root.at("noise_floor");
-    run.noise =
-        NoiseFloor{noise.at("source").text(), noise.at("median").number(), noise.at("false_alarm_rate").number()};
+    read_fields(root.at("noise_floor"), run.noise.emplace());
   }
   return run;
 }

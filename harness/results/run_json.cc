@@ -1,14 +1,10 @@
 // run.json (docs/run-files.md), and the two small files that hold parts of it.
-#include <fmt/chrono.h>
-
-#include <algorithm>
-#include <cmath>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "harness/results/json_text.h"
 #include "harness/results/pairs_json.h"
 #include "harness/results/parts.h"
+#include "harness/results/repetition_json.h"
 #include "harness/results/result_store.h"
 
 namespace headrace::results {
@@ -18,121 +14,6 @@ using Json = nlohmann::ordered_json;
 
 Json param(const ParamValue& value) {
   return std::visit([](const auto& v) { return Json(v); }, value);
-}
-
-Json histogram(const Histogram& h) {
-  Json buckets = Json::array();
-  for (const Histogram::Bucket& b : h.nonzero()) buckets.push_back({b.index, b.count});
-  return {{"min_ns", h.min_ns()}, {"max_ns", h.max_ns()}, {"buckets", std::move(buckets)}};
-}
-
-Json series(const std::vector<SeriesPoint>& points) {
-  Json time = Json::array(), bytes = Json::array(), operations = Json::array(), p99 = Json::array();
-  for (const SeriesPoint& p : points) {
-    time.push_back(p.time_s);
-    bytes.push_back(p.bytes_per_s);
-    operations.push_back(p.operations_per_s);
-    p99.push_back(p.latency_p99_ns);
-  }
-  return {{"time_s", time}, {"bytes_per_s", bytes}, {"operations_per_s", operations}, {"latency_p99_ns", p99}};
-}
-
-Json background(const BackgroundResult& b) {
-  return {{"begin_s", b.begin_s},       {"end_s", b.end_s},   {"bytes", b.bytes},
-          {"operations", b.operations}, {"errors", b.errors}, {"latency", histogram(b.latency)},
-          {"series", series(b.series)}};
-}
-
-Json phase(const PhaseResult& p, const std::vector<std::string>& part_names) {
-  Json parts = Json::object();
-  for (std::size_t i = 0; i < p.parts.size() && i < part_names.size(); ++i)
-    parts[part_names[i]] = histogram(p.parts[i]);
-  Json one{{"name", p.name},
-           {"elapsed_s", p.elapsed_s},
-           {"first_finish_s", p.first_finish_s},
-           {"cpu_s", p.cpu_s},
-           {"bytes", p.bytes},
-           {"operations", p.operations},
-           {"errors", p.errors},
-           {"storage_bytes", p.storage_bytes},
-           {"device_bytes", p.device_bytes},
-           {"steady_from_s", p.steady_from_s},
-           {"latency", histogram(p.latency)},
-           {"parts", std::move(parts)},
-           {"worker_finish_s", p.worker_finish_s},
-           {"worker_bytes", p.worker_bytes},
-           {"series", series(p.series)}};
-  if (p.background) one["background"] = background(*p.background);
-  if (!p.ranks.empty()) {
-    Json ranks = Json::array();
-    for (const RankPhase& r : p.ranks)
-      ranks.push_back({{"rank", r.rank},
-                       {"elapsed_s", r.elapsed_s},
-                       {"first_finish_s", r.first_finish_s},
-                       {"bytes", r.bytes},
-                       {"operations", r.operations},
-                       {"errors", r.errors}});
-    one["ranks"] = std::move(ranks);
-    if (p.slowest_rank >= 0) one["slowest_rank"] = p.slowest_rank;
-    one["slowest_series"] = series(p.slowest_series);
-  }
-  return one;
-}
-
-Json cache(const CacheProof& c) {
-  return {{"declared", headrace::to_string(c.declared)},
-          {"required", c.required},
-          {"proven", c.proven},
-          {"why", c.why},
-          {"resident_before", c.resident_before},
-          {"resident_after", c.resident_after},
-          {"delivered_bytes", c.delivered_bytes},
-          {"storage_bytes", c.storage_bytes},
-          {"device_bytes", c.device_bytes},
-          {"counter", c.counter},
-          {"method", c.method}};
-}
-
-Json disturbance(const Disturbance& d) {
-  return {{"disturbed", d.disturbed},
-          {"why", d.why},
-          {"foreign_bytes", d.foreign_bytes},
-          {"cpu_steal", d.cpu_steal},
-          {"io_pressure", d.io_pressure},
-          {"cpu_pressure", d.cpu_pressure},
-          {"memory_pressure", d.memory_pressure},
-          {"throttled_s", d.throttled_s},
-          {"foreign_cpu", d.foreign_cpu},
-          {"probe_before_ns", d.probe_before_ns},
-          {"probe_after_ns", d.probe_after_ns}};
-}
-
-/// "2026-01-31T12:00:00.250Z": text, for a report page rounds numbers to seven digits.
-std::string utc(double unix_s) {
-  const auto ms = static_cast<std::int64_t>(std::llround(unix_s * 1e3));
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
-}
-
-Json repetition(const Repetition& r, const std::vector<std::string>& part_names) {
-  Json metrics = Json::object(), seconds = Json::object(), phases = Json::array();
-  for (const MetricValue& m : r.metrics) {
-    metrics[m.name] = m.value;
-    if (m.seconds > 0) seconds[m.name] = m.seconds;
-  }
-  for (const PhaseResult& p : r.phases) phases.push_back(phase(p, part_names));
-  Json one{{"index", r.index},           {"look", r.look},
-           {"counted", r.counted},       {"status", to_string(r.status)},
-           {"error", r.error},           {"steady", r.steady},
-           {"steady_why", r.steady_why}, {"metrics", std::move(metrics)},
-           {"cache", cache(r.cache)},    {"disturbance", disturbance(r.disturbance)},
-           {"phases", std::move(phases)}};
-  if (r.began_unix_s > 0) {
-    one["began_utc"] = utc(r.began_unix_s);
-    one["timed_s"] = std::max(0.0, r.ended_unix_s - r.began_unix_s);
-  }
-  if (r.pairs) one["pairs"] = pairs_part(*r.pairs);
-  if (!seconds.empty()) one["metric_seconds"] = std::move(seconds);
-  return one;
 }
 
 Json fitted(const Fitted& f) {
@@ -194,15 +75,9 @@ Json metric(const MetricSummary& m) {
   return one;
 }
 
-Json single_run(const statistics::SingleRun& alone) {
-  return {{"usable", alone.usable}, {"mean", alone.mean},       {"low", alone.low},
-          {"high", alone.high},     {"batches", alone.batches}, {"correlation_time", alone.correlation_time}};
-}
-
 Json question(const judging::Question& q) {
   Json with = Json::array();
-  for (const requirements::JobParameter& p : q.with)
-    with.push_back({{"name", p.name}, {"key", p.key}, {"value", p.value}});
+  for (const requirements::JobParameter& p : q.with) with.push_back(json_of(p));
   Json one{{"id", q.blank.id},
            {"scope", q.blank.scope},
            {"direction", q.blank.higher_is_better ? "at_least" : "at_most"},
@@ -222,9 +97,7 @@ Json question(const judging::Question& q) {
            {"choices", q.choices},
            {"cannot", q.cannot}};
   if (q.cache) one["cache"] = headrace::to_string(*q.cache);
-  if (const auto& c = q.collective)
-    one["collective"] = {{"message", c->message}, {"ranks", c->ranks},       {"stride", c->stride}, {"nodes", c->nodes},
-                         {"wire", c->wire},       {"hidden_s", c->hidden_s}, {"times", c->times}};
+  if (q.collective) one["collective"] = json_of(*q.collective);
   return one;
 }
 
@@ -236,7 +109,7 @@ Json point(const PointResult& p) {
   for (const auto& [why, count] : p.left_out) left_out[why] = count;
   for (const WrongBlock& w : p.wrong_blocks) wrong.push_back({{"file", w.file}, {"offset", w.offset}, {"why", w.why}});
   for (const MetricSummary& m : p.metrics) metrics.push_back(metric(m));
-  for (const Repetition& r : p.repetitions) repetitions.push_back(repetition(r, part_names));
+  for (const Repetition& r : p.repetitions) repetitions.push_back(repetition_part(r, part_names));
   Json stages = Json::array();
   for (const StageSpan& s : p.stages)
     stages.push_back({{"item", s.item}, {"stage", s.stage}, {"begin_s", s.begin_s}, {"end_s", s.end_s}});
@@ -270,12 +143,12 @@ Json point(const PointResult& p) {
     for (const auto& [name, value] : p.facts) facts[name] = value;
     one["facts"] = std::move(facts);
   }
-  if (p.group) one["group"] = {{"ranks", p.group->ranks}, {"nodes", p.group->nodes}, {"groups", p.group->groups}};
+  if (p.group) one["group"] = json_of(*p.group);
   if (p.nodes > 1) one["nodes"] = p.nodes;
   if (p.processes > 1) one["processes"] = p.processes;
   if (p.measured_again) one["measured_again"] = true;
   if (!p.missing.empty()) one["missing"] = p.missing;
-  for (const auto& [unit, alone] : p.single_run) one["single_run"][unit] = single_run(alone);
+  for (const auto& [unit, alone] : p.single_run) one["single_run"][unit] = json_of(alone);
   if (p.pairs) one["pairs"] = pairs_part(*p.pairs, p.blame);
   if (p.slowest)
     one["slowest_rank"] = {

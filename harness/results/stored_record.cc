@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/engine/evidence.h"
 #include "harness/results/parts.h"
 
 namespace headrace::results {
@@ -30,53 +31,11 @@ ParamValue read_param(const JsonPlace& place) {
   return place.text();
 }
 
-/// A state that was declared and of which nothing is said was not proven.
-judging::RecordedRepetition read_repetition(const JsonPlace& place, CacheState declared) {
-  judging::RecordedRepetition r;
-  r.look = static_cast<unsigned>(place.whole("look", 0));
-  r.counted = place.flag("counted", true);
-  r.ok = place.text("status", "ok") == to_string(RepetitionStatus::ok);
-  if (place.has("metrics"))
-    place.at("metrics").each_member(
-        [&](const std::string& name, const JsonPlace& value) { r.metrics[name] = value.number(); });
-  if (place.has("metric_seconds"))
-    place.at("metric_seconds").each_member([&](const std::string& name, const JsonPlace& value) {
-      r.seconds[name] = value.number();
-    });
-  if (place.has("phases"))
-    place.at("phases").each([&](const JsonPlace& phase) { r.elapsed_s += phase.at("elapsed_s").number(); });
-  r.state_required = declared != CacheState::asis;
-  if (place.has("cache")) {
-    const JsonPlace cache = place.at("cache");
-    r.state_required = cache.flag("required", r.state_required);
-    r.state_proven = cache.flag("proven", false);
-    r.state_why = cache.text("why", "");
-  }
-  if (place.has("disturbance")) {
-    r.disturbed = place.at("disturbance").flag("disturbed", false);
-    r.disturbed_why = place.at("disturbance").text("why", "");
-  }
-  r.steady = place.flag("steady", true);
-  r.steady_why = place.text("steady_why", "");
-  return r;
-}
-
 std::vector<unsigned> counts(const JsonPlace& place, std::string_view key) {
   std::vector<unsigned> all;
   if (place.has(key))
     place.at(key).each([&](const JsonPlace& one) { all.push_back(static_cast<unsigned>(one.whole())); });
   return all;
-}
-
-statistics::SingleRun read_single_run(const JsonPlace& place) {
-  statistics::SingleRun alone;
-  alone.usable = place.at("usable").flag();
-  alone.mean = place.at("mean").number();
-  alone.low = place.at("low").number();
-  alone.high = place.at("high").number();
-  alone.batches = place.whole("batches", 0);
-  alone.correlation_time = place.number("correlation_time", 0);
-  return alone;
 }
 
 judging::Question read_question(const JsonPlace& place) {
@@ -92,9 +51,7 @@ judging::Question read_question(const JsonPlace& place) {
   q.blank.substituted = place.text("substituted", "");
   q.measured_by = place.at("measured_by").texts();
   q.workload = place.text("workload", "");
-  place.at("with").each([&](const JsonPlace& p) {
-    q.with.push_back({p.at("name").text(), p.at("key").text(), p.at("value").number()});
-  });
+  place.at("with").each([&](const JsonPlace& p) { read_fields(p, q.with.emplace_back()); });
   q.parts = place.at("parts").number();
   q.per_node = place.at("per_node").flag();
   q.per_process = place.flag("per_process", false);
@@ -102,22 +59,13 @@ judging::Question read_question(const JsonPlace& place) {
   q.choices = std::max(1U, static_cast<unsigned>(place.whole("choices", 1)));
   q.cannot = place.text("cannot", "");
   if (place.has("cache")) q.cache = read_state(place.at("cache"));
-  if (place.has("collective")) {
-    const JsonPlace c = place.at("collective");
-    q.collective = requirements::JobCollective{.message = c.at("message").number(),
-                                               .ranks = c.at("ranks").number(),
-                                               .stride = c.at("stride").number(),
-                                               .nodes = c.at("nodes").number(),
-                                               .wire = c.at("wire").number(),
-                                               .hidden_s = c.at("hidden_s").number(),
-                                               .times = c.at("times").number()};
-  }
+  if (place.has("collective")) read_fields(place.at("collective"), q.collective.emplace());
   return q;
 }
 
 }  // namespace
 
-judging::RecordedPoint read_recorded_point(const JsonPlace& place) {
+judging::RecordedPoint read_recorded_point(const JsonPlace& place, const HearRepetition& hears) {
   judging::RecordedPoint point;
   point.id = place.at("id").text();
   point.workload = place.at("workload").text();
@@ -138,12 +86,7 @@ judging::RecordedPoint read_recorded_point(const JsonPlace& place) {
   point.adds = place.text("across_ranks", "add") == to_string(AcrossRanks::add);
   point.nodes = static_cast<unsigned>(place.whole("nodes", 1));
   point.processes = static_cast<unsigned>(place.whole("processes", 1));
-  if (place.has("group")) {
-    const JsonPlace group = place.at("group");
-    point.group =
-        GroupShape{static_cast<unsigned>(group.at("ranks").whole()), static_cast<unsigned>(group.at("nodes").whole()),
-                   static_cast<unsigned>(group.whole("groups", 1))};
-  }
+  if (place.has("group")) read_fields(place.at("group"), point.group.emplace());
   place.at("metrics").each([&](const JsonPlace& metric) {
     if (metric.flag("too_few_operations", false)) point.too_few_operations.push_back(metric.at("name").text());
   });
@@ -152,12 +95,15 @@ judging::RecordedPoint read_recorded_point(const JsonPlace& place) {
         [&](const std::string& metric, const JsonPlace& why) { point.missing[metric] = why.text(); });
   if (place.has("single_run"))
     place.at("single_run").each_member([&](const std::string& unit, const JsonPlace& alone) {
-      point.single_run[unit] = read_single_run(alone);
+      read_fields(alone, point.single_run[unit]);
     });
   point.measured_again = place.flag("measured_again", false);
+  PartNames parts;
   if (place.has("repetitions"))
     place.at("repetitions").each([&](const JsonPlace& one) {
-      point.repetitions.push_back(read_repetition(one, point.cache));
+      const Repetition r = read_repetition(one, point.cache, parts);
+      point.repetitions.push_back(engine::recorded(r));
+      if (hears) hears(r, parts);
     });
   return point;
 }

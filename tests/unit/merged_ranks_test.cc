@@ -1,5 +1,5 @@
 // What several ranks gave as one repetition: rates of phases, steadiness and disturbance of all
-// together. (How each gives it: together_test.cc.)
+// together. (How each gives it: rank_sync_test.cc.)
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -92,6 +92,94 @@ TEST(MergedRanks, AFewOfManyRanksDisturbNothing) {
   const Disturbance many = disturbed([](unsigned rank) { return rank < 22; }, 50);
   EXPECT_TRUE(many.disturbed);
   EXPECT_NE(many.why.find("; and 19 more ranks"), std::string::npos) << many.why;
+}
+
+/// What the ranks' workers beside the phase did reaches rank 0: all bytes, from the first begin to the last end.
+TEST(MergedRanks, WhatHappensBesideIsOfAllRanks) {
+  const Repetition all = merged(3, {}, [](unsigned rank) {
+    Repetition r;
+    r.phases = {phase(10, [](unsigned) { return 100.0; })};
+    if (rank == 0) return r;  // saves nothing itself
+    BackgroundResult beside;
+    beside.begin_s = 2.0 * rank;
+    beside.end_s = 4.0 + rank;
+    beside.bytes = 1000 * rank;
+    beside.operations = rank;
+    beside.errors = 1;
+    for (unsigned i = 0; i < rank; ++i) beside.latency.add(1000 * rank);
+    beside.series = {{.time_s = 0.5, .bytes_per_s = 100.0 * rank}};
+    r.phases[0].background = std::move(beside);
+    return r;
+  });
+  ASSERT_TRUE(all.phases.at(0).background);
+  const BackgroundResult& beside = *all.phases[0].background;
+  EXPECT_EQ(beside.begin_s, 2);
+  EXPECT_EQ(beside.end_s, 6);
+  EXPECT_EQ(beside.bytes, 3000u);
+  EXPECT_EQ(beside.operations, 3u);
+  EXPECT_EQ(beside.errors, 2u);
+  EXPECT_EQ(beside.latency.total(), 3u);
+  EXPECT_EQ(beside.latency.min_ns(), 1000u);
+  EXPECT_EQ(beside.latency.max_ns(), 2000u);
+  ASSERT_EQ(beside.series.size(), 1u);
+  EXPECT_EQ(beside.series[0].bytes_per_s, 300);
+  EXPECT_FALSE(merged(2, {},
+                      [](unsigned) {
+                        Repetition r;
+                        r.phases = {phase(10, [](unsigned) { return 100.0; })};
+                        return r;
+                      })
+                   .phases.at(0)
+                   .background);
+}
+
+/// Each member of a phase, as its description says: added, the slowest one's, one after the other, or begun anew.
+TEST(MergedRanks, APhaseIsMergedMemberByMember) {
+  const Repetition all = merged(2, {}, [](unsigned rank) {
+    Repetition r;
+    PhaseResult p = phase(10 + rank, [](unsigned) { return 100.0; });
+    p.name = "read";
+    p.first_finish_s = 5.0 - rank;
+    p.cpu_s = 1;
+    p.errors = 1;
+    p.storage_bytes = p.device_bytes = 50;
+    p.latency.add(100 + rank);
+    p.parts.resize(2);
+    p.parts[1].add(7);
+    p.worker_finish_s = {1.0 + rank, 2.0};
+    p.worker_bytes = {10, 20 + rank};
+    p.steady_from_s = 3;
+    p.cut_bytes = p.cut_operations = 9;
+    p.not_steady = "said of itself alone";
+    r.phases = {std::move(p)};
+    r.cache = nothing_proven(CacheState::asis);
+    r.cache.delivered_bytes = 11;
+    r.cache.counter = "counter of rank " + std::to_string(rank);
+    return r;
+  });
+  const PhaseResult& p = all.phases.at(0);
+  EXPECT_EQ(p.name, "read");
+  EXPECT_EQ(p.elapsed_s, 11);
+  EXPECT_EQ(p.first_finish_s, 4);
+  EXPECT_EQ(p.cpu_s, 2);
+  EXPECT_EQ(p.bytes, 2100u);
+  EXPECT_EQ(p.operations, 210u);
+  EXPECT_EQ(p.errors, 2u);
+  EXPECT_EQ(p.storage_bytes, 100u);
+  EXPECT_EQ(p.device_bytes, 100u);
+  EXPECT_EQ(p.latency.total(), 2u);
+  EXPECT_EQ(p.parts.at(0).total(), 0u);
+  EXPECT_EQ(p.parts.at(1).total(), 2u);
+  EXPECT_EQ(p.worker_finish_s, (std::vector<double>{1, 2, 2, 2}));
+  EXPECT_EQ(p.worker_bytes, (std::vector<std::uint64_t>{10, 20, 10, 21}));
+  EXPECT_EQ(p.steady_from_s, 0);
+  EXPECT_EQ(p.cut_bytes + p.cut_operations, 0u);
+  EXPECT_EQ(p.not_steady, "");
+  ASSERT_EQ(p.ranks.size(), 2u);
+  EXPECT_EQ(p.ranks[1].elapsed_s, 11);
+  EXPECT_EQ(p.slowest_rank, 0);
+  EXPECT_EQ(all.cache.delivered_bytes, 22u);
+  EXPECT_EQ(all.cache.counter, "counter of rank 0");
 }
 
 }  // namespace

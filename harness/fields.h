@@ -1,0 +1,116 @@
+// What the members of a struct are called where it is stored, and what becomes of them where several processes' structs
+// become one: told once per struct, and read by the writer of run files, by their reader, and by the wire between ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace headrace {
+
+/// How one member of several ranks' structs becomes one. What holds structs of its own is merged by theirs.
+enum class Merge : std::uint8_t {
+  own,    // the leading rank's
+  sum,    // added up; histograms and series likewise
+  most,   // the largest
+  least,  // the smallest
+  list,   // one after the other
+  none,   // said of one rank alone, or of all together once they are merged: begins anew
+};
+
+/// One member. Every member goes over the wire, those with a key are in files, too.
+template <class T, class M, bool InFiles>
+struct Field {
+  static constexpr bool in_files = InFiles;
+
+  std::string_view key;
+  M T::*member = nullptr;
+  Merge merge = Merge::own;
+  bool needed = false;                 // a file without it is refused; else it has its default there
+  bool (*stored)(const T&) = nullptr;  // whether it is written; nullptr = always
+
+  constexpr Field merged(Merge how) const {
+    Field same = *this;
+    same.merge = how;
+    return same;
+  }
+  constexpr Field required() const {
+    Field same = *this;
+    same.needed = true;
+    return same;
+  }
+  constexpr Field where(bool (*is)(const T&)) const {
+    Field same = *this;
+    same.stored = is;
+    return same;
+  }
+};
+
+/// A member that files have under `key`.
+template <class T, class M>
+constexpr Field<T, M, true> field(std::string_view key, M T::*member) {
+  return {.key = key, .member = member};
+}
+
+/// A member that is in no file.
+template <class T, class M>
+constexpr Field<T, M, false> unstored(M T::*member) {
+  return {.key = {}, .member = member};
+}
+
+/// Specialized beside each struct, in the order of its files: `static constexpr auto all = std::tuple(field(...), ...)`.
+template <class T>
+struct Fields;
+
+template <class T>
+concept Described = requires {
+  Fields<T>::all;
+};
+
+/// Calls `visit(field)` for each in turn.
+template <Described T, class Visit>
+constexpr void each_field(Visit&& visit) {
+  std::apply([&](const auto&... one) { (visit(one), ...); }, Fields<T>::all);
+}
+
+/// The same of those that are in files.
+template <Described T, class Visit>
+constexpr void each_stored_field(Visit&& visit) {
+  each_field<T>([&](const auto& one) {
+    if constexpr (std::remove_cvref_t<decltype(one)>::in_files) visit(one);
+  });
+}
+
+namespace fields {
+
+/// Stands for a member of any type, where a struct's members are counted.
+struct Any {
+  template <class T>
+  operator T() const noexcept;
+};
+
+template <class T, std::size_t... I>
+constexpr bool takes(std::index_sequence<I...>) {
+  return requires { T{(static_cast<void>(I), Any{})...}; };
+}
+
+template <class T, std::size_t N = 0>
+constexpr std::size_t members() {
+  if constexpr (takes<T>(std::make_index_sequence<N + 1>()))
+    return members<T, N + 1>();
+  else
+    return N;
+}
+
+}  // namespace fields
+
+/// Is each of an aggregate's members described? To be asserted beside each description, so that no member is forgotten.
+template <Described T>
+constexpr bool is_complete() {
+  return std::tuple_size_v<std::remove_cvref_t<decltype(Fields<T>::all)>> == fields::members<T>();
+}
+
+}  // namespace headrace

@@ -1,0 +1,31 @@
+// Described structs as JSON (harness/fields.h): one member per key, in the order of the description; written and read by
+// the same words.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/results/json_place.h"
+
+namespace headrace::results {
+
+/// The names of an operation's parts, in the order of PhaseResult::parts. Files have parts by name; names that a reader
+/// meets first there are added.
+using PartNames = std::vector<std::string>;
+
+/// Of the structs that fields_json.cc lists: an object. Histograms are sparse, series are columns.
+template <class T>
+nlohmann::ordered_json json_of(const T& value, const PartNames& parts = {});
+
+/// Reads what json_of() wrote into `value`. What the object lacks stays as it is, unless the description requires it.
+/// Throws UsageError with the place of what is missing or of another type.
+template <class T>
+void read_fields(const JsonPlace& place, T& value, PartNames& parts);
+template <class T>
+void read_fields(const JsonPlace& place, T& value) {
+  PartNames none;
+  read_fields(place, value, none);
+}
+
+}  // namespace headrace::results

@@ -1,0 +1,54 @@
+// The members of what run.json says of points and of what was asked, beside repetitions.
+#pragma once
+
+#include "harness/fields.h"
+#include "harness/noise_floor.h"
+#include "harness/ranks/rank_groups.h"
+#include "harness/requirements/needs.h"
+#include "harness/statistics/steady.h"
+
+namespace headrace {
+
+template <>
+struct Fields<statistics::SingleRun> {
+  using S = statistics::SingleRun;
+  static constexpr auto all =
+      std::tuple(field("usable", &S::usable).required(), field("mean", &S::mean).required(),
+                 field("low", &S::low).required(), field("high", &S::high).required(), field("batches", &S::batches),
+                 field("correlation_time", &S::correlation_time));
+};
+static_assert(is_complete<statistics::SingleRun>());
+
+template <>
+struct Fields<GroupShape> {
+  using S = GroupShape;
+  static constexpr auto all = std::tuple(field("ranks", &S::ranks).required(), field("nodes", &S::nodes).required(),
+                                         field("groups", &S::groups));
+};
+static_assert(is_complete<GroupShape>());
+
+template <>
+struct Fields<NoiseFloor> {
+  using S = NoiseFloor;
+  static constexpr auto all = std::tuple(field("source", &S::source).required(), field("median", &S::median).required(),
+                                         field("false_alarm_rate", &S::false_alarm_rate).required());
+};
+static_assert(is_complete<NoiseFloor>());
+
+template <>
+struct Fields<requirements::JobCollective> {
+  using S = requirements::JobCollective;
+  static constexpr auto all = std::tuple(field("message", &S::message).required(), field("ranks", &S::ranks).required(),
+                                         field("stride", &S::stride).required(), field("nodes", &S::nodes).required(),
+                                         field("wire", &S::wire).required(), field("hidden_s", &S::hidden_s).required(),
+                                         field("times", &S::times).required());
+};
+
+template <>
+struct Fields<requirements::JobParameter> {
+  using S = requirements::JobParameter;
+  static constexpr auto all = std::tuple(field("name", &S::name).required(), field("key", &S::key).required(),
+                                         field("value", &S::value).required());
+};
+
+}  // namespace headrace
