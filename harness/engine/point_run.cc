@@ -374,8 +374,8 @@ class PointRunner::Session {
     const auto taken = static_cast<unsigned>(result_.repetitions.size());
     result_.status = PointStatus::ok;
     if (!owner_.hung_) note_missing();
+    if (owner_.hung_) return fail(failure->error);  // and what it measured until then accuses nobody else
     for (std::string& note : tell_of_ranks(result_, rank_sync().ranks())) add_note(result_, std::move(note));
-    if (owner_.hung_) return fail(failure->error);
     if (stop_signal.load() != 0 && !decided_ && counted(result_.repetitions) < result_.looks.looks.back()) {
       result_.status = PointStatus::interrupted;
     } else if (failed_in_a_row_ >= kFailuresToGiveUp || (failures > 0 && counted(result_.repetitions) == 0)) {

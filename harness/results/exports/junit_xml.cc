@@ -1,7 +1,8 @@
 // JUnit: one suite per workload, one case per need, so that continuous integration shows verdicts
-// as test results.
+// as test results. What failed beside them is a case of its own: no run that did is green.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -73,6 +74,16 @@ struct Suite {
         fmt::format("    <testcase classname=\"{}\" name=\"{} ({})\" time=\"{:.3f}\">\n{}{}    </testcase>\n",
                     xml_escaped(name), xml_escaped(j.id), xml_escaped(j.scope), seconds, properties(j), result(j, as));
   }
+
+  /// What went wrong, and no need tells of.
+  void add_error(std::string_view workload, std::string_view name, double seconds, std::string_view message) {
+    ++tests;
+    ++errors;
+    cases += fmt::format(
+        "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n"
+        "      <error type=\"error\" message=\"{}\"/>\n    </testcase>\n",
+        xml_escaped(workload), xml_escaped(name), seconds, xml_escaped(message));
+  }
 };
 
 }  // namespace
@@ -84,6 +95,14 @@ std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive) {
     const std::string workload = point ? point->workload : "not measured";
     suites[workload].add(j, workload, point ? point->elapsed_s : 0, inconclusive);
   }
+  for (const StoredPoint& point : run.points) {
+    const bool told = std::ranges::any_of(
+        run.judgements, [&](const StoredJudgement& j) { return j.outcome == "ERROR" && j.point == point.id; });
+    if (point.status == "error" && !told)
+      suites[point.workload].add_error(point.workload, point.id, point.elapsed_s, point.reason);
+  }
+  if (run.signal != 0)
+    suites["run"].add_error("run", run.name, run.elapsed_s, fmt::format("ended by signal {}", run.signal));
   Suite total;
   std::string body;
   for (const auto& [name, s] : suites) {

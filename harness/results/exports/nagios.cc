@@ -57,6 +57,9 @@ std::string nagios_text(const StoredVerdict& verdict) {
   if (verdict.thin() > 0) line += fmt::format(", {} thinly", verdict.thin());
   if (verdict.count("FAIL") > 0) line += "; missed: " + named(verdict, "FAIL");
   if (verdict.count("ERROR") > 0) line += "; error: " + named(verdict, "ERROR");
+  if (const unsigned failed = verdict.summary.error - std::min(verdict.summary.error, verdict.count("ERROR"));
+      failed > 0)
+    line += fmt::format("; {} point{} failed", failed, failed == 1 ? "" : "s");
   if (verdict.count("INCONCLUSIVE") > 0) line += "; open: " + named(verdict, "INCONCLUSIVE");
   line = plain(line, "|");
   std::string data;
