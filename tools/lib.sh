@@ -46,6 +46,7 @@ optional_test_packages=(
   "chromium|opens the report's pages"
   "chromium-driver|works the browser by WebDriver"
   "python3-selenium|speaks WebDriver"
+  "python3-torch|is the DataLoader that loaders are held against (49 MB to fetch)"
   "qemu-system-x86|boots the machine that RDMA is tested in"
   "busybox-static|is all of its first file system"
   "cpio|packs that"

@@ -1,0 +1,178 @@
+"""What headrace measures as a loader is what real readers of the same number get, on storage with a delay per open and per
+read. Both are taken by turns, so that what else the machine does hits both, and compared by their medians."""
+
+import importlib.util
+import io
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+READERS = pathlib.Path(__file__).parent / "readers"
+DELAY_MS = int(os.environ.get("HEADRACE_LOADER_DELAY_MS", "12"))  # of an open, and of a read: far above what Python takes
+ROUNDS = int(os.environ.get("HEADRACE_LOADER_ROUNDS", "3"))
+EACH = 32  # files, or a shard's reads, of each worker
+FILE = 100_000
+SAMPLES = 24  # of a shard
+
+
+class Reader:
+    """Processes that each read their files when told."""
+
+    def __init__(self, script, arguments_of_each):
+        self.processes = [subprocess.Popen([sys.executable, str(READERS / script), *map(str, arguments)], text=True,
+                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                          for arguments in arguments_of_each]
+        for process in self.processes:
+            assert process.stdout.readline() == "ready\n", f"{script} ended"
+
+    def epoch(self):
+        """Seconds from the first that began to the last that ended."""
+        for process in self.processes:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        times = [list(map(float, process.stdout.readline().split())) for process in self.processes]
+        return max(end for _, end in times) - min(begin for begin, _ in times)
+
+    def close(self):
+        for process in self.processes:
+            process.stdin.close()
+            process.wait(timeout=120)
+
+
+def evict(paths):
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+
+
+class Pair:
+    """headrace and a real reader by turns on the same files."""
+
+    def __init__(self, headrace, faults, workload, paths, reader, samples):
+        self.headrace, self.faults, self.workload = headrace, faults, workload
+        self.paths, self.reader, self.samples = paths, reader, samples
+
+    def slow(self):
+        self.faults.set(f"delay *.bin op=open ms={DELAY_MS}", f"delay *.bin op=read ms={DELAY_MS}")
+
+    def ours(self):
+        self.slow()
+        result = self.headrace({"cache": "cold", "repeat": 1, **self.workload}, timeout=600)
+        assert result.code == 0, result
+        return [metric["median"] for metric in result.point["metrics"] if metric["name"] == "sample_rate"][0]
+
+    def theirs(self):
+        self.faults.set()
+        evict(self.paths)
+        self.slow()
+        return self.samples / self.reader.epoch()
+
+    def compare(self):
+        """How much more headrace measured, and how much that may be by chance."""
+        rates = [(self.ours(), self.theirs()) for _ in range(ROUNDS)]
+        self.reader.close()
+        ours, theirs = zip(*rates)
+        scatter = max((max(side) - min(side)) / statistics.median(side) for side in (ours, theirs))
+        more = statistics.median(ours) / statistics.median(theirs) - 1
+        print(f"headrace {statistics.median(ours):.1f}/s, reader {statistics.median(theirs):.1f}/s: {100 * more:+.1f} %, "
+              f"scatter {100 * scatter:.1f} %")
+        return more, scatter
+
+    def agree(self):
+        more, scatter = self.compare()
+        return abs(more) <= 0.10 + scatter
+
+
+@pytest.fixture
+def files(headrace, faults):
+    """make(count): files that headrace generated, cold for whoever reads next."""
+    def make(count):
+        made = headrace({"use": "small_file_read", "files": count, "file_size": f"{FILE}B", "repeat": 1, "cache": "asis"})
+        assert made.code == 0, made
+        paths = sorted(p for p in (faults.mount / "scratch" / "data").rglob("f*.bin"))
+        assert len(paths) == count
+        return paths
+    return make
+
+
+def small_files(count, **more):
+    return {"use": "small_file_read", "files": count, "file_size": f"{FILE}B", **more}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4, 8])
+def test_as_many_python_processes(headrace, faults, files, workers):
+    paths = files(EACH * workers)
+    reader = Reader("files.py", [paths[i::workers] for i in range(workers)])
+    assert Pair(headrace, faults, small_files(len(paths), workers=workers), paths, reader, len(paths)).agree()
+
+
+def test_another_way_of_reading_is_told_apart(headrace, faults, files):
+    """Else the comparison would agree to anything: requests in flight are not what two waiting processes get."""
+    paths = files(EACH * 2)
+    reader = Reader("files.py", [paths[i::2] for i in range(2)])
+    workload = small_files(len(paths), workers=2, loader="in_flight", queue_depth=8)
+    pair = Pair(headrace, faults, workload, paths, reader, len(paths))
+    first = pair.headrace({"cache": "cold", "repeat": 1, **workload}, timeout=600)
+    if first.point["status"] == "skipped":
+        pytest.skip(first.point["reason"])
+    more, scatter = pair.compare()
+    assert more > 0.5 + scatter
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch (Debian: python3-torch)")
+@pytest.mark.parametrize("workers", [1, 2, 4, 8])
+def test_a_pytorch_data_loader(headrace, faults, files, workers):
+    paths = files(EACH * workers)
+    reader = Reader("dataloader.py", [[workers, 8, 2, *paths]])
+    workload = small_files(len(paths), workers=workers, loader="pytorch", batch_size=8, prefetch_factor=2)
+    assert Pair(headrace, faults, workload, paths, reader, len(paths)).agree()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch (Debian: python3-torch)")
+def test_a_slow_file_holds_back_a_pytorch_data_loader_and_headrace_alike(headrace, faults, files):
+    """Delivered in order: while one file takes long, the others read as far ahead as they may, and wait."""
+    paths = files(EACH * 4)
+    reader = Reader("dataloader.py", [[4, 2, 1, *paths]])
+    pair = Pair(headrace, faults, small_files(len(paths), workers=4, loader="pytorch", batch_size=2, prefetch_factor=1),
+                paths, reader, len(paths))
+    pair.slow = lambda: faults.set(f"delay f00000[0-7].bin op=open ms={25 * DELAY_MS}",
+                                   f"delay *.bin op=read ms={DELAY_MS}")
+    more, scatter = pair.compare()
+    assert abs(more) <= 0.25 + scatter, "which batch the slow files are in is drawn anew each time"
+    pair.slow()
+    free = headrace({"cache": "cold", "repeat": 1, **small_files(len(paths), workers=4)}, timeout=600)
+    held = headrace({"cache": "cold", "repeat": 1, **pair.workload}, timeout=600)
+    rate = {name: next(m["median"] for m in run.point["metrics"] if m["name"] == "sample_rate")
+            for name, run in (("free", free), ("held", held))}
+    assert rate["held"] < 0.8 * rate["free"], rate
+
+
+def shards(faults, count):
+    folder = faults.mount / "shards"
+    folder.mkdir()
+    for number in range(count):
+        with tarfile.open(folder / f"shard{number:03}.bin", "w") as shard:
+            for sample in range(SAMPLES):
+                member = tarfile.TarInfo(f"{sample:06}.jpg")
+                member.size = FILE
+                shard.addfile(member, io.BytesIO(os.urandom(FILE)))
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize("script", ["tar_shards.py", "webdataset_shards.py"])
+@pytest.mark.parametrize("workers", [1, 4])
+def test_shards_of_tar(headrace, faults, script, workers):
+    if script.startswith("webdataset") and importlib.util.find_spec("webdataset") is None:
+        pytest.skip("no webdataset, which no distribution has: python3 -m pip install webdataset")
+    paths = shards(faults, 2 * workers)
+    reader = Reader(script, [paths[i::workers] for i in range(workers)])
+    stored = sum(path.stat().st_size for path in paths)
+    workload = {"use": "shard_stream", "path": str(paths[0].parent), "workers": workers, "read_profile": "wds",
+                "sample_size": f"{stored // (len(paths) * SAMPLES)}B", "loader": "pytorch_iterable", "batch_size": 4}
+    assert Pair(headrace, faults, workload, paths, reader, len(paths) * SAMPLES).agree()
