@@ -18,13 +18,11 @@ using When = Measure::When;
 constexpr std::string_view kCold = "cold";
 
 constexpr std::string_view kManySmallFiles =
-    "pack many samples into one file (dataset.layout: shards) and measure shard_stream, or "
-    "read with more in "
-    "flight (engine: io_uring)";
+    "pack many samples into one file (dataset.layout: shards) and measure shard_stream, or read with more workers; "
+    "headrace size tells what each would give";
 constexpr std::string_view kSlowReads =
-    "see what held it back: headrace doctor (read-ahead, scheduler, mount), then try more "
-    "workers or "
-    "engine: io_uring; a page cache that holds the data set helps from the second epoch on";
+    "see what held it back: headrace doctor (read-ahead, scheduler, mount), and what would feed more GPUs: headrace "
+    "size; a page cache that holds the data set helps from the second epoch on";
 constexpr std::string_view kSlowSaves = "save asynchronously, less often, or from more writers; then measure again";
 
 std::vector<NeedKind> ingest() {

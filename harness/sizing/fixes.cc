@@ -139,7 +139,8 @@ class Fixes {
       Fix fix;
       fix.fix = kind_of_difference(phase.used, m);
       fix.title = difference(phase.used, m);
-      if (fix.title.empty() || has(phase, fix.fix)) continue;
+      // How many reads a loader keeps in flight is how it is made, no setting of the job.
+      if (fix.title.empty() || fix.fix == "engine" || has(phase, fix.fix)) continue;
       fix.explanation = fmt::format("{} instead of {}, on this storage.", format_in_unit(m.median, phase.unit),
                                     format_in_unit(phase.used.median, phase.unit));
       fix.built_on = {m.name()};
@@ -157,10 +158,6 @@ class Fixes {
         add_change(std::move(fix), phase, [&](Job& job) { job.loader.workers_per_gpu = per_gpu; });
         continue;
       }
-      if (fix.fix == "engine")
-        fix.explanation +=
-            " It takes a loader that keeps many reads in flight, as DALI or one of your own; "
-            "PyTorch's DataLoader has no such setting: there it takes more workers.";
       fix.command = commands_.again(m);
       const Curve::Value v = Curve({m}, false).at(job_.cluster.nodes);
       add_supply(
@@ -170,6 +167,14 @@ class Fixes {
           },
           v.basis);
     }
+  }
+
+  /// Was a point with more of this, and the same engine, measured beside the one that answers, whatever it gave?
+  static bool was_raised(const Phase& phase, std::string_view key) {
+    const double now = number(phase.used.point(), key);
+    return std::any_of(phase.alternatives.begin(), phase.alternatives.end(), [&](const Measurement& m) {
+      return number(m.point(), key) > now && kind_of_difference(phase.used, m) != "engine";
+    });
   }
 
   /// "workers", "requests", "engine": what sets the second apart from the first; several are
@@ -185,9 +190,6 @@ class Fixes {
   }
 
   static std::string difference(const Measurement& a, const Measurement& b) {
-    if (kind_of_difference(a, b) == "engine" && parameter(b.point(), "engine") == "io_uring")
-      return fmt::format("Many reads in flight (io_uring, depth {}), not {} waiting workers",
-                         parameter(b.point(), "queue_depth"), parameter(a.point(), "workers"));
     std::string out;
     for (const auto& [key, value] : b.point().params) {
       const std::string before = parameter(a.point(), key);
@@ -237,7 +239,7 @@ class Fixes {
 
   void more_workers(const Phase& phase) {
     const double now = number(phase.used.point(), "workers"), planned = planned_workers(job_);
-    if (now <= 0 || has(phase, "workers")) return;  // measured already
+    if (now <= 0 || has(phase, "workers") || was_raised(phase, "workers")) return;  // measured already
     if (phase.used.point().workload != "small_file_read") return;
     // Each worker waits for its own reads: twice as many get twice as much, up to what any reader
     // got.
@@ -275,7 +277,7 @@ class Fixes {
   }
 
   void larger_requests(const Phase& phase) {
-    if (job_.dataset.layout == Layout::files || has(phase, "requests")) return;
+    if (job_.dataset.layout == Layout::files || has(phase, "requests") || was_raised(phase, "block_size")) return;
     const double now = job_.dataset.request_size, larger = std::max(1048576.0, now * 8);
     Fix fix;
     fix.fix = "requests";
