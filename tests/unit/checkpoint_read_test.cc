@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/storage/data_set.h"
 #include "tests/unit/workload_runner.h"
 
 namespace headrace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/node.h"
 #include "harness/system/mount.h"
 
 namespace headrace::system {

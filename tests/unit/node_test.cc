@@ -9,6 +9,7 @@
 #include "harness/diagnostics.h"
 #include "harness/error.h"
 #include "harness/files/marked_folder.h"
+#include "harness/storage/data_set.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace {

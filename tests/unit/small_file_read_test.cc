@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "harness/storage/data_set.h"
 #include "tests/unit/workload_runner.h"
 
 namespace headrace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/backends/loader.h"
 #include "tests/unit/workload_runner.h"
 
 namespace headrace {
