@@ -53,6 +53,7 @@ optional_test_packages=(
   "kmod|finds the kernel modules it needs"
   "ibverbs-providers|drives its soft-RoCE devices"
   "clang|fuzzes what reads users' files (45 MB to fetch, 260 MB installed)"
+  "clang-format|checks how the code is laid out"
   "lld|links the unit tests"
   "libclang-rt-dev|libFuzzer and its sanitizers, where clang does not bring them"
 )

@@ -1,6 +1,8 @@
-"""Rules of the house that no compiler keeps. Usage: rules.py includes|workloads|files|words|printing, or rules.py libraries TREE
+"""Rules of the house that no compiler keeps. Usage: rules.py includes|workloads|files|words|printing|format|house, or rules.py libraries TREE
 with a build folder or an installed tree (from anywhere; stdlib only, and binutils for libraries)."""
 
+import importlib.machinery
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -156,6 +158,35 @@ def printing():
             yield f"{file.relative_to(ROOT)}:{number + 1}: {found[0]}: what is shown goes through benches/headrace/console.h"
 
 
+def layout():
+    """The code is laid out as .clang-format says. Other versions of the tool have other tastes: then nothing is said."""
+    tool = shutil.which("clang-format")
+    told = tool and subprocess.run([tool, "--version"], capture_output=True, text=True).stdout
+    if not told or not re.search(r"version 14\.", told):
+        print(f"clang-format 14 is needed: {(told or 'it is not installed').strip()}")
+        sys.exit(77)
+    files = [str(f) for f in tracked("*.cc", "*.h", "*.cu")]
+    found = subprocess.run([tool, "--dry-run", *files], capture_output=True, text=True, cwd=ROOT).stderr
+    yield from sorted({line for line in found.splitlines() if "[-Wclang-format" in line})
+
+
+def house():
+    """No arrow runs back up, no circle; the picture in the docs is of these rooms and arrows."""
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader("house", str(ROOT / "tools/house"))
+    spec = importlib.util.spec_from_loader("house", loader)
+    drawing = importlib.util.module_from_spec(spec)
+    loader.exec_module(drawing)
+    knows = drawing.house()
+    for circle in drawing.circles({"a": {"b"}, "b": {"a"}, **knows}):
+        if circle != ["a", "b"]:
+            yield "a circle: " + ", ".join(circle)
+    if not drawing.circles({"a": {"b"}, "b": {"a"}}):
+        yield "the rule does not see a circle"
+    if drawing.PICTURE.read_text() != drawing.picture(knows):
+        yield f"{drawing.PICTURE.relative_to(ROOT)} shows another house: run tools/house --draw"
+
+
 def libraries():
     """The loader takes an empty or relative entry of a library path for the current directory, whoever's that is."""
     tree, seen = Path(sys.argv[2]), 0
@@ -176,7 +207,8 @@ def libraries():
 
 
 if __name__ == "__main__":
-    rules = {"includes": includes, "workloads": workloads, "files": files, "words": words, "printing": printing, "libraries": libraries}
+    rules = {"includes": includes, "workloads": workloads, "files": files, "words": words, "printing": printing,
+             "format": layout, "house": house, "libraries": libraries}
     problems = list(rules[sys.argv[1]]())
     print("\n".join(problems) or "kept")
     sys.exit(bool(problems))
