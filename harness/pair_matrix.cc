@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "harness/pair_findings.h"
 #include "harness/units.h"
 
 namespace headrace {
