@@ -27,6 +27,7 @@ constexpr unsigned kMostWorkers = 1024;              // of the workloads
 constexpr double kSlowStorage = 150e6;               // bytes/s with which times are planned; only a guess
 constexpr double kSlowNames = 500;                   // files made per second, likewise
 constexpr double kLongest_s = 10, kShortest_s = 1;   // of one repetition
+constexpr unsigned kInFlight = 32;                   // requests, of an engine with a queue
 constexpr unsigned kFewest = 5;                      // repetitions that bounds can be told from
 constexpr double kOwnWeight = 3, kAdviceWeight = 1;  // shares of the time
 constexpr double kBeside = 2;                        // of a repetition's time: cache made, proven and rest
@@ -52,6 +53,8 @@ class Entry {
   Entry& count(std::string_view key, std::uint64_t n) { return put(key, fmt::format("{}", n)); }
 
   Value value;
+  std::string_view use() const { return value.find("use")->text; }
+
   double weight = kOwnWeight;  // of the measuring time; 0 = it ends by itself
   bool timed = true;           // its repetitions end after `duration`
 };
@@ -128,13 +131,28 @@ class Points {
     return static_cast<std::uint64_t>(std::clamp(std::round(job_.dataset.request_size), 512.0, 1024.0 * kMiB));
   }
 
-  /// An engine with a queue keeps requests in flight; all others wait for each.
-  Entry& reads(Entry& entry, unsigned workers) const {
-    const bool queue = job_.loader.kind == LoaderKind::in_flight;
-    entry.put("engine", queue ? "io_uring" : "posix").count("workers", workers);
-    if (queue) entry.count("queue_depth", 32);
-    return entry.put("cache", "cold");
+  /// As the job's loader reads: an engine with a queue keeps requests in flight; the others wait for each, prepare
+  /// batches and deliver them in order. `samples`: that there are to read; 0 = not known.
+  Entry& reads(Entry& entry, unsigned workers, double samples) {
+    static constexpr const char* kKinds[] = {"pytorch", "pytorch_iterable", "tfdata", "in_flight"};
+    LoaderKind kind = job_.loader.kind;
+    // Shards are read by workers that each have their own.
+    if (kind == LoaderKind::pytorch && entry.use() == "shard_stream") kind = LoaderKind::pytorch_iterable;
+    entry.put("loader", kKinds[static_cast<int>(kind)]).count("workers", workers).put("cache", "cold");
+    if (kind == LoaderKind::in_flight) return entry.put("engine", "io_uring").count("queue_depth", kInFlight);
+    const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0);
+    const double batch = samples > 0 ? std::clamp(std::floor(samples / workers / 2), 1.0, own) : own;
+    if (batch < own && !batch_told_) {
+      batch_told_ = true;
+      remark(
+          "batches of {:.0f} samples stand for the job's, of {:.0f}, so that {} workers have two each: how far a slow "
+          "batch holds back the others is shown less",
+          batch, own, workers);
+    }
+    return entry.count("batch_size", static_cast<std::uint64_t>(batch))
+        .count("prefetch_factor", static_cast<std::uint64_t>(std::clamp(job_.loader.prefetch_factor, 1.0, 64.0)));
   }
+  bool waits() const { return job_.loader.kind != LoaderKind::in_flight; }
 
   /// A way of reading that is not the job's.
   void advise(Entry entry) { add(std::move(entry), kAdviceWeight); }
@@ -145,6 +163,7 @@ class Points {
     const Job::Dataset& data = job_.dataset;
     const auto size = static_cast<std::uint64_t>(std::max(1.0, std::round(data.sample_size * data.samples_per_file)));
     Entry set("small_file_read", "job");
+    double samples = 0;
     if (!means_.data.empty()) {
       set.put("path", means_.data);
     } else {
@@ -162,15 +181,18 @@ class Points {
       if (files < workers_)
         remark("{} files for {} workers: only so many are read at a time; --max-write {} has one for each", files,
                workers_, as_option(2.2 * double(size) * workers_));
+      samples = double(files) * data.samples_per_file;
       set.count("files", files).size("file_size", size);
       if (const auto spread = job_.spreads.find("dataset.sample_size"); spread != job_.spreads.end())
         set.size("file_size_spread",
                  static_cast<std::uint64_t>(std::min(spread->second * data.samples_per_file, double(size) / 3)));
     }
     if (data.samples_per_file != 1) set.put("samples_per_file", fmt::format("{:.15g}", data.samples_per_file));
-    set.size("block_size", request());
+    const bool as_pil = data.read_profile == ReadProfile::pil && waits();
+    if (!as_pil) set.size("block_size", request());
     const Entry base = set;
-    add(reads(set, workers_), kOwnWeight);
+    if (as_pil) set.put("read_profile", "pil");
+    add(reads(set, workers_, samples), kOwnWeight);
     const auto variant = [&](const char* label) {
       Entry entry = base;
       entry.put("label", label);
@@ -178,12 +200,13 @@ class Points {
     };
     if (workers_ < kMostWorkers) {
       Entry more = variant("more-workers");
-      advise(reads(more, std::min(2 * workers_, kMostWorkers)));
+      if (as_pil) more.put("read_profile", "pil");
+      advise(reads(more, std::min(2 * workers_, kMostWorkers), samples));
     }
     if (means_.data.empty()) shards("shards", kAdviceWeight, 64 * kMiB, "");
     if (job_.loader.kind != LoaderKind::in_flight) {
       Entry queue = variant("in-flight");
-      advise(queue.put("engine", "io_uring").count("workers", 1).count("queue_depth", 32).put("cache", "cold"));
+      advise(queue.put("engine", "io_uring").count("workers", 1).count("queue_depth", kInFlight).put("cache", "cold"));
     }
   }
 
@@ -197,7 +220,11 @@ class Points {
   void shards(const char* label, double weight, std::uint64_t size, const std::string& path) {
     const bool own = weight == kOwnWeight;
     const std::uint64_t space = own ? data_space_ : means_.space / 8;
-    Entry set("shard_stream", label);
+    const ReadProfile profile = job_.dataset.read_profile;
+    const bool indexed = own && (profile == ReadProfile::mds || profile == ReadProfile::row_group);
+    const bool tar = own && profile == ReadProfile::wds && waits();
+    Entry set(indexed ? "random_read" : "shard_stream", label);
+    double samples = 0;
     if (!path.empty()) {
       set.put("path", path);
     } else {
@@ -215,33 +242,37 @@ class Points {
                bytes(double(each)), bytes(double(size)));
       if (own && files < workers_) remark("{} shards for {} workers: the others have nothing to read", files, workers_);
       set.count("files", files).size("file_size", each);
+      samples = double(files) * double(each) / job_.dataset.sample_size;
     }
-    set.size("sample_size", static_cast<std::uint64_t>(std::max(1.0, std::round(job_.dataset.sample_size))));
-    set.size("block_size", own ? request() : std::max(request(), kMiB));
+    set.size("sample_size", sample());
     const Entry base = set;
-    add(reads(set, workers_), weight);
+    if (indexed && waits()) set.put("read_profile", profile == ReadProfile::mds ? "mds" : "row_group");
+    if (tar) set.put("read_profile", "wds");
+    const std::uint64_t block = !own ? std::max(request(), kMiB) : profile == ReadProfile::mds ? sample() : request();
+    if (!tar) set.size("block_size", block);
+    add(reads(set, workers_, samples), weight);
     if (!own) return;
     if (request() < kLargeRequest) {
       Entry larger = base;
       larger.put("label", "larger-requests").size("block_size", kLargeRequest);
-      advise(reads(larger, workers_));
+      advise(reads(larger, workers_, samples));
     }
     if (job_.loader.kind != LoaderKind::in_flight) {
       Entry queue = base;
-      queue.put("label", "in-flight").put("engine", "io_uring").count("workers", 1).count("queue_depth", 32);
-      advise(queue.put("cache", "cold"));
+      queue.put("label", "in-flight").put("engine", "io_uring").count("workers", 1).count("queue_depth", kInFlight);
+      advise(queue.size("block_size", block).put("cache", "cold"));
     }
-    indexed(base);
+    if (!indexed) requests_in(base, samples);
   }
 
   /// Requests of the job's size all over its shards, where it needs so many.
-  void indexed(const Entry& shards) {
+  void requests_in(const Entry& shards, double samples) {
     if (!asks("random_read")) return;
     Entry entry("random_read", "job");
     for (const char* key : {"path", "files", "file_size"})
       if (const Value* value = shards.value.find(key)) entry.put(key, value->text);
     entry.size("block_size", request()).size("sample_size", sample());
-    add(reads(entry, workers_), kOwnWeight);
+    add(reads(entry, workers_, samples), kOwnWeight);
   }
 
   std::uint64_t sample() const {
@@ -253,6 +284,7 @@ class Points {
   void tokens() {
     constexpr std::uint64_t kFile = 256 * kMiB;
     Entry set("random_read", "job");
+    double samples = 0;
     if (!means_.data.empty()) {
       set.put("path", means_.data);
     } else {
@@ -266,22 +298,23 @@ class Points {
       remark("{} files of {} stand for the job's tokens: what a larger index costs is not shown", files,
              bytes(double(size)));
       set.count("files", files).size("file_size", size);
+      samples = double(files * (size / request()));
     }
     set.size("sample_size", sample());
     const Entry base = set;
     const bool mapped = job_.dataset.read_profile == ReadProfile::mmap && job_.loader.kind != LoaderKind::in_flight;
-    reads(set, workers_).size("block_size", request());
-    if (mapped) set.put("engine", "mmap");
+    reads(set, workers_, samples).size("block_size", request());
+    if (mapped) set.put("read_profile", "mmap");
     add(set, kOwnWeight);
     if (request() < 2 * kMiB) {
       Entry larger = base;
-      reads(larger, workers_).put("label", "larger-requests").size("block_size", 2 * kMiB);
-      if (mapped) larger.put("engine", "mmap");
+      reads(larger, workers_, samples / 16).put("label", "larger-requests").size("block_size", 2 * kMiB);
+      if (mapped) larger.put("read_profile", "mmap");
       advise(larger);
     }
     if (job_.loader.kind != LoaderKind::in_flight) {
       Entry queue = base;
-      queue.put("label", "in-flight").put("engine", "io_uring").count("workers", 1).count("queue_depth", 32);
+      queue.put("label", "in-flight").put("engine", "io_uring").count("workers", 1).count("queue_depth", kInFlight);
       advise(queue.size("block_size", request()).put("cache", "cold"));
     }
   }
@@ -291,7 +324,7 @@ class Points {
     if (!asks("metadata") || !means_.root || job_.dataset.layout != Layout::files) return;
     Entry entry("metadata", "job");
     if (means_.data.empty())
-      entry.count("width", means_.budget_s < 120 ? 2 : 10);
+      entry.count("width", means_.budget_s <= 120 ? 1 : 4);
     else
       entry.put("path", means_.data);
     if (job_.dataset.samples)
@@ -406,6 +439,7 @@ class Points {
   const Means& means_;
   const std::vector<requirements::Need> needs_;
   unsigned workers_ = 1;
+  bool batch_told_ = false;
   std::uint64_t data_space_ = 0, save_space_ = 0, most_files_ = 1;
   std::vector<Entry> entries_;
   std::vector<std::string> remarks_;

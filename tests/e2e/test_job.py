@@ -39,6 +39,7 @@ def test_points_do_what_the_job_does(headrace):
     job = ROOT / "configs/jobs/resnet50-imagenet.yaml"
     own = params(planned(headrace, str(job)), "small_file_read/job")
     assert own["workers"] == 64 and own["file_size"] == 130_000 and own["engine"] == "posix", own
+    assert own["loader"] == "pytorch" and own["prefetch_factor"] == 2 and own["read_profile"] == "whole", own
     two = params(planned(headrace, str(job), "--set", "job.loader.workers_per_gpu=1", "--set", "job.cluster.gpus_per_node=2",
                          "--set", "job.dataset.sample_size=4MB"), "small_file_read/job")
     assert two["workers"] == 2 and two["file_size"] == 4_000_000, two
@@ -46,7 +47,12 @@ def test_points_do_what_the_job_does(headrace):
     assert queue["engine"] == "io_uring" and queue["queue_depth"] > 1, queue
     shards = planned(headrace, str(ROOT / "configs/jobs/image-generation-webdataset.yaml"))
     assert params(shards, "shard_stream/job")["sample_size"] == 41_000
-    assert params(shards, "shard_stream/job")["block_size"] == 8 << 20
+    assert params(shards, "shard_stream/job")["loader"] == "pytorch_iterable"
+    assert params(shards, "shard_stream/job")["read_profile"] == "wds"
+    groups = params(planned(headrace, str(ROOT / "configs/jobs/parquet-recommender.yaml")), "random_read/job")
+    assert groups["read_profile"] == "row_group" and groups["block_size"] == 8 << 20, groups
+    ranged = params(planned(headrace, str(ROOT / "configs/jobs/mlperf-resnet50-h100.yaml")), "shard_stream/job")
+    assert ranged["loader"] == "tfdata" and ranged["block_size"] == 1 << 20 and ranged["sample_size"] == 114_660, ranged
     tokens = planned(headrace, str(ROOT / "configs/jobs/llama3-8b.yaml"))
     assert params(tokens, "random_read/job")["engine"] == "mmap"
     assert params(tokens, "checkpoint_write/job")["mode"] == "async" and params(tokens, "checkpoint_write/job")["ranks"] == 8
