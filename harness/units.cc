@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <span>
+#include <string>
 #include <system_error>
+#include <vector>
 
 namespace headrace {
 namespace {
@@ -107,6 +111,25 @@ double scale(double number, double factor) {
                                                                                 : number * factor;
 }
 
+/// "; did you mean kB?": the unit that differs in capitals alone ("KB", "gib", "MSEC" is none), or "".
+std::string meant_unit(std::string_view written, const Kind& kind) {
+  const auto same = [](std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  };
+  for (const Unit& unit : kind.units) {
+    std::vector<std::string> ways{std::string(unit.text)};
+    const auto add = [&](std::span<const Prefix> prefixes) {
+      for (const Prefix& prefix : prefixes) ways.push_back(std::string(prefix.text) + std::string(unit.text));
+    };
+    if (unit.decimal) add(kDecimal);
+    if (unit.binary) add(kBinary);
+    for (const std::string& way : ways)
+      if (same(written, way)) return fmt::format("; did you mean {}?", way);
+  }
+  return "";
+}
+
 std::string wrong_unit(std::string_view written, const Kind& kind) {
   if (kind.examples.empty()) return fmt::format("is a bare number: '{}' is not allowed", written);
   if (written.ends_with("b/s") || written.ends_with("bps") || written == "b" || written.ends_with("bit"))
@@ -115,7 +138,7 @@ std::string wrong_unit(std::string_view written, const Kind& kind) {
   for (const Kind& other : kKinds)
     if (!other.examples.empty() && other.noun != kind.noun && factor_of(written, other.units) != 0)
       return fmt::format("'{}' is a unit of {}, a {} is needed: {}", written, other.noun, kind.noun, kind.examples);
-  return fmt::format("unknown unit '{}': {}", written, kind.examples);
+  return fmt::format("unknown unit '{}'{}: {}", written, meant_unit(written, kind), kind.examples);
 }
 
 std::string_view trim(std::string_view text) {

@@ -87,12 +87,14 @@ void add_aa(Verbs& verbs, Shared& shared) {
   add_plan_options(verb, a->plan);
   verb.option("--pairs", a->pairs, "Blocks, each A B B A of the same").between(2, 1000).shows_default();
   add_compare_options(verb, a->compare);
-  verb.option("--out", a->out,
+  verb.option("--out DIR", a->out,
               "Folder; default headrace-runs/TIME-NAME-aa below the current folder, where "
               "later comparisons find it");
   verb.flag("--dry-run", a->dry_run, "Show the plan; run nothing");
   verb.flag("--json", a->json, "Print aa.json, and nothing else, on standard output");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
+  verb.example("headrace aa -c configs/storage.yaml --only random_read",
+               "The noise floor of this machine, which later comparisons find");
   verb.does([&shared, a] { return aa(*a, shared); });
 }
 

@@ -96,7 +96,7 @@ void try_out(const std::vector<std::string>& command) {
 }  // namespace
 
 void add_against_options(Verb& verb, AgainstArguments& arguments) {
-  verb.option("--against", arguments.with,
+  verb.option("--against OTHER", arguments.with,
               "Measure this too, in interleaved blocks, and compare: another configuration, "
               "another headrace, or another folder in place of target.path");
   verb.option("--blocks", arguments.blocks, "Blocks of --against, each A B B A; judged after 6 and 12")

@@ -95,6 +95,7 @@ void add_clean(Verbs& verbs, Shared&) {
   auto yes = std::make_shared<bool>(false);
   verb.option("DIR", *folder, "A scratch folder, or with --yes a run folder").shows_default();
   verb.flag("--yes", *yes, "Remove a run folder's results too");
+  verb.example("headrace clean headrace-scratch", "Generated data goes; what is not proven to be headrace's stays");
   verb.does([folder, yes] { return clean(*folder, *yes); });
 }
 

@@ -141,11 +141,13 @@ void add_compare(Verbs& verbs, Shared& shared) {
       .required()
       .at_most(1000);
   add_compare_options(verb, a->options);
-  verb.option("--history", a->history, "A folder of past runs: how far sessions lie apart, from 8 on");
-  verb.option("--out", a->out, "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");
+  verb.option("--history DIR", a->history, "A folder of past runs: how far sessions lie apart, from 8 on");
+  verb.option("--out DIR", a->out, "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");
   verb.format(a->format, {"text", "json", "csv", "junit", "html"}, "text, json, csv, junit or html");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
   verb.flag("--all", a->all, "Show what is the same, too");
+  verb.example("headrace compare before after --gate \"*.read_bandwidth\"",
+               "Is the second run worse in any read bandwidth?");
   verb.does([&shared, a] { return compare(*a, shared); });
 }
 

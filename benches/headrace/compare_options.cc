@@ -10,20 +10,20 @@
 namespace headrace::cli {
 
 void add_compare_options(Verb& verb, CompareOptions& options) {
-  verb.option("--gate", options.gates,
+  verb.option("--gate GLOB", options.gates,
               "Metrics that decide the exit code, as in 'shard_stream.read_bandwidth' or "
               "'*.latency_p99_ns' (repeatable); default: those that needs were judged by, else "
               "each workload's first")
       .one_value_each();
-  verb.option("--differs", options.differs,
+  verb.option("--differs KEY", options.differs,
               "A part of the fingerprint that differs on purpose: device, kernel.release ... "
               "(repeatable)")
       .one_value_each();
-  verb.option("--across", options.across, "A parameter that is compared, not joined on, as in engine (repeatable)")
+  verb.option("--across KEY", options.across, "A parameter that is compared, not joined on, as in engine (repeatable)")
       .one_value_each();
-  verb.option("--delta", options.delta, "Smallest change that matters (default 5%)");
-  verb.option("--delta-tail", options.delta_tail, "The same for tails (default 10%)");
-  verb.option("--aa", options.noise,
+  verb.option("--delta SHARE", options.delta, "Smallest change that matters (default 5%)");
+  verb.option("--delta-tail SHARE", options.delta_tail, "The same for tails (default 10%)");
+  verb.option("--aa FILE", options.noise,
               "What this system shows against itself (aa.json, or its folder); default: the "
               "newest beside the runs that is of the same machine, settings and program");
 }

@@ -144,6 +144,7 @@ void add_doctor(Verbs& verbs, Shared& shared) {
   auto json = std::make_shared<bool>(false);
   verb.option("DIR", *path, "Where the data of a run would be (default: the current folder)");
   verb.flag("--json", *json, "Print JSON");
+  verb.example("headrace doctor /tmp", "Can data below /tmp be measured, and with which engines?");
   verb.does([&shared, path, json] { return doctor(*path, *json, shared); });
 }
 

@@ -49,14 +49,15 @@ void add_export(Verbs& verbs, Shared&) {
   Verb verb = verbs.add("export", "A finished run in the format of another tool");
   auto a = std::make_shared<Arguments>();
   verb.option("RUN", a->run, "A run folder, its run.json, or a report page").required();
-  verb.option("--format", a->format, "gbench, bmf, junit, prom, csv or nagios")
+  verb.option("--format WORD", a->format, "gbench, bmf, junit, prom, csv or nagios")
       .required()
       .one_of({"gbench", "bmf", "junit", "prom", "csv", "nagios"});
-  verb.option("-o,--out", a->out, "Write it there, whole or not at all; default: print it");
-  verb.option("--junit-inconclusive", a->inconclusive,
+  verb.option("-o,--out FILE", a->out, "Write it there, whole or not at all; default: print it");
+  verb.option("--junit-inconclusive WORD", a->inconclusive,
               "What an INCONCLUSIVE need is in JUnit: error, failure or skipped")
       .one_of({"error", "failure", "skipped"})
       .shows_default();
+  verb.example("headrace export before --format prom", "The metrics of a finished run, for Prometheus");
   verb.does([a] { return export_run(*a); });
 }
 

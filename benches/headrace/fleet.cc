@@ -147,19 +147,21 @@ void add_fleet(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("fleet", "Which of many nodes, racks and links are unlike the rest, and which did not report");
   auto a = std::make_shared<Arguments>();
   verb.option("DIR", a->folders, "Folders with run folders in them, however deep").required();
-  verb.option("--hosts", a->hosts, "Who should report: a line per host, 'node01 rack=r1 switch=s1'");
-  verb.option("--metric", a->metrics,
+  verb.option("--hosts FILE", a->hosts, "Who should report: a line per host, 'node01 rack=r1 switch=s1'");
+  verb.option("--metric GLOB", a->metrics,
               "Metrics to judge by, as in 'shard_stream.read_bandwidth' (repeatable); default: "
               "those that needs were judged by, else each workload's first")
       .one_value_each();
-  verb.option("--rerun", a->rerun,
+  verb.option("--rerun COMMAND", a->rerun,
               "Measure suspects again: a shell command with {node}, {points} and {out}, such as "
               "'srun -w {node} headrace run -c node.yaml --only {points} --out {out}'");
-  verb.option("--delta", a->delta, "Smallest deviation that matters (default 5%)");
-  verb.option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
-  verb.option("--out", a->out, "Write fleet.json, fleet.csv and report.html into this folder");
+  verb.option("--delta SHARE", a->delta, "Smallest deviation that matters (default 5%)");
+  verb.option("--delta-tail SHARE", a->delta_tail, "The same for tails (default 10%)");
+  verb.option("--out DIR", a->out, "Write fleet.json, fleet.csv and report.html into this folder");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
   verb.format(a->format, {"text", "json", "csv"}, "text, json or csv");
+  verb.example("headrace fleet runs --metric \"small_file_read.*\"",
+               "Which of the nodes whose runs lie below runs/ is unlike the rest");
   verb.does([&shared, a] { return fleet_verb(*a, shared); });
 }
 

@@ -54,6 +54,8 @@ void add_formula_verb(Verbs& verbs, Shared&) {
   verb.option("NAME", *name, "Name or id, as in read_bandwidth_required or A3");
   verb.option("INPUTS", *assignments, "INPUT=VALUE with units, as in sample_bytes=130kB, or bare SI numbers");
   verb.format(*format, {"text", "json", "markdown"}, "text, json, or markdown (the page of all formulas)");
+  verb.example("headrace formula read_bandwidth_required sample_rate_per_s=10240/s sample_bytes=130kB",
+               "One formula, with its numbers put in");
   verb.does([name, assignments, format] { return formula(*name, *assignments, *format); });
 }
 

@@ -132,17 +132,19 @@ void add_history(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("history", "When metrics changed over past runs, by how much, and what else changed then");
   auto a = std::make_shared<Arguments>();
   verb.option("DIR", a->folders, "Folders with run folders in them, however deep").required();
-  verb.option("--metric", a->metrics,
+  verb.option("--metric GLOB", a->metrics,
               "Metrics to follow, as in 'shard_stream.read_bandwidth' (repeatable); default: "
               "those that needs were judged by, else each workload's first")
       .one_value_each();
-  verb.option("--since", a->since, "Only runs from this time on (UTC), as in 2026-03-04 or 2026-03-04T12:00:00Z");
-  verb.option("--delta", a->delta, "Smallest change that matters (default 5%)");
-  verb.option("--delta-tail", a->delta_tail, "The same for tails (default 10%)");
-  verb.option("--out", a->out, "Write history.json, history.csv and report.html into this folder");
+  verb.option("--since TIME", a->since, "Only runs from this time on (UTC), as in 2026-03-04 or 2026-03-04T12:00:00Z");
+  verb.option("--delta SHARE", a->delta, "Smallest change that matters (default 5%)");
+  verb.option("--delta-tail SHARE", a->delta_tail, "The same for tails (default 10%)");
+  verb.option("--out DIR", a->out, "Write history.json, history.csv and report.html into this folder");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
   verb.flag("--all", a->all, "Show series without a change, too");
   verb.format(a->format, {"text", "json", "csv"}, "text, json or csv");
+  verb.example("headrace history runs --since 2026-01-01",
+               "When a metric changed its level, and what else changed then");
   verb.does([&shared, a] { return history_verb(*a, shared); });
 }
 

@@ -1,6 +1,7 @@
 // headrace list: the workloads, or one of them with every parameter and metric.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -33,29 +34,37 @@ std::string_view word(Better better) {
   return better == Better::higher ? "higher" : better == Better::lower ? "lower" : "neither";
 }
 
+std::size_t width_of(const Terminal& terminal) {
+  return std::min<std::size_t>(static_cast<std::size_t>(std::max(terminal.width(), 40)), 100);
+}
+
 Text one_text(const WorkloadInfo& info, Node& node, const Terminal& terminal) {
+  const std::size_t width = width_of(terminal);
   std::vector<ParamInfo> params;
   const auto workload = described(info, params);
-  Text out = Text::format("{}\n  {}\n", terminal.paint(info.name, Ink::strong), wrap(info.description, 96, 2));
+  Text out = Text::format("{}\n  {}\n", terminal.paint(info.name, Ink::strong), wrap(info.description, width - 2, 2));
   if (const std::string why = missing(*workload, node); !why.empty())
-    out += Text::format("  {}\n", wrap("cannot run here: " + why, 96, 2));
+    out += Text::format("  {}\n", wrap("cannot run here: " + why, width - 2, 2));
   out += "\n" + terminal.paint("parameters (a list is a sweep axis)", Ink::strong) + "\n";
   for (const ParamInfo& p : params) {
     out += Text::format("  {} {}\n", pad(p.name, 20),
                         wrap(Text::format("{}{} ({}{})", p.help, p.help.empty() ? "" : ".", p.allowed,
                                           p.fallback.empty() ? Text() : "; default " + Text(p.fallback)),
-                             75, 23));
+                             width - 23, 23));
   }
   std::string states;
   for (const CacheState state : workload->cache_states())
     states += (states.empty() ? "" : " | ") + std::string(to_string(state));
   if (!states.empty())
     out += Text::format("  {} {}\n", pad("cache", 20),
-                        Text::format("page-cache state, proven before and after ({})", states));
+                        wrap(Text::format("page-cache state, proven before and after ({})", states), width - 23, 23));
   out += terminal.paint("\nmetrics\n", Ink::strong);
   for (const auto& list : {info.metrics, standard_metrics()}) {
     for (const Metric& m : list) {
-      out += Text::format("  {} {} {}\n", pad(m.name, 32), pad(m.unit, 6), wrap(m.description, 56, 42));
+      if (width < 80)
+        out += Text::format("  {} {}\n      {}\n", pad(m.name, 32), m.unit, wrap(m.description, width - 6, 6));
+      else
+        out += Text::format("  {} {} {}\n", pad(m.name, 32), pad(m.unit, 6), wrap(m.description, width - 42, 42));
     }
   }
   return out;
@@ -108,12 +117,14 @@ int list(const std::string& name, bool json, const Shared& shared) {
     return 0;
   }
   for (const WorkloadInfo& info : registry.all()) {
-    print_line(Text::format("{} {}", terminal.paint(pad(info.name, 20), Ink::strong), wrap(info.description, 78, 21)));
+    print_line(Text::format("{} {}", terminal.paint(pad(info.name, 20), Ink::strong),
+                            wrap(info.description, width_of(terminal) - 21, 21)));
     std::vector<ParamInfo> ignored;
     if (const std::string why = missing(*described(info, ignored), node); !why.empty())
-      print_line(pad("", 21) + terminal.paint(wrap("cannot run here: " + why, 78, 21), Ink::faint));
+      print_line(pad("", 21) +
+                 terminal.paint(wrap("cannot run here: " + why, width_of(terminal) - 21, 21), Ink::faint));
   }
-  print_line("\nheadrace list NAME shows parameters, ranges, defaults and metrics.");
+  print_line("\nheadrace list NAME shows its parameters and metrics.");
   return 0;
 }
 
@@ -121,8 +132,9 @@ void add_list(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("list", "The workloads; with a name: its parameters, ranges, defaults and metrics");
   auto name = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  verb.option("WORKLOAD", *name, "A workload's name");
+  verb.option("WORKLOAD", *name, "A workload's name").suggests(Registry::instance().names());
   verb.flag("--json", *json, "Print JSON");
+  verb.example("headrace list small_file_read", "Its parameters with ranges and defaults, and its metrics");
   verb.does([&shared, name, json] { return list(*name, *json, shared); });
 }
 

@@ -9,13 +9,15 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
-#include <sstream>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/help_text.h"
+#include "benches/headrace/settings.h"
 #include "benches/headrace/verb.h"
 #include "benches/headrace/version.h"
 #include "harness/diagnostics.h"
 #include "harness/error.h"
+#include "harness/version.h"
 
 namespace headrace::cli {
 namespace {
@@ -30,21 +32,59 @@ std::vector<Entry>& entries() {
   return all;
 }
 
-constexpr const char* kFooter = R"(Exit codes:
-  0 every need met          10 FAIL: a need missed        130 interrupted (SIGINT)
-  1 error of the tool       11 INCONCLUSIVE               143 terminated (SIGTERM)
-  2 usage or config error   12 incomplete                  77 everything was skipped
+void describe(ProgramDescription& program) {
+  program.name = "headrace";
+  program.help = "can this storage, host and network feed that training job?";
+  program.version = kVersion;
+  program.exit_codes = {{0, "every need met"},
+                        {1, "error of the tool"},
+                        {2, "usage or configuration error; nothing ran"},
+                        {10, "FAIL: a need missed"},
+                        {11, "INCONCLUSIVE"},
+                        {12, "incomplete: something that was selected did not run"},
+                        {77, "everything was skipped"},
+                        {130, "interrupted (SIGINT)"},
+                        {143, "terminated (SIGTERM)"}};
+  program.examples = {{"headrace require configs/jobs/resnet50-imagenet.yaml", "What a job needs"},
+                      {"headrace qualify -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml",
+                       "Measure, and hold it against what the job needs"}};
+}
 
-Start here:  headrace require configs/jobs/resnet50-imagenet.yaml
-             headrace qualify -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml)";
+/// The first option that nobody knows, or word that nobody takes, with the nearest that is known; "" when there is none.
+std::string unknown_word(const CLI::App& app, const ProgramDescription& program) {
+  const std::vector<std::string> left = app.remaining(true);
+  if (left.empty()) return "";
+  const auto option = std::find_if(left.begin(), left.end(), [](const std::string& w) { return w.starts_with("-"); });
+  const std::string given = option != left.end() ? option->substr(0, option->find('=')) : left.front();
+  const VerbDescription* verb =
+      app.get_subcommands().empty() ? nullptr : program.find(app.get_subcommands().front()->get_name());
+  const std::string who = verb ? program.name + " " + verb->name : program.name;
+  const std::string more = verb ? "headrace help " + verb->name : "headrace help";
+  if (verb == nullptr && !left.front().starts_with("-")) {
+    std::vector<std::string> known;
+    for (const VerbDescription& one : program.verbs) known.push_back(one.name);
+    const std::string& word = left.front();
+    return "headrace: no verb '" + word + "'" + did_you_mean(word, known) + " (verbs: " + join(known) + ")";
+  }
+  if (option == left.end()) return who + ": '" + given + "' was not expected (" + more + " tells what it takes)";
+  std::vector<std::string> known{"--help"};
+  const auto add = [&](const std::deque<OptionDescription>& options) {
+    for (const OptionDescription& one : options) known.insert(known.end(), one.names.begin(), one.names.end());
+  };
+  if (verb) add(verb->options);
+  add(program.options);
+  return who + ": no option '" + given + "'" + did_you_mean(given, known) + " (" + more + " lists them)";
+}
 
-/// What is wrong with the verb, when it is the verb that is wrong; else "".
-std::string unknown_verb(const CLI::App& app) {
-  if (!app.get_subcommands().empty() || app.remaining().empty() || app.remaining().front().starts_with("-")) return "";
-  std::vector<std::string> known;
-  for (const CLI::App* verb : app.get_subcommands(nullptr)) known.push_back(verb->get_name());
-  const std::string given = app.remaining().front();
-  return "headrace: no verb '" + given + "'" + did_you_mean(given, known) + " (verbs: " + join(known) + ")";
+/// What CLI11 found wrong, and where help is. Its text: "--runs is required".
+std::string wrong_word(const CLI::App& app, const CLI::ParseError& error, const ProgramDescription& program) {
+  if (const std::string unknown = unknown_word(app, program); !unknown.empty()) return unknown;
+  if (app.get_subcommands().empty())
+    return error.get_name() == "RequiredError"
+               ? "headrace: a verb is needed, such as qualify (headrace --help lists them)"
+               : std::string("headrace: ") + error.what();
+  const std::string verb = app.get_subcommands().front()->get_name();
+  return "headrace " + verb + ": " + error.what() + " (headrace help " + verb + " tells more)";
 }
 
 /// What the verb says, or what its exception stands for.
@@ -81,42 +121,55 @@ bool enough_files() {
 
 int run_main(int argc, char** argv) {
   if (!enough_files()) return 1;
-  CLI::App app{"headrace - can this storage, host and network feed that training job?", "headrace"};
-  app.footer(kFooter);
+  ProgramDescription program;
+  describe(program);
+  CLI::App app{program.help, program.name};
   app.require_subcommand(1);
   app.fallthrough();
   Shared shared;
   shared.command.assign(argv, argv + argc);
   shared.remark = remark_of_all_processes();
-  app.set_version_flag(
-      "--version", [] { return version_text().str(); },
-      "Version, compiler and backends, with the reason where one is missing");
-  app.add_option("--color", shared.color, "auto, always or never")->check(CLI::IsMember({"auto", "always", "never"}));
-  app.add_option("--progress", shared.progress, "auto, plain, json or none")
-      ->check(CLI::IsMember({"auto", "plain", "json", "none"}));
-  std::string exit_map = "headrace";
-  app.add_option("--exit-map", exit_map,
-                 "Exit codes as the caller wants them: headrace, posix, ctest, nagios, "
-                 "slurm-prolog or nhc")
-      ->check(CLI::IsMember(results::exit_map_names()));
-  app.add_flag("-v{1},-q{-1}", shared.verbosity, "More (-v) or less (-q) on standard error");
-
   std::function<int()> run;
+  Verb every(&app, &run, &program.options, &program.examples);
+  app.set_help_flag("-h,--help", "");
+  program.options.push_back({.names = {"-h", "--help"}, .value = "", .help = "Help, of a verb after its name"});
+  app.set_version_flag("--version", "");
+  program.options.push_back({.names = {"--version"}, .value = "", .help = "As headrace version"});
+  every.option("--color WORD", shared.color, "Colours: auto, always or never")
+      .one_of({"auto", "always", "never"})
+      .shows_default();
+  every.option("--progress WORD", shared.progress, "How progress is told on standard error: auto, plain, json or none")
+      .one_of({"auto", "plain", "json", "none"})
+      .shows_default();
+  std::string exit_map = "headrace";
+  every
+      .option("--exit-map WORD", exit_map,
+              "Exit codes as the caller wants them: headrace, posix, ctest, nagios, slurm-prolog or nhc")
+      .one_of(results::exit_map_names())
+      .shows_default();
+  app.add_flag("-v{1},-q{-1}", shared.verbosity, "");
+  program.options.push_back({.names = {"-v"}, .value = "", .help = "Tell more on standard error"});
+  program.options.push_back({.names = {"-q"}, .value = "", .help = "Tell less on standard error"});
+
   std::sort(entries().begin(), entries().end(), [](const Entry& a, const Entry& b) { return a.order < b.order; });
-  Verbs verbs(app, run);
+  Verbs verbs(app, run, program);
   for (const Entry& verb : entries()) verb.add(verbs, shared);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = each_setting_alone({argv + 1, argv + argc});
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(words);
+  } catch (const CLI::CallForVersion&) {
+    print_line(version_text());
+    return delivered(0);
+  } catch (const CLI::CallForHelp&) {
+    const Terminal terminal(stdout, shared);
+    const auto chosen = app.get_subcommands();
+    print(chosen.empty() ? program_help(program, terminal)
+                         : verb_help(program, *program.find(chosen.front()->get_name()), terminal));
+    return delivered(0);
   } catch (const CLI::ParseError& e) {
-    if (const std::string unknown = unknown_verb(app); !unknown.empty()) {
-      tell_line(unknown);
-      return 2;
-    }
-    std::ostringstream out, errors;
-    const int code = app.exit(e, out, errors);
-    print_document(out.str());
-    tell(Text::lines(errors.str()));
-    return delivered(code == 0 ? 0 : 2);
+    tell_line(Text(wrong_word(app, e, program)));
+    return delivered(2);
   }
   shared.exit_map = *results::exit_map_named(exit_map);
   const pid_t started = ::getpid();

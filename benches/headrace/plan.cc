@@ -15,6 +15,8 @@ void add_plan(Verbs& verbs, Shared& shared) {
   auto json = std::make_shared<bool>(false);
   add_plan_options(verb, *arguments);
   verb.flag("--json", *json, "Print JSON");
+  verb.example("headrace plan -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml",
+               "What the quick start would do, and write");
   verb.does([&shared, arguments, json] {
     const Plan plan = make_plan(plan_options(*arguments));
     check_room(plan);
@@ -30,6 +32,7 @@ void add_validate(Verbs& verbs, Shared&) {
   Verb verb = verbs.add("validate", "Check a configuration (and a job) completely; run nothing");
   auto arguments = std::make_shared<PlanArguments>();
   add_plan_options(verb, *arguments);
+  verb.example("headrace validate -c configs/storage.yaml", "Is the file right? Every problem is told with its place");
   verb.does([arguments] {
     const Plan plan = make_plan(plan_options(*arguments));
     check_room(plan);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
 #include "harness/config/document.h"
 #include "harness/node.h"
@@ -87,22 +88,24 @@ std::string bytes_or_unknown(std::uint64_t bytes) {
 
 void add_plan_options(Verb& verb, PlanArguments& arguments) {
   verb.option("FILE", arguments.file, "A job (configs/jobs/*.yaml): what it does is run; or a configuration, as -c");
-  verb.option("--at", arguments.at, "Scratch folder for generated data, on the storage to be judged (target.path)");
-  verb.option("--data", arguments.data, "Data set of the job that is there already: a folder or file, only read");
-  verb.option("--max-write", arguments.max_write, "Most bytes that may be written, such as 4GiB (target.max_write)");
-  verb.option("-c,--config", arguments.config,
+  verb.option("--at DIR", arguments.at, "Scratch folder for generated data, on the storage to be judged (target.path)");
+  verb.option("--data PATH", arguments.data, "Data set of the job that is there already: a folder or file, only read");
+  verb.option("--max-write SIZE", arguments.max_write,
+              "Most bytes that may be written, such as 4GiB (target.max_write)");
+  verb.option("-c,--config FILE", arguments.config,
               "Configuration: what to run (configs/*.yaml); none: what follows from the job");
-  verb.option("--job", arguments.job, "Job description: what is needed (configs/jobs/*.yaml)");
-  verb.option("--set", arguments.set, "Override: KEY=VALUE of the configuration, job.KEY=VALUE of the job (repeatable)")
+  verb.option("--job JOB", arguments.job, "Job description: what is needed (configs/jobs/*.yaml)");
+  verb.option("--set KEY=VALUE", arguments.set,
+              "Override: KEY=VALUE of the configuration, job.KEY=VALUE of the job (repeatable)")
       .one_value_each();
-  verb.option("--only", arguments.only, "Only points or workloads that match a glob (comma-separated or repeated)")
+  verb.option("--only GLOB", arguments.only, "Only points or workloads that match a glob (comma-separated or repeated)")
       .separated_by(',')
       .one_value_each();
-  verb.option("--skip", arguments.skip, "Leave out points or workloads that match a glob")
+  verb.option("--skip GLOB", arguments.skip, "Leave out points or workloads that match a glob")
       .separated_by(',')
       .one_value_each();
-  verb.option("--looks", arguments.looks, "When to look, in repetitions: 5,10,15 (the default)");
-  verb.option("--budget", arguments.budget,
+  verb.option("--looks COUNTS", arguments.looks, "When to look, in repetitions: 5,10,15 (the default)");
+  verb.option("--budget TIME", arguments.budget,
               "Longest time: of a job's points all together (5min); of a configuration's, each (20min)");
   verb.option("--seed", arguments.seed, "Seed of every random order and of generated data");
   verb.option("--max-points", arguments.max_points, "Most points that a sweep may make").shows_default();
@@ -168,6 +171,7 @@ PlanOptions plan_options(const PlanArguments& arguments) {
 
 Text plan_text(const Plan& plan, const Shared& shared) {
   const Terminal terminal(stdout, shared);
+  const std::size_t width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
   Text out;
   unsigned first = 0, most = 0;
   for (const Point& point : plan.points) {
@@ -180,38 +184,41 @@ Text plan_text(const Plan& plan, const Shared& shared) {
                       plan.needs.size() + plan.declared_needs.size(),
                       plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s", plan.points.size(),
                       plan.points.size() == 1 ? "" : "s", first, most);
-  if (plan.job) out += Text::format("job       {}: {}\n", plan.job->name, wrap(plan.job->description, 86, 10));
-  out +=
-      Text::format("target    {} (free {}); writes at most {} of new data, below this folder only\n", plan.target_path,
-                   format_quantity(static_cast<double>(node.free_bytes(plan.target_path)), Dimension::bytes),
-                   bytes_or_unknown(writes));
-  std::size_t widest = 5;
-  for (const Point& point : plan.points) widest = std::max(widest, columns(point.id));
-  out += terminal.paint(
-      Text::format("\n{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad("point", widest), "cache", "reps", "read/rep", "writes"),
-      Ink::strong);
+  if (plan.job) out += Text::format("job       {}: {}\n", plan.job->name, wrap(plan.job->description, width - 10, 10));
+  out += wrap(Text::format("target    {} (free {}); writes at most {} of new data, below this folder only",
+                           plan.target_path,
+                           format_quantity(static_cast<double>(node.free_bytes(plan.target_path)), Dimension::bytes),
+                           bytes_or_unknown(writes)),
+              width, 10) +
+         "\n";
+  Table points({{"point", false}, {"cache", false}, {"reps", true}, {"read/rep", true}, {"writes", true}});
   for (const Point& point : plan.points) {
     const Footprint footprint = point.workload->footprint();
     const bool caches = !point.workload->cache_states().empty();
-    out += Text::format(
-        "{}  {:8}  {:>8}  {:>11}  {:>11}\n", pad(point.id, widest), caches ? to_string(point.cache) : "-",
-        point.repeat.looks.size() > 1 ? Text::format("{}..{}", point.repeat.looks.front(), point.repeat.looks.back())
-                                      : Text::format("{}", point.repeat.looks.front()),
-        bytes_or_unknown(footprint.read_bytes_per_repetition), bytes_or_unknown(footprint.written_bytes));
+    points.row({point.id, caches ? to_string(point.cache) : "-",
+                point.repeat.looks.size() > 1
+                    ? Text::format("{}..{}", point.repeat.looks.front(), point.repeat.looks.back())
+                    : Text::format("{}", point.repeat.looks.front()),
+                bytes_or_unknown(footprint.read_bytes_per_repetition), bytes_or_unknown(footprint.written_bytes)});
   }
+  out += "\n" + points.text(terminal);
   if (!plan.needs.empty() || !plan.declared_needs.empty()) {
+    const std::size_t names = width < 72 ? 22 : 30;  // columns of a need's name
     out += terminal.paint("\nneeds that will be judged\n", Ink::strong);
     for (const auto& need : plan.needs) {
       const Dimension d = need.unit == "B/s"   ? Dimension::bytes_per_second
                           : need.unit == "1/s" ? Dimension::per_second
                           : need.unit == "B"   ? Dimension::bytes
                                                : Dimension::count;
-      out += Text::format("  {} ({})  at least {}\n", pad(need.id, 30), requirements::to_string(need.scope),
+      out += Text::format("  {} ({})  at least {}\n", pad(need.id, names), requirements::to_string(need.scope),
                           format_quantity(need.need, d));
     }
     for (const DeclaredNeed& need : plan.declared_needs) {
-      out += Text::format("  {} ({})  {} {:g} {}\n", pad(need.id, 30), need.metric,
-                          need.at_least ? "at least" : "at most", need.value, need.unit);
+      out += "  " +
+             wrap(Text::format("{} ({})  {} {:g} {}", pad(need.id, names), need.metric,
+                               need.at_least ? "at least" : "at most", need.value, need.unit),
+                  width - 4, 4) +
+             "\n";
     }
   }
   if (!plan.remarks.empty()) {
@@ -219,7 +226,7 @@ Text plan_text(const Plan& plan, const Shared& shared) {
     for (const std::string& remark : plan.remarks) out += "  " + wrap(Text(remark), 94, 4) + "\n";
   }
   if (!plan.not_asked.empty()) {
-    out += wrap(Text::format("not asked here: {}", join(plan.not_asked)), 96, 2) + "\n";
+    out += wrap(Text::format("not asked here: {}", join(plan.not_asked)), width - 2, 2) + "\n";
   }
   return out;
 }

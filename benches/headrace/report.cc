@@ -59,7 +59,8 @@ void add_report(Verbs& verbs, Shared&) {
   auto folder = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
   verb.option("RUN", *folder, "A folder of a run or a comparison, or its run.json or comparison.json").required();
-  verb.option("-o,--out", *out, "The page; default report.html beside the data");
+  verb.option("-o,--out FILE", *out, "The page; default report.html beside the data");
+  verb.example("headrace report before -o page.html", "The page of a finished run, drawn again");
   verb.does([folder, out] { return report(*folder, *out); });
 }
 

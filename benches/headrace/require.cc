@@ -94,14 +94,18 @@ void add_require(Verbs& verbs, Shared&) {
   auto a = std::make_shared<Arguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)");
   verb.format(a->format, {"text", "json", "csv"}, "text, json or csv");
-  verb.option("--set", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)");
+  verb.option("--set KEY=VALUE", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)")
+      .one_value_each();
   verb.flag("--keys", a->keys, "List the keys of a job file, and nothing else");
   verb.flag("--explain", a->explain, "Also tell which keys would give further needs");
   verb.flag("--compare", a->compare, "Needs before and after the overrides, side by side");
-  verb.option("--sweep", a->sweep,
+  verb.option("--sweep KEY=RANGE", a->sweep,
               "Needs over KEY=FIRST..LAST*FACTOR, FIRST..LAST+STEP or A,B,C (repeatable: crossed)");
-  verb.option("--need", a->needs, "Sweep: only needs that match, as in 'ingest.*' or 'ingest.read_bandwidth@node'");
-  verb.option("--plot", a->plot, "Sweep: draw it, too (FILE.svg or FILE.html)");
+  verb.option("--need GLOB", a->needs,
+              "Sweep: only needs that match, as in 'ingest.*' or 'ingest.read_bandwidth@node'");
+  verb.option("--plot FILE", a->plot, "Sweep: draw it, too (FILE.svg or FILE.html)");
+  verb.example("headrace require configs/jobs/resnet50-imagenet.yaml --set step.time=100ms --compare",
+               "What a faster step would need");
   verb.does([a] { return require(*a); });
 }
 

@@ -41,11 +41,11 @@ class Shown final : public session::Audience {
 
   std::unique_ptr<RunObserver> watch(const Plan& plan) override { return make_progress(shared_, plan); }
 
-  int finished(const RunResult& run, const MarkedFolder& folder, std::vector<std::string> files) override {
+  int finished(const RunResult& run, const MarkedFolder* folder, std::vector<std::string> files) override {
     *shared_.remark = remark_on(run);
     std::string report_reason;
     if (!arguments_.no_report) {
-      const Drawn drawn = draw_into(folder, "run.json");
+      const Drawn drawn = draw_into(*folder, "run.json");
       if (drawn.page.empty()) {
         report_reason = drawn.reason;
       } else {
@@ -58,7 +58,7 @@ class Shown final : public session::Audience {
     }
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
     print(verdict_text(run, shared_));
-    print_line("files   " + wrap(Text::format("{}: {}", folder.path(), join(files)), 90, 8));
+    print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));
     if (!report_reason.empty()) print_line(Text::format("report  not drawn: {}", report_reason));
     print_line(last_line(run.summary));
     return run.summary.exit_code;
@@ -115,7 +115,9 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
     return 0;
   }
   Shown audience(arguments, shared);
-  return session::measure(plan, {arguments.out, arguments.peer, arguments.token, shared.command}, audience);
+  return session::measure(
+      plan, {.out = arguments.out, .peer = arguments.peer, .token = arguments.token, .command = shared.command},
+      audience);
 }
 
 void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, bool must_judge) {
@@ -123,14 +125,23 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   auto arguments = std::make_shared<RunArguments>();
   add_plan_options(verb, arguments->plan);
   if (!must_judge) add_against_options(verb, arguments->against);
-  verb.option("--out", arguments->out, "Run folder; default headrace-runs/TIME-NAME below the current folder");
-  verb.option("--peer", arguments->peer,
+  verb.option("--out DIR", arguments->out, "Run folder; default headrace-runs/TIME-NAME below the current folder");
+  verb.option("--peer HOST", arguments->peer,
               "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
   verb.option("--token", arguments->token, "What `headrace serve` there was started with")
       .or_environment("HEADRACE_TOKEN");
   verb.flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
   verb.flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
+  if (must_judge) {
+    verb.example("headrace qualify -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml",
+                 "Can this storage feed a ResNet-50 on eight GPUs?");
+  } else {
+    verb.example("headrace run -c configs/storage.yaml --only random_read --set target.path=/tmp/headrace-scratch",
+                 "One workload of a configuration, with its data elsewhere");
+    verb.example("headrace run -c configs/storage.yaml --against /tmp/other-scratch --blocks 6",
+                 "Two places measured by turns, and compared");
+  }
   verb.does([&shared, arguments, must_judge] { return measure(*arguments, shared, must_judge); });
 }
 

@@ -64,14 +64,16 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
 void add_serve(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("serve", "Be the other end of network measurements that `run --peer HOST` leads");
   auto arguments = std::make_shared<ServeArguments>();
-  verb.option("--listen", arguments->listen,
+  verb.option("--listen ADDRESS", arguments->listen,
               "Address to bind to, and no other: ADDRESS, ADDRESS:PORT, [IPV6]:PORT; port 18620")
       .required();
   verb.option("--token", arguments->token, "What who connects must know, too").or_environment("HEADRACE_TOKEN");
-  verb.option("--timeout", arguments->timeout,
+  verb.option("--timeout TIME", arguments->timeout,
               "Ends when nobody comes, and drops a peer that says nothing, for so long")
       .shows_default();
   verb.flag("--once", arguments->once, "End after the first peer");
+  verb.example("headrace serve --listen 127.0.0.1:18620 --token secret",
+               "Waits for `headrace run --peer` of another host");
   verb.does([&shared, arguments] { return serve(*arguments, shared); });
 }
 

@@ -64,14 +64,16 @@ void add_size(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("size", "How many GPUs of a planned job the measured storage feeds, and what would feed more");
   auto a = std::make_shared<Arguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
-  verb.option("--runs", a->runs,
+  verb.option("--runs RUN", a->runs,
               "Run folders, run.json files, pages, or folders of runs. Runs of several nodes "
               "at the same time are taken together")
       .required();
-  verb.option("--set", a->overrides, "Change the job: KEY=VALUE, as in step.time=100ms").one_value_each();
-  verb.option("--out", a->out, "Write size.json and report.html into this folder");
+  verb.option("--set KEY=VALUE", a->overrides, "Change the job: KEY=VALUE, as in step.time=100ms").one_value_each();
+  verb.option("--out DIR", a->out, "Write size.json and report.html into this folder");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
   verb.format(a->format, {"text", "json"}, "text or json");
+  verb.example("headrace size configs/jobs/resnet50-imagenet.yaml --runs before",
+               "How many GPUs the storage of a finished run feeds");
   verb.does([&shared, a] { return size(*a, shared); });
 }
 

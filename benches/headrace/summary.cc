@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
 #include "harness/requirements/need_kinds.h"
 
@@ -59,6 +60,8 @@ std::string_view without_unit(std::string_view metric) {
 
 Text measured_text(const RunResult& run, const Shared& shared) {
   const Terminal terminal(stdout, shared);
+  const std::size_t width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
+  const std::size_t names = width < 72 ? 20 : 28;  // columns of a metric's name
   Text out;
   for (const PointResult& point : run.points) {
     if (point.status == PointStatus::not_reached) continue;
@@ -91,11 +94,14 @@ Text measured_text(const RunResult& run, const Shared& shared) {
             Text::format("[{}, {}]{}", human(metric.interval.low, metric.unit, name),
                          human(metric.interval.high, metric.unit, name), metric.interval.is_range ? " range" : "");
       }
-      out += Text::format("  {} {}  {}{}\n", pad(without_unit(metric.name), 28),
-                          pad(human(metric.median, metric.unit, name), 12, true), interval,
-                          metric.too_few_operations ? "  too few operations for this percentile" : "");
+      const Text too_few = !metric.too_few_operations ? Text()
+                           : names < 28               ? Text("\n    too few operations for this percentile")
+                                                      : Text("  too few operations for this percentile");
+      out += Text::format("  {} {}  {}{}\n", pad(without_unit(metric.name), names),
+                          pad(human(metric.median, metric.unit, name), 12, true), interval, too_few);
     }
-    for (const std::string& note : point.notes) out += "  " + terminal.paint("note: " + Text(note), Ink::faint) + "\n";
+    for (const std::string& note : point.notes)
+      out += "  " + terminal.paint(wrap("note: " + Text(note), width - 2, 2), Ink::faint) + "\n";
     for (const auto& [why, count] : point.left_out) {
       out += "  " + terminal.paint(Text::format("left out: {} files {}", count, why), Ink::faint) + "\n";
     }
@@ -107,47 +113,41 @@ Text measured_text(const RunResult& run, const Shared& shared) {
     }
     out += "\n";
   }
-  for (const ScalingCurve& curve : run.scaling) out += "scaling: " + wrap(curve.finding, 91, 9) + "\n";
+  for (const ScalingCurve& curve : run.scaling) out += "scaling: " + wrap(curve.finding, width - 9, 9) + "\n";
   if (!run.scaling.empty()) out += "\n";
   return out;
 }
 
 Text verdict_text(const RunResult& run, const Shared& shared) {
   const Terminal terminal(stdout, shared);
+  const std::size_t width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
   Text out;
-  std::size_t id_width = 4;
-  for (const Judgement& j : run.judgements) id_width = std::max(id_width, columns(name_of(j)));
-  if (!run.judgements.empty()) {
-    out += terminal.paint(Text::format("  {}  {:>11}  {}  {:>11}  {}\n", pad("need", id_width), "measured",
-                                       pad("bounds", 24), "needed", "headroom"),
-                          Ink::strong);
-  }
+  Table table({{"  need", false}, {"measured", true}, {"bounds", false}, {"needed", true}, {"headroom", false}, {}});
   const Judgement* told_last = nullptr;
   for (const Judgement& j : run.judgements) {
     const Ink ink = Terminal::ink_of(j.outcome);
-    out += Text::format(
-        "{} {}  {}  {}  {}  {}  {}\n", terminal.paint(symbol(j.outcome, terminal.ascii()), ink),
-        pad(name_of(j), id_width), pad(j.measured ? human(*j.measured, j.unit, j.id) : "-", 11, true),
-        pad(bounds(j.low, j.high, j.unit, j.id), 24),
-        pad(Text(j.higher_is_better ? "" : "<= ") + human(j.need, j.unit, j.id), 11, true), pad(headroom_text(j), 10),
-        terminal.paint(Text::format("{}{}", to_string(j.outcome),
-                                    j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))),
-                       ink));
+    table.row({terminal.paint(symbol(j.outcome, terminal.ascii()), ink) + " " + name_of(j),
+               j.measured ? human(*j.measured, j.unit, j.id) : "-", bounds(j.low, j.high, j.unit, j.id),
+               Text(j.higher_is_better ? "" : "<= ") + human(j.need, j.unit, j.id), headroom_text(j),
+               terminal.paint(Text::format("{}{}", to_string(j.outcome),
+                                           j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))),
+                              ink)});
     const bool again = told_last != nullptr && j.reason != Reason::none && told_last->reason == j.reason &&
                        told_last->point == j.point;
     const bool tells = j.outcome != Outcome::pass || j.lost_to_stalls || j.disturbed > 0;
     if (tells && !j.explanation.empty() && !again) {
       told_last = &j;
-      out += "    " + terminal.paint(wrap(j.explanation, 96, 4), Ink::faint) + "\n";
+      table.remark(j.explanation);
     }
   }
+  if (!run.judgements.empty()) out += table.text(terminal);
   std::set<std::string> told;
   for (const Judgement& j : run.judgements) {
     if (j.outcome == Outcome::pass || j.next_step.empty() || !told.insert(j.next_step).second) continue;
-    out += Text::format("{} {}\n", told.size() == 1 ? "next  " : "      ", wrap(j.next_step, 90, 7));
+    out += Text::format("{} {}\n", told.size() == 1 ? "next  " : "      ", wrap(j.next_step, width - 7, 7));
   }
   if (run.plan != nullptr && !run.plan->not_asked.empty()) {
-    out += terminal.paint(wrap("not asked for by this configuration: " + Text(join(run.plan->not_asked)), 91, 7),
+    out += terminal.paint(wrap("not asked for by this configuration: " + Text(join(run.plan->not_asked)), width - 7, 7),
                           Ink::faint) +
            "\n";
   }

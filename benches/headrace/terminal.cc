@@ -24,6 +24,13 @@ bool utf8_locale() {
   return false;
 }
 
+/// COLUMNS, where somebody exported it: shells keep it to themselves.
+int columns_in_environment() {
+  const char* value = std::getenv("COLUMNS");
+  const int columns = value == nullptr ? 0 : std::atoi(value);
+  return columns >= 20 && columns <= 1000 ? columns : 0;
+}
+
 }  // namespace
 
 Terminal::Terminal(std::FILE* stream, const Shared& shared) {
@@ -36,6 +43,10 @@ Terminal::Terminal(std::FILE* stream, const Shared& shared) {
     color_ = true;
   } else if (shared.color == "auto") {
     color_ = set_in_environment("FORCE_COLOR") || (interactive_ && !set_in_environment("NO_COLOR"));
+  }
+  if (const int columns = columns_in_environment(); columns > 0) {
+    width_ = columns;
+    return;
   }
   winsize size{};
   if (interactive_ && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width_ = size.ws_col;

@@ -12,7 +12,7 @@ namespace headrace::cli {
 enum class Ink { plain, good, bad, doubt, faint, strong };
 
 /// One output stream's abilities. Colour: --color, NO_COLOR, FORCE_COLOR, TERM=dumb, is it a
-/// terminal. Symbols: UTF-8 locale. Width: the terminal's, else 100 columns.
+/// terminal. Symbols: UTF-8 locale. Width: COLUMNS where it is exported, the terminal's, else 100 columns.
 class Terminal {
  public:
   Terminal(std::FILE* stream, const Shared& shared);

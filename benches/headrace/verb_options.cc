@@ -10,12 +10,38 @@
 
 namespace headrace::cli {
 
+namespace {
+
+/// "-o,--out FILE" -> {"-o", "--out"} and "FILE"; "RUN" -> nothing and "RUN".
+OptionDescription described(const std::string& names, const std::string& help, const std::string& fallback_value) {
+  OptionDescription option;
+  option.help = help;
+  const std::size_t space = names.find(' ');
+  const std::string before = names.substr(0, space);
+  option.value = space == names.npos ? fallback_value : names.substr(space + 1);
+  if (!before.starts_with("-")) {
+    option.value = before;
+    return option;
+  }
+  for (const std::string& name : CLI::detail::split(before, ',')) option.names.push_back(name);
+  return option;
+}
+
+/// The names as CLI11 takes them.
+std::string names_of(const OptionDescription& option) {
+  return option.positional() ? option.value : join(option.names, ",");
+}
+
+}  // namespace
+
 Option& Option::required() {
+  described_->required = true;
   option_->required();
   return *this;
 }
 
 Option& Option::one_of(const std::vector<std::string>& words) {
+  described_->words = words;
   const std::string allowed = join(words);
   option_->check(CLI::Validator(
       [words, allowed](const std::string& given) {
@@ -26,6 +52,16 @@ Option& Option::one_of(const std::vector<std::string>& words) {
   return *this;
 }
 
+Option& Option::suggests(std::vector<std::string> words) {
+  described_->words = std::move(words);
+  return *this;
+}
+
+Option& Option::unlisted() {
+  described_->listed = false;
+  return *this;
+}
+
 Option& Option::between(unsigned least, unsigned most) {
   option_->check(CLI::Range(least, most));
   return *this;
@@ -33,6 +69,7 @@ Option& Option::between(unsigned least, unsigned most) {
 
 Option& Option::shows_default() {
   option_->capture_default_str();
+  described_->fallback = option_->get_default_str();
   return *this;
 }
 
@@ -53,39 +90,60 @@ Option& Option::at_most(int values) {
 
 Option& Option::or_environment(const std::string& variable) {
   option_->envname(variable);
+  described_->environment = variable;
   return *this;
 }
 
 Option Verb::option(const std::string& names, std::string& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
+  OptionDescription& option = options_->emplace_back(described(names, help, "TEXT"));
+  return Option(app_->add_option(names_of(option), into, help), &option);
 }
 
 Option Verb::option(const std::string& names, std::vector<std::string>& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
+  OptionDescription& option = options_->emplace_back(described(names, help, "TEXT"));
+  option.repeats = true;
+  return Option(app_->add_option(names_of(option), into, help), &option);
 }
 
 Option Verb::option(const std::string& names, unsigned& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
+  OptionDescription& option = options_->emplace_back(described(names, help, "N"));
+  return Option(app_->add_option(names_of(option), into, help), &option);
 }
 
 Option Verb::option(const std::string& names, std::size_t& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
+  OptionDescription& option = options_->emplace_back(described(names, help, "N"));
+  return Option(app_->add_option(names_of(option), into, help), &option);
 }
 
 Option Verb::option(const std::string& names, std::optional<std::uint64_t>& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
+  OptionDescription& option = options_->emplace_back(described(names, help, "N"));
+  return Option(app_->add_option(names_of(option), into, help), &option);
 }
 
 void Verb::format(std::string& into, const std::vector<std::string>& words, const std::string& help) {
-  option("--format", into, help).one_of(words).shows_default();
+  option("--format WORD", into, help).one_of(words).shows_default();
   flag(
       "--json", [&into] { into = "json"; }, "The same as --format json");
 }
 
-void Verb::flag(const std::string& names, bool& into, const std::string& help) { app_->add_flag(names, into, help); }
+Option Verb::flag(const std::string& names, bool& into, const std::string& help) {
+  OptionDescription& option = options_->emplace_back(described(names, help, ""));
+  return Option(app_->add_flag(names_of(option), into, help), &option);
+}
+
+Option Verb::flag(const std::string& names, std::string& into, const std::string& help) {
+  OptionDescription& option = options_->emplace_back(described(names, help, ""));
+  return Option(app_->add_flag(names_of(option), into, help), &option);
+}
 
 void Verb::flag(const std::string& names, std::function<void()> given, const std::string& help) {
-  app_->add_flag_callback(names, std::move(given), help);
+  const OptionDescription& option = options_->emplace_back(described(names, help, ""));
+  app_->add_flag_callback(names_of(option), std::move(given), help);
+}
+
+Verb& Verb::example(const std::string& command, const std::string& what) {
+  examples_->push_back({command, what});
+  return *this;
 }
 
 void Verb::does(std::function<int()> what) {
@@ -93,7 +151,10 @@ void Verb::does(std::function<int()> what) {
 }
 
 Verb Verbs::add(const std::string& name, const std::string& help) {
-  return Verb(app_.add_subcommand(name, help), &run_);
+  VerbDescription& verb = program_.verbs.emplace_back();
+  verb.name = name;
+  verb.help = help;
+  return Verb(app_.add_subcommand(name, help), &run_, &verb.options, &verb.examples);
 }
 
 double time_option(const std::string& option, const std::string& text, const std::string& such_as) {

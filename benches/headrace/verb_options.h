@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "benches/headrace/description.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -19,10 +21,14 @@ namespace headrace::cli {
 /// One option as it is added, in sentences: `verb.option(...).required().one_of({"a", "b"})`.
 class Option {
  public:
-  explicit Option(CLI::Option* option) : option_(option) {}
+  Option(CLI::Option* option, OptionDescription* described) : option_(option), described_(described) {}
   Option& required();
   /// Anything else is a usage error that names these and the nearest of them.
   Option& one_of(const std::vector<std::string>& words);
+  /// What it is likely to be, for completion.
+  Option& suggests(std::vector<std::string> words);
+  /// Left out of --help, which would be longer than a reader likes; completion still offers it.
+  Option& unlisted();
   Option& between(unsigned least, unsigned most);
   /// The value that it has now stands in --help.
   Option& shows_default();
@@ -35,14 +41,17 @@ class Option {
 
  private:
   CLI::Option* option_;
+  OptionDescription* described_;
 };
 
 /// One verb. What options are parsed into must live until the verb has run.
 class Verb {
  public:
-  Verb(CLI::App* app, std::function<int()>* run) : app_(app), run_(run) {}
+  Verb(CLI::App* app, std::function<int()>* run, std::deque<OptionDescription>* options, std::vector<Example>* examples)
+      : app_(app), run_(run), options_(options), examples_(examples) {}
 
-  /// `names`: "-o,--out", or "RUN" for one without dashes.
+  /// `names`: "-o,--out FILE", the names and what it takes, or "RUN" for one without dashes. FILE, DIR, JOB, RUN and PATH
+  /// are completed with names of files or folders.
   Option option(const std::string& names, std::string& into, const std::string& help);
   Option option(const std::string& names, std::vector<std::string>& into, const std::string& help);
   Option option(const std::string& names, unsigned& into, const std::string& help);
@@ -50,8 +59,13 @@ class Verb {
   Option option(const std::string& names, std::optional<std::uint64_t>& into, const std::string& help);
   /// `--format`, one of `words`, "json" among them, and `--json` for short.
   void format(std::string& into, const std::vector<std::string>& words, const std::string& help);
-  void flag(const std::string& names, bool& into, const std::string& help);
+  Option flag(const std::string& names, bool& into, const std::string& help);
+  /// Sets `into` to "true", or to what follows: `--direct`, `--direct=false`.
+  Option flag(const std::string& names, std::string& into, const std::string& help);
   void flag(const std::string& names, std::function<void()> given, const std::string& help);
+
+  /// A command line that shows what the verb is for, and `what` it does; the tests run it.
+  Verb& example(const std::string& command, const std::string& what);
 
   /// What the verb does, called after parsing; returns the exit code.
   void does(std::function<int()> what);
@@ -59,6 +73,8 @@ class Verb {
  private:
   CLI::App* app_;
   std::function<int()>* run_;  // of the verb that was given, set while parsing
+  std::deque<OptionDescription>* options_;
+  std::vector<Example>* examples_;
 };
 
 /// A time given as an option, above 0 and no longer than a year, `such_as` "24h"; in seconds. Throws
@@ -68,12 +84,16 @@ double time_option(const std::string& option, const std::string& text, const std
 /// Where verbs are added to.
 class Verbs {
  public:
-  Verbs(CLI::App& app, std::function<int()>& run) : app_(app), run_(run) {}
+  Verbs(CLI::App& app, std::function<int()>& run, ProgramDescription& program)
+      : app_(app), run_(run), program_(program) {}
   Verb add(const std::string& name, const std::string& help);
+  /// Whole once every verb was added; lives as long as the program.
+  const ProgramDescription& program() const { return program_; }
 
  private:
   CLI::App& app_;
   std::function<int()>& run_;
+  ProgramDescription& program_;
 };
 
 }  // namespace headrace::cli

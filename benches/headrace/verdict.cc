@@ -147,11 +147,13 @@ void add_verdict(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("verdict", "Tell a stored verdict again, in milliseconds: for prologs and health checks");
   auto a = std::make_shared<Arguments>();
   verb.option("FILE", a->file, "verdict.json, or a run folder").required();
-  verb.option("--max-age", a->max_age, "An older verdict is STALE (exit code 12), as in 24h or 7d");
+  verb.option("--max-age TIME", a->max_age, "An older verdict is STALE (exit code 12), as in 24h or 7d");
   verb.flag("--replay", a->replay,
             "Judge again, from the repetitions that run.json holds; another verdict than the "
             "stored one: exit code 1");
   verb.flag("--json", a->json, "Print it as JSON");
+  verb.example("headrace verdict before --max-age 24h",
+               "A stored verdict, with its exit code; STALE if it is a day old");
   verb.does([&shared, a] { return verdict(*a, shared); });
 }
 

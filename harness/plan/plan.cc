@@ -12,6 +12,7 @@
 #include "harness/config/sweep.h"
 #include "harness/config/value_reader.h"
 #include "harness/node.h"
+#include "harness/plan/ad_hoc.h"
 #include "harness/plan/asked_needs.h"
 #include "harness/plan/from_job.h"
 #include "harness/plan/own_data.h"
@@ -25,6 +26,7 @@ using config::Value;
 
 const std::vector<std::string> kTopKeys = {"schema", "name",  "description", "target",
                                            "seed",   "needs", "defaults",    "workloads"};
+const std::vector<std::string> kDefaultKeys = {"cache", "repeat", "duration", "rest", "timeout", "verify"};
 constexpr std::size_t kLongestName = 200;
 constexpr const char* kOfJob = "job";      // workloads: job
 constexpr const char* kMaxWrite = "4GiB";  // of a job without a configuration
@@ -41,8 +43,9 @@ class Planner {
  public:
   explicit Planner(const PlanOptions& options) : options_(options) {}
 
-  Plan make() {
-    Value root = read_config();
+  Plan make() { return make(read_config()); }
+
+  Plan make(Value root) {
     load_job();
     std::map<std::string, std::string> names;
     if (plan_.job) {
@@ -67,7 +70,8 @@ class Planner {
       problems_.error(workloads ? workloads->where : root.where,
                       "workloads: must be 'job', or a list, such as '- use: small_file_read'");
     } else {
-      add_points(*workloads, root.find("defaults"), options_);
+      const Value defaults = known_defaults(root.find("defaults"));
+      add_points(*workloads, &defaults, options_);
     }
     ask_needs(root.find("needs"), plan_, problems_);
     select_points();
@@ -153,6 +157,16 @@ class Planner {
     plan_.job = requirements::load_job(options_.job_file, options_.job_overrides);
   }
 
+  /// Without keys that are wrong, which are told once, and not for each point.
+  static Value known_defaults(const Value* written) {
+    Value known;
+    if (written != nullptr && written->is_map()) known = *written;
+    std::erase_if(known.entries, [](const Value::Entry& e) {
+      return std::find(kDefaultKeys.begin(), kDefaultKeys.end(), e.key) == kDefaultKeys.end();
+    });
+    return known;
+  }
+
   void read_top(const Value& root) {
     config::ValueReader read(problems_, "");
     read.known_keys(root, kTopKeys);
@@ -191,7 +205,7 @@ class Planner {
     read.text(root.find("description"), "description");
     if (const Value* defaults = root.find("defaults")) {
       if (!defaults->is_map()) read.refuse(*defaults, "defaults", "must be a map: {duration: 10s, repeat: 5}");
-      read.known_keys(*defaults, {"cache", "repeat", "duration", "rest", "timeout", "verify"});
+      read.known_keys(*defaults, kDefaultKeys);
     }
   }
 
@@ -276,5 +290,7 @@ class Planner {
 }  // namespace
 
 Plan make_plan(const PlanOptions& options) { return Planner(options).make(); }
+
+Plan make_plan(const Value& configuration, const PlanOptions& options) { return Planner(options).make(configuration); }
 
 }  // namespace headrace

@@ -8,6 +8,7 @@
 
 #include "harness/diagnostics.h"
 #include "harness/requirements/job_keys.h"
+#include "harness/requirements/wrap.h"
 
 namespace headrace::requirements {
 
@@ -28,7 +29,8 @@ std::string locked_text(const Job& job) {
     for (const std::string& need : needs) out += fmt::format("{}\n", need);
     for (const std::string& path : keys) {
       const JobKey* key = find_job_key(path);
-      out += fmt::format("  {:<32}{} ({})\n", path, key ? key->help : "", key ? key->allowed() : "");
+      const std::string about = fmt::format("{} ({})", key ? key->help : "", key ? key->allowed() : "");
+      out += fmt::format("  {:<32}{}\n", path, wrapped(about, 34));
     }
   }
   return out;

@@ -78,18 +78,20 @@ int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Nod
                  const std::vector<std::pair<std::string, std::string>>& launch, bool* waited_for = nullptr) {
   node.limit_writes(plan.max_write);
   node.scratch();  // refuses a folder that is not headrace's before anything is written
-  const MarkedFolder folder = run_folder(wanted.out, plan.name);
+  std::optional<MarkedFolder> folder;
+  if (wanted.store) folder = run_folder(wanted.out, plan.name);
   // Before measuring: afterwards the storage may no longer answer.
   auto environment = system::fingerprint(plan.target_path, node);
   if (!launch.empty()) environment.emplace_back("launch", launch);
   const auto observer = audience.watch(plan);
   if (waited_for != nullptr) *waited_for = false;
   RunResult result = run_plan(plan, node, *observer);
-  result.run_id = std::filesystem::path(folder.path()).filename().string();
   result.command = without_token(wanted.command);
   result.environment = std::move(environment);
-  result.noise = noise_beside(folder.path(), result);
-  return audience.finished(result, folder, results::write_run(result, folder));
+  if (!folder) return audience.finished(result, nullptr, {});
+  result.run_id = std::filesystem::path(folder->path()).filename().string();
+  result.noise = noise_beside(folder->path(), result);
+  return audience.finished(result, &*folder, results::write_run(result, *folder));
 }
 
 /// What the command line asks for, or why it cannot be. Each process of several reads it for

@@ -16,6 +16,7 @@ namespace headrace::session {
 /// Where the files go, and who else takes part.
 struct Wanted {
   std::string out;                   // run folder; "" = the next one below headrace-runs/
+  bool store = true;                 // false: there is no run folder
   std::string peer, token;           // `headrace serve` elsewhere; "" = none
   std::vector<std::string> command;  // as given, for the run file
 };
@@ -25,8 +26,8 @@ class Audience {
  public:
   virtual ~Audience() = default;
   virtual std::unique_ptr<RunObserver> watch(const Plan& plan) = 0;
-  /// All was measured, and `files` are written into `folder`. Returns the exit code.
-  virtual int finished(const RunResult& run, const MarkedFolder& folder, std::vector<std::string> files) = 0;
+  /// All was measured, and `files` are written into `folder`; nullptr: nothing is stored. Returns the exit code.
+  virtual int finished(const RunResult& run, const MarkedFolder* folder, std::vector<std::string> files) = 0;
   virtual void failed(const std::exception& error) = 0;
   /// In another process than the first: it lost the others.
   virtual void lost(const std::string& who, const std::string& why) = 0;

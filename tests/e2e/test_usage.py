@@ -208,3 +208,58 @@ def test_report_of_a_run_file_that_is_not_good(headrace):
     result = headrace("report", "run.json")
     assert result.code == 2 and "run.json" in result.err, result
     assert not headrace.path("report.html").exists()
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--verison"], "headrace: no option '--verison'; did you mean '--version'?"),
+    (["run", "--onyl", "x"], "headrace run: no option '--onyl'; did you mean '--only'?"),
+    (["size", "job.yaml", "--rnus", "x"], "headrace size: no option '--rnus'; did you mean '--runs'?"),
+    (["size", "job.yaml"], "headrace size: --runs is required (headrace help size tells more)"),
+    (["--colour", "never", "list"], "headrace list: no option '--colour'; did you mean '--color'?"),
+    (["list", "small_file_read", "another"], "headrace list: 'another' was not expected"),
+])
+def test_words_that_are_not_known(headrace, words, said):
+    result = headrace(*words)
+    refused(headrace, result, said)
+    assert len(result.err.splitlines()) == 1, result
+
+
+def test_a_unit_in_other_capitals_is_told(headrace):
+    headrace.write("job.yaml", JOB.replace("130kB", "130KB"))
+    refused(headrace, headrace("require", "job.yaml"), "'130KB' unknown unit 'KB'; did you mean kB?")
+    headrace.write("job.yaml", JOB.replace("130kB", "130xyz"))
+    result = headrace("require", "job.yaml")
+    refused(headrace, result, "unknown unit 'xyz'")
+    assert "did you mean" not in result.err, result
+
+
+def test_a_wrong_default_is_told_once(headrace):
+    headrace.write("bad.yaml", "schema: 1\ndefaults: {chache: cold}\nworkloads: [{use: small_file_read, workers: [1, 2, 3, 4]}]\n")
+    result = headrace("validate", "-c", "bad.yaml")
+    refused(headrace, result, "bad.yaml:2:12: unknown key 'chache'; did you mean 'cache'?")
+    assert len(result.err.splitlines()) == 1, result
+
+
+def test_several_settings_after_one_option(headrace):
+    """Alike in every verb that has --set: two settings at once are the same as one by one."""
+    headrace.write("job.yaml", JOB)
+    together, alone = (headrace("require", *words, "--json") for words in (
+        ["--set", "step.time=100ms", "step.micro_batch=8", "job.yaml"],
+        ["--set", "step.time=100ms", "--set", "step.micro_batch=8", "job.yaml"]))
+    assert together.code == 0 and together.out == alone.out, (together, alone)
+    assert together.out != headrace("require", "--set", "step.time=100ms", "job.yaml", "--json").out
+    planned = [headrace("plan", "-c", "tiny.yaml", *words) for words in (
+        ["--set", "workloads.0.workers=4", "workloads.0.files=50"], ["--set", "workloads.0.workers=4", "--set", "workloads.0.files=50"])]
+    assert planned[0].code == 0 and planned[0].out == planned[1].out, planned
+    assert headrace.run("tiny.yaml").code == 0
+    sized = [headrace("size", "job.yaml", "--runs", "results", *words) for words in (
+        ["--set", "step.time=1s", "step.micro_batch=8"], ["--set", "step.time=1s", "--set", "step.micro_batch=8"])]
+    assert (sized[0].code, sized[0].out, sized[0].err) == (sized[1].code, sized[1].out, sized[1].err), sized
+    assert "not expected" not in sized[0].err, sized
+    for result in (headrace("plan", "-c", "tiny.yaml", "--set", "workloads.0.workers=4", "nonsense"),
+                   headrace("require", "job.yaml", "--set", "step.time=100ms", "step.tme=3ms")):
+        assert result.code == 2 and ("'nonsense' was not expected" in result.err or "did you mean 'time'" in result.err), result
+
+
+def test_a_place_that_is_not_there(headrace):
+    refused(headrace, headrace("doctor", "/nonexist"), "doctor: /nonexist: No such file or directory")

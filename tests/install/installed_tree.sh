@@ -50,6 +50,14 @@ if [ -e "$build/plugins/headrace_io_uring.so" ]; then
 fi
 clean list >"$work/list" || fail "list failed"
 grep -q small_file_read "$work/list" || fail "list does not name small_file_read"
+# What the binary tells of itself came along: a page for each verb, and completion that bash takes.
+clean help --verbs >"$work/verbs" || fail "help --verbs failed"
+while read -r verb; do
+  clean help --man "$verb" | cmp -s - "$tree/share/man/man1/headrace-$verb.1" || fail "no manual page of $verb"
+done <"$work/verbs"
+grep -q '^\.TH HEADRACE 1' "$tree/share/man/man1/headrace.1" || fail "no manual page"
+bash -n "$tree/share/bash-completion/completions/headrace" || fail "bash does not take its completion"
+grep -q '^#compdef headrace' "$tree/share/zsh/site-functions/_headrace" || fail "no completion for zsh"
 # Through a file: a pipe that grep closes early would look like a failure of headrace.
 clean require configs/jobs/resnet50-imagenet.yaml --format json >"$work/needs" || fail "require failed"
 grep -q '"needs"' "$work/needs" || fail "require finds no shipped job"

@@ -3,6 +3,7 @@
 #   lib/headrace/                    shared libraries that it brings along: all but the C library
 #   lib/headrace/plugins/            optional backends
 #   share/headrace/                  configs, report maker, docs
+#   share/man/man1/                  a page per verb; share/bash-completion, share/zsh: completion
 # Nothing in it holds an absolute path. The binary looks for lib and share beside itself.
 
 set(HEADRACE_LIBRARIES lib/headrace)
@@ -31,5 +32,8 @@ function(headrace_install)
   install(DIRECTORY configs docs DESTINATION share/headrace)
   install(DIRECTORY reports DESTINATION share/headrace
     PATTERN tests EXCLUDE PATTERN __pycache__ EXCLUDE PATTERN .pytest_cache EXCLUDE PATTERN "*.egg-info" EXCLUDE)
+  # The binary knows its verbs: it writes their pages and their completion.
+  install(CODE "set(headrace [[$<TARGET_FILE:headrace>]])")
+  install(SCRIPT tools/cmake/install_help.cmake)
   install(FILES LICENSE README.md ${CMAKE_BINARY_DIR}/generated/headrace.tree DESTINATION share/headrace)
 endfunction()

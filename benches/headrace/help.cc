@@ -1,0 +1,83 @@
+// headrace help, version and completion: what the command line itself offers.
+#include <fmt/format.h>
+
+#include "benches/headrace/completion_script.h"
+#include "benches/headrace/console.h"
+#include "benches/headrace/help_text.h"
+#include "benches/headrace/man_page.h"
+#include "benches/headrace/verb.h"
+#include "benches/headrace/version.h"
+#include "harness/diagnostics.h"
+
+namespace headrace::cli {
+namespace {
+
+struct HelpArguments {
+  std::string verb;
+  bool man = false, verbs = false;
+};
+
+std::vector<std::string> names_of_verbs(const ProgramDescription& program) {
+  std::vector<std::string> names;
+  for (const VerbDescription& verb : program.verbs) names.push_back(verb.name);
+  return names;
+}
+
+int help(const HelpArguments& arguments, const ProgramDescription& program, const Shared& shared) {
+  if (arguments.verbs) {
+    print_document(join(names_of_verbs(program), "\n") + "\n");
+    return 0;
+  }
+  const VerbDescription* verb = program.find(arguments.verb);
+  if (verb == nullptr && !arguments.verb.empty()) {
+    const auto known = names_of_verbs(program);
+    throw UsageError(fmt::format("help: no verb '{}'{} (verbs: {})", arguments.verb,
+                                 did_you_mean(arguments.verb, known), join(known)));
+  }
+  const Terminal terminal(stdout, shared);
+  if (arguments.man)
+    print_document(verb ? verb_man(program, *verb) : program_man(program));
+  else
+    print(verb ? verb_help(program, *verb, terminal) : program_help(program, terminal));
+  return 0;
+}
+
+void add_help(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add("help", "What headrace does, or one verb with its options and an example");
+  auto a = std::make_shared<HelpArguments>();
+  verb.option("VERB", a->verb, "A verb; without one, all of them are listed").suggests(names_of_verbs(verbs.program()));
+  verb.flag("--man", a->man, "Print it as a manual page, for man -l");
+  verb.flag("--verbs", a->verbs, "Print the names of all verbs, one a line");
+  verb.example("headrace help run", "What `run` takes");
+  verb.example("headrace help --man run",
+               "The same as a manual page: save it as headrace-run.1 and read it with man -l");
+  verb.does([&shared, a, &program = verbs.program()] { return help(*a, program, shared); });
+}
+
+void add_version(Verbs& verbs, Shared&) {
+  Verb verb = verbs.add("version", "Version, compiler and backends, with the reason where one is missing");
+  verb.example("headrace version", "The same as headrace --version");
+  verb.does([] {
+    print_line(version_text());
+    return 0;
+  });
+}
+
+void add_completion(Verbs& verbs, Shared&) {
+  Verb verb = verbs.add("completion", "The script that completes headrace's verbs and options in a shell");
+  auto shell = std::make_shared<std::string>();
+  verb.option("SHELL", *shell, "bash or zsh").required().one_of({"bash", "zsh"});
+  verb.example("headrace completion bash", "For one's own shell: source <(headrace completion bash)");
+  verb.does([shell, &program = verbs.program()] {
+    print_document(*shell == "bash" ? bash_completion(program) : zsh_completion(program));
+    return 0;
+  });
+}
+
+// Last, so that it knows the other verbs.
+const RegisterVerb version_registered{110, add_version};
+const RegisterVerb completion_registered{120, add_completion};
+const RegisterVerb help_registered{130, add_help};
+
+}  // namespace
+}  // namespace headrace::cli

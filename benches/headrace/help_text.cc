@@ -1,0 +1,96 @@
+#include "benches/headrace/help_text.h"
+
+#include <algorithm>
+
+namespace headrace::cli {
+namespace {
+
+constexpr std::size_t kWidest = 100;  // lines that are longer are hard to read
+constexpr std::size_t kLabels = 24;   // what is wider gets a line of its own
+
+std::size_t width_of(const Terminal& terminal) {
+  return std::min<std::size_t>(kWidest, static_cast<std::size_t>(std::max(terminal.width(), 40)));
+}
+
+/// "  LABEL   text", the text wrapped beside it.
+Text row(const Text& label, const std::string& text, std::size_t labels, std::size_t width) {
+  const std::size_t indent = labels + 4;
+  const Text body = wrap(Text(text), width - indent, indent);
+  if (columns(label) <= labels) return "  " + pad(label, labels) + "  " + body + "\n";
+  return "  " + label + "\n" + pad("", indent) + body + "\n";
+}
+
+Text option_rows(const std::deque<OptionDescription>& options, bool positional, std::size_t width) {
+  std::size_t labels = 0;
+  Text out;
+  const auto shown = [&](const OptionDescription& o) { return o.listed && o.positional() == positional; };
+  for (const OptionDescription& option : options)
+    if (shown(option)) labels = std::max(labels, std::min(kLabels, columns(Text(label_of(option)))));
+  for (const OptionDescription& option : options) {
+    if (!shown(option)) continue;
+    const bool told = option.repeats && option.help.find("repeat") == option.help.npos && !positional;
+    out += row(Text(label_of(option)), help_of(option) + (told ? " (repeatable)" : ""), labels, width);
+  }
+  return out;
+}
+
+/// A command line; broken as a shell takes it where it is too long.
+Text command_lines(const std::string& command, std::size_t width) {
+  Text out;
+  std::size_t used = 2;
+  for (std::size_t at = 0; at < command.size();) {
+    const std::size_t end = std::min(command.find(' ', at), command.size());
+    const std::string word = command.substr(at, end - at);
+    if (at == 0) {
+      out += "  " + Text(word);
+    } else if (used + 1 + word.size() + 2 > width) {  // the backslash, too
+      out += " \\\n      " + Text(word);
+      used = 5;
+    } else {
+      out += " " + Text(word);
+    }
+    used += word.size() + 1;
+    at = end + 1;
+  }
+  return out;
+}
+
+Text examples(const std::vector<Example>& examples, std::size_t width, const Terminal& terminal) {
+  if (examples.empty()) return "";
+  Text out = terminal.paint(examples.size() == 1 ? Text("\nExample\n") : Text("\nExamples\n"), Ink::strong);
+  for (const Example& one : examples)
+    out += Text::format("{}\n      {}\n", command_lines(one.command, width), wrap(Text(one.what), width - 6, 6));
+  return out;
+}
+
+}  // namespace
+
+Text program_help(const ProgramDescription& program, const Terminal& terminal) {
+  const std::size_t width = width_of(terminal);
+  std::size_t verbs = 0;
+  Text out = wrap(Text(program.name + " - " + program.help), width, 2) + "\n\n";
+  out += Text::format("Usage: {} VERB [options]\n", program.name) + terminal.paint("\nVerbs\n", Ink::strong);
+  for (const VerbDescription& verb : program.verbs) verbs = std::max(verbs, verb.name.size());
+  for (const VerbDescription& verb : program.verbs) out += row(Text(verb.name), verb.help, verbs, width);
+  out += terminal.paint("\nOptions of every verb\n", Ink::strong) + option_rows(program.options, false, width);
+  out += terminal.paint("\nExit codes\n", Ink::strong);
+  for (const ExitCode& code : program.exit_codes)
+    out += row(pad(Text::format("{}", code.code), 3, true), code.meaning, 3, width);
+  return out + examples(program.examples, width, terminal) +
+         Text::format("\n{} help VERB tells the options of a verb.\n", program.name);
+}
+
+Text verb_help(const ProgramDescription& program, const VerbDescription& verb, const Terminal& terminal) {
+  const std::size_t width = width_of(terminal);
+  Text out = wrap(Text(verb.help), width, 0) + "\n\n";
+  out += "Usage: " + wrap(Text(usage_of(program, verb)), width - 7, 7) + "\n";
+  if (const Text arguments = option_rows(verb.options, true, width); !arguments.empty())
+    out += terminal.paint("\nArguments\n", Ink::strong) + arguments;
+  if (const Text options = option_rows(verb.options, false, width); !options.empty())
+    out += terminal.paint("\nOptions\n", Ink::strong) + options;
+  return out + examples(verb.examples, width, terminal) + "\n" +
+         wrap(Text::format("{} --help tells the options of every verb and the exit codes.", program.name), width, 0) +
+         "\n";
+}
+
+}  // namespace headrace::cli

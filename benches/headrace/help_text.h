@@ -1,0 +1,14 @@
+// The help of the program and of each verb, for terminals.
+#pragma once
+
+#include "benches/headrace/description.h"
+#include "benches/headrace/terminal.h"
+
+namespace headrace::cli {
+
+/// Verbs, options of every verb, exit codes, examples.
+Text program_help(const ProgramDescription& program, const Terminal& terminal);
+/// Usage, arguments, options and examples of one verb.
+Text verb_help(const ProgramDescription& program, const VerbDescription& verb, const Terminal& terminal);
+
+}  // namespace headrace::cli

@@ -1,0 +1,264 @@
+// headrace measure: one workload with parameters from the command line, and its points in one table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "benches/headrace/console.h"
+#include "benches/headrace/plan_options.h"
+#include "benches/headrace/progress.h"
+#include "benches/headrace/report_maker.h"
+#include "benches/headrace/scan.h"
+#include "harness/files/output.h"
+#include "harness/plan/ad_hoc.h"
+#include "harness/session/measure.h"
+#include "harness/workload.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+struct MeasureArguments {
+  std::string workload, path, at = "headrace-scratch", max_write = "4GiB", metric, out;
+  std::string markdown, csv, json;
+  std::optional<std::uint64_t> seed;
+  std::size_t max_points = 200;
+  bool print_config = false, dry_run = false, no_store = false, no_report = false;
+  std::map<std::string, std::string> params;  // by name, "" = not given
+};
+
+/// What every workload understands beside its own parameters.
+const std::vector<std::pair<std::string, std::string>> kCommon = {
+    {"cache", "Page-cache state, such as cold or warm"},
+    {"repeat", "Repetitions of each point"},
+    {"duration", "Longest time of one repetition, such as 10s"},
+    {"rest", "Pause between repetitions"},
+    {"timeout", "Storage that answers nothing for so long hangs"}};
+
+std::string option_of(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+std::vector<ParamInfo> params_of(const WorkloadInfo& info) {
+  Value nothing;
+  nothing.kind = Value::Kind::map;
+  Diagnostics ignored;
+  Params params(std::string(info.name), nothing, ignored);
+  info.make(params);
+  return params.declared();
+}
+
+Value map_of(std::vector<Value::Entry> entries) {
+  Value map;
+  map.kind = Value::Kind::map;
+  map.entries = std::move(entries);
+  return map;
+}
+
+Value::Entry entry(const std::string& key, Value value) {
+  Location where = value.where;
+  return {key, std::move(where), std::move(value)};
+}
+
+/// What a sweep lists: "1,2,4" or "[1, 2, 4]"; anything else is one value.
+Value value_of(const std::string& text, const Location& where) {
+  std::string_view all = text;
+  if (all.starts_with('[') && all.ends_with(']')) all = all.substr(1, all.size() - 2);
+  if (all.find(',') == all.npos) return Value::scalar(std::string(all), where);
+  Value list;
+  list.kind = Value::Kind::list;
+  list.where = where;
+  while (true) {
+    const std::size_t comma = all.find(',');
+    std::string_view one = all.substr(0, comma);
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    list.items.push_back(Value::scalar(std::string(one), where));
+    if (comma == all.npos) return list;
+    all.remove_prefix(comma + 1);
+  }
+}
+
+const WorkloadInfo& workload_of(const std::string& name) {
+  const Registry& registry = Registry::instance();
+  if (const WorkloadInfo* info = registry.find(name)) return *info;
+  throw UsageError(fmt::format("measure: no workload '{}'{} (known: {})", name, did_you_mean(name, registry.names()),
+                               join(registry.names())));
+}
+
+/// Parameters of other workloads are refused by the option that gave them.
+void require_known(const MeasureArguments& arguments, const std::vector<ParamInfo>& params) {
+  std::vector<std::string> known;
+  for (const ParamInfo& param : params)
+    if (param.name != "path") known.push_back(option_of(param.name));
+  for (const auto& [name, help] : kCommon) known.push_back(option_of(name));
+  for (const auto& [name, value] : arguments.params) {
+    const std::string option = option_of(name);
+    if (value.empty() || std::find(known.begin(), known.end(), option) != known.end()) continue;
+    throw UsageError(fmt::format("measure: {} has no {}{} (it has: {})", arguments.workload, option,
+                                 did_you_mean(option, known), join(known)));
+  }
+}
+
+/// The configuration that asks for the same.
+Value configuration(const MeasureArguments& arguments) {
+  const WorkloadInfo& info = workload_of(arguments.workload);
+  const std::vector<ParamInfo> params = params_of(info);
+  require_known(arguments, params);
+  std::vector<Value::Entry> workload{entry("use", Value::scalar(arguments.workload, {"WORKLOAD", 0, 0}))};
+  if (!arguments.path.empty()) {
+    if (std::none_of(params.begin(), params.end(), [](const ParamInfo& p) { return p.name == "path"; }))
+      throw UsageError(
+          fmt::format("measure: {} reads no data of yours: leave {} out; --at DIR says where what it makes goes",
+                      info.name, arguments.path));
+    std::error_code error;
+    if (!fs::exists(arguments.path, error))
+      throw UsageError(
+          fmt::format("measure: {}: {}", arguments.path, error ? error.message() : "no such file or folder"));
+    workload.push_back(
+        entry("path", Value::scalar(fs::absolute(arguments.path).lexically_normal().string(), {"PATH", 0, 0})));
+  }
+  for (const auto& [name, text] : arguments.params) {
+    if (text.empty()) continue;
+    const auto declared =
+        std::find_if(params.begin(), params.end(), [&](const ParamInfo& p) { return p.name == name; });
+    const Location where{option_of(name), 0, 0};
+    const bool whole = declared != params.end() && (declared->type == "text" || declared->type == "path");
+    workload.push_back(entry(name, whole ? Value::scalar(text, where) : value_of(text, where)));
+  }
+  Value workloads;
+  workloads.kind = Value::Kind::list;
+  workloads.items.push_back(map_of(std::move(workload)));
+  std::vector<Value::Entry> root{entry("schema", Value::scalar("1", {})),
+                                 entry("name", Value::scalar("measure-" + arguments.workload, {}))};
+  if (arguments.seed) root.push_back(entry("seed", Value::scalar(std::to_string(*arguments.seed), {"--seed", 0, 0})));
+  const std::string at = fs::absolute(arguments.at).lexically_normal().string();
+  root.push_back(
+      entry("target", map_of({entry("path", Value::scalar(at, {"--at", 0, 0})),
+                              entry("max_write", Value::scalar(arguments.max_write, {"--max-write", 0, 0}))})));
+  root.push_back(entry("workloads", std::move(workloads)));
+  return map_of(std::move(root));
+}
+
+/// The table, and where the files are.
+class Shown final : public session::Audience {
+ public:
+  Shown(const MeasureArguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
+
+  std::unique_ptr<RunObserver> watch(const Plan& plan) override { return make_progress(shared_, plan); }
+
+  int finished(const RunResult& run, const MarkedFolder* folder, std::vector<std::string> files) override {
+    const Scan scan = scan_of(run, arguments_.metric);
+    print(scan_text(scan, Terminal(stdout, shared_)));
+    for (const PointResult& point : run.points)
+      for (const WrongBlock& wrong : point.wrong_blocks)
+        print_line(Text::format("wrong data: {} at {}: {}", wrong.file, wrong.offset, wrong.why));
+    if (!arguments_.markdown.empty()) files::write_output(arguments_.markdown, scan_markdown(scan));
+    if (!arguments_.csv.empty()) files::write_output(arguments_.csv, scan_csv(scan));
+    if (!arguments_.json.empty()) files::write_output(arguments_.json, scan_json(scan));
+    if (folder == nullptr) return run.summary.exit_code;
+    if (!arguments_.no_report) {
+      const Drawn drawn = draw_into(*folder, "run.json");
+      if (drawn.page.empty())
+        tell_line(Text::format("report: not drawn: {}", drawn.reason));
+      else
+        files.insert(files.begin(), "report.html");
+    }
+    if (shared_.verbosity >= 0)
+      print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));
+    return run.summary.exit_code;
+  }
+
+  void failed(const std::exception& error) override { tell_error(error); }
+  void lost(const std::string& who, const std::string& why) override {
+    tell_line(Text::format("headrace: {}: {}", who, why));
+  }
+  int delivered(int code) override { return cli::delivered(code); }
+
+ private:
+  const MeasureArguments& arguments_;
+  const Shared& shared_;
+};
+
+int measure(const MeasureArguments& arguments, const Shared& shared) {
+  if (arguments.no_store && !arguments.out.empty()) throw UsageError("--out and --no-store do not go together");
+  const Value asked = configuration(arguments);
+  const auto plan = [&] {
+    PlanOptions options;
+    options.max_points = arguments.max_points;
+    Plan made = make_plan(asked, options);
+    require_metric(*made.points.front().info, arguments.metric, *made.points.front().workload);
+    return made;
+  };
+  if (arguments.print_config) {
+    plan();  // what is wrong with it is told instead
+    print_document(config::to_yaml(asked));
+    return 0;
+  }
+  if (arguments.dry_run) {
+    print_line(plan_text(plan(), shared));
+    return 0;
+  }
+  Shown audience(arguments, shared);
+  return session::measure(
+      plan, {.out = arguments.out, .store = !arguments.no_store, .peer = {}, .token = {}, .command = shared.command},
+      audience);
+}
+
+/// An option for every parameter that a workload has. Their list would hide the other options: `headrace list WORKLOAD`
+/// tells them.
+void add_params(Verb& verb, std::map<std::string, std::string>& into) {
+  for (const auto& [name, help] : kCommon) verb.option(option_of(name) + " VALUES", into[name], help);
+  std::map<std::string, ParamInfo> all;
+  for (const WorkloadInfo& info : Registry::instance().all())
+    for (const ParamInfo& param : params_of(info)) all.try_emplace(param.name, param);
+  for (const auto& [name, param] : all) {
+    if (name == "path") continue;  // PATH
+    const bool two = name.find('_') != name.npos;
+    const std::string names = option_of(name) + (two ? ",--" + name : "");
+    if (param.type == "flag")
+      verb.flag(names, into[name], param.help).unlisted();
+    else
+      verb.option(names + " VALUES", into[name], param.help).unlisted();
+  }
+}
+
+void add_measure(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add("measure", "One workload without a configuration: its points in one table");
+  auto a = std::make_shared<MeasureArguments>();
+  verb.option(
+          "WORKLOAD", a->workload,
+          "What to measure. Each parameter that `headrace list WORKLOAD` tells is an option here, as in --block-size "
+          "1MiB; several values make points: 1,2,8 or 1..64*2")
+      .required()
+      .suggests(Registry::instance().names());
+  verb.option("PATH", a->path, "Existing data to read; it is never changed. Without it, data is made below --at");
+  add_params(verb, a->params);
+  verb.option("--metric NAME", a->metric, "What the table compares; default: the workload's first metric");
+  verb.option("--at DIR", a->at, "Where data is made, and kept for the next time (headrace clean DIR removes it)")
+      .shows_default();
+  verb.option("--max-write SIZE", a->max_write, "Most bytes that may be written there").shows_default();
+  verb.option("--seed N", a->seed, "Seed of every random order and of generated data");
+  verb.option("--max-points N", a->max_points, "Most points that the values may make").shows_default();
+  verb.option("--export-markdown FILE", a->markdown, "Write the table as Markdown");
+  verb.option("--export-csv FILE", a->csv, "Write it as CSV, in SI units");
+  verb.option("--export-json FILE", a->json, "Write it as JSON, with the value of each repetition");
+  verb.flag("--print-config", a->print_config, "Print the configuration that asks for the same, and run nothing");
+  verb.flag("--dry-run", a->dry_run, "Show the plan; run nothing");
+  verb.option("--out DIR", a->out, "Run folder; default headrace-runs/TIME-measure-WORKLOAD below the current folder");
+  verb.flag("--no-store", a->no_store, "Write no run folder");
+  verb.flag("--no-report", a->no_report, "Do not draw report.html");
+  verb.example("headrace measure small_file_read --workers 1..8*2 --cache cold",
+               "How the rate of small files grows with readers, each read from storage");
+  verb.example("headrace measure shard_stream /tmp --block-size 128KiB,1MiB --print-config",
+               "The same question as a configuration, to be kept");
+  verb.does([&shared, a] { return measure(*a, shared); });
+}
+
+const RegisterVerb registered{65, add_measure};
+
+}  // namespace
+}  // namespace headrace::cli

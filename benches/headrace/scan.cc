@@ -1,0 +1,180 @@
+#include "benches/headrace/scan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "benches/headrace/table.h"
+#include "harness/requirements/need_kinds.h"
+#include "harness/results/escape.h"
+#include "harness/results/json_text.h"
+#include "harness/workload.h"
+
+namespace headrace::cli {
+namespace {
+
+MetricInfo metric_of(const WorkloadInfo& info, const std::string& name, const Workload& workload) {
+  const auto parts = workload.latency_parts();
+  const auto all = metric_catalogue(info, parts, workload.devices());
+  if (name.empty()) return all.front();
+  std::vector<std::string> names;
+  for (const MetricInfo& one : all) {
+    if (one.name == name) return one;
+    names.push_back(one.name);
+  }
+  throw UsageError(fmt::format("--metric: {} has no metric '{}'{} (metrics: {})", info.name, name,
+                               did_you_mean(name, names), join(names)));
+}
+
+ScanRow row_of(const PointResult& result, const std::string& metric) {
+  ScanRow row;
+  const std::string_view id = result.point->id;
+  row.point = id.size() > result.point->info->name.size() ? id.substr(result.point->info->name.size() + 1) : id;
+  const auto found = std::find_if(result.metrics.begin(), result.metrics.end(),
+                                  [&](const MetricSummary& m) { return m.name == metric && !m.values.empty(); });
+  if (found == result.metrics.end()) {
+    const auto why = result.missing.find(metric);
+    row.missing = result.status == PointStatus::not_reached ? "not reached"
+                  : !result.reason.empty()                  ? result.reason
+                  : why != result.missing.end()             ? why->second
+                                                            : "not reported";
+    return row;
+  }
+  row.values = found->values;
+  row.repetitions = row.values.size();
+  const double sum = std::accumulate(row.values.begin(), row.values.end(), 0.0);
+  row.mean = found->mean_over_time.value_or(sum / static_cast<double>(row.repetitions));
+  row.median = found->median;
+  row.low = found->interval.low;
+  row.high = found->interval.high;
+  row.least = *std::min_element(row.values.begin(), row.values.end());
+  row.most = *std::max_element(row.values.begin(), row.values.end());
+  return row;
+}
+
+void set_relative(Scan& scan) {
+  if (scan.better == Better::neither) return;
+  const bool higher = scan.better == Better::higher;
+  double best = 0;
+  for (const ScanRow& row : scan.rows)
+    if (row.missing.empty() && row.median > 0)
+      best = best == 0 ? row.median : higher ? std::max(best, row.median) : std::min(best, row.median);
+  for (ScanRow& row : scan.rows)
+    if (row.missing.empty() && row.median > 0 && best > 0)
+      row.relative = higher ? best / row.median : row.median / best;
+}
+
+std::string human(const Scan& scan, double value) {
+  return scan.unit == "ratio" ? fmt::format("{:.3f}", value)
+                              : requirements::format_named(value, scan.unit, scan.workload + "." + scan.metric);
+}
+
+/// One row as people read it: point, mean, median, bounds, min, max, relative.
+std::vector<std::string> cells(const Scan& scan, const ScanRow& row) {
+  if (!row.missing.empty()) return {row.point, "-", "-", "", "-", "-", ""};
+  return {row.point,
+          human(scan, row.mean),
+          human(scan, row.median),
+          row.low == row.high ? "" : fmt::format("[{}, {}]", human(scan, row.low), human(scan, row.high)),
+          human(scan, row.least),
+          human(scan, row.most),
+          row.relative > 0 ? fmt::format("{:.2f}", row.relative) : ""};
+}
+
+const char* const kHeads[] = {"mean", "median", "bounds", "min", "max", "relative"};
+
+const char* word(Better better) {
+  return better == Better::higher ? "higher" : better == Better::lower ? "lower" : "neither";
+}
+
+}  // namespace
+
+void require_metric(const WorkloadInfo& info, const std::string& metric, const Workload& workload) {
+  metric_of(info, metric, workload);
+}
+
+Scan scan_of(const RunResult& run, const std::string& metric) {
+  const Point& first = run.plan->points.front();
+  const MetricInfo chosen = metric_of(*first.info, metric, *first.workload);
+  Scan scan{std::string(first.info->name), chosen.name, chosen.unit, chosen.description, chosen.better, {}};
+  for (const PointResult& result : run.points) scan.rows.push_back(row_of(result, scan.metric));
+  set_relative(scan);
+  return scan;
+}
+
+Text scan_text(const Scan& scan, const Terminal& terminal) {
+  Table table({{Text(scan.workload), false},
+               {"mean", true},
+               {"median", true},
+               {"bounds", false},
+               {"min", true},
+               {"max", true},
+               {"relative", true}});
+  for (const ScanRow& row : scan.rows) {
+    std::vector<Text> texts;
+    for (const std::string& cell : cells(scan, row)) texts.emplace_back(cell);
+    table.row(std::move(texts));
+    if (!row.missing.empty()) table.remark(Text(row.missing));
+  }
+  const auto width = static_cast<std::size_t>(std::max(terminal.width(), 30));
+  return wrap(Text::format("{}: {}", scan.metric, scan.description), std::min<std::size_t>(width, 100), 0) + "\n" +
+         table.text(terminal);
+}
+
+std::string scan_markdown(const Scan& scan) {
+  std::string text = fmt::format("| {} ({}) |", scan.workload, scan.metric), line = "|:---|";
+  for (const char* head : kHeads) {
+    text += fmt::format(" {} |", head);
+    line += "---:|";
+  }
+  text += "\n" + line + "\n";
+  for (const ScanRow& row : scan.rows) {
+    const auto all = cells(scan, row);
+    text += fmt::format("| `{}` |", all.front());
+    for (std::size_t c = 1; c < all.size(); ++c) text += fmt::format(" {} |", all[c]);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string scan_csv(const Scan& scan) {
+  std::string text = "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,missing\n";
+  for (const ScanRow& row : scan.rows) {
+    text += fmt::format("{},{},{},{},{}", scan.workload, results::csv_field(row.point), scan.metric, scan.unit,
+                        row.repetitions);
+    for (const double value : {row.mean, row.median, row.low, row.high, row.least, row.most, row.relative})
+      text += row.missing.empty() ? fmt::format(",{:.9g}", value) : ",";
+    text += "," + results::csv_field(row.missing) + "\n";
+  }
+  return text;
+}
+
+std::string scan_json(const Scan& scan) {
+  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  for (const ScanRow& row : scan.rows) {
+    nlohmann::ordered_json point{{"point", row.point}, {"repetitions", row.repetitions}};
+    if (!row.missing.empty()) {
+      point["missing"] = row.missing;
+    } else {
+      point.update({{"mean", row.mean},
+                    {"median", row.median},
+                    {"low", row.low},
+                    {"high", row.high},
+                    {"min", row.least},
+                    {"max", row.most},
+                    {"values", row.values}});
+      if (row.relative > 0) point["relative"] = row.relative;
+    }
+    points.push_back(std::move(point));
+  }
+  return results::json_text({{"schema", 1},
+                             {"workload", scan.workload},
+                             {"metric", scan.metric},
+                             {"unit", scan.unit},
+                             {"better", word(scan.better)},
+                             {"points", std::move(points)}});
+}
+
+}  // namespace headrace::cli

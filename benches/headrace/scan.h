@@ -1,0 +1,41 @@
+// The points of a run side by side by one metric: mean, bounds, least, most, and how far from the best.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benches/headrace/terminal.h"
+#include "harness/engine/run_result.h"
+
+namespace headrace::cli {
+
+struct ScanRow {
+  std::string point;            // "workers:4", what was swept; the workload's name when nothing was
+  std::string missing;          // why there are no values; "" = there are
+  std::size_t repetitions = 0;  // that count
+  double mean = 0, median = 0, low = 0, high = 0, least = 0, most = 0;
+  double relative = 0;         // how many times better the best point's median is: 1 = the best; 0 = not known
+  std::vector<double> values;  // of the repetitions, in their order
+};
+
+struct Scan {
+  std::string workload, metric, unit, description;
+  Better better = Better::higher;
+  std::vector<ScanRow> rows;
+};
+
+/// Of every point of `run`, which are of one workload. `metric`: one that it reports, "" = its first. Throws UsageError
+/// with the nearest name when the workload has none of that name.
+Scan scan_of(const RunResult& run, const std::string& metric);
+
+/// Throws UsageError as scan_of() does: before anything is measured.
+void require_metric(const WorkloadInfo& info, const std::string& metric, const Workload& workload);
+
+Text scan_text(const Scan& scan, const Terminal& terminal);
+std::string scan_markdown(const Scan& scan);
+/// A header, and a line per point; SI values.
+std::string scan_csv(const Scan& scan);
+std::string scan_json(const Scan& scan);
+
+}  // namespace headrace::cli

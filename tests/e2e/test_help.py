@@ -1,0 +1,192 @@
+"""What the command line tells of itself: help, manual pages, completion, and examples that work as they stand."""
+
+import os
+import pty
+import re
+import select
+import shlex
+import shutil
+import subprocess
+import time
+
+import pytest
+
+GUARD_S = 120  # a deadline, on machines that are busy
+
+
+def verbs(headrace):
+    return headrace("help", "--verbs").out.split()
+
+
+def test_verbs_that_people_try(headrace):
+    assert headrace("help").out == headrace("--help").out
+    assert headrace("help", "run").out == headrace("run", "--help").out
+    assert headrace("version").out == headrace("--version").out
+    assert {"run", "qualify", "measure", "help", "version", "completion"} <= set(verbs(headrace))
+
+
+def test_help_of_a_verb_that_is_none(headrace):
+    result = headrace("help", "qualfy")
+    assert result.code == 2 and "help: no verb 'qualfy'; did you mean 'qualify'?" in result.err, result
+
+
+def test_exit_codes_are_told_once(headrace):
+    assert "Exit codes" in headrace("help").out
+    for verb in verbs(headrace):
+        assert "Exit codes" not in headrace("help", verb).out, verb
+
+
+def examples(headrace):
+    """Of every verb's help: (verb, command)."""
+    for verb in verbs(headrace):
+        text = headrace("help", verb).out
+        after = re.split(r"^Examples?$", text, flags=re.M)
+        assert len(after) == 2, (verb, "has no example")
+        found = re.findall(r"^  (headrace .*)$", after[1], re.M)
+        assert found, (verb, after[1])
+        yield from ((verb, command) for command in found)
+
+
+def test_every_example_works(headrace):
+    """Each is typed as it stands, but that what would measure for minutes only shows its plan, and nobody is waited for."""
+    for out in ("before", "after"):
+        assert headrace.run("tiny.yaml", out=out).code == 0
+    assert headrace.run("tiny.yaml", out="runs/one").code == 0
+    shortened = {"run": ["--dry-run"], "qualify": ["--dry-run"], "aa": ["--dry-run"], "measure": ["--dry-run"],
+                 "serve": ["--once", "--timeout", "1s"]}
+    for verb, command in examples(headrace):
+        words = shlex.split(command)
+        assert words[:2] == ["headrace", verb] or words[1] == verb, command
+        result = headrace(*words[1:], *shortened.get(verb, []))
+        if verb == "report" and "no Python" in result.err:
+            continue
+        if verb == "size" and "the runs measured nothing that this job needs" in result.err:
+            continue  # tiny files are not its samples
+        # Nobody connects to serve; tiny runs decide little.
+        allowed = {"serve": {1}, "compare": {0, 10, 11}, "size": {0, 10, 11, 12}, "fleet": {0, 11, 12}, "history": {0, 11, 12},
+                   "verdict": {0, 12}}.get(verb, {0})
+        assert result.code in allowed, (command, result)
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="no groff")
+def test_manual_pages(headrace):
+    for verb in [None, *verbs(headrace)]:
+        page = headrace("help", "--man", *([verb] if verb else []))
+        assert page.code == 0 and page.out.startswith(".TH"), page
+        shown = subprocess.run(["groff", "-ww", "-man", "-Tascii", "-P-cbou"], input=page.out, capture_output=True, text=True, timeout=GUARD_S)
+        assert shown.returncode == 0 and shown.stderr == "", (verb, shown.stderr)
+        text = re.sub(r"\s+", " ", shown.stdout)
+        assert ("headrace-" + verb if verb else "headrace") in text and "NAME" in text, (verb, shown.stdout)
+        listed = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", headrace("help", *([verb] if verb else [])).out, re.M)
+        assert verb in ("version", "help", "completion") or listed, verb
+        for option in listed:
+            assert option in text, (verb, option)
+
+
+def bash_offers(headrace, words):
+    """What completion offers for the last of `words`, by bash's own function call."""
+    script = 'source <("$HR" completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _headrace; printf "%s\\n" "${COMPREPLY[@]}"'
+    result = subprocess.run(["bash", "--norc", "-c", script, "bash", *words], cwd=headrace.folder, capture_output=True, text=True,
+                            timeout=GUARD_S, env=headrace.environment(HR=str(headrace.binary)))
+    assert result.returncode == 0 and result.stderr == "", result
+    return [line for line in result.stdout.splitlines() if line]
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
+@pytest.mark.parametrize("words, offers", [
+    (["headrace", "qual"], ["qualify"]),
+    (["headrace", "--col"], ["--color"]),
+    (["headrace", "--color", "al"], ["always"]),
+    (["headrace", "--color", "=", "n"], ["never"]),
+    (["headrace", "--color", "never", "qual"], ["qualify"]),
+    (["headrace", "run", "--dry"], ["--dry-run"]),
+    (["headrace", "run", "-c", "tin"], ["tiny.yaml"]),
+    (["headrace", "run", "--out", "fol"], ["folder"]),
+    (["headrace", "run", "--seed", ""], []),
+    (["headrace", "list", "shard"], ["shard_stream"]),
+    (["headrace", "measure", "shard_s"], ["shard_stream"]),
+    (["headrace", "measure", "--workers", "1..8*2", "shard_s"], ["shard_stream"]),
+    (["headrace", "measure", "shard_stream", "fol"], ["folder"]),
+    (["headrace", "measure", "shard_stream", "--block-s"], ["--block-size"]),
+    (["headrace", "completion", "z"], ["zsh"]),
+    (["headrace", "help", "doc"], ["doctor"]),
+    (["headrace", "nosuchverb", "x"], []),
+])
+def test_bash_completes(headrace, words, offers):
+    headrace.path("folder").mkdir()
+    assert bash_offers(headrace, words) == offers
+
+
+def typed(headrace, shell, ready, keys, wanted):
+    """What a terminal of `shell` shows after `keys` are typed, once `wanted` is there; polls, for machines may be slow."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(headrace.folder)
+        os.execvpe(shell[0], shell, headrace.environment(HR=str(headrace.binary), TERM="dumb", PS1="", HISTFILE="",
+                                                          PATH=f"{os.path.dirname(headrace.binary)}:{os.environ['PATH']}"))
+    shown, deadline = "", time.monotonic() + GUARD_S
+
+    def until(words):
+        nonlocal shown
+        while words not in shown and time.monotonic() < deadline:
+            if select.select([terminal], [], [], 0.2)[0]:
+                try:
+                    shown += os.read(terminal, 4096).decode(errors="replace")
+                except OSError:
+                    break
+        return words in shown
+
+    try:
+        os.write(terminal, (ready + "; echo IS''READY\n").encode())
+        assert until("ISREADY"), shown
+        os.write(terminal, keys.encode())
+        assert until(wanted), shown
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
+def test_a_person_completes_in_bash(headrace):
+    typed(headrace, ["bash", "--norc", "--noprofile", "-i"], 'source <("$HR" completion bash)', "headrace qual\t", "headrace qualify")
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
+def test_a_person_completes_in_zsh(headrace):
+    headrace.path("site").mkdir()
+    headrace.path("site/_headrace").write_text(headrace("completion", "zsh").out)
+    headrace.path("folder").mkdir()
+    ready = "fpath=($PWD/site $fpath); autoload -Uz compinit && compinit -u -D"
+    for keys, wanted in (("headrace qual\t", "headrace qualify"), ("headrace run --dry\t", "headrace run --dry-run"),
+                         ("headrace list shard\t", "headrace list shard_stream"), ("headrace doctor fol\t", "headrace doctor folder")):
+        typed(headrace, ["zsh", "-f", "-i"], ready, keys, wanted)
+
+
+def test_a_shell_that_is_not_known(headrace):
+    result = headrace("completion", "fsh")
+    assert result.code == 2 and "'fsh' is not one of bash, zsh; did you mean 'zsh'?" in result.err, result
+
+
+def widest(text):
+    return max(text.splitlines(), key=len)
+
+
+def test_lines_fit_a_narrow_terminal(headrace):
+    config = headrace.write("asked.yaml", """\
+schema: 1
+target: {path: /tmp/x}
+needs: [{id: rate, metric: small_file_read.sample_rate, at_least: 1e12/s}]
+workloads: [{use: small_file_read, files: 10, file_size: 8KiB, workers: [1, 2], cache: asis, repeat: 2}]
+""")
+    for words in (["help"], ["help", "compare"], ["plan", "-c", config], ["list"], ["list", "small_file_read"]):
+        result = headrace(*words, COLUMNS="60")
+        assert result.code == 0 and len(widest(result.out)) <= 60, (words, widest(result.out))
+        assert any(len(line) > 60 for line in headrace(*words, COLUMNS="100").out.splitlines()), words
+    result = headrace("run", "-c", config, "--no-report", "--out", "r", "--set", "target.path=s", COLUMNS="60")
+    assert result.code in (10, 11) and len(widest(result.out.split("files   ")[0])) <= 60, (widest(result.out), result)
+
+
+def test_explained_needs_fit_a_terminal(headrace):
+    result = headrace("require", "configs/jobs/resnet50-imagenet.yaml", "--explain")
+    assert result.code == 0 and len(widest(result.out)) <= 100, widest(result.out)

@@ -1,0 +1,131 @@
+"""One workload from the command line: its table, its files, and the configuration that asks for the same."""
+
+import csv
+import io
+import json
+import os
+import signal
+import statistics
+
+import pytest
+
+TINY = ["--files", "40", "--file-size", "8KiB", "--cache", "asis", "--repeat", "3", "--at", "scratch"]
+SCAN = ["measure", "small_file_read", *TINY, "--workers", "1..4*2"]
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_one_table_with_a_row_per_point(headrace):
+    result = headrace(*SCAN, "--export-csv", "t.csv", "--export-json", "t.json", "--export-markdown", "t.md", "--no-report",
+                      "--out", "results")
+    assert result.code == 0, result
+    table = [line for line in result.out.splitlines() if line.startswith(("small_file_read ", "workers:"))]
+    assert [line.split()[0] for line in table] == ["small_file_read", "workers:1", "workers:2", "workers:4"], result
+    assert table[0].split()[1:] == ["mean", "median", "bounds", "min", "max", "relative"], result
+    points = json.loads(headrace.path("t.json").read_text())["points"]
+    best = max(p["median"] for p in points)
+    recorded = {p["id"]: p for p in headrace.results()["points"]}
+    def stored(point):
+        return next(m["values"] for m in recorded["small_file_read/" + point["point"]]["metrics"] if m["name"] == "sample_rate")
+
+    for point, row in zip(points, rows(headrace.path("t.csv").read_text()), strict=True):
+        assert point["values"] == pytest.approx(stored(point), rel=1e-6)
+        assert point["repetitions"] == 3 and point["median"] == pytest.approx(statistics.median(point["values"]))
+        assert (point["min"], point["max"]) == pytest.approx((min(point["values"]), max(point["values"])))
+        assert point["relative"] == pytest.approx(best / point["median"]) and point["relative"] >= 1
+        for key in ("mean", "median", "low", "high", "min", "max", "relative"):
+            assert float(row[key]) == pytest.approx(point[key], rel=1e-6), (key, row, point)
+    assert sum(line.split()[-1] == "1.00" for line in table) >= 1, result
+    markdown = headrace.path("t.md").read_text().splitlines()
+    assert len(markdown) == 5 and len({line.count("|") for line in markdown}) == 1, markdown
+
+
+def test_less_is_better_for_times(headrace):
+    result = headrace(*SCAN, "--metric", "latency_p50_ns", "--export-json", "t.json", "--no-store")
+    assert result.code == 0, result
+    points = json.loads(headrace.path("t.json").read_text())["points"]
+    least = min(p["median"] for p in points)
+    assert [p["relative"] for p in points] == pytest.approx([p["median"] / least for p in points])
+
+
+def test_the_configuration_that_asks_for_the_same(headrace):
+    """It really runs, and its points and parameters are those that `measure` ran."""
+    assert headrace(*SCAN, "--seed", "7", "--no-report", "--out", "measured").code == 0
+    printed = headrace(*SCAN, "--seed", "7", "--print-config")
+    assert printed.code == 0 and "workers: 1..4*2" in printed.out, printed
+    headrace.write("same.yaml", printed.out)
+    assert headrace.run("same.yaml", out="again").code == 0
+    measured, again = (headrace.results(out=out) for out in ("measured", "again"))
+    assert [(p["id"], p["params"]) for p in measured["points"]] == [(p["id"], p["params"]) for p in again["points"]]
+    assert measured["run"]["config_hash"] == again["run"]["config_hash"], (measured["run"], again["run"])
+    other = headrace("measure", "small_file_read", *TINY, "--workers", "1,2,8", "--seed", "7", "--print-config")
+    headrace.write("other.yaml", other.out)
+    assert headrace.run("other.yaml", out="other").code == 0
+    assert headrace.results(out="other")["run"]["config_hash"] != again["run"]["config_hash"]
+
+
+def test_data_of_the_user_is_only_read(headrace):
+    data = headrace.path("mine")
+    data.mkdir()
+    for number in range(30):
+        (data / f"{number}.bin").write_bytes(os.urandom(5000 + number))
+    state = {f.name: (f.read_bytes(), f.stat().st_mtime_ns, f.stat().st_mode) for f in data.iterdir()}
+    result = headrace("measure", "small_file_read", "mine", "--workers", "2", "--cache", "asis", "--repeat", "2", "--no-store")
+    assert result.code == 0, result
+    assert {f.name: (f.read_bytes(), f.stat().st_mtime_ns, f.stat().st_mode) for f in data.iterdir()} == state
+    assert not headrace.path("headrace-runs").exists()
+    printed = headrace("measure", "small_file_read", "mine", "--print-config")
+    assert f"path: {data}" in printed.out, printed
+
+
+def test_stored_as_a_run_unless_not_wanted(headrace):
+    assert headrace(*SCAN, "--no-report").code == 0
+    folder, = headrace.path("headrace-runs").iterdir()
+    assert "measure-small_file_read" in folder.name and (folder / "run.json").exists()
+    assert headrace(*SCAN, "--no-store").code == 0
+    assert list(headrace.path("headrace-runs").iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("words, said", [
+    (["smal_file_read"], "measure: no workload 'smal_file_read'; did you mean 'small_file_read'?"),
+    (["small_file_read", "--workres", "2"], "headrace measure: no option '--workres'; did you mean '--workers'?"),
+    (["memory_copy", "--files-per-folder", "2"], "measure: memory_copy has no --files-per-folder"),
+    (["small_file_read", "--workers", "0"], "--workers: small_file_read: workers: "),
+    (["small_file_read", "--file-size", "8KIB"], "did you mean KiB?"),
+    (["small_file_read", "--cache", "hot"], "'hot' is not one of: cold, warm, asis"),
+    (["small_file_read", "--workers", "1..4*1"], "--workers: "),
+    (["small_file_read", "--metric", "sample_rat"], "no metric 'sample_rat'; did you mean 'sample_rate'?"),
+    (["small_file_read", "/no/such/folder"], "measure: /no/such/folder: no such file or folder"),
+    (["memory_copy", "."], "measure: memory_copy reads no data of yours"),
+    (["small_file_read", "--max-write", "4"], "needs a unit"),
+    (["small_file_read", "--no-store", "--out", "x"], "--out and --no-store do not go together"),
+    ([], "WORKLOAD is required"),
+])
+def test_what_is_wrong_is_told_before_anything_runs(headrace, words, said):
+    result = headrace("measure", *words)
+    assert result.code == 2 and result.out == "" and said in result.err, result
+    assert not headrace.path("headrace-scratch").exists() and not headrace.path("headrace-runs").exists()
+
+
+def test_a_flag_and_both_spellings_of_a_name(headrace):
+    for option in ("--block-size", "--block_size"):
+        printed = headrace("measure", "shard_stream", "--direct", option, "64KiB", "--print-config")
+        assert printed.code == 0 and "direct: true" in printed.out and "block_size: 64KiB" in printed.out, printed
+
+
+def test_interrupted_it_tells_what_it_has(headrace):
+    process = headrace.start("--progress", "json", "measure", "small_file_read", *TINY[:-4], "--repeat", "1000", "--rest", "100ms", "--at", "scratch",
+                             "--workers", "1,2", "--no-report", "--out", "results")
+    done = 0
+    for line in process.stderr:
+        done += json.loads(line)["event"] == "repetition_done"
+        if done == 3:
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, (process.returncode, out, err)
+    told = {line.split()[0]: line for line in out.splitlines() if line.startswith("workers:")}
+    assert set(told) == {"workers:1", "workers:2"} and told["workers:2"].split()[1] == "-" and told["workers:1"].split()[1] != "-", out
+    assert headrace.results()["points"][0]["id"] == "small_file_read/workers:1"

@@ -1,0 +1,22 @@
+# Manual pages and completion, written by the binary (${headrace}) that is installed.
+set(share "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share")
+
+function(headrace_writes file)
+  execute_process(COMMAND "${headrace}" ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "headrace ${ARGN}: ${code}")
+  endif()
+  file(WRITE "${share}/${file}" "${text}")
+endfunction()
+
+execute_process(COMMAND "${headrace}" help --verbs OUTPUT_VARIABLE verbs RESULT_VARIABLE code)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "headrace help --verbs: ${code}")
+endif()
+string(REGEX MATCHALL "[^\n]+" verbs "${verbs}")
+headrace_writes(man/man1/headrace.1 help --man)
+foreach(verb ${verbs})
+  headrace_writes(man/man1/headrace-${verb}.1 help --man ${verb})
+endforeach()
+headrace_writes(bash-completion/completions/headrace completion bash)
+headrace_writes(zsh/site-functions/_headrace completion zsh)
