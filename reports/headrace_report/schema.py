@@ -98,6 +98,7 @@ class Judgement:
     headroom: Optional[float] = None
     repetitions: int = 0
     point: str = ""
+    way: str = ""    # how the point does what the job does; older files have none
     metric: str = ""
     formula: str = ""
     equation: str = ""
@@ -284,6 +285,11 @@ class Repetition:
     phases: List[Phase] = field(default_factory=list)
     pairs: Optional[Pairs] = None
 
+    @property
+    def in_numbers(self) -> bool:
+        """Whether the numbers of its point come from it too."""
+        return self.status == "ok" and self.counted
+
 
 @dataclass(frozen=True)
 class Point:
@@ -315,7 +321,7 @@ class Point:
     @property
     def finished(self) -> List[Repetition]:
         """The repetitions that gave the numbers of the point."""
-        return [repetition for repetition in self.repetitions if repetition.status == "ok" and repetition.counted]
+        return [repetition for repetition in self.repetitions if repetition.in_numbers]
 
 
 @dataclass(frozen=True)

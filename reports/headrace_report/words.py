@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import List, Optional, Sequence, Tuple
 
-from .schema import OUTCOMES, Judgement, NoiseFloor, Run
-from .units import percent, plural
+from .schema import OUTCOMES, Judgement, NoiseFloor, Point, Run
+from .units import listing, percent, plural
 
 SYMBOL = {"PASS": "\u2714", "FAIL": "\u2718", "INCONCLUSIVE": "?", "SKIPPED": "\u2013", "ERROR": "!",
           "INCOMPLETE": "?", "INTERRUPTED": "!", "MEASURED": "\u2022"}
@@ -18,6 +18,20 @@ SIGNALS = {2: "SIGINT (Ctrl-C)", 15: "SIGTERM"}
 SCOPES = {"node": "per node", "gpu": "per GPU", "cluster": "whole cluster"}
 STATUS = {"ok": "measured", "skipped": "skipped", "error": "failed", "interrupted": "interrupted",
           "not_reached": "not reached"}
+
+
+# What the job does where a need of this kind arises.
+DOES = {"ingest": "reads", "checkpoint.restore": "restores", "checkpoint": "saves", "gpu": "copies"}
+
+
+def way(judgement: Judgement) -> Tuple[str, str]:
+    """How it was measured: "as the job reads", "64 blocking workers, whole files"; else "measured by" and the point; "" where nothing was."""
+    if not judgement.point or judgement.measured is None:
+        return "", ""
+    if not judgement.way:
+        return "measured by", judgement.point
+    does = next((verb for kind, verb in DOES.items() if judgement.id.startswith(kind)), "works")
+    return f"as the job {does}", judgement.way
 
 
 def need_name(judgement: Judgement) -> str:
@@ -77,15 +91,33 @@ def count_line(run: Run) -> List[Tuple[str, str, int]]:
     return [(SYMBOL[outcome], outcome, run.summary.of(outcome)) for outcome in OUTCOMES]
 
 
-def cache_line(run: Run) -> str:
-    """How many repetitions proved the cache state that they declared."""
-    declared = [repetition.cache for point in run.points for repetition in point.finished
+def share_of(some: int, all: int) -> str:
+    """"all 12", "3 of 12", "none of 12", "the only one"."""
+    if some == all:
+        return "the only one" if all == 1 else f"all {all}"
+    return f"{some or 'none'} of {all}"
+
+
+def cache_line(points: Sequence[Point]) -> str:
+    """In how many of the repetitions that count and declare a cache state it was that."""
+    declared = [repetition.cache for point in points for repetition in point.finished
                 if repetition.cache.declared != "asis"]
     if not declared:
         return ""
-    proven = sum(cache.proven for cache in declared)
-    told = "all" if proven == len(declared) else f"{proven} of"
-    return f"proven in {told} {plural(len(declared), 'repetition')}"
+    return f"proven in {share_of(sum(cache.proven for cache in declared), len(declared))} that declare one"
+
+
+def disturbed_line(points: Sequence[Point]) -> str:
+    """How many of the repetitions that count were disturbed, and of those that do not; "" where none was."""
+    counted = [repetition.disturbance.disturbed for point in points for repetition in point.finished]
+    others = [repetition.disturbance.disturbed for point in points for repetition in point.repetitions
+              if not repetition.in_numbers]
+    if not any(counted + others):
+        return ""
+    told = [f"{share_of(sum(counted), len(counted))} that count"] if counted else []
+    if others:
+        told.append(f"{share_of(sum(others), len(others))} that do{'es' if len(others) == 1 else ''} not")
+    return listing(told)
 
 
 def noise_line(floor: Optional[NoiseFloor]) -> str:
@@ -101,9 +133,13 @@ def visible(change: float) -> str:
     return f"a change of {percent(change)}" if change < 1 else "only what more than doubles or halves it"
 
 
-def repetition_range(run: Run) -> str:
+def repetition_line(run: Run) -> str:
+    """"20 count, 5\u201310 of each point; 3 more do not": disturbed ones that were repeated, or what failed."""
     numbers = [len(point.finished) for point in run.points if point.finished]
     if not numbers:
         return ""
     low, high = min(numbers), max(numbers)
-    return (str(low) if low == high else f"{low}\u2013{high}") + " of each point"
+    each = str(low) if low == high else f"{low}\u2013{high}"
+    told = f"{sum(numbers)} count, {each} of each point"
+    others = sum(len(point.repetitions) for point in run.points) - sum(numbers)
+    return f"{told}; {others} more {'does' if others == 1 else 'do'} not" if others else told

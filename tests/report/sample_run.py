@@ -277,7 +277,7 @@ def failing() -> Dict[str, Any]:
                             "--only 'small_file_read*' --set workers=32"),
         judgement("ingest.open_rate", "FAIL", 12288, "1/s", 7015.0, 6892.0, 7161.0, formula="A7",
                   equation="R / n_f", substituted="10240/s / 1", metric="small_file_read.open_rate",
-                  explanation="Even the best of 5 repetitions, 7.16 k/s, is below the 12.3 k/s that are needed.",
+                  way="64 blocking workers, whole files", explanation="Even the best of 5 repetitions, 7.16 k/s, is below the 12.3 k/s that are needed.",
                   next_step="pack the samples into shards: then far fewer files are opened"),
         judgement("read.p99", "INCONCLUSIVE", 2.5e6, "ns", 2.45e6, 2.31e6, 2.66e6, direction="at_most", required=2.5e6,
                   reason="straddles", repetitions=10, point=uring_rate, metric="small_file_read.latency_p99_ns",

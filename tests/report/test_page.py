@@ -10,7 +10,7 @@ import pytest
 import sample_run
 from conftest import program
 
-from headrace_report.html import embed
+from headrace_report.html import embed, views
 from headrace_report.load import load_run, read_run
 
 
@@ -166,6 +166,35 @@ def test_everything_is_there_without_scripts(pages):
     controls = [attributes for tag, key, attributes in reader.attributes if key == "class" and attributes == "controls"]
     assert controls and pages.text("failing").count('<div class="controls"') == len(re.findall(
         r'<div class="controls"[^>]* hidden>', pages.text("failing")))
+
+
+def test_the_row_of_a_need_tells_how_it_was_measured(pages):
+    rows = re.findall(r"<tbody data-outcome.*?</tbody>", pages.text("failing").split('id="needs-table"')[1].split("</table>")[0], re.S)
+    told = {re.search(r'data-sort="([^"]*)"', row)[1]: Reader(row).text for row in rows}
+    assert "as the job reads: 64 blocking workers, whole files" in told["ingest.open_rate"]
+    assert "measured by: small_file_read/engine:posix" in told["ingest.read_bandwidth"]  # a file without ways
+    assert "measured by:" not in told["ingest.read_iops"] and "as the job" not in told["ingest.read_iops"]  # was skipped
+
+
+def test_what_to_do_next_stands_once_and_before_the_needs(pages):
+    text = Reader(pages.text("failing")).text
+    for judgement in sample_run.failing()["judgements"]:
+        if judgement["next_step"] and judgement["outcome"] != "PASS":
+            assert text.count(judgement["next_step"]) == 1
+            assert text.index("Do next ", 100) < text.index(judgement["next_step"]) < text.index("What the job needs")
+
+
+def test_counts_of_repetitions_are_of_one_kind():
+    run = read_run(sample_run.failing())
+    facts = dict(views.facts(run))
+    counted = [r for point in run.points for r in point.repetitions if r.counted and r.status == "ok"]
+    others = sum(len(point.repetitions) for point in run.points) - len(counted)
+    assert others > 0  # or there is nothing to mix up
+    declared = sum(r.cache.declared != "asis" for r in counted)
+    disturbed = sum(r.disturbance.disturbed for r in counted)
+    assert facts["repetitions"].startswith(f"{len(counted)} count") and f"{others} more do" in facts["repetitions"]
+    assert f"of {declared} that declare one" in facts["cache state"] or f"all {declared} that" in facts["cache state"]
+    assert facts["disturbed"].startswith(f"{disturbed or 'none'} of {len(counted)} that count")
 
 
 def test_verdict_is_word_and_symbol(pages):

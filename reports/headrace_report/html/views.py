@@ -29,6 +29,8 @@ class NeedRow:
     bounds: str
     headroom: str
     headroom_bounds: str
+    how: str           # "as the job reads", or "measured by" the point itself; "" = nothing was judged
+    way: str
     anchor: str        # of the point that measured it, "" = none on the page
 
 
@@ -66,7 +68,7 @@ def _need_row(run: Run, j: Judgement, anchors: Dict[str, str]) -> NeedRow:
     ratio = j.headroom if j.headroom is not None else j.ratio(j.measured)
     return NeedRow(j, words.need_name(j), words.SCOPES.get(j.scope, j.scope), words.SYMBOL[j.outcome],
                    words.tone(j.outcome), f"{limit}{NBSP}{quantity(j.need, j.unit, binary)}", margin, measured,
-                   told_bounds, headroom(ratio), ratio_bounds, anchors.get(j.point, ""))
+                   told_bounds, headroom(ratio), ratio_bounds, *words.way(j), anchors.get(j.point, ""))
 
 
 def steps(run: Run) -> List[Step]:
@@ -82,10 +84,8 @@ def steps(run: Run) -> List[Step]:
 
 def facts(run: Run) -> List[Tuple[str, str]]:
     """What stands beside the headline: name and text."""
-    disturbed = sum(r.disturbance.disturbed for p in run.points for r in p.repetitions)
-    told = [("took", duration(run.run.elapsed_s)), ("repetitions", words.repetition_range(run)),
-            ("cache state", words.cache_line(run)),
-            ("disturbed", plural(disturbed, "repetition") if disturbed else ""),
+    told = [("took", duration(run.run.elapsed_s)), ("repetitions", words.repetition_line(run)),
+            ("cache state", words.cache_line(run.points)), ("disturbed", words.disturbed_line(run.points)),
             ("noise floor", words.noise_line(run.noise_floor))]
     return [(name, text) for name, text in told if text]
 
@@ -179,14 +179,12 @@ class Evidence:
 
 
 def evidence(point: Point) -> Evidence:
-    total = len(point.finished)  # those that are judged
+    total = len(point.finished)
     proven = sum(repetition.cache.proven for repetition in point.finished)
-    disturbed = [repetition for repetition in point.repetitions if repetition.disturbance.disturbed]
-    told = f"in {'all ' if proven == total else f'{proven} of '}{plural(total, 'repetition')}"
-    calm = "none" if not disturbed else f"{len(disturbed)} of {plural(len(point.repetitions), 'repetition')}"
+    calm = words.disturbed_line([point]) or "none"
     if point.cache == "asis":
         return Evidence("nothing declared, nothing to prove", True, calm)
-    return Evidence(f"{point.cache} was declared and proven {told}", proven == total, calm)
+    return Evidence(f"{point.cache} was declared and proven in {words.share_of(proven, total)} that count", proven == total, calm)
 
 
 def parameter(name: str, value: Scalar) -> str:
