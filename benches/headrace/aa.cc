@@ -66,7 +66,7 @@ int aa(const Arguments& arguments, const Shared& shared) {
   folder.write("aa.json", comparison::noise_json(noise));
   noise.source = folder.folder().path_of("aa.json");
   comparison::set_noise(noise, *result.comparison);  // the page shows its own
-  const int code = result.signal != 0 ? 128 + result.signal : noise.exit_code;
+  const int code = result.signal != 0 ? exit_code(Outcome::interrupted, result.signal) : noise.exit_code;
   if (arguments.json) {
     finish_blocks(result, folder, Told::none, !arguments.no_report, shared);
     print_document(comparison::noise_json(noise));
@@ -76,8 +76,8 @@ int aa(const Arguments& arguments, const Shared& shared) {
   finish_blocks(result, folder, Told::files, !arguments.no_report, shared);
   const auto summary = noise.summary();
   print_line(Text::format("VERDICT {} metrics={} changed={} noise_floor={:.4f} false_alarm_rate={:.4f} exit={}",
-                          result.signal != 0 ? "INTERRUPTED" : noise.word, noise.rows.size(), noise.changed(),
-                          summary.median, summary.false_alarm_rate, code));
+                          to_string(result.signal != 0 ? Outcome::interrupted : noise.word), noise.rows.size(),
+                          noise.changed(), summary.median, summary.false_alarm_rate, code));
   return code;
 }
 

@@ -161,7 +161,7 @@ Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& t
                            terminal);
   if (s.smallest_visible > 0)
     out += told("", "half of them would have shown " + Text(visible_text(s.smallest_visible)), terminal);
-  return out + told("", Text::format("{}: {}", s.word, s.about_gates), terminal);
+  return out + told("", Text::format("{}: {}", to_string(s.word), s.about_gates), terminal);
 }
 
 }  // namespace
@@ -188,8 +188,8 @@ Text comparison_last_line(const Comparison& comparison) {
     same += pair.summary.same;
     open += pair.summary.inconclusive;
   }
-  return Text::format("VERDICT {} compared={} worse={} better={} same={} inconclusive={} exit={}", comparison.word,
-                      compared, worse, better, same, open, comparison.exit_code);
+  return Text::format("VERDICT {} compared={} worse={} better={} same={} inconclusive={} exit={}",
+                      to_string(comparison.word), compared, worse, better, same, open, comparison.exit_code);
 }
 
 }  // namespace headrace::cli

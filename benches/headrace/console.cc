@@ -10,6 +10,7 @@
 #include "harness/diagnostics.h"
 #include "harness/error.h"
 #include "harness/printable.h"
+#include "harness/verdict/word.h"
 
 namespace headrace::cli {
 namespace {
@@ -59,8 +60,9 @@ int delivered(int code) {
   tell_line(Text::format("headrace: cannot write to standard output: {}", errno_text(lost)));
   lost = 0;  // told
   // FAIL, and what stopped it, say more.
-  const bool good_or_open = code == 0 || code == 11 || code == 12 || code == 77;
-  return good_or_open ? 1 : code;
+  for (const Outcome good_or_open : {Outcome::pass, Outcome::inconclusive, Outcome::incomplete, Outcome::skipped})
+    if (code == exit_code(good_or_open)) return exit_code(Outcome::error);
+  return code;
 }
 
 }  // namespace headrace::cli

@@ -26,7 +26,7 @@ int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, Told
     if (told == Told::json) print_document(comparison_json(*result.comparison));
     if (told == Told::text) print(comparison_text(*result.comparison, Terminal(stdout, shared), false));
   }
-  const int code = result.signal != 0 ? 128 + result.signal : result.comparison->exit_code;
+  const int code = result.signal != 0 ? exit_code(Outcome::interrupted, result.signal) : result.comparison->exit_code;
   if (told == Told::json || told == Told::none) return code;
   print_line("files   " + wrap(Text::format("{}: {}", folder.path(), files), 96, 8));
   if (result.signal != 0)

@@ -94,10 +94,11 @@ Text fleet_last_line(const Fleet& f) {
       "VERDICT {} expected={} reported={} judged={} outliers={} suspects={} group_effects={} "
       "suspected_effects={} slow_pairs={} suspected_pairs={} needs_failed={} error={} "
       "inconclusive={} without_needs={} missing={} exit={}",
-      f.word, f.expected, f.reported, f.judged, f.count(Status::confirmed), f.count(Status::suspected),
-      f.effects_that_are(Status::confirmed), f.effects_that_are(Status::suspected), f.pairs_that_are(Status::confirmed),
-      f.pairs_that_are(Status::suspected), f.saying("FAIL"), f.saying("ERROR"), f.saying("INCONCLUSIVE"),
-      f.saying("MEASURED"), f.missing.size() + f.unreadable.size(), f.exit_code);
+      headrace::to_string(f.word), f.expected, f.reported, f.judged, f.count(Status::confirmed),
+      f.count(Status::suspected), f.effects_that_are(Status::confirmed), f.effects_that_are(Status::suspected),
+      f.pairs_that_are(Status::confirmed), f.pairs_that_are(Status::suspected), f.saying(Outcome::fail),
+      f.saying(Outcome::error), f.saying(Outcome::inconclusive), f.saying(Outcome::measured),
+      f.missing.size() + f.unreadable.size(), f.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -123,8 +123,8 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
   print(
       Text::format("VERDICT {} runs={} series={} changes={} unusual={} "
                    "missing={} left_out={} too_short={} exit={}\n",
-                   judged.word, judged.runs.size(), judged.series.size(), judged.changes, judged.unusual,
-                   judged.missing, judged.left_out, judged.too_short, judged.exit_code));
+                   headrace::to_string(judged.word), judged.runs.size(), judged.series.size(), judged.changes,
+                   judged.unusual, judged.missing, judged.left_out, judged.too_short, judged.exit_code));
   return judged.exit_code;
 }
 

@@ -127,7 +127,7 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
 }
 
 Text sizing_last_line(const Sizing& s) {
-  return Text::format("VERDICT {} gpus_fed={} gpus={:.0f} phase={} basis={} exit={}", s.word,
+  return Text::format("VERDICT {} gpus_fed={} gpus={:.0f} phase={} basis={} exit={}", headrace::to_string(s.word),
                       s.gpus_fed ? Text::format("{:.0f}", s.gpus_fed->median) : Text("-"), s.job.cluster.gpus(),
                       s.limiting, to_string(s.basis), s.exit_code);
 }

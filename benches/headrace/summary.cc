@@ -155,8 +155,8 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
 }
 
 Text last_line(const Summary& s) {
-  return Text::format("VERDICT {} needs={} pass={} fail={} inconclusive={} skipped={} error={} exit={}", s.word,
-                      s.needs, s.pass, s.fail, s.inconclusive, s.skipped, s.error, s.exit_code);
+  return Text::format("VERDICT {} needs={} pass={} fail={} inconclusive={} skipped={} error={} exit={}",
+                      to_string(s.word), s.needs, s.pass, s.fail, s.inconclusive, s.skipped, s.error, s.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -21,7 +21,7 @@ namespace {
 using results::ExitMap;
 using results::StoredVerdict;
 
-constexpr int kIncomplete = 12, kUsage = 2, kDiffers = 1;
+constexpr int kUsage = 2, kDiffers = 1;
 constexpr double kClockSkew_s = 300;  // clocks of nodes that are this far apart are no reason
 
 struct Arguments {
@@ -46,7 +46,7 @@ Told read(const Arguments& arguments) {
   told.max_age_s = max_age(arguments.max_age);
   told.verdict = results::read_verdict_file(arguments.file);
   if (told.verdict.remark() == results::Remark::nothing_asked && told.verdict.summary.exit_code == 0)
-    told.verdict.summary.exit_code = kIncomplete;  // who asks for a verdict gets none
+    told.verdict.summary.exit_code = exit_code(Outcome::incomplete);  // who asks for a verdict gets none
   const double ended = told.verdict.ended_s();
   told.age_s = static_cast<double>(std::time(nullptr)) - ended;
   if (told.max_age_s == 0) return told;
@@ -59,8 +59,8 @@ Told read(const Arguments& arguments) {
         fmt::format("{} old, and --max-age is {}", format_duration(told.age_s), format_duration(told.max_age_s));
   }
   if (!told.stale_why.empty()) {
-    told.verdict.summary.word = "STALE";
-    told.verdict.summary.exit_code = kIncomplete;
+    told.verdict.summary.word = Outcome::stale;
+    told.verdict.summary.exit_code = exit_code(Outcome::stale);
   }
   return told;
 }
@@ -73,10 +73,10 @@ std::string sentence(const Told& told) {
   std::string out = fmt::format("{} on {}: {}", v.name, v.node.empty() ? "?" : v.node,
                                 why_none.empty() ? "" : "no verdict, " + why_none);
   if (why_none.empty())
-    out += fmt::format("{} of {} needs met, {} old", v.count("PASS"), v.judgements.size(),
+    out += fmt::format("{} of {} needs met, {} old", v.count(Outcome::pass), v.judgements.size(),
                        format_duration(std::max(0.0, told.age_s)));
   for (const results::StoredJudgement& j : v.judgements)
-    if (told.stale_why.empty() && j.outcome == "FAIL") out += fmt::format("; {} missed", j.id);
+    if (told.stale_why.empty() && j.outcome == Outcome::fail) out += fmt::format("; {} missed", j.id);
   return out;
 }
 
@@ -136,7 +136,7 @@ int verdict(const Arguments& arguments, Shared& shared) {
   } else if (shared.exit_map == ExitMap::nagios) {
     print_document(results::nagios_text(told.verdict));
   } else if (shared.exit_map == ExitMap::nhc || shared.exit_map == ExitMap::slurm_prolog) {
-    print_line(Text::format("headrace: {}: {}", told.verdict.summary.word, sentence(told)));
+    print_line(Text::format("headrace: {}: {}", to_string(told.verdict.summary.word), sentence(told)));
   } else {
     print_line(Text::format("{}\n{}", sentence(told), last_line(told.verdict.summary)));
   }

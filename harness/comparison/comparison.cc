@@ -182,8 +182,8 @@ void summarize(const Comparison& all, Pair& pair) {
   const bool gate_missing =
       std::any_of(pair.not_compared.begin(), pair.not_compared.end(), [](const NotCompared& n) { return n.gated; });
   const bool incomplete = gate_missing || s.gated == 0;  // nothing decides: not green either
-  s.word = gated_worse ? "FAIL" : gated_open ? "INCONCLUSIVE" : incomplete ? "INCOMPLETE" : "PASS";
-  s.exit_code = gated_worse ? 10 : gated_open ? 11 : incomplete ? 12 : 0;
+  s.word = worst({.fail = gated_worse > 0, .inconclusive = gated_open > 0, .incomplete = incomplete});
+  s.exit_code = exit_code(s.word);
   s.sentence = pair_sentence(all, pair);
   s.about_gates = gates_sentence(pair);
 }
@@ -228,7 +228,7 @@ void warn(const Comparison& all, Pair& pair) {
     pair.warnings.push_back(fmt::format("the configurations differ: {} and {}", a.config_hash, b.config_hash));
   if (a.job != b.job) pair.warnings.push_back("the jobs differ");
   for (const StoredRun* run : {&a, &b})
-    if (run->summary.word == "INTERRUPTED")
+    if (run->summary.word == Outcome::interrupted)
       pair.warnings.push_back(fmt::format("{} was interrupted: it is not complete", run->id));
   if (a.id == b.id && a.started_utc == b.started_utc && a.node == b.node && &a != &b)
     pair.warnings.push_back("both sides are the same run");
@@ -313,12 +313,8 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
                           ? "no past runs were given"
                           : fmt::format("fewer than {} past runs have the same configuration and fingerprint",
                                         statistics::kFewestSessions);
-  for (const int code : {0, 12, 11, 10})
-    for (const Pair& pair : all.pairs)
-      if (pair.summary.exit_code == code) {
-        all.exit_code = code;
-        all.word = pair.summary.word;
-      }
+  for (const Pair& pair : all.pairs) all.word = worst(all.word, pair.summary.word);
+  all.exit_code = exit_code(all.word);
   return all;
 }
 

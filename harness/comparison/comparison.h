@@ -116,7 +116,8 @@ struct PairSummary {
   double expected_by_chance = 0;
   /// Half of the findings would have been called changed by a change of so much; 0 = not known.
   double smallest_visible = 0;
-  std::string word, sentence;
+  Outcome word = Outcome::pass;
+  std::string sentence;
   std::string about_gates;  // what the word says: "no gate is worse; 7 worse are no gates"
   int exit_code = 0;
 };
@@ -141,7 +142,7 @@ struct Comparison {
   unsigned history_sessions = 0;
   std::optional<NoiseFloor> noise;
   std::vector<Pair> pairs;  // each other side against the first
-  std::string word;
+  Outcome word = Outcome::pass;
   int exit_code = 0;
 };
 

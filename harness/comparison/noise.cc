@@ -10,6 +10,7 @@
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
 #include "harness/results/result_store.h"
+#include "harness/results/stored_verdict.h"
 #include "harness/statistics/summary.h"
 
 namespace headrace::comparison {
@@ -22,6 +23,7 @@ using statistics::Change;
 
 constexpr std::string_view kKind = "headrace.aa";
 constexpr std::string_view kFile = "aa.json";
+constexpr Outcome kWords[] = {Outcome::pass, Outcome::fail};
 
 bool is_changed(Change change) {
   return change == Change::worse || change == Change::better || change == Change::differs;
@@ -77,7 +79,6 @@ Noise noise_of(const Comparison& comparison) {
   Noise noise;
   noise.system = comparison.sides.front().first();
   noise.blocks = comparison.design.blocks;
-  noise.word = "PASS";
   for (const Row& row : pair.rows) {
     if (row.blocks.size() < 2) continue;
     NoiseRow one;
@@ -97,12 +98,10 @@ Noise noise_of(const Comparison& comparison) {
     one.noise_floor = statistics::noise_floor(logs);
     one.false_alarm_rate = statistics::false_alarm_rate(logs, row.delta);
     if (!std::isfinite(one.noise_floor)) continue;
-    if (row.gated && is_changed(row.change)) {
-      noise.word = "FAIL";
-      noise.exit_code = 10;
-    }
+    if (row.gated && is_changed(row.change)) noise.word = Outcome::fail;
     noise.rows.push_back(std::move(one));
   }
+  noise.exit_code = exit_code(noise.word);
   return noise;
 }
 
@@ -155,7 +154,7 @@ Noise read_noise(const std::string& path) {
     noise.system.started_utc = root.text("started_utc", "");
     noise.system.config_hash = root.text("config_hash", "");
     noise.blocks = static_cast<unsigned>(root.at("blocks").whole());
-    noise.word = root.at("summary").text("word", "");
+    if (root.at("summary").has("word")) noise.word = results::outcome_at(root.at("summary").at("word"), kWords);
     noise.exit_code = static_cast<int>(root.at("summary").whole("exit_code", 0));
     root.at("environment").each_member([&](const std::string& key, const JsonPlace& value) {
       noise.system.environment[key] = value.word();

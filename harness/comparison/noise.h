@@ -31,7 +31,8 @@ struct Noise {
   results::StoredRun system;  // node, version, environment, configuration of the first run
   unsigned blocks = 0;
   std::vector<NoiseRow> rows;
-  std::string source, word;
+  std::string source;
+  Outcome word = Outcome::pass;
   int exit_code = 0;
 
   unsigned changed() const;

@@ -164,11 +164,11 @@ std::string gates_sentence(const Pair& pair) {
                        names.size() == 1 ? "is" : "are", what, names.front(),
                        names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
   };
-  std::string text = !worse.empty()           ? named(worse, "worse")
-                     : !open.empty()          ? named(open, "open")
-                     : s.gated == 0           ? "no gate was measured on both sides"
-                     : s.word == "INCOMPLETE" ? "a gate was not measured on both sides"
-                                              : "no gate is worse";
+  std::string text = !worse.empty()                  ? named(worse, "worse")
+                     : !open.empty()                 ? named(open, "open")
+                     : s.gated == 0                  ? "no gate was measured on both sides"
+                     : s.word == Outcome::incomplete ? "a gate was not measured on both sides"
+                                                     : "no gate is worse";
   std::vector<std::string> rest;
   if (other_worse > 0) rest.push_back(fmt::format("{} worse", other_worse));
   if (other_better > 0) rest.push_back(fmt::format("{} better", other_better));

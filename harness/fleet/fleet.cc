@@ -11,8 +11,6 @@
 namespace headrace::fleet {
 namespace {
 
-constexpr int kFail = 10, kError = 1, kInconclusive = 11, kIncomplete = 12;
-
 void sort_findings(Fleet& fleet) {
   std::stable_sort(fleet.outliers.begin(), fleet.outliers.end(), [](const Outlier& a, const Outlier& b) {
     const double x = a.z ? std::abs(*a.z) : HUGE_VAL, y = b.z ? std::abs(*b.z) : HUGE_VAL;
@@ -24,7 +22,7 @@ void sort_findings(Fleet& fleet) {
 
 /// Compared with its like by anything, or held against needs of its own.
 bool is_judged(const Node& node, const Fleet& fleet) {
-  if (node.word == "PASS" || node.word == "FAIL") return true;
+  if (node.word == Outcome::pass || node.word == Outcome::fail) return true;
   return std::any_of(fleet.limits.begin(), fleet.limits.end(),
                      [&](const Limit& limit) { return limit.group == node.group && node.values[limit.metric]; }) ||
          std::any_of(fleet.pairs.begin(), fleet.pairs.end(), [&](const JudgedPairs& pairs) {
@@ -58,11 +56,11 @@ std::string sentence_of(const Fleet& f) {
           std::count_if(f.groups.begin(), f.groups.end(), [](const Group& g) { return !g.shifts.empty(); })),
       "group of other hardware or settings lies elsewhere than the largest",
       "groups of other hardware or settings lie elsewhere than the largest");
-  say(f.saying("FAIL"), "node misses needs of its own", "nodes miss needs of their own");
-  say(f.saying("ERROR"), "node ended with an error", "nodes ended with an error");
-  say(f.saying("INCONCLUSIVE"), "node could not tell", "nodes could not tell");
-  say(f.saying("INTERRUPTED"), "node was interrupted", "nodes were interrupted");
-  say(f.saying("INCOMPLETE") + f.saying("SKIPPED"), "node did not measure all of it",
+  say(f.saying(Outcome::fail), "node misses needs of its own", "nodes miss needs of their own");
+  say(f.saying(Outcome::error), "node ended with an error", "nodes ended with an error");
+  say(f.saying(Outcome::inconclusive), "node could not tell", "nodes could not tell");
+  say(f.saying(Outcome::interrupted), "node was interrupted", "nodes were interrupted");
+  say(f.saying(Outcome::incomplete) + f.saying(Outcome::skipped), "node did not measure all of it",
       "nodes did not measure all of it");
   say(f.absent, "node is missing", "nodes are missing");
   std::set<std::string> without;
@@ -71,10 +69,10 @@ std::string sentence_of(const Fleet& f) {
       without.insert(one.node);
   say(without.size(), "node lacks a value", "nodes lack values");
   if (text.size() == before && f.judged == f.reported && f.reported > 0) text += "; nothing stands out";
-  if (f.reported > 0 && f.saying("MEASURED") == f.reported)
+  if (f.reported > 0 && f.saying(Outcome::measured) == f.reported)
     text += "; no node was held against needs";
   else
-    say(f.saying("MEASURED"), "node was held against no needs", "nodes were held against no needs");
+    say(f.saying(Outcome::measured), "node was held against no needs", "nodes were held against no needs");
   return text + ".";
 }
 
@@ -82,22 +80,16 @@ void conclude(Fleet& f) {
   const auto any = [&](Status status) {
     return f.count(status) + f.effects_that_are(status) + f.pairs_that_are(status) > 0;
   };
-  const auto set = [&](const char* word, int exit_code) {
-    f.word = word;
-    f.exit_code = exit_code;
-  };
-  const bool asked = f.saying("MEASURED") < f.reported;
-  if (any(Status::confirmed) || f.saying("FAIL") > 0)
-    set("FAIL", kFail);
-  else if (f.saying("ERROR") > 0)
-    set("ERROR", kError);
-  else if (any(Status::suspected) || f.saying("INCONCLUSIVE") > 0)
-    set("INCONCLUSIVE", kInconclusive);
-  else if (!f.missing.empty() || !f.unreadable.empty() || f.judged < f.reported || f.reported == 0 ||
-           f.saying("PASS") + f.saying("MEASURED") < f.reported || (asked && f.saying("MEASURED") > 0))
-    set("INCOMPLETE", kIncomplete);
-  else
-    set(asked ? "PASS" : "MEASURED", 0);
+  const std::size_t unasked = f.saying(Outcome::measured);
+  const bool asked = unasked < f.reported;
+  const bool incomplete = !f.missing.empty() || !f.unreadable.empty() || f.judged < f.reported || f.reported == 0 ||
+                          f.saying(Outcome::pass) + unasked < f.reported || (asked && unasked > 0);
+  f.word = worst({.fail = any(Status::confirmed) || f.saying(Outcome::fail) > 0,
+                  .error = f.saying(Outcome::error) > 0,
+                  .inconclusive = any(Status::suspected) || f.saying(Outcome::inconclusive) > 0,
+                  .incomplete = incomplete},
+                 asked ? Outcome::pass : Outcome::measured);
+  f.exit_code = exit_code(f.word);
   f.sentence = sentence_of(f);
 }
 
@@ -131,7 +123,7 @@ std::size_t Fleet::pairs_that_are(Status status) const {
   return all;
 }
 
-std::size_t Fleet::saying(const std::string& of_itself) const {
+std::size_t Fleet::saying(Outcome of_itself) const {
   const auto found = words.find(of_itself);
   return found == words.end() ? 0 : found->second;
 }

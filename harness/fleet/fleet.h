@@ -65,7 +65,7 @@ struct Missing {
 
 struct Node {
   std::string name, run, path, started_utc;  // of the newest run
-  std::string word;                          // the worst that its own current runs say (F8)
+  Outcome word = Outcome::measured;          // the worst that its own current runs say (F8)
   std::map<std::string, std::string> attributes;
   std::size_t group = 0;
   unsigned runs = 1;                                     // copies count once
@@ -152,8 +152,8 @@ struct Fleet {
   double delta_rate = statistics::kDeltaRate, delta_tail = statistics::kDeltaTail;
   std::string hosts_file;
   std::size_t expected = 0, reported = 0, judged = 0;
-  std::size_t absent = 0;                    // of whom there is nothing that can be read
-  std::map<std::string, std::size_t> words;  // how many nodes say what of themselves
+  std::size_t absent = 0;                // of whom there is nothing that can be read
+  std::map<Outcome, std::size_t> words;  // how many nodes say what of themselves
   std::vector<Missing> missing;
   std::vector<Unreadable> unreadable;
   std::vector<Group> groups;
@@ -164,13 +164,14 @@ struct Fleet {
   std::vector<GroupEffect> effects;
   std::vector<JudgedPairs> pairs;
   std::optional<NodeNoise> noise;
-  std::string word, sentence;
+  Outcome word = Outcome::measured;
+  std::string sentence;
   int exit_code = 0;
 
   std::size_t count(Status status) const;  // outliers
   std::size_t effects_that_are(Status status) const;
   std::size_t pairs_that_are(Status status) const;
-  std::size_t saying(const std::string& word) const;
+  std::size_t saying(Outcome word) const;
 };
 
 struct Options {

@@ -91,6 +91,8 @@ Json pairs(const JudgedPairs& p) {
 }  // namespace
 
 std::string fleet_json(const Fleet& f) {
+  std::map<std::string, std::size_t> words;
+  for (const auto& [word, nodes] : f.words) words.emplace(headrace::to_string(word), nodes);
   Json all{{"schema", results::kSchema},
            {"kind", "headrace.fleet"},
            {"headrace", {{"version", kVersion}, {"revision", kRevision}, {"compiler", kCompiler}}}};
@@ -106,8 +108,8 @@ std::string fleet_json(const Fleet& f) {
                     {"suspected_effects", f.effects_that_are(Status::suspected)},
                     {"slow_pairs", f.pairs_that_are(Status::confirmed)},
                     {"suspected_pairs", f.pairs_that_are(Status::suspected)},
-                    {"needs_failed", f.saying("FAIL")},
-                    {"words", f.words},
+                    {"needs_failed", f.saying(Outcome::fail)},
+                    {"words", words},
                     {"sentence", f.sentence}};
   all["hosts_file"] = f.hosts_file;
   all["delta_rate"] = f.delta_rate;

@@ -9,37 +9,28 @@
 namespace headrace::fleet {
 namespace {
 
-/// Words and outcomes, from the worst on. A node is told by the worst of its own.
-constexpr std::string_view kWorstFirst[] = {"FAIL",       "ERROR",   "INCONCLUSIVE", "INTERRUPTED",
-                                            "INCOMPLETE", "SKIPPED", "PASS",         "MEASURED"};
-
-std::size_t rank_of(std::string_view word) {
-  return static_cast<std::size_t>(std::find(std::begin(kWorstFirst), std::end(kWorstFirst), word) -
-                                  std::begin(kWorstFirst));
+bool decided(Outcome outcome) {
+  return outcome == Outcome::pass || outcome == Outcome::fail || outcome == Outcome::inconclusive;
 }
 
-bool decided(std::string_view outcome) { return outcome == "PASS" || outcome == "FAIL" || outcome == "INCONCLUSIVE"; }
-
-/// What its runs (newest first) say together. Of each need the newest run that decided it counts,
+/// What its runs (newest first) say together: the worst. Of each need the newest run that decided it counts,
 /// so that a run which did not ask hides nothing; that a run did not end well counts until the
 /// same configuration ended well.
-std::string own_word(const std::vector<const NodeRun*>& runs) {
+Outcome own_word(const std::vector<const NodeRun*>& runs) {
   std::set<std::string> configs;
-  std::map<std::string, std::string> needs;
-  std::string_view worst = "MEASURED";
-  const auto say = [&](std::string_view word) {
-    if (rank_of(word) < rank_of(worst)) worst = word;
-  };
+  std::map<std::string, Outcome> needs;
+  Outcome word = Outcome::measured;
   for (const NodeRun* run : runs) {
     for (const auto& [need, outcome] : run->needs) {
       const auto [known, is_new] = needs.try_emplace(need, outcome);
       if (!is_new && !decided(known->second)) known->second = outcome;
     }
     const bool is_current = configs.insert(run->config_file).second;
-    if (is_current && (run->needs.empty() || run->word == "ERROR" || run->word == "INTERRUPTED")) say(run->word);
+    if (is_current && (run->needs.empty() || run->word == Outcome::error || run->word == Outcome::interrupted))
+      word = worst(word, run->word);
   }
-  for (const auto& [need, outcome] : needs) say(outcome);
-  return std::string(worst);
+  for (const auto& [need, outcome] : needs) word = worst(word, outcome);
+  return word;
 }
 
 /// With numbers filled up by zeros: r2 comes before r10.

@@ -19,11 +19,12 @@ struct RunValue {
 
 /// What is kept of a run.
 struct NodeRun {
-  std::string node, run, path, started_utc, word, config_file;
+  std::string node, run, path, started_utc, config_file;
+  Outcome word = Outcome::measured;
   double began_s = 0, ended_s = 0;  // 0: not told
   std::string hardware;             // what its group is made by; lines of "key value", without the memory
   std::string memory;               // "251.4 GiB"
-  std::vector<std::pair<std::string, std::string>> needs;  // which, and the outcome
+  std::vector<std::pair<std::string, Outcome>> needs;  // which, and the outcome
   std::optional<NoiseFloor> noise;
   std::vector<RunValue> values;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> facts;  // of the fingerprint: texts

@@ -22,8 +22,6 @@ using results::StoredMetric;
 using results::StoredPoint;
 using results::StoredRun;
 
-constexpr int kFail = 10, kInconclusive = 11, kIncomplete = 12;
-
 Direction direction_of(double value, double usual, Better better) {
   if (better == Better::neither) return Direction::differs;
   return (value > usual) == (better == Better::higher) ? Direction::better : Direction::worse;
@@ -159,18 +157,9 @@ void conclude(History& h) {
                 (!s.changes.empty() && s.changes.back().direction == Direction::worse);
     incomplete |= missing || (!s.why.empty() && !s.superseded);
   }
-  if (worse) {
-    h.word = "FAIL";
-    h.exit_code = kFail;
-  } else if (doubtful) {
-    h.word = "INCONCLUSIVE";
-    h.exit_code = kInconclusive;
-  } else if (incomplete || h.too_short == h.series.size()) {
-    h.word = "INCOMPLETE";
-    h.exit_code = kIncomplete;
-  } else {
-    h.word = "PASS";
-  }
+  h.word = headrace::worst(
+      {.fail = worse, .inconclusive = doubtful, .incomplete = incomplete || h.too_short == h.series.size()});
+  h.exit_code = exit_code(h.word);
   h.sentence = fmt::format("{} runs, {} series: {} change{}", h.runs.size(), h.series.size(),
                            h.changes == 0 ? "no" : fmt::format("{}", h.changes), h.changes == 1 ? "" : "s");
   if (h.unusual > 0) h.sentence += fmt::format(", the newest run of {} unusual", h.unusual);

@@ -21,7 +21,8 @@ inline constexpr double kUnusual = 4;
 inline constexpr std::size_t kRecent = 40;
 
 struct Run {
-  std::string run, path, node, started_utc, config_hash, word;
+  std::string run, path, node, started_utc, config_hash;
+  Outcome word = Outcome::measured;
   std::vector<std::string> events;  // what differs from the run before it: "kernel.release 6.1 -> 6.5"
 };
 
@@ -88,7 +89,8 @@ struct History {
   std::size_t too_short = 0, changes = 0, unusual = 0;
   std::size_t missing = 0,
               left_out = 0;  // series that the newest run has no value, or no proven one, for
-  std::string word, sentence;
+  Outcome word = Outcome::pass;
+  std::string sentence;
   int exit_code = 0;
   std::optional<NoiseFloor> noise;  // of the system of the newest run; set by the caller
 };

@@ -1,5 +1,7 @@
 #include "harness/results/exit_map.h"
 
+#include "harness/verdict/word.h"
+
 namespace headrace::results {
 namespace {
 
@@ -15,7 +17,6 @@ constexpr Named kMaps[] = {{"headrace", ExitMap::headrace},
                            {"slurm-prolog", ExitMap::slurm_prolog},
                            {"slurm", ExitMap::slurm_prolog},
                            {"nhc", ExitMap::nhc}};
-constexpr int kFail = 10, kSkipped = 77;
 
 }  // namespace
 
@@ -39,13 +40,13 @@ int mapped_exit(ExitMap map, int code, Remark remark) {
     case ExitMap::posix:
       return code == 0 ? 0 : 1;
     case ExitMap::ctest:
-      return code == 0 || code == kSkipped ? code : 1;
+      return code == 0 || code == exit_code(Outcome::skipped) ? code : 1;
     case ExitMap::nagios:
       if (code == 0 && !nothing_asked) return remark == Remark::thin ? 1 : 0;
-      return code == kFail ? 2 : 3;
+      return code == exit_code(Outcome::fail) ? 2 : 3;
     case ExitMap::slurm_prolog:
     case ExitMap::nhc:
-      return code == kFail || nothing_asked ? 1 : 0;
+      return code == exit_code(Outcome::fail) || nothing_asked ? 1 : 0;
   }
   return code;
 }

@@ -31,7 +31,7 @@ void compare(const std::string& what, const T& stored, const T& again, std::vect
 
 void compare(const StoredJudgement& stored, const Judgement& again, std::vector<std::string>& differences) {
   const std::string name = stored.id + " (" + stored.scope + ") ";
-  compare(name + "outcome", stored.outcome, std::string(to_string(again.outcome)), differences);
+  compare(name + "outcome", to_string(stored.outcome), to_string(again.outcome), differences);
   compare(name + "reason", stored.reason, std::string(to_string(again.reason)), differences);
   compare(name + "explanation", stored.explanation, again.explanation, differences);
   compare(name + "next step", stored.next_step, again.next_step, differences);
@@ -64,7 +64,7 @@ Replay replay(const std::string& path) {
     again.judgements = judging::answer_all(read_questions(root), points);
     again.summary =
         judging::summarize_run(again.judgements, points, static_cast<int>(root.at("run").whole("signal", 0)));
-    compare("verdict", stored.summary.word, again.summary.word, again.differences);
+    compare("verdict", to_string(stored.summary.word), to_string(again.summary.word), again.differences);
     compare("exit code", stored.summary.exit_code, again.summary.exit_code, again.differences);
     compare("number of judgements", stored.judgements.size(), again.judgements.size(), again.differences);
     for (std::size_t i = 0; i < std::min(stored.judgements.size(), again.judgements.size()); ++i) {

@@ -25,15 +25,9 @@ std::optional<double> maybe(const JsonPlace& place, std::string_view key) {
   return place.has(key) ? std::optional(place.at(key).number()) : std::nullopt;
 }
 
-std::vector<std::string> outcome_words() {
-  std::vector<std::string> words;
-  for (const Outcome outcome : kOutcomes) words.emplace_back(to_string(outcome));
-  return words;
-}
-
 /// What met its need did so by what is stored of it.
 void check_pass(const JsonPlace& place, const StoredJudgement& j) {
-  if (j.outcome != "PASS") return;
+  if (j.outcome != Outcome::pass) return;
   constexpr double kRounding = 1e-6;  // pages carry 7 digits
   const auto check = [&](const char* key, const std::optional<double>& value) {
     if (!value) return;
@@ -53,9 +47,7 @@ StoredJudgement read_judgement(const JsonPlace& place) {
   StoredJudgement j;
   j.id = place.at("id").text();
   j.scope = place.text("scope", "");
-  j.outcome = place.at("outcome").text();
-  if (!outcome_named(j.outcome))
-    place.at("outcome").refuse(fmt::format("'{}' is not one of: {}", j.outcome, join(outcome_words())));
+  j.outcome = outcome_at(place.at("outcome"));
   j.point = place.text("point", "");
   j.metric = place.text("metric", "");
   j.reason = place.text("reason", "");
@@ -78,15 +70,15 @@ StoredJudgement read_judgement(const JsonPlace& place) {
 /// that less is known than the judgements say.
 PointCounts told_points(const JsonPlace& summary, const std::vector<Outcome>& outcomes) {
   PointCounts told;
-  const std::string word = summary.at("word").text();
+  const auto word = outcome_named(summary.at("word").text());
   const auto errors = static_cast<unsigned>(std::count(outcomes.begin(), outcomes.end(), Outcome::error));
   told.failed = static_cast<unsigned>(std::min<std::uint64_t>(summary.whole("error", 0), UINT_MAX));
   told.failed = told.failed > errors ? told.failed - errors : 0;
-  if (word == "ERROR" && errors == 0) told.failed = std::max(1u, told.failed);  // was not counted once
+  if (word == Outcome::error && errors == 0) told.failed = std::max(1u, told.failed);  // was not counted once
   if (!outcomes.empty()) return told;
-  const std::uint64_t least = word == "SKIPPED" || word == "INCOMPLETE" ? 1 : 0;  // nor was this
+  const std::uint64_t least = word == Outcome::skipped || word == Outcome::incomplete ? 1 : 0;  // nor was this
   told.skipped = static_cast<unsigned>(std::clamp<std::uint64_t>(summary.whole("skipped", 0), least, UINT_MAX - 1));
-  told.all = told.skipped + (word != "SKIPPED");
+  told.all = told.skipped + (word != Outcome::skipped);
   return told;
 }
 
@@ -94,10 +86,11 @@ PointCounts counted(const std::vector<StoredStatus>& points, const StoredVerdict
   PointCounts counts{.all = static_cast<unsigned>(points.size())};
   for (const StoredStatus& point : points) {
     counts.skipped += point.status == "skipped";
-    counts.failed += point.status == "error" && std::none_of(verdict.judgements.begin(), verdict.judgements.end(),
-                                                             [&point](const StoredJudgement& j) {
-                                                               return j.outcome == "ERROR" && j.point == point.point;
-                                                             });
+    counts.failed +=
+        point.status == "error" &&
+        std::none_of(verdict.judgements.begin(), verdict.judgements.end(), [&point](const StoredJudgement& j) {
+          return j.outcome == Outcome::error && j.point == point.point;
+        });
   }
   return counts;
 }
@@ -123,20 +116,30 @@ void check_summary(const JsonPlace& told, const Summary& is, const PointCounts& 
     check(key.c_str(), told.whole(key, count), count, " " + word);
   }
   check("needs", told.whole("needs", is.needs), is.needs, " needs");
-  check("word", told.at("word").text(), is.word, "");
+  check("word", told.at("word").text(), to_string(is.word), "");
   check("exit_code", told.at("exit_code").whole(), static_cast<unsigned>(is.exit_code), " as exit code");
 }
 
 }  // namespace
 
-unsigned StoredVerdict::count(std::string_view outcome) const {
+Outcome outcome_at(const JsonPlace& place, std::span<const Outcome> allowed) {
+  const std::string word = place.text();
+  const auto outcome = outcome_named(word);
+  if (outcome && std::find(allowed.begin(), allowed.end(), *outcome) != allowed.end()) return *outcome;
+  std::vector<std::string> words;
+  for (const Outcome one : allowed) words.emplace_back(to_string(one));
+  place.refuse(fmt::format("'{}' is not one of: {}", word, join(words)));
+}
+
+unsigned StoredVerdict::count(Outcome outcome) const {
   return static_cast<unsigned>(std::count_if(judgements.begin(), judgements.end(),
                                              [&](const StoredJudgement& j) { return j.outcome == outcome; }));
 }
 
 unsigned StoredVerdict::thin() const {
-  return static_cast<unsigned>(std::count_if(judgements.begin(), judgements.end(),
-                                             [](const StoredJudgement& j) { return j.outcome == "PASS" && j.thin; }));
+  return static_cast<unsigned>(std::count_if(judgements.begin(), judgements.end(), [](const StoredJudgement& j) {
+    return j.outcome == Outcome::pass && j.thin;
+  }));
 }
 
 Remark StoredVerdict::remark() const {
@@ -191,7 +194,7 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
   if (root.has("judgements"))
     root.at("judgements").each([&](const JsonPlace& place) { verdict.judgements.push_back(read_judgement(place)); });
   std::vector<Outcome> outcomes;
-  for (const StoredJudgement& j : verdict.judgements) outcomes.push_back(*outcome_named(j.outcome));
+  for (const StoredJudgement& j : verdict.judgements) outcomes.push_back(j.outcome);
   const PointCounts counts = points ? counted(*points, verdict) : told_points(summary, outcomes);
   verdict.summary = summarize(outcomes, verdict.signal, counts);
   check_summary(summary, verdict.summary, counts);

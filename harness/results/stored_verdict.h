@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,9 @@ namespace headrace::results {
 
 /// One judgement, as verdict.h has it. What was not measured has no values.
 struct StoredJudgement {
-  std::string id, scope, outcome, point, metric;
+  std::string id, scope;
+  Outcome outcome = Outcome::skipped;
+  std::string point, metric;
   std::string reason = {}, explanation = {}, next_step = {}, unit = {};
   bool thin = false, higher_is_better = true;
   double required = 0, need = 0;
@@ -38,8 +41,8 @@ struct StoredVerdict {
   Summary summary;  // what the judgements come to, and the file says
   std::vector<StoredJudgement> judgements;
 
-  /// Judgements of this outcome ("PASS"), and those that passed with little to spare.
-  unsigned count(std::string_view outcome) const;
+  /// Judgements of this outcome, and those that passed with little to spare.
+  unsigned count(Outcome outcome) const;
   unsigned thin() const;
   Remark remark() const;
   /// When the run ended, in seconds since 1970; 0 when the file does not say when it started.
@@ -51,6 +54,9 @@ std::optional<double> unix_seconds(const std::string& utc);
 
 /// A document's text parsed strictly, its kind and schema checked. Throws UsageError.
 nlohmann::json parse_kind(std::string_view text, std::string_view kind, const std::vector<std::string>& ignored = {});
+
+/// The outcome that stands there. Throws UsageError when it is none of `allowed`.
+Outcome outcome_at(const JsonPlace& place, std::span<const Outcome> allowed = kOutcomes);
 
 /// Fills in everything but `path` from a document that begins as run.json and verdict.json do.
 /// Throws UsageError where it contradicts itself: counts, word and exit code must be what the

@@ -19,8 +19,6 @@ namespace fs = std::filesystem;
 using comparison::Blocks;
 using comparison::Turn;
 
-constexpr int kOpen = 11;  // a gate is inconclusive
-
 /// Did the turn leave a whole run? Throws when it cannot have, for every further turn would fail,
 /// too.
 bool left_a_run(const Turn& turn, const std::string& path, const std::string& told, TurnObserver& observer) {
@@ -75,7 +73,7 @@ Interleaved interleave(Blocks blocks, const MarkedFolder& folder, const comparis
     }
     const bool look = stop_early && block == statistics::kFirstLook && block < blocks.planned;
     if (!look || signals.first() != 0) continue;
-    if (compare_blocks(blocks, folder.path(), options).exit_code != kOpen) {
+    if (compare_blocks(blocks, folder.path(), options).word != Outcome::inconclusive) {
       observer.message(fmt::format("every gate is decided after {} blocks", block));
       break;
     }

@@ -68,9 +68,6 @@ std::vector<Measurement> of_the_same_point(const std::vector<Measurement>& all, 
 
 std::string told(double value, const std::string& unit) { return format_in_unit(value, unit); }
 
-constexpr const char* kExtrapolated = "extrapolated";
-constexpr const char* kOtherSettings = "other-settings";
-
 /// What decides a phase: the supply with its bounds, what it is built on, and how it was measured.
 struct Grounds {
   Curve::Value all;
@@ -97,37 +94,37 @@ struct Grounds {
 /// Rules of docs/statistics.md, "Sizing", in their order.
 void decide(const Grounds& g, Phase& p) {
   p.outcome = Outcome::inconclusive;
-  p.reason.clear();
+  p.reason = Reason::none;
   const bool extrapolated = g.all.basis == Basis::extrapolated;
   if (g.is_range()) {
-    p.reason = to_string(Reason::few_reps);
+    p.reason = Reason::few_reps;
   } else if (g.doubt() != Reason::none) {
     if (g.meets() && g.lowest() >= g.need && !extrapolated && !g.like.more)
       p.outcome = Outcome::pass;
     else
-      p.reason = to_string(g.doubt());
+      p.reason = g.doubt();
   } else if (g.misses()) {
     if (g.like.less)
-      p.reason = kOtherSettings;
+      p.reason = Reason::other_settings;
     else
       p.outcome = Outcome::fail;
   } else if (extrapolated) {
-    p.reason = kExtrapolated;
+    p.reason = Reason::extrapolated;
   } else if (g.meets()) {
     if (g.like.more)
-      p.reason = kOtherSettings;
+      p.reason = Reason::other_settings;
     else if (g.is_contested())
-      p.reason = to_string(Reason::disturbed);
+      p.reason = Reason::disturbed;
     else
       p.outcome = Outcome::pass;
   } else {
-    p.reason = to_string(g.decides_alone() ? Reason::single_session : Reason::straddles);
+    p.reason = g.decides_alone() ? Reason::single_session : Reason::straddles;
   }
 }
 
 void tell(const Job& job, const Grounds& g, Phase& p) {
   const std::string gives = told(p.supply.value.median, p.unit), needs = told(p.demand.need, p.unit);
-  const auto is = [&](Reason reason) { return p.reason == to_string(reason); };
+  const auto is = [&](Reason reason) { return p.reason == reason; };
   p.next_step.clear();
   if (p.outcome == Outcome::pass) {
     p.explanation = fmt::format("Gives {}; needs {}.", gives, needs);
@@ -145,13 +142,13 @@ void tell(const Job& job, const Grounds& g, Phase& p) {
     p.explanation = fmt::format("Gave {} and {} are needed, but it was {} while it was measured.", gives, needs,
                                 is(Reason::disturbed) ? "disturbed" : "not steady");
     p.next_step = "Measure again with nothing else running, and give all run folders.";
-  } else if (p.reason == kExtrapolated) {
+  } else if (is(Reason::extrapolated)) {
     p.explanation =
         fmt::format("Would give {} if every node got what was measured ({} of {} nodes measured); needs {}.", gives,
                     p.supply.clients, job.cluster.nodes, needs);
     p.next_step = fmt::format("Measure with up to {} nodes at once: mpirun -n {} headrace run ...", job.cluster.nodes,
                               job.cluster.nodes);
-  } else if (p.reason == kOtherSettings) {
+  } else if (is(Reason::other_settings)) {
     p.explanation = fmt::format("Gives {}; needs {}; but it was measured with {}, which {}.", gives, needs,
                                 fmt::join(p.supply.differs, "; "), g.like.more ? "may get more" : "may get less");
     p.next_step = "Measure as the job reads.";

@@ -16,8 +16,6 @@ namespace {
 using requirements::Job;
 using requirements::Need;
 
-constexpr int kFail = 10, kInconclusive = 11, kIncomplete = 12;
-
 /// Worst first, as verdicts are told: missed, open, met; within each the least headroom.
 bool worse(const Phase& a, const Phase& b) {
   const auto order = [](const Phase& p) {
@@ -89,19 +87,12 @@ void add_gpus_fed(Sizing& s) {
 
 void judge(Sizing& s) {
   const auto any = [&](Outcome outcome) {
-    return std::any_of(s.phases.begin(), s.phases.end(), [&](const Phase& p) { return p.outcome == outcome; });
+    return s.capacity.outcome == outcome ||
+           std::any_of(s.phases.begin(), s.phases.end(), [&](const Phase& p) { return p.outcome == outcome; });
   };
-  s.word = "PASS";
-  if (any(Outcome::fail) || s.capacity.outcome == Outcome::fail) {
-    s.word = "FAIL";
-    s.exit_code = kFail;
-  } else if (any(Outcome::inconclusive) || s.capacity.outcome == Outcome::inconclusive) {
-    s.word = "INCONCLUSIVE";
-    s.exit_code = kInconclusive;
-  } else if (!s.not_measured.empty()) {
-    s.word = "INCOMPLETE";
-    s.exit_code = kIncomplete;
-  }
+  s.word = headrace::worst(
+      {.fail = any(Outcome::fail), .inconclusive = any(Outcome::inconclusive), .incomplete = !s.not_measured.empty()});
+  s.exit_code = exit_code(s.word);
 }
 
 std::string title_of(const Sizing& s) {

@@ -56,7 +56,8 @@ struct Phase {
   Measurement used;                       // the supply's, with the most clients
   std::optional<Curve> curve;
   Outcome outcome = Outcome::inconclusive;
-  std::string reason, explanation, next_step;
+  Reason reason = Reason::none;
+  std::string explanation, next_step;
   Bounded headroom;
   std::optional<Bounded> gpus_fed;  // G8 of median and bounds, where demand grows with GPUs
   Derived fed_from;
@@ -144,7 +145,8 @@ struct Sizing {
   requirements::Job job;
   std::string job_file;
   std::vector<Session> sessions;
-  std::string word, sentence;
+  Outcome word = Outcome::pass;
+  std::string sentence;
   std::string limiting;  // the phase with the least headroom; "capacity" when that alone is short
   int exit_code = 0;
   std::optional<NoiseFloor> noise;  // of the system that was measured first; set by the caller

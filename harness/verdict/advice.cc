@@ -142,6 +142,9 @@ std::string finding(const Evidence& e, const Judgement& j) {
           "Measured {} in one long run; bounded by its batches and 10 % for what differs between "
           "runs, [{}, {}], it does not decide the need of {}.",
           measured, j.low ? shown(*j.low, j) : "?", j.high ? shown(*j.high, j) : "?", needed(j));
+    case Reason::extrapolated:
+    case Reason::other_settings:
+      break;  // of a sizing, which has words of its own
   }
   return "";
 }
@@ -181,72 +184,9 @@ std::string advise(const Judgement& j) {
       return again(j, "--looks 5,10,15 and a larger --budget");
     case Reason::fingerprint_differs:
       return "measure both in turns, on the same machine";
-  }
-  return "";
-}
-
-std::optional<Outcome> outcome_named(std::string_view word) {
-  for (const Outcome one : kOutcomes)
-    if (word == to_string(one)) return one;
-  return std::nullopt;
-}
-
-std::string_view to_string(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::pass:
-      return "PASS";
-    case Outcome::fail:
-      return "FAIL";
-    case Outcome::inconclusive:
-      return "INCONCLUSIVE";
-    case Outcome::skipped:
-      return "SKIPPED";
-    case Outcome::error:
-      return "ERROR";
-  }
-  return "";
-}
-
-std::string_view symbol(Outcome outcome, bool ascii) {
-  switch (outcome) {
-    case Outcome::pass:
-      return ascii ? "+" : "✔";
-    case Outcome::fail:
-      return ascii ? "x" : "✘";
-    case Outcome::inconclusive:
-      return "?";
-    case Outcome::skipped:
-      return ascii ? "-" : "–";
-    case Outcome::error:
-      return "!";
-  }
-  return "";
-}
-
-std::string_view to_string(Reason reason) {
-  switch (reason) {
-    case Reason::none:
-      return "";
-    case Reason::few_reps:
-      return "few-reps";
-    case Reason::few_ops:
-      return "few-ops";
-    case Reason::not_steady:
-      return "not-steady";
-    case Reason::cache_unproven:
-      return "cache-unproven";
-    case Reason::disturbed:
-      return "disturbed";
-    case Reason::straddles:
-      return "straddles";
-    case Reason::fingerprint_differs:
-      return "fingerprint-differs";
-    case Reason::two_humped:
-      return "two-humped";
-    case Reason::single_session:
-      return "single-session";
-    case Reason::correlated:
-      return "correlated";
+    case Reason::extrapolated:
+    case Reason::other_settings:
+      break;
   }
   return "";
 }

@@ -191,23 +191,8 @@ bool undecided(const Evidence& e, const Judgement& j) {
 }
 
 void sort_worst_first(std::vector<Judgement>& judgements) {
-  const auto order = [](const Judgement& j) {
-    switch (j.outcome) {
-      case Outcome::fail:
-        return 0;
-      case Outcome::error:
-        return 1;
-      case Outcome::inconclusive:
-        return 2;
-      case Outcome::skipped:
-        return 3;
-      case Outcome::pass:
-        return 4;
-    }
-    return 5;
-  };
-  std::stable_sort(judgements.begin(), judgements.end(), [&order](const Judgement& a, const Judgement& b) {
-    if (order(a) != order(b)) return order(a) < order(b);
+  std::stable_sort(judgements.begin(), judgements.end(), [](const Judgement& a, const Judgement& b) {
+    if (a.outcome != b.outcome) return a.outcome < b.outcome;
     constexpr double kLast = std::numeric_limits<double>::infinity();
     return a.headroom.value_or(kLast) < b.headroom.value_or(kLast);
   });
@@ -216,49 +201,26 @@ void sort_worst_first(std::vector<Judgement>& judgements) {
 Summary summarize(std::span<const Outcome> outcomes, int signal, const PointCounts& points) {
   Summary s;
   s.needs = static_cast<unsigned>(outcomes.size());
-  for (const Outcome outcome : outcomes) {
-    switch (outcome) {
-      case Outcome::pass:
-        ++s.pass;
-        break;
-      case Outcome::fail:
-        ++s.fail;
-        break;
-      case Outcome::inconclusive:
-        ++s.inconclusive;
-        break;
-      case Outcome::skipped:
-        ++s.skipped;
-        break;
-      case Outcome::error:
-        ++s.error;
-        break;
-    }
-  }
+  const auto count = [&](Outcome outcome) {
+    return static_cast<unsigned>(std::count(outcomes.begin(), outcomes.end(), outcome));
+  };
+  s.pass = count(Outcome::pass);
+  s.fail = count(Outcome::fail);
+  s.inconclusive = count(Outcome::inconclusive);
+  s.skipped = count(Outcome::skipped);
+  s.error = count(Outcome::error);
   s.error += points.failed;
   const bool all_skipped = s.needs == 0 ? points.skipped == points.all : s.pass == 0;
   if (s.needs == 0) s.skipped = points.skipped;
-  const auto is = [&s](const char* word, int code) {
-    s.word = word;
-    s.exit_code = code;
-  };
-  if (signal != 0) {
-    is("INTERRUPTED", signal == SIGTERM ? 143 : 128 + signal);
-  } else if (s.fail != 0) {
-    is("FAIL", 10);
-  } else if (s.error != 0) {
-    is("ERROR", 1);
-  } else if (s.inconclusive != 0) {
-    is("INCONCLUSIVE", 11);
-  } else if (s.skipped != 0 && all_skipped) {
-    is("SKIPPED", 77);
-  } else if (s.skipped != 0) {
-    is("INCOMPLETE", 12);
-  } else if (s.needs == 0) {
-    is("MEASURED", 0);
-  } else {
-    is("PASS", 0);
-  }
+  const Found found{.fail = s.fail != 0,
+                    .error = s.error != 0,
+                    .inconclusive = s.inconclusive != 0,
+                    .incomplete = s.skipped != 0 && !all_skipped};
+  s.word = signal != 0 ? Outcome::interrupted
+                       : worst(found, s.skipped != 0 ? Outcome::skipped
+                                      : s.needs == 0 ? Outcome::measured
+                                                     : Outcome::pass);
+  s.exit_code = exit_code(s.word, signal);
   return s;
 }
 

@@ -9,31 +9,9 @@
 #include <vector>
 
 #include "harness/statistics/steady.h"
+#include "harness/verdict/word.h"
 
 namespace headrace {
-
-enum class Outcome { pass, fail, inconclusive, skipped, error };
-inline constexpr Outcome kOutcomes[] = {Outcome::pass, Outcome::fail, Outcome::inconclusive, Outcome::skipped,
-                                        Outcome::error};
-std::string_view to_string(Outcome outcome);  // "PASS"...
-std::optional<Outcome> outcome_named(std::string_view word);
-std::string_view symbol(Outcome outcome, bool ascii);  // ✔ ✘ ? – !
-
-/// Why a judgement is INCONCLUSIVE; the words are fixed (rule 15).
-enum class Reason {
-  none,
-  few_reps,
-  few_ops,
-  not_steady,
-  cache_unproven,
-  disturbed,
-  straddles,
-  fingerprint_differs,
-  two_humped,
-  single_session,
-  correlated
-};
-std::string_view to_string(Reason reason);  // "few-reps"...
 
 /// The judgement on one need.
 struct Judgement {
@@ -72,8 +50,8 @@ struct Summary {
   unsigned pass = 0, fail = 0, inconclusive = 0;
   unsigned skipped = 0;  // needs; where nothing was asked: points
   unsigned error = 0;    // needs, and points that failed besides
-  std::string word;      // PASS FAIL INCONCLUSIVE INCOMPLETE SKIPPED ERROR INTERRUPTED MEASURED
-  int exit_code = 0;     // 0 1 10 11 12 77 130 143
+  Outcome word = Outcome::measured;
+  int exit_code = 0;  // of the word, and the signal that ended the run
 };
 
 /// One repetition that went through, as far as a need is concerned.

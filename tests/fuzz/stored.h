@@ -13,13 +13,14 @@ namespace headrace::fuzzing {
 
 inline void check_verdict(const results::StoredVerdict& verdict) {
   const Summary& s = verdict.summary;
-  const unsigned judged = verdict.count("PASS") + verdict.count("FAIL") + verdict.count("INCONCLUSIVE") +
-                          verdict.count("SKIPPED") + verdict.count("ERROR");
+  const unsigned judged = verdict.count(Outcome::pass) + verdict.count(Outcome::fail) +
+                          verdict.count(Outcome::inconclusive) + verdict.count(Outcome::skipped) +
+                          verdict.count(Outcome::error);
   expect(judged == verdict.judgements.size() && judged == s.needs, "every judgement counts", s.word);
   if (s.exit_code == 0)
-    expect(verdict.count("PASS") == judged && s.word == (judged > 0 ? "PASS" : "MEASURED"),
+    expect(verdict.count(Outcome::pass) == judged && s.word == (judged > 0 ? Outcome::pass : Outcome::measured),
            "all is well only where every need is met", s.word);
-  if (verdict.count("FAIL") > 0)
+  if (verdict.count(Outcome::fail) > 0)
     expect(s.exit_code == 10 || s.exit_code >= 128, "a need that is missed is told", s.word);
   const std::string line = results::nagios_text(verdict);
   expect(line.find('\n') == line.size() - 1, "a plugin says one line", line);

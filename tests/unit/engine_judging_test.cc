@@ -27,7 +27,7 @@ TEST_F(EngineJudging, StopsAtTheFirstLookThatDecidesEveryNeed) {
   EXPECT_EQ(*j.measured, 102);
   EXPECT_EQ(j.point, "p0");
   EXPECT_EQ(j.metric, "scripted.fixed");
-  EXPECT_EQ(r.summary.word, "PASS");
+  EXPECT_EQ(r.summary.word, Outcome::pass);
 }
 
 TEST_F(EngineJudging, StraddlingGoesOnToTheLastLook) {
@@ -212,7 +212,7 @@ TEST_F(EngineJudging, SkippedPointsWithoutANeed) {
   plan.add()->on_check = [] { return Skip{"no such device"}; };
   EXPECT_EQ(run().summary.exit_code, 77);
   plan.add()->on_run = [](Worker& worker) { operations(worker, 10, 1); };
-  EXPECT_EQ(run().summary.word, "INCOMPLETE");
+  EXPECT_EQ(run().summary.word, Outcome::incomplete);
 }
 
 TEST_F(EngineJudging, PercentilesNeedOperations) {

@@ -56,7 +56,7 @@ TEST_F(Engine, CountsBytesOperationsAndTimeOfAllWorkers) {
   EXPECT_EQ(metric(rep, "elapsed_s"), phase.elapsed_s);
   EXPECT_EQ(w->prepared, 1u);
   EXPECT_EQ(w->cleaned, 1u);
-  EXPECT_EQ(r.summary.word, "MEASURED");
+  EXPECT_EQ(r.summary.word, Outcome::measured);
   EXPECT_EQ(r.summary.exit_code, 0);
 }
 

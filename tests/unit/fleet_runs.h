@@ -31,7 +31,7 @@ inline StoredRun run_of(int node, const std::vector<double>& values, const std::
   run.started_utc = "2026-03-0" + day + "T12:00:00Z";
   run.config_file = "node.yaml";
   run.version = "0.1.0";
-  run.summary.word = "MEASURED";
+  run.summary.word = Outcome::measured;
   run.environment = {
       {"cpu.model", "EPYC"}, {"device.firmware", "1.3"}, {"memory.total", "251.4 GiB"}, {"host.name", run.node}};
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -8,7 +8,7 @@
 namespace headrace::fleet {
 namespace {
 
-StoredRun judged_run(int node, const std::string& outcome, const std::string& day = "2",
+StoredRun judged_run(int node, Outcome outcome, const std::string& day = "2",
                      const std::string& need = "ingest.read_bandwidth") {
   StoredRun run = run_of(node, {1e9}, day);
   run.summary.word = outcome;
@@ -19,7 +19,7 @@ StoredRun judged_run(int node, const std::string& outcome, const std::string& da
 /// Twenty nodes whose needs are met.
 Runs passing_nodes() {
   Runs runs;
-  for (int i = 1; i <= 20; ++i) runs.add(judged_run(i, "PASS"));
+  for (int i = 1; i <= 20; ++i) runs.add(judged_run(i, Outcome::pass));
   return runs;
 }
 
@@ -78,21 +78,22 @@ TEST(FleetSessions, BothSessionsTogetherDecide) {
 }
 
 TEST(FleetSessions, WhatNodesSayOfThemselvesIsToldByWordAndCode) {
-  for (const auto& [said, word, code] : {std::tuple{"FAIL", "FAIL", 10},
-                                         {"ERROR", "ERROR", 1},
-                                         {"INCONCLUSIVE", "INCONCLUSIVE", 11},
-                                         {"SKIPPED", "INCOMPLETE", 12},
-                                         {"PASS", "PASS", 0}}) {
+  for (const auto& [said, word, code] : {std::tuple{Outcome::fail, Outcome::fail, 10},
+                                         {Outcome::error, Outcome::error, 1},
+                                         {Outcome::inconclusive, Outcome::inconclusive, 11},
+                                         {Outcome::skipped, Outcome::incomplete, 12},
+                                         {Outcome::pass, Outcome::pass, 0}}) {
     Runs runs = passing_nodes();
     runs.add(judged_run(30, said));
     const Fleet fleet = runs.judged();
     EXPECT_EQ(fleet.word, word) << fleet.sentence;
     EXPECT_EQ(fleet.exit_code, code);
-    EXPECT_EQ(fleet.saying(said), said == std::string("PASS") ? 21u : 1u);
+    EXPECT_EQ(fleet.saying(said), said == Outcome::pass ? 21u : 1u);
   }
-  for (const auto& [said, word] : {std::pair{"INTERRUPTED", "INCOMPLETE"}, {"ERROR", "ERROR"}}) {
+  for (const auto& [said, word] :
+       {std::pair{Outcome::interrupted, Outcome::incomplete}, {Outcome::error, Outcome::error}}) {
     Runs runs = passing_nodes();
-    StoredRun ended = judged_run(30, "PASS");  // what it had measured until then was enough
+    StoredRun ended = judged_run(30, Outcome::pass);  // what it had measured until then was enough
     ended.summary.word = said;
     runs.add(ended);
     EXPECT_EQ(runs.judged().word, word);
@@ -100,7 +101,7 @@ TEST(FleetSessions, WhatNodesSayOfThemselvesIsToldByWordAndCode) {
 }
 
 TEST(FleetSessions, NodesThatAllCouldNotTellAreNoPass) {
-  for (const char* said : {"INCONCLUSIVE", "ERROR", "INTERRUPTED"}) {
+  for (const Outcome said : {Outcome::inconclusive, Outcome::error, Outcome::interrupted}) {
     Runs runs;
     for (int i = 1; i <= 12; ++i) {
       StoredRun run = run_of(i, {1e9});
@@ -108,7 +109,7 @@ TEST(FleetSessions, NodesThatAllCouldNotTellAreNoPass) {
       runs.add(run);
     }
     const Fleet fleet = runs.judged();
-    EXPECT_NE(fleet.word, "PASS");
+    EXPECT_NE(fleet.word, Outcome::pass);
     EXPECT_NE(fleet.exit_code, 0);
     EXPECT_EQ(fleet.sentence.find("nothing stands out"), std::string::npos) << fleet.sentence;
   }
@@ -118,7 +119,7 @@ TEST(FleetSessions, ANodeWithoutNeedsAmongNodesWithNeedsIsNotOk) {
   Runs runs = passing_nodes();
   runs.add(run_of(30, {1e9}));
   const Fleet fleet = runs.judged();
-  EXPECT_EQ(fleet.word, "INCOMPLETE");
+  EXPECT_EQ(fleet.word, Outcome::incomplete);
   EXPECT_EQ(fleet.exit_code, 12);
   EXPECT_NE(fleet.sentence.find("1 node was held against no needs"), std::string::npos) << fleet.sentence;
 }
@@ -126,32 +127,32 @@ TEST(FleetSessions, ANodeWithoutNeedsAmongNodesWithNeedsIsNotOk) {
 TEST(FleetSessions, ANewerRunHidesNoNeedThatItDidNotDecide) {
   const auto word = [](const std::vector<StoredRun>& newer) {
     Runs runs = passing_nodes();
-    runs.add(judged_run(30, "FAIL"));
+    runs.add(judged_run(30, Outcome::fail));
     for (const StoredRun& run : newer) runs.add(run);
     return runs.judged().word;
   };
-  EXPECT_EQ(word({}), "FAIL");
-  EXPECT_EQ(word({run_of(30, {1e9}, "3")}), "FAIL");  // asked for nothing
-  EXPECT_EQ(word({judged_run(30, "PASS", "3", "network.busbw")}), "FAIL");
-  EXPECT_EQ(word({judged_run(30, "SKIPPED", "3")}), "FAIL");
-  EXPECT_EQ(word({judged_run(30, "PASS", "3")}), "PASS");
-  EXPECT_EQ(word({judged_run(30, "INCONCLUSIVE", "3")}), "INCONCLUSIVE");
+  EXPECT_EQ(word({}), Outcome::fail);
+  EXPECT_EQ(word({run_of(30, {1e9}, "3")}), Outcome::fail);  // asked for nothing
+  EXPECT_EQ(word({judged_run(30, Outcome::pass, "3", "network.busbw")}), Outcome::fail);
+  EXPECT_EQ(word({judged_run(30, Outcome::skipped, "3")}), Outcome::fail);
+  EXPECT_EQ(word({judged_run(30, Outcome::pass, "3")}), Outcome::pass);
+  EXPECT_EQ(word({judged_run(30, Outcome::inconclusive, "3")}), Outcome::inconclusive);
 }
 
 TEST(FleetSessions, AnErrorStandsUntilItsConfigurationEndedWell) {
   const auto word = [](const std::string& config) {
     Runs runs = passing_nodes();
-    StoredRun failed = judged_run(30, "PASS", "1");
-    failed.summary.word = "ERROR";
+    StoredRun failed = judged_run(30, Outcome::pass, "1");
+    failed.summary.word = Outcome::error;
     failed.config_file = "network.yaml";
-    StoredRun newer = judged_run(30, "PASS", "3");
+    StoredRun newer = judged_run(30, Outcome::pass, "3");
     newer.config_file = config;
     runs.add(failed);
     runs.add(newer);
     return runs.judged().word;
   };
-  EXPECT_EQ(word("node.yaml"), "ERROR");
-  EXPECT_EQ(word("network.yaml"), "PASS");
+  EXPECT_EQ(word("node.yaml"), Outcome::error);
+  EXPECT_EQ(word("network.yaml"), Outcome::pass);
 }
 
 TEST(FleetSessions, APartOfTheNodesMeasuredAgainHidesNothingElse) {
@@ -162,7 +163,7 @@ TEST(FleetSessions, APartOfTheNodesMeasuredAgainHidesNothingElse) {
   const Fleet fleet = runs.judged();
   EXPECT_TRUE(fleet.missing.empty());
   EXPECT_EQ(*fleet.nodes[19].values[1], 2e9);
-  EXPECT_EQ(fleet.word, "MEASURED");
+  EXPECT_EQ(fleet.word, Outcome::measured);
 }
 
 TEST(FleetSessions, UnprovenAndDisturbedValuesCountForNothing) {
@@ -200,7 +201,7 @@ TEST(FleetSessions, UnitsAreConvertedOrKeptApart) {
   fleet = runs.judged();
   EXPECT_EQ(fleet.metrics.size(), 2u);
   EXPECT_TRUE(fleet.outliers.empty());
-  EXPECT_EQ(fleet.word, "INCOMPLETE");  // it has no value in B/s
+  EXPECT_EQ(fleet.word, Outcome::incomplete);  // it has no value in B/s
 }
 
 /// Eight racks of eight; those that `slow` names are 8 % slow in the sessions given.
@@ -233,7 +234,7 @@ TEST(FleetSessions, ARackNeedsASecondSession) {
   ASSERT_EQ(passing.effects.size(), 1u);
   EXPECT_EQ(passing.effects[0].status, Status::passing);
   EXPECT_TRUE(passing.outliers.empty());
-  EXPECT_EQ(passing.word, "MEASURED");
+  EXPECT_EQ(passing.word, Outcome::measured);
 }
 
 TEST(FleetSessions, ThreeNodesOfARackMeasuredAgainAreEnoughAndTwoAreNot) {

@@ -19,7 +19,7 @@ TEST(Fleet, NothingStandsOutAmongAlike) {
   Runs runs;
   runs.usual(64);
   const Fleet fleet = runs.judged();
-  EXPECT_EQ(fleet.word, "MEASURED") << fleet.sentence;  // nobody asked for needs
+  EXPECT_EQ(fleet.word, Outcome::measured) << fleet.sentence;  // nobody asked for needs
   EXPECT_EQ(fleet.exit_code, 0);
   EXPECT_EQ(fleet.judged, 64u);
   EXPECT_NE(fleet.sentence.find("nothing stands out; no node was held against needs"), std::string::npos);
@@ -28,9 +28,9 @@ TEST(Fleet, NothingStandsOutAmongAlike) {
 }
 
 TEST(Fleet, AnOutlierIsSuspectedConfirmedOrPassing) {
-  for (const auto& [again, status, word] : {std::tuple{0.0, Status::suspected, "INCONCLUSIVE"},
-                                            {7.6e8, Status::confirmed, "FAIL"},
-                                            {1.0e9, Status::passing, "MEASURED"}}) {
+  for (const auto& [again, status, word] : {std::tuple{0.0, Status::suspected, Outcome::inconclusive},
+                                            {7.6e8, Status::confirmed, Outcome::fail},
+                                            {1.0e9, Status::passing, Outcome::measured}}) {
     Runs runs;
     runs.usual(20);
     runs.add(run_of(40, {7.5e8}));
@@ -78,7 +78,7 @@ TEST(Fleet, GroupsAreHardwareAndFirmware) {
   EXPECT_EQ(fleet.groups[1].differs[0].usual, "1.3");
   EXPECT_TRUE(fleet.outliers.empty());
   EXPECT_EQ(fleet.judged, 21u);
-  EXPECT_EQ(fleet.word, "INCOMPLETE");  // four were judged by nothing
+  EXPECT_EQ(fleet.word, Outcome::incomplete);  // four were judged by nothing
   EXPECT_EQ(fleet.exit_code, 12);
 }
 
@@ -101,7 +101,7 @@ TEST(Fleet, ARackIsOneFinding) {
   EXPECT_EQ(fleet.effects[0].status, Status::suspected);  // by one session
   ASSERT_EQ(fleet.outliers.size(), 1u);                   // none of the other seven
   EXPECT_EQ(fleet.nodes[fleet.outliers[0].node].name, "node30");
-  EXPECT_EQ(fleet.word, "INCONCLUSIVE");
+  EXPECT_EQ(fleet.word, Outcome::inconclusive);
 }
 
 TEST(Fleet, TwoBadNodesAreNoRack) {
@@ -121,7 +121,7 @@ TEST(Fleet, MissingNodesMakeItIncomplete) {
   runs.usual(10);
   for (int i = 1; i <= 12; ++i) runs.options.hosts.push_back({name_of(i), {}});
   const Fleet fleet = runs.judged();
-  EXPECT_EQ(fleet.word, "INCOMPLETE");
+  EXPECT_EQ(fleet.word, Outcome::incomplete);
   EXPECT_EQ(fleet.exit_code, 12);
   EXPECT_EQ(fleet.expected, 12u);
   EXPECT_EQ(fleet.reported, 10u);
@@ -163,7 +163,7 @@ TEST(Fleet, ReadsRunFilesWithoutTheirRepetitions) {
   const Fleet fleet = judge(collector, {}, {});
   ASSERT_EQ(fleet.nodes.size(), 1u);
   EXPECT_EQ(fleet.nodes[0].name, "node17");
-  EXPECT_EQ(fleet.saying("FAIL"), 1u);
+  EXPECT_EQ(fleet.saying(Outcome::fail), 1u);
   EXPECT_EQ(*fleet.nodes[0].values[0], 9.1e8);
 }
 

@@ -211,7 +211,7 @@ TEST(History, AChangeIsToldWithWhatChangedThen) {
   EXPECT_EQ(s.changes[0].events[0], "device.firmware 1.3 -> 1.4");
   ASSERT_EQ(s.levels.size(), 2u);
   EXPECT_EQ(s.levels[1].from, 14u);
-  EXPECT_EQ(h.word, "FAIL");
+  EXPECT_EQ(h.word, Outcome::fail);
   EXPECT_EQ(h.exit_code, 10);
   EXPECT_NE(h.sentence.find("device.firmware 1.3 -> 1.4"), std::string::npos) << h.sentence;
   EXPECT_EQ(judge(runs_of(series(24, 4, 14, 1.15)), {}).exit_code, 0);  // for the better
@@ -224,7 +224,7 @@ TEST(History, TheNewestRunAloneIsUnusualNotChanged) {
   EXPECT_TRUE(h.series[0].changes.empty());
   EXPECT_TRUE(h.series[0].newest.unusual);
   EXPECT_LT(h.series[0].newest.z, -4);
-  EXPECT_EQ(h.word, "INCONCLUSIVE");
+  EXPECT_EQ(h.word, Outcome::inconclusive);
   EXPECT_FALSE(judge(runs_of(series(25, 6)), {}).series[0].newest.unusual);
 }
 
@@ -237,9 +237,9 @@ TEST(History, OtherConfigurationsAreOtherSeries) {
   EXPECT_EQ(h.too_short, 1u);
   EXPECT_EQ(h.changes, 0u);
   EXPECT_EQ(h.word,
-            "INCOMPLETE");  // of the configuration that is measured now, too little is known
+            Outcome::incomplete);  // of the configuration that is measured now, too little is known
   EXPECT_EQ(h.exit_code, 12);
-  EXPECT_EQ(judge({run_of(1, 1e9)}, {}).word, "INCOMPLETE");
+  EXPECT_EQ(judge({run_of(1, 1e9)}, {}).word, Outcome::incomplete);
 }
 
 TEST(History, AShortPastConfigurationIsNoReason) {
@@ -248,16 +248,16 @@ TEST(History, AShortPastConfigurationIsNoReason) {
   for (int i = 5; i < 20; ++i) runs.push_back(run_of(i, 1e9, "1.3", "d"));
   const History replaced = judge(runs, {});
   EXPECT_EQ(replaced.too_short, 1u);
-  EXPECT_EQ(replaced.word, "PASS");
+  EXPECT_EQ(replaced.word, Outcome::pass);
   for (int i = 0; i < 5; ++i) runs[static_cast<std::size_t>(i)].config_file = "other.yaml";
-  EXPECT_EQ(judge(runs, {}).word, "INCOMPLETE");  // still measured, as far as anybody knows
+  EXPECT_EQ(judge(runs, {}).word, Outcome::incomplete);  // still measured, as far as anybody knows
 }
 
 TEST(History, AZeroHidesNoChangeAndIsTold) {
   auto values = series(24, 4, 14, 0.8);
   values[5] = 0;
   const History h = judge(runs_of(values), {});
-  EXPECT_EQ(h.word, "FAIL");
+  EXPECT_EQ(h.word, Outcome::fail);
   const Series& s = h.series.at(0);
   EXPECT_EQ(s.changes.size(), 1u);
   ASSERT_EQ(s.left_out.size(), 1u);
@@ -268,7 +268,8 @@ TEST(History, AZeroHidesNoChangeAndIsTold) {
 }
 
 TEST(History, TheNewestRunsGivingZeroIsAFinding) {
-  for (const auto& [zeros, word] : {std::pair{1u, "INCONCLUSIVE"}, {2u, "INCONCLUSIVE"}, {3u, "FAIL"}, {12u, "FAIL"}}) {
+  for (const auto& [zeros, word] :
+       {std::pair{1u, Outcome::inconclusive}, {2u, Outcome::inconclusive}, {3u, Outcome::fail}, {12u, Outcome::fail}}) {
     auto values = series(26, 6);
     for (std::size_t i = 0; i < zeros; ++i) values[values.size() - 1 - i] = 0;
     const History h = judge(runs_of(values), {});
@@ -277,11 +278,11 @@ TEST(History, TheNewestRunsGivingZeroIsAFinding) {
   }
   std::vector<StoredRun> errors = runs_of(std::vector<double>(20, 0.0));
   for (StoredRun& run : errors) run.points[0].metrics[0].better = Better::lower;
-  EXPECT_EQ(judge(errors, {}).word, "PASS");  // no errors, as ever
+  EXPECT_EQ(judge(errors, {}).word, Outcome::pass);  // no errors, as ever
   errors.back().points[0].metrics[0].median = 3;
   const History h = judge(errors, {});
   EXPECT_TRUE(h.series[0].newest.unusual);
-  EXPECT_EQ(h.word, "INCONCLUSIVE");
+  EXPECT_EQ(h.word, Outcome::inconclusive);
   history_json(h);
 }
 
@@ -290,13 +291,13 @@ TEST(History, AMetricThatIsMissingIsAFinding) {
     auto runs = runs_of(series(30, 6));
     for (std::size_t i = 0; i < missing; ++i) runs[29 - i].points[0].metrics[0].values.clear();
     History h = judge(runs, {});
-    EXPECT_EQ(h.word, "INCOMPLETE");
+    EXPECT_EQ(h.word, Outcome::incomplete);
     EXPECT_EQ(h.exit_code, 12);
     EXPECT_EQ(h.missing, 1u);
     EXPECT_EQ(h.series[0].left_out.size(), missing);
     EXPECT_NE(h.sentence.find("1 missing from the newest run"), std::string::npos);
     for (std::size_t i = 0; i < missing; ++i) runs[29 - i].command = {"headrace", "run", "--only", "x"};
-    EXPECT_EQ(judge(runs, {}).word, "PASS");  // nobody asked for it
+    EXPECT_EQ(judge(runs, {}).word, Outcome::pass);  // nobody asked for it
   }
 }
 
@@ -315,12 +316,12 @@ TEST(History, UnprovenAndDisturbedRunsMakeNoLevels) {
   for (const double disturbed : {0.0, 0.5}) {
     const History h = with(5, 12, disturbed > 0 ? 0 : 0.2, disturbed);
     EXPECT_EQ(h.changes, 0u);
-    EXPECT_EQ(h.word, "PASS");
+    EXPECT_EQ(h.word, Outcome::pass);
     ASSERT_EQ(h.series[0].left_out.size(), 7u);
     EXPECT_EQ(h.series[0].left_out[0].why, disturbed > 0 ? "disturbed" : "cache-unproven");
   }
   const History newest = with(29, 30, 1, 0);  // nobody knows what it would have given
-  EXPECT_EQ(newest.word, "INCONCLUSIVE");
+  EXPECT_EQ(newest.word, Outcome::inconclusive);
   EXPECT_EQ(newest.left_out, 1u);
 }
 
@@ -346,7 +347,7 @@ TEST(History, ACopyOfARunIsNoOtherRun) {
   auto runs = runs_of(series(9, 6));
   runs.push_back(runs[3]);
   EXPECT_EQ(judge(runs, {}).runs.size(), 9u);
-  EXPECT_EQ(judge(runs, {}).word, "INCOMPLETE");
+  EXPECT_EQ(judge(runs, {}).word, Outcome::incomplete);
 }
 
 TEST(History, AMetricOfANeedIsFollowedThroughRunsWithoutNeeds) {
@@ -358,13 +359,13 @@ TEST(History, AMetricOfANeedIsFollowedThroughRunsWithoutNeeds) {
   }
   runs.back().judgements.push_back({.id = "ingest.read_bandwidth",
                                     .scope = "node",
-                                    .outcome = "PASS",
+                                    .outcome = Outcome::pass,
                                     .point = "shard_stream",
                                     .metric = "shard_stream.read_bandwidth"});
   const History h = judge(runs, {});
   for (const Series& s : h.series)
     if (s.metric == "read_bandwidth") EXPECT_EQ(s.run.size(), 24u);
-  EXPECT_EQ(h.word, "FAIL");
+  EXPECT_EQ(h.word, Outcome::fail);
 }
 
 TEST(History, RunsThatWanderAreNoCertainChange) {
@@ -374,7 +375,7 @@ TEST(History, RunsThatWanderAreNoCertainChange) {
   const History h = judge(runs_of(values), {});
   ASSERT_FALSE(h.series[0].changes.empty());
   EXPECT_TRUE(h.series[0].wanders);
-  EXPECT_NE(h.word, "FAIL");
+  EXPECT_NE(h.word, Outcome::fail);
   EXPECT_NE(h.series[0].changes[0].explanation.find("may be a drift"), std::string::npos);
 }
 

@@ -53,13 +53,13 @@ TEST(Noise, FloorIsHalfTheWidthOfSixBlocks) {
   EXPECT_NEAR(std::log1p(row.noise_floor), std::log(bounds.high / bounds.low) / 2, 1e-9);
   EXPECT_NEAR(row.block_spread, 0.00707, 2e-4);
   EXPECT_EQ(row.false_alarm_rate, 0);  // no such block reaches 5 %
-  EXPECT_EQ(noise.word, "PASS");
+  EXPECT_EQ(noise.word, Outcome::pass);
   EXPECT_EQ(noise.changed(), 0u);
 }
 
 TEST(Noise, ASystemThatDiffersFromItselfFails) {
   const Noise noise = noise_of(against_itself({0.80, 0.81, 0.79, 0.80, 0.81, 0.80}));
-  EXPECT_EQ(noise.word, "FAIL");
+  EXPECT_EQ(noise.word, Outcome::fail);
   EXPECT_EQ(noise.exit_code, 10);
   EXPECT_EQ(noise.changed(), 1u);
 }

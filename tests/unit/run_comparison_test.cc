@@ -72,7 +72,7 @@ TEST(RunComparison, AClearLossIsWorseAndFails) {
   EXPECT_EQ(row(c, "latency_p99_ns").change, Change::worse);
   EXPECT_EQ(row(c, "latency_p99_ns").delta, statistics::kDeltaTail);
   EXPECT_FALSE(row(c, "latency_p99_ns").gated);
-  EXPECT_EQ(c.word, "FAIL");
+  EXPECT_EQ(c.word, Outcome::fail);
   EXPECT_EQ(c.exit_code, 10);
   EXPECT_EQ(c.pairs[0].summary.sentence, "B vs A: 2 worse");
   EXPECT_NE(r.explanation.find("these two sessions differ"), std::string::npos);
@@ -89,7 +89,7 @@ TEST(RunComparison, TheSameIsTheSame) {
   const Comparison c = compare_two(run(1), run(1.001), with_history());
   EXPECT_EQ(row(c, "read_bandwidth").change, Change::same);
   EXPECT_EQ(c.exit_code, 0);
-  EXPECT_EQ(c.word, "PASS");
+  EXPECT_EQ(c.word, Outcome::pass);
   EXPECT_EQ(c.pairs[0].summary.about_gates, "no gate is worse");
 }
 
@@ -143,7 +143,7 @@ TEST(RunComparison, WhatDiffersUndeclaredLeavesChangesOpen) {
 
 TEST(RunComparison, GatesAreTheNeedsOrWhatTheUserNames) {
   StoredRun a = run(1);
-  a.judgements = {{"tail", "node", "PASS", "shard_stream", "shard_stream.latency_p99_ns"}};
+  a.judgements = {{"tail", "node", Outcome::pass, "shard_stream", "shard_stream.latency_p99_ns"}};
   const Comparison by_need = compare_two(a, run(0.8));
   EXPECT_TRUE(row(by_need, "latency_p99_ns").gated);
   EXPECT_FALSE(row(by_need, "read_bandwidth").gated);
@@ -229,7 +229,7 @@ TEST(RunComparison, GatesOnFactsDecide) {
 
 TEST(RunComparison, WithoutAnyGateNothingIsGreen) {
   StoredRun a = run(1), b = run(1);
-  a.judgements = {{"tail", "node", "PASS", "shard_stream", "shard_stream.of_old"}};
+  a.judgements = {{"tail", "node", Outcome::pass, "shard_stream", "shard_stream.of_old"}};
   EXPECT_EQ(compare_two(a, b).exit_code, 12);
   EXPECT_EQ(compare_two(a, b).pairs[0].summary.about_gates, "no gate was measured on both sides");
 }
@@ -318,7 +318,7 @@ TEST(RunComparison, AGreenWordSaysThatItIsAboutGates) {
   StoredRun b = run(1.001);
   b.points[0].metrics[1] = metric("latency_p99_ns", {4e6, 4.01e6, 4.02e6, 4e6, 3.99e6, 4e6}, Better::lower, "ns");
   const Comparison c = compare_two(run(1), b, with_history());
-  EXPECT_EQ(c.word, "PASS");
+  EXPECT_EQ(c.word, Outcome::pass);
   EXPECT_EQ(c.pairs[0].summary.about_gates, "no gate is worse; 1 worse is no gate");
 }
 
@@ -375,14 +375,14 @@ TEST(RunComparison, TwoHundredStoredPairsOfTheSameAreSeldomCalledChanged) {
   };
   constexpr int kPairs = 200;
   for (const unsigned past : {0u, 8u}) {
-    std::map<std::string, int> same, loss;
+    std::map<std::string_view, int> same, loss;
     for (int i = 0; i < kPairs; ++i) {
       Options options;
       for (unsigned n = 0; n < past; ++n) options.history.push_back(session(1));
       const StoredRun a = session(1);
       const Comparison null = compare_two(a, session(1), options);
-      ++same[null.pairs[0].summary.better > 0 ? "BETTER" : null.word];
-      ++loss[compare_two(a, session(0.8), options).word];
+      ++same[null.pairs[0].summary.better > 0 ? "BETTER" : to_string(null.word)];
+      ++loss[to_string(compare_two(a, session(0.8), options).word)];
     }
     std::printf(
         "%u past runs: of %d pairs of the same %d FAIL, %d better, %d PASS, %d open; of as "
@@ -427,7 +427,7 @@ TEST(RunComparison, WhatCannotBeComparedIsNamed) {
   Options options;
   options.gates = {"*.lonely"};
   EXPECT_EQ(compare_two(a, b, options).exit_code, 12);
-  EXPECT_EQ(compare_two(a, b, options).word, "INCOMPLETE");
+  EXPECT_EQ(compare_two(a, b, options).word, Outcome::incomplete);
 }
 
 TEST(RunComparison, DoubtsComeBeforeNumbers) {

@@ -46,7 +46,7 @@ TEST(RunFile, ReadsTheGoldenRun) {
   EXPECT_EQ(run.id, "20260131-120000-golden");
   EXPECT_EQ(run.node, "node17");
   EXPECT_EQ(run.config_hash, "9f2c0001");
-  EXPECT_EQ(run.summary.word, "FAIL");
+  EXPECT_EQ(run.summary.word, Outcome::fail);
   EXPECT_EQ(run.summary.exit_code, 10);
   EXPECT_EQ(run.job.at("dataset.sample_size"), "130000B");
   EXPECT_EQ(run.environment.at("kernel.release"), "6.1.0");

@@ -64,14 +64,14 @@ TEST(SizingDecisions, MoreAtWorkNeverPassesAndLessNeverFails) {
     EXPECT_EQ(fed.outcome, more ? Outcome::inconclusive : Outcome::pass) << workers;
     EXPECT_EQ(starved.outcome, less ? Outcome::inconclusive : Outcome::fail) << workers;
     if (more) {
-      EXPECT_EQ(fed.reason, "other-settings");
+      EXPECT_EQ(fed.reason, Reason::other_settings);
     }
     if (less) {
-      EXPECT_EQ(starved.reason, "other-settings");
+      EXPECT_EQ(starved.reason, Reason::other_settings);
     }
   }
   const Phase flying = of({reads(80e6, {{"engine", "io_uring"}, {"queue_depth", "64"}})});
-  EXPECT_EQ(flying.reason, "other-settings");
+  EXPECT_EQ(flying.reason, Reason::other_settings);
   EXPECT_NE(flying.explanation.find("64 reads in flight"), std::string::npos) << flying.explanation;
   StoredRun neighboured = reads(80e6, {{"workers", "64"}});
   neighboured.points[0].disturbed_share = 0.5;
@@ -98,10 +98,10 @@ TEST(SizingDecisions, SessionsLeftOutMustNotSayOtherwise) {
   runs[1].started_utc = "2026-02-01T12:00:00Z";
   runs[1].points[0].disturbed_share = 0.34;
   runs[0] = reads(8.8e6);
-  EXPECT_EQ(of(runs).reason, "disturbed");
+  EXPECT_EQ(of(runs).reason, Reason::disturbed);
   EXPECT_NEAR(of(runs).supply.value.median, 8.8e6, 1);  // of what was not disturbed
   runs[1].points[0].disturbed_share = 1.0 / 3;          // not more than a third
-  EXPECT_EQ(of(runs).reason, "straddles");
+  EXPECT_EQ(of(runs).reason, Reason::straddles);
   // What was not disturbed misses: that is a FAIL, whatever the other one gave.
   runs[0] = reads(7e6);
   runs[1].points[0].disturbed_share = 0.34;
@@ -129,7 +129,7 @@ TEST(SizingDecisions, WhatWasNotProvenColdNeverAnswers) {
                                 [](const NotMeasured& n) { return n.phase == "cold_epoch"; });
   ASSERT_NE(why, s.not_measured.end());
   EXPECT_EQ(why->why, "small_file_read was not proven cold in 1 % of its repetitions");
-  EXPECT_EQ(s.word, "INCOMPLETE");
+  EXPECT_EQ(s.word, Outcome::incomplete);
 }
 
 TEST(SizingDecisions, NodesThatMeasuredSomethingElseDisturb) {
@@ -183,11 +183,11 @@ TEST(SizingDecisions, OnlyAFileSystemThatIsTooSmallFails) {
   EXPECT_EQ(with_space(43e9 - 1, "43GB").capacity.outcome, Outcome::inconclusive);
   const Sizing small = with_space(10e9, "42.9GB");
   EXPECT_EQ(small.capacity.outcome, Outcome::fail);
-  EXPECT_EQ(small.word, "FAIL");
+  EXPECT_EQ(small.word, Outcome::fail);
   EXPECT_EQ(small.limiting, "capacity");
   EXPECT_EQ(small.sentence.find("cause"), std::string::npos) << small.sentence;
   const Sizing full = with_space(10e9, "1TB");
-  EXPECT_EQ(full.word, "INCONCLUSIVE");
+  EXPECT_EQ(full.word, Outcome::inconclusive);
   EXPECT_EQ(full.limiting, "capacity");
   EXPECT_EQ(full.exit_code, 11);
 }

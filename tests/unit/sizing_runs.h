@@ -78,7 +78,7 @@ inline results::StoredRun run_of(const std::string& node = "n1", const std::stri
   run.started_utc = started;
   run.elapsed_s = 60;
   run.config_hash = "c";
-  run.summary.word = "MEASURED";
+  run.summary.word = Outcome::measured;
   return run;
 }
 

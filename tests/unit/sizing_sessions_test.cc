@@ -115,7 +115,7 @@ TEST(SizingSessions, TheBestOfManySessionsDoesNotDecide) {
   }
   const Phase p = judged(one, runs);
   EXPECT_EQ(p.outcome, Outcome::inconclusive);
-  EXPECT_EQ(p.reason, "straddles");
+  EXPECT_EQ(p.reason, Reason::straddles);
   EXPECT_EQ(p.supply.sessions, 12u);
   EXPECT_EQ(p.supply.repetitions, 72u);
   // The same file twice is one session.
@@ -133,7 +133,7 @@ TEST(SizingSessions, TooFewRepetitionsDecideNothing) {
       const Phase p = judged(one, {session(0, values)});
       if (n < 5) {
         EXPECT_EQ(p.outcome, Outcome::inconclusive) << n;
-        EXPECT_EQ(p.reason, "few-reps") << n;
+        EXPECT_EQ(p.reason, Reason::few_reps) << n;
         EXPECT_TRUE(p.supply.is_range);
       } else {
         EXPECT_EQ(p.outcome, times > 1 ? Outcome::pass : Outcome::fail);
@@ -156,13 +156,13 @@ TEST(SizingSessions, OneSessionNearTheNeedSaysThatItIsOne) {
     for (int i = 0; i < 10; ++i) values.push_back(8e6 * ratio * (1 + 0.0001 * i));
     return judged(one, {session(0, values)});
   };
-  EXPECT_EQ(near(1.03).reason, "single-session");
-  EXPECT_EQ(near(0.97).reason, "single-session");
-  EXPECT_EQ(near(1.0496).reason, "single-session");
+  EXPECT_EQ(near(1.03).reason, Reason::single_session);
+  EXPECT_EQ(near(0.97).reason, Reason::single_session);
+  EXPECT_EQ(near(1.0496).reason, Reason::single_session);
   EXPECT_EQ(near(1.0515).outcome, Outcome::pass);  // exp(1.645 * 3 %)
-  EXPECT_EQ(near(0.953).reason, "single-session");
+  EXPECT_EQ(near(0.953).reason, Reason::single_session);
   EXPECT_EQ(near(0.949).outcome, Outcome::fail);
-  EXPECT_EQ(near(0.9998).reason, "straddles");
+  EXPECT_EQ(near(0.9998).reason, Reason::straddles);
 }
 
 /// Two nodes that the job has both; the second's repetitions begin `late_s` after the first's.
@@ -180,12 +180,12 @@ TEST(SizingSessions, OnlyRepetitionsAtTheSameTimeAreTogether) {
   EXPECT_EQ(of_two(0.79).supply.clients, 2u);
   const Phase apart = of_two(0.81);
   EXPECT_EQ(apart.supply.clients, 1u);
-  EXPECT_EQ(apart.reason, "disturbed");  // by the other node: neither alone nor together
+  EXPECT_EQ(apart.reason, Reason::disturbed);  // by the other node: neither alone nor together
   // One second of overlap is neither.
   const Phase barely = of_two(0, "2026-01-31T12:00:57Z");
   EXPECT_EQ(barely.supply.clients, 1u);
   EXPECT_EQ(barely.supply.basis, Basis::extrapolated);
-  EXPECT_EQ(barely.reason, "extrapolated");
+  EXPECT_EQ(barely.reason, Reason::extrapolated);
 }
 
 TEST(SizingSessions, RepetitionsThatDoNotTellTheirTimeAreNotTogether) {

@@ -57,7 +57,7 @@ TEST(Sizing, WhatIsExtrapolatedNeverPasses) {
   add(runs[0], "small_file_read", "read_bandwidth", 20e6);
   const Sizing s = size(job(), "job.yaml", runs);
   EXPECT_EQ(phase(s, "cold_epoch").outcome, Outcome::inconclusive);
-  EXPECT_EQ(phase(s, "cold_epoch").reason, "extrapolated");
+  EXPECT_EQ(phase(s, "cold_epoch").reason, Reason::extrapolated);
   EXPECT_EQ(size(job({"cluster.nodes=1"}), "job.yaml", runs).phases[0].outcome, Outcome::pass);
 }
 
@@ -71,17 +71,17 @@ TEST(Sizing, WhatWasDisturbedPassesOnlyWhereItsWorstRepetitionDoes) {
   runs[0].points[0].metrics[0].values[3] = 7.9e6;
   s = size(job({"cluster.nodes=1"}), "job.yaml", runs);
   EXPECT_EQ(s.phases[0].outcome, Outcome::inconclusive);
-  EXPECT_EQ(s.phases[0].reason, "disturbed");
+  EXPECT_EQ(s.phases[0].reason, Reason::disturbed);
   EXPECT_EQ(s.exit_code, 11);
   runs[0].points[0].disturbed_share = 0.2;
   runs[0].points[0].not_steady_share = 0.5;
   s = size(job({"cluster.nodes=1"}), "job.yaml", runs);
-  EXPECT_EQ(s.phases[0].reason, "not-steady");
+  EXPECT_EQ(s.phases[0].reason, Reason::not_steady);
   // A neighbour may have slowed it: it does not fail either.
   runs[0].points[0].not_steady_share = 0;
   runs[0].points[0].disturbed_share = 0.34;
   s = size(job({"cluster.nodes=1", "step.time=0.1s"}), "job.yaml", runs);
-  EXPECT_EQ(s.phases[0].reason, "disturbed");
+  EXPECT_EQ(s.phases[0].reason, Reason::disturbed);
 }
 
 TEST(Sizing, EveryClientsDisturbanceCounts) {
@@ -91,15 +91,15 @@ TEST(Sizing, EveryClientsDisturbanceCounts) {
     add(runs.back(), "small_file_read", "read_bandwidth", 9e6);
   }
   const auto reason = [&] { return phase(size(job(), "job.yaml", runs), "cold_epoch").reason; };
-  EXPECT_EQ(reason(), "");
+  EXPECT_EQ(reason(), Reason::none);
   for (const std::size_t client : {0u, 1u, 3u}) {
     results::StoredPoint& point = runs[client].points[0];
     point.metrics[0].values[1] = point.each[1].metrics["read_bandwidth"] = 1e6;  // 28 MB/s of 32
     point.disturbed_share = 0.5;
-    EXPECT_EQ(reason(), "disturbed") << client;
+    EXPECT_EQ(reason(), Reason::disturbed) << client;
     point.disturbed_share = 0;
     point.not_steady_share = 0.5;
-    EXPECT_EQ(reason(), "not-steady") << client;
+    EXPECT_EQ(reason(), Reason::not_steady) << client;
     point.not_steady_share = 0;
     point.metrics[0].values[1] = point.each[1].metrics["read_bandwidth"] = 9e6;
   }

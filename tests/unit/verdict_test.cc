@@ -309,24 +309,24 @@ TEST(Verdict, ExitCodes) {
   EXPECT_EQ(code({fail}, 0, {.all = 2, .failed = 1}), 10);
   EXPECT_EQ(code({pass}, SIGINT), 130);
   EXPECT_EQ(code({fail}, SIGTERM), 143);
-  EXPECT_EQ(summarize(std::vector<Judgement>{}, 0).word, "MEASURED");
-  EXPECT_EQ(summarize(std::vector<Judgement>{pass, skipped}, 0).word, "INCOMPLETE");
-  EXPECT_EQ(summarize(std::vector<Judgement>{pass}, SIGINT).word, "INTERRUPTED");
+  EXPECT_EQ(summarize(std::vector<Judgement>{}, 0).word, Outcome::measured);
+  EXPECT_EQ(summarize(std::vector<Judgement>{pass, skipped}, 0).word, Outcome::incomplete);
+  EXPECT_EQ(summarize(std::vector<Judgement>{pass}, SIGINT).word, Outcome::interrupted);
 }
 
 TEST(Verdict, CountsWhatNoNeedTellsOf) {
   const Judgement pass = with(Outcome::pass), error = with(Outcome::error);
   const Summary failed = summarize(std::vector{pass, error}, 0, {.all = 4, .skipped = 1, .failed = 2});
-  EXPECT_EQ(failed.word, "ERROR");
+  EXPECT_EQ(failed.word, Outcome::error);
   EXPECT_EQ(failed.needs, 2u);
   EXPECT_EQ(failed.error, 3u);
   EXPECT_EQ(failed.skipped, 0u) << "a need was asked for, and it tells";
   const auto nothing_asked = [](PointCounts points) { return summarize(std::vector<Judgement>{}, 0, points); };
-  EXPECT_EQ(nothing_asked({.all = 2, .skipped = 1}).word, "INCOMPLETE");
+  EXPECT_EQ(nothing_asked({.all = 2, .skipped = 1}).word, Outcome::incomplete);
   EXPECT_EQ(nothing_asked({.all = 2, .skipped = 1}).skipped, 1u);
-  EXPECT_EQ(nothing_asked({.all = 2, .skipped = 2}).word, "SKIPPED");
-  EXPECT_EQ(nothing_asked({.all = 2, .skipped = 1, .failed = 1}).word, "ERROR");
-  EXPECT_EQ(nothing_asked({.all = 2}).word, "MEASURED");
+  EXPECT_EQ(nothing_asked({.all = 2, .skipped = 2}).word, Outcome::skipped);
+  EXPECT_EQ(nothing_asked({.all = 2, .skipped = 1, .failed = 1}).word, Outcome::error);
+  EXPECT_EQ(nothing_asked({.all = 2}).word, Outcome::measured);
 }
 
 TEST(Verdict, Words) {

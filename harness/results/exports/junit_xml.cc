@@ -21,7 +21,7 @@ std::string number(double value) { return fmt::format("{}", value); }
 
 std::string properties(const StoredJudgement& j) {
   std::string out = "      <properties>\n";
-  out += property("outcome", j.outcome);
+  out += property("outcome", to_string(j.outcome));
   if (!j.reason.empty()) out += property("reason", j.reason);
   out += property("direction", j.higher_is_better ? "at_least" : "at_most");
   out += property("required", number(j.required));
@@ -53,10 +53,10 @@ std::string inconclusive_result(const StoredJudgement& j, JunitInconclusive as) 
 }
 
 std::string result(const StoredJudgement& j, JunitInconclusive inconclusive) {
-  if (j.outcome == "FAIL") return fmt::format("      <failure type=\"need\" message=\"{}\"/>\n", message(j));
-  if (j.outcome == "ERROR") return fmt::format("      <error type=\"error\" message=\"{}\"/>\n", message(j));
-  if (j.outcome == "INCONCLUSIVE") return inconclusive_result(j, inconclusive);
-  if (j.outcome == "SKIPPED") return fmt::format("      <skipped message=\"{}\"/>\n", message(j));
+  if (j.outcome == Outcome::fail) return fmt::format("      <failure type=\"need\" message=\"{}\"/>\n", message(j));
+  if (j.outcome == Outcome::error) return fmt::format("      <error type=\"error\" message=\"{}\"/>\n", message(j));
+  if (j.outcome == Outcome::inconclusive) return inconclusive_result(j, inconclusive);
+  if (j.outcome == Outcome::skipped) return fmt::format("      <skipped message=\"{}\"/>\n", message(j));
   return "";
 }
 
@@ -65,11 +65,11 @@ struct Suite {
   unsigned tests = 0, failures = 0, errors = 0, skipped = 0;
 
   void add(const StoredJudgement& j, const std::string& name, double seconds, JunitInconclusive as) {
-    const bool open = j.outcome == "INCONCLUSIVE";
+    const bool open = j.outcome == Outcome::inconclusive;
     ++tests;
-    failures += j.outcome == "FAIL" || (open && as == JunitInconclusive::failure);
-    errors += j.outcome == "ERROR" || (open && as == JunitInconclusive::error);
-    skipped += j.outcome == "SKIPPED" || (open && as == JunitInconclusive::skipped);
+    failures += j.outcome == Outcome::fail || (open && as == JunitInconclusive::failure);
+    errors += j.outcome == Outcome::error || (open && as == JunitInconclusive::error);
+    skipped += j.outcome == Outcome::skipped || (open && as == JunitInconclusive::skipped);
     cases +=
         fmt::format("    <testcase classname=\"{}\" name=\"{} ({})\" time=\"{:.3f}\">\n{}{}    </testcase>\n",
                     xml_escaped(name), xml_escaped(j.id), xml_escaped(j.scope), seconds, properties(j), result(j, as));

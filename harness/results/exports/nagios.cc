@@ -34,7 +34,7 @@ std::string performance(const StoredJudgement& j) {
 }
 
 /// Names of the needs with this outcome, three at most.
-std::string named(const StoredVerdict& verdict, std::string_view outcome) {
+std::string named(const StoredVerdict& verdict, Outcome outcome) {
   std::string out;
   unsigned told = 0;
   const unsigned count = verdict.count(outcome);
@@ -50,17 +50,18 @@ std::string named(const StoredVerdict& verdict, std::string_view outcome) {
 std::string nagios_text(const StoredVerdict& verdict) {
   constexpr std::string_view kStates[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
   const int state = mapped_exit(ExitMap::nagios, verdict.summary.exit_code, verdict.remark());
-  std::string line = fmt::format(
-      "HEADRACE {} - {}: {}", kStates[state], verdict.summary.word,
-      verdict.judgements.empty() ? "no verdict, the run was held against no needs"
-                                 : fmt::format("{} of {} needs met", verdict.count("PASS"), verdict.judgements.size()));
+  std::string line =
+      fmt::format("HEADRACE {} - {}: {}", kStates[state], to_string(verdict.summary.word),
+                  verdict.judgements.empty()
+                      ? "no verdict, the run was held against no needs"
+                      : fmt::format("{} of {} needs met", verdict.count(Outcome::pass), verdict.judgements.size()));
   if (verdict.thin() > 0) line += fmt::format(", {} thinly", verdict.thin());
-  if (verdict.count("FAIL") > 0) line += "; missed: " + named(verdict, "FAIL");
-  if (verdict.count("ERROR") > 0) line += "; error: " + named(verdict, "ERROR");
-  if (const unsigned failed = verdict.summary.error - std::min(verdict.summary.error, verdict.count("ERROR"));
+  if (verdict.count(Outcome::fail) > 0) line += "; missed: " + named(verdict, Outcome::fail);
+  if (verdict.count(Outcome::error) > 0) line += "; error: " + named(verdict, Outcome::error);
+  if (const unsigned failed = verdict.summary.error - std::min(verdict.summary.error, verdict.count(Outcome::error));
       failed > 0)
     line += fmt::format("; {} point{} failed", failed, failed == 1 ? "" : "s");
-  if (verdict.count("INCONCLUSIVE") > 0) line += "; open: " + named(verdict, "INCONCLUSIVE");
+  if (verdict.count(Outcome::inconclusive) > 0) line += "; open: " + named(verdict, Outcome::inconclusive);
   line = plain(line, "|");
   std::string data;
   for (const StoredJudgement& j : verdict.judgements) data += performance(j);

@@ -48,9 +48,9 @@ std::string per_need(const StoredVerdict& run, std::string_view name, std::strin
 std::string prometheus_text(const StoredVerdict& run) {
   std::string out = head_of("headrace_verdict", "1 for the state that a need is in, 0 for the others.");
   for (const StoredJudgement& j : run.judgements) {
-    for (const Outcome o : {Outcome::pass, Outcome::fail, Outcome::inconclusive, Outcome::skipped, Outcome::error}) {
+    for (const Outcome o : kOutcomes) {
       out += fmt::format("headrace_verdict{{need=\"{}\",scope=\"{}\",state=\"{}\"}} {}\n", label(j.id), label(j.scope),
-                         headrace::to_string(o), j.outcome == headrace::to_string(o) ? 1 : 0);
+                         headrace::to_string(o), j.outcome == o ? 1 : 0);
     }
   }
   out += per_need(run, "headrace_measured", "Median of the repetitions.", true,
