@@ -51,7 +51,7 @@ int aa(const Arguments& arguments, const Shared& shared) {
   blocks.planned = arguments.pairs;
   const auto command = turn_command(system::installation().binary, arguments.plan);
   blocks.sides = {{"A", plan.config_file, command}, {"B", plan.config_file, command}};
-  blocks.gates = options.gates;
+  blocks.gates = options.gates.globs();
   if (arguments.dry_run) {
     print_line(Text::format("{}blocks    {}, each A B B A of the same: {} runs in all", plan_text(plan, shared),
                             blocks.planned, blocks.planned * comparison::kTurnsPerBlock));

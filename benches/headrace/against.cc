@@ -138,7 +138,7 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
   add(options.across, differing_params(a, b));
   blocks.declared = options.declared;
   blocks.across = options.across;
-  blocks.gates = options.gates;
+  blocks.gates = options.gates.globs();
 
   if (arguments.dry_run) {
     print_line(Text::format("A  {}\n{}B  {}\n{}blocks    {}, each A B B A: {} runs in all", a.config_file,

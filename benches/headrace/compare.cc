@@ -57,7 +57,7 @@ Comparison compare_blocks(const std::string& folder, comparison::Options options
   const comparison::Blocks blocks = comparison::read_blocks(folder);
   options.declared.insert(options.declared.end(), blocks.declared.begin(), blocks.declared.end());
   options.across.insert(options.across.end(), blocks.across.begin(), blocks.across.end());
-  if (options.gates.empty()) options.gates = blocks.gates;
+  if (options.gates.globs().empty()) options.gates = blocks.gates;
   auto sides = comparison::sides_of(blocks, folder);
   if (!options.noise) options.noise = comparison::newest_noise(folder, sides.front().first());
   return comparison::compare(std::move(sides), options);

@@ -46,7 +46,7 @@ void require_gates(const comparison::Options& options, std::span<const Plan* con
       for (const MetricInfo& metric :
            metric_catalogue(*point.info, point.workload->latency_parts(), point.workload->devices()))
         for (const std::string& place : {std::string(point.info->name), point.id}) known[place].insert(metric.name);
-  comparison::require_matches(options.gates, known);
+  comparison::require_matches(options.gates.globs(), known);
 }
 
 }  // namespace headrace::cli

@@ -98,16 +98,12 @@ bool rerun(const Arguments& arguments, const fleet::Fleet& judged, std::vector<s
 }
 
 fleet::Fleet judged(const Arguments& arguments, const std::vector<std::string>& files) {
-  comparison::Options gates;
-  gates.delta_rate = share_of("--delta", arguments.delta, gates.delta_rate);
-  gates.delta_tail = share_of("--delta-tail", arguments.delta_tail, gates.delta_tail);
-  gates.gates = arguments.metrics;
-  fleet::Collector collector(gates);
+  fleet::Options options;
+  options.delta_rate = share_of("--delta", arguments.delta, options.delta_rate);
+  options.delta_tail = share_of("--delta-tail", arguments.delta_tail, options.delta_tail);
+  fleet::Collector collector(arguments.metrics, options.delta_rate, options.delta_tail);
   std::vector<fleet::Unreadable> unreadable;
   collect_all(files, collector, unreadable);
-  fleet::Options options;
-  options.delta_rate = gates.delta_rate;
-  options.delta_tail = gates.delta_tail;
   options.hosts_file = arguments.hosts;
   if (!arguments.hosts.empty()) options.hosts = fleet::read_hosts(arguments.hosts);
   return fleet::judge(collector, std::move(unreadable), options);

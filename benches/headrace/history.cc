@@ -89,10 +89,10 @@ Text history_text(const History& h, const Terminal& terminal, bool all) {
 }
 
 int history_verb(const Arguments& arguments, const Shared& shared) {
-  comparison::Options options;
+  history::Options options;
   options.delta_rate = share_of("--delta", arguments.delta, options.delta_rate);
   options.delta_tail = share_of("--delta-tail", arguments.delta_tail, options.delta_tail);
-  options.gates = arguments.metrics;
+  options.metrics = arguments.metrics;
   std::vector<std::string> files;
   for (const std::string& folder : arguments.folders)
     for (std::string& file : run_files_below(folder, "history")) files.push_back(std::move(file));

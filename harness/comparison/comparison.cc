@@ -37,7 +37,8 @@ PointIndex history_for(const Comparison& all, const Options& options) {
 }
 
 /// How the metric's medians differ between past runs.
-statistics::SessionSpread spread_of(const PointIndex& history, const std::string& key, const std::string& metric) {
+statistics::SessionSpread spread_of(const PointIndex& history, const results::PointKey& key,
+                                    const std::string& metric) {
   std::vector<double> medians;
   if (const auto found = history.find(key); found != history.end())
     for (const Found& past : found->second)
@@ -47,11 +48,12 @@ statistics::SessionSpread spread_of(const PointIndex& history, const std::string
 }
 
 /// What this system shows against itself, by point and metric.
-using Floors = std::map<std::pair<std::string, std::string>, double>;
+using Floors = std::map<std::pair<results::PointKey, std::string>, double>;
 Floors floors_for(const Options& options) {
   Floors floors;
   if (options.noise)
-    for (const NoiseRow& row : options.noise->rows) floors[{key_of(row.point, options), row.metric}] = row.noise_floor;
+    for (const NoiseRow& row : options.noise->rows)
+      floors[{results::point_key(row.point, options.across), row.metric}] = row.noise_floor;
   return floors;
 }
 
@@ -71,7 +73,7 @@ void compare_point(const Joined& j, const PointIndex& history, const Floors& flo
     const StoredMetric* theirs = other_point.find(metric.name);
     const auto leave_out = [&](const std::string& side, const std::string& why) {
       pair.not_compared.push_back(
-          {base_point.id, metric.name, side, why, is_gate(base_point, metric.name, options, base.first())});
+          {base_point.id, metric.name, side, why, options.gates.selects(base.first(), base_point, metric.name)});
     };
     if (theirs == nullptr) {
       leave_out(base.label, "only in " + base.label);
@@ -95,7 +97,7 @@ void compare_point(const Joined& j, const PointIndex& history, const Floors& flo
   for (const StoredMetric& metric : other_point.metrics)
     if (base_point.find(metric.name) == nullptr && !is_beside_the_point(other_point, metric))
       pair.not_compared.push_back({other_point.id, metric.name, other.label, "only in " + other.label,
-                                   is_gate(other_point, metric.name, options, base.first())});
+                                   options.gates.selects(base.first(), other_point, metric.name)});
 }
 
 /// Rules 10 and 15 look at all findings together. Only what may be called is asked: a disturbed
@@ -236,10 +238,10 @@ void warn(const Comparison& all, Pair& pair) {
 
 }  // namespace
 
-double delta_of(std::string_view metric, const Options& options) {
+double delta_of(std::string_view metric, double rate, double tail) {
   const auto share = percentile_of(metric);
-  const bool tail = (share && *share >= 0.9) || metric.ends_with("latency_max_ns");
-  return tail ? options.delta_tail : options.delta_rate;
+  const bool of_tail = (share && *share >= 0.9) || metric.ends_with("latency_max_ns");
+  return of_tail ? tail : rate;
 }
 
 void set_noise(const Noise& noise, Comparison& comparison) {
@@ -270,7 +272,7 @@ std::string_view to_string(Change change) {
 
 Comparison compare(std::vector<Side> sides, const Options& options) {
   if (sides.size() < 2) throw UsageError("a comparison needs two runs");
-  require_matches(options.gates, sides);
+  require_matches(options.gates.globs(), sides);
   Comparison all;
   all.sides = std::move(sides);
   all.design = design_of(all.sides, options);

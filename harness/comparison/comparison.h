@@ -9,6 +9,7 @@
 
 #include "harness/comparison/fingerprint_difference.h"
 #include "harness/comparison/noise.h"
+#include "harness/results/metric_filter.h"
 #include "harness/results/run_file.h"
 #include "harness/statistics/comparison.h"
 #include "harness/verdict/verdict.h"
@@ -39,9 +40,8 @@ struct Design {
 
 struct Options {
   double delta_rate = statistics::kDeltaRate, delta_tail = statistics::kDeltaTail;
-  /// Globs on "workload.metric" and "point.metric". Empty: the metrics that the base's needs were
-  /// judged by; without needs, each workload's first metric.
-  std::vector<std::string> gates;
+  /// The metrics that decide the exit code, of the base's runs.
+  results::MetricFilter gates;
   /// Fingerprint keys or sections ("device", "kernel.release") that differ on purpose.
   std::vector<std::string> declared;
   /// Parameters that are left out when points are joined: what is compared on purpose.
@@ -156,7 +156,7 @@ void set_noise(const Noise& noise, Comparison& comparison);
 
 std::string_view to_string(statistics::Change change);
 
-/// 10 % for tails (percentiles from 90 on, maxima), else 5 %, unless `options` say otherwise.
-double delta_of(std::string_view metric, const Options& options);
+/// `tail` for tails (percentiles from 90 on, maxima), else `rate`: the change from which on one matters.
+double delta_of(std::string_view metric, double rate, double tail);
 
 }  // namespace headrace::comparison

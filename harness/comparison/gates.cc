@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/config/sweep.h"
+#include "harness/glob.h"
 
 namespace headrace::comparison {
 namespace {
@@ -21,7 +21,7 @@ std::vector<std::string> matches(const std::string& glob, const MetricNames& kno
   std::vector<std::string> found;
   for (const auto& [place, metrics] : known)
     for (const std::string& metric : metrics)
-      if (std::string name = place + "." + metric; config::glob_match(glob, name)) found.push_back(std::move(name));
+      if (std::string name = place + "." + metric; glob_match(glob, name)) found.push_back(std::move(name));
   return found;
 }
 
@@ -52,25 +52,6 @@ std::string told(const std::string& glob, const MetricNames& known) {
 }
 
 }  // namespace
-
-bool is_gate(const StoredPoint& point, const std::string& metric, const Options& options, const StoredRun& base) {
-  const auto fits = [&](const std::string& glob) {
-    return config::glob_match(glob, point.workload + "." + metric) || config::glob_match(glob, point.id + "." + metric);
-  };
-  if (!options.gates.empty()) return std::any_of(options.gates.begin(), options.gates.end(), fits);
-  bool any_need = false;
-  for (const auto& need : base.judgements) {
-    if (need.point.empty()) continue;
-    any_need = true;
-    if (need.point == point.id && need.metric == point.workload + "." + metric) return true;
-  }
-  return !any_need && !point.metrics.empty() && point.metrics.front().name == metric;
-}
-
-bool has_gate(const StoredPoint& point, const Options& options, const StoredRun& base) {
-  return std::any_of(point.metrics.begin(), point.metrics.end(),
-                     [&](const StoredMetric& m) { return is_gate(point, m.name, options, base); });
-}
 
 void require_matches(std::span<const std::string> gates, const MetricNames& known) {
   std::string problems;

@@ -1,4 +1,4 @@
-// Which metrics decide the exit code.
+// Gates that match nothing are refused.
 #pragma once
 
 #include <map>
@@ -9,13 +9,6 @@
 #include "harness/comparison/comparison.h"
 
 namespace headrace::comparison {
-
-/// May this metric decide the exit code?
-bool is_gate(const results::StoredPoint& point, const std::string& metric, const Options& options,
-             const results::StoredRun& base);
-
-/// Has the point a metric that may?
-bool has_gate(const results::StoredPoint& point, const Options& options, const results::StoredRun& base);
 
 /// Metrics by what globs may call their place: workloads and points.
 using MetricNames = std::map<std::string, std::set<std::string>>;

@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/comparison/gates.h"
-
 namespace headrace::comparison {
 namespace {
 
+using results::PointKey;
 using results::StoredPoint;
 using results::StoredRun;
 
@@ -58,43 +57,35 @@ std::vector<const StoredRun*> runs_of(const Side& side) {
 }
 
 /// The keys in the order in which the points were measured.
-std::vector<std::string> keys_in_order(const Side& side, const Options& options) {
-  std::vector<std::string> keys;
-  std::set<std::string> seen;
+std::vector<PointKey> keys_in_order(const Side& side, const Options& options) {
+  std::vector<PointKey> keys;
+  std::set<PointKey> seen;
   for (const StoredRun& run : side.runs)
     for (const StoredPoint& point : run.points)
-      if (std::string key = key_of(point, options); seen.insert(key).second) keys.push_back(std::move(key));
+      if (PointKey key = point_key(point, options.across); seen.insert(key).second) keys.push_back(std::move(key));
   return keys;
 }
 
 }  // namespace
 
-std::string key_of(const StoredPoint& point, const Options& options) {
-  std::string key = point.workload;
-  for (const auto& [name, value] : point.params)
-    if (std::find(options.across.begin(), options.across.end(), name) == options.across.end())
-      key += '\n' + name + '=' + value;
-  return key;
-}
-
 PointIndex index_points(const std::vector<const StoredRun*>& runs, const Options& options) {
   PointIndex index;
   for (std::size_t r = 0; r < runs.size(); ++r)
-    for (const StoredPoint& point : runs[r]->points) index[key_of(point, options)].push_back({r, &point});
+    for (const StoredPoint& point : runs[r]->points) index[point_key(point, options.across)].push_back({r, &point});
   return index;
 }
 
 std::vector<Joined> join(const Side& base, const Side& other, const Options& options, Pair& pair) {
   const PointIndex a = index_points(runs_of(base), options), b = index_points(runs_of(other), options);
-  const std::vector<std::string> a_keys = keys_in_order(base, options), b_keys = keys_in_order(other, options);
-  const auto left_out = [&](const std::vector<std::string>& keys, const PointIndex& mine,
-                            const std::vector<std::string>& their_keys, const PointIndex& theirs, const Side& side) {
+  const std::vector<PointKey> a_keys = keys_in_order(base, options), b_keys = keys_in_order(other, options);
+  const auto left_out = [&](const std::vector<PointKey>& keys, const PointIndex& mine,
+                            const std::vector<PointKey>& their_keys, const PointIndex& theirs, const Side& side) {
     std::map<std::string, const StoredPoint*> by_name;
-    for (const std::string& key : their_keys) {
+    for (const PointKey& key : their_keys) {
       const StoredPoint* point = theirs.at(key).front().point;
       by_name.emplace(point->id, point);
     }
-    for (const std::string& key : keys) {
+    for (const PointKey& key : keys) {
       if (theirs.count(key) != 0) continue;
       const StoredPoint& point = *mine.at(key).front().point;
       const auto same_name = by_name.find(point.id);
@@ -102,11 +93,11 @@ std::vector<Joined> join(const Side& base, const Side& other, const Options& opt
                                    same_name != by_name.end()
                                        ? "measured with other parameters: " + differing_text(point, *same_name->second)
                                        : "only in " + side.label,
-                                   has_gate(point, options, base.first())});
+                                   options.gates.selects_any(base.first(), point)});
     }
   };
   std::vector<Joined> joined;
-  for (const std::string& key : a_keys) {
+  for (const PointKey& key : a_keys) {
     const auto found = b.find(key);
     if (found == b.end()) continue;
     Joined both{key, a.at(key), found->second};
@@ -120,7 +111,7 @@ std::vector<Joined> join(const Side& base, const Side& other, const Options& opt
     pair.not_compared.push_back(
         {point.id, "", side.label,
          fmt::format("{} has it more than once: {}", side.label, in_base.empty() ? in_other : in_base),
-         has_gate(point, options, base.first())});
+         options.gates.selects_any(base.first(), point)});
   }
   left_out(a_keys, a, b_keys, b, base);
   left_out(b_keys, b, a_keys, a, other);

@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "harness/comparison/comparison.h"
+#include "harness/results/metric_key.h"
 
 namespace headrace::comparison {
-
-/// What points are joined by: workload and full parameters, without those that are compared.
-std::string key_of(const results::StoredPoint& point, const Options& options);
 
 /// A point in one of a side's runs.
 struct Found {
@@ -19,13 +17,13 @@ struct Found {
   const results::StoredPoint* point;
 };
 
-/// The points of many runs by what they are joined by; each list has at least one.
-using PointIndex = std::map<std::string, std::vector<Found>>;
+/// The points of many runs by what they are joined by, without the parameters that are compared; each list has at least one.
+using PointIndex = std::map<results::PointKey, std::vector<Found>>;
 PointIndex index_points(const std::vector<const results::StoredRun*>& runs, const Options& options);
 
 /// The same point on both sides, in every run that has it.
 struct Joined {
-  std::string key;
+  results::PointKey key;
   std::vector<Found> base, other;
 
   const results::StoredPoint& base_point() const { return *base.front().point; }

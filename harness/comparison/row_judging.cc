@@ -7,7 +7,6 @@
 #include <numeric>
 #include <set>
 
-#include "harness/comparison/gates.h"
 #include "harness/statistics/summary.h"
 
 namespace headrace::comparison {
@@ -211,8 +210,8 @@ JudgedRow judge_row(const Joined& joined, const Side& base, const Side& other, c
   row.unit = metric.unit;
   row.description = metric.description;
   row.better = metric.better;
-  row.gated = is_gate(point, metric.name, *context.options, base.first());
-  row.delta = delta_of(metric.name, *context.options);
+  row.gated = context.options->gates.selects(base.first(), point, metric.name);
+  row.delta = delta_of(metric.name, context.options->delta_rate, context.options->delta_tail);
   row.base = values_of(a.values);
   row.other = values_of(b.values);
   row.fact = point.deterministic && joined.other_point().deterministic;

@@ -27,7 +27,4 @@ std::vector<Combination> expand(const Value& entry, const std::vector<std::strin
 /// problem.
 std::vector<std::string> expand_range(const std::string& text, const Location& where, Diagnostics& problems);
 
-/// Shell-like match of `*` and `?`.
-bool glob_match(std::string_view pattern, std::string_view text);
-
 }  // namespace headrace::config

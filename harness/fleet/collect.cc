@@ -4,9 +4,9 @@
 #include <cmath>
 #include <mutex>
 
-#include "harness/comparison/gates.h"
+#include "harness/comparison/comparison.h"
 #include "harness/fleet/state.h"
-#include "harness/results/series_key.h"
+#include "harness/results/metric_key.h"
 #include "harness/results/skip_members.h"
 
 namespace headrace::fleet {
@@ -34,7 +34,8 @@ std::string hardware_of(const StoredRun& run) {
 
 }  // namespace
 
-Collector::Collector(comparison::Options options) : state_(std::make_unique<State>(std::move(options))) {}
+Collector::Collector(results::MetricFilter metrics, double delta_rate, double delta_tail)
+    : state_(std::make_unique<State>(std::move(metrics), delta_rate, delta_tail)) {}
 Collector::~Collector() = default;
 Collector::Collector(Collector&&) noexcept = default;
 
@@ -63,20 +64,18 @@ void Collector::add(const StoredRun& run) {
   for (const auto& [key, value] : run.environment) kept.facts.emplace_back(state_->text(key), state_->text(value));
   for (const StoredPoint& point : run.points) {
     if (point.pairs) {
-      std::string key = point.workload;
-      for (const auto& [name, value] : point.params) key += "\n" + name + "=" + value;
-      state_->pairs.push_back({std::move(key), point.workload, point.id, run.id, run.path, run.started_utc,
+      state_->pairs.push_back({results::point_key(point), point.workload, point.id, run.id, run.path, run.started_utc,
                                kept.began_s, kept.ended_s, *point.pairs});
     }
     for (const results::StoredMetric& metric : point.metrics) {
       if (metric.values.empty() || metric.better == Better::neither || !std::isfinite(metric.median)) continue;
-      if (!comparison::is_gate(point, metric.name, state_->options, run)) continue;
+      if (!state_->metrics_asked.selects(run, point, metric.name)) continue;
       const auto [known, is_new] =
-          state_->index.try_emplace(results::series_key(point, metric), state_->metrics.size());
+          state_->index.try_emplace(results::metric_key(point, metric), state_->metrics.size());
       if (is_new)
         state_->metrics.push_back({point.workload, point.id, metric.name, results::unit_scale(metric.unit).base,
                                    metric.description, point.params, metric.better,
-                                   comparison::delta_of(metric.name, state_->options)});
+                                   comparison::delta_of(metric.name, state_->delta_rate, state_->delta_tail)});
       kept.values.push_back(
           {known->second, metric.median * results::unit_scale(metric.unit).factor, results::left_out_for(point)});
     }

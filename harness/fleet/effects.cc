@@ -46,13 +46,13 @@ double standard_errors(const std::vector<double>& own, const Robust& others) {
   return error > 0 ? away / error : std::copysign(HUGE_VAL, away);
 }
 
-bool stands_out(const MetricKey& key, const std::vector<double>& own, const Robust& others) {
+bool stands_out(const ComparedMetric& key, const std::vector<double>& own, const Robust& others) {
   return worse_by(key, statistics::median(own), others.median) >= key.delta &&
          std::abs(standard_errors(own, others)) > kOutlierLimit;
 }
 
 /// By another session of three of the nodes or more; the rest by theirs, where enough have one.
-void confirm(const MetricKey& key, const std::vector<Valued>& slow, const std::vector<Valued>& rest,
+void confirm(const ComparedMetric& key, const std::vector<Valued>& slow, const std::vector<Valued>& rest,
              GroupEffect& effect) {
   const std::vector<double> own = again_of(slow);
   if (own.size() < kFewestInGroupEffect) return;
@@ -105,7 +105,7 @@ void explain(const Work& work, const std::vector<Valued>& having, const std::set
 
 }  // namespace
 
-double worse_by(const MetricKey& key, double value, double usual) {
+double worse_by(const ComparedMetric& key, double value, double usual) {
   const bool higher = key.better == Better::higher;
   const double good = higher ? value : usual, bad = higher ? usual : value;
   if (bad <= 0) return 0;
@@ -118,7 +118,7 @@ std::string shift_text(const GroupEffect& effect) {
 
 double median_of(const std::vector<Valued>& having) { return statistics::median(values_of(having)); }
 
-std::optional<GroupEffect> effect_of(const MetricKey& key, std::size_t metric, const std::vector<Valued>& slow,
+std::optional<GroupEffect> effect_of(const ComparedMetric& key, std::size_t metric, const std::vector<Valued>& slow,
                                      const std::vector<Valued>& rest) {
   if (slow.empty() || rest.empty()) return std::nullopt;
   const std::vector<double> own = values_of(slow);
@@ -136,7 +136,7 @@ std::optional<GroupEffect> effect_of(const MetricKey& key, std::size_t metric, c
 }
 
 std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric, const std::vector<Valued>& having) {
-  const MetricKey& key = work.fleet.metrics[metric];
+  const ComparedMetric& key = work.fleet.metrics[metric];
   std::map<std::pair<std::string, std::string>, std::set<std::size_t>> places;
   for (const Valued& one : having)
     for (const auto& [attribute, name] : work.fleet.nodes[one.node].attributes)
@@ -174,7 +174,7 @@ std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric, con
 }
 
 std::optional<GroupEffect> hump_effect(const Work& work, std::size_t metric, const std::vector<Valued>& having) {
-  const MetricKey& key = work.fleet.metrics[metric];
+  const ComparedMetric& key = work.fleet.metrics[metric];
   const auto humps = statistics::two_humps(values_of(having));
   if (!humps) return std::nullopt;
   std::vector<Valued> slow, rest;

@@ -28,7 +28,7 @@ struct Host {
 std::vector<Host> read_hosts(const std::string& path);
 
 /// One metric of one point that nodes are compared by.
-struct MetricKey {
+struct ComparedMetric {
   std::string workload, point, metric, unit, description;
   std::map<std::string, std::string> params;
   Better better = Better::higher;
@@ -38,7 +38,9 @@ struct MetricKey {
 /// Runs as they are read, by several threads at once.
 class Collector {
  public:
-  explicit Collector(comparison::Options options);
+  /// `metrics`: that nodes are compared by. The deltas: what is too small to call a node an outlier, as delta_of().
+  explicit Collector(results::MetricFilter metrics = {}, double delta_rate = statistics::kDeltaRate,
+                     double delta_tail = statistics::kDeltaTail);
   ~Collector();
   Collector(Collector&&) noexcept;
   /// Keeps what is needed of the run: ten thousand of them fit into memory. Safe to call from
@@ -157,7 +159,7 @@ struct Fleet {
   std::vector<Missing> missing;
   std::vector<Unreadable> unreadable;
   std::vector<Group> groups;
-  std::vector<MetricKey> metrics;
+  std::vector<ComparedMetric> metrics;
   std::vector<Limit> limits;
   std::vector<Node> nodes;        // by rack or switch where known, then by name
   std::vector<Outlier> outliers;  // confirmed first, then worst first

@@ -123,7 +123,7 @@ std::string fleet_json(const Fleet& f) {
   for (const Missing& m : f.missing) missing.push_back({{"node", m.node}, {"why", m.why}, {"next_step", m.next_step}});
   for (const Unreadable& u : f.unreadable) unreadable.push_back({{"path", u.path}, {"node", u.node}, {"why", u.why}});
   for (const Group& g : f.groups) groups.push_back(group(g));
-  for (const MetricKey& m : f.metrics)
+  for (const ComparedMetric& m : f.metrics)
     metrics.push_back({{"workload", m.workload},
                        {"point", m.point},
                        {"params", Json(m.params)},

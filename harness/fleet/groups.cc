@@ -97,7 +97,7 @@ void make_groups(Work& work) {
 }
 
 void compare_groups(Work& work, std::size_t metric, const std::vector<std::vector<Valued>>& of_groups) {
-  const MetricKey& key = work.fleet.metrics[metric];
+  const ComparedMetric& key = work.fleet.metrics[metric];
   if (of_groups.empty() || of_groups[0].size() < kFewestAlike) return;
   for (std::size_t g = 1; g < of_groups.size(); ++g) {
     Group& group = work.fleet.groups[g];

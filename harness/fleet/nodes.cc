@@ -61,11 +61,11 @@ std::string place_of(const Node& node) {
 
 /// In an order that does not hang on which thread read first.
 void sort_metrics(Work& work) {
-  std::vector<MetricKey>& metrics = work.collected.metrics;
+  std::vector<ComparedMetric>& metrics = work.collected.metrics;
   std::vector<std::size_t> order(metrics.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const MetricKey &x = metrics[a], &y = metrics[b];
+    const ComparedMetric &x = metrics[a], &y = metrics[b];
     return std::tie(x.workload, x.point, x.metric, x.unit, x.params) <
            std::tie(y.workload, y.point, y.metric, y.unit, y.params);
   });
@@ -163,7 +163,7 @@ void name_missing(Work& work) {
   if (work.options.hosts.empty()) fleet.absent = fleet.unreadable.size();
   // A value that most of the like have is missed where it is not; one that was left out always.
   for (std::size_t metric = 0; metric < fleet.metrics.size(); ++metric) {
-    const MetricKey& key = fleet.metrics[metric];
+    const ComparedMetric& key = fleet.metrics[metric];
     std::vector<std::size_t> with(fleet.groups.size());
     for (const Node& node : fleet.nodes) with[node.group] += node.values[metric].has_value();
     for (std::size_t i = 0; i < fleet.nodes.size(); ++i) {

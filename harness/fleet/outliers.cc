@@ -146,7 +146,7 @@ class MetricJudge {
   }
 
   Work& work_;
-  const MetricKey& key_;
+  const ComparedMetric& key_;
   std::size_t metric_;
   Robust usual_;
   std::map<std::size_t, Shared> shared_;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "harness/fleet/fleet.h"
+#include "harness/results/metric_key.h"
 
 namespace headrace::fleet {
 
@@ -32,18 +33,21 @@ struct NodeRun {
 
 /// A matrix of pairs as a run told it.
 struct RunPairs {
-  std::string key, workload, point, run, path, started_utc;
+  results::PointKey key;
+  std::string workload, point, run, path, started_utc;
   double began_s = 0, ended_s = 0;
   PairMatrix matrix;
 };
 
 struct Collector::State {
-  explicit State(comparison::Options o) : options(std::move(o)) {}
+  State(results::MetricFilter asked, double rate, double tail)
+      : metrics_asked(std::move(asked)), delta_rate(rate), delta_tail(tail) {}
 
-  comparison::Options options;
+  results::MetricFilter metrics_asked;
+  double delta_rate, delta_tail;
   std::mutex mutex;
-  std::map<std::string, std::size_t> index;
-  std::vector<MetricKey> metrics;
+  std::map<results::MetricKey, std::size_t> index;
+  std::vector<ComparedMetric> metrics;
   std::vector<NodeRun> runs;
   std::vector<RunPairs> pairs;
   std::unordered_map<std::string, std::uint32_t> text_index;
@@ -98,7 +102,7 @@ void judge_values(Work& work);
 std::vector<JudgedPairs> judge_pairs(const std::vector<RunPairs>& told);
 
 /// How much worse than the usual, as a share: positive is worse.
-double worse_by(const MetricKey& key, double value, double usual);
+double worse_by(const ComparedMetric& key, double value, double usual);
 
 /// "-20 %"; "away" where there is no usual to be a share of.
 std::string shift_text(const GroupEffect& effect);
@@ -107,7 +111,7 @@ double median_of(const std::vector<Valued>& having);
 
 /// What these nodes share, when the middle of theirs lies delta and 3.5 standard errors on the bad
 /// side of the rest; confirmed or passing by their other sessions. Without words.
-std::optional<GroupEffect> effect_of(const MetricKey& key, std::size_t metric, const std::vector<Valued>& slow,
+std::optional<GroupEffect> effect_of(const ComparedMetric& key, std::size_t metric, const std::vector<Valued>& slow,
                                      const std::vector<Valued>& rest);
 
 /// Racks, switches... of which these nodes are worse together by this metric. Each node counts for

@@ -6,11 +6,10 @@
 #include <cmath>
 #include <set>
 
-#include "harness/comparison/gates.h"
 #include "harness/comparison/row_words.h"
 #include "harness/diagnostics.h"
 #include "harness/printable.h"
-#include "harness/results/series_key.h"
+#include "harness/results/metric_key.h"
 #include "harness/statistics/robust.h"
 #include "harness/statistics/summary.h"
 #include "harness/units.h"
@@ -39,8 +38,15 @@ std::vector<std::string> events_of(const StoredRun& before, const StoredRun& run
   return events;
 }
 
-std::string key_of(const StoredRun& run, const StoredPoint& point, const StoredMetric& metric) {
-  return run.node + "\n" + run.config_hash + "\n" + results::series_key(point, metric);
+/// A metric that a node measures by a configuration.
+struct SeriesKey {
+  std::string node, config_hash;
+  results::MetricKey metric;
+  auto operator<=>(const SeriesKey&) const = default;
+};
+
+SeriesKey key_of(const StoredRun& run, const StoredPoint& point, const StoredMetric& metric) {
+  return {run.node, run.config_hash, results::metric_key(point, metric)};
 }
 
 /// Only a part was asked for, so that nothing is missing.
@@ -215,8 +221,7 @@ void each_metric(const StoredRun& run, Visit visit) {
       if (!metric.values.empty()) visit(point, metric);
 }
 
-Series series_of(const StoredRun& run, const StoredPoint& point, const StoredMetric& metric,
-                 const comparison::Options& options) {
+Series series_of(const StoredRun& run, const StoredPoint& point, const StoredMetric& metric, const Options& options) {
   Series s;
   s.node = run.node;
   s.config_hash = run.config_hash;
@@ -227,7 +232,7 @@ Series series_of(const StoredRun& run, const StoredPoint& point, const StoredMet
   s.unit = metric.unit;
   s.description = metric.description;
   s.better = metric.better;
-  s.delta = comparison::delta_of(metric.name, options);
+  s.delta = comparison::delta_of(metric.name, options.delta_rate, options.delta_tail);
   return s;
 }
 
@@ -251,21 +256,21 @@ std::size_t latest(const Series& s) {
 }
 
 /// Of the metrics that any run of the same node and configuration names, the values of all.
-std::vector<Series> collect(const std::vector<StoredRun>& runs, const comparison::Options& options) {
-  std::set<std::string> followed;
+std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& options) {
+  std::set<SeriesKey> followed;
   for (const StoredRun& run : runs)
     each_metric(run, [&](const StoredPoint& point, const StoredMetric& metric) {
-      if (comparison::is_gate(point, metric.name, options, run)) followed.insert(key_of(run, point, metric));
+      if (options.metrics.selects(run, point, metric.name)) followed.insert(key_of(run, point, metric));
     });
   std::vector<Series> all;
-  std::map<std::string, std::size_t> index;
+  std::map<SeriesKey, std::size_t> index;
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> of_config;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const StoredRun& run = runs[i];
     std::vector<std::size_t>& known = of_config[{run.node, run.config_hash}];
     std::set<std::size_t> told;
     each_metric(run, [&](const StoredPoint& point, const StoredMetric& metric) {
-      const std::string key = key_of(run, point, metric);
+      const SeriesKey key = key_of(run, point, metric);
       if (!followed.contains(key)) return;
       const auto [found, is_new] = index.try_emplace(key, all.size());
       if (is_new) {
@@ -285,7 +290,7 @@ std::vector<Series> collect(const std::vector<StoredRun>& runs, const comparison
 
 }  // namespace
 
-History judge(std::vector<StoredRun> runs, const comparison::Options& options,
+History judge(std::vector<StoredRun> runs, const Options& options,
               std::vector<std::pair<std::string, std::string>> unreadable) {
   sort_runs(runs);
   History h;

@@ -95,9 +95,13 @@ struct History {
   std::optional<NoiseFloor> noise;  // of the system of the newest run; set by the caller
 };
 
-/// Judges the metrics that `options.gates` name (none: those that needs were judged by, else each
-/// workload's first). Throws UsageError when there is no such metric.
-History judge(std::vector<results::StoredRun> runs, const comparison::Options& options,
+struct Options {
+  results::MetricFilter metrics;                                                    // that are followed
+  double delta_rate = statistics::kDeltaRate, delta_tail = statistics::kDeltaTail;  // smaller changes are none
+};
+
+/// Throws UsageError when no run has a metric that is followed.
+History judge(std::vector<results::StoredRun> runs, const Options& options,
               std::vector<std::pair<std::string, std::string>> unreadable = {});
 
 std::string history_json(const History& history);

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "harness/config/sweep.h"
 #include "harness/config/value_reader.h"
+#include "harness/glob.h"
 #include "harness/registry.h"
 #include "harness/requirements/need_kinds.h"
 #include "harness/units.h"
@@ -99,8 +99,8 @@ void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics
   }
   for (const auto& need : all) {
     if (need.informative) continue;
-    const bool wanted = std::any_of(patterns.begin(), patterns.end(),
-                                    [&](const auto& p) { return config::glob_match(p.first, need.id); });
+    const bool wanted =
+        std::any_of(patterns.begin(), patterns.end(), [&](const auto& p) { return glob_match(p.first, need.id); });
     const bool of_gpu = requirements::need_kind(need.id).owner == requirements::Owner::gpu;
     const bool judged = need.scope == Scope::node || (need.scope == Scope::gpu && of_gpu) ||
                         (need.scope == Scope::cluster && !at_node.count(need.id));

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "harness/config/layers.h"
-#include "harness/config/sweep.h"
 #include "harness/config/value_reader.h"
+#include "harness/glob.h"
 #include "harness/node.h"
 #include "harness/plan/ad_hoc.h"
 #include "harness/plan/asked_needs.h"
@@ -219,7 +219,7 @@ class Planner {
   void select_points() {
     const auto matches = [](const std::vector<std::string>& globs, const Point& point) {
       return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-        return config::glob_match(glob, point.id) || config::glob_match(glob, point.info->name);
+        return glob_match(glob, point.id) || glob_match(glob, point.info->name);
       });
     };
     std::vector<std::string> ids;

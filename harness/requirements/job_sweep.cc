@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config/sweep.h"
+#include "harness/glob.h"
 #include "harness/printable.h"
 #include "harness/requirements/formula.h"
 #include "harness/requirements/need_output.h"
@@ -64,7 +65,7 @@ bool is_wanted(const Need& need, const std::vector<std::string>& wanted) {
   if (wanted.empty()) return true;
   const std::string scoped = fmt::format("{}@{}", need.id, to_string(need.scope));
   return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& pattern) {
-    return config::glob_match(pattern, need.id) || config::glob_match(pattern, scoped);
+    return glob_match(pattern, need.id) || glob_match(pattern, scoped);
   });
 }
 

@@ -16,7 +16,7 @@ PROJECT_INCLUDES = [
     (r"tests/", r"."),
     (r"workloads/", r"(harness/[^/]+\.h|harness/requirements/formula\.h|harness/(backends|network|peer|ranks|storage|system)/[^/]+\.h|workloads/.*\.h)$"),
     (r"benches/", r"(harness|benches)/"),
-    (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|units|diagnostics|error|printable)(\.h)?$"),
+    (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|glob|units|diagnostics|error|printable)(\.h)?$"),
     # Judged is what was recorded: nothing here may ask what lives only while something is measured.
     (r"harness/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds)|metric|params|ranks/rank_groups|"
                           r"cache_state)(\.h)?$"),

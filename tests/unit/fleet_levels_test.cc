@@ -176,9 +176,7 @@ TEST(FleetLevels, ARackThatGivesNothingIsARack) {
 
 /// Twenty nodes that are equal but for one in ten thousand, and one of this value.
 std::size_t outliers_with(double value, double delta) {
-  comparison::Options options;
-  options.delta_rate = delta;
-  Collector collector(options);
+  Collector collector({}, delta);
   for (int i = 1; i <= 20; ++i) collector.add(run_of(i, {1e9 * (1 + 0.0001 * (i % 3))}));
   collector.add(run_of(30, {value}));
   return judge(collector, {}, {}).outliers.size();

@@ -50,7 +50,7 @@ inline StoredRun run_of(int node, const std::vector<double>& values, const std::
 
 class Runs {
  public:
-  Collector collector{comparison::Options{}};
+  Collector collector;
   Options options;
 
   void add(const StoredRun& run) { collector.add(run); }

@@ -158,7 +158,7 @@ TEST(Fleet, HostsFilesAreReadStrictly) {
 }
 
 TEST(Fleet, ReadsRunFilesWithoutTheirRepetitions) {
-  Collector collector{comparison::Options{}};
+  Collector collector;
   collect(source_dir() + "/tests/golden/run.json", collector);
   const Fleet fleet = judge(collector, {}, {});
   ASSERT_EQ(fleet.nodes.size(), 1u);

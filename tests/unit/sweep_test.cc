@@ -68,13 +68,5 @@ TEST(Sweep, TooManyPointsIsAProblem) {
   EXPECT_NE(problems.errors()[0].text.find("9 points; at most 8"), std::string::npos);
 }
 
-TEST(Glob, MatchesLikeAShell) {
-  EXPECT_TRUE(glob_match("ingest.*", "ingest.read_bandwidth"));
-  EXPECT_TRUE(glob_match("*read*", "small_file_read/engine:posix"));
-  EXPECT_TRUE(glob_match("a?c", "abc"));
-  EXPECT_FALSE(glob_match("ingest.*", "host.cpu_cores"));
-  EXPECT_FALSE(glob_match("a", "ab"));
-}
-
 }  // namespace
 }  // namespace headrace::config

@@ -97,7 +97,7 @@ std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive) {
   }
   for (const StoredPoint& point : run.points) {
     const bool told = std::ranges::any_of(
-        run.judgements, [&](const StoredJudgement& j) { return j.outcome == "ERROR" && j.point == point.id; });
+        run.judgements, [&](const StoredJudgement& j) { return j.outcome == Outcome::error && j.point == point.id; });
     if (point.status == "error" && !told)
       suites[point.workload].add_error(point.workload, point.id, point.elapsed_s, point.reason);
   }

@@ -1,5 +1,5 @@
 // What joins values of several runs, and what leaves them out.
-#include "harness/results/series_key.h"
+#include "harness/results/metric_key.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace headrace::results {
 namespace {
 
-TEST(SeriesKey, UnitsOfOneKindShareABase) {
+TEST(MetricKeys, UnitsOfOneKindShareABase) {
   EXPECT_EQ(unit_scale("GB/s").base, "B/s");
   EXPECT_EQ(unit_scale("GB/s").factor, 1e9);
   EXPECT_EQ(unit_scale("B/s").factor, 1);
@@ -22,20 +22,21 @@ TEST(SeriesKey, UnitsOfOneKindShareABase) {
   EXPECT_EQ(unit_ratio("apples", "apples"), 1);
 }
 
-TEST(SeriesKey, ParametersAndUnitsPart) {
+TEST(MetricKeys, ParametersAndUnitsPart) {
   StoredPoint point;
   point.workload = "w";
   StoredMetric metric;
   metric.name = "m";
   metric.unit = "B/s";
-  const std::string key = series_key(point, metric);
+  const MetricKey key = metric_key(point, metric);
   metric.unit = "GB/s";
-  EXPECT_EQ(series_key(point, metric), key);
+  EXPECT_TRUE(metric_key(point, metric) == key);
   metric.unit = "s";
-  EXPECT_NE(series_key(point, metric), key);
+  EXPECT_TRUE(metric_key(point, metric) != key);
   metric.unit = "B/s";
   point.params["workers"] = "4";
-  EXPECT_NE(series_key(point, metric), key);
+  EXPECT_TRUE(metric_key(point, metric) != key);
+  EXPECT_TRUE(point_key(point, std::vector<std::string>{"workers"}) == key.point);
 }
 
 TEST(PairsJson, ReadsWhatItWrote) {

@@ -1,5 +1,6 @@
-#include "harness/results/series_key.h"
+#include "harness/results/metric_key.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "harness/units.h"
@@ -17,10 +18,15 @@ UnitScale unit_scale(std::string_view unit) {
   return {std::string(unit), 1};
 }
 
-std::string series_key(const StoredPoint& point, const StoredMetric& metric) {
-  std::string key = point.workload + "\n" + metric.name + "\n" + unit_scale(metric.unit).base;
-  for (const auto& [name, value] : point.params) key += "\n" + name + "=" + value;
+PointKey point_key(const StoredPoint& point, std::span<const std::string> without) {
+  PointKey key{point.workload, ""};
+  for (const auto& [name, value] : point.params)
+    if (std::find(without.begin(), without.end(), name) == without.end()) key.params += name + "=" + value + "\n";
   return key;
+}
+
+MetricKey metric_key(const StoredPoint& point, const StoredMetric& metric) {
+  return {point_key(point), metric.name, unit_scale(metric.unit).base};
 }
 
 double unit_ratio(std::string_view from, std::string_view to) {

@@ -1,6 +1,8 @@
-// What makes a metric of one run the same as one of another run: for fleets and histories.
+// What makes a point or a metric of one run the same as one of another run: for comparisons, fleets and histories.
 #pragma once
 
+#include <compare>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,8 +17,21 @@ struct UnitScale {
 };
 UnitScale unit_scale(std::string_view unit);
 
-/// Workload, parameters, name and base unit: values of one key measure the same.
-std::string series_key(const StoredPoint& point, const StoredMetric& metric);
+/// What a point does: its workload, and its parameters as "name=value" lines.
+struct PointKey {
+  std::string workload, params;
+  auto operator<=>(const PointKey&) const = default;
+};
+/// `without`: parameters that are left out.
+PointKey point_key(const StoredPoint& point, std::span<const std::string> without = {});
+
+/// Values of one key measure the same.
+struct MetricKey {
+  PointKey point;
+  std::string metric, unit;  // its base unit
+  auto operator<=>(const MetricKey&) const = default;
+};
+MetricKey metric_key(const StoredPoint& point, const StoredMetric& metric);
 
 /// How many of unit `to` one of `from` is, where both have the same base unit.
 double unit_ratio(std::string_view from, std::string_view to);
