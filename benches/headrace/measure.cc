@@ -124,7 +124,8 @@ Value configuration(const MeasureArguments& arguments) {
   for (const auto& [name, text] : arguments.params) {
     if (text.empty()) continue;
     const auto declared =
-        std::find_if(params.begin(), params.end(), [&](const ParamInfo& p) { return p.name == name; });
+        std::find_if(params.begin(), params.end(),
+                     [wanted = std::string_view(name)](const ParamInfo& p) { return p.name == wanted; });
     const Location where{option_of(name), 0, 0};
     const bool whole = declared != params.end() && (declared->type == "text" || declared->type == "path");
     workload.push_back(entry(name, whole ? Value::scalar(text, where) : value_of(text, where)));
