@@ -28,7 +28,7 @@ loader: {workers_per_gpu: 1}
 model: {parameters: 1e6}
 checkpoint: {interval: 10min, stall: 10s, restore: 60s}
 """
-HEAD = "schema: 1\nname: %s\ntarget: {path: scratch-%s, max_write: 200MiB}\ndefaults: {repeat: 2, rest: 0s}\nworkloads:\n"
+HEAD = "schema: 1\nname: %s\ntarget: {path: scratch-%s, max_write: 2GiB}\ndefaults: {repeat: 2, rest: 0s}\nworkloads:\n"
 # Small, and where a workload needs what is not everywhere, as it stands.
 SMALL = {
     "small_file_read": "files: 40, file_size: 8KiB, workers: 2, cache: asis",
