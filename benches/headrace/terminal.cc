@@ -72,6 +72,10 @@ Ink Terminal::ink_of(Outcome outcome) {
     case Outcome::inconclusive:
       return Ink::doubt;
     case Outcome::skipped:
+    case Outcome::interrupted:
+    case Outcome::incomplete:
+    case Outcome::stale:
+    case Outcome::measured:
       break;
   }
   return Ink::faint;

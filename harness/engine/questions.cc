@@ -24,7 +24,7 @@ std::string first_known(const std::vector<std::string>& metrics) {
   return "";
 }
 
-Question from_need(const requirements::Need& need, const Plan& plan, unsigned nodes) {
+Question from_need(const requirements::Need& need, const requirements::Job* job, unsigned nodes) {
   Question q;
   q.blank.id = need.id;
   q.blank.scope = requirements::to_string(need.scope);
@@ -40,8 +40,9 @@ Question from_need(const requirements::Need& need, const Plan& plan, unsigned no
   q.collective = need.collective;
   q.workload = first_known(q.measured_by);
   if (!need.cache.empty()) q.cache = parse_cache_state(need.cache);
-  if (!plan.job) return q;
-  const auto& cluster = plan.job->cluster;
+  if (job == nullptr) return q;
+  q.way = requirements::way_of(*job);
+  const auto& cluster = job->cluster;
   if (need.scope == requirements::Scope::cluster && cluster.nodes > nodes) {
     q.cannot =
         fmt::format("measured on {} of {:.0f} nodes: a cluster needs to be measured together", nodes, cluster.nodes);
@@ -68,14 +69,14 @@ Question from_declared(const DeclaredNeed& need) {
   return q;
 }
 
-/// Points that answer by the same metric: which is the best, chance helps to decide.
-unsigned choices(const Question& q, const Plan& plan) {
-  std::map<std::string, unsigned> by_metric;
+/// Points that answer by the same metric and are as like the job: which of them answers, chance helps to decide.
+unsigned choices(const Question& q, std::span<const judging::RecordedPoint> points) {
+  std::map<std::pair<std::string, double>, unsigned> alike;
   unsigned most = 1;
-  for (const Point& p : plan.points) {
-    const judging::RecordedPoint point = recorded(unmeasured(p));
+  for (const judging::RecordedPoint& point : points) {
     const std::string metric = judging::answering_metric(q, point);
-    if (!metric.empty()) most = std::max(most, ++by_metric[point.workload + "." + metric]);
+    if (metric.empty() || !judging::answers(q, point)) continue;
+    most = std::max(most, ++alike[{point.workload + "." + metric, judging::likeness(q, point).distance}]);
   }
   return most;
 }
@@ -83,12 +84,24 @@ unsigned choices(const Question& q, const Plan& plan) {
 }  // namespace
 
 std::vector<Question> questions(const Plan& plan, unsigned nodes) {
-  std::vector<Question> all;
-  for (const requirements::Need& need : plan.needs) {
-    if (!need.informative) all.push_back(from_need(need, plan, nodes));
+  std::vector<judging::RecordedPoint> points;
+  for (const Point& p : plan.points) points.push_back(recorded(unmeasured(p)));
+  std::vector<Question> all = questions(plan.job ? &*plan.job : nullptr, plan.needs, points, nodes);
+  for (const DeclaredNeed& need : plan.declared_needs) {
+    all.push_back(from_declared(need));
+    all.back().choices = choices(all.back(), points);
   }
-  for (const DeclaredNeed& need : plan.declared_needs) all.push_back(from_declared(need));
-  for (Question& q : all) q.choices = choices(q, plan);
+  return all;
+}
+
+std::vector<Question> questions(const requirements::Job* job, std::span<const requirements::Need> needs,
+                                std::span<const judging::RecordedPoint> points, unsigned nodes) {
+  std::vector<Question> all;
+  for (const requirements::Need& need : needs) {
+    if (need.informative) continue;
+    all.push_back(from_need(need, job, nodes));
+    all.back().choices = choices(all.back(), points);
+  }
   return all;
 }
 

@@ -28,12 +28,14 @@ constexpr std::string_view kSlowSaves = "save asynchronously, less often, or fro
 std::vector<NeedKind> ingest() {
   return {{.id = "ingest.sample_rate",
            .measured_by = {{"small_file_read.sample_rate", When::files},
+                           {"random_read.sample_rate", When::indexed},
                            {"shard_stream.sample_rate", When::shards},
                            {"random_read.sample_rate", When::tokens}},
            .cache = kCold,
            .mend = kManySmallFiles},
           {.id = "ingest.read_bandwidth",
            .measured_by = {{"small_file_read.read_bandwidth", When::files},
+                           {"random_read.read_bandwidth", When::indexed},
                            {"shard_stream.read_bandwidth", When::shards},
                            {"random_read.read_bandwidth", When::tokens}},
            .cache = kCold,
@@ -44,7 +46,7 @@ std::vector<NeedKind> ingest() {
            .mend = kSlowReads,
            .phase = {"steady_epoch", "Later epochs", true, true}},
           {.id = "ingest.read_iops",
-           .measured_by = {{"random_read.read_iops"}, {"small_file_read.read_iops", When::files}},
+           .measured_by = {{"random_read.read_iops", When::no_files}, {"small_file_read.read_iops", When::files}},
            .cache = kCold,
            .mend = kSlowReads},
           {.id = "ingest.open_rate",
@@ -195,6 +197,9 @@ bool holds(When when, Scope scope, const Job& job) {
       return layout == Layout::files;
     case When::shards:
       return layout == Layout::shards;
+    case When::indexed:
+      return layout == Layout::shards &&
+             (job.dataset.read_profile == ReadProfile::mds || job.dataset.read_profile == ReadProfile::row_group);
     case When::tokens:
       return layout == Layout::tokens;
     case When::no_files:

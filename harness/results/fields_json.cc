@@ -210,5 +210,7 @@ template Json json_of(const requirements::JobCollective&, const PartNames&);
 template void read_fields(const JsonPlace&, requirements::JobCollective&, PartNames&);
 template Json json_of(const requirements::JobParameter&, const PartNames&);
 template void read_fields(const JsonPlace&, requirements::JobParameter&, PartNames&);
+template Json json_of(const requirements::Way&, const PartNames&);
+template void read_fields(const JsonPlace&, requirements::Way&, PartNames&);
 
 }  // namespace headrace::results

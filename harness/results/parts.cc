@@ -127,6 +127,7 @@ Json judgements_part(const RunResult& run) {
     one["repetitions"] = j.repetitions;
     one["point"] = j.point;
     one["metric"] = j.metric;
+    if (!j.way.empty()) one["way"] = j.way;
     one["formula"] = j.formula;
     one["equation"] = j.equation;
     one["substituted"] = j.substituted;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "harness/results/run_file.h"
@@ -36,6 +37,7 @@ void compare(const StoredJudgement& stored, const Judgement& again, std::vector<
   compare(name + "explanation", stored.explanation, again.explanation, differences);
   compare(name + "next step", stored.next_step, again.next_step, differences);
   compare(name + "point", stored.point, again.point, differences);
+  compare(name + "way", stored.way, again.way, differences);
   compare(name + "metric", stored.metric, again.metric, differences);
   compare(name + "need", stored.need, again.need, differences);
   compare(name + "thin", stored.thin, again.thin, differences);
@@ -46,6 +48,24 @@ void compare(const StoredJudgement& stored, const Judgement& again, std::vector<
 }
 
 }  // namespace
+
+RecordedRun read_recorded_run(const std::string& path) {
+  const std::string file = run_file_in(path);
+  try {
+    const nlohmann::json document = parse_kind(file_text(file), "headrace.run", kUnread);
+    const JsonPlace root(document);
+    RecordedRun run;
+    run.name = root.at("run").text("name", "");
+    run.signal = static_cast<int>(root.at("run").whole("signal", 0));
+    root.at("points").each([&](const JsonPlace& one) {
+      run.points.push_back(read_recorded_point(one));
+      run.nodes = std::max(run.nodes, run.points.back().nodes);
+    });
+    return run;
+  } catch (const UsageError& e) {
+    throw UsageError(file + ": " + e.what());
+  }
+}
 
 Replay replay(const std::string& path) {
   const std::string file = run_file_in(path);

@@ -4,9 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "harness/verdict/answers.h"
 #include "harness/verdict/verdict.h"
 
 namespace headrace::results {
+
+/// What was recorded of a run, for judging.
+struct RecordedRun {
+  std::string name;
+  std::vector<judging::RecordedPoint> points;
+  unsigned nodes = 1;  // that measured together, at most
+  int signal = 0;      // that ended it
+};
+
+/// Of a run folder or its run.json. Throws UsageError as read_run_file does.
+RecordedRun read_recorded_run(const std::string& path);
 
 struct Replay {
   std::vector<Judgement> judgements;  // worst first

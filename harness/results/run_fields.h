@@ -5,6 +5,7 @@
 #include "harness/noise_floor.h"
 #include "harness/ranks/rank_groups.h"
 #include "harness/requirements/needs.h"
+#include "harness/requirements/way.h"
 #include "harness/statistics/steady.h"
 
 namespace headrace {
@@ -50,5 +51,17 @@ struct Fields<requirements::JobParameter> {
   static constexpr auto all = std::tuple(field("name", &S::name).required(), field("key", &S::key).required(),
                                          field("value", &S::value).required());
 };
+
+template <>
+struct Fields<requirements::Way> {
+  using S = requirements::Way;
+  static constexpr auto all =
+      std::tuple(field("layout", &S::layout).required(), field("loader", &S::loader).required(),
+                 field("read_profile", &S::read_profile).required(), field("file_size", &S::file_size).required(),
+                 field("sample_size", &S::sample_size).required(), field("request_size", &S::request_size).required(),
+                 field("workers", &S::workers).required(), field("savers", &S::savers).required(),
+                 field("async", &S::async).required());
+};
+static_assert(is_complete<requirements::Way>());
 
 }  // namespace headrace

@@ -97,6 +97,7 @@ Json question(const judging::Question& q) {
            {"choices", q.choices},
            {"cannot", q.cannot}};
   if (q.cache) one["cache"] = headrace::to_string(*q.cache);
+  if (q.way) one["way"] = json_of(*q.way);
   if (q.collective) one["collective"] = json_of(*q.collective);
   return one;
 }

@@ -59,6 +59,7 @@ judging::Question read_question(const JsonPlace& place) {
   q.choices = std::max(1U, static_cast<unsigned>(place.whole("choices", 1)));
   q.cannot = place.text("cannot", "");
   if (place.has("cache")) q.cache = read_state(place.at("cache"));
+  if (place.has("way")) read_fields(place.at("way"), q.way.emplace());
   if (place.has("collective")) read_fields(place.at("collective"), q.collective.emplace());
   return q;
 }

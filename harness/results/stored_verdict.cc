@@ -54,6 +54,7 @@ StoredJudgement read_judgement(const JsonPlace& place) {
   j.explanation = place.text("explanation", "");
   j.next_step = place.text("next_step", "");
   j.unit = place.text("unit", "");
+  j.way = place.text("way", "");
   j.thin = place.flag("thin", false);
   j.higher_is_better = place.text("direction", "at_least") != "at_most";
   j.required = place.number("required", 0);

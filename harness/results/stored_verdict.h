@@ -19,7 +19,7 @@ struct StoredJudgement {
   std::string id, scope;
   Outcome outcome = Outcome::skipped;
   std::string point, metric;
-  std::string reason = {}, explanation = {}, next_step = {}, unit = {};
+  std::string reason = {}, explanation = {}, next_step = {}, unit = {}, way = {};
   bool thin = false, higher_is_better = true;
   double required = 0, need = 0;
   std::optional<double> measured = {}, low = {}, high = {}, headroom = {};

@@ -8,7 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "harness/sizing/likeness.h"
 #include "harness/sizing/parts.h"
 #include "harness/units.h"
 
@@ -19,6 +18,9 @@ using requirements::apply;
 using requirements::DomainError;
 using requirements::Job;
 using requirements::Layout;
+using requirements::setting;
+using requirements::setting_number;
+using requirements::way_of;
 
 class Fixes {
  public:
@@ -145,15 +147,15 @@ class Fixes {
                                     format_in_unit(phase.used.median, phase.unit));
       fix.built_on = {m.name()};
       if (fix.fix == "requests") {
-        const double size = number(m.point(), "block_size");
+        const double size = setting_number(m.point().params, "block_size");
         fix.set = {fmt::format("dataset.request_size={:.0f}B", size)};
         add_change(std::move(fix), phase, [&](Job& job) { job.dataset.request_size = size; });
         continue;
       }
-      if (!likeness(job_, m.point()).answers) continue;  // other files are no setting
-      const double workers = number(m.point(), "workers");
+      if (!likeness(job_, m).answers) continue;  // other files are no setting
+      const double workers = setting_number(m.point().params, "workers");
       const double per_gpu = workers / job_.cluster.gpus_per_node;
-      if (fix.fix == "workers" && planned_workers(job_) > 0 && per_gpu == std::floor(per_gpu)) {
+      if (fix.fix == "workers" && way_of(job_).workers > 0 && per_gpu == std::floor(per_gpu)) {
         fix.set = {fmt::format("loader.workers_per_gpu={:.0f}", per_gpu)};
         add_change(std::move(fix), phase, [&](Job& job) { job.loader.workers_per_gpu = per_gpu; });
         continue;
@@ -171,9 +173,9 @@ class Fixes {
 
   /// Was a point with more of this, and the same engine, measured beside the one that answers, whatever it gave?
   static bool was_raised(const Phase& phase, std::string_view key) {
-    const double now = number(phase.used.point(), key);
+    const double now = setting_number(phase.used.point().params, key);
     return std::any_of(phase.alternatives.begin(), phase.alternatives.end(), [&](const Measurement& m) {
-      return number(m.point(), key) > now && kind_of_difference(phase.used, m) != "engine";
+      return setting_number(m.point().params, key) > now && kind_of_difference(phase.used, m) != "engine";
     });
   }
 
@@ -182,7 +184,7 @@ class Fixes {
   static std::string kind_of_difference(const Measurement& a, const Measurement& b) {
     std::set<std::string> keys;
     for (const auto& [key, value] : b.point().params)
-      if (parameter(a.point(), key) != value) keys.insert(key);
+      if (setting(a.point().params, key) != value) keys.insert(key);
     if (keys.contains("engine")) return "engine";
     if (keys.size() != 1) return "settings";
     if (keys.contains("workers") || keys.contains("ranks")) return "workers";
@@ -192,7 +194,7 @@ class Fixes {
   static std::string difference(const Measurement& a, const Measurement& b) {
     std::string out;
     for (const auto& [key, value] : b.point().params) {
-      const std::string before = parameter(a.point(), key);
+      const std::string before = setting(a.point().params, key);
       if (before == value || before.empty()) continue;
       const bool size = key.ends_with("_size");
       const auto told = [&](const std::string& v) {
@@ -238,7 +240,7 @@ class Fixes {
   }
 
   void more_workers(const Phase& phase) {
-    const double now = number(phase.used.point(), "workers"), planned = planned_workers(job_);
+    const double now = setting_number(phase.used.point().params, "workers"), planned = way_of(job_).workers;
     if (now <= 0 || has(phase, "workers") || was_raised(phase, "workers")) return;  // measured already
     if (phase.used.point().workload != "small_file_read") return;
     // Each worker waits for its own reads: twice as many get twice as much, up to what any reader

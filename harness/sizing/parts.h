@@ -2,9 +2,13 @@
 #pragma once
 
 #include "harness/requirements/formula.h"
+#include "harness/requirements/way.h"
 #include "harness/sizing/sizing.h"
 
 namespace headrace::sizing {
+
+/// How what was measured differs from what the job does.
+requirements::Likeness likeness(const requirements::Job& job, const Measurement& m);
 
 /// A computed formula as it is told.
 Derived derived(const requirements::Applied& applied);

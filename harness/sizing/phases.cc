@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "harness/requirements/need_kinds.h"
-#include "harness/sizing/likeness.h"
+#include "harness/requirements/way.h"
 #include "harness/sizing/parts.h"
 #include "harness/units.h"
 
@@ -14,6 +14,7 @@ namespace {
 
 using requirements::Applied;
 using requirements::Job;
+using requirements::Likeness;
 using requirements::Need;
 using requirements::Scope;
 
@@ -39,22 +40,21 @@ double imbalance(const Job& job, std::span<const Need> needs) {
   return std::max(1.0, node / (all->required / job.cluster.nodes));
 }
 
-/// The point that is most like the plan, of those that move what the job moves; among equals the
-/// one measured by the most clients, then the slowest. Nothing when none moves that.
+/// The point that tells most of the job, as judgements choose it; before that, of points that are as like it, the one
+/// that the most clients measured. Nothing when none moves what the job moves.
 const Measurement* planned(const Job& job, const std::vector<Measurement>& all) {
   const Measurement* best = nullptr;
-  double nearest = 0;
+  Likeness nearest;
   for (const Measurement& m : all) {
-    const Likeness like = likeness(job, m.point());
+    const Likeness like = likeness(job, m);
     if (!like.answers) continue;
     const auto better = [&] {
-      if (like.distance != nearest) return like.distance < nearest;
-      if (m.clients != best->clients) return m.clients > best->clients;
-      return m.median < best->median;
+      if (like.distance == nearest.distance && m.clients != best->clients) return m.clients > best->clients;
+      return requirements::tells_more(like, m.median, nearest, best->median);
     };
     if (best != nullptr && !better()) continue;
     best = &m;
-    nearest = like.distance;
+    nearest = like;
   }
   return best;
 }
@@ -167,6 +167,10 @@ void tell(const Job& job, const Grounds& g, Phase& p) {
 
 }  // namespace
 
+Likeness likeness(const Job& job, const Measurement& m) {
+  return requirements::likeness(requirements::way_of(job), m.point().workload, m.metric, m.point().params);
+}
+
 Derived derived(const Applied& applied) {
   return {std::string(applied.formula->id), std::string(applied.formula->equation),
           substituted(*applied.formula, applied.arguments), applied.value(), std::string(applied.formula->unit)};
@@ -273,7 +277,7 @@ std::optional<Bounded> gpus_fed(const Job& job, std::span<const Phase> phases) {
 void judge_phase(const Job& job, Phase& p) {
   const double nodes = job.cluster.nodes;
   const Measurement& m = p.curve->largest();
-  const Grounds grounds{p.curve->at(nodes), likeness(job, m.point()), p.demand.need};
+  const Grounds grounds{p.curve->at(nodes), likeness(job, m), p.demand.need};
   const Curve::Value& all = grounds.all;
   p.supply.value = {all.median, all.low, all.high};
   p.supply.clients = m.clients;

@@ -137,13 +137,14 @@ std::string finding(const Evidence& e, const Judgement& j) {
           needed(j));
     case Reason::fingerprint_differs:
       return "The two machines or configurations are not the same.";
+    case Reason::other_settings:
+      return fmt::format("Measured {}, needed {}.", measured, needed(j));
     case Reason::single_session:
       return fmt::format(
           "Measured {} in one long run; bounded by its batches and 10 % for what differs between "
           "runs, [{}, {}], it does not decide the need of {}.",
           measured, j.low ? shown(*j.low, j) : "?", j.high ? shown(*j.high, j) : "?", needed(j));
     case Reason::extrapolated:
-    case Reason::other_settings:
       break;  // of a sizing, which has words of its own
   }
   return "";
@@ -186,7 +187,7 @@ std::string advise(const Judgement& j) {
       return "measure both in turns, on the same machine";
     case Reason::extrapolated:
     case Reason::other_settings:
-      break;
+      break;  // whoever found that says what would measure it
   }
   return "";
 }

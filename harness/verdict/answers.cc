@@ -13,8 +13,6 @@
 namespace headrace::judging {
 namespace {
 
-bool better(const Question& q, double a, double b) { return q.blank.higher_is_better ? a > b : a < b; }
-
 void skip(Judgement& j, std::string why, std::string next) {
   j.outcome = Outcome::skipped;
   j.explanation = std::move(why);
@@ -53,6 +51,14 @@ bool contains(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
+/// As text, as files have them.
+requirements::Settings settings(const RecordedPoint& point) {
+  requirements::Settings all;
+  for (const auto& [key, value] : point.params)
+    all[key] = std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
+  return all;
+}
+
 std::string workload_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
 
 /// Why what was measured is no answer although the point's metric is: "" = it is one.
@@ -69,8 +75,13 @@ std::string no_answer(const Question& q, const RecordedPoint& point) {
 /// Nothing measured it: says why, and what would.
 Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
   Judgement j = q.blank;
+  const RecordedPoint* other_size = nullptr;
   for (const RecordedPoint& p : points) {
     if (answering_metric(q, p).empty()) continue;
+    if (!answers(q, p)) {
+      other_size = &p;
+      continue;
+    }
     j.point = p.id;
     if (p.status == PointStatus::error) {
       j.outcome = Outcome::error;
@@ -103,14 +114,27 @@ Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
   } else {
     std::string size = q.collective ? ", message_size: need, group: need" : "";
     for (const requirements::JobParameter& p : q.with) size += fmt::format(", {}: \"${{job.{}}}\"", p.name, p.key);
+    if (const std::string as_job = q.way ? requirements::settings_of(*q.way, q.workload) : ""; !as_job.empty())
+      size += ", " + as_job;
     const std::string cache = size + (q.cache ? fmt::format(", cache: {}", to_string(*q.cache)) : "");
-    skip(j, "Nothing in this configuration measures it.",
+    skip(j,
+         other_size == nullptr
+             ? "Nothing in this configuration measures it."
+             : fmt::format("No point reads as the job does: {} moved files or requests of another size.",
+                           other_size->id),
          fmt::format("add '- {{use: {}{}}}' to the configuration's workloads", q.workload, cache));
   }
   return j;
 }
 
 }  // namespace
+
+requirements::Likeness likeness(const Question& q, const RecordedPoint& point) {
+  if (!q.way) return {};
+  return requirements::likeness(*q.way, point.workload, answering_metric(q, point), settings(point));
+}
+
+bool answers(const Question& q, const RecordedPoint& point) { return likeness(q, point).answers; }
 
 std::string answering_metric(const Question& q, const RecordedPoint& point) {
   if (!q.cannot.empty() || (q.cache && *q.cache != point.cache)) return "";
@@ -181,6 +205,29 @@ void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
       j.point);
 }
 
+/// What had more at work than the job has cannot show that the job's need is met, what had less not that it is missed.
+void hold_way(const Question& q, const RecordedPoint& point, Judgement& j) {
+  const requirements::Likeness like = likeness(q, point);
+  if (!like.has_way) return;
+  if (like.differs.empty()) {
+    j.way = requirements::told_way(*q.way, point.workload, settings(point));
+    return;
+  }
+  const bool open = (j.outcome == Outcome::pass && like.more) || (j.outcome == Outcome::fail && like.less);
+  const char* what = !open                                     ? ""
+                     : like.more && j.outcome == Outcome::pass ? ", which may get more"
+                                                               : ", which may get less";
+  if (open) {
+    j.outcome = Outcome::inconclusive;
+    j.reason = Reason::other_settings;
+    j.thin = false;
+    j.next_step = fmt::format("add '- {{use: {}, {}{}}}' to the configuration's workloads: that is how the job does it",
+                              point.workload, requirements::settings_of(*q.way, point.workload),
+                              q.cache ? fmt::format(", cache: {}", to_string(*q.cache)) : "");
+  }
+  j.explanation += fmt::format(" It was measured with {}{}.", fmt::join(like.differs, "; "), what);
+}
+
 }  // namespace
 
 Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look) {
@@ -206,6 +253,7 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
                                  point.group->ranks, point.group->nodes, point.group->nodes == 1 ? "" : "s",
                                  q.collective->ranks, q.collective->nodes);
   a.undecided = undecided(e, j);
+  hold_way(q, point, j);
   return a;
 }
 
@@ -219,17 +267,26 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
     }
     const RecordedPoint* best = nullptr;
     std::tuple<Fit, bool, std::size_t> best_rank;
+    requirements::Likeness best_like;
     double best_value = 0;
     for (const RecordedPoint& p : points) {
-      if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty()) continue;
+      if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty() || !answers(q, p))
+        continue;
       // What was measured in another state than it says, or by a metric that is named later, is the
       // better answer only where there is no other.
       const std::tuple rank(q.collective ? fit(*q.collective, p) : Fit::close, p.unproven_share() == 0,
                             preference(q, p));
-      const double value = answer(q, p, 0).judgement.measured.value_or(0);
-      if (best != nullptr && (rank < best_rank || (rank == best_rank && !better(q, value, best_value)))) continue;
+      // What several gave is told apart by their medians where there is a way, as a sizing of several sessions does.
+      const double value =
+          (q.blank.higher_is_better ? 1 : -1) * (q.way ? statistics::median(p.values(answering_metric(q, p)))
+                                                       : answer(q, p, 0).judgement.measured.value_or(0));
+      const requirements::Likeness like = likeness(q, p);
+      const bool first = best == nullptr || rank > best_rank ||
+                         (rank == best_rank && requirements::tells_more(like, value, best_like, best_value));
+      if (!first) continue;
       best = &p;
       best_rank = rank;
+      best_like = like;
       best_value = value;
     }
     judgements.push_back(best != nullptr ? answer(q, *best, 0).judgement : unanswered(q, points));

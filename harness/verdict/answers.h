@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/requirements/needs.h"
+#include "harness/requirements/way.h"
 #include "harness/verdict/record.h"
 #include "harness/verdict/verdict.h"
 
@@ -21,10 +22,11 @@ struct Question {
   std::optional<CacheState> cache;                        // the state that it must have been measured in
   std::vector<requirements::JobParameter> with;           // parameters that it must have been measured with
   std::optional<requirements::JobCollective> collective;  // that the points must do to answer it
+  std::optional<requirements::Way> way;                   // the job's, of which the point that is most like it answers
   /// Of measured_by: what they measure is less than there is, so that they meet the need or tell
   /// nothing.
   std::vector<std::string> lower_bounds;
-  unsigned choices = 1;      // points that could answer, of which the best does
+  unsigned choices = 1;      // points that could answer equally well, of which what they gave chooses one
   double parts = 1;          // what the node gives is shared by so many (GPUs)
   bool per_node = false;     // of what several nodes give together, each one's share answers
   bool per_process = false;  // the same of what several processes give, each with a GPU
@@ -43,8 +45,15 @@ struct Answer {
 /// will be no more.
 Answer answer(const Question& question, const RecordedPoint& point, unsigned next_look);
 
+/// Does the point's answering metric tell of the question's job? False: it moved files or requests of another size.
+bool answers(const Question& question, const RecordedPoint& point);
+
+/// How the point differs from the way of the question's job; as it, where the question has none.
+requirements::Likeness likeness(const Question& question, const RecordedPoint& point);
+
 /// Every question's judgement, by the metric that is named first of those that were measured, and
-/// of several points by the best; worst first. A FAIL whose point was measured again is final, or
+/// of several points by the one that is most like the job's way, or where there is no such way, by
+/// the best; worst first. A FAIL whose point was measured again is final, or
 /// INCONCLUSIVE when the fresh repetitions meet the need.
 std::vector<Judgement> answer_all(std::span<const Question> questions, std::span<const RecordedPoint> points);
 

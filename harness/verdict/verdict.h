@@ -35,6 +35,7 @@ struct Judgement {
   unsigned disturbed = 0;  // repetitions, counted or taken again
   std::string point;       // id of the point it was measured on
   std::string metric;      // "small_file_read.read_bandwidth"
+  std::string way;         // how that point does what the job does; "" = it does it in another way, or there is none
   std::string formula, equation, substituted;
 };
 

@@ -44,7 +44,7 @@ enum class Reason {
   single_session,
   correlated,
   extrapolated,   // of a sizing: to more nodes than were measured together
-  other_settings  // of a sizing: measured otherwise than the job will do it
+  other_settings  // measured otherwise than the job will do it
 };
 std::string_view to_string(Reason reason);  // "few-reps"...
 

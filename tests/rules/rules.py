@@ -18,7 +18,7 @@ PROJECT_INCLUDES = [
     (r"benches/", r"(harness|benches)/"),
     (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|glob|units|diagnostics|error|printable)(\.h)?$"),
     # Judged is what was recorded: nothing here may ask what lives only while something is measured.
-    (r"harness/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds)|metric|params|ranks/rank_groups|"
+    (r"harness/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds|way)|metric|params|ranks/rank_groups|"
                           r"cache_state)(\.h)?$"),
     (r"harness/backends/loader\.cc", r"harness/(?!backends/[^/]+/)|harness/backends/(posix|fake|solo)/"),
     (r"harness/backends/(?P<own>[^/]+)/", r"harness/(?!backends/[^/]+/)|harness/backends/{own}/"),

@@ -1,7 +1,7 @@
 // Where each word of a sizing begins and ends.
 #include <gtest/gtest.h>
 
-#include "harness/sizing/likeness.h"
+#include "harness/requirements/way.h"
 #include "harness/sizing/parts.h"
 #include "tests/unit/sizing_runs.h"
 
@@ -24,11 +24,11 @@ StoredRun reads(double rate, std::map<std::string, std::string> params = {}) {
   return run;
 }
 
-Likeness like(std::map<std::string, std::string> params, const char* workload = "small_file_read",
-              const std::vector<std::string>& set = kOneNode) {
+requirements::Likeness like(std::map<std::string, std::string> params, const char* workload = "small_file_read",
+                            const std::vector<std::string>& set = kOneNode) {
   StoredRun run = run_of();
   add(run, workload, "read_bandwidth", 1, std::move(params));
-  return likeness(job(set), run.points[0]);
+  return requirements::likeness(requirements::way_of(job(set)), workload, "read_bandwidth", run.points[0].params);
 }
 
 TEST(SizingDecisions, APointOfAnotherSizeNeverAnswers) {
@@ -56,7 +56,7 @@ TEST(SizingDecisions, MoreAtWorkNeverPassesAndLessNeverFails) {
                                             {"8", false, false},
                                             {"10", false, false},
                                             {"11", true, false}}) {
-    const Likeness one = like({{"workers", workers}});
+    const requirements::Likeness one = like({{"workers", workers}});
     EXPECT_EQ(one.more, more) << workers;
     EXPECT_EQ(one.less, less) << workers;
     EXPECT_EQ(one.differs.empty(), !more && !less) << workers;
@@ -77,7 +77,7 @@ TEST(SizingDecisions, MoreAtWorkNeverPassesAndLessNeverFails) {
   neighboured.points[0].disturbed_share = 0.5;
   EXPECT_EQ(of({neighboured}).outcome, Outcome::inconclusive);
   // A job that does not say how many it has is answered by any.
-  const Likeness any = like({{"workers", "64"}}, "memory_copy");
+  const requirements::Likeness any = like({{"workers", "64"}}, "memory_copy");
   EXPECT_FALSE(any.more || any.less || !any.differs.empty());
 }
 

@@ -1,0 +1,86 @@
+// headrace judge: a stored run held against another job, where its points do what that job does.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "benches/headrace/console.h"
+#include "benches/headrace/summary.h"
+#include "benches/headrace/terminal.h"
+#include "benches/headrace/verb.h"
+#include "harness/engine/questions.h"
+#include "harness/requirements/job.h"
+#include "harness/requirements/needs.h"
+#include "harness/results/json_text.h"
+#include "harness/results/parts.h"
+#include "harness/results/replay.h"
+#include "harness/system/installation.h"
+
+namespace headrace::cli {
+namespace {
+
+constexpr int kIncomplete = 12;
+
+struct Arguments {
+  std::string run, job;
+  std::vector<std::string> overrides;
+  bool json = false;
+};
+
+/// Needs that no point of the run answers, each with its reason.
+nlohmann::ordered_json unanswered_json(const std::vector<Judgement>& unanswered) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const Judgement& j : unanswered) all.push_back({{"id", j.id}, {"scope", j.scope}, {"why", j.explanation}});
+  return all;
+}
+
+int judge(const Arguments& a, const Shared& shared) {
+  const requirements::Job job = requirements::load_job(system::find_shipped(a.job), a.overrides);
+  const results::RecordedRun run = results::read_recorded_run(a.run);
+  const auto needs = requirements::derive_needs(job);
+  const auto questions = engine::questions(&job, needs, run.points, run.nodes);
+  RunResult told;
+  std::vector<Judgement> unanswered;
+  for (Judgement& j : judging::answer_all(questions, run.points))
+    (j.outcome == Outcome::skipped ? unanswered : told.judgements).push_back(std::move(j));
+  told.summary = judging::summarize_run(told.judgements, run.points, run.signal);
+  if (told.judgements.empty()) told.summary.exit_code = kIncomplete;  // nothing of the run fits the job
+  if (a.json) {
+    print_document(results::json_text({{"schema", 1},
+                                       {"kind", "headrace.judge"},
+                                       {"run", a.run},
+                                       {"job", job.name},
+                                       {"summary", results::summary_part(told.summary)},
+                                       {"judgements", results::judgements_part(told)},
+                                       {"unanswered", unanswered_json(unanswered)}}));
+    return told.summary.exit_code;
+  }
+  const Terminal terminal(stdout, shared);
+  const auto width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
+  print_line(Text::format("{}, held against the job {}", a.run, job.name));
+  Text out = verdict_text(told, shared);
+  if (!unanswered.empty()) out += terminal.paint("not answered by this run", Ink::strong) + "\n";
+  for (const Judgement& j : unanswered)
+    out += "  " + wrap(Text::format("{}: {}", j.id, j.explanation), width - 4, 4) + "\n";
+  if (!unanswered.empty()) out += Text::format("next   headrace qualify {} measures what the job does\n", a.job);
+  print_line(out + last_line(told.summary));
+  return told.summary.exit_code;
+}
+
+void add_judge(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add("judge", "Hold a stored run against another job, where its points do what that job does");
+  auto a = std::make_shared<Arguments>();
+  verb.option("RUN", a->run, "Run folder, or its run.json").required();
+  verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
+  verb.option("--set KEY=VALUE", a->overrides, "Override a key of the job, as in step.time=100ms (repeatable)")
+      .one_value_each();
+  verb.flag("--json", a->json, "Print the verdict as JSON, and nothing else, on standard output");
+  verb.example("headrace judge before configs/jobs/resnet50-imagenet.yaml --set step.time=100ms",
+               "Would the storage that was measured feed a faster step?");
+  verb.does([&shared, a] { return judge(*a, shared); });
+}
+
+const RegisterVerb registered{84, add_judge};
+
+}  // namespace
+}  // namespace headrace::cli

@@ -1,0 +1,112 @@
+"""Which point answers for a job: the one that reads as the job does. Faster ones advise, others say nothing."""
+
+import json
+
+import pytest
+
+FILES = "files: 64, file_size: 8KiB, engine: posix, cache: cold, repeat: 6"
+JOB = """\
+schema: 1
+job: little
+cluster: {{nodes: 1, gpus_per_node: 2}}
+step: {{time: {step}, micro_batch: 1}}
+dataset: {{layout: files, samples: 64, sample_size: {size}}}
+loader: {{workers_per_gpu: 1}}
+"""
+EASY, HARD = "1000s", "1us"  # needs that any storage meets, and that none does
+
+
+@pytest.fixture
+def judged(headrace):
+    """judged(entries, step, size) -> the judgement of the need of samples, and the run's outcome."""
+    def run(*entries, step, size="8KiB"):
+        headrace.write("job.yaml", JOB.format(step=step, size=size))
+        headrace.write("way.yaml", "schema: 1\ntarget: {path: scratch, max_write: 64MiB}\nneeds: [ingest.sample_rate]\n"
+                       "workloads:\n" + "".join(f"  - {{use: small_file_read, {e}}}\n" for e in entries))
+        outcome = headrace.run("way.yaml", "--job", "job.yaml", verb="qualify")
+        (need,) = headrace.results()["judgements"]
+        if need.get("reason") == "cache-unproven":
+            pytest.skip("nothing can be proven cold here: " + need["explanation"])
+        return need, outcome
+    return run
+
+
+def test_the_point_that_reads_as_the_job_does_answers(judged):
+    need, outcome = judged(f"{FILES}, workers: [2, 8]", step=EASY)
+    assert need["point"] == "small_file_read/workers:2" and need["outcome"] == "PASS", need
+    assert need["way"] == "2 blocking workers, whole files", need
+    assert "as the job reads: 2 blocking workers, whole files" in outcome.out, outcome
+
+
+@pytest.mark.parametrize("more", ["workers: 8", "workers: 2, engine: io_uring, queue_depth: 16"])
+def test_more_at_work_than_the_job_has_never_passes(judged, more):
+    need, outcome = judged(f"{FILES.replace('engine: posix, ', '')}, {more}", step=EASY)
+    if need["outcome"] == "SKIPPED":
+        pytest.skip(need["explanation"])
+    assert (need["outcome"], need["reason"]) == ("INCONCLUSIVE", "other-settings"), need
+    assert outcome.code == 11 and "that is how the job does it" in outcome.out, outcome
+    assert not need.get("way"), need
+
+
+def test_less_at_work_than_the_job_has_never_fails(judged):
+    need, outcome = judged(f"{FILES}, workers: 1", step=HARD)
+    assert (need["outcome"], need["reason"]) == ("INCONCLUSIVE", "other-settings"), need
+    assert outcome.code == 11, outcome
+
+
+def test_what_is_missed_with_more_at_work_is_missed(judged):
+    need, outcome = judged(f"{FILES}, workers: 8", step=HARD)
+    assert need["outcome"] == "FAIL" and outcome.code == 10, need
+
+
+def test_other_sizes_answer_nothing(judged):
+    need, outcome = judged(f"{FILES}, workers: 2", step=EASY, size="4MB")
+    assert need["outcome"] == "SKIPPED" and "No point reads as the job does" in need["explanation"], need
+    assert outcome.code in (12, 77), outcome  # nothing at all was answered
+
+
+def test_qualify_and_size_never_contradict(headrace):
+    """From the same run both name the same point, and one never says PASS where the other says FAIL."""
+    for step, word in ((EASY, "PASS"), (HARD, "FAIL")):
+        out = f"run-{word}"
+        headrace.write("job.yaml", JOB.format(step=step, size="8KiB"))
+        result = headrace("qualify", "job.yaml", "--at", "scratch", "--budget", "10s", "--max-write", "64MiB", "--no-report",
+                          "--out", out)
+        assert result.code in (0, 10, 11, 12), result
+        sized = headrace("size", "job.yaml", "--runs", out, "--out", f"sized-{word}", "--no-report", "--json")
+        assert sized.code in (0, 10, 11, 12), sized
+        needs = {j["id"]: j for j in headrace.results(out=out)["judgements"]}
+        phases = {p["name"]: p for p in json.loads(sized.out)["phases"]}
+        need, phase = needs["ingest.read_bandwidth"], phases["cold_epoch"]
+        assert need["point"] == "small_file_read/job", need
+        assert phase["supply"]["point"] == need["point"], phase
+        assert {need["outcome"], phase["outcome"]} != {"PASS", "FAIL"}, (need, phase)
+
+
+def test_a_stored_run_is_judged_for_another_job(judged, headrace):
+    need, _ = judged(f"{FILES}, workers: 2", step=EASY)
+    assert need["outcome"] == "PASS", need
+
+    def judge(*words):
+        outcome = headrace("judge", "results", "job.yaml", "--json", *words)
+        told = json.loads(outcome.out)
+        assert told["kind"] == "headrace.judge" and told["summary"]["exit_code"] == outcome.code, outcome
+        return outcome.code, {j["id"]: j for j in told["judgements"]}, {u["id"]: u["why"] for u in told["unanswered"]}
+
+    code, same, _ = judge()
+    assert same["ingest.sample_rate"]["outcome"] == "PASS" and same["ingest.sample_rate"]["way"] == need["way"], same
+    code, faster, _ = judge("--set", f"step.time={HARD}")
+    assert faster["ingest.sample_rate"]["outcome"] == "FAIL" and code == 10, faster
+    _, more, _ = judge("--set", "loader.workers_per_gpu=8", "--set", f"step.time={HARD}")
+    assert more["ingest.sample_rate"]["reason"] == "other-settings", more
+    code, larger, unanswered = judge("--set", "dataset.sample_size=4MB")
+    assert "ingest.sample_rate" not in larger and "No point reads as the job does" in unanswered["ingest.sample_rate"]
+    assert code == 12, larger
+    text = headrace("judge", "results", "job.yaml", "--set", "dataset.sample_size=4MB")
+    assert "not answered by this run" in text.out and "headrace qualify job.yaml" in text.out, text
+
+
+def test_a_run_that_is_none_is_told(headrace):
+    headrace.write("job.yaml", JOB.format(step=EASY, size="8KiB"))
+    outcome = headrace("judge", "nowhere", "job.yaml")
+    assert outcome.code == 2 and "nowhere" in outcome.err, outcome
