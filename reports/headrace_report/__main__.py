@@ -13,6 +13,7 @@ from . import __version__
 from .errors import MissingLibrary, ReportError
 from .printable import printable_lines
 
+PRINTS = ("summary", "full")
 DEBIAN_PACKAGES = {"matplotlib": "python3-matplotlib", "numpy": "python3-numpy", "jinja2": "python3-jinja2"}
 
 
@@ -58,6 +59,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="headrace_report", description="Draws one HTML page from a file that headrace wrote.")
     parser.add_argument("file", metavar="FILE.json", help="run.json, comparison.json, or the folder that holds one")
     parser.add_argument("-o", "--output", metavar="FILE", help="the page, - for standard output (default: report.html beside FILE.json)")
+    parser.add_argument("--print", choices=PRINTS, default=PRINTS[0], dest="paper",
+                        help="what of it goes to paper: a summary of two pages with the rest folded, or all (default: summary)")
     parser.add_argument("--version", action="version", version=f"headrace_report {__version__}")
     options = parser.parse_args(arguments)
     try:
@@ -66,7 +69,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         file = documents.file_in(options.file)
         document = load(file, documents.TYPES)
         require_libraries()
-        page = documents.renderer(document)(document)
+        page = documents.renderer(document)(document, options.paper)
         if options.output == "-":
             write_out(page)
         else:

@@ -30,7 +30,7 @@ def file_in(path: str) -> str:
     raise RunFileError(f"{path}: holds none of {', '.join(name for _, _, name in KINDS.values())}")
 
 
-def renderer(document: Any) -> Callable[[Any], str]:
-    """The function that makes the page of a read document."""
+def renderer(document: Any) -> Callable[[Any, str], str]:
+    """The function that makes the page of a read document, to be printed as "summary" or "full"."""
     module = next(name for kind, name, _ in KINDS.values() if isinstance(document, kind))
     return importlib.import_module(f".html.{module}", __package__).render

@@ -35,10 +35,10 @@ class Pages:
             path.write_text(json.dumps(SAMPLES[name]()), encoding="utf-8")
         return path
 
-    def page(self, name: str) -> pathlib.Path:
-        page = self.folder / f"{name}.html"
+    def page(self, name: str, paper: str = "summary") -> pathlib.Path:
+        page = self.folder / (f"{name}.html" if paper == "summary" else f"{name}-{paper}.html")
         if not page.exists():
-            assert main([str(self.run_file(name)), "-o", str(page)]) == 0
+            assert main([str(self.run_file(name)), "-o", str(page), "--print", paper]) == 0
         return page
 
     def text(self, name: str) -> str:

@@ -317,6 +317,16 @@ def passing() -> Dict[str, Any]:
     return run_file("PASS", 0, judgements, [uring])
 
 
+def many_needs() -> Dict[str, Any]:
+    """More needs, steps and words than two sheets of paper hold."""
+    point = small_files(5, "small_file_read", "posix", 0.9e9, 5, 3000)
+    judgements = [
+        judgement(f"ingest.read_bandwidth_{number}", "FAIL", 1.6e9, "B/s", 0.9e9, 0.88e9, 0.93e9, point="small_file_read",
+                  way="64 blocking workers, whole files of a long description", explanation="Even the best repetition is below it. " * 8,
+                  next_step=f"step {number}: " + "try something else with many words " * 6) for number in range(40)]
+    return run_file("FAIL", 10, judgements, [point])
+
+
 def without_needs() -> Dict[str, Any]:
     """Measurements, nothing judged."""
     data = run_file("MEASURED", 0, [], [shard_stream(6, "shard_stream", 1.1e9, 7)])
@@ -404,7 +414,7 @@ def golden() -> Dict[str, Any]:
         return json.load(file)
 
 
-SAMPLES = {"golden": golden, "failing": failing, "passing": passing, "without_needs": without_needs, "ceilings": ceilings,
+SAMPLES = {"golden": golden, "failing": failing, "passing": passing, "many_needs": many_needs, "without_needs": without_needs, "ceilings": ceilings,
            "interrupted": interrupted, "hostile": hostile, "saving": saving}
 
 

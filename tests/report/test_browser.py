@@ -38,14 +38,15 @@ def browser():
 @pytest.fixture
 def show(browser, pages):
     """show(sample, width, media, scheme) loads a page and returns helpers."""
-    def load(sample: str, width: int = 1280, media: str = "", scheme: str = "light", scripts: bool = True):
+    def load(sample: str, width: int = 1280, media: str = "", scheme: str = "light", scripts: bool = True,
+             paper: str = "summary"):
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                 {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]})
         browser.get_log("browser"), browser.get_log("performance")
-        browser.get(pages.page(sample).as_uri())
+        browser.get(pages.page(sample, paper).as_uri())
         return SimpleNamespace(run=browser.execute_script, log=lambda: browser.get_log("browser"),
                                performance=lambda: browser.get_log("performance"), command=browser.execute_cdp_cmd)
     return load
@@ -160,9 +161,45 @@ def test_texts_of_figures_stay_inside(show, sample):
     assert clipped == []
 
 
+SHEETS = {"A4": (8.27, 11.69), "Letter": (8.5, 11)}  # [inches]
+
+
+def sheets(page, size="A4"):
+    """How many sheets of paper the page takes."""
+    width, height = SHEETS[size]
+    pdf = base64.b64decode(page.command("Page.printToPDF", {"paperWidth": width, "paperHeight": height, "printBackground": True})["data"])
+    assert pdf.startswith(b"%PDF")
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))
+
+
+@pytest.mark.parametrize("size", SHEETS)
+@pytest.mark.parametrize("sample", ["many_needs", "without_needs", "comparison_worse", "comparison_three"])
+def test_a_printed_summary_takes_two_sheets(show, sample, size):
+    page = show(sample, 760, media="print")
+    assert page.run("return document.querySelector('.hero').getBoundingClientRect().height") > 0
+    assert 1 <= sheets(page, size) <= 2
+    # What decided is on it, every section at least by its name, and nothing that only screens have.
+    shown = "return [...document.querySelectorAll('h2')].every(h => h.getBoundingClientRect().height > 0)"
+    assert page.run(shown)
+    assert page.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+def test_a_printed_summary_leaves_out_the_least(show):
+    page = show("many_needs", 760, media="print")
+    rows = page.run("return [...document.querySelectorAll('#needs-table tbody')].map(b => b.getBoundingClientRect().height > 0)")
+    told = page.run("return document.querySelector('#needs .on-paper').textContent")
+    assert rows[0] and not rows[-1] and rows == sorted(rows, reverse=True)  # from the worst on, none between
+    assert told == f"{rows.count(False)} more on the page itself."
+    assert page.run("return document.querySelector('#next .on-paper').getBoundingClientRect().height") > 0
+    wide = show("many_needs")
+    assert wide.run("return [...document.querySelectorAll('#needs-table tbody')].every(b => b.getBoundingClientRect().height > 0)")
+    assert wide.run("return [...document.querySelectorAll('.on-paper')].every(b => b.getBoundingClientRect().height === 0)")
+
+
 @pytest.mark.parametrize("sample", ["failing", "comparison_worse", "sizing_golden", "fleet_found", "history_change"])
-def test_print_is_light_and_open(show, sample):
-    page = show(sample, 760, media="print", scheme="dark")
+def test_print_in_full_is_light_and_open(show, sample):
+    page = show(sample, 760, media="print", scheme="dark", paper="full")
+    assert sheets(page) > 2
     assert page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
     folded = page.run("""

@@ -25,7 +25,7 @@ def test_everything_is_there_without_scripts(pages):
     for row in pair["rows"]:
         for word in (row["metric"], row["points"][0], row["explanation"], row["status"]):
             assert word in text
-    for word in ("\u2718 FAIL", "1 of 2 gates is worse: read_bandwidth of shard_stream/cold", "Compared: workers: 1 \u2192 4", "B vs A: 3 worse, 1 better",
+    for word in ("\u2718 FAIL", "1 of 2 gates is worse: read_bandwidth of shard_stream/cold", "B against A: workers: 1 \u2192 4", "B vs A: 3 worse, 1 better",
                  "and 1 more that says the same: file_rate", "0.2 expected by chance", "device.firmware", "yes, declared",
                  "nobody said so", "only in A", "read, not measured: compared exactly", "a value of 0 has no ratio", "the configurations differ", "3.4 %",
                  "6 interleaved blocks", "Do next", "go on to 12 blocks", "\u00b11.3 %", "0.4 % false alarms", "Kernel",

@@ -56,16 +56,16 @@ class Section:
     steps: List[str]
 
 
-def render(comparison: Comparison) -> str:
+def render(comparison: Comparison, paper: str = "summary") -> str:
     """The whole page. The same comparison gives the same bytes."""
-    page = Page()
+    page = Page(paper)
     with styled():
         sections = [_section(comparison, number, pair, page) for number, pair in enumerate(comparison.pairs, start=1)]
     data, left_out = embedded(comparison)
     return page.render(
         "comparison.html", all=comparison, sections=sections, headline=_headline(comparison),
         loud=[d for d in comparison.fingerprint if d.matters], calm=[d for d in comparison.fingerprint if not d.matters],
-        compared=_compared, facts=_facts(comparison), statistics=_statistics(comparison),
+        compared=_compared, subject=_subject(comparison), facts=_facts(comparison), statistics=_statistics(comparison),
         command=" ".join(shlex.quote(word) for word in comparison.command), environment=_sections(comparison.environment),
         section_name=words.section_name, data=data, left_out=left_out)
 
@@ -142,6 +142,14 @@ def _headline(comparison: Comparison) -> Tuple[str, str]:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _subject(comparison: Comparison) -> str:
+    """What is held against what: "B against A: workers: 1 \u2192 4"; "" for several pairs, which tell it each."""
+    if len(comparison.pairs) > 1:
+        return ""
+    pair = comparison.pairs[0]
+    return f"{pair.other} against {pair.base}: {_compared(pair) or 'the same parameters, settings and programs'}"
 
 
 def _compared(pair: Pair) -> str:

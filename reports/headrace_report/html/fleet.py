@@ -44,9 +44,9 @@ class NodeRow:
     findings: int
 
 
-def render(fleet: Fleet) -> str:
+def render(fleet: Fleet, paper: str = "summary") -> str:
     """The whole page. The same fleet gives the same bytes."""
-    page = Page()
+    page = Page(paper)
     with styled():
         panels = [page.panel(nodes.draw(fleet), "heat"), page.panel(strips.draw(fleet), "strips")]
         panels += [page.panel(network.pair_matrix(one.pairs), f"pairs-{number}") for number, one in enumerate(fleet.pairs[:4], start=1)]

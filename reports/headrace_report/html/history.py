@@ -33,9 +33,9 @@ class SeriesRow:
     when: str
 
 
-def render(history: History) -> str:
+def render(history: History, paper: str = "summary") -> str:
     """The whole page. The same history gives the same bytes."""
-    page = Page()
+    page = Page(paper)
     with styled():
         panels = [page.panel(trend.draw(history, series), f"trend-{number}")
                   for number, series in enumerate(history.series[:MOST_FIGURES], start=1)]

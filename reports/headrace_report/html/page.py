@@ -26,10 +26,15 @@ class Panel:
     svg: Markup
 
 
-class Page:
-    """One page while it is put together."""
+PRINTED_ROWS = 8   # of the first table, in a printed summary: worst first
+PRINTED_STEPS = 5
 
-    def __init__(self, **filters: Callable):
+
+class Page:
+    """One page while it is put together. On paper it is a "summary", at most two sheets with the rest folded, or "full"."""
+
+    def __init__(self, paper: str = "summary", **filters: Callable):
+        self._paper = paper
         self._sheet = StyleSheet()
         self._environment = jinja2.Environment(
             loader=jinja2.PackageLoader("headrace_report", "html/templates"), autoescape=True, trim_blocks=True,
@@ -46,7 +51,7 @@ class Page:
         style = self._source("page.css") + self._sheet.css() + "\n"
         page = self._environment.get_template(template).render(
             tone=words.tone, symbol=words.SYMBOL, style=Markup(style), script=Markup(script), style_hash=_hash(style),
-            script_hash=_hash(script), **values)
+            script_hash=_hash(script), paper=self._paper, printed_rows=PRINTED_ROWS, printed_steps=PRINTED_STEPS, **values)
         return printable_lines(page)  # what came by figures, and the embedded data, which stays the same JSON
 
     def _source(self, name: str) -> str:

@@ -28,9 +28,9 @@ class Section:
     ledger: List[views.LedgerRow]
 
 
-def render(run: Run) -> str:
+def render(run: Run, paper: str = "summary") -> str:
     """The whole page. The same run gives the same bytes."""
-    page = Page(parameter=lambda pair: views.parameter(*pair), wrong_block=views.wrong_block,
+    page = Page(paper, parameter=lambda pair: views.parameter(*pair), wrong_block=views.wrong_block,
                 section_name=words.section_name)
     anchors = {point.id: f"point-{number}" for number, point in enumerate(run.points, start=1)}
     with styled():

@@ -49,9 +49,9 @@ class FixRow:
     basis: str
 
 
-def render(sizing: Sizing) -> str:
+def render(sizing: Sizing, paper: str = "summary") -> str:
     """The whole page. The same sizing gives the same bytes."""
-    page = Page()
+    page = Page(paper)
     with styled():
         top = [page.panel(supply.draw(sizing), "phases-supply")]
         curves = [page.panel(scaling.draw(sizing, one), f"scaling-{number}") for number, one in enumerate(_curves(sizing), start=1)]

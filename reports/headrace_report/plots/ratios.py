@@ -52,7 +52,7 @@ def draw(pair: Pair) -> Optional[Figure]:
     keys = [Key("bar", "bounds that decided"), Key("shade-grey", "too small to matter (\u00b1\u03b4)"),
             Key("none", "\u2191 higher is better, \u2193 lower is better")]
     if len(rows) < len(told):
-        keys.append(Key("none", f"{plural(len(told) - len(rows), 'metric')} more in the table above"))
+        keys.append(Key("none", f"{plural(len(told) - len(rows), 'metric')} more in the table"))
     return Figure(finding=_finding(pair), question="Which differences are real and large enough?",
                   description=_describe(rows), drawing=drawing, table=_table(pair, rows), keys=keys)
 

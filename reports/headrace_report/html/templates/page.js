@@ -67,7 +67,7 @@
   };
   addEventListener("hashchange", reveal);
   reveal();
-  addEventListener("beforeprint", () => all(document, "details:not([open])").forEach((fold) => {
+  addEventListener("beforeprint", () => all(document, ".paper-full details:not([open])").forEach((fold) => {
     fold.open = true;
     fold.dataset.folded = "";
   }));
