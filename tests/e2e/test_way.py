@@ -25,8 +25,8 @@ def judged(headrace):
                        "workloads:\n" + "".join(f"  - {{use: small_file_read, {e}}}\n" for e in entries))
         outcome = headrace.run("way.yaml", "--job", "job.yaml", verb="qualify")
         (need,) = headrace.results()["judgements"]
-        if need.get("reason") == "cache-unproven":
-            pytest.skip("nothing can be proven cold here: " + need["explanation"])
+        if need.get("reason") in ("cache-unproven", "disturbed", "not-steady"):
+            pytest.skip("this machine does not let it be measured: " + need["explanation"])
         return need, outcome
     return run
 
@@ -76,7 +76,7 @@ def test_qualify_and_size_never_contradict(headrace):
         sized = headrace("size", "job.yaml", "--runs", out, "--out", f"sized-{word}", "--no-report", "--json")
         assert sized.code in (0, 10, 11, 12), sized
         needs = {j["id"]: j for j in headrace.results(out=out)["judgements"]}
-        phases = {p["name"]: p for p in json.loads(sized.out)["phases"]}
+        phases = {p["phase"]: p for p in json.loads(sized.out)["phases"]}
         need, phase = needs["ingest.read_bandwidth"], phases["cold_epoch"]
         assert need["point"] == "small_file_read/job", need
         assert phase["supply"]["point"] == need["point"], phase
