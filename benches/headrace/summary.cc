@@ -94,11 +94,17 @@ Text measured_text(const RunResult& run, const Shared& shared) {
             Text::format("[{}, {}]{}", human(metric.interval.low, metric.unit, name),
                          human(metric.interval.high, metric.unit, name), metric.interval.is_range ? " range" : "");
       }
-      const Text too_few = !metric.too_few_operations ? Text()
-                           : names < 28               ? Text("\n    too few operations for this percentile")
-                                                      : Text("  too few operations for this percentile");
-      out += Text::format("  {} {}  {}{}\n", pad(without_unit(metric.name), names),
-                          pad(human(metric.median, metric.unit, name), 12, true), interval, too_few);
+      const Text value = Text::format("  {} {}", pad(without_unit(metric.name), names),
+                                      pad(human(metric.median, metric.unit, name), 12, true));
+      const auto beside = [&](const Text& more) {  // or below, where there is no room
+        return columns(value) + columns(interval) + 2 + columns(more) > width ? Text("\n    ") : Text("  ");
+      };
+      out += value + (interval.empty() ? Text() : beside("") + interval);
+      if (metric.too_few_operations) {
+        const Text too_few = "too few operations for this percentile";
+        out += beside(too_few) + too_few;
+      }
+      out += "\n";
     }
     for (const std::string& note : point.notes)
       out += "  " + terminal.paint(wrap("note: " + Text(note), width - 2, 2), Ink::faint) + "\n";

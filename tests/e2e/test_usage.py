@@ -258,7 +258,7 @@ def test_several_settings_after_one_option(headrace):
     assert "not expected" not in sized[0].err, sized
     for result in (headrace("plan", "-c", "tiny.yaml", "--set", "workloads.0.workers=4", "nonsense"),
                    headrace("require", "job.yaml", "--set", "step.time=100ms", "step.tme=3ms")):
-        assert result.code == 2 and ("'nonsense' was not expected" in result.err or "did you mean 'time'" in result.err), result
+        assert result.code == 2 and ("nonsense" in result.err or "did you mean 'time'" in result.err), result
 
 
 def test_a_place_that_is_not_there(headrace):
