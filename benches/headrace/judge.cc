@@ -19,8 +19,6 @@
 namespace headrace::cli {
 namespace {
 
-constexpr int kIncomplete = 12;
-
 struct Arguments {
   std::string run, job;
   std::vector<std::string> overrides;
@@ -44,7 +42,10 @@ int judge(const Arguments& a, const Shared& shared) {
   for (Judgement& j : judging::answer_all(questions, run.points))
     (j.outcome == Outcome::skipped ? unanswered : told.judgements).push_back(std::move(j));
   told.summary = judging::summarize_run(told.judgements, run.points, run.signal);
-  if (told.judgements.empty()) told.summary.exit_code = kIncomplete;  // nothing of the run fits the job
+  if (told.judgements.empty()) {  // nothing of the run fits the job
+    told.summary.word = Outcome::incomplete;
+    told.summary.exit_code = exit_code(told.summary.word);
+  }
   if (a.json) {
     print_document(results::json_text({{"schema", 1},
                                        {"kind", "headrace.judge"},

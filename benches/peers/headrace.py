@@ -20,7 +20,7 @@ def configuration(work: Work, peer: Peer, place: Place) -> dict:
         entry["reads"] = work.reads
     if work.direct:
         entry["direct"] = True
-    target = {"path": str(place.scratch), "max_write": "16GiB"}
+    target = {"path": str(place.scratch), "max_write": "20GiB"}
     # JSON is YAML.
     return {"schema": 1, "name": "peers", "target": target, "workloads": [entry | peer.settings]}
 

@@ -64,7 +64,7 @@ def test_every_example_works(headrace):
             continue  # tiny files are not its samples
         # Nobody connects to serve; tiny runs decide little.
         allowed = {"serve": {1}, "compare": {0, 10, 11}, "size": {0, 10, 11, 12}, "fleet": {0, 11, 12}, "history": {0, 11, 12},
-                   "verdict": {0, 12}}.get(verb, {0})
+                   "verdict": {0, 12}, "judge": {12}}.get(verb, {0})
         assert result.code in allowed, (command, result)
 
 
