@@ -1,6 +1,8 @@
 #include "harness/storage/cache_control.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "harness/node.h"
 #include "harness/system/block_device.h"
@@ -211,6 +213,30 @@ TEST(EstablishCacheState, WarmThenCold) {
   }
 }
 
+/// Of bytes, not of files: of 1 MiB that is not in memory and 3 MiB that are, three quarters.
+TEST(ResidentShare, IsThatOfTheBytes) {
+  const TemporaryFolder tmp;
+  if (!system::device_of(tmp.path())) GTEST_SKIP() << "no block device under the temporary folder";
+  FileTable files(::open(tmp.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), tmp.path());
+  const auto add = [&](const char* name, std::size_t size, bool stays) {
+    tmp.write(name, std::string(size, 'x'));
+    const int fd = ::open((tmp / name).c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(::fsync(fd), 0);  // what is dirty cannot be dropped
+    if (!stays) ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    ::close(fd);
+    files.add(name, size);
+  };
+  std::string method;
+  EXPECT_LT(resident_share(files, method), 0) << "of nothing nothing is known";
+  add("cold", 1 << 20, false);
+  EXPECT_NEAR(resident_share(files, method), 0, 0.01);
+  add("warm", 3 << 20, true);
+  add("empty", 0, true);
+  EXPECT_NEAR(resident_share(files, method), 0.75, 0.01);
+  EXPECT_TRUE(method == "cachestat" || method == "mincore") << method;
+}
+
 TEST(EstablishCacheState, NamesCanBeColdForRootOnly) {
   const TemporaryFolder tmp;
   if (!system::device_of(tmp.path())) GTEST_SKIP() << "no block device under the temporary folder";
@@ -228,19 +254,26 @@ TEST(EstablishCacheState, NamesCanBeColdForRootOnly) {
   EXPECT_FALSE(cold.proven);
 }
 
-TEST(EstablishCacheState, MemoryFileSystemsCannotBeCold) {
+TEST(EstablishCacheState, MemoryFileSystemsAreNeitherColdNorBypassed) {
   const auto mount = system::mount_of("/dev/shm");
   if (!mount || mount->type != "tmpfs") GTEST_SKIP() << "/dev/shm is no tmpfs";
   const std::string folder = "/dev/shm/headrace_test_" + std::to_string(::getpid());
   {
     Node node(folder);
     const auto data = DataSet::open(small_set(), node, {});
-    CacheProof proof;
-    establish(CacheState::cold, data->files(), {}, proof);
-    proof.delivered_bytes = 100;
-    judge(proof);
-    EXPECT_FALSE(proof.proven);
-    EXPECT_EQ(proof.why, "tmpfs keeps files in memory: there is no storage below it");
+    for (const CacheState state : {CacheState::cold, CacheState::bypassed}) {
+      CacheProof proof;
+      establish(state, data->files(), {}, proof);
+      proof.delivered_bytes = proof.storage_bytes = 100;
+      judge(proof);
+      EXPECT_FALSE(proof.proven) << to_string(state);
+      EXPECT_EQ(proof.why, "tmpfs keeps files in memory: there is no storage below it");
+    }
+    CacheProof warm;
+    establish(CacheState::warm, data->files(), {}, warm);
+    warm.delivered_bytes = 100;
+    judge(warm);
+    EXPECT_TRUE(warm.proven) << warm.why;
   }
   std::filesystem::remove_all(folder);
 }

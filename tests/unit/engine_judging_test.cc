@@ -93,6 +93,23 @@ TEST_F(EngineJudging, AFailThatDoesNotComeAgainIsInconclusive) {
             "5 repetitions missed the need of 50 with 10, but 5 taken after a rest gave 100.");
 }
 
+/// What is needed is what the job takes and its safety: fresh repetitions between both still miss it.
+TEST_F(EngineJudging, MeasuredAgainTheMarginStillCounts) {
+  auto w = plan.add();
+  w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
+  w->fixed = [](const Repetition& r) { return r.index < 5 ? 10.0 : 45.0; };
+  requirements::Need need;
+  need.id = "host.something";
+  need.unit = "count";
+  need.measured_by = {"scripted.fixed"};
+  need.required = 40;
+  need.need = 50;
+  plan.plan.needs.push_back(need);
+  const RunResult r = run();
+  ASSERT_EQ(r.judgements.size(), 1u);
+  EXPECT_EQ(r.judgements[0].outcome, Outcome::fail) << r.judgements[0].explanation;
+}
+
 /// What measures a need best answers it, though another way gives more.
 TEST_F(EngineJudging, TheMetricThatIsNamedFirstAnswers) {
   auto w = plan.add();
@@ -233,6 +250,51 @@ TEST_F(EngineJudging, PercentilesNeedOperations) {
         << m.name;
   }
   EXPECT_EQ(r.judgements[0].reason, Reason::few_ops);
+}
+
+/// p needs 10 / (1 - p) operations in every repetition that counts: 1,000 for p99.
+TEST_F(EngineJudging, AsManyOperationsAsThePercentileNeeds) {
+  auto w = plan.add();
+  w->on_run = [](Worker& worker) { operations(worker, 1000, 1); };
+  plan.plan.points[0].repeat.looks = {1};
+  const RunResult r = run();
+  for (const MetricSummary& m : only(r).metrics)
+    EXPECT_EQ(m.too_few_operations, m.name == "latency_p999_ns" || m.name == "latency_p9999_ns") << m.name;
+}
+
+/// Ten minutes, one phase and one repetition: bounded by its own batches, from the warm-up on.
+TEST_F(EngineJudging, OneLongRepetitionMayStandAlone) {
+  plan.add();
+  const auto result = [&](double elapsed_s) {
+    PointResult all = engine::unmeasured(plan.plan.points[0]);
+    Repetition& r = all.repetitions.emplace_back();
+    r.metrics = {{"read_bandwidth", 100, elapsed_s}};
+    PhaseResult& phase = r.phases.emplace_back();
+    phase.elapsed_s = elapsed_s;
+    phase.steady_from_s = 100;
+    for (unsigned i = 0; i < 600; ++i)
+      phase.series.push_back(
+          {.time_s = i + 0.5, .bytes_per_s = i < 100 ? 10.0 : 99.0 + i * 7 % 3, .operations_per_s = 5});
+    return all;
+  };
+  const auto alone = [](PointResult all) {
+    engine::summarize_metrics({}, all);
+    return all.single_run;
+  };
+  const auto long_one = alone(result(601));
+  ASSERT_TRUE(long_one.contains("B/s") && long_one.contains("1/s"));
+  EXPECT_TRUE(long_one.at("B/s").usable);
+  EXPECT_NEAR(long_one.at("B/s").mean, 100, 0.01);
+  EXPECT_EQ(long_one.at("1/s").mean, 5);
+  EXPECT_TRUE(alone(result(599)).empty());
+  PointResult two = result(601);
+  two.repetitions.push_back(two.repetitions[0]);
+  EXPECT_TRUE(alone(two).empty());
+  two.repetitions[1].counted = false;
+  EXPECT_EQ(alone(two).size(), 2u);
+  PointResult phases = result(601);
+  phases.repetitions[0].phases.push_back(phases.repetitions[0].phases[0]);
+  EXPECT_TRUE(alone(phases).empty());
 }
 
 TEST_F(EngineJudging, ClusterNeedsAndGpuShares) {

@@ -54,6 +54,49 @@ TEST(MergedRanks, ARateIsOfItsOwnPhase) {
   EXPECT_EQ(all.metrics[0].seconds, 30);
 }
 
+/// All work, in the time of the slowest rank, whichever of them that is.
+TEST(MergedRanks, TheSlowestRankGivesTheTime) {
+  const std::vector<MetricInfo> catalogue{{.name = "read_rate", .unit = "1/s"}, {.name = "open_rate", .unit = "1/s"}};
+  for (unsigned slowest = 0; slowest < 3; ++slowest) {
+    const Repetition all = merged(3, catalogue, [&](unsigned rank) {
+      Repetition r;
+      const unsigned seconds = rank == slowest ? 40 : 10 + rank;
+      r.phases = {phase(seconds, [](unsigned) { return 5.0; })};
+      r.metrics = {{"read_rate", 10, 0}, {"open_rate", 200.0 / seconds, static_cast<double>(seconds)}};
+      return r;
+    });
+    const std::uint64_t quick = slowest == 0 ? 11 + 12 : slowest == 1 ? 10 + 12 : 10 + 11;
+    ASSERT_EQ(all.phases.size(), 1u);
+    const PhaseResult& p = all.phases[0];
+    EXPECT_EQ(p.elapsed_s, 40) << slowest;
+    EXPECT_EQ(p.first_finish_s, slowest == 0 ? 11 : 10) << slowest;
+    EXPECT_EQ(p.operations, 10 * (40 + quick)) << slowest;
+    EXPECT_EQ(p.bytes, 5 * (40 + quick)) << slowest;
+    ASSERT_EQ(all.metrics.size(), 2u);
+    EXPECT_DOUBLE_EQ(all.metrics[0].value, 10.0 * static_cast<double>(40 + quick) / 40) << slowest;
+    EXPECT_DOUBLE_EQ(all.metrics[1].value, 3 * 200.0 / 40) << slowest;
+    EXPECT_EQ(all.metrics[1].seconds, 40) << slowest;
+  }
+}
+
+/// What is no rate is told as the worst rank has it.
+TEST(MergedRanks, WhatIsNoRateIsThatOfTheWorstRank) {
+  const std::vector<MetricInfo> catalogue{{.name = "stall", .unit = "s", .better = Better::lower},
+                                          {.name = "hit_ratio", .unit = "ratio", .better = Better::higher},
+                                          {.name = "block_size", .unit = "B", .better = Better::neither}};
+  const Repetition all = merged(3, catalogue, [](unsigned rank) {
+    const double stalls[] = {2, 7, 3}, hits[] = {0.9, 0.4, 0.6}, sizes[] = {4, 5, 6};
+    Repetition r;
+    r.phases = {phase(10, [](unsigned) { return 1.0; })};
+    r.metrics = {{"stall", stalls[rank], 0}, {"hit_ratio", hits[rank], 0}, {"block_size", sizes[rank], 0}};
+    return r;
+  });
+  ASSERT_EQ(all.metrics.size(), 3u);
+  EXPECT_EQ(all.metrics[0].value, 7);
+  EXPECT_EQ(all.metrics[1].value, 0.4);
+  EXPECT_EQ(all.metrics[2].value, 4);
+}
+
 /// Each rank has its ups and downs; together they are level.
 TEST(MergedRanks, SteadinessIsThatOfAllTogether) {
   const auto step = [](bool up) { return [up](unsigned i) { return (i < 32) == up ? 80.0 + i % 3 : 120.0 + i % 3; }; };

@@ -94,6 +94,42 @@ TEST(Judge, WhatStallsCostIsTold) {
       << c.judgement.explanation;
 }
 
+/// From 1 % on, and only what is more than the scatter of the typical repetition.
+TEST(Judge, WhatIsNoStallIsNotTold) {
+  const auto with_two_of = [](double value) {
+    std::vector<double> values(15, 100.0);
+    values[4] = values[11] = value;
+    Case c(values, 20);
+    return c().lost_to_stalls;
+  };
+  EXPECT_FALSE(with_two_of(96));  // 0.5 %
+  ASSERT_TRUE(with_two_of(88.75));
+  EXPECT_NEAR(*with_two_of(88.75), 0.015, 1e-12);
+  std::vector<double> scattered;  // 2 % below their median, as a few of them alone are often
+  for (int i = 0; i < 15; ++i) scattered.push_back(100 + 3 * (i % 8 - 4) - (i % 8 < 2 ? 8 : 0));
+  Case c(scattered, 20);
+  EXPECT_LT(*c().measured, 0.99 * *c.judgement.typical);
+  EXPECT_FALSE(c.judgement.lost_to_stalls);
+  Case few({100, 100, 100, 40}, 20);
+  EXPECT_FALSE(few().lost_to_stalls);
+}
+
+/// Of fewer than five a rate is a mean over time, too; everything else is a median.
+TEST(Judge, WhatHasNoBoundsHasAnEstimate) {
+  Case rate({100, 400}, 10);
+  for (Taken& t : rate.evidence.taken) t.seconds = 1 / *t.value;  // each did the same work
+  EXPECT_EQ(rate().reason, Reason::few_reps);
+  EXPECT_NEAR(*rate.judgement.measured, 160, 1e-9);
+  EXPECT_FALSE(rate.judgement.low);
+  EXPECT_FALSE(rate.judgement.high);
+  Case latency({10e6, 20e6, 90e6}, 50e6, false);
+  EXPECT_EQ(latency().reason, Reason::few_reps);
+  EXPECT_EQ(*latency.judgement.measured, 20e6);
+  Case no_look(kFive, 0.1e9);  // looks that allow no decision after so few
+  no_look.evidence.rank = 0;
+  EXPECT_EQ(no_look().reason, Reason::few_reps);
+}
+
 TEST(Judge, LowerIsBetterTurnsTheSidesRound) {
   Case pass({10e6, 12e6, 11e6, 10e6, 13e6}, 50e6, false);
   EXPECT_EQ(pass().outcome, Outcome::pass);
@@ -214,10 +250,14 @@ TEST(Judge, EachReasonCode) {
 
   Case operations(kFive, 0.5e9);
   operations.evidence.too_few_operations = true;
+  operations.evidence.next_look = 10;
   EXPECT_EQ(operations().reason, Reason::few_ops);
+  EXPECT_FALSE(undecided(operations.evidence, operations.judgement));  // nor do more give more operations each
 
   Case drifting(kFive, 0.5e9);
-  drifting.evidence.not_steady_share = 0.6;
+  drifting.evidence.not_steady_share = 0.33;
+  EXPECT_EQ(drifting().outcome, Outcome::pass) << "up to a third may be";
+  drifting.evidence.not_steady_share = 0.34;
   drifting.evidence.next_look = 10;
   EXPECT_EQ(drifting().reason, Reason::not_steady);
   EXPECT_TRUE(undecided(drifting.evidence, drifting.judgement));
@@ -265,6 +305,12 @@ TEST(Judge, ASingleLongRunDecidesOnlyClearCases) {
   EXPECT_EQ(c().outcome, Outcome::fail);
   c.evidence.single_run->usable = false;
   EXPECT_EQ(c().reason, Reason::few_reps);
+  Case nothing({1.0e9}, 0.85e9);
+  nothing.evidence.single_run = statistics::SingleRun{true, 0, 0, 0, 12, 1};
+  EXPECT_EQ(nothing().reason, Reason::few_reps);
+  Case two({1.0e9, 1.0e9}, 0.85e9);
+  two.evidence.single_run = statistics::SingleRun{true, 100, 98, 102, 12, 1};
+  EXPECT_EQ(two().reason, Reason::few_reps);
 }
 
 TEST(Judge, ANeedOfNothingIsMet) {
