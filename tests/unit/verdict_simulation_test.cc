@@ -41,12 +41,13 @@ using Maker = std::function<System(Random&)>;
 
 struct Counts {
   double pass = 0, fail = 0, correlated = 0, repetitions = 0;
+  unsigned trials = 0;
 };
 
 struct Simulation {
   std::string metric = "read_bandwidth";
   bool at_least = true;
-  unsigned points = 1, trials = 400;
+  unsigned points = 1, trials = 200;
   std::vector<unsigned> looks{5, 10, 15};
 
   /// Shares of `trials` runs of systems that `make` makes, of which `need` is asked.
@@ -56,7 +57,7 @@ struct Simulation {
     scripted.need(metric, need, at_least);
     const std::vector<judging::Question> questions = engine::questions(scripted.plan, 1);
     Random random{std::mt19937_64(11)};
-    Counts counts;
+    Counts counts{.trials = trials};
     for (unsigned trial = 0; trial < trials; ++trial) {
       std::vector<PointResult> results;
       std::vector<System> systems;
@@ -133,12 +134,34 @@ Maker neighbour(double cv, double one_in) {
 }
 
 constexpr double kPromised = 0.05;
+constexpr double kExcluded = 0.075;  // a true rate of so much would have shown more, with 95 % confidence
+
+/// The largest true rate that gives `share` of `trials` or less with a chance of 5 % (Clopper and
+/// Pearson).
+double upper_limit(double share, unsigned trials) {
+  const auto seen = static_cast<unsigned>(std::lround(share * trials));
+  const auto chance = [&](double rate) {  // of `seen` or fewer
+    double one = std::pow(1 - rate, trials), all = one;
+    for (unsigned k = 1; k <= seen; ++k) all += one *= rate / (1 - rate) * (trials - k + 1) / k;
+    return all;
+  };
+  double low = 0, high = 0.5;
+  for (int i = 0; i < 50; ++i) (chance((low + high) / 2) > 0.05 ? low : high) = (low + high) / 2;
+  return high;
+}
 
 void expect_no_more_wrong(const Counts& c, const std::string& what) {
-  EXPECT_LE(c.pass, kPromised) << what;
-  EXPECT_LE(c.fail, kPromised) << what;
+  for (const double wrong : {c.pass, c.fail}) {
+    EXPECT_LE(wrong, kPromised) << what;
+    EXPECT_LE(upper_limit(wrong, c.trials), kExcluded) << what;
+  }
   std::printf("%-44s PASS %4.1f %%  FAIL %4.1f %%  %.1f repetitions\n", what.c_str(), 100 * c.pass, 100 * c.fail,
               c.repetitions);
+}
+
+TEST(UpperLimit, AsTablesHaveIt) {
+  EXPECT_NEAR(upper_limit(0, 60), 1 - std::pow(0.05, 1 / 60.0), 1e-9);
+  EXPECT_NEAR(upper_limit(0.05, 200), 0.08334, 1e-5);  // 10 of 200
 }
 
 TEST(ErrorsAtTheNeed, IndependentNoise) {
@@ -147,13 +170,13 @@ TEST(ErrorsAtTheNeed, IndependentNoise) {
 }
 
 TEST(ErrorsAtTheNeed, CorrelatedRepetitions) {
-  const Simulation simulation{.trials = 1000};
+  const Simulation simulation{.trials = 400};
   for (const double cv : {0.02, 0.05, 0.1})
     expect_no_more_wrong(simulation(1, noise(cv, 0.7)), "AR(1) 0.7, CV " + std::to_string(cv));
 }
 
 TEST(ErrorsAtTheNeed, CorrelatedLatencies) {
-  const Simulation simulation{.metric = "fixed", .at_least = false, .trials = 1000};
+  const Simulation simulation{.metric = "fixed", .at_least = false, .trials = 400};
   expect_no_more_wrong(simulation(1, noise(0.05, 0.7)), "a median, AR(1) 0.7, CV 0.05");
 }
 
@@ -166,7 +189,7 @@ TEST(ErrorsAtTheNeed, RareStalls) {
 }
 
 TEST(ErrorsAtTheNeed, TheBestOfTwelvePoints) {
-  const Simulation simulation{.points = 12, .trials = 150};
+  const Simulation simulation{.points = 12, .trials = 100};
   expect_no_more_wrong(simulation(1, noise(0.05)), "best of 12, CV 0.05");
   expect_no_more_wrong(simulation(1, noise(0.05, 0.7)), "best of 12, AR(1) 0.7, CV 0.05");
 }
@@ -174,7 +197,7 @@ TEST(ErrorsAtTheNeed, TheBestOfTwelvePoints) {
 /// The true rate is that of the system with its neighbour.
 TEST(ErrorsAtTheNeed, WhatWasDisturbedIsTakenAgain) {
   for (const double one_in : {10.0, 5.0, 3.0})
-    expect_no_more_wrong(Simulation{}(1 - 0.3 / one_in, neighbour(0.02, one_in)),
+    expect_no_more_wrong(Simulation{.trials = 400}(1 - 0.3 / one_in, neighbour(0.02, one_in)),
                          "disturbed, one in " + std::to_string(one_in));
 }
 
@@ -218,8 +241,8 @@ TEST(ErrorsAtTheNeed, AStallIsNoWarmUp) {
 }
 
 TEST(Power, FindsWhatIsThere) {
-  const Simulation simulation{.trials = 1500};
-  const Counts better = simulation(1 / 1.1, noise(0.05)), worse = simulation(1 / 0.9, noise(0.05));
+  const Counts better = Simulation{.trials = 1500}(1 / 1.1, noise(0.05));  // close to what is promised
+  const Counts worse = Simulation{.trials = 300}(1 / 0.9, noise(0.05));
   EXPECT_GE(better.pass, 0.9);
   EXPECT_EQ(better.fail, 0);
   EXPECT_GE(worse.fail, 0.9);
