@@ -15,7 +15,7 @@ void compare_latency(const Joined& j, Pair& pair) {
                          a.histogram.total(),     b.histogram.total()};
       const double fewest = static_cast<double>(std::min(shift.base_operations, shift.other_operations));
       for (const double share : kShares) {
-        if (fewest * (1 - share) < 10) break;  // rule 6
+        if (fewest * (1 - share) < 10) break;  // rule 20
         shift.probability.push_back(share);
         shift.base_ns.push_back(a.histogram.percentile(share));
         shift.other_ns.push_back(b.histogram.percentile(share));

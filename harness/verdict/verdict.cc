@@ -1,4 +1,4 @@
-// Rule 7 with the reason codes of rule 15, and the exit code.
+// Outcomes with their reason codes.
 #include "harness/verdict/verdict.h"
 
 #include <signal.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kThin = 0.10;          // headroom
 constexpr double kTolerated = 1.0 / 3;  // share of repetitions that may be not steady
-constexpr double kDelta = 0.05;         // rule 2: a single run decides only beyond twice this
+constexpr double kDelta = 0.05;         // rule 19: a single run decides only beyond twice this
 constexpr double kTold = 0.01;          // what stalls cost is told from here on
 constexpr std::size_t kFewestForBounds = 5;
 

@@ -19,7 +19,7 @@ TICKS = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99)
 TABLE = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 MAX_SERIES = 6
 MOST_POINTS = 260
-ENOUGH = 10  # operations that must lie beyond a percentile for it to be told (rule 6)
+ENOUGH = 10  # operations that must lie beyond a percentile for it to be told (rule 20)
 
 
 def stretch(share: np.ndarray) -> np.ndarray:
