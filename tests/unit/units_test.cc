@@ -77,7 +77,7 @@ TEST(ParseQuantity, RefusesWithAReason) {
             "'s' is a unit of time, a size is needed: B, kB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB");
   EXPECT_EQ(refusal("2kB", Dimension::seconds), "'kB' is a unit of size, a time is needed: ns, us, ms, s, min, h, d");
   EXPECT_EQ(refusal("4 parsecs", Dimension::seconds), "unknown unit 'parsecs': ns, us, ms, s, min, h, d");
-  EXPECT_EQ(refusal("130KB", Dimension::bytes).substr(0, 36), "unknown unit 'KB'; did you mean kB?: ");
+  EXPECT_EQ(refusal("130KB", Dimension::bytes).substr(0, 36), "unknown unit 'KB'; did you mean kB?:");
   EXPECT_NE(refusal("4gib", Dimension::bytes).find("did you mean GiB?"), std::string::npos);
   EXPECT_EQ(refusal("4XB", Dimension::bytes).find("did you mean"), std::string::npos);
   EXPECT_EQ(refusal("8kB", Dimension::count), "is a bare number: 'kB' is not allowed");

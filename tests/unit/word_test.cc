@@ -42,8 +42,8 @@ TEST(Word, TheWorstDecides) {
   EXPECT_EQ(worst({.error = true, .inconclusive = true}), Outcome::error);
   EXPECT_EQ(worst({.inconclusive = true, .incomplete = true}), Outcome::inconclusive);
   EXPECT_EQ(worst({.incomplete = true}), Outcome::incomplete);
-  EXPECT_EQ(worst({}), Outcome::pass);
-  EXPECT_EQ(worst({}, Outcome::measured), Outcome::measured);
+  EXPECT_EQ(worst(Found{}), Outcome::pass);
+  EXPECT_EQ(worst(Found{}, Outcome::measured), Outcome::measured);
 }
 
 /// An enum is a number to the library, unless somebody says otherwise.
