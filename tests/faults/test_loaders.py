@@ -14,7 +14,7 @@ import pytest
 
 READERS = pathlib.Path(__file__).parent / "readers"
 DELAY_MS = int(os.environ.get("HEADRACE_LOADER_DELAY_MS", "12"))  # of an open, and of a read: far above what Python takes
-ROUNDS = int(os.environ.get("HEADRACE_LOADER_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("HEADRACE_LOADER_ROUNDS", "2"))
 MOST_SCATTER = 0.3
 EACH = 32  # files, or a shard's reads, of each worker
 FILE = 100_000
