@@ -54,7 +54,7 @@ std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info, std::span<con
                                          std::span<const std::string> devices);
 
 /// The share that a percentile metric's name stands for ("latency_p999_ns": 0.999), or nothing.
-/// Such a metric needs at least 10/(1 - share) operations per repetition (rule 6).
+/// Such a metric needs at least 10/(1 - share) operations per repetition (rule 20).
 std::optional<double> percentile_of(std::string_view metric_name);
 
 /// `const Register<ReadRandom> registered{"read_random", "random reads of ..."};` at namespace

@@ -65,7 +65,7 @@ struct PhaseResult {
   std::vector<double> worker_finish_s;
   std::vector<std::uint64_t> worker_bytes;
   std::vector<SeriesPoint> series;
-  double steady_from_s = 0;     // warm-up cut (rule 3); 0 = nothing cut
+  double steady_from_s = 0;     // warm-up cut (rule 11); 0 = nothing cut
   std::uint64_t cut_bytes = 0;  // finished before it
   std::uint64_t cut_operations = 0;
   Level must_be = Level::any;
@@ -125,7 +125,7 @@ struct Repetition {
   std::vector<MetricValue> metrics;
   CacheProof cache;
   Disturbance disturbance;
-  bool steady = true;  // rule 4
+  bool steady = true;  // rule 11
   std::string steady_why;
   std::optional<PairMatrix> pairs;  // of workloads that measure pairs
   /// When the first phase began and the last one ended, by the node's clock: seconds since 1970; 0 = none began. What

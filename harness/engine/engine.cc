@@ -102,7 +102,7 @@ class Run {
     }
   }
 
-  /// Rule 7: a FAIL is measured once more after a rest before it is final. Facts are not: they do
+  /// A FAIL is measured once more after a rest before it is final. Facts are not: they do
   /// not change.
   void confirm_failures() {
     std::vector<PointResult*> again;

@@ -24,9 +24,9 @@ struct Starts {
 std::string why_not_steady(std::span<const double> rates, Level must_be);
 
 /// Fills `phase.series` from `series`: intervals are grouped until each holds about ten operations
-/// and there are at most 128 (512 for phases over ten minutes). Cuts the warm-up (rule 3; sets
+/// and there are at most 128 (512 for phases over ten minutes). Cuts the warm-up (rule 11; sets
 /// steady_from_s, cut_bytes, cut_operations) of Window::settled, and judges whether the rest is
-/// steady (rule 4) up to the time when the first worker was done. A slow start is cut only where
+/// steady (rule 11) up to the time when the first worker was done. A slow start is cut only where
 /// the repetition before had one, too: what does not come again is a stall, and part of the rate.
 /// `phase` has its times, bytes and operations. Sets not_steady by `phase.must_be`. A cold pass may
 /// become faster: what is read early, folders and inodes, serves the files after it, and the whole

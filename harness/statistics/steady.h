@@ -1,5 +1,5 @@
-// Warm-up and steady state of one time series (rules 3 and 4), and batch means for long single runs
-// (rule 2).
+// Warm-up and steady state of one time series (rule 11), and batch means for long single runs
+// (rule 19).
 #pragma once
 
 #include <cstddef>

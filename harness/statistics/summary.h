@@ -1,4 +1,4 @@
-// Summaries and bounds of repetitions (rules 2, 5): medians, order bounds for gates, bootstrap
+// Summaries and bounds of repetitions (rules 1 to 3): medians, order bounds for gates, bootstrap
 // intervals.
 #pragma once
 

@@ -55,7 +55,7 @@ struct RecordedPoint {
   std::optional<GroupShape> group;
   std::vector<std::string> too_few_operations;              // percentiles with fewer than 10/(1-p) per repetition
   std::map<std::string, std::string> missing;               // metrics that the machine did not let it report, and why
-  std::map<std::string, statistics::SingleRun> single_run;  // rule 2, by unit: one long repetition that stands alone
+  std::map<std::string, statistics::SingleRun> single_run;  // rule 19, by unit: one long repetition that stands alone
   bool measured_again = false;                              // after a FAIL and a rest
   std::vector<RecordedRepetition> repetitions;
 

@@ -49,7 +49,7 @@ std::optional<double> headroom_of(double value, const Judgement& j) {
   return over / under;
 }
 
-/// Rule 2: one long repetition, bounded by its batches.
+/// Rule 19: one long repetition, bounded by its batches.
 bool stands_alone(const Evidence& e, const Set& set) {
   return set.values.size() == 1 && e.single_run && e.single_run->usable && e.single_run->mean > 0;
 }

@@ -74,7 +74,7 @@ struct Evidence {
   double not_steady_share = 0;
   bool too_few_operations = false;
   bool deterministic = false;                       // a fact: one value is its own bound
-  std::optional<statistics::SingleRun> single_run;  // one long repetition (rule 2); its bounds are of the only value
+  std::optional<statistics::SingleRun> single_run;  // one long repetition (rule 19); its bounds are of the only value
   std::string cache_why, disturbed_why,
       not_steady_why;  // of the first repetition that it holds for
 
@@ -82,7 +82,7 @@ struct Evidence {
   std::vector<double> values() const;
 };
 
-/// Rule 7 and the reason codes of rule 15. Needs of `judgement`: need, unit, higher_is_better, and
+/// The outcome and its reason code. Needs of `judgement`: need, unit, higher_is_better, and
 /// for the words id, point and metric. Fills outcome, reason, explanation, next_step, measured,
 /// bounds, headroom, thin, repetitions.
 void judge(const Evidence& evidence, Judgement& judgement);
