@@ -1,0 +1,421 @@
+#!/usr/bin/env python3
+"""Tells which small changes of the code that decides the unit tests would not notice (mutation testing).
+
+Takes a finished build with unit tests, finds operators, constants and conditions of the decision code by its syntax
+tree, and draws a sample. All changes of the sample are compiled at once into a second copy of the library that the test
+programs share, each behind a switch that an environment variable sets; nothing in the source tree or the build is
+touched. A first run of each program records which switches it asks; then each change is made in turn, and the programs
+that ask for it run, the fastest first, until one fails. A change that no program fails for is unnoticed.
+
+  ninja -C build/dev unit_tests
+  tests/changes/notice.py --build build/dev                # all of the sample
+  tests/changes/notice.py --build build/dev --list         # what it would change
+  tests/changes/notice.py --build build/dev --unnoticed    # again what went unnoticed the last time
+  tests/changes/notice.py --build build/dev --only 17,23   # these, with what the tests say
+
+Changes that make no difference stand in no_difference.txt, with the reason. Needs libclang's Python bindings (Debian:
+python3-clang). Ends with 0 when at least 90 % are noticed and each other one is explained; with 1 when not; with 2 when
+it cannot be told.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+# Rooms of decisions, and the files of each. What only puts into words or draws is left out.
+ROOMS = {
+    "statistics": ["harness/statistics/*.cc"],
+    "verdict": ["harness/verdict/*.cc"],
+    "evidence": ["harness/engine/evidence.cc", "harness/engine/questions.cc", "harness/engine/series.cc",
+                 "harness/engine/look_by_look.cc", "harness/engine/ledger.cc", "harness/engine/fits.cc"],
+    "ranks": ["harness/engine/rank_*.cc", "harness/network/pair_*.cc"],
+    "comparison": ["harness/comparison/*.cc"],
+    "fleet": ["harness/fleet/*.cc"],
+    "history": ["harness/history/*.cc"],
+    "sizing": ["harness/sizing/*.cc"],
+    "cache proof": ["harness/storage/cache_state.cc", "harness/storage/residency.cc", "harness/storage/file_survey.cc"],
+    "verification": ["harness/storage/data_set/*.cc", "harness/storage/data_set.cc"],
+    "marked folders": ["harness/files/*.cc"],
+}
+WORDS = re.compile(r"(_json|_tables|_words|advice|commands|assumptions)\.cc$")
+
+LIBRARY = "tests/libheadrace_tested.so"
+SHARE = 0.9          # of the changes that tests must notice
+LEAST_LIMIT_S = 120  # a program that takes longer with a change than this, and ten times its own time, hangs
+FLAGS = ["-w", "-D_GLIBCXX_ASSERTIONS", "-I", str(ROOT), "-include", str(HERE / "switches.h")]
+
+
+def fail(why):
+    print(f"notice.py: {why}", file=sys.stderr)
+    sys.exit(2)
+
+
+def plain(text):
+    return " ".join(text.split())
+
+
+def files_of(globs):
+    return sorted(str(p.relative_to(ROOT)) for g in globs for p in ROOT.glob(g) if not WORDS.search(p.name))
+
+
+class Build:
+    """A finished build: how its objects are compiled and the library of the tests is linked."""
+
+    def __init__(self, path):
+        self.path = path.resolve()
+        database = self.path / "compile_commands.json"
+        if not database.exists():
+            fail(f"{path} is no build: cmake --preset dev, then ninja -C build/dev unit_tests")
+        self.commands = {}
+        for entry in json.loads(database.read_text()):
+            self.commands[os.path.relpath(entry["file"], ROOT)] = entry["command"]
+        if not (self.path / LIBRARY).exists():
+            fail(f"{path} has no {LIBRARY}: ninja -C {path} unit_tests")
+
+    def last_command(self, target):
+        out = subprocess.run(["ninja", "-C", str(self.path), "-t", "commands", target], check=True, text=True,
+                             capture_output=True).stdout
+        return [line for line in out.splitlines() if line.strip() and not line.startswith("ninja:")][-1]
+
+    def compile(self, relative, source, output, more=()):
+        words = shlex.split(self.commands[relative])
+        original = str(ROOT / relative)
+        kept, skip = [], False
+        for word in words:
+            if skip:
+                skip = False
+            elif word in ("-o", "-MF", "-MT"):
+                skip = True
+            elif word not in ("-MD", "-Werror", "-c", original):
+                kept.append(word)
+        command = kept + FLAGS + list(more) + ["-c", str(source), "-o", str(output)]
+        return subprocess.run(command, cwd=self.path, text=True, capture_output=True)
+
+    def programs(self):
+        return sorted(p for p in (self.path / "tests").glob("*_test") if os.access(p, os.X_OK))
+
+
+def named(new_change):
+    """The changes of named.txt."""
+    found = []
+    for number, line in enumerate((HERE / "named.txt").read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        glob, _, rest = line.partition(": ")
+        before, _, after = rest.rpartition(" -> ")
+        if "[[" not in before:
+            before = f"[[{before}]]"
+        left, _, rest = before.partition("[[")
+        middle, _, right = rest.partition("]]")
+        pattern = re.compile(r"\s*".join(
+            "(" + r"\s+".join(re.escape(w) for w in part.split()) + ")" for part in (left, middle, right)))
+        places = [(f, m) for f in files_of([glob]) for m in pattern.finditer((ROOT / f).read_text())]
+        if len(places) != 1:
+            fail(f"named.txt:{number}: what is to be changed stands in {len(places)} places of {glob}")
+        (path, match), = places
+        text = (ROOT / path).read_text()
+        start, end = (len(text[:at].encode()) for at in match.span(2))
+        shown = f"{left}{middle}{right} -> {left}{after}{right}"
+        found.append(new_change(path, start, end, match.group(2), after, "named", shown, "named"))
+    return found
+
+
+def candidates(build, jobs, scratch):
+    """Every change that could be made, by room."""
+    import find_changes  # needs libclang, which --help does not
+    room_of = {f: room for room, globs in ROOMS.items() for f in files_of(globs) if f in build.commands}
+    for room, globs in ROOMS.items():
+        if room not in room_of.values():
+            fail(f"no file of the room '{room}' ({', '.join(globs)}) is in the build")
+    own = hashlib.sha256((HERE / "find_changes.py").read_bytes()).hexdigest()
+    kept_at = scratch / "found.json"
+    kept = json.loads(kept_at.read_text()) if kept_at.exists() else {}
+    key_of = {f: own + hashlib.sha256((ROOT / f).read_bytes()).hexdigest() for f in room_of}
+    missing = [f for f, key in key_of.items() if key not in kept]
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        work = [(str(ROOT), f, build.commands[f]) for f in missing]
+        for f, found in zip(missing, pool.map(find_changes.changes_in_path, work)):
+            kept[key_of[f]] = found
+    kept_at.write_text(json.dumps({key: kept[key] for key in key_of.values()}))
+    every = collections.defaultdict(list)
+    for f, room in room_of.items():
+        seen = collections.Counter()
+        for values in kept[key_of[f]]:
+            change = find_changes.Change(**{**values, "path": f, "room": room})
+            seen[change.shown] += 1
+            if seen[change.shown] > 1:  # alike, further down
+                change.shown += f" ({seen[change.shown]})"
+            every[room].append(change)
+    return named(find_changes.Change), every
+
+
+def sample(first, every, seed, count):
+    """`first`, and as many of each room; in an order of files and places."""
+    chosen, taken = list(first), collections.defaultdict(list)
+
+    def overlaps_in_part(a, b):
+        return a.start < b.end and b.start < a.end and not (
+            (a.start <= b.start and b.end <= a.end) or (b.start <= a.start and a.end <= b.end))
+
+    for c in first:
+        taken[c.path].append(c)
+    rooms = {room: sorted(changes, key=lambda c: c.rank(seed)) for room, changes in every.items()}
+    while len(chosen) < count and any(rooms.values()):
+        for changes in rooms.values():
+            while changes and len(chosen) < count:
+                c = changes.pop(0)
+                if any(overlaps_in_part(c, o) or (c.start, c.end, plain(c.after)) == (o.start, o.end, plain(o.after))
+                       for o in taken[c.path]):
+                    continue
+                taken[c.path].append(c)
+                chosen.append(c)
+                break
+    return sorted(chosen, key=lambda c: (c.path, c.start, c.end, c.after))
+
+
+def instrumented(text, changes):
+    """The bytes `text` with every change, (number, Change), behind its switch. What a change replaces stands once as it
+    was, so that inner changes lie in the unchanged side of outer ones. Line numbers stay."""
+    def render(start, end, inside):
+        out, at = b"", start
+        inside = sorted(inside, key=lambda nc: (nc[1].start, -nc[1].end))
+        while inside:
+            number, outer = inside[0]
+            within = [nc for nc in inside[1:] if nc[1].start < outer.end]
+            inside = [nc for nc in inside[1:] if nc[1].start >= outer.end]
+            kept = render(outer.start, outer.end, within)
+            out += text[at:outer.start]
+            out += f"(headrace_change({number}) ? ({outer.after}) : (".encode() + kept + b"))"
+            at = outer.end
+        return out + text[at:end]
+    return render(0, len(text), changes)
+
+
+def compile_copies(build, chosen, scratch, jobs):
+    """Compiles the copies; answers the numbers of changes that no compiler takes, and the objects by file."""
+    by_path = collections.defaultdict(list)
+    for number, c in enumerate(chosen):
+        by_path[c.path].append((number, c))
+
+    def one(path):
+        left, dropped = by_path[path], []
+        text = (ROOT / path).read_bytes()
+        copy = scratch / "copies" / path
+        output = copy.with_suffix(".o")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            copy.write_bytes(instrumented(text, left))
+            done = build.compile(path, copy, output, ["-ferror-limit=0"] if "clang" in build.commands[path] else [])
+            if done.returncode == 0:
+                return path, output, dropped
+            wrong = {int(n) for n in re.findall(rf"{re.escape(str(copy))}:(\d+):", done.stderr)}
+            bad = [nc for nc in left if text.count(b"\n", 0, nc[1].start) + 1 in wrong or
+                   text.count(b"\n", 0, nc[1].end) + 1 in wrong]
+            if not bad:
+                fail(f"the copy of {path} does not compile:\n{done.stderr[:3000]}")
+            dropped += [number for number, _ in bad]
+            left = [nc for nc in left if nc not in bad]
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        results = list(pool.map(one, by_path))
+    return {path: output for path, output, _ in results}, {n for _, _, dropped in results for n in dropped}
+
+
+def link(build, objects, scratch):
+    """The tests' library with the copies in place of what they were made of."""
+    switches = scratch / "switches.o"
+    any_file = next(iter(objects))
+    done = build.compile(any_file, HERE / "switches.cc", switches)
+    if done.returncode:
+        fail(done.stderr)
+    archive = scratch / "libharness.a"
+    archive.unlink(missing_ok=True)
+    members = [w for w in shlex.split(build.last_command("libheadrace_harness.a")) if w.endswith(".o")]
+    used, named_in = set(), []
+    for member in members:
+        match = [p for p in objects if member.endswith(f"/{p}.o")]
+        used.update(match)
+        named_in.append(str(objects[match[0]]) if match else str(build.path / member))
+    if used != set(objects):
+        fail(f"not part of the library: {', '.join(set(objects) - used)}")
+    subprocess.run(["ar", "qcs", str(archive), *named_in, str(switches)], check=True)
+    (scratch / "lib").mkdir(exist_ok=True)
+    command = build.last_command(LIBRARY)
+    copy = str(scratch / "lib" / pathlib.Path(LIBRARY).name)
+    for before, after in ((str(build.path / "libheadrace_harness.a"), str(archive)),
+                          ("libheadrace_harness.a", str(archive)), (LIBRARY, copy)):
+        command = re.sub(rf"(?<![\w/.-]){re.escape(before)}(?![\w.])", after, command)
+    done = subprocess.run(command, shell=True, cwd=build.path, text=True, capture_output=True)
+    if done.returncode:
+        fail(f"cannot link: {done.stderr[:2000]}")
+
+
+class Runner:
+    def __init__(self, scratch, changes, sanitized):
+        self.scratch, self.changes = scratch, changes
+        # A loop that a change makes endless must not take the machine's memory or disk. (The address sanitizer reserves
+        # more than it uses, and has a limit of its own.)
+        self.limits = ["prlimit", f"--fsize={4 << 30}"] + ([] if sanitized else [f"--as={8 << 30}"])
+
+    def run(self, program, limit_s, change=None, record=None):
+        """'' when it passed or skipped, else why not; what it printed; the seconds it took."""
+        folder = self.scratch / "tmp"
+        folder.mkdir(exist_ok=True)
+        environment = dict(os.environ, LD_LIBRARY_PATH=str(self.scratch / "lib"), GTEST_FAIL_FAST="1", GTEST_BRIEF="1",
+                           TMPDIR=str(folder),
+                           ASAN_OPTIONS="hard_rss_limit_mb=4000:allocator_may_return_null=1:detect_leaks=0")
+        environment.pop("HEADRACE_CHANGE", None)
+        if change is not None:
+            environment["HEADRACE_CHANGE"] = str(change)
+        if record is not None:
+            environment["HEADRACE_CHANGES_ASKED"] = str(record)
+        begun = time.monotonic()
+        process = subprocess.Popen([*self.limits, str(program)], cwd=folder, env=environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            out, _ = process.communicate(timeout=limit_s)
+            why = "" if process.returncode in (0, 77) else f"exit {process.returncode}"
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, _ = process.communicate()
+            why = "hangs"
+        return why, out.decode(errors="replace"), time.monotonic() - begun
+
+    def asked(self, program):
+        """Seconds, and the switches that `program` asks for, or why it cannot be used."""
+        record = self.scratch / f"{program.name}.asked"
+        record.write_bytes(bytes(max(1, self.changes)))
+        why, out, took = self.run(program, 1800, record=record)
+        return took, {n for n, byte in enumerate(record.read_bytes()) if byte}, why
+
+
+def read_reasons():
+    """no_difference.txt: a line that names a change, then indented lines that say why it makes no difference."""
+    reasons, name = {}, None
+    path = HERE / "no_difference.txt"
+    for line in path.read_text().splitlines() if path.exists() else []:
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line[0].isspace():
+            reasons[name] = (reasons[name] + " " + line.strip()).strip()
+        else:
+            name = line.strip()
+            reasons[name] = ""
+    return reasons
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="a finished build with unit tests")
+    parser.add_argument("--scratch", type=pathlib.Path, help="folder for copies and results (default: BUILD/changes)")
+    parser.add_argument("--seed", default="1", help="another sample (default: 1)")
+    parser.add_argument("--count", type=int, default=220, help="changes to draw, named ones among them (default: 220)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at a time")
+    parser.add_argument("--list", action="store_true", help="print the sample and end")
+    parser.add_argument("--only", help="numbers of changes, with commas; prints what failing tests say")
+    parser.add_argument("--unnoticed", action="store_true", help="only what went unnoticed before")
+    options = parser.parse_args()
+    build = Build(options.build)
+    scratch = (options.scratch or build.path / "changes").resolve()
+    scratch.mkdir(parents=True, exist_ok=True)
+
+    first, every = candidates(build, options.jobs, scratch)
+    chosen = sample(first, every, options.seed, options.count)
+    if options.list:
+        for number, c in enumerate(chosen):
+            print(f"{number:4} {c.kind:10} {c.name}")
+        print(f"{len(chosen)} of {len(first) + sum(map(len, every.values()))} changes that could be made")
+        return 0
+
+    objects, dropped = compile_copies(build, chosen, scratch, options.jobs)
+    lost = [n for n in dropped if chosen[n].kind == "named"]
+    if lost:
+        fail("a named change does not compile: " + "; ".join(chosen[n].name for n in lost))
+    link(build, objects, scratch)
+
+    results_at = scratch / "results.json"
+    before = json.loads(results_at.read_text()) if results_at.exists() else {}
+    wanted = [n for n in range(len(chosen)) if n not in dropped]
+    if options.only:
+        wanted = [int(n) for n in options.only.split(",")]
+    elif options.unnoticed:
+        wanted = [n for n in wanted if before.get(chosen[n].name, {}).get("noticed_by", "") == ""]
+
+    runner = Runner(scratch, len(chosen), any("-fsanitize=" in c for c in build.commands.values()))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        programs = build.programs()
+        recorded = dict(zip(programs, pool.map(runner.asked, programs)))
+        for program, (_, _, why) in recorded.items():
+            if why:
+                print(f"{program.name} fails without any change ({why}): left out", file=sys.stderr)
+        if not any(switches for _, switches, _ in recorded.values()):
+            fail("no program asks for any change: do they load the library from LD_LIBRARY_PATH?")
+        usable = sorted((p for p in programs if not recorded[p][2]), key=lambda p: recorded[p][0])
+
+        def judge(number):
+            asking = [p for p in usable if number in recorded[p][1]]
+            for p in asking:
+                limit = max(LEAST_LIMIT_S, 10 * recorded[p][0])
+                why, out, _ = runner.run(p, limit, change=number)
+                if why:
+                    test = re.search(r"\[  FAILED  \] ([\w./]+)", out)
+                    return number, p.name, test.group(1) if test else why, len(asking), out
+            return number, "", "", len(asking), ""
+
+        reasons = read_reasons()
+        results = {}
+        for number, program, test, asking, out in pool.map(judge, wanted):
+            c = chosen[number]
+            results[c.name] = {"noticed_by": program, "test": test, "programs": asking}
+            word = f"{program} {test}" if program else f"UNNOTICED by {asking} programs" if asking else "NOT REACHED"
+            explained = " (explained)" if not program and c.name in reasons else ""
+            print(f"{number:4} {c.name}\n     {word}{explained}", flush=True)
+            if options.only and out:
+                print(out)
+    shutil.rmtree(scratch / "tmp", ignore_errors=True)
+    merged = {**before, **results}
+    results_at.write_text(json.dumps({c.name: merged[c.name] for c in chosen if c.name in merged}, indent=1))
+    return report(chosen, dropped, merged, reasons)
+
+
+def report(chosen, dropped, results, reasons):
+    rooms = collections.defaultdict(lambda: [0, 0, 0])
+    for number, c in enumerate(chosen):
+        if number in dropped or c.name not in results:
+            continue
+        row = rooms[c.room]
+        row[0] += 1
+        row[1] += bool(results[c.name]["noticed_by"])
+        row[2] += not results[c.name]["noticed_by"] and c.name in reasons
+    print(f"\n{'':16} {'changes':>8} {'noticed':>8} {'explained':>10} {'open':>6}")
+    total = [sum(r[i] for r in rooms.values()) for i in range(3)]
+    for room, row in [*rooms.items(), ("all", total)]:
+        print(f"{room:16} {row[0]:8} {row[1]:8} {row[2]:10} {row[0] - row[1] - row[2]:6}")
+    stale = [n for n in reasons if n not in {c.name for c in chosen} or results.get(n, {}).get("noticed_by")]
+    for name in stale:
+        print(f"no_difference.txt explains what is not drawn, or noticed: {name}")
+    print(f"noticed: {100 * total[1] / max(1, total[0]):.1f} % ({len(dropped)} drawn changes do not compile)")
+    good = total[1] >= SHARE * total[0] and total[0] == total[1] + total[2] and total[0] > 0
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE))
+    sys.dont_write_bytecode = True
+    for tool in ("ninja", "ar", "prlimit"):
+        shutil.which(tool) or fail(f"{tool} is not found")
+    sys.exit(main())
