@@ -162,7 +162,9 @@ class Finder:
             return
         if text[0].isdigit() or text[0] == ".":
             number = re.sub(r"[uUlLfFzZ]+$", "", text.replace("'", ""))
-            value = float(number) if not number.lower().startswith("0x") else float(int(number, 16))
+            if "_" in number:  # 4_MiB: a size with its unit
+                return
+            value = float.fromhex(number) if number.lower().startswith("0x") else float(number)
             if 0 < value < ROUNDING:
                 return
             if value == 0:
