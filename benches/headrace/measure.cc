@@ -10,6 +10,7 @@
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/scan.h"
+#include "benches/headrace/terminal_audience.h"
 #include "harness/files/output.h"
 #include "harness/plan/ad_hoc.h"
 #include "harness/session/measure.h"
@@ -145,7 +146,7 @@ Value configuration(const MeasureArguments& arguments) {
 }
 
 /// The table, and where the files are.
-class Shown final : public session::Audience {
+class Shown final : public TerminalAudience {
  public:
   Shown(const MeasureArguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
 
@@ -172,12 +173,6 @@ class Shown final : public session::Audience {
       print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));
     return run.summary.exit_code;
   }
-
-  void failed(const std::exception& error) override { tell_error(error); }
-  void lost(const std::string& who, const std::string& why) override {
-    tell_line(Text::format("headrace: {}: {}", who, why));
-  }
-  int delivered(int code) override { return cli::delivered(code); }
 
  private:
   const MeasureArguments& arguments_;

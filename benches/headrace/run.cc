@@ -11,6 +11,7 @@
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/summary.h"
+#include "benches/headrace/terminal_audience.h"
 #include "harness/files/marked_folder.h"
 #include "harness/plan/room.h"
 #include "harness/results/result_store.h"
@@ -35,7 +36,7 @@ results::Remark remark_on(const RunResult& run) {
 }
 
 /// Shows a run on the terminal, and draws its page.
-class Shown final : public session::Audience {
+class Shown final : public TerminalAudience {
  public:
   Shown(const RunArguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
 
@@ -63,12 +64,6 @@ class Shown final : public session::Audience {
     print_line(last_line(run.summary));
     return run.summary.exit_code;
   }
-
-  void failed(const std::exception& error) override { tell_error(error); }
-  void lost(const std::string& who, const std::string& why) override {
-    tell_line(Text::format("headrace: {}: {}", who, why));
-  }
-  int delivered(int code) override { return cli::delivered(code); }
 
  private:
   const RunArguments& arguments_;

@@ -1,0 +1,22 @@
+// What every verb that measures tells in the same way, whatever it shows of the results.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "benches/headrace/console.h"
+#include "harness/session/measure.h"
+
+namespace headrace::cli {
+
+/// Errors and lost processes as lines of their own on standard error.
+class TerminalAudience : public session::Audience {
+ public:
+  void failed(const std::exception& error) override { tell_error(error); }
+  void lost(const std::string& who, const std::string& why) override {
+    tell_line(Text::format("headrace: {}: {}", who, why));
+  }
+  int delivered(int code) override { return cli::delivered(code); }
+};
+
+}  // namespace headrace::cli
