@@ -130,16 +130,17 @@ class Watch {
   /// False: it hung; why() says how.
   bool until(unsigned Workers::*counter, double expected_s) {
     const Clock::time_point start = Clock::now();
-    Clock::time_point moved = start, told = start, asked{};
+    Clock::time_point moved = start, told = start, asked{}, looked = start;
     std::uint64_t last_operations = 0, told_bytes = 0;
     for (;;) {
-      const Clock::time_point asleep = Clock::now();
       bool all = false;
       {
         std::unique_lock lock(workers_.mutex);
         all = workers_.changed.wait_for(lock, kLook, [&] { return workers_.*counter == workers_.size(); });
       }
-      if (const double slept = seconds_since(asleep); slept > kStandstill_s) stood_still_s_ += slept;
+      // From look to look, not only the sleep between: a process may be stopped while it tells how it goes.
+      if (const double since = seconds_since(looked); since > kStandstill_s) stood_still_s_ += since;
+      looked = Clock::now();
       if (all) return true;
       std::uint64_t bytes = 0, operations = 0;
       for (const auto& r : workers_.recorders) {

@@ -119,7 +119,7 @@ def test_a_process_that_is_stopped_meanwhile_says_so(headrace):
     headrace.write("long.yaml", """\
 schema: 1
 target: {path: scratch}
-workloads: [{use: memory_copy, duration: 3s, repeat: 1}]
+workloads: [{use: random_read, file_size: 16MiB, cache: asis, direct: false, duration: 3s, repeat: 1}]
 """)
     process = headrace.start("--progress", "json", "run", "-c", "long.yaml", "--no-report", "--out", "results")
     for line in process.stderr:
