@@ -129,10 +129,10 @@ def ended(runner, how):
         (runner.path("lost") / "empty").write_bytes(b"")
         assert runner.run("loses.yaml", out=how).code == 1
     else:  # a second point that takes long is interrupted
-        runner.write("long.yaml", TINY + "  - {use: memory_copy, duration: 60s, repeat: 1}\n")
+        runner.write("long.yaml", TINY + "  - {use: random_read, file_size: 16MiB, cache: asis, direct: false, duration: 60s, repeat: 1}\n")
         process = runner.start("--progress", "json", "run", "-c", "long.yaml", "--no-report", "--out", how)
         for line in process.stderr:
-            if json.loads(line)["event"] == "live" and "memory_copy" in line:
+            if json.loads(line)["event"] == "live" and "random_read" in line:
                 break
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=180)

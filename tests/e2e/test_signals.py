@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-def wait_for(headrace, process, happened, seconds=60):
+def wait_for(headrace, process, happened, seconds=150):
     end = time.monotonic() + seconds
     while not happened():
         assert process.poll() is None, process.communicate()
