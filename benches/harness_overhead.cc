@@ -10,9 +10,9 @@
 #include <string>
 
 #include "harness/backends/loader.h"
+#include "harness/base/random.h"
 #include "harness/files/marked_folder.h"
-#include "harness/random.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 #include "harness/storage/block_loop.h"
 
 namespace {

@@ -11,13 +11,13 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/ranks.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
+#include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
 #include "harness/ranks/peer.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
-#include "harness/units.h"
 
 namespace headrace {
 namespace {

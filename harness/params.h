@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include "harness/base/diagnostics.h"
+#include "harness/base/units.h"
 #include "harness/config/document.h"
-#include "harness/diagnostics.h"
-#include "harness/units.h"
 
 namespace headrace {
 

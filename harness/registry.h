@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/metric.h"
 #include "harness/params.h"
+#include "harness/record/metric.h"
 
 namespace headrace {
 

@@ -11,18 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include "harness/cache_state.h"
-#include "harness/data_report.h"
-#include "harness/error.h"
-#include "harness/file_table.h"
-#include "harness/metric.h"
+#include "harness/base/error.h"
+#include "harness/base/units.h"
 #include "harness/node.h"
 #include "harness/params.h"
 #include "harness/ranks/rank_groups.h"
-#include "harness/recorder.h"
+#include "harness/record/cache_state.h"
+#include "harness/record/data_report.h"
+#include "harness/record/file_table.h"
+#include "harness/record/metric.h"
+#include "harness/record/recorder.h"
+#include "harness/record/repetition.h"
 #include "harness/registry.h"
-#include "harness/repetition.h"
-#include "harness/units.h"
 
 namespace headrace {
 

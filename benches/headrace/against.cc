@@ -11,7 +11,7 @@
 #include "benches/headrace/block_progress.h"
 #include "benches/headrace/console.h"
 #include "benches/headrace/finish_blocks.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "harness/files/marked_folder.h"
 #include "harness/session/turn.h"
 #include "harness/system/installation.h"

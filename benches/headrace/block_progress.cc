@@ -7,8 +7,8 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/terminal.h"
-#include "harness/recorder.h"
-#include "harness/units.h"
+#include "harness/base/units.h"
+#include "harness/record/recorder.h"
 
 namespace headrace::cli {
 namespace {

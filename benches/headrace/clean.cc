@@ -7,14 +7,14 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/units.h"
 #include "harness/comparison/blocks.h"
-#include "harness/diagnostics.h"
 #include "harness/files/marked_folder.h"
 #include "harness/node.h"
 #include "harness/storage/checkpoint/folder.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/name_tree.h"
-#include "harness/units.h"
 
 namespace headrace::cli {
 namespace {

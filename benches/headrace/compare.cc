@@ -13,12 +13,12 @@
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/shares.h"
 #include "benches/headrace/verb.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
+#include "harness/base/printable.h"
 #include "harness/comparison/blocks.h"
 #include "harness/comparison/output.h"
-#include "harness/diagnostics.h"
-#include "harness/error.h"
 #include "harness/files/marked_folder.h"
-#include "harness/printable.h"
 
 namespace headrace::cli {
 namespace {

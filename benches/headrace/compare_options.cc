@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "benches/headrace/shares.h"
+#include "harness/base/units.h"
 #include "harness/comparison/gates.h"
 #include "harness/registry.h"
-#include "harness/units.h"
 
 namespace headrace::cli {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/base/units.h"
 #include "harness/comparison/row_words.h"
-#include "harness/units.h"
 
 namespace headrace::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace::cli {
 namespace {

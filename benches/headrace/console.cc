@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "harness/diagnostics.h"
-#include "harness/error.h"
-#include "harness/printable.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
+#include "harness/base/printable.h"
 #include "harness/verdict/word.h"
 
 namespace headrace::cli {

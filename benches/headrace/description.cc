@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace::cli {
 

@@ -11,13 +11,13 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/terminal.h"
 #include "harness/backends/loader.h"
+#include "harness/base/version.h"
 #include "harness/machine/examine.h"
 #include "harness/machine/examine_gpus.h"
 #include "harness/machine/examine_network.h"
 #include "harness/machine/examine_rdma.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/registry.h"
-#include "harness/version.h"
 #include "harness/workload.h"
 
 namespace headrace::cli {

@@ -5,7 +5,7 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "harness/files/output.h"
 #include "harness/results/exports.h"
 

@@ -16,10 +16,10 @@
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/shares.h"
 #include "benches/headrace/verb.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/parallel.h"
+#include "harness/base/printable.h"
 #include "harness/files/marked_folder.h"
-#include "harness/parallel.h"
-#include "harness/printable.h"
 
 namespace headrace::cli {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "harness/base/units.h"
 #include "harness/comparison/row_words.h"
-#include "harness/units.h"
 
 namespace headrace::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "harness/requirements/formula_output.h"
 
 namespace headrace::cli {

@@ -7,7 +7,7 @@
 #include "benches/headrace/man_page.h"
 #include "benches/headrace/verb.h"
 #include "benches/headrace/version.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace::cli {
 namespace {

@@ -14,9 +14,9 @@
 #include "benches/headrace/shares.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
+#include "harness/base/units.h"
 #include "harness/comparison/row_words.h"
 #include "harness/files/marked_folder.h"
-#include "harness/units.h"
 
 namespace headrace::cli {
 namespace {

@@ -15,9 +15,9 @@
 #include "benches/headrace/settings.h"
 #include "benches/headrace/verb.h"
 #include "benches/headrace/version.h"
-#include "harness/diagnostics.h"
-#include "harness/error.h"
-#include "harness/version.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
+#include "harness/base/version.h"
 
 namespace headrace::cli {
 namespace {

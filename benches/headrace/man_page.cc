@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace::cli {
 namespace {

@@ -10,12 +10,12 @@
 
 #include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
+#include "harness/base/units.h"
 #include "harness/config/document.h"
 #include "harness/node.h"
 #include "harness/plan/room.h"
 #include "harness/session/launch.h"
 #include "harness/system/installation.h"
-#include "harness/units.h"
 
 namespace headrace::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/verb.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "harness/files/marked_folder.h"
 #include "harness/files/output.h"
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/files/marked_folder.h"
 #include "harness/system/installation.h"
 #include "harness/system/report_python.h"

@@ -6,8 +6,8 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
+#include "harness/base/diagnostics.h"
 #include "harness/config/document.h"
-#include "harness/diagnostics.h"
 #include "harness/files/output.h"
 #include "harness/requirements/comparison.h"
 #include "harness/requirements/explanation.h"

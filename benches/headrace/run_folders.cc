@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "harness/parallel.h"
+#include "harness/base/parallel.h"
 
 namespace headrace::cli {
 

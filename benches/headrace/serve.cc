@@ -6,12 +6,12 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/units.h"
 #include "harness/engine/engine.h"
 #include "harness/node.h"
 #include "harness/peer/follow.h"
 #include "harness/peer/listener.h"
-#include "harness/units.h"
 
 namespace headrace::cli {
 namespace {

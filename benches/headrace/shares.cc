@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "harness/diagnostics.h"
-#include "harness/units.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/units.h"
 
 namespace headrace::cli {
 

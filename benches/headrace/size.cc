@@ -9,9 +9,9 @@
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/verb.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/printable.h"
 #include "harness/files/marked_folder.h"
-#include "harness/printable.h"
 #include "harness/sizing/sizing.h"
 #include "harness/system/installation.h"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "harness/printable.h"
+#include "harness/base/printable.h"
 
 namespace headrace::cli {
 

@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "harness/diagnostics.h"
-#include "harness/units.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/units.h"
 
 namespace headrace::cli {
 

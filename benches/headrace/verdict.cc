@@ -9,11 +9,11 @@
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
+#include "harness/base/units.h"
 #include "harness/results/exports.h"
 #include "harness/results/json_text.h"
 #include "harness/results/replay.h"
 #include "harness/results/stored_verdict.h"
-#include "harness/units.h"
 
 namespace headrace::cli {
 namespace {

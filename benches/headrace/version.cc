@@ -4,8 +4,8 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/plugin.h"
+#include "harness/base/version.h"
 #include "harness/results/result_store.h"
-#include "harness/version.h"
 
 namespace headrace::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/clock.h"
-#include "harness/file_table.h"
+#include "harness/base/clock.h"
+#include "harness/record/file_table.h"
 
 namespace headrace {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/file_table.h"
+#include "harness/record/file_table.h"
 
 namespace headrace {
 

@@ -12,9 +12,9 @@
 #include "harness/backends/plugin.h"
 #include "harness/backends/posix/posix_engine.h"
 #include "harness/backends/posix/streams.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/version.h"
 #include "harness/system/installation.h"
-#include "harness/version.h"
 
 namespace headrace {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/file_io.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace {
 

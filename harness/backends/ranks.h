@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace {
 

@@ -8,12 +8,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/version.h"
 #include "harness/files/marked_folder.h"
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
 #include "harness/results/result_store.h"
 #include "harness/results/stored_verdict.h"
-#include "harness/version.h"
 
 namespace headrace::comparison {
 namespace {

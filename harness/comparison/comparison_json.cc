@@ -3,12 +3,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/version.h"
 #include "harness/comparison/output.h"
 #include "harness/comparison/row_words.h"
 #include "harness/results/json_text.h"
 #include "harness/results/parts.h"
 #include "harness/results/result_store.h"
-#include "harness/version.h"
 
 namespace headrace::comparison {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/glob.h"
+#include "harness/base/glob.h"
 
 namespace headrace::comparison {
 namespace {

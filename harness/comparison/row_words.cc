@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "harness/units.h"
+#include "harness/base/units.h"
 
 namespace headrace::comparison {
 namespace {

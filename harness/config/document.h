@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace::config {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/diagnostics.h"
 #include "harness/config/document.h"
-#include "harness/diagnostics.h"
 
 namespace headrace::config {
 

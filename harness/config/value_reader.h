@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/diagnostics.h"
+#include "harness/base/units.h"
 #include "harness/config/document.h"
-#include "harness/diagnostics.h"
-#include "harness/units.h"
 
 namespace headrace::config {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "harness/repetition.h"
+#include "harness/record/repetition.h"
 
 namespace headrace::engine {
 

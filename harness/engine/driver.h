@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/metric.h"
+#include "harness/record/metric.h"
 
 namespace headrace::engine {
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "harness/backends/buffers.h"
-#include "harness/parallel.h"
-#include "harness/recorder.h"
+#include "harness/base/parallel.h"
+#include "harness/base/units.h"
+#include "harness/record/recorder.h"
 #include "harness/system/cpu.h"
 #include "harness/system/kernel_files.h"
-#include "harness/units.h"
 
 namespace headrace::engine {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
+#include "harness/base/units.h"
 #include "harness/engine/collective_fit.h"
 #include "harness/requirements/needs.h"
-#include "harness/units.h"
 
 namespace headrace::engine {
 namespace {

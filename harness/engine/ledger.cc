@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/units.h"
 #include "harness/engine/probe.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/kernel_files.h"
-#include "harness/units.h"
 
 namespace headrace::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/repetition.h"
+#include "harness/record/repetition.h"
 #include "harness/system/block_device.h"
 #include "harness/system/cgroup.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace::engine {
 

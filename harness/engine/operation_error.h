@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "harness/file_table.h"
-#include "harness/recorder.h"
+#include "harness/record/file_table.h"
+#include "harness/record/recorder.h"
 
 namespace headrace::engine {
 

@@ -9,7 +9,8 @@
 #include <exception>
 #include <thread>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/units.h"
 #include "harness/engine/counting.h"
 #include "harness/engine/driver.h"
 #include "harness/engine/evidence.h"
@@ -21,7 +22,6 @@
 #include "harness/statistics/summary.h"
 #include "harness/storage/data_set/sample.h"
 #include "harness/system/network_links.h"
-#include "harness/units.h"
 
 namespace headrace::engine {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 
 namespace headrace::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "harness/backends/ranks.h"
-#include "harness/pair_matrix.h"
+#include "harness/record/pair_matrix.h"
 #include "harness/statistics/summary.h"
 
 namespace headrace::engine {

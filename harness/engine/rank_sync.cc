@@ -9,7 +9,7 @@
 
 #include "harness/engine/series.h"
 #include "harness/ranks/wire_fields.h"
-#include "harness/repetition_fields.h"
+#include "harness/record/repetition_fields.h"
 
 namespace headrace::engine {
 namespace {

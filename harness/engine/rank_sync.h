@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/backends/ranks.h"
+#include "harness/record/repetition.h"
 #include "harness/registry.h"
-#include "harness/repetition.h"
 #include "harness/workload.h"
 
 namespace headrace::engine {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "harness/base/units.h"
 #include "harness/engine/ledger.h"
 #include "harness/engine/operation_error.h"
 #include "harness/engine/probe.h"
@@ -17,7 +18,6 @@
 #include "harness/engine/watched.h"
 #include "harness/engine/worker_threads.h"
 #include "harness/storage/cache_control.h"
-#include "harness/units.h"
 
 namespace headrace::engine {
 namespace {

@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/version.h"
 #include "harness/engine/collective_fit.h"
 #include "harness/engine/scaling.h"
 #include "harness/machine/fingerprint.h"
-#include "harness/noise_floor.h"
 #include "harness/plan/plan.h"
-#include "harness/repetition.h"
+#include "harness/record/noise_floor.h"
+#include "harness/record/repetition.h"
 #include "harness/statistics/summary.h"
 #include "harness/verdict/answers.h"
 #include "harness/verdict/verdict.h"
-#include "harness/version.h"
 
 namespace headrace {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "harness/base/units.h"
 #include "harness/requirements/formula.h"
-#include "harness/units.h"
 
 namespace headrace {
 

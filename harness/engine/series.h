@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "harness/recorder.h"
-#include "harness/repetition.h"
+#include "harness/record/recorder.h"
+#include "harness/record/repetition.h"
 
 namespace headrace::engine {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/engine/limits.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 #include "harness/system/block_device.h"
 #include "harness/workload.h"
 

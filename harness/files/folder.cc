@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace::files {
 namespace {

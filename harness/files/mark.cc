@@ -9,7 +9,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "harness/version.h"
+#include "harness/base/version.h"
 
 namespace headrace::files {
 namespace {

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "harness/diagnostics.h"
-#include "harness/error.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
 #include "harness/files/mark.h"
 
 namespace headrace {

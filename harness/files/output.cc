@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/files/folder.h"
 
 namespace headrace::files {

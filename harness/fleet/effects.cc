@@ -5,11 +5,11 @@
 #include <cmath>
 #include <set>
 
+#include "harness/base/units.h"
 #include "harness/comparison/row_words.h"
 #include "harness/fleet/state.h"
 #include "harness/statistics/humps.h"
 #include "harness/statistics/summary.h"
-#include "harness/units.h"
 
 namespace headrace::fleet {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/comparison/comparison.h"
-#include "harness/pair_matrix.h"
+#include "harness/record/pair_matrix.h"
 #include "harness/results/run_file.h"
 #include "harness/statistics/robust.h"
 

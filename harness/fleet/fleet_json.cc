@@ -3,13 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/base/version.h"
 #include "harness/fleet/fleet.h"
 #include "harness/results/escape.h"
 #include "harness/results/json_text.h"
 #include "harness/results/pairs_json.h"
 #include "harness/results/parts.h"
 #include "harness/results/result_store.h"
-#include "harness/version.h"
 
 namespace headrace::fleet {
 namespace {

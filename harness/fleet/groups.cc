@@ -6,9 +6,9 @@
 #include <set>
 #include <sstream>
 
+#include "harness/base/units.h"
 #include "harness/fleet/state.h"
 #include "harness/statistics/summary.h"
-#include "harness/units.h"
 
 namespace headrace::fleet {
 namespace {

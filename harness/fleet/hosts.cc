@@ -4,9 +4,9 @@
 #include <set>
 #include <sstream>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/printable.h"
 #include "harness/fleet/fleet.h"
-#include "harness/printable.h"
 
 namespace headrace::fleet {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/units.h"
 #include "harness/comparison/row_words.h"
 #include "harness/fleet/state.h"
-#include "harness/units.h"
 
 namespace headrace::fleet {
 namespace {

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <set>
 
+#include "harness/base/diagnostics.h"
+#include "harness/base/printable.h"
+#include "harness/base/units.h"
 #include "harness/comparison/row_words.h"
-#include "harness/diagnostics.h"
-#include "harness/printable.h"
 #include "harness/results/metric_key.h"
 #include "harness/statistics/robust.h"
 #include "harness/statistics/summary.h"
-#include "harness/units.h"
 
 namespace headrace::history {
 namespace {

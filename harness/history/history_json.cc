@@ -3,12 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/base/version.h"
 #include "harness/history/history.h"
 #include "harness/results/escape.h"
 #include "harness/results/json_text.h"
 #include "harness/results/parts.h"
 #include "harness/results/result_store.h"
-#include "harness/version.h"
 
 namespace headrace::history {
 namespace {

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "harness/backends/loader.h"
+#include "harness/base/units.h"
 #include "harness/system/block_device.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/cpu.h"
@@ -18,7 +19,6 @@
 #include "harness/system/limits.h"
 #include "harness/system/mount.h"
 #include "harness/system/report_python.h"
-#include "harness/units.h"
 
 namespace headrace::system {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "harness/units.h"
+#include "harness/base/units.h"
 
 namespace headrace::system {
 namespace {

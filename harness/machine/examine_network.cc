@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "harness/units.h"
+#include "harness/base/units.h"
 
 namespace headrace::system {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
+#include "harness/base/units.h"
 #include "harness/network/rdma_place.h"
-#include "harness/units.h"
 
 namespace headrace::system {
 namespace {

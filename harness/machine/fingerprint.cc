@@ -9,6 +9,7 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/loader.h"
+#include "harness/base/units.h"
 #include "harness/node.h"
 #include "harness/system/block_device.h"
 #include "harness/system/cgroup.h"
@@ -18,7 +19,6 @@
 #include "harness/system/kernel_files.h"
 #include "harness/system/limits.h"
 #include "harness/system/mount.h"
-#include "harness/units.h"
 
 namespace headrace::system {
 namespace {

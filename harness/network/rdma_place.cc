@@ -7,8 +7,8 @@
 #include <array>
 #include <vector>
 
-#include "harness/diagnostics.h"
-#include "harness/error.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
 
 namespace headrace {
 namespace {

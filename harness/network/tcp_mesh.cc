@@ -20,7 +20,7 @@
 #include <optional>
 #include <thread>
 
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 #include "harness/ranks/wire.h"
 #include "harness/system/network_links.h"
 #include "harness/system/own_addresses.h"

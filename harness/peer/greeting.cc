@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/error.h"
-#include "harness/version.h"
+#include "harness/base/error.h"
+#include "harness/base/version.h"
 
 namespace headrace::peer {
 

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 #include "harness/peer/greeting.h"
 
 namespace headrace::peer {

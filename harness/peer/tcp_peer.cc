@@ -12,8 +12,8 @@
 #include <cerrno>
 #include <charconv>
 
-#include "harness/clock.h"
-#include "harness/diagnostics.h"
+#include "harness/base/clock.h"
+#include "harness/base/diagnostics.h"
 #include "harness/peer/greeting.h"
 #include "harness/ranks/wire.h"
 

@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
+#include "harness/base/glob.h"
+#include "harness/base/units.h"
 #include "harness/config/value_reader.h"
-#include "harness/glob.h"
 #include "harness/registry.h"
 #include "harness/requirements/need_kinds.h"
-#include "harness/units.h"
 
 namespace headrace {
 namespace {

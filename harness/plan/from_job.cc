@@ -7,8 +7,8 @@
 #include <cmath>
 #include <optional>
 
+#include "harness/base/units.h"
 #include "harness/requirements/needs.h"
-#include "harness/units.h"
 
 namespace headrace {
 namespace {

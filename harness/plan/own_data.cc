@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
+#include "harness/base/units.h"
 #include "harness/storage/data_set/walk.h"
-#include "harness/units.h"
 
 namespace headrace {
 namespace {

@@ -8,16 +8,16 @@
 #include <filesystem>
 #include <set>
 
+#include "harness/base/glob.h"
+#include "harness/base/units.h"
 #include "harness/config/layers.h"
 #include "harness/config/value_reader.h"
-#include "harness/glob.h"
 #include "harness/node.h"
 #include "harness/plan/ad_hoc.h"
 #include "harness/plan/asked_needs.h"
 #include "harness/plan/from_job.h"
 #include "harness/plan/own_data.h"
 #include "harness/plan/points.h"
-#include "harness/units.h"
 
 namespace headrace {
 namespace {

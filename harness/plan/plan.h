@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/cache_state.h"
 #include "harness/config/document.h"
 #include "harness/params.h"
+#include "harness/record/cache_state.h"
 #include "harness/requirements/needs.h"
 #include "harness/workload.h"
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/units.h"
 #include "harness/config/sweep.h"
 #include "harness/config/value_reader.h"
 #include "harness/registry.h"
-#include "harness/units.h"
 
 namespace headrace {
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 #include <system_error>
 
+#include "harness/base/units.h"
 #include "harness/node.h"
 #include "harness/storage/data_set.h"
-#include "harness/units.h"
 
 namespace headrace {
 namespace {

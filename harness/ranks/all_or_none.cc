@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace {
 namespace {

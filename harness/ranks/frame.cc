@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 
 namespace headrace::ranks {
 namespace {

@@ -15,7 +15,7 @@
 #include <optional>
 #include <thread>
 
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 #include "harness/ranks/frame.h"
 #include "harness/ranks/messages.h"
 #include "harness/system/own_addresses.h"

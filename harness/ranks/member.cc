@@ -18,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 #include "harness/ranks/frame.h"
 #include "harness/ranks/messages.h"
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace::wire {
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/fields.h"
-#include "harness/histogram.h"
 #include "harness/ranks/wire.h"
+#include "harness/record/fields.h"
+#include "harness/record/histogram.h"
 
 namespace headrace::wire {
 

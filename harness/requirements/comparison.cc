@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "harness/diagnostics.h"
-#include "harness/printable.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/printable.h"
 #include "harness/requirements/need_output.h"
 
 namespace headrace::requirements {

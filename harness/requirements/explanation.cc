@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "harness/requirements/job_keys.h"
 #include "harness/requirements/wrap.h"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/units.h"
 #include "harness/requirements/range.h"
-#include "harness/units.h"
 
 namespace headrace::requirements {
 

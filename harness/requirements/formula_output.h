@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "harness/requirements/formula.h"
 
 namespace headrace::requirements {

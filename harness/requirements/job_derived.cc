@@ -1,7 +1,7 @@
 // Values of a job that follow from others when they are not given.
+#include "harness/base/units.h"
 #include "harness/requirements/formula.h"
 #include "harness/requirements/job.h"
-#include "harness/units.h"
 
 namespace headrace::requirements {
 namespace {

@@ -1,7 +1,7 @@
 // What is known of keys and sections beside the table.
 #include "harness/requirements/job_keys.h"
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace::requirements {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/units.h"
 #include "harness/requirements/job.h"
 #include "harness/requirements/range.h"
-#include "harness/units.h"
 
 namespace headrace::requirements {
 

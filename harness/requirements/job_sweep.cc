@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/glob.h"
+#include "harness/base/printable.h"
 #include "harness/config/sweep.h"
-#include "harness/glob.h"
-#include "harness/printable.h"
 #include "harness/requirements/formula.h"
 #include "harness/requirements/need_output.h"
 

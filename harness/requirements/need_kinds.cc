@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "harness/base/units.h"
 #include "harness/requirements/job.h"
 #include "harness/requirements/needs.h"
-#include "harness/units.h"
 
 namespace headrace::requirements {
 namespace {

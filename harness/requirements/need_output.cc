@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/diagnostics.h"
-#include "harness/printable.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/printable.h"
 #include "harness/requirements/formula.h"
 #include "harness/requirements/wrap.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/units.h"
+#include "harness/base/units.h"
 
 namespace headrace::requirements {
 

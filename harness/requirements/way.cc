@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "harness/base/units.h"
 #include "harness/requirements/job_keys.h"
-#include "harness/units.h"
 
 namespace headrace::requirements {
 namespace {

@@ -1,6 +1,6 @@
 #include "harness/results/escape.h"
 
-#include "harness/printable.h"
+#include "harness/base/printable.h"
 
 namespace headrace::results {
 

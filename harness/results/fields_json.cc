@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "harness/repetition_fields.h"
+#include "harness/record/repetition_fields.h"
 #include "harness/results/parts.h"
 #include "harness/results/run_fields.h"
 

@@ -1,4 +1,4 @@
-// Described structs as JSON (harness/fields.h): one member per key, in the order of the description; written and read by
+// Described structs as JSON (harness/record/fields.h): one member per key, in the order of the description; written and read by
 // the same words.
 #pragma once
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace::results {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace::results {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/glob.h"
+#include "harness/base/glob.h"
 
 namespace headrace::results {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "harness/units.h"
+#include "harness/base/units.h"
 
 namespace headrace::results {
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "harness/pair_matrix.h"
+#include "harness/record/pair_matrix.h"
 #include "harness/results/json_place.h"
 
 namespace headrace::results {

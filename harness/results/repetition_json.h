@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "harness/repetition.h"
+#include "harness/record/repetition.h"
 #include "harness/results/fields_json.h"
 
 namespace headrace::results {

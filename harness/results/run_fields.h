@@ -1,9 +1,9 @@
 // The members of what run.json says of points and of what was asked, beside repetitions.
 #pragma once
 
-#include "harness/fields.h"
-#include "harness/noise_floor.h"
 #include "harness/ranks/rank_groups.h"
+#include "harness/record/fields.h"
+#include "harness/record/noise_floor.h"
 #include "harness/requirements/needs.h"
 #include "harness/requirements/way.h"
 #include "harness/statistics/steady.h"

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "harness/diagnostics.h"
-#include "harness/histogram.h"
-#include "harness/metric.h"
-#include "harness/noise_floor.h"
-#include "harness/pair_matrix.h"
+#include "harness/base/diagnostics.h"
+#include "harness/record/histogram.h"
+#include "harness/record/metric.h"
+#include "harness/record/noise_floor.h"
+#include "harness/record/pair_matrix.h"
 #include "harness/results/stored_verdict.h"
 
 namespace headrace::results {

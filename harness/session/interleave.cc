@@ -5,10 +5,10 @@
 #include <csignal>
 #include <filesystem>
 
-#include "harness/diagnostics.h"
-#include "harness/error.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
+#include "harness/base/printable.h"
 #include "harness/files/marked_folder.h"
-#include "harness/printable.h"
 #include "harness/session/run_folder.h"
 #include "harness/session/turn.h"
 

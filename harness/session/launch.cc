@@ -11,11 +11,11 @@
 
 #include "harness/backends/collective.h"
 #include "harness/backends/loader.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/version.h"
 #include "harness/engine/watched.h"
 #include "harness/ranks/hub.h"
 #include "harness/ranks/member.h"
-#include "harness/version.h"
 
 namespace headrace::ranks {
 namespace {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "harness/base/diagnostics.h"
 #include "harness/comparison/noise.h"
-#include "harness/diagnostics.h"
 #include "harness/engine/rank_sync.h"
 #include "harness/files/marked_folder.h"
 #include "harness/machine/fingerprint.h"

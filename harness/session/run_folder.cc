@@ -6,7 +6,7 @@
 #include <ctime>
 #include <filesystem>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "harness/files/marked_folder.h"
 
 namespace headrace::session {

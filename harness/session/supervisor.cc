@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 
 namespace headrace::session {
 namespace {

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/session/supervisor.h"
 
 namespace headrace::session {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/units.h"
 #include "harness/requirements/job_keys.h"
 #include "harness/sizing/parts.h"
-#include "harness/units.h"
 
 namespace headrace::sizing {
 namespace {

@@ -1,8 +1,8 @@
 // Does what the job keeps fit?
 #include <fmt/format.h>
 
+#include "harness/base/units.h"
 #include "harness/sizing/parts.h"
-#include "harness/units.h"
 
 namespace headrace::sizing {
 namespace {

@@ -8,8 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "harness/base/units.h"
 #include "harness/sizing/parts.h"
-#include "harness/units.h"
 
 namespace headrace::sizing {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/units.h"
 #include "harness/requirements/need_kinds.h"
 #include "harness/requirements/way.h"
 #include "harness/sizing/parts.h"
-#include "harness/units.h"
 
 namespace headrace::sizing {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/units.h"
 #include "harness/sizing/parts.h"
-#include "harness/units.h"
 
 namespace headrace::sizing {
 namespace {

@@ -1,11 +1,11 @@
 // size.json (docs/run-files.md).
 #include <nlohmann/json.hpp>
 
+#include "harness/base/version.h"
 #include "harness/results/json_text.h"
 #include "harness/results/parts.h"
 #include "harness/results/result_store.h"
 #include "harness/sizing/sizing.h"
-#include "harness/version.h"
 
 namespace headrace::sizing {
 namespace {

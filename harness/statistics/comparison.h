@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/metric.h"
+#include "harness/record/metric.h"
 #include "harness/statistics/sessions.h"
 
 namespace headrace::statistics {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "harness/random.h"
+#include "harness/base/random.h"
 
 namespace headrace {
 

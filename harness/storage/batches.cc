@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 
 namespace headrace {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 
 namespace headrace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/backends/file_io.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 #include "harness/storage/open_loop.h"
 
 namespace headrace {

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "harness/error.h"
-#include "harness/parallel.h"
+#include "harness/base/error.h"
+#include "harness/base/parallel.h"
 #include "harness/system/client_counters.h"
 #include "harness/system/mount.h"
 #include "harness/system/open_quiet.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/cache_state.h"
+#include "harness/record/cache_state.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/file_survey.h"
 

@@ -11,7 +11,7 @@
 #include "harness/backends/buffers.h"
 #include "harness/backends/file_io.h"
 #include "harness/params.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 #include "harness/storage/block_loop.h"
 #include "harness/storage/checkpoint/folder.h"
 #include "harness/storage/data_set.h"

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/files/marked_folder.h"
 #include "harness/node.h"
 #include "harness/storage/data_set/block_pattern.h"

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/data_report.h"
-#include "harness/file_table.h"
 #include "harness/files/marked_folder.h"
 #include "harness/params.h"
+#include "harness/record/data_report.h"
+#include "harness/record/file_table.h"
 
 namespace headrace {
 

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <tuple>
 
-#include "harness/error.h"
-#include "harness/parallel.h"
+#include "harness/base/error.h"
+#include "harness/base/parallel.h"
 #include "harness/system/open_quiet.h"
 
 namespace headrace {

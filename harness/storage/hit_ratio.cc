@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
+#include "harness/base/units.h"
 #include "harness/node.h"
 #include "harness/requirements/formula.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/kernel_files.h"
-#include "harness/units.h"
 
 namespace headrace {
 namespace {

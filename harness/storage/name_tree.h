@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/file_table.h"
 #include "harness/files/marked_folder.h"
 #include "harness/params.h"
+#include "harness/record/file_table.h"
 
 namespace headrace {
 

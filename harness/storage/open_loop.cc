@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
+#include "harness/base/units.h"
 #include "harness/storage/cache_control.h"
 #include "harness/storage/ramp.h"
 #include "harness/storage/short_run.h"
-#include "harness/units.h"
 
 namespace headrace {
 

@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/clock.h"
-#include "harness/metric.h"
+#include "harness/base/clock.h"
+#include "harness/base/random.h"
 #include "harness/params.h"
-#include "harness/random.h"
-#include "harness/recorder.h"
-#include "harness/repetition.h"
+#include "harness/record/metric.h"
+#include "harness/record/recorder.h"
+#include "harness/record/repetition.h"
 #include "harness/storage/arrivals.h"
 #include "harness/workload.h"
 

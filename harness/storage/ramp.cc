@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/units.h"
+#include "harness/base/units.h"
 
 namespace headrace {
 namespace {

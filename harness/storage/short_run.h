@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "harness/histogram.h"
+#include "harness/record/histogram.h"
 #include "harness/workload.h"
 
 namespace headrace {

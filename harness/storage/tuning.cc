@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "harness/backends/loader.h"
+#include "harness/base/units.h"
 #include "harness/storage/cache_control.h"
 #include "harness/storage/short_run.h"
-#include "harness/units.h"
 
 namespace headrace {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cache_state.h"
+#include "harness/record/cache_state.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"

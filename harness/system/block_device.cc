@@ -13,7 +13,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
 #include "harness/system/open_quiet.h"

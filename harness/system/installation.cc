@@ -8,7 +8,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace::system {
 namespace {

@@ -1,6 +1,6 @@
 #include "harness/system/limits.h"
 
-#include "harness/units.h"
+#include "harness/base/units.h"
 
 namespace headrace::system {
 

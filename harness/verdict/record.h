@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/cache_state.h"
-#include "harness/metric.h"
 #include "harness/params.h"
 #include "harness/ranks/rank_groups.h"
+#include "harness/record/cache_state.h"
+#include "harness/record/metric.h"
 #include "harness/statistics/steady.h"
 #include "harness/statistics/summary.h"
 #include "harness/verdict/verdict.h"

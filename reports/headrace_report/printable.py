@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# As harness/printable.cc: controls, invisible formats, separators of lines and paragraphs, fillers.
+# As harness/base/printable.cc: controls, invisible formats, separators of lines and paragraphs, fillers.
 _HIDDEN = ("\\x00-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e"
            "\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a"
            "\\U000e0000-\\U000e0fff\\ud800-\\udfff")

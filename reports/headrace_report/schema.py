@@ -15,7 +15,7 @@ SCHEMA = 1
 KIND = "headrace.run"
 
 OUTCOMES = ("PASS", "FAIL", "INCONCLUSIVE", "SKIPPED", "ERROR")
-HISTOGRAM_BUCKETS = 64 * 37  # harness/histogram.h: 64 buckets for each power of two below 2^42 ns
+HISTOGRAM_BUCKETS = 64 * 37  # harness/record/histogram.h: 64 buckets for each power of two below 2^42 ns
 
 Scalar = Union[bool, int, float, str]
 
@@ -152,7 +152,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Latency counts of the log-linear scheme of harness/histogram.h: [bucket index, count]."""
+    """Latency counts of the log-linear scheme of harness/record/histogram.h: [bucket index, count]."""
 
     min_ns: int = 0
     max_ns: int = 0

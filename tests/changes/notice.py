@@ -47,7 +47,7 @@ ROOMS = {
     "fleet": ["harness/fleet/*.cc"],
     "history": ["harness/history/*.cc"],
     "sizing": ["harness/sizing/*.cc"],
-    "cache proof": ["harness/storage/cache_state.cc", "harness/storage/residency.cc", "harness/storage/file_survey.cc"],
+    "cache proof": ["harness/record/cache_state.cc", "harness/storage/residency.cc", "harness/storage/file_survey.cc"],
     "verification": ["harness/storage/data_set/*.cc", "harness/storage/data_set.cc"],
     "marked folders": ["harness/files/*.cc"],
 }

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/peer/greeting.h"
 #include "tests/fuzz/invariant.h"
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "harness/units.h"
+#include "harness/base/units.h"
 #include "tests/fuzz/invariant.h"
 
 namespace {

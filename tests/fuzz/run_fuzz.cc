@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/results/run_file.h"
 #include "tests/fuzz/stored.h"
 #include "tests/unit/temporary_folder.h"

@@ -17,7 +17,7 @@ MARKUP = "<script>alert(1)</script>&\"'</title><img src=x onerror=alert(2)>"
 
 
 def bucket_of(ns: int) -> int:
-    """As harness/histogram.h."""
+    """As harness/record/histogram.h."""
     if ns < 64:
         return ns
     shift = ns.bit_length() - 7

@@ -14,12 +14,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # (who, may include): the first pattern that fits a file decides; system headers are judged by VENDOR_HEADERS.
 PROJECT_INCLUDES = [
     (r"tests/", r"."),
-    (r"workloads/", r"(harness/[^/]+\.h|harness/requirements/formula\.h|harness/(backends|network|peer|ranks|storage|system)/[^/]+\.h|workloads/.*\.h)$"),
+    (r"workloads/", r"(harness/[^/]+\.h|harness/requirements/formula\.h|harness/(backends|base|network|peer|ranks|record|storage|system)/[^/]+\.h|workloads/.*\.h)$"),
     (r"benches/", r"(harness|benches)/"),
-    (r"harness/requirements/", r"harness/(requirements/.*|config/[^/]+|glob|units|diagnostics|error|printable)(\.h)?$"),
+    (r"harness/requirements/", r"harness/(requirements|config|base)/"),
     # Judged is what was recorded: nothing here may ask what lives only while something is measured.
-    (r"harness/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds|way)|metric|params|ranks/rank_groups|"
-                          r"cache_state)(\.h)?$"),
+    (r"harness/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds|way)|params|ranks/rank_groups|"
+                          r"base/.*|record/(metric|cache_state))(\.h)?$"),
     (r"harness/backends/loader\.cc", r"harness/(?!backends/[^/]+/)|harness/backends/(posix|fake|solo)/"),
     (r"harness/backends/(?P<own>[^/]+)/", r"harness/(?!backends/[^/]+/)|harness/backends/{own}/"),
     (r"harness/", r"harness/(?!backends/[^/]+/)|headrace_revision\.h$"),

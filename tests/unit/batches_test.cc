@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 
 namespace headrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/files/marked_folder.h"
 #include "harness/storage/checkpoint/folder.h"
 #include "tests/unit/workload_runner.h"

@@ -6,7 +6,7 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/loader.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace {
 namespace {

@@ -1,5 +1,5 @@
 // Problems: how they print, in which order, and which known word is guessed.
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/backends/file_io.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 #include "tests/unit/temporary_files.h"
 
 namespace headrace::testing {

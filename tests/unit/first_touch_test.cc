@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
+#include "harness/base/units.h"
 #include "harness/system/cpu.h"
-#include "harness/units.h"
 
 namespace headrace::engine {
 namespace {

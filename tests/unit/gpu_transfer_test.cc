@@ -2,7 +2,7 @@
 // goes wrong.
 #include <gtest/gtest.h>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "tests/unit/gpu_run.h"
 
 namespace headrace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "harness/backends/loader.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "tests/unit/gpu_run.h"
 
 namespace headrace {

@@ -1,5 +1,5 @@
 // The histogram's error bound over its whole range, percentiles, merging, and what run files store.
-#include "harness/histogram.h"
+#include "harness/record/histogram.h"
 
 #include <gtest/gtest.h>
 

@@ -22,8 +22,8 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/open_files.h"
-#include "harness/error.h"
-#include "harness/recorder.h"
+#include "harness/base/error.h"
+#include "harness/record/recorder.h"
 
 namespace headrace::testing {
 

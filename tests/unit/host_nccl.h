@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "harness/backends/nccl.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace::testing {
 

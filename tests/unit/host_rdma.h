@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/backends/rdma.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace::testing {
 

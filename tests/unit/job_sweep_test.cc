@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "tests/unit/source_dir.h"
 
 namespace headrace::requirements {

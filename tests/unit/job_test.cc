@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "harness/base/units.h"
 #include "harness/requirements/job_keys.h"
-#include "harness/units.h"
 #include "tests/unit/source_dir.h"
 
 namespace headrace::requirements {

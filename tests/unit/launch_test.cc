@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace {
 namespace {

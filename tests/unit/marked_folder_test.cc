@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "harness/diagnostics.h"
-#include "harness/error.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/files/marked_folder.h"
 #include "tests/unit/temporary_folder.h"
 

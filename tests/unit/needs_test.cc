@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "harness/requirements/need_output.h"
 #include "tests/unit/source_dir.h"
 

@@ -6,8 +6,8 @@
 
 #include <thread>
 
-#include "harness/diagnostics.h"
-#include "harness/error.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
 #include "harness/files/marked_folder.h"
 #include "harness/storage/data_set.h"
 #include "tests/unit/temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "harness/pair_matrix.h"
+#include "harness/record/pair_matrix.h"
 
 #include <gtest/gtest.h>
 

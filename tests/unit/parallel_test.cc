@@ -1,4 +1,4 @@
-#include "harness/parallel.h"
+#include "harness/base/parallel.h"
 
 #include <gtest/gtest.h>
 

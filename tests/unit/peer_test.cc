@@ -8,7 +8,7 @@
 #include <future>
 #include <thread>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 #include "harness/peer/greeting.h"
 #include "harness/peer/listener.h"
 #include "harness/peer/tcp_peer.h"

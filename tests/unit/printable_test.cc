@@ -1,4 +1,4 @@
-#include "harness/printable.h"
+#include "harness/base/printable.h"
 
 #include <gtest/gtest.h>
 

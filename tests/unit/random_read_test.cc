@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/storage/data_set.h"
 #include "tests/unit/workload_runner.h"
 

@@ -1,4 +1,4 @@
-#include "harness/random.h"
+#include "harness/base/random.h"
 
 #include <gtest/gtest.h>
 

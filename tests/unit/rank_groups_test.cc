@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace {
 namespace {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <chrono>
 
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 #include "harness/ranks/wire.h"
 #include "thread_ranks.h"
 

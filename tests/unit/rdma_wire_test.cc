@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace {
 namespace {

@@ -1,5 +1,5 @@
 // What a recorder keeps, when it says stop, and how its time series folds and merges.
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/files/marked_folder.h"
 #include "harness/results/exit_map.h"
 #include "harness/results/exports.h"

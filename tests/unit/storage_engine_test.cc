@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "harness/backends/loader.h"
-#include "harness/diagnostics.h"
-#include "harness/error.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
 #include "harness/storage/block_loop.h"
 #include "harness/system/unique_fd.h"
 #include "tests/unit/file_io_contract.h"

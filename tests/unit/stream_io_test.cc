@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/backends/loader.h"
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "harness/pair_matrix.h"
+#include "harness/record/pair_matrix.h"
 #include "thread_ranks.h"
 
 namespace headrace {

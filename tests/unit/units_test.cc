@@ -1,5 +1,5 @@
 // Quantities: what is read, what is refused, and that what is written is read back.
-#include "harness/units.h"
+#include "harness/base/units.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/rdma.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/network/rdma_place.h"
 
 namespace headrace {

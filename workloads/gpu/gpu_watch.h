@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
-#include "harness/metric.h"
-#include "harness/units.h"
+#include "harness/base/units.h"
+#include "harness/record/metric.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/link_rates.h"
 

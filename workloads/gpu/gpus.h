@@ -7,8 +7,8 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/loader.h"
+#include "harness/base/units.h"
 #include "harness/system/numa.h"
-#include "harness/units.h"
 #include "harness/workload.h"
 
 namespace headrace::gpu {

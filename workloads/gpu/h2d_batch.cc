@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "harness/backends/loader.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
 #include "harness/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"

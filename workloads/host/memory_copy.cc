@@ -13,7 +13,7 @@
 #endif
 
 #include "harness/backends/buffers.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/system/last_level_cache.h"
 #include "harness/system/numa.h"
 #include "harness/workload.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/backends/ranks.h"
-#include "harness/error.h"
-#include "harness/pair_matrix.h"
+#include "harness/base/error.h"
+#include "harness/record/pair_matrix.h"
 #include "workloads/network/rdma_traffic.h"
 
 namespace headrace::network {

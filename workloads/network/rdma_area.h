@@ -12,7 +12,7 @@
 #include "harness/backends/buffers.h"
 #include "harness/backends/gpu.h"
 #include "harness/backends/rdma.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/system/numa.h"
 #include "workloads/pattern.h"
 

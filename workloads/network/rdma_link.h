@@ -10,9 +10,9 @@
 
 #include "harness/backends/ranks.h"
 #include "harness/backends/rdma.h"
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 #include "harness/network/rdma_wire.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 #include "workloads/network/rdma_area.h"
 #include "workloads/network/rdma_traffic.h"
 #include "workloads/network/stall_watch.h"

@@ -7,8 +7,8 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/rdma.h"
+#include "harness/base/units.h"
 #include "harness/params.h"
-#include "harness/units.h"
 
 namespace headrace::network {
 

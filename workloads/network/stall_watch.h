@@ -8,7 +8,7 @@
 #include <string>
 
 #include "harness/backends/ranks.h"
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 
 namespace headrace::network {
 

@@ -16,8 +16,8 @@
 #include "harness/backends/stream_io.h"
 #include "harness/network/network_ports.h"
 #include "harness/network/tcp_mesh.h"
-#include "harness/pair_matrix.h"
 #include "harness/ranks/rank_groups.h"
+#include "harness/record/pair_matrix.h"
 #include "harness/workload.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "harness/backends/loader.h"
-#include "harness/parallel.h"
+#include "harness/base/parallel.h"
 #include "harness/storage/block_loop.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"

@@ -7,7 +7,7 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/file_io.h"
-#include "harness/file_table.h"
+#include "harness/record/file_table.h"
 
 namespace headrace {
 

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <set>
 
-#include "harness/error.h"
-#include "harness/random.h"
+#include "harness/base/error.h"
+#include "harness/base/random.h"
 #include "harness/requirements/formula.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/name_tree.h"

@@ -4,7 +4,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/read_profiles.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
 #include "harness/storage/block_loop.h"
 #include "harness/storage/loader.h"
 #include "harness/storage/open_loop.h"

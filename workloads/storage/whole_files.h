@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "harness/backends/file_io.h"
-#include "harness/random.h"
-#include "harness/recorder.h"
+#include "harness/base/random.h"
+#include "harness/record/recorder.h"
 #include "harness/storage/open_loop.h"
 
 namespace headrace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "harness/backends/plugin.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 #ifdef OPEN_MPI
 /// Open MPI's own variable of this name: seconds between its decision to abort this process and the abort.

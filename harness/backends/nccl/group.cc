@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "harness/clock.h"
-#include "harness/error.h"
+#include "harness/base/clock.h"
+#include "harness/base/error.h"
 
 namespace headrace::nccl {
 namespace {

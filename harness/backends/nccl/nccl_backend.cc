@@ -8,7 +8,7 @@
 #include "harness/backends/nccl/debug_log.h"
 #include "harness/backends/nccl/group.h"
 #include "harness/backends/plugin.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace::nccl {
 namespace {

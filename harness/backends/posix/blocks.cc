@@ -1,7 +1,7 @@
 // Blocks of open files by pread and pwrite.
 #include "harness/backends/open_files.h"
 #include "harness/backends/posix/posix_engine.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 
 namespace headrace {
 namespace {

@@ -7,7 +7,7 @@
 #include "harness/backends/open_files.h"
 #include "harness/backends/posix/guarded_copy.h"
 #include "harness/backends/posix/posix_engine.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 
 namespace headrace {
 namespace {

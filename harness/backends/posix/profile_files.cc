@@ -9,7 +9,7 @@
 #include "harness/backends/posix/guarded_copy.h"
 #include "harness/backends/posix/posix_engine.h"
 #include "harness/backends/read_profiles.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 
 namespace headrace {
 namespace {

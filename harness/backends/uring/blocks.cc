@@ -7,7 +7,7 @@
 #include "harness/backends/uring/cached.h"
 #include "harness/backends/uring/ring.h"
 #include "harness/backends/uring/uring_engine.h"
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 
 namespace headrace::uring {
 namespace {

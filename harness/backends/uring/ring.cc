@@ -8,8 +8,8 @@
 #include <fstream>
 #include <vector>
 
-#include "harness/clock.h"
-#include "harness/error.h"
+#include "harness/base/clock.h"
+#include "harness/base/error.h"
 
 namespace headrace::uring {
 namespace {

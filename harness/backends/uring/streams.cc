@@ -6,7 +6,7 @@
 
 #include "harness/backends/uring/ring.h"
 #include "harness/backends/uring/uring_engine.h"
-#include "harness/clock.h"
+#include "harness/base/clock.h"
 
 namespace headrace::uring {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "harness/backends/verbs/words.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace::verbs {
 namespace {

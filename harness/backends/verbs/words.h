@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 namespace headrace::verbs {
 

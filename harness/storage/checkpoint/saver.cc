@@ -10,13 +10,13 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/open_files.h"
-#include "harness/error.h"
+#include "harness/base/error.h"
+#include "harness/base/parallel.h"
+#include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
-#include "harness/parallel.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/system/open_quiet.h"
-#include "harness/units.h"
 
 namespace headrace::checkpoint {
 namespace {

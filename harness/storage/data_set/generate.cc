@@ -10,15 +10,15 @@
 #include <memory>
 #include <vector>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
+#include "harness/base/parallel.h"
+#include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
 #include "harness/node.h"
-#include "harness/parallel.h"
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/storage/data_set/manifest.h"
 #include "harness/storage/data_set/proof.h"
 #include "harness/storage/data_set/writer.h"
-#include "harness/units.h"
 
 namespace headrace {
 namespace {

@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "harness/clock.h"
-#include "harness/error.h"
-#include "harness/random.h"
+#include "harness/base/clock.h"
+#include "harness/base/error.h"
+#include "harness/base/random.h"
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/system/open_quiet.h"
 

@@ -10,8 +10,8 @@
 #include <mutex>
 #include <tuple>
 
-#include "harness/error.h"
-#include "harness/parallel.h"
+#include "harness/base/error.h"
+#include "harness/base/parallel.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/system/open_quiet.h"

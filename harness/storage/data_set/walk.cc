@@ -14,8 +14,8 @@
 #include <map>
 #include <memory>
 
-#include "harness/error.h"
-#include "harness/recorder.h"
+#include "harness/base/error.h"
+#include "harness/record/recorder.h"
 #include "harness/system/block_device.h"
 #include "harness/system/open_quiet.h"
 

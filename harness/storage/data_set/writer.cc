@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <new>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/storage/data_set/block_pattern.h"
 
 namespace headrace {

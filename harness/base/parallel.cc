@@ -1,5 +1,5 @@
 // Hands items to threads, one at a time, until all are done or one fails.
-#include "harness/parallel.h"
+#include "harness/base/parallel.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,10 +1,10 @@
-#include "harness/pair_matrix.h"
+#include "harness/record/pair_matrix.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "harness/units.h"
+#include "harness/base/units.h"
 
 namespace headrace {
 namespace {

@@ -1,5 +1,5 @@
 // The states' words, and what a proof says.
-#include "harness/cache_state.h"
+#include "harness/record/cache_state.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "harness/glob.h"
+#include "harness/base/glob.h"
 
 #include <cstddef>
 

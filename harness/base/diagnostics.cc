@@ -1,12 +1,12 @@
 // Collecting problems, telling them at once, and guessing which known word was meant.
-#include "harness/diagnostics.h"
+#include "harness/base/diagnostics.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
 
-#include "harness/diagnostics.h"
-#include "harness/printable.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/printable.h"
 
 namespace headrace {
 namespace {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/cache_state.h"
-#include "harness/histogram.h"
-#include "harness/metric.h"
-#include "harness/pair_matrix.h"
-#include "harness/recorder.h"
+#include "harness/record/cache_state.h"
+#include "harness/record/histogram.h"
+#include "harness/record/metric.h"
+#include "harness/record/pair_matrix.h"
+#include "harness/record/recorder.h"
 
 namespace headrace {
 

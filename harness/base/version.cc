@@ -1,4 +1,4 @@
-#include "harness/version.h"
+#include "harness/base/version.h"
 
 #include "headrace_revision.h"  // made at build time by tools/cmake/revision.cmake
 

@@ -1,5 +1,5 @@
 // Merging and reading of latency histograms; recording itself is inline in the header.
-#include "harness/histogram.h"
+#include "harness/record/histogram.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // The text of a failed system call.
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 #include <sys/resource.h>
 

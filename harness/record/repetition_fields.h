@@ -1,8 +1,8 @@
 // The members of what a repetition gave: under which names run.json has them, and how those of several ranks become one.
 #pragma once
 
-#include "harness/fields.h"
-#include "harness/repetition.h"
+#include "harness/record/fields.h"
+#include "harness/record/repetition.h"
 
 namespace headrace {
 

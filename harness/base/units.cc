@@ -1,5 +1,5 @@
 // One table of units; parsing and formatting both read it.
-#include "harness/units.h"
+#include "harness/base/units.h"
 
 #include <fmt/format.h>
 

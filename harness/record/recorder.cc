@@ -1,5 +1,5 @@
 // The parts of recording that are not on the hot path: starting, folding and merging.
-#include "harness/recorder.h"
+#include "harness/record/recorder.h"
 
 #include <algorithm>
 #include <bit>

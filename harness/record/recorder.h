@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/clock.h"
-#include "harness/histogram.h"
+#include "harness/base/clock.h"
+#include "harness/record/histogram.h"
 
 namespace headrace {
 

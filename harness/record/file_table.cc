@@ -1,5 +1,5 @@
 // The list of files that a workload reads.
-#include "harness/file_table.h"
+#include "harness/record/file_table.h"
 
 #include <unistd.h>
 
