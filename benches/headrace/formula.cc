@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/formula_text.h"
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/requirements/formula_output.h"
@@ -14,39 +15,40 @@ namespace {
 
 using namespace requirements;
 
-int formula(const std::string& name, const std::vector<std::string>& assignments, const std::string& format) {
+const Formula& find(const std::string& name) {
+  if (const Formula* found = find_formula(name)) return *found;
+  std::vector<std::string> names;
+  for (const Formula& known : all_formulas()) names.emplace_back(known.name);
+  throw UsageError(
+      fmt::format("formula: unknown formula '{}'{} (headrace formula lists all)", name, did_you_mean(name, names)));
+}
+
+int formula(const std::string& name, const std::vector<std::string>& assignments, const std::string& format,
+            const Shared& shared) {
+  const Terminal terminal(stdout, shared);
   const bool json = format == "json";
-  std::string text;
   if (format == "markdown") {
-    text = formulas_markdown();
+    print_document(formulas_markdown());
   } else if (name.empty()) {
-    text = json ? formulas_json() : formulas_text();
+    json ? print_document(formulas_json()) : print(formulas_text(terminal));
+  } else if (assignments.empty()) {
+    const Formula& found = find(name);
+    json ? print_document(formula_json(found)) : print(formula_text(found, terminal));
   } else {
-    const Formula* found = find_formula(name);
-    if (!found) {
-      std::vector<std::string> names;
-      for (const Formula& known : all_formulas()) names.emplace_back(known.name);
-      throw UsageError(
-          fmt::format("formula: unknown formula '{}'{} (headrace formula lists all)", name, did_you_mean(name, names)));
-    }
-    if (assignments.empty()) {
-      text = json ? formula_json(*found) : formula_text(*found);
-    } else {
-      Diagnostics problems;
-      const std::vector<Argument> arguments = parse_arguments(*found, assignments, problems);
-      problems.throw_if_any();
-      try {
-        text = json ? result_json(*found, arguments) : result_text(*found, arguments);
-      } catch (const DomainError& e) {
-        throw UsageError(e.what());
-      }
+    const Formula& found = find(name);
+    Diagnostics problems;
+    const std::vector<Argument> arguments = parse_arguments(found, assignments, problems);
+    problems.throw_if_any();
+    try {
+      json ? print_document(result_json(found, arguments)) : print(result_text(found, arguments, terminal));
+    } catch (const DomainError& e) {
+      throw UsageError(e.what());
     }
   }
-  print_document(text);
   return 0;
 }
 
-void add_formula_verb(Verbs& verbs, Shared&) {
+void add_formula_verb(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("formula", "List the formulas, explain one (NAME or id), or evaluate it");
   auto name = std::make_shared<std::string>();
   auto assignments = std::make_shared<std::vector<std::string>>();
@@ -56,7 +58,7 @@ void add_formula_verb(Verbs& verbs, Shared&) {
   verb.format(*format, {"text", "json", "markdown"}, "text, json, or markdown (the page of all formulas)");
   verb.example("headrace formula read_bandwidth_required sample_rate_per_s=10240/s sample_bytes=130kB",
                "One formula, with its numbers put in");
-  verb.does([name, assignments, format] { return formula(*name, *assignments, *format); });
+  verb.does([&shared, name, assignments, format] { return formula(*name, *assignments, *format, shared); });
 }
 
 const RegisterVerb registered{20, add_formula_verb};

@@ -15,7 +15,7 @@
 
 namespace headrace::cli {
 
-Drawn draw_report(const std::string& data) {
+Drawn draw_report(const std::string& data, Form form) {
   const system::Installation& tree = system::installation();
   if (tree.reports.empty())
     return {"", "this copy of headrace has no report maker" + (tree.why.empty() ? std::string() : ": " + tree.why)};
@@ -28,20 +28,21 @@ Drawn draw_report(const std::string& data) {
                     std::filesystem::path(data).parent_path().string()};
   }
   Drawn drawn;
-  const int status =
-      system::run_report_maker(python, tree.reports, {std::filesystem::absolute(data).string(), "-o", "-"}, drawn.page);
+  std::vector<std::string> arguments{std::filesystem::absolute(data).string(), "-o", "-"};
+  if (form == Form::figure) arguments.push_back("--figure");
+  const int status = system::run_report_maker(python, tree.reports, arguments, drawn.page);
   constexpr int kBadRun = 2;  // reports/headrace_report/__main__.py
   if (status == 0 && !drawn.page.empty()) return drawn;
   if (status == kBadRun) return {"", "no page was drawn: see above", true};
   return {"", "the report maker ended with " + std::to_string(status)};
 }
 
-Drawn draw_text(std::string_view data) {
+Drawn draw_text(std::string_view data, Form form) {
   // Memory that the report maker inherits, and finds by its number.
   const system::UniqueFd file(::memfd_create("headrace", 0));
   const bool written = file && ::write(file.get(), data.data(), data.size()) == static_cast<ssize_t>(data.size());
   if (!written) return {"", errno_text(errno)};
-  return draw_report("/proc/self/fd/" + std::to_string(file.get()));
+  return draw_report("/proc/self/fd/" + std::to_string(file.get()), form);
 }
 
 Drawn draw_into(const MarkedFolder& folder, const char* data) {

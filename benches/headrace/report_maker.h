@@ -15,11 +15,14 @@ struct Drawn {
   bool bad_run = false;  // the data is not good: the user's to mend
 };
 
+/// A page, or its figures alone as SVG, which only a sweep of needs has.
+enum class Form { page, figure };
+
 /// Runs the report maker on a file such as run.json, comparison.json... Never throws: what was
 /// measured is good without its page.
-Drawn draw_report(const std::string& data);
+Drawn draw_report(const std::string& data, Form form = Form::page);
 /// The same of what such a file would hold.
-Drawn draw_text(std::string_view data);
+Drawn draw_text(std::string_view data, Form form = Form::page);
 
 /// Draws the file `data` of `folder` into report.html beside it.
 Drawn draw_into(const MarkedFolder& folder, const char* data);

@@ -5,14 +5,15 @@
 #include <cstdio>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/report_maker.h"
+#include "benches/headrace/require_text.h"
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
 #include "harness/config/document.h"
 #include "harness/files/output.h"
-#include "harness/requirements/comparison.h"
-#include "harness/requirements/explanation.h"
-#include "harness/requirements/job_keys_output.h"
 #include "harness/requirements/job_sweep.h"
+#include "harness/requirements/need_changes.h"
 #include "harness/requirements/need_output.h"
 #include "harness/system/installation.h"
 
@@ -29,40 +30,56 @@ struct Arguments {
   bool explain = false, compare = false, keys = false;
 };
 
-/// The output in the format that was asked for.
-std::string choose(const std::string& format, auto text, auto json, auto csv) {
-  return format == "json" ? json() : format == "csv" ? csv() : text();
+/// Prints the output in the format that was asked for.
+void show(const std::string& format, auto text, auto json, auto csv) {
+  if (format == "text") return print(text());
+  print_document(format == "json" ? json() : csv());
 }
 
-std::string sweep_output(const Arguments& arguments, const std::string& path) {
+void plot(const Sweep& sweep, const std::string& file) {
+  const Drawn drawn = draw_text(sweep_json(sweep), file.ends_with(".svg") ? Form::figure : Form::page);
+  if (drawn.page.empty()) throw RunError(fmt::format("--plot: {}: not drawn: {}", file, drawn.reason));
+  files::write_output(file, drawn.page);
+  tell_line(Text::format("wrote {}", file));
+}
+
+void show_sweep(const Arguments& arguments, const std::string& path, const Terminal& terminal) {
   Diagnostics problems;
   config::Value root = config::read_yaml(path, problems);
   problems.throw_if_any();
   for (const std::string& assignment : arguments.overrides) config::apply_override(root, assignment, problems);
   problems.throw_if_any();
   const Sweep sweep = sweep_job(root, arguments.sweep, arguments.needs);
-  if (!arguments.plot.empty()) {
-    const bool html = arguments.plot.ends_with(".html");
-    files::write_output(arguments.plot, html ? sweep_html(sweep) : sweep_svg(sweep));
-    tell_line(Text::format("wrote {}", arguments.plot));
-  }
-  return choose(
-      arguments.format, [&] { return sweep_text(sweep); }, [&] { return sweep_json(sweep); },
+  if (!arguments.plot.empty()) plot(sweep, arguments.plot);
+  show(
+      arguments.format, [&] { return sweep_text(sweep, terminal); }, [&] { return sweep_json(sweep); },
       [&] { return sweep_csv(sweep); });
 }
 
-std::string comparison_output(const Arguments& arguments, const std::string& path) {
+void show_changes(const Arguments& arguments, const std::string& path, const Terminal& terminal) {
   if (arguments.overrides.empty()) throw UsageError("--compare: give what to change with --set KEY=VALUE");
   const Job before = load_job(path), after = load_job(path, arguments.overrides);
-  return choose(
-      arguments.format, [&] { return comparison_text(before, after, arguments.overrides); },
-      [&] { return comparison_json(before, after, arguments.overrides); },
-      [&] { return comparison_csv(before, after); });
+  show(
+      arguments.format, [&] { return changes_text(before, after, arguments.overrides, terminal); },
+      [&] { return changes_json(before, after, arguments.overrides); }, [&] { return changes_csv(before, after); });
 }
 
-int require(const Arguments& arguments) {
+void show_needs(const Arguments& arguments, const std::string& path, const Terminal& terminal) {
+  const Job job = load_job(path, arguments.overrides);
+  const std::vector<Need> needs = derive_needs(job);
+  show(
+      arguments.format,
+      [&] {
+        const Text text = needs_text(job, needs, terminal);
+        return arguments.explain ? text + "\n" + locked_text(job, terminal) : text;
+      },
+      [&] { return needs_json(job, needs); }, [&] { return needs_csv(needs); });
+}
+
+int require(const Arguments& arguments, const Shared& shared) {
+  const Terminal terminal(stdout, shared);
   if (arguments.keys) {
-    print_document(job_keys_text());
+    print(job_keys_text(terminal));
     return 0;
   }
   if (arguments.job.empty()) throw UsageError("require: JOB is missing: a job description, as in configs/jobs/*.yaml");
@@ -72,24 +89,17 @@ int require(const Arguments& arguments) {
     throw UsageError(fmt::format("--plot: {}: the name must end in .svg or .html", arguments.plot));
   if (arguments.compare && !arguments.sweep.empty()) throw UsageError("--compare and --sweep do not go together");
   const std::string path = system::find_shipped(arguments.job);
-  std::string text;
   if (!arguments.sweep.empty()) {
-    text = sweep_output(arguments, path);
+    show_sweep(arguments, path, terminal);
   } else if (arguments.compare) {
-    text = comparison_output(arguments, path);
+    show_changes(arguments, path, terminal);
   } else {
-    const Job job = load_job(path, arguments.overrides);
-    const std::vector<Need> needs = derive_needs(job);
-    text = choose(
-        arguments.format, [&] { return needs_text(job, needs); }, [&] { return needs_json(job, needs); },
-        [&] { return needs_csv(needs); });
-    if (arguments.explain && arguments.format == "text") text += '\n' + locked_text(job);
+    show_needs(arguments, path, terminal);
   }
-  print_document(text);
   return 0;
 }
 
-void add_require(Verbs& verbs, Shared&) {
+void add_require(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("require", "What a job needs, each need with its equation and numbers");
   auto a = std::make_shared<Arguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)");
@@ -106,7 +116,7 @@ void add_require(Verbs& verbs, Shared&) {
   verb.option("--plot FILE", a->plot, "Sweep: draw it, too (FILE.svg or FILE.html)");
   verb.example("headrace require configs/jobs/resnet50-imagenet.yaml --set step.time=100ms --compare",
                "What a faster step would need");
-  verb.does([a] { return require(*a); });
+  verb.does([&shared, a] { return require(*a, shared); });
 }
 
 const RegisterVerb registered{10, add_require};

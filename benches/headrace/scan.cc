@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "benches/headrace/table.h"
+#include "harness/base/escape.h"
 #include "harness/requirements/need_kinds.h"
-#include "harness/results/escape.h"
 #include "harness/results/json_text.h"
 #include "harness/workload.h"
 
@@ -142,11 +142,10 @@ std::string scan_markdown(const Scan& scan) {
 std::string scan_csv(const Scan& scan) {
   std::string text = "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,missing\n";
   for (const ScanRow& row : scan.rows) {
-    text += fmt::format("{},{},{},{},{}", scan.workload, results::csv_field(row.point), scan.metric, scan.unit,
-                        row.repetitions);
+    text += fmt::format("{},{},{},{},{}", scan.workload, csv_field(row.point), scan.metric, scan.unit, row.repetitions);
     for (const double value : {row.mean, row.median, row.low, row.high, row.least, row.most, row.relative})
       text += row.missing.empty() ? fmt::format(",{:.9g}", value) : ",";
-    text += "," + results::csv_field(row.missing) + "\n";
+    text += "," + csv_field(row.missing) + "\n";
   }
   return text;
 }

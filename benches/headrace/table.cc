@@ -46,16 +46,20 @@ Text Table::aligned(const Row& row, const std::vector<std::size_t>& widths) cons
 
 Text Table::stacked(const Row& row, std::size_t width) const {
   Text out = row.cells.front() + "\n", line;
+  const auto end_line = [&] {
+    const std::size_t room = width - kIndent;
+    out += pad("", kIndent) + (columns(line) > room ? wrap(line, room, kIndent + 2) : line) + "\n";
+  };
   for (std::size_t c = 1; c < row.cells.size(); ++c) {
     if (row.cells[c].empty()) continue;
     const Text pair = columns_[c].head.empty() ? row.cells[c] : columns_[c].head + " " + row.cells[c];
     if (!line.empty() && kIndent + columns(line) + 2 + columns(pair) > width) {
-      out += pad("", kIndent) + line + "\n";
+      end_line();
       line = "";
     }
     line += line.empty() ? pair : "  " + pair;
   }
-  if (!line.empty()) out += pad("", kIndent) + line + "\n";
+  if (!line.empty()) end_line();
   return out;
 }
 

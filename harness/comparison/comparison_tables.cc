@@ -1,16 +1,13 @@
 // Comparisons as CSV and JUnit, and the folder they are written to.
 #include <fmt/format.h>
 
+#include "harness/base/escape.h"
 #include "harness/comparison/output.h"
 #include "harness/files/marked_folder.h"
-#include "harness/results/escape.h"
 #include "harness/results/parts.h"
 
 namespace headrace::comparison {
 namespace {
-
-using results::csv_field;
-using results::xml_escaped;
 using statistics::Change;
 
 std::string params_text(const Row& row) {

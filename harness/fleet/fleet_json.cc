@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/base/escape.h"
 #include "harness/base/version.h"
 #include "harness/fleet/fleet.h"
-#include "harness/results/escape.h"
 #include "harness/results/json_text.h"
 #include "harness/results/pairs_json.h"
 #include "harness/results/parts.h"
@@ -175,7 +175,6 @@ std::string fleet_json(const Fleet& f) {
 }
 
 std::string fleet_csv(const Fleet& f) {
-  using results::csv_field;
   std::string out = "node,group,run,point,metric,unit,value,deviation,status\r\n";
   std::map<std::pair<std::size_t, std::size_t>, Status> status;
   for (const Outlier& o : f.outliers) status[{o.node, o.metric}] = o.status;

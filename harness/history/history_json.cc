@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/base/escape.h"
 #include "harness/base/version.h"
 #include "harness/history/history.h"
-#include "harness/results/escape.h"
 #include "harness/results/json_text.h"
 #include "harness/results/parts.h"
 #include "harness/results/result_store.h"
@@ -96,7 +96,6 @@ std::string history_json(const History& h) {
 }
 
 std::string history_csv(const History& h) {
-  using results::csv_field;
   std::string out = "node,started_utc,run,point,metric,unit,median,low,high,level,status\r\n";
   for (const Series& s : h.series) {
     std::size_t level = 0;

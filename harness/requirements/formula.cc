@@ -131,6 +131,13 @@ std::string Input::allowed() const {
   return dimension == Dimension::boolean ? "true | false" : range.text(dimension);
 }
 
+std::string Input::unit() const {
+  if (!choices.empty()) return "word";
+  return std::string(unit_name(dimension)) + (list ? " list" : "");
+}
+
+std::string Input::shown_default() const { return fallback ? compact_quantity(*fallback, dimension) : ""; }
+
 const Input* Formula::find_input(std::string_view wanted) const {
   for (const Input& input : inputs)
     if (input.name == wanted) return &input;

@@ -43,6 +43,10 @@ struct Input {
   /// "0..1", "above 0", "a whole number, at least 1", "all_reduce | broadcast": what a value must
   /// be.
   std::string allowed() const;
+  /// "B", "s list", "word".
+  std::string unit() const;
+  /// With its unit; "" where it must be given.
+  std::string shown_default() const;
 };
 
 /// One argument as a formula receives it. Text inputs arrive as the index of the choice, yes and no

@@ -1,19 +1,23 @@
-// Formulas as text and JSON.
+// Formulas as JSON, and the page of all.
 #include "harness/requirements/formula_output.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
-
-#include "harness/requirements/sources.h"
-#include "harness/requirements/wrap.h"
 
 namespace headrace::requirements {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+Json argument_json(const Input& input, const Argument& argument) {
+  if (input.list) return argument.list;
+  if (!input.choices.empty()) return input.choices[static_cast<std::size_t>(argument.number)];
+  if (input.dimension == Dimension::boolean) return argument.number != 0;
+  return argument.number;
+}
+
+}  // namespace
 
 std::string_view section_title(char letter) {
   switch (letter) {
@@ -36,53 +40,9 @@ std::string_view section_title(char letter) {
   }
 }
 
-/// Does the text name the publication? "NCCL-T" does not name "NCCL".
-bool names(std::string_view text, std::string_view word) {
-  const auto inside = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-'; };
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string_view::npos; at += word.size()) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
-  }
-  return false;
-}
-
-/// "10240/s", "130 kB", "PASS": a result as people read it.
-std::string shown(const Formula& formula, const Result& result) {
+std::string shown_result(const Formula& formula, const Result& result) {
   if (!result.text.empty()) return result.text;
   return compact_quantity(result.number, dimension_of_unit(formula.unit), 10);
-}
-
-std::string unit_of(const Input& input) {
-  if (!input.choices.empty()) return "word";
-  return std::string(unit_name(input.dimension)) + (input.list ? " list" : "");
-}
-
-std::string fallback_of(const Input& input) {
-  return input.fallback ? compact_quantity(*input.fallback, input.dimension) : "";
-}
-
-Json argument_json(const Input& input, const Argument& argument) {
-  if (input.list) return argument.list;
-  if (!input.choices.empty()) return input.choices[static_cast<std::size_t>(argument.number)];
-  if (input.dimension == Dimension::boolean) return argument.number != 0;
-  return argument.number;
-}
-
-}  // namespace
-
-std::string formulas_text() {
-  std::string out;
-  char section = 0;
-  for (const Formula& formula : all_formulas()) {
-    if (formula.id[0] != section) {
-      section = formula.id[0];
-      out += fmt::format("{}{}. {}\n", out.empty() ? "" : "\n", section, section_title(section));
-    }
-    out += fmt::format("  {:<4} {:<36} {}\n", formula.id, formula.name, formula.title);
-  }
-  return out +
-         "\nheadrace formula NAME explains one; headrace formula NAME INPUT=VALUE... evaluates "
-         "it.\n";
 }
 
 std::string formulas_json() {
@@ -96,31 +56,10 @@ std::string formulas_json() {
   return root.dump(1) + '\n';
 }
 
-std::string formula_text(const Formula& formula) {
-  std::string out = fmt::format("{} {}: {} [{}]\n\n", formula.id, formula.name, formula.title, formula.unit);
-  out += "  equation  " + wrapped(formula.equation, 12) + '\n';
-  out += "  holds     " + wrapped(formula.validity, 12) + '\n';
-  out += fmt::format("  source    {}\n", formula.source);
-  for (const Source& source : sources())
-    if (names(formula.source, source.word))
-      out += fmt::format("            {}: {}\n", source.word, wrapped(source.text, source.word.size() + 14));
-  out += "\ninputs\n";
-  for (const Input& input : formula.inputs) {
-    const std::string fallback = fallback_of(input);
-    out += fmt::format("  {:<9} {:<28} {:<10} {}{}\n", input.symbol, input.name, unit_of(input), input.allowed(),
-                       fallback.empty() ? "" : fmt::format(" (default {})", fallback));
-  }
-  const std::vector<Argument> arguments = example_arguments(formula);
-  out += fmt::format("\nexample\n  headrace formula {} {}\n", formula.id,
-                     wrapped(formula.example, formula.id.size() + 20));
-  out += "  = " + wrapped(substituted(formula, arguments), 4) + '\n';
-  return out + "  = " + shown(formula, evaluate(formula, arguments)) + '\n';
-}
-
 std::string formula_json(const Formula& formula) {
   Json inputs = Json::array();
   for (const Input& input : formula.inputs) {
-    Json entry{{"name", input.name}, {"symbol", input.symbol}, {"unit", unit_of(input)}, {"allowed", input.allowed()}};
+    Json entry{{"name", input.name}, {"symbol", input.symbol}, {"unit", input.unit()}, {"allowed", input.allowed()}};
     if (input.fallback) entry["default"] = *input.fallback;
     inputs.push_back(std::move(entry));
   }
@@ -130,13 +69,6 @@ std::string formula_json(const Formula& formula) {
                   {"source", formula.source},  {"inputs", std::move(inputs)},
                   {"example", formula.example}};
   return root.dump(1) + '\n';
-}
-
-std::string result_text(const Formula& formula, std::span<const Argument> arguments) {
-  const Result result = evaluate(formula, arguments);
-  std::string out = fmt::format("{} = {}\n", formula.name, shown(formula, result));
-  out += "  = " + wrapped(substituted(formula, arguments), 4) + '\n';
-  return out + "  = " + wrapped(formula.equation, 4) + '\n';
 }
 
 std::string result_json(const Formula& formula, std::span<const Argument> arguments) {
@@ -176,12 +108,12 @@ std::string formulas_markdown() {
     for (const Input& input : formula.inputs) {
       std::string allowed = input.allowed();
       for (std::size_t at = 0; (at = allowed.find(" | ", at)) != std::string::npos;) allowed.replace(at, 3, ", ");
-      out += fmt::format("| {} | `{}` | {} | {} | {} |\n", input.symbol, input.name, unit_of(input), allowed,
-                         fallback_of(input));
+      out += fmt::format("| {} | `{}` | {} | {} | {} |\n", input.symbol, input.name, input.unit(), allowed,
+                         input.shown_default());
     }
     const std::vector<Argument> arguments = example_arguments(formula);
     out += fmt::format("\nExample: `{}` gives {} = {}.\n", formula.example, substituted(formula, arguments),
-                       shown(formula, evaluate(formula, arguments)));
+                       shown_result(formula, evaluate(formula, arguments)));
   }
   return out;
 }

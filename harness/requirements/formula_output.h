@@ -1,4 +1,4 @@
-// Formulas as people and programs read them, and arguments as people type them.
+// Formulas as programs read them, and arguments as people type them.
 #pragma once
 
 #include <span>
@@ -19,16 +19,17 @@ std::vector<Argument> parse_arguments(const Formula& formula, std::span<const st
 /// The formula's own example, read.
 std::vector<Argument> example_arguments(const Formula& formula);
 
-/// All formulas, a line each: id, name, title.
-std::string formulas_text();
+/// All formulas: id, name, title, equation, unit.
 std::string formulas_json();
 /// Equation, inputs with units, ranges and defaults, validity, source and the worked example.
-std::string formula_text(const Formula& formula);
 std::string formula_json(const Formula& formula);
-/// The value with the numbers put in. Throws DomainError.
-std::string result_text(const Formula& formula, std::span<const Argument> arguments);
 /// {"id", "formula", "value", "unit", "equation", "substituted", "inputs"}. Throws DomainError.
 std::string result_json(const Formula& formula, std::span<const Argument> arguments);
+
+/// "Data ingest" for 'A', the first letter of its formulas' ids.
+std::string_view section_title(char letter);
+/// "10240/s", "130 kB", "PASS": a result as people read it.
+std::string shown_result(const Formula& formula, const Result& result);
 
 /// docs/formulas.md, made from the registered formulas.
 std::string formulas_markdown();

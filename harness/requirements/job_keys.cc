@@ -12,6 +12,22 @@ std::string_view JobKey::section() const {
 
 std::string_view JobKey::name() const { return path.substr(section().empty() ? 0 : section().size() + 1); }
 
+std::string JobKey::unit() const {
+  if (set_text) return "text";
+  return choices.empty() ? std::string(unit_name(dimension)) : "word";
+}
+
+std::string JobKey::shown_default() const {
+  if (!shown_fallback.empty()) return std::string(shown_fallback);
+  return required ? "required" : fallback.empty() ? "not known" : std::string(fallback);
+}
+
+std::vector<JobSection> all_job_sections() {
+  std::vector<JobSection> sections{{"", "at the top of the file"}};
+  sections.insert(sections.end(), job_sections().begin(), job_sections().end());
+  return sections;
+}
+
 std::string JobKey::allowed() const {
   if (!choices.empty()) return join(choices, " | ");
   return set_text ? "text" : range.text(dimension);

@@ -29,6 +29,10 @@ struct JobKey {
   std::string_view name() const;     // "time"
   /// "above 0 s", "files | shards | tokens", "text".
   std::string allowed() const;
+  /// "s", "text", "word".
+  std::string unit() const;
+  /// As a user would write it, "required", or "not known".
+  std::string shown_default() const;
 };
 
 /// In the order of the documentation.
@@ -43,5 +47,7 @@ struct JobSection {
   void (*make)(Job&) = nullptr;  // makes the optional section; nullptr = always there
 };
 std::span<const JobSection> job_sections();
+/// The keys at the top first, as a section without a name.
+std::vector<JobSection> all_job_sections();
 
 }  // namespace headrace::requirements

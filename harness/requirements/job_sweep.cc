@@ -1,4 +1,4 @@
-// Making the points of a sweep and their needs; text, CSV and JSON.
+// Making the points of a sweep and their needs; CSV and JSON.
 #include "harness/requirements/job_sweep.h"
 
 #include <fmt/format.h>
@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/escape.h"
 #include "harness/base/glob.h"
-#include "harness/base/printable.h"
+#include "harness/base/version.h"
 #include "harness/config/sweep.h"
 #include "harness/requirements/formula.h"
-#include "harness/requirements/need_output.h"
 
 namespace headrace::requirements {
 namespace {
@@ -88,18 +88,6 @@ void fill(std::vector<Need> needs, const std::vector<std::string>& wanted, Sweep
   }
 }
 
-std::string shortened(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
-}
-
-/// Quoted where a comma, a quote or a line break asks for it.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == text.npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
-
 /// The first problem, without its place: all come from the same swept value.
 std::string first_problem(const Diagnostics& problems) { return problems.errors().front().text; }
 
@@ -161,60 +149,6 @@ std::vector<std::size_t> changing_columns(const Sweep& sweep) {
   return changing;
 }
 
-std::string sweep_text(const Sweep& sweep) {
-  constexpr std::size_t kWidth = 100, kColumn = 17;
-  std::size_t left = 0;
-  for (std::size_t k = 0; k < sweep.keys.size(); ++k) {
-    std::size_t widest = sweep.keys[k].size();
-    for (const SweepPoint& point : sweep.points) widest = std::max(widest, point.values[k].size());
-    left += widest + 2;
-  }
-  const auto pad_keys = [&](const std::vector<std::string>& texts) {
-    std::string line;
-    for (std::size_t k = 0; k < texts.size(); ++k) {
-      std::size_t widest = sweep.keys[k].size();
-      for (const SweepPoint& point : sweep.points) widest = std::max(widest, point.values[k].size());
-      line += fmt::format("{:<{}}", printable(texts[k]), widest + 2);
-    }
-    return line;
-  };
-  std::vector<std::size_t> shown = changing_columns(sweep);
-  const std::size_t changing = shown.size();
-  const std::size_t fits = std::max<std::size_t>(1, left < kWidth ? (kWidth - left) / kColumn : 1);
-  if (shown.size() > fits) shown.resize(fits);
-
-  std::string out = fmt::format("{}: needs with margin\n\n", printable(sweep.job));
-  const std::vector<std::string> blank(sweep.keys.size());
-  for (const int line : {0, 1, 2}) {
-    out += pad_keys(line == 2 ? sweep.keys : blank);
-    for (const std::size_t c : shown) {
-      const auto& [id, scope, unit] = sweep.columns[c];
-      const std::size_t dot = id.find('.') + 1;
-      const std::string text = line == 0   ? id.substr(0, dot)
-                               : line == 1 ? id.substr(dot)
-                                           : std::string(to_string(scope));
-      out += fmt::format("{:>{}}", text.substr(0, kColumn - 1), kColumn);
-    }
-    out += '\n';
-  }
-  for (const SweepPoint& point : sweep.points) {
-    out += pad_keys(point.values);
-    if (!point.refused.empty())
-      out += shortened("  cannot be: " + printable(point.refused), std::max(left + 30, kWidth) - left);
-    if (point.refused.empty())
-      for (const std::size_t c : shown)
-        out += fmt::format("{:>{}}", point.needs[c] < 0 ? "-" : need_value(point.needs[c], sweep.columns[c].unit),
-                           kColumn);
-    out += '\n';
-  }
-  if (changing > shown.size())
-    out += fmt::format("\n{} more needs change: choose with --need ID@SCOPE, or see all with --format csv.\n",
-                       changing - shown.size());
-  if (sweep.columns.size() > changing)
-    out += fmt::format("{}{} stay the same.\n", changing > shown.size() ? "" : "\n", sweep.columns.size() - changing);
-  return out;
-}
-
 std::string sweep_csv(const Sweep& sweep) {
   std::string out;
   for (const std::string& key : sweep.keys) out += csv_field(key) + ',';
@@ -231,8 +165,13 @@ std::string sweep_csv(const Sweep& sweep) {
 
 std::string sweep_json(const Sweep& sweep) {
   using Json = nlohmann::ordered_json;
-  Json root{
-      {"schema", 1}, {"job", sweep.job}, {"keys", sweep.keys}, {"needs", Json::array()}, {"points", Json::array()}};
+  Json root{{"schema", 1},
+            {"kind", "headrace.sweep"},
+            {"headrace", {{"version", kVersion}, {"revision", kRevision}}},
+            {"job", sweep.job},
+            {"keys", sweep.keys},
+            {"needs", Json::array()},
+            {"points", Json::array()}};
   for (const SweepColumn& column : sweep.columns)
     root["needs"].push_back({{"id", column.id}, {"scope", to_string(column.scope)}, {"unit", column.unit}});
   for (const SweepPoint& point : sweep.points) {

@@ -37,17 +37,9 @@ struct Sweep {
 Sweep sweep_job(const config::Value& root, const std::vector<std::string>& axes,
                 const std::vector<std::string>& wanted);
 
-/// A line per point; the needs that change, as many as fit 100 columns, unless they were asked for
-/// by name.
-std::string sweep_text(const Sweep& sweep);
+/// A line per point, a column per need.
 std::string sweep_csv(const Sweep& sweep);
 std::string sweep_json(const Sweep& sweep);
-
-/// A panel per need that changes: the first key along x, a line per combination of the others.
-/// Standalone SVG.
-std::string sweep_svg(const Sweep& sweep);
-/// The same in a page of its own.
-std::string sweep_html(const Sweep& sweep);
 
 /// Indices of columns whose values are not all the same.
 std::vector<std::size_t> changing_columns(const Sweep& sweep);

@@ -1,4 +1,4 @@
-// Needs as people and programs read them: aligned text, JSON, CSV.
+// Needs as programs read them: JSON, CSV.
 #pragma once
 
 #include <span>
@@ -7,10 +7,6 @@
 #include "harness/requirements/needs.h"
 
 namespace headrace::requirements {
-
-/// One block per need: the values at each scope, the margin, the equation with its numbers. At most
-/// 100 columns.
-std::string needs_text(const Job& job, std::span<const Need> needs);
 
 /// {"schema": 1, "job": ..., "safety": ..., "needs": [{"id", "scope", "direction", "required",
 /// "need", "unit", "formula", "equation", "substituted", "inputs", "measured_by"}]}: docs/job.md

@@ -1,7 +1,21 @@
 // The list of publications.
 #include "harness/requirements/sources.h"
 
+#include <cctype>
+
 namespace headrace::requirements {
+namespace {
+
+bool names(std::string_view text, std::string_view word) {
+  const auto inside = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-'; };
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string_view::npos; at += word.size()) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 std::span<const Source> sources() {
   static constexpr Source kSources[] = {
@@ -55,6 +69,13 @@ std::span<const Source> sources() {
       {"ZERO", "Rajbhandari et al., ZeRO, SC 2020, arXiv 1910.02054"},
   };
   return kSources;
+}
+
+std::vector<Source> sources_named_in(std::string_view text) {
+  std::vector<Source> named;
+  for (const Source& source : sources())
+    if (names(text, source.word)) named.push_back(source);
+  return named;
 }
 
 }  // namespace headrace::requirements

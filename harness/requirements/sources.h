@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace headrace::requirements {
 
@@ -11,5 +12,7 @@ struct Source {
   std::string_view text;
 };
 std::span<const Source> sources();
+/// Those that `text` names: "NCCL-T" does not name "NCCL".
+std::vector<Source> sources_named_in(std::string_view text);
 
 }  // namespace headrace::requirements

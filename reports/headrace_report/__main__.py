@@ -61,6 +61,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("-o", "--output", metavar="FILE", help="the page, - for standard output (default: report.html beside FILE.json)")
     parser.add_argument("--print", choices=PRINTS, default=PRINTS[0], dest="paper",
                         help="what of it goes to paper: a summary of two pages with the rest folded, or all (default: summary)")
+    parser.add_argument("--figure", action="store_true", help="the figures alone, as one SVG file (of a sweep of needs)")
     parser.add_argument("--version", action="version", version=f"headrace_report {__version__}")
     options = parser.parse_args(arguments)
     try:
@@ -69,7 +70,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         file = documents.file_in(options.file)
         document = load(file, documents.TYPES)
         require_libraries()
-        page = documents.renderer(document)(document, options.paper)
+        page = documents.figures(document) if options.figure else documents.renderer(document)(document, options.paper)
         if options.output == "-":
             write_out(page)
         else:

@@ -6,8 +6,8 @@ import importlib
 import os
 from typing import Any, Callable, Dict, Tuple
 
-from . import comparison, fleet, history, schema, sizing
-from .errors import RunFileError
+from . import comparison, fleet, history, schema, sizing, sweep
+from .errors import ReportError, RunFileError
 
 # Of each kind: its type, the module of html/ whose render() draws it, and its name in a folder.
 KINDS: Dict[str, Tuple[type, str, str]] = {
@@ -16,6 +16,7 @@ KINDS: Dict[str, Tuple[type, str, str]] = {
     sizing.KIND: (sizing.Sizing, "sizing", "size.json"),
     fleet.KIND: (fleet.Fleet, "fleet", "fleet.json"),
     history.KIND: (history.History, "history", "history.json"),
+    sweep.KIND: (sweep.Sweep, "sweep", "sweep.json"),
 }
 TYPES = {kind: entry[0] for kind, entry in KINDS.items()}
 
@@ -32,5 +33,17 @@ def file_in(path: str) -> str:
 
 def renderer(document: Any) -> Callable[[Any, str], str]:
     """The function that makes the page of a read document, to be printed as "summary" or "full"."""
+    return _html_of(document).render
+
+
+def figures(document: Any) -> str:
+    """The figures of a read document alone, in one SVG file; only a sweep has such."""
+    module = _html_of(document)
+    if not hasattr(module, "figures"):
+        raise ReportError("--figure: only a sweep of needs is drawn as figures alone")
+    return module.figures(document)
+
+
+def _html_of(document: Any) -> Any:
     module = next(name for kind, name, _ in KINDS.values() if isinstance(document, kind))
-    return importlib.import_module(f".html.{module}", __package__).render
+    return importlib.import_module(f".html.{module}", __package__)

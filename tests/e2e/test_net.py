@@ -5,6 +5,7 @@ HEADRACE_NET_RUNS=20 repeats the test of the slow node so often."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -89,6 +90,26 @@ def test_a_fleet_reads_the_pairs_of_real_runs(hosts):
     shutil.move(headrace.path("second"), headrace.path("runs/second"))
     both = headrace("fleet", "runs")
     assert both.code == 10 and "node3 confirmed" in both.out and "slow_pairs=1" in both.out, both
+
+
+def test_the_slow_way_between_two_is_named_on_the_page_of_the_fleet(hosts):
+    """The shipped configuration over four hosts, and the fleet of what it wrote."""
+    headrace = hosts("--rate", "1gbit", "--slow", "node2-node4:100mbit")
+    quick = ["--set", "defaults.repeat=1", "--set", "defaults.rest=0s"]
+    collectives = [f"workloads.{n}.calls=2" for n in range(11)]
+    done = headrace.run("configs/network.yaml", *quick, *[w for c in collectives for w in ("--set", c)], out="runs/one")
+    assert done.code in (0, 11, 12), done
+    points = {p["id"]: p for p in headrace.results(out="runs/one")["points"]}
+    pairs = next(p["pairs"] for p in points.values() if p["workload"] == "tcp_stream" and "bisection" not in p["id"])
+    assert pairs["blamed_nodes"] == [] and sorted(map(sorted, pairs["blamed_links"])) == [[1, 3]], pairs
+    headrace.under = []
+    told = headrace("fleet", "runs", "--out", "fleet")
+    assert "node2 - node4" in told.out.replace("<->", "-"), told
+    page = headrace.path("fleet/report.html")
+    if not page.exists():
+        pytest.skip("no page was drawn: " + told.out)
+    shown = re.sub(r"<script.*?</script>|<[^>]+>", " ", page.read_text(), flags=re.S)
+    assert "node2" in shown and "node4" in shown
 
 
 def test_nobody_is_blamed_where_all_are_alike(hosts):

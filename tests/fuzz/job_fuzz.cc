@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config/document.h"
-#include "harness/requirements/explanation.h"
 #include "harness/requirements/formula.h"
 #include "harness/requirements/need_output.h"
 #include "harness/requirements/needs.h"
@@ -37,11 +36,10 @@ void check_needs(const requirements::Job& job) {
     expect(need.id == values[i].id && need.required == values[i].required, "one need, one value", need.id);
     for (const auto& [name, value] : need.inputs) expect(std::isfinite(value), "an input is a number", name);
   }
-  expect(!requirements::needs_text(job, needs).empty(), "needs have a text", job.name);
   expect(!requirements::needs_csv(needs).empty(), "needs have rows", job.name);
   const auto document = nlohmann::json::parse(requirements::needs_json(job, needs), nullptr, false);
   expect(!document.is_discarded() && document["needs"].size() == needs.size(), "needs are a JSON document", job.name);
-  requirements::locked_text(job);
+  requirements::locked_needs(job);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "harness/requirements/formula_output.h"
-#include "harness/requirements/job_keys_output.h"
+#include "harness/requirements/job_keys_page.h"
 #include "harness/requirements/needs.h"
 #include "tests/unit/source_dir.h"
 

@@ -32,7 +32,7 @@ TEST(JobSweep, KeepsPointsThatCannotBe) {
   const Sweep sweep = sweep_job(job("llm-70b"), {"cluster.nodes=1..8*2"}, {});
   EXPECT_NE(sweep.points[0].refused.find("cannot be divided"), std::string::npos);
   EXPECT_EQ(sweep.points[2].refused, "");
-  EXPECT_NE(sweep_text(sweep).find("cannot be: cluster.gpus_per_node"), std::string::npos);
+  EXPECT_NE(sweep.points[0].refused.find("cluster.gpus_per_node"), std::string::npos);
   EXPECT_THROW(sweep_job(job("llm-70b"), {"cluster.nodes=1,2"}, {}), UsageError);
 }
 
@@ -68,21 +68,6 @@ TEST(JobSweep, CsvQuotesWhatHoldsCommas) {
   const Sweep refused = sweep_job(job("llm-70b"), {"step.time=1s,1"}, {"host.*"});
   const std::string csv = sweep_csv(refused);
   EXPECT_NE(csv.find(",\"step.time: '1' needs a unit: ns, us"), std::string::npos) << csv;
-}
-
-TEST(JobSweep, DrawsAPanelPerChangingNeed) {
-  const Sweep sweep =
-      sweep_job(job("resnet50-imagenet"), {"cluster.nodes=1..1024*2"}, {"ingest.*@cluster", "host.cpu_cores"});
-  const std::string svg = sweep_svg(sweep);
-  std::size_t panels = 0;
-  for (std::size_t at = 0; (at = svg.find("<g ", at)) != std::string::npos; ++at) ++panels;
-  EXPECT_EQ(panels, changing_columns(sweep).size());
-  EXPECT_EQ(svg.find("host.cpu_cores"), std::string::npos);  // the same at every point
-  EXPECT_EQ(svg.find("nan"), std::string::npos);
-  EXPECT_EQ(svg.find("inf"), std::string::npos);
-  EXPECT_NE(sweep_html(sweep).find(svg), std::string::npos);
-  const Sweep words = sweep_job(job("llm-70b"), {"parallelism.sharding=none,zero1,zero3"}, {});
-  EXPECT_NE(sweep_svg(words).find(">zero3</text>"), std::string::npos);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // results.csv: long form, one value per row (RFC 4180).
 #include <fmt/format.h>
 
-#include "harness/results/escape.h"
+#include "harness/base/escape.h"
 #include "harness/results/exports.h"
 #include "harness/results/parts.h"
 

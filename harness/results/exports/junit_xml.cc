@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/results/escape.h"
+#include "harness/base/escape.h"
 #include "harness/results/exports.h"
 
 namespace headrace::results {

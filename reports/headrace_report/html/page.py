@@ -58,6 +58,12 @@ class Page:
         return self._environment.loader.get_source(self._environment, name)[0]
 
 
+def palette() -> str:
+    """The colours of all figures as a style sheet of their own, light and dark."""
+    source = jinja2.PackageLoader("headrace_report", "html/templates").get_source(jinja2.Environment(), "page.css")[0]
+    return source[source.index(":root"):source.index("* {")]
+
+
 def _shown(value: Any) -> Any:
     """What a template prints: words of the run file stay on their line, and nothing in them is hidden."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

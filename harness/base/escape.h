@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace headrace::results {
+namespace headrace {
 
 /// RFC 4180: in quotes where a comma, a quote or a line break asks for it.
 std::string csv_field(std::string_view text);
@@ -12,4 +12,4 @@ std::string csv_field(std::string_view text);
 /// Markup escaped; what XML 1.0 cannot hold, and what directs a terminal or hides, printable.
 std::string xml_escaped(std::string_view text);
 
-}  // namespace headrace::results
+}  // namespace headrace

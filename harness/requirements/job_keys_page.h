@@ -1,4 +1,4 @@
-// The keys of a job file as a page and as text.
+// The keys of a job file as a page.
 #pragma once
 
 #include <string>
@@ -8,8 +8,5 @@ namespace headrace::requirements {
 /// Every section with a table of its keys: unit, allowed values, default, meaning. A part of
 /// docs/job.md.
 std::string job_keys_markdown();
-
-/// The same for a terminal, at most 100 columns.
-std::string job_keys_text();
 
 }  // namespace headrace::requirements

@@ -1,8 +1,8 @@
-#include "harness/results/escape.h"
+#include "harness/base/escape.h"
 
 #include "harness/base/printable.h"
 
-namespace headrace::results {
+namespace headrace {
 
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
@@ -46,4 +46,4 @@ std::string xml_escaped(std::string_view text) {
   return out;
 }
 
-}  // namespace headrace::results
+}  // namespace headrace

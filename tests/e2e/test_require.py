@@ -1,0 +1,110 @@
+"""What a described job needs, told at every width, and drawn."""
+
+import json
+import re
+import xml.dom.minidom
+
+import pytest
+
+RESNET = "configs/jobs/resnet50-imagenet.yaml"
+LLM = "configs/jobs/llm-70b.yaml"
+
+
+def widest(text):
+    return max(len(line) for line in text.splitlines())
+
+
+def test_needs_can_be_checked_by_hand(headrace):
+    told = headrace("require", RESNET)
+    assert told.code == 0, told
+    assert "A3: R * S * alpha * (1 - h)\n    = 10240/s * 130 kB * 1 * (1 - 0)\n" in told.out, told.out
+    assert "1.331 GB/s      1.331 GB/s      166.4 MB/s" in told.out, told.out
+    unsure = headrace("require", RESNET, "--set", "step.time=200ms +- 10%")
+    assert "known within 10 % (one standard deviation)" in unsure.out and "with margin 1.2 and uncertainty" in unsure.out, unsure
+
+
+COMMANDS = [["require", RESNET], ["require", LLM], ["require", RESNET, "--explain"], ["require", "--keys"],
+            ["require", LLM, "--set", "parallelism.sharding=zero3", "--compare"],
+            ["require", RESNET, "--sweep", "cluster.nodes=1..1024*2", "--sweep", "step.time=100ms,200ms"],
+            ["require", LLM, "--sweep", "cluster.nodes=1..8*2"],
+            ["formula"], ["formula", "A3"], ["formula", "F1"], ["formula", "C3"],
+            ["formula", "read_bandwidth_required", "sample_rate_per_s=10240/s", "sample_bytes=130kB"]]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("width", [60, 100])
+def test_every_table_fits_the_terminal(headrace, words, width):
+    told = headrace(*words, COLUMNS=str(width))
+    assert told.code == 0, told
+    too_long = [line for line in told.out.splitlines() if len(line) > width]
+    # A word that is longer than the line, such as a command's argument, is not broken.
+    assert not [line for line in too_long if " " in line.strip()], too_long
+
+
+def numbers(text):
+    return sorted(re.findall(r"\d+(?:\.\d+)? [kMGT]?i?B(?:/s)?", text))
+
+
+def test_a_narrow_terminal_hides_nothing(headrace):
+    narrow, wide = (headrace("require", RESNET, COLUMNS=width).out for width in ("60", "120"))
+    assert numbers(" ".join(narrow.split())) == numbers(" ".join(wide.split())) and len(numbers(wide)) > 20
+
+
+def test_what_changes_is_told_and_the_rest_is_counted(headrace):
+    told = headrace("require", LLM, "--set", "parallelism.sharding=zero3", "--compare")
+    line = next(line for line in told.out.splitlines() if line.startswith("network.gradient_busbw"))
+    assert line.split() == ["network.gradient_busbw", "gpu", "2.826", "GB/s", "33.91", "GB/s", "x", "12"], told.out
+    assert "ingest." not in told.out and re.search(r"^\d+ of \d+ stay the same\.$", told.out, re.M), told.out
+
+
+def test_a_formula_is_explained(headrace):
+    told = headrace("formula", "A3")
+    for part in ("A3 read_bandwidth_required: Required read bandwidth [B/s]", "equation  R * S * alpha * (1 - h)",
+                 "at least 1 (default 1)", "= 1.3312 GB/s"):
+        assert part in told.out, (part, told.out)
+    assert "NCCL-T: nccl-tests" in headrace("formula", "F1").out
+
+
+def test_jobs_that_cannot_be_stay_in_a_sweep(headrace):
+    told = headrace("require", LLM, "--sweep", "cluster.nodes=1..8*2")
+    assert told.code == 0 and "cannot be: cluster.gpus_per_node" in told.out, told
+    assert headrace("require", LLM, "--sweep", "cluster.nodes=1,2").code == 2
+
+
+def swept(headrace, *words):
+    return json.loads(headrace("require", *words, "--json").out)
+
+
+def test_a_sweep_is_drawn_a_figure_per_need_that_changes(headrace):
+    words = [RESNET, "--sweep", "cluster.nodes=1..1024*2", "--need", "ingest.*@cluster", "--need", "host.cpu_cores"]
+    told = headrace("require", *words, "--plot", "needs.svg")
+    assert told.code == 0 and "wrote needs.svg" in told.err, told
+    sweep = swept(headrace, *words)
+    changing = [need["id"] for number, need in enumerate(sweep["needs"])
+                if len({point["needs"][number] for point in sweep["points"]} - {None}) > 1]
+    assert "host.cpu_cores" in [need["id"] for need in sweep["needs"]] and "host.cpu_cores" not in changing
+    picture = xml.dom.minidom.parse(str(headrace.path("needs.svg")))
+    titles = [node.firstChild.data for node in picture.getElementsByTagName("text") if node.getAttribute("class") == "title"]
+    assert len(titles) == len(changing) + 1 and all(any(need in title for title in titles) for need in changing), titles
+    assert not re.search(r"\b(nan|inf)\b", headrace.path("needs.svg").read_text())
+    assert headrace("require", *words, "--plot", "needs.html").code == 0
+    page = headrace.path("needs.html").read_text()
+    assert page.count("<figure") == len(changing) and "host.cpu_cores" in page
+
+
+def test_words_along_an_axis_stand_as_they_were_written(headrace):
+    assert headrace("require", LLM, "--sweep", "parallelism.sharding=none,zero1,zero3", "--plot", "words.svg").code == 0
+    assert "zero3" in headrace.path("words.svg").read_text()
+
+
+def test_without_a_python_that_can_draw_nothing_is_written(headrace):
+    told = headrace("require", RESNET, "--sweep", "cluster.nodes=1,2", "--plot", "needs.svg", HEADRACE_PYTHON="/bin/false")
+    assert told.code == 1 and "not drawn" in told.err and not headrace.path("needs.svg").exists(), told
+
+
+@pytest.mark.parametrize("words, why", [
+    (["--plot", "needs.svg"], "--sweep KEY=RANGE"), (["--sweep", "cluster.nodes=1,2", "--plot", "needs.png"], "must end in .svg or .html"),
+    (["--sweep", "cluster.nods=1,2"], "did you mean 'nodes'?"), (["--compare"], "--set KEY=VALUE")])
+def test_what_cannot_be_drawn_is_refused(headrace, words, why):
+    told = headrace("require", RESNET, *words)
+    assert told.code == 2 and why in told.err and not list(headrace.folder.glob("needs.*")), told
