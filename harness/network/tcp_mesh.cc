@@ -1,115 +1,75 @@
 #include "harness/network/tcp_mesh.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
-#include <unistd.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <optional>
 #include <thread>
 
-#include "harness/base/clock.h"
 #include "harness/ranks/wire.h"
-#include "harness/system/network_links.h"
 #include "harness/system/own_addresses.h"
-#include "harness/system/unique_fd.h"
+#include "harness/system/socket.h"
+#include "harness/system/token.h"
 
 namespace headrace {
 namespace {
 
 using system::UniqueFd;
+using Sockets = std::map<unsigned, std::vector<UniqueFd>>;
 
 constexpr timeval kCall{0, 200'000};
-constexpr double kTry_s = 2;  // for one address, before the next is tried
+constexpr double kTry_s = 2;      // for one address, before the next is tried
+constexpr double kHello_s = 0.2;  // for the first bytes of a caller
+constexpr const char* kAdvice = "is there a firewall between them?";
 
 /// The first bytes of a connection: who calls, and that it is one of ours.
 struct Hello {
-  std::array<char, 16> token;
-  std::uint32_t from, stream;
+  std::array<char, 16> token{};
+  std::uint32_t from = 0, stream = 0;
 };
 
+/// Where a rank is called.
 struct Door {
-  UniqueFd listener;
   std::vector<std::string> addresses;
-  std::uint16_t port = 0;
+  std::uint16_t port = 0;  // 0: it could not open one, and tells itself why
   std::string token;
 
   std::string packed() const { return wire::Writer().put(addresses).put(port).put(token).bytes(); }
+  static Door unpacked(const std::string& bytes) {
+    Door door;
+    wire::Reader in(bytes);
+    in.get(door.addresses);
+    in.get(door.port);
+    in.get(door.token);
+    return door;
+  }
 };
 
-double seconds_since(std::uint64_t ns) { return static_cast<double>(now_ns() - ns) * 1e-9; }
+/// The interface that sockets are bound to; "" = none.
+std::string bound_to(const TcpMesh::Options& options) { return options.bind ? options.interface : ""; }
 
-bool wait_for(int fd, short events, double timeout_s) {
-  pollfd ready{fd, events, 0};
-  return ::poll(&ready, 1, std::max(0, static_cast<int>(timeout_s * 1000))) > 0;
-}
-
-sockaddr_storage address_of(const std::string& text, std::uint16_t port, socklen_t& length) {
-  sockaddr_storage all{};
-  auto& six = reinterpret_cast<sockaddr_in6&>(all);
-  auto& four = reinterpret_cast<sockaddr_in&>(all);
-  if (::inet_pton(AF_INET6, text.c_str(), &six.sin6_addr) == 1) {
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(port);
-    length = sizeof six;
-  } else {
-    all = {};
-    ::inet_pton(AF_INET, text.c_str(), &four.sin_addr);
-    four.sin_family = AF_INET;
-    four.sin_port = htons(port);
-    length = sizeof four;
-  }
-  return all;
-}
-
-/// False, and errno, where the kernel does not let us.
-bool bind_to_interface(int fd, const TcpMesh::Options& options) {
-  return !options.bind || ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, options.interface.data(),
-                                       static_cast<socklen_t>(options.interface.size())) == 0;
-}
-
-Door open_door(const TcpMesh::Options& options) {
-  Door door;
-  door.addresses = system::own_addresses(options.interface);
-  if (door.addresses.empty())
+/// Opens `door`; throws RunError.
+UniqueFd open_door(Door& door, const TcpMesh::Options& options) {
+  std::vector<std::string> addresses = system::own_addresses(options.interface);
+  if (addresses.empty())
     throw RunError(options.interface.empty() ? "no network interface is up"
                                              : "interface " + options.interface + " is not there, or has no address");
-  const bool six = std::any_of(door.addresses.begin(), door.addresses.end(),
-                               [](const std::string& a) { return a.find(':') != a.npos; });
-  door.listener = UniqueFd(::socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (door.listener && !bind_to_interface(door.listener.get(), options))
-    throw system_error("bind a socket to", options.interface, errno);
-  socklen_t length = 0;
-  sockaddr_storage any = address_of(six ? "::" : "0.0.0.0", 0, length);
-  const int off = 0;
-  if (six) ::setsockopt(door.listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  if (!door.listener || ::bind(door.listener.get(), reinterpret_cast<sockaddr*>(&any), length) != 0 ||
-      ::listen(door.listener.get(), SOMAXCONN) != 0)
-    throw system_error("listen", "a TCP socket", errno);
-  ::getsockname(door.listener.get(), reinterpret_cast<sockaddr*>(&any), &length);
-  door.port =
-      ntohs(six ? reinterpret_cast<sockaddr_in6&>(any).sin6_port : reinterpret_cast<sockaddr_in&>(any).sin_port);
-  door.token.resize(16);
-  if (::getrandom(door.token.data(), 16, 0) != 16) throw system_error("getrandom", "a token", errno);
-  return door;
+  UniqueFd listener = system::listening(bound_to(options));
+  door = {std::move(addresses), system::SocketAddress::of_socket(listener.get()).port(), system::new_token()};
+  return listener;
 }
 
+/// As the streams of a workload want it.
 void settle(int fd, const TcpMesh::Options& options) {
-  const int on = 1, size = static_cast<int>(options.buffer);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (size > 0) {
+  system::set_blocking(fd, true);
+  system::send_at_once(fd);
+  if (const int size = static_cast<int>(options.buffer); size > 0) {
     ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
   }
@@ -117,172 +77,176 @@ void settle(int fd, const TcpMesh::Options& options) {
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kCall, sizeof kCall);
 }
 
-/// One connection to a door, or why not.
-std::optional<UniqueFd> call(const Door& door, std::string& address, const Hello& hello,
-                             const TcpMesh::Options& options, std::string& why) {
+/// Says who calls, and hears that it is welcome. The errno, or 0.
+int greeted(int fd, const Hello& hello) {
+  const Deadline deadline(kTry_s);
+  char answer = 0;
+  const bool welcome = system::send_all(fd, {reinterpret_cast<const char*>(&hello), sizeof hello}, deadline) &&
+                       system::receive_all(fd, {&answer, 1}, deadline) && answer == 'y';
+  return welcome ? 0 : ECONNREFUSED;
+}
+
+/// One connection to a door, or none, and `why`. `address`: where it was reached before, if it was.
+UniqueFd call(const Door& door, std::string& address, const Hello& hello, const TcpMesh::Options& options,
+              std::string& why) {
   const std::vector<std::string> addresses = address.empty() ? door.addresses : std::vector<std::string>{address};
-  for (const std::string& to : addresses) {
-    socklen_t length = 0;
-    const sockaddr_storage there = address_of(to, door.port, length);
-    UniqueFd fd(::socket(there.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    int code = fd && bind_to_interface(fd.get(), options) &&
-                       ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&there), length) == 0
-                   ? 0
-                   : errno;
-    if (code == EINPROGRESS) {
-      socklen_t size = sizeof code;
-      code = ETIMEDOUT;
-      if (wait_for(fd.get(), POLLOUT, kTry_s)) ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &code, &size);
+  for (const std::string& text : addresses) {
+    const auto to = system::SocketAddress::numeric(text, door.port);
+    if (!to) continue;
+    system::Connected there = system::connected(*to, Deadline(kTry_s), bound_to(options));
+    if (there.error == 0) {
+      settle(there.socket.get(), options);
+      there.error = greeted(there.socket.get(), hello);
     }
-    char answer = 0;
-    if (code == 0) {
-      ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
-      settle(fd.get(), options);
-      ::send(fd.get(), &hello, sizeof hello, MSG_NOSIGNAL);
-      const bool heard = wait_for(fd.get(), POLLIN, kTry_s) && ::recv(fd.get(), &answer, 1, 0) == 1;
-      if (!heard || answer != 'y') code = ECONNREFUSED;
+    if (there.error == 0) {
+      address = text;
+      return std::move(there.socket);
     }
-    if (code == 0) {
-      address = to;
-      return fd;
-    }
-    why += fmt::format("{}{} port {}: {}", why.empty() ? "" : "; ", to, door.port, errno_text(code));
+    why += fmt::format("{}{} port {}: {}", why.empty() ? "" : "; ", text, door.port, errno_text(there.error));
   }
-  return std::nullopt;
+  return {};
 }
 
-/// The next caller with the right words; nothing when none came in `timeout_s`.
-std::optional<std::pair<Hello, UniqueFd>> answer(const Door& door, const TcpMesh::Options& options, double timeout_s) {
-  if (!wait_for(door.listener.get(), POLLIN, timeout_s)) return std::nullopt;
-  UniqueFd fd(::accept4(door.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!fd) return std::nullopt;
-  Hello hello{};
-  settle(fd.get(), options);
-  if (::recv(fd.get(), &hello, sizeof hello, MSG_WAITALL) != sizeof hello ||
-      std::memcmp(hello.token.data(), door.token.data(), hello.token.size()) != 0)
-    return std::nullopt;
-  ::send(fd.get(), "y", 1, MSG_NOSIGNAL);
-  return std::pair(hello, std::move(fd));
+/// All streams to one partner, tried until the deadline. What is wrong, or "".
+std::string call_all(const Door& door, unsigned self, std::string& address, std::vector<UniqueFd>& streams,
+                     const TcpMesh::Options& options, const Deadline& deadline) {
+  Hello hello;
+  hello.from = self;
+  std::copy_n(door.token.begin(), std::min(door.token.size(), hello.token.size()), hello.token.begin());
+  for (UniqueFd& stream : streams) {
+    std::string why;
+    while (!(stream = call(door, address, hello, options, why))) {
+      if (deadline.over()) return why;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      why.clear();
+    }
+    ++hello.stream;
+  }
+  return "";
 }
 
-/// "eth10" as text in which numbers sort as numbers.
-std::string sortable(const std::string& name) {
-  std::string text;
-  for (std::size_t i = 0; i < name.size();) {
-    std::size_t end = i;
-    while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end]))) ++end;
-    if (end == i) {
-      text += name[i++];
-    } else {
-      text += fmt::format("{:0>20}", name.substr(i, end - i));
-      i = end;
+/// Takes the calls of partners, on a thread of its own: whoever calls another must be answered meanwhile.
+class Answering {
+ public:
+  Answering(int listener, const std::string& token, const TcpMesh::Options& options, Sockets& sockets,
+            std::size_t expected)
+      : listener_(listener), token_(token), options_(options), sockets_(sockets), expected_(expected) {
+    thread_ = std::thread([this] { run(Deadline(options_.timeout_s + kTry_s)); });
+  }
+  /// Waits until all have called, or until it is too late.
+  ~Answering() { thread_.join(); }
+  void give_up() { give_up_ = true; }
+
+ private:
+  void run(const Deadline& deadline) {
+    for (std::size_t answered = 0; answered < expected_ && !give_up_ && !deadline.over();)
+      if (system::wait_readable(listener_, Deadline(0.1)) && answer()) ++answered;
+  }
+
+  /// True when one more stream is there.
+  bool answer() {
+    UniqueFd fd = system::accepted(listener_).socket;
+    if (!fd) return false;
+    Hello hello;
+    if (!system::receive_all(fd.get(), {reinterpret_cast<char*>(&hello), sizeof hello}, Deadline(kHello_s)) ||
+        !system::same_token({hello.token.begin(), hello.token.end()}, token_))
+      return false;
+    const auto at = sockets_.find(hello.from);
+    if (at == sockets_.end() || hello.stream >= at->second.size()) return false;
+    settle(fd.get(), options_);
+    if (!system::send_all(fd.get(), "y", Deadline(kHello_s))) return false;
+    // One that calls again did not hear the first answer.
+    const bool again = static_cast<bool>(at->second[hello.stream]);
+    at->second[hello.stream] = std::move(fd);
+    return !again;
+  }
+
+  const int listener_;
+  const std::string token_;
+  const TcpMesh::Options& options_;
+  Sockets& sockets_;
+  const std::size_t expected_;
+  std::atomic<bool> give_up_{false};
+  std::thread thread_;
+};
+
+bool incomplete(const std::vector<UniqueFd>& streams) {
+  return std::any_of(streams.begin(), streams.end(), [](const UniqueFd& s) { return !s; });
+}
+
+struct Partners {
+  std::vector<unsigned> to_call, callers;  // of team indices
+
+  Partners(const std::vector<std::pair<unsigned, unsigned>>& pairs, unsigned self) {
+    for (const auto& [a, b] : pairs) {
+      if (a == self) to_call.push_back(b);
+      if (b == self) callers.push_back(a);
     }
   }
-  return text;
-}
+};
+
+/// The connections of one rank while they are made.
+struct Making {
+  Ranks& ranks;
+  const std::vector<unsigned>& team;
+  const TcpMesh::Options& options;
+  Sockets& sockets;
+  std::map<unsigned, std::string>& addresses;
+  Door own{};
+  UniqueFd listener{};
+
+  std::string who(unsigned partner) const { return ranks.who(team[partner]); }
+
+  /// What is wrong, or "".
+  std::string open() {
+    try {
+      listener = open_door(own, options);
+      return "";
+    } catch (const RunError& e) {
+      return e.what();
+    }
+  }
+
+  /// Calls who is to be called, in turn, and answers the others meanwhile. What is wrong, or "".
+  std::string connect(const Partners& partners, unsigned self, const std::vector<std::string>& doors) {
+    const Deadline deadline(options.timeout_s);
+    Answering answering(listener.get(), own.token, options, sockets, partners.callers.size() * options.streams);
+    for (const unsigned partner : partners.to_call) {
+      const Door door = Door::unpacked(doors.at(partner));
+      if (door.port == 0) continue;
+      const std::string why = call_all(door, self, addresses[partner], sockets[partner], options, deadline);
+      if (!incomplete(sockets[partner])) continue;
+      answering.give_up();
+      return fmt::format("cannot connect to {} within {:g} s: {}; {}", who(partner), options.timeout_s, why, kAdvice);
+    }
+    return "";
+  }
+
+  std::string missing(const std::vector<unsigned>& callers) const {
+    std::string absent;
+    for (const unsigned caller : callers)
+      if (incomplete(sockets[caller])) absent += (absent.empty() ? "" : ", ") + who(caller);
+    if (absent.empty()) return "";
+    return fmt::format("no connection from {} within {:g} s; {}", absent, options.timeout_s, kAdvice);
+  }
+};
 
 }  // namespace
-
-std::vector<std::string> rail_interfaces(const std::string& wanted) {
-  std::vector<std::string> names, with_device;
-  for (std::size_t i = 0; i < wanted.size();) {
-    const std::size_t end = std::min(wanted.find_first_of(", ", i), wanted.size());
-    if (end > i) names.push_back(wanted.substr(i, end - i));
-    i = end + 1;
-  }
-  if (!names.empty()) return names;
-  for (const system::NetworkLink& link : system::network_links()) {
-    if (link.rdma || link.state == "down" || system::own_addresses(link.name).empty()) continue;
-    names.push_back(link.name);
-    if (link.physical) with_device.push_back(link.name);
-  }
-  if (!with_device.empty()) names = with_device;
-  std::sort(names.begin(), names.end(),
-            [](const std::string& a, const std::string& b) { return sortable(a) < sortable(b); });
-  return names;
-}
 
 TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
                  const std::vector<std::pair<unsigned, unsigned>>& pairs, const Options& options) {
   const auto self = static_cast<unsigned>(std::find(team.begin(), team.end(), ranks.rank()) - team.begin());
-  Door own;
-  std::string trouble;
-  try {
-    own = open_door(options);
-  } catch (const RunError& e) {
-    trouble = e.what();
-  }
-  const auto doors = ranks.gather("TCP addresses", team, own.packed(), options.timeout_s);
-  std::vector<unsigned> to_call;
-  std::size_t expected = 0;
-  for (const auto& [a, b] : pairs) {
-    if (a == self) to_call.push_back(b);
-    if (b == self) expected += options.streams;
-    if (a == self || b == self) sockets_[a == self ? b : a].assign(options.streams, -1);
-  }
-  const std::uint64_t begin = now_ns();
-  // On a thread of its own: whoever calls another must be answered meanwhile.
-  std::atomic<bool> give_up{!trouble.empty()};
-  std::size_t answered = 0;
-  std::thread answering([&] {
-    while (answered < expected && !give_up && seconds_since(begin) < options.timeout_s + kTry_s) {
-      auto caller = answer(own, options, 0.1);
-      if (!caller) continue;
-      const auto at = sockets_.find(caller->first.from);
-      if (at == sockets_.end() || caller->first.stream >= options.streams) continue;
-      at->second[caller->first.stream] = caller->second.release();
-      ++answered;
-    }
-  });
-  for (const unsigned partner : to_call) {
-    Door door;
-    wire::Reader in(doors.at(partner));
-    in.get(door.addresses);
-    in.get(door.port);
-    in.get(door.token);
-    if (door.port == 0) continue;  // it tells itself why
-    Hello hello{{}, self, 0};
-    std::memcpy(hello.token.data(), door.token.data(), hello.token.size());
-    for (unsigned s = 0; s < options.streams && trouble.empty(); ++s) {
-      hello.stream = s;
-      std::string why;
-      std::optional<UniqueFd> fd;
-      do {
-        why.clear();
-        fd = call(door, addresses_[partner], hello, options, why);
-        if (!fd) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      } while (!fd && seconds_since(begin) < options.timeout_s);
-      if (fd)
-        sockets_[partner][s] = fd->release();
-      else
-        trouble = fmt::format("cannot connect to {} within {:g} s: {}; is there a firewall between them?",
-                              ranks.who(team[partner]), options.timeout_s, why);
-    }
-  }
-  if (!trouble.empty()) give_up = true;
-  answering.join();
-  if (trouble.empty() && answered < expected) {
-    for (const auto& [a, b] : pairs)
-      if (b == self && std::count(sockets_[a].begin(), sockets_[a].end(), -1) > 0)
-        trouble += (trouble.empty() ? "no connection from " : ", ") + ranks.who(team[a]);
-    trouble += fmt::format(" within {:g} s; is there a firewall between them?", options.timeout_s);
-  }
+  const Partners partners(pairs, self);
+  for (const auto& some : {partners.to_call, partners.callers})
+    for (const unsigned partner : some) sockets_[partner].resize(options.streams);
+  Making making{ranks, team, options, sockets_, addresses_};
+  std::string trouble = making.open();
+  const auto doors = ranks.gather("TCP addresses", team, making.own.packed(), options.timeout_s);
+  if (trouble.empty()) trouble = making.connect(partners, self, doors);
+  if (trouble.empty()) trouble = making.missing(partners.callers);
   const auto troubles = ranks.gather("TCP connections", team, trouble, 3 * options.timeout_s + 10);
-  for (std::size_t i = 0; i < troubles.size(); ++i) {
-    if (troubles[i].empty()) continue;
-    const std::string why = ranks.who(team[i]) + " " + troubles[i];
-    for (auto& [partner, sockets] : sockets_)
-      for (const int fd : sockets)
-        if (fd >= 0) ::close(fd);
-    sockets_.clear();
-    throw RunError(why);
-  }
-}
-
-TcpMesh::~TcpMesh() {
-  for (auto& [partner, sockets] : sockets_)
-    for (const int fd : sockets)
-      if (fd >= 0) ::close(fd);
+  for (std::size_t i = 0; i < troubles.size(); ++i)
+    if (!troubles[i].empty()) throw RunError(ranks.who(team[i]) + " " + troubles[i]);
 }
 
 }  // namespace headrace

@@ -9,13 +9,9 @@
 #include <vector>
 
 #include "harness/backends/ranks.h"
+#include "harness/system/unique_fd.h"
 
 namespace headrace {
-
-/// Network interfaces of this host, one a rail: those of `wanted` ("eth0, eth1"), in that order; of
-/// "" all that are up and have an address, only those with a device behind them where there are
-/// any, in the order of their names with numbers as numbers (eth2 before eth10).
-std::vector<std::string> rail_interfaces(const std::string& wanted);
 
 /// Sockets to the partners of one rank. Blocking, each call on them limited to 0.2 s (EAGAIN then),
 /// so that who uses them can look whether to stop.
@@ -33,16 +29,14 @@ class TcpMesh {
   /// and why.
   TcpMesh(Ranks& ranks, const std::vector<unsigned>& team, const std::vector<std::pair<unsigned, unsigned>>& pairs,
           const Options& options);
-  ~TcpMesh();
-  TcpMesh(const TcpMesh&) = delete;
 
   /// The socket to team member `partner`.
-  int socket(unsigned partner, unsigned stream) const { return sockets_.at(partner).at(stream); }
+  int socket(unsigned partner, unsigned stream) const { return sockets_.at(partner).at(stream).get(); }
   /// "10.78.0.3": where the partner is reached.
   const std::string& address(unsigned partner) const { return addresses_.at(partner); }
 
  private:
-  std::map<unsigned, std::vector<int>> sockets_;
+  std::map<unsigned, std::vector<system::UniqueFd>> sockets_;  // one a stream
   std::map<unsigned, std::string> addresses_;
 };
 

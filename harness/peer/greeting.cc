@@ -49,10 +49,4 @@ std::string versions_differ(const Greeting& here, const Greeting& there) {
       here.version, here.protocol, here.host, there.version, there.protocol, there.host);
 }
 
-bool same_token(const std::string& a, const std::string& b) {
-  unsigned char differ = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < b.size(); ++i) differ |= static_cast<unsigned char>((i < a.size() ? a[i] : 0) ^ b[i]);
-  return differ == 0;
-}
-
 }  // namespace headrace::peer

@@ -26,7 +26,4 @@ Greeting greeting_from(const std::string& bytes);
 /// Why the two do not understand each other, or "".
 std::string versions_differ(const Greeting& here, const Greeting& there);
 
-/// Compares in a time that does not depend on where they differ.
-bool same_token(const std::string& a, const std::string& b);
-
 }  // namespace headrace::peer

@@ -1,14 +1,12 @@
 #include "harness/peer/listener.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include <cerrno>
 
-#include "harness/base/clock.h"
 #include "harness/peer/greeting.h"
+#include "harness/system/socket.h"
+#include "harness/system/token.h"
 
 namespace headrace::peer {
 namespace {
@@ -21,64 +19,36 @@ constexpr std::uint64_t kHello_ns = 5'000'000'000;  // strangers are dropped aft
 constexpr std::uint64_t kLongestHello = 4096;       // nobody makes this process hold more before it has shown the token
 constexpr std::size_t kMostStrangers = 64;          // at one time; then the oldest is dropped
 constexpr std::uint64_t kWrongToken_ns = 200'000'000;  // so long a wrong token keeps its sender busy
-constexpr int kLook_ms = 100;
-
-struct Named {
-  std::string address, port;
-};
-Named name_of(const sockaddr_storage& address, socklen_t length) {
-  char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
-  ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host, sizeof host, port, sizeof port,
-                NI_NUMERICHOST | NI_NUMERICSERV);
-  return {host, port};
-}
+constexpr double kLook_s = 0.1;
 
 }  // namespace
 
 Listener::Listener(const Endpoint& at, std::string token) : token_(std::move(token)) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  if (const int code = ::getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &found))
-    throw RunError(fmt::format("listen on {}: {}", at.host, ::gai_strerror(code)));
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, ::freeaddrinfo);
-  socket_ = system::UniqueFd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int on = 1;
-  ::setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (!socket_ || ::bind(socket_.get(), found->ai_addr, found->ai_addrlen) != 0 || ::listen(socket_.get(), 8) != 0) {
-    const int code = errno;
+  int code = 0;
+  socket_ = system::listening_at(system::SocketAddress::of_host("listen on", at.host, at.port).front(), code);
+  if (!socket_)
     throw RunError(fmt::format("listen on {}:{}: {}{}", at.host, at.port, errno_text(code),
                                code == EADDRINUSE      ? ": is another `headrace serve` running?"
                                : code == EADDRNOTAVAIL ? ": this machine does not have this address (ip addr)"
                                                        : ""));
-  }
-  sockaddr_storage bound{};
-  socklen_t length = sizeof bound;
-  ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&bound), &length);
-  const Named name = name_of(bound, length);
-  address_ = bound.ss_family == AF_INET6 ? fmt::format("[{}]:{}", name.address, name.port)
-                                         : fmt::format("{}:{}", name.address, name.port);
+  address_ = system::SocketAddress::of_socket(socket_.get()).text();
 }
 
 Listener::~Listener() = default;
 
 void Listener::wait_for_a_word() const {
-  std::vector<pollfd> waiting{{socket_.get(), POLLIN, 0}};
+  std::vector<int> waiting{socket_.get()};
   for (const Stranger& s : strangers_)
-    if (s.refused.empty()) waiting.push_back({s.connection.fd(), POLLIN, 0});
-  ::poll(waiting.data(), waiting.size(), kLook_ms);
+    if (s.refused.empty()) waiting.push_back(s.connection.fd());
+  system::readable(waiting, kLook_s);
 }
 
 void Listener::take_callers() {
-  for (;;) {
-    sockaddr_storage from{}, here{};
-    socklen_t length = sizeof from, here_length = sizeof here;
-    system::UniqueFd caller(
-        ::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!caller) return;
-    ::getsockname(caller.get(), reinterpret_cast<sockaddr*>(&here), &here_length);
+  while (system::Accepted caller = system::accepted(socket_.get())) {
+    const std::string local = system::SocketAddress::of_socket(caller.socket.get()).host();
     if (strangers_.size() == kMostStrangers) strangers_.erase(strangers_.begin());
-    strangers_.push_back({Connection(std::move(caller), kLongestHello), name_of(from, length).address,
-                          name_of(here, here_length).address, now_ns(), "", 0});
+    strangers_.push_back(
+        {Connection(std::move(caller.socket), kLongestHello), caller.from.host(), local, now_ns(), "", 0});
   }
 }
 
@@ -91,7 +61,7 @@ std::unique_ptr<TcpPeer> Listener::greeted(Stranger& s, const std::string& bytes
     s.refused = "no greeting of headrace";
     return nullptr;
   }
-  if (!same_token(other.token, token_)) {
+  if (!system::same_token(other.token, token_)) {
     s.refused = "wrong token: give the one that `headrace serve` was started with (--token, HEADRACE_TOKEN)";
     s.answer_ns = now_ns() + kWrongToken_ns;
     return nullptr;
@@ -139,8 +109,8 @@ std::unique_ptr<TcpPeer> Listener::look(const std::string& busy_with, const Log&
 
 std::unique_ptr<TcpPeer> Listener::accept(double timeout_s, const Log& log, const std::function<bool()>& stop) {
   turns_away_ = {};
-  const std::uint64_t end = now_ns() + static_cast<std::uint64_t>(timeout_s * 1e9);
-  while (now_ns() < end && !stop()) {
+  const Deadline deadline(timeout_s);
+  while (!deadline.over() && !stop()) {
     std::unique_ptr<TcpPeer> peer = look("", log);
     if (!peer) continue;
     turns_away_ = std::jthread([this, with = peer->host(0)](const std::stop_token& done) {

@@ -1,21 +1,15 @@
 #include "harness/peer/tcp_peer.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 
-#include "harness/base/clock.h"
 #include "harness/base/diagnostics.h"
 #include "harness/peer/greeting.h"
 #include "harness/ranks/wire.h"
+#include "harness/system/socket.h"
 
 namespace headrace::peer {
 namespace {
@@ -27,51 +21,16 @@ using ranks::Kind;
 constexpr double kWrite_s = 10;
 constexpr int kSilent_ms = 20'000;  // the kernel gives a host up that does not even acknowledge
 
-double seconds_until(std::uint64_t end_ns) {
-  const std::uint64_t now = now_ns();
-  return now < end_ns ? static_cast<double>(end_ns - now) * 1e-9 : 0;
-}
-std::uint64_t end_of(double timeout_s) { return now_ns() + static_cast<std::uint64_t>(timeout_s * 1e9); }
-
-bool wait_for(int fd, short events, double timeout_s) {
-  pollfd ready{fd, events, 0};
-  return ::poll(&ready, 1, static_cast<int>(timeout_s * 1000) + 1) > 0;
-}
-
-std::string address_text(const sockaddr_storage& address) {
-  char text[NI_MAXHOST] = "";
-  ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof address, text, sizeof text, nullptr, 0,
-                NI_NUMERICHOST);
-  return text;
-}
-
-std::string own_address(int fd) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof address;
-  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 ? address_text(address) : "";
-}
-
 std::string words(const Endpoint& to) { return fmt::format("{}, TCP port {}", to.host, to.port); }
 
 /// A connected socket. Throws RunError.
 system::UniqueFd connected(const Endpoint& to, double timeout_s) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  if (const int code = ::getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &hints, &found))
-    throw RunError(fmt::format("peer {}: {}", to.host, ::gai_strerror(code)));
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, ::freeaddrinfo);
   int code = EHOSTUNREACH;
-  const std::uint64_t end = end_of(timeout_s);
-  for (const addrinfo* a = found; a; a = a->ai_next) {
-    system::UniqueFd socket(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    code = socket && ::connect(socket.get(), a->ai_addr, a->ai_addrlen) == 0 ? 0 : errno;
-    if (code == EINPROGRESS) {
-      socklen_t size = sizeof code;
-      code = ETIMEDOUT;
-      if (wait_for(socket.get(), POLLOUT, seconds_until(end)))
-        ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &code, &size);
-    }
-    if (code == 0) return socket;
+  const Deadline deadline(timeout_s);
+  for (const system::SocketAddress& address : system::SocketAddress::of_host("peer", to.host, to.port)) {
+    system::Connected there = system::connected(address, deadline);
+    code = there.error;
+    if (code == 0) return std::move(there.socket);
   }
   const char* advice = code == ECONNREFUSED
                            ? "nobody listens there: start `headrace serve --listen ADDRESS` on that host"
@@ -120,11 +79,7 @@ TcpPeer::TcpPeer(Connection connection, unsigned rank, const std::string& own, c
       places_(rank == 0 ? std::vector<RankPlace>{{own, 0, 0}, {other, 1, 0}}
                         : std::vector<RankPlace>{{other, 0, 0}, {own, 1, 0}}),
       local_address_(std::move(local_address)) {
-  const int on = 1;
-  ::setsockopt(connection_.fd(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  ::setsockopt(connection_.fd(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kSilent_ms, sizeof kSilent_ms);
-  const int idle_s = kSilent_ms / 2000;
-  ::setsockopt(connection_.fd(), IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  system::give_up_after(connection_.fd(), kSilent_ms);
 }
 
 void TcpPeer::send(Kind kind, std::string_view text) {
@@ -133,7 +88,7 @@ void TcpPeer::send(Kind kind, std::string_view text) {
 }
 
 std::optional<TcpPeer::Message> TcpPeer::receive(double timeout_s) const {
-  const std::uint64_t end = end_of(timeout_s);
+  const Deadline deadline(timeout_s);
   for (;;) {
     while (std::optional<Frame> frame = connection_.next()) {
       Message message{frame->kind, 0, ""};
@@ -152,8 +107,7 @@ std::optional<TcpPeer::Message> TcpPeer::receive(double timeout_s) const {
     while (!kept_.empty() && kept_.front().kind != Kind::bye && kept_.front().age < age_) kept_.pop_front();
     if (!kept_.empty()) return kept_.front();
     if (closed_) return std::nullopt;
-    const double left = seconds_until(end);
-    if (!wait_for(connection_.fd(), POLLIN, left)) return std::nullopt;
+    if (!system::wait_readable(connection_.fd(), deadline)) return std::nullopt;
     if (!connection_.read_some()) closed_ = true;
   }
 }
@@ -215,9 +169,9 @@ void TcpPeer::step(std::string_view text, bool fresh) {
 
 std::optional<std::string> TcpPeer::next_step(double timeout_s) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t end = end_of(timeout_s);
+  const Deadline deadline(timeout_s);
   for (;;) {
-    const std::optional<Message> message = receive(seconds_until(end));
+    const std::optional<Message> message = receive(deadline.left_s());
     if (!message && closed_) return std::nullopt;
     if (!message) give_up("next step", fmt::format("no word within {:g} s from {}", timeout_s, who(other())));
     kept_.pop_front();
@@ -235,11 +189,11 @@ void TcpPeer::say_goodbye() { send(Kind::bye, ""); }
 
 std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, double timeout_s) {
   system::UniqueFd socket = connected(to, timeout_s);
-  const std::string address = own_address(socket.get());
+  const std::string address = system::SocketAddress::of_socket(socket.get()).host();
   Connection connection(std::move(socket), kLongestFrame);
   Greeting own = own_greeting();
   own.token = token;
-  const std::uint64_t end = end_of(timeout_s);
+  const Deadline deadline(timeout_s);
   const auto silent = [&] {
     return RunError(
         fmt::format("peer {}: connected, but headrace serve does not answer within {:g} s: does it hang, or does "
@@ -259,7 +213,7 @@ std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, doub
           fmt::format("peer {}: what answers there is no headrace: start `headrace serve` there, and give the "
                       "port that it prints",
                       words(to)));
-    if (!wait_for(connection.fd(), POLLIN, seconds_until(end))) throw silent();
+    if (!system::wait_readable(connection.fd(), deadline)) throw silent();
     if (!connection.read_some())
       throw RunError(
           fmt::format("peer {}: hung up before a word: is it `headrace serve` that listens there?", words(to)));

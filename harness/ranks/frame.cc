@@ -1,15 +1,8 @@
 #include "harness/ranks/frame.h"
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
-
-#include <cerrno>
 #include <cstring>
 
-#include "harness/base/clock.h"
+#include "harness/system/socket.h"
 
 namespace headrace::ranks {
 namespace {
@@ -24,24 +17,18 @@ constexpr std::uint32_t kMark = 0x68647263;
 }  // namespace
 
 Connection::Connection(system::UniqueFd socket, std::uint64_t longest) : socket_(std::move(socket)), longest_(longest) {
-  const int on = 1;
-  ::setsockopt(fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  ::fcntl(fd(), F_SETFL, ::fcntl(fd(), F_GETFL) | O_NONBLOCK);
+  system::send_at_once(fd());
+  system::set_blocking(fd(), false);
 }
 
 bool Connection::read_some() {
   char buffer[65536];
   for (;;) {
-    const ssize_t got = ::recv(fd(), buffer, sizeof buffer, 0);
-    if (got > 0) {
-      input_.append(buffer, static_cast<std::size_t>(got));
-      if (input_.size() - used_ > longest_ + sizeof(Header)) return true;  // next() has something to do
-      if (got == sizeof buffer) continue;
-      return true;
-    }
-    if (got == 0) return false;
-    if (errno == EINTR) continue;
-    return errno == EAGAIN || errno == EWOULDBLOCK;
+    const std::optional<std::size_t> got = system::receive_some(fd(), buffer);
+    if (!got) return false;
+    input_.append(buffer, *got);
+    // More than one frame may have: next() has something to do.
+    if (*got < sizeof buffer || input_.size() - used_ > longest_ + sizeof(Header)) return true;
   }
 }
 
@@ -68,20 +55,7 @@ bool Connection::write(Kind kind, std::string_view bytes, double timeout_s) {
   const Header header{kind, kMark, bytes.size()};
   std::string all(reinterpret_cast<const char*>(&header), sizeof header);
   all.append(bytes);
-  const std::uint64_t end_ns = now_ns() + static_cast<std::uint64_t>(timeout_s * 1e9);
-  for (std::size_t sent = 0; sent < all.size();) {
-    const ssize_t done = ::send(fd(), all.data() + sent, all.size() - sent, MSG_NOSIGNAL);
-    if (done > 0) {
-      sent += static_cast<std::size_t>(done);
-      continue;
-    }
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
-    if (now_ns() > end_ns) return false;
-    pollfd ready{fd(), POLLOUT, 0};
-    ::poll(&ready, 1, 100);
-  }
-  return true;
+  return system::send_all(fd(), all, Deadline(timeout_s));
 }
 
 }  // namespace headrace::ranks

@@ -1,12 +1,7 @@
 #include "harness/ranks/hub.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,10 +10,11 @@
 #include <optional>
 #include <thread>
 
-#include "harness/base/clock.h"
 #include "harness/ranks/frame.h"
 #include "harness/ranks/messages.h"
 #include "harness/system/own_addresses.h"
+#include "harness/system/socket.h"
+#include "harness/system/token.h"
 
 namespace headrace::ranks {
 namespace {
@@ -26,33 +22,7 @@ namespace {
 constexpr double kWrite_s = 10;                // a rank that does not read for so long while the hub writes is lost
 constexpr double kHello_s = 5;                 // strangers are dropped after that
 constexpr std::uint64_t kLongestHello = 4096;  // nobody makes this process hold more before the token
-constexpr int kLook_ms = 100;
-
-double seconds_since(std::uint64_t ns) { return static_cast<double>(now_ns() - ns) * 1e-9; }
-
-/// On all addresses, IPv6 and IPv4 where there is IPv6; at a free port.
-system::UniqueFd listening(std::uint16_t& port) {
-  system::UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_storage address{};
-  socklen_t length = sizeof(sockaddr_in6);
-  address.ss_family = AF_INET6;  // any address, any port
-  const int off = 0;
-  if (!socket || ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0 ||
-      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
-    socket = system::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    address = {};
-    address.ss_family = AF_INET;
-    length = sizeof(sockaddr_in);
-    if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0)
-      throw system_error("bind", "a TCP socket", errno);
-  }
-  if (::listen(socket.get(), SOMAXCONN) != 0) throw system_error("listen", "a TCP socket", errno);
-  length = sizeof address;
-  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length);
-  port = ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
-                                             : reinterpret_cast<const sockaddr_in&>(address).sin_port);
-  return socket;
-}
+constexpr double kLook_s = 0.1;
 
 struct Peer {
   Connection connection;
@@ -200,11 +170,8 @@ struct Hub::Impl {
   }
 
   void accept_strangers() {
-    for (;;) {
-      system::UniqueFd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!fd) return;
-      strangers.push_back({Connection(std::move(fd), kLongestHello), now_ns()});
-    }
+    while (system::Accepted caller = system::accepted(listener.get()))
+      strangers.push_back({Connection(std::move(caller.socket), kLongestHello), now_ns()});
   }
 
   /// True when it is a stranger no more, for better or worse.
@@ -216,7 +183,8 @@ struct Hub::Impl {
     wire::Reader in(frame->bytes);
     const auto token = in.get<std::string>();
     const auto rank = in.get<unsigned>();
-    if (token != address.token || rank >= peers.size() || peers[rank].state != Peer::State::absent) return true;
+    if (!system::same_token(token, address.token) || rank >= peers.size() || peers[rank].state != Peer::State::absent)
+      return true;
     Peer& peer = peers[rank];
     peer.connection = std::move(stranger.connection);
     peer.connection.take_up_to(kLongestFrame);
@@ -256,18 +224,18 @@ struct Hub::Impl {
 
   void run() {
     for (;;) {
-      std::vector<pollfd> waits{{wake_read.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};
+      std::vector<int> waits{wake_read.get(), listener.get()};
       std::vector<unsigned> here;
       for (unsigned r = 0; r < peers.size(); ++r) {
         if (peers[r].state != Peer::State::here) continue;
         here.push_back(r);
-        waits.push_back({peers[r].connection.fd(), POLLIN, 0});
+        waits.push_back(peers[r].connection.fd());
       }
-      for (const Stranger& s : strangers) waits.push_back({s.connection.fd(), POLLIN, 0});
-      ::poll(waits.data(), waits.size(), kLook_ms);
-      if (waits[0].revents != 0) return;
+      for (const Stranger& s : strangers) waits.push_back(s.connection.fd());
+      const std::vector<bool> ready = system::readable(waits, kLook_s);
+      if (ready[0]) return;
       for (std::size_t i = 0; i < here.size(); ++i)
-        if (waits[i + 2].revents != 0) guarded(here[i]);
+        if (ready[i + 2]) guarded(here[i]);
       std::erase_if(strangers, [this](Stranger& s) { return meet_guarded(s); });
       accept_strangers();
       ping();
@@ -295,9 +263,9 @@ Hub::Hub(std::vector<RankPlace> places, double silence_s) : impl_(std::make_uniq
   impl_->silence_s = silence_s;
   impl_->peers = std::vector<Peer>(impl_->places.size());
   impl_->address.addresses = system::own_addresses();
-  impl_->address.token.resize(16);
-  if (::getrandom(impl_->address.token.data(), 16, 0) != 16) throw system_error("getrandom", "a token", errno);
-  impl_->listener = listening(impl_->address.port);
+  impl_->address.token = system::new_token();
+  impl_->listener = system::listening();
+  impl_->address.port = system::SocketAddress::of_socket(impl_->listener.get()).port();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("pipe", "a pipe", errno);
   impl_->wake_read = system::UniqueFd(ends[0]);

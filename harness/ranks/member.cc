@@ -1,14 +1,11 @@
 #include "harness/ranks/member.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -18,56 +15,37 @@
 #include <thread>
 #include <utility>
 
-#include "harness/base/clock.h"
 #include "harness/ranks/frame.h"
 #include "harness/ranks/messages.h"
+#include "harness/system/socket.h"
 
 namespace headrace::ranks {
 namespace {
 
 constexpr double kTry_s = 3;  // for one address, before the next is tried
 constexpr double kWrite_s = 10;
-
-double seconds_since(std::uint64_t ns) { return static_cast<double>(now_ns() - ns) * 1e-9; }
-
-bool wait_for(int fd, short events, double timeout_s) {
-  pollfd ready{fd, events, 0};
-  return ::poll(&ready, 1, static_cast<int>(timeout_s * 1000)) > 0;
-}
+constexpr double kLook_s = 0.1;
 
 /// A connection whose other end is our hub, or why not.
 std::optional<Connection> try_address(const HubAddress& hub, const std::string& address, unsigned rank,
                                       std::string& why) {
-  sockaddr_in four{};
-  sockaddr_in6 six{};
-  const bool is_six = ::inet_pton(AF_INET6, address.c_str(), &six.sin6_addr) == 1;
-  if (!is_six && ::inet_pton(AF_INET, address.c_str(), &four.sin_addr) != 1) return std::nullopt;
-  four.sin_family = AF_INET;
-  six.sin6_family = AF_INET6;
-  four.sin_port = six.sin6_port = htons(hub.port);
-  system::UniqueFd socket(::socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const auto* to = is_six ? reinterpret_cast<const sockaddr*>(&six) : reinterpret_cast<const sockaddr*>(&four);
-  const socklen_t length = is_six ? sizeof six : sizeof four;
-  int code = socket && ::connect(socket.get(), to, length) == 0 ? 0 : errno;
-  if (code == EINPROGRESS) {
-    socklen_t size = sizeof code;
-    code = ETIMEDOUT;
-    if (wait_for(socket.get(), POLLOUT, kTry_s)) ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &code, &size);
-  }
-  if (code != 0) {
-    why = fmt::format("{} port {}: {}", address, hub.port, errno_text(code));
+  const auto to = system::SocketAddress::numeric(address, hub.port);
+  if (!to) return std::nullopt;
+  system::Connected there = system::connected(*to, Deadline(kTry_s));
+  if (there.error != 0) {
+    why = fmt::format("{} port {}: {}", address, hub.port, errno_text(there.error));
     return std::nullopt;
   }
-  Connection connection(std::move(socket));
+  Connection connection(std::move(there.socket));
   connection.write(Kind::hello, wire::Writer().put(hub.token).put(rank).bytes(), kTry_s);
-  const std::uint64_t begin = now_ns();
-  while (seconds_since(begin) < kTry_s && wait_for(connection.fd(), POLLIN, kTry_s)) {
+  const Deadline answered(kTry_s);
+  while (system::wait_readable(connection.fd(), answered)) {
     const bool open = connection.read_some();
     if (const auto frame = connection.next()) {
       if (frame->kind == Kind::welcome) return connection;
       break;
     }
-    if (!open) break;
+    if (!open || connection.fd() < 0) break;
   }
   why = fmt::format("{} port {}: something answered that is not rank 0 of this run", address, hub.port);
   return std::nullopt;
@@ -142,10 +120,10 @@ class Member final : public Ranks {
   void listen() {
     std::uint64_t heard_ns = now_ns();
     for (;;) {
-      pollfd waits[2] = {{wake_read_.get(), POLLIN, 0}, {connection_.fd(), POLLIN, 0}};
-      ::poll(waits, 2, 100);
-      if (waits[0].revents != 0) return;
-      if (waits[1].revents != 0) {
+      const std::array waits{wake_read_.get(), connection_.fd()};
+      const std::vector<bool> ready = system::readable(waits, kLook_s);
+      if (ready[0]) return;
+      if (ready[1]) {
         heard_ns = now_ns();
         const bool open = connection_.read_some();
         try {

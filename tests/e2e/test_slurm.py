@@ -83,7 +83,8 @@ def test_the_prolog_of_the_documentation(made, tmp_path, change, state, code):  
     told = subprocess.run(
         [WITH_SLURM, "--prolog", prolog, "--", "sh", "-c",
          "timeout 5 sbatch --quiet --no-requeue --wrap 'touch ran' --chdir . --output /dev/null\n"
-         "for i in $(seq 100); do [ -e ran ] || sinfo -h -o %t | grep -q drain && break; sleep 0.1; done\n"
+         "for i in $(seq 1200); do [ -e ran ] || sinfo -h -o %t | grep -q drain && break; sleep 0.1; done\n"
+         "for i in $(seq 1200); do sinfo -h -o %t | grep -q comp || break; sleep 0.1; done\n"
          "sinfo -h -o '%t %E'"], cwd=tmp_path, capture_output=True, text=True, timeout=180)
     assert told.stdout.startswith(state), told
     assert (tmp_path / "ran").exists() == (code == 0)

@@ -4,6 +4,7 @@
 
 #include "harness/base/error.h"
 #include "harness/peer/greeting.h"
+#include "harness/system/token.h"
 #include "tests/fuzz/invariant.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -18,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzzing::expect(again.token == one.token && again.host == one.host && again.version == one.version &&
                       again.protocol == one.protocol && again.refused == one.refused,
                   "a greeting is written as it was read", one.host);
-  fuzzing::expect(peer::same_token(one.token, again.token), "a token is the same as itself", one.token);
+  fuzzing::expect(system::same_token(one.token, again.token), "a token is the same as itself", one.token);
   fuzzing::expect(peer::versions_differ(one, again).empty(), "a version is the same as itself", one.version);
   return 0;
 }

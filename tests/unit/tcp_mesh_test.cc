@@ -43,12 +43,6 @@ TEST(TcpMesh, RingsWhereEachCallsTheNext) {
   });
 }
 
-TEST(RailInterfaces, AreThoseNamedInTheirOrder) {
-  const std::vector<std::string> named{"eth1", "eth0", "ib10"};
-  EXPECT_EQ(rail_interfaces("eth1, eth0,ib10"), named);
-  for (const std::string& name : rail_interfaces("")) EXPECT_NE(name, "lo");
-}
-
 TEST(TcpMesh, TellsWhoHasNoSuchInterface) {
   on_ranks({"a", "b"}, 10, [](std::unique_ptr<Ranks> ranks) {
     TcpMesh::Options options;

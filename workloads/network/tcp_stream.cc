@@ -15,6 +15,7 @@
 #include "harness/backends/ranks.h"
 #include "harness/backends/stream_io.h"
 #include "harness/network/network_ports.h"
+#include "harness/network/rail_interfaces.h"
 #include "harness/network/tcp_mesh.h"
 #include "harness/ranks/rank_groups.h"
 #include "harness/record/pair_matrix.h"
