@@ -37,6 +37,11 @@ Text headroom_text(const Judgement& j) {
   return Text::format("{:+.0f} %{}", (*j.headroom - 1) * 100, j.thin ? " thin" : "");
 }
 
+/// A fact is the same on another day; what was measured need not be.
+bool holds_for_a_session(const Judgement& j) {
+  return (j.outcome == Outcome::pass || j.outcome == Outcome::fail) && j.low != j.high;
+}
+
 /// What operators look at first: the workload's own values and the middle and tail of the whole
 /// operation, or the tail of each where there are several. The rest is in the report.
 bool shown(const PointResult& point, std::string_view metric) {
@@ -154,6 +159,12 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
                                 j.way));
   }
   if (!run.judgements.empty()) out += table.text(terminal);
+  if (std::any_of(run.judgements.begin(), run.judgements.end(), holds_for_a_session))
+    out += terminal.paint(wrap("bounds hold for this session; what another day gives, only another run tells "
+                               "(headrace history)",
+                               width, 0),
+                          Ink::faint) +
+           "\n";
   std::set<std::string> told;
   for (const Judgement& j : run.judgements) {
     if (j.outcome == Outcome::pass || j.next_step.empty() || !told.insert(j.next_step).second) continue;

@@ -181,9 +181,11 @@ class Finder:
 def compiler_arguments(command):
     """What libclang needs of a compile command."""
     words = shlex.split(command)
-    kept, take = [], 0
+    kept, take, skip = [], 0, False
     for word in words:
-        if take:
+        if skip or word == "-Xclang":  # precompiled headers
+            skip = not skip
+        elif take:
             kept.append(word)
             take -= 1
         elif word in ("-isystem", "-I", "-include"):

@@ -4,14 +4,16 @@
 Takes a finished build with unit tests, finds operators, constants and conditions of the decision code by its syntax
 tree, and draws a sample. All changes of the sample are compiled at once into a second copy of the library that the test
 programs share, each behind a switch that an environment variable sets; nothing in the source tree or the build is
-touched. A first run of each program records which switches it asks; then each change is made in turn, and the programs
-that ask for it run, the fastest first, until one fails. A change that no program fails for is unnoticed.
+touched. A first run of each test records which switches it asks; then each change is made in turn, and the tests that
+ask for it run, the fastest first, until one fails. A change that no test fails for is unnoticed.
 
-  ninja -C build/dev unit_tests
-  tests/changes/notice.py --build build/dev                # all of the sample
-  tests/changes/notice.py --build build/dev --list         # what it would change
-  tests/changes/notice.py --build build/dev --unnoticed    # again what went unnoticed the last time
-  tests/changes/notice.py --build build/dev --only 17,23   # these, with what the tests say
+  cmake -S . -B build/changes -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 && ninja -C build/changes unit_tests
+  tests/changes/notice.py --build build/changes                # all of the sample
+  tests/changes/notice.py --build build/changes --list         # what it would change
+  tests/changes/notice.py --build build/changes --unnoticed    # again what went unnoticed the last time
+  tests/changes/notice.py --build build/changes --only 17,23   # these, with what the tests say
+
+Any build will do; one with sanitizers takes five times as long.
 
 Changes that make no difference stand in no_difference.txt, with the reason. Needs libclang's Python bindings (Debian:
 python3-clang). Ends with 0 when at least 90 % are noticed and each other one is explained; with 1 when not; with 2 when
@@ -28,10 +30,8 @@ import pathlib
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -55,7 +55,6 @@ WORDS = re.compile(r"(_json|_tables|_words|advice|commands|assumptions)\.cc$")
 
 LIBRARY = "tests/libheadrace_tested.so"
 SHARE = 0.9          # of the changes that tests must notice
-LEAST_LIMIT_S = 120  # a program that takes longer with a change than this, and ten times its own time, hangs
 FLAGS = ["-w", "-D_GLIBCXX_ASSERTIONS", "-I", str(ROOT), "-include", str(HERE / "switches.h")]
 
 
@@ -98,11 +97,12 @@ class Build:
         for word in words:
             if skip:
                 skip = False
-            elif word in ("-o", "-MF", "-MT"):
+            elif word in ("-o", "-MF", "-MT", "-Xclang"):  # (-Xclang: precompiled headers)
                 skip = True
             elif word not in ("-MD", "-Werror", "-c", original):
                 kept.append(word)
-        command = kept + FLAGS + list(more) + ["-c", str(source), "-o", str(output)]
+        compiler = [p for p in [shutil.which("ccache")] if p and "ccache" not in kept[0]] + kept
+        command = compiler + FLAGS + list(more) + ["-c", str(source), "-o", str(output)]
         return subprocess.run(command, cwd=self.path, text=True, capture_output=True)
 
     def programs(self):
@@ -264,45 +264,6 @@ def link(build, objects, scratch):
         fail(f"cannot link: {done.stderr[:2000]}")
 
 
-class Runner:
-    def __init__(self, scratch, changes, sanitized):
-        self.scratch, self.changes = scratch, changes
-        # A loop that a change makes endless must not take the machine's memory or disk. (The address sanitizer reserves
-        # more than it uses, and has a limit of its own.)
-        self.limits = ["prlimit", f"--fsize={4 << 30}"] + ([] if sanitized else [f"--as={8 << 30}"])
-
-    def run(self, program, limit_s, change=None, record=None):
-        """'' when it passed or skipped, else why not; what it printed; the seconds it took."""
-        folder = self.scratch / "tmp"
-        folder.mkdir(exist_ok=True)
-        environment = dict(os.environ, LD_LIBRARY_PATH=str(self.scratch / "lib"), GTEST_FAIL_FAST="1", GTEST_BRIEF="1",
-                           TMPDIR=str(folder),
-                           ASAN_OPTIONS="hard_rss_limit_mb=4000:allocator_may_return_null=1:detect_leaks=0")
-        environment.pop("HEADRACE_CHANGE", None)
-        if change is not None:
-            environment["HEADRACE_CHANGE"] = str(change)
-        if record is not None:
-            environment["HEADRACE_CHANGES_ASKED"] = str(record)
-        begun = time.monotonic()
-        process = subprocess.Popen([*self.limits, str(program)], cwd=folder, env=environment, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, start_new_session=True)
-        try:
-            out, _ = process.communicate(timeout=limit_s)
-            why = "" if process.returncode in (0, 77) else f"exit {process.returncode}"
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            out, _ = process.communicate()
-            why = "hangs"
-        return why, out.decode(errors="replace"), time.monotonic() - begun
-
-    def asked(self, program):
-        """Seconds, and the switches that `program` asks for, or why it cannot be used."""
-        record = self.scratch / f"{program.name}.asked"
-        record.write_bytes(bytes(max(1, self.changes)))
-        why, out, took = self.run(program, 1800, record=record)
-        return took, {n for n, byte in enumerate(record.read_bytes()) if byte}, why
-
-
 def read_reasons():
     """no_difference.txt: a line that names a change, then indented lines that say why it makes no difference."""
     reasons, name = {}, None
@@ -329,6 +290,7 @@ def main():
     parser.add_argument("--only", help="numbers of changes, with commas; prints what failing tests say")
     parser.add_argument("--unnoticed", action="store_true", help="only what went unnoticed before")
     options = parser.parse_args()
+    import programs
     build = Build(options.build)
     scratch = (options.scratch or build.path / "changes").resolve()
     scratch.mkdir(parents=True, exist_ok=True)
@@ -355,33 +317,24 @@ def main():
     elif options.unnoticed:
         wanted = [n for n in wanted if before.get(chosen[n].name, {}).get("noticed_by", "") == ""]
 
-    runner = Runner(scratch, len(chosen), any("-fsanitize=" in c for c in build.commands.values()))
+    sanitized = any("-fsanitize=" in c for c in build.commands.values())
+    runner = programs.Runner(scratch / "lib", scratch / "tmp", len(chosen), sanitized)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        programs = build.programs()
-        recorded = dict(zip(programs, pool.map(runner.asked, programs)))
-        for program, (_, _, why) in recorded.items():
-            if why:
-                print(f"{program.name} fails without any change ({why}): left out", file=sys.stderr)
-        if not any(switches for _, switches, _ in recorded.values()):
-            fail("no program asks for any change: do they load the library from LD_LIBRARY_PATH?")
-        usable = sorted((p for p in programs if not recorded[p][2]), key=lambda p: recorded[p][0])
-
-        def judge(number):
-            asking = [p for p in usable if number in recorded[p][1]]
-            for p in asking:
-                limit = max(LEAST_LIMIT_S, 10 * recorded[p][0])
-                why, out, _ = runner.run(p, limit, change=number)
-                if why:
-                    test = re.search(r"\[  FAILED  \] ([\w./]+)", out)
-                    return number, p.name, test.group(1) if test else why, len(asking), out
-            return number, "", "", len(asking), ""
+        parts = runner.all_parts(build.programs(), scratch / "asked.json", pool)
+        for part in parts:
+            if part.why_not:
+                print(f"{part.program.name} {part.tests[0]} fails without any change ({part.why_not}): left out",
+                      file=sys.stderr)
+        if not any(part.reached for part in parts):
+            fail("no test comes by any change: do the programs load the library from LD_LIBRARY_PATH?")
 
         reasons = read_reasons()
         results = {}
-        for number, program, test, asking, out in pool.map(judge, wanted):
+        for number, (program, test, tests, out) in zip(
+                wanted, pool.map(lambda n: programs.noticed(runner, parts, n), wanted)):
             c = chosen[number]
-            results[c.name] = {"noticed_by": program, "test": test, "programs": asking}
-            word = f"{program} {test}" if program else f"UNNOTICED by {asking} programs" if asking else "NOT REACHED"
+            results[c.name] = {"noticed_by": program, "test": test, "tests": tests}
+            word = f"{program} {test}" if program else f"UNNOTICED by {tests} tests" if tests else "NOT REACHED"
             explained = " (explained)" if not program and c.name in reasons else ""
             print(f"{number:4} {c.name}\n     {word}{explained}", flush=True)
             if options.only and out:

@@ -2,9 +2,15 @@
 // together. (How each gives it: rank_sync_test.cc.)
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 
+#include "harness/engine/evidence.h"
+#include "harness/engine/look_by_look.h"
+#include "harness/engine/questions.h"
 #include "harness/engine/rank_sync.h"
+#include "harness/statistics/draws.h"
+#include "tests/unit/scripted_workload.h"
 #include "tests/unit/thread_ranks.h"
 
 namespace headrace {
@@ -135,6 +141,67 @@ TEST(MergedRanks, AFewOfManyRanksDisturbNothing) {
   const Disturbance many = disturbed([](unsigned rank) { return rank < 22; }, 50);
   EXPECT_TRUE(many.disturbed);
   EXPECT_NE(many.why.find("; and 19 more ranks"), std::string::npos) << many.why;
+}
+
+/// 64 ranks that each swing by 20 % with a phase of their own, as those that share one storage do; all of them lose `loss`
+/// from beginning to end. What comes of asking them for `need`, and how many of all swing by more than one may.
+struct ManyRanks {
+  Judgement judgement;
+  double unsteady = 0;  // share of the ranks' own repetitions
+
+  ManyRanks(double need, double loss) {
+    constexpr unsigned kRanks = 64;
+    testing::ScriptedPlan scripted;
+    scripted.add();
+    scripted.need("read_bandwidth", need * kRanks);
+    const auto questions = engine::questions(scripted.plan, 1);
+    const std::vector<MetricInfo> catalogue{{.name = "read_bandwidth", .unit = "B/s"}};
+    std::vector<PointResult> results{engine::unmeasured(scripted.plan.points.front())};
+    PointResult& result = results.front();
+    result.looks = statistics::plan_looks({5, 10, 15});
+    statistics::Draws seeds(7);
+    std::atomic<unsigned> wavering = 0;
+    const auto take = [&](unsigned count, unsigned look, unsigned) {
+      for (; count > 0; --count) {
+        const std::uint64_t seed = seeds.next();
+        result.repetitions.push_back(merged(kRanks, catalogue, [&](unsigned rank) {
+          statistics::Draws draws(seed + rank);
+          const double begun = draws.share();
+          Repetition r;
+          r.phases = {phase(60, [&](unsigned i) {
+            const double swing = 0.2 * std::sin(2 * M_PI * (begun + i / 90.0)) + 0.1 * (draws.share() - 0.5);
+            return 1e8 * (1 + swing) * (1 - loss * i / 60);
+          })};
+          r.metrics = {{"read_bandwidth", static_cast<double>(r.phases[0].bytes) / 60, 60}};
+          std::vector<double> rates;
+          for (const SeriesPoint& point : r.phases[0].series) rates.push_back(point.bytes_per_s);
+          const statistics::Steady alone = statistics::judge_steady(rates);
+          r.steady = alone.steady;
+          r.steady_why = alone.why;
+          wavering += !alone.steady;
+          return r;
+        }));
+        result.repetitions.back().look = look;
+      }
+    };
+    engine::measure_look_by_look(result, questions, 2,
+                                 {.take = take, .must_stop = [] { return false; }, .summarize = [] {}});
+    result.status = PointStatus::ok;
+    judgement = judging::answer_all(questions, engine::recorded(results)).front();
+    unsteady = wavering / static_cast<double>(kRanks * result.repetitions.size());
+  }
+};
+
+TEST(MergedRanks, SixtyFourRanksOfAQuietMachineEndWithAVerdict) {
+  const ManyRanks quiet(8e7, 0);
+  EXPECT_GE(quiet.unsteady, 0.3);
+  EXPECT_EQ(quiet.judgement.outcome, Outcome::pass) << quiet.judgement.explanation;
+  const ManyRanks short_of(1.2e8, 0);
+  EXPECT_EQ(short_of.judgement.outcome, Outcome::fail) << short_of.judgement.explanation;
+  const ManyRanks slower(5e7, 0.3);
+  EXPECT_EQ(slower.judgement.reason, Reason::not_steady) << slower.judgement.explanation;
+  std::printf("64 ranks, %.0f %% of whose repetitions are not steady alone: %s\n", 100 * quiet.unsteady,
+              std::string(to_string(quiet.judgement.outcome)).c_str());
 }
 
 /// What the ranks' workers beside the phase did reaches rank 0: all bytes, from the first begin to the last end.
