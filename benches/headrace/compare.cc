@@ -10,6 +10,7 @@
 #include "benches/headrace/compare_options.h"
 #include "benches/headrace/compare_text.h"
 #include "benches/headrace/console.h"
+#include "benches/headrace/past_runs.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/shares.h"
 #include "benches/headrace/verb.h"
@@ -32,25 +33,6 @@ struct Arguments {
   std::string history, out, format = "text";
   bool all = false, no_report = false;
 };
-
-/// The runs below a folder, one level deep: past sessions. What cannot be read is told and left
-/// out.
-std::vector<results::StoredRun> past_runs(const std::string& folder) {
-  if (!fs::is_directory(folder)) throw UsageError(fmt::format("--history: {}: no such folder", folder));
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (fs::is_regular_file(entry.path() / "run.json")) files.push_back(entry.path().string());
-  std::sort(files.begin(), files.end());
-  std::vector<results::StoredRun> runs;
-  for (const std::string& file : files) {
-    try {
-      runs.push_back(results::read_run_file(file));
-    } catch (const UsageError& e) {
-      tell_line(Text::format("left out of the history: {}", e.what()));
-    }
-  }
-  return runs;
-}
 
 /// All runs of a folder of interleaved blocks, as they were declared when they were measured.
 Comparison compare_blocks(const std::string& folder, comparison::Options options) {

@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/past_runs.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
+#include "harness/comparison/past_sessions.h"
 #include "harness/engine/questions.h"
 #include "harness/requirements/job.h"
 #include "harness/requirements/needs.h"
@@ -15,12 +17,13 @@
 #include "harness/results/parts.h"
 #include "harness/results/replay.h"
 #include "harness/system/installation.h"
+#include "harness/verdict/across_sessions.h"
 
 namespace headrace::cli {
 namespace {
 
 struct Arguments {
-  std::string run, job;
+  std::string run, job, history;
   std::vector<std::string> overrides;
   bool json = false;
 };
@@ -32,6 +35,20 @@ nlohmann::ordered_json unanswered_json(const std::vector<Judgement>& unanswered)
   return all;
 }
 
+/// What past sessions say of each judgement, where there are enough of them.
+void hold_across(const std::string& history, const std::string& path, std::vector<Judgement>& judgements) {
+  const results::StoredRun run = results::read_run_file(path);
+  std::vector<results::StoredRun> past = past_runs(history);
+  // What is judged is no history of itself.
+  std::erase_if(past, [&](const auto& one) { return one.id == run.id && one.started_utc == run.started_utc; });
+  const comparison::PastSessions sessions(run, past);
+  for (Judgement& j : judgements)
+    if (const results::StoredPoint* point = run.find(j.point))
+      judging::hold_across_sessions(sessions.of(results::point_key(*point), j.metric.substr(j.metric.find('.') + 1)),
+                                    j);
+  sort_worst_first(judgements);
+}
+
 int judge(const Arguments& a, const Shared& shared) {
   const requirements::Job job = requirements::load_job(system::find_shipped(a.job), a.overrides);
   const results::RecordedRun run = results::read_recorded_run(a.run);
@@ -41,6 +58,7 @@ int judge(const Arguments& a, const Shared& shared) {
   std::vector<Judgement> unanswered;
   for (Judgement& j : judging::answer_all(questions, run.points))
     (j.outcome == Outcome::skipped ? unanswered : told.judgements).push_back(std::move(j));
+  if (!a.history.empty()) hold_across(a.history, a.run, told.judgements);
   told.summary = judging::summarize_run(told.judgements, run.points, run.signal);
   if (told.judgements.empty()) {  // nothing of the run fits the job
     told.summary.word = Outcome::incomplete;
@@ -75,6 +93,10 @@ void add_judge(Verbs& verbs, Shared& shared) {
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
   verb.option("--set KEY=VALUE", a->overrides, "Override a key of the job, as in step.time=100ms (repeatable)")
       .one_value_each();
+  verb.option(
+      "--history DIR", a->history,
+      "A folder of past runs: from 8 of the same configuration and fingerprint on, bounds are widened by how far "
+      "sessions lie apart");
   verb.flag("--json", a->json, "Print the verdict as JSON, and nothing else, on standard output");
   verb.example("headrace judge before configs/jobs/resnet50-imagenet.yaml --set step.time=100ms",
                "Would the storage that was measured feed a faster step?");

@@ -11,6 +11,7 @@
 #include "harness/comparison/gates.h"
 #include "harness/comparison/join.h"
 #include "harness/comparison/latency_shift.h"
+#include "harness/comparison/past_sessions.h"
 #include "harness/comparison/row_judging.h"
 #include "harness/comparison/row_words.h"
 #include "harness/comparison/same_fact.h"
@@ -24,28 +25,6 @@ using results::StoredMetric;
 using results::StoredPoint;
 using results::StoredRun;
 using statistics::Change;
-
-/// The points of past runs of the same configuration on the same machine; interleaved blocks need
-/// none.
-PointIndex history_for(const Comparison& all, const Options& options) {
-  const StoredRun& base = all.sides.front().first();
-  std::vector<const StoredRun*> runs;
-  if (!all.design.interleaved)
-    for (const StoredRun& run : options.history)
-      if (run.config_hash == base.config_hash && same_fingerprint(run, base)) runs.push_back(&run);
-  return index_points(runs, options);
-}
-
-/// How the metric's medians differ between past runs.
-statistics::SessionSpread spread_of(const PointIndex& history, const results::PointKey& key,
-                                    const std::string& metric) {
-  std::vector<double> medians;
-  if (const auto found = history.find(key); found != history.end())
-    for (const Found& past : found->second)
-      if (const StoredMetric* m = past.point->find(metric); m && !m->values.empty() && is_evidence(*past.point))
-        medians.push_back(m->median);
-  return statistics::session_spread(medians);
-}
 
 /// What this system shows against itself, by point and metric.
 using Floors = std::map<std::pair<results::PointKey, std::string>, double>;
@@ -64,7 +43,7 @@ bool is_beside_the_point(const StoredPoint& point, const StoredMetric& metric) {
          std::any_of(standard.begin(), standard.end(), [&](const Metric& m) { return m.name == metric.name; });
 }
 
-void compare_point(const Joined& j, const PointIndex& history, const Floors& floors, const Options& options,
+void compare_point(const Joined& j, const PastSessions& history, const Floors& floors, const Options& options,
                    Comparison& all, Pair& pair) {
   const StoredPoint &base_point = j.base_point(), &other_point = j.other_point();
   const Side &base = all.sides[pair.base], &other = all.sides[pair.other];
@@ -84,7 +63,7 @@ void compare_point(const Joined& j, const PointIndex& history, const Floors& flo
       continue;
     }
     RowContext context{&options, &all, {}, {}};
-    if (!all.design.interleaved) context.history = spread_of(history, j.key, metric.name);
+    if (!all.design.interleaved) context.history = history.of(j.key, metric.name);
     all.history_sessions = std::max(all.history_sessions, context.history.sessions);
     if (const auto floor = floors.find({j.key, metric.name}); floor != floors.end())
       context.noise_floor = floor->second;
@@ -283,7 +262,9 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
 
   if (options.noise) all.noise = options.noise->summary();
 
-  const PointIndex history = history_for(all, options);
+  const PastSessions history = all.design.interleaved
+                                   ? PastSessions()
+                                   : PastSessions(all.sides.front().first(), options.history, options.across);
   const Floors floors = floors_for(options);
   for (std::size_t other = 1; other < all.sides.size(); ++other) {
     Pair pair;

@@ -68,15 +68,15 @@ std::vector<PointKey> keys_in_order(const Side& side, const Options& options) {
 
 }  // namespace
 
-PointIndex index_points(const std::vector<const StoredRun*>& runs, const Options& options) {
+PointIndex index_points(std::span<const StoredRun* const> runs, std::span<const std::string> across) {
   PointIndex index;
   for (std::size_t r = 0; r < runs.size(); ++r)
-    for (const StoredPoint& point : runs[r]->points) index[point_key(point, options.across)].push_back({r, &point});
+    for (const StoredPoint& point : runs[r]->points) index[point_key(point, across)].push_back({r, &point});
   return index;
 }
 
 std::vector<Joined> join(const Side& base, const Side& other, const Options& options, Pair& pair) {
-  const PointIndex a = index_points(runs_of(base), options), b = index_points(runs_of(other), options);
+  const PointIndex a = index_points(runs_of(base), options.across), b = index_points(runs_of(other), options.across);
   const std::vector<PointKey> a_keys = keys_in_order(base, options), b_keys = keys_in_order(other, options);
   const auto left_out = [&](const std::vector<PointKey>& keys, const PointIndex& mine,
                             const std::vector<PointKey>& their_keys, const PointIndex& theirs, const Side& side) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,10 @@ struct Found {
   const results::StoredPoint* point;
 };
 
-/// The points of many runs by what they are joined by, without the parameters that are compared; each list has at least one.
+/// The points of many runs by what they are joined by, without the parameters `across` which runs are compared; each list has
+/// at least one.
 using PointIndex = std::map<results::PointKey, std::vector<Found>>;
-PointIndex index_points(const std::vector<const results::StoredRun*>& runs, const Options& options);
+PointIndex index_points(std::span<const results::StoredRun* const> runs, std::span<const std::string> across);
 
 /// The same point on both sides, in every run that has it.
 struct Joined {

@@ -42,7 +42,7 @@ ROOMS = {
     "verdict": ["harness/verdict/*.cc"],
     "evidence": ["harness/engine/evidence.cc", "harness/engine/questions.cc", "harness/engine/series.cc",
                  "harness/engine/look_by_look.cc", "harness/engine/ledger.cc", "harness/engine/fits.cc"],
-    "ranks": ["harness/engine/rank_*.cc", "harness/network/pair_*.cc"],
+    "ranks": ["harness/engine/rank_*.cc", "harness/record/pair_*.cc"],
     "comparison": ["harness/comparison/*.cc"],
     "fleet": ["harness/fleet/*.cc"],
     "history": ["harness/history/*.cc"],
@@ -137,6 +137,7 @@ def named(new_change):
 def candidates(build, jobs, scratch):
     """Every change that could be made, by room."""
     import find_changes  # needs libclang, which --help does not
+    first = named(find_changes.Change)
     room_of = {f: room for room, globs in ROOMS.items() for f in files_of(globs) if f in build.commands}
     for room, globs in ROOMS.items():
         if room not in room_of.values():
@@ -160,7 +161,7 @@ def candidates(build, jobs, scratch):
             if seen[change.shown] > 1:  # alike, further down
                 change.shown += f" ({seen[change.shown]})"
             every[room].append(change)
-    return named(find_changes.Change), every
+    return first, every
 
 
 def sample(first, every, seed, count):
@@ -222,7 +223,7 @@ def compile_copies(build, chosen, scratch, jobs):
             done = build.compile(path, copy, output, ["-ferror-limit=0"] if "clang" in build.commands[path] else [])
             if done.returncode == 0:
                 return path, output, dropped
-            wrong = {int(n) for n in re.findall(rf"{re.escape(str(copy))}:(\d+):", done.stderr)}
+            wrong = {int(n) for n in re.findall(rf"copies/{re.escape(path)}:(\d+):", done.stderr)}
             bad = [nc for nc in left if text.count(b"\n", 0, nc[1].start) + 1 in wrong or
                    text.count(b"\n", 0, nc[1].end) + 1 in wrong]
             if not bad:

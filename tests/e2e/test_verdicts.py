@@ -34,6 +34,15 @@ def test_every_need_met(headrace):
     judged(headrace, headrace.run(need(headrace, "1kB/s"), verb="qualify"), 0, "PASS")
 
 
+def test_what_was_measured_is_of_one_session_and_a_fact_is_not(headrace):
+    told = "bounds hold for this session"
+    assert told in headrace.run(need(headrace, "1kB/s"), verb="qualify").out
+    headrace.write("facts.yaml", "schema: 1\ntarget: {path: scratch}\nworkloads: [{use: host_facts}]\n"
+                   "needs:\n  - {id: cores, metric: host_facts.cpu_cores, at_least: 1}\n")
+    facts = headrace.run("facts.yaml", verb="qualify", out="facts")
+    assert facts.code == 0 and told not in facts.out, facts
+
+
 def test_need_missed(headrace):
     judged(headrace, headrace.run(need(headrace, "900TB/s"), verb="qualify"), 10, "FAIL")
 

@@ -106,6 +106,36 @@ def test_a_stored_run_is_judged_for_another_job(judged, headrace):
     assert "not answered by this run" in text.out and "headrace qualify job.yaml" in text.out, text
 
 
+def test_past_sessions_that_lie_far_apart_take_a_pass_back(judged, headrace):
+    need, _ = judged(f"{FILES}, workers: 2", step=EASY)
+    assert need["outcome"] == "PASS" and "of one session" in need["explanation"], need
+
+    def judge_beside(folder, count, factor):
+        """Beside `count` past runs that gave `factor` times as much, or that part of it, in turns."""
+        for n in range(count):
+            run = headrace.results()
+            run["run"].update(id=f"{folder}-{n}", started_utc=f"2026-01-0{n + 1}T00:00:00Z")
+            times = factor if n % 2 else 1 / factor
+            for metric in run["points"][0]["metrics"]:
+                metric["values"] = [value * times for value in metric["values"]]
+                for key in ("median", "low", "high"):
+                    metric[key] *= times
+            for repetition in run["points"][0]["repetitions"]:
+                repetition["disturbance"]["disturbed"] = False  # whatever else runs while this is tested
+            headrace.path(f"{folder}/{n}").mkdir(parents=True)
+            headrace.write(f"{folder}/{n}/run.json", json.dumps(run))
+        outcome = headrace("judge", "results", "job.yaml", "--history", folder)
+        return outcome.code, outcome.out
+
+    code, told = judge_beside("quiet", 8, 1.001)
+    assert code in (0, 12) and "INCONCLUSIVE" not in told, told
+    code, told = judge_beside("wild", 8, 1e8)
+    assert code == 11 and "INCONCLUSIVE single-session" in told and "8 past sessions scatter by" in told, told
+    code, told = judge_beside("few", 7, 1e8)
+    assert code in (0, 12) and "INCONCLUSIVE" not in told, told
+    assert headrace("judge", "results", "job.yaml", "--history", "nowhere").code == 2
+
+
 def test_a_run_that_is_none_is_told(headrace):
     headrace.write("job.yaml", JOB.format(step=EASY, size="8KiB"))
     outcome = headrace("judge", "nowhere", "job.yaml")

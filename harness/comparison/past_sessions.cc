@@ -1,0 +1,26 @@
+#include "harness/comparison/past_sessions.h"
+
+#include "harness/comparison/fingerprint_difference.h"
+#include "harness/comparison/row_judging.h"
+
+namespace headrace::comparison {
+
+PastSessions::PastSessions(const results::StoredRun& base, std::span<const results::StoredRun> history,
+                           std::span<const std::string> across) {
+  std::vector<const results::StoredRun*> runs;
+  for (const results::StoredRun& run : history)
+    if (run.config_hash == base.config_hash && same_fingerprint(run, base)) runs.push_back(&run);
+  points_ = index_points(runs, across);
+}
+
+statistics::SessionSpread PastSessions::of(const results::PointKey& point, const std::string& metric) const {
+  std::vector<double> medians;
+  if (const auto found = points_.find(point); found != points_.end())
+    for (const Found& past : found->second)
+      if (const results::StoredMetric* m = past.point->find(metric);
+          m && !m->values.empty() && is_evidence(*past.point))
+        medians.push_back(m->median);
+  return statistics::session_spread(medians);
+}
+
+}  // namespace headrace::comparison
