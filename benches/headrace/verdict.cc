@@ -75,7 +75,7 @@ std::string sentence(const Told& told) {
   if (why_none.empty())
     out += fmt::format("{} of {} needs met, {} old", v.count(Outcome::pass), v.judgements.size(),
                        format_duration(std::max(0.0, told.age_s)));
-  for (const results::StoredJudgement& j : v.judgements)
+  for (const Judgement& j : v.judgements)
     if (told.stale_why.empty() && j.outcome == Outcome::fail) out += fmt::format("; {} missed", j.id);
   return out;
 }

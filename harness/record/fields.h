@@ -31,6 +31,7 @@ struct Field {
   Merge merge = Merge::own;
   bool needed = false;                 // a file without it is refused; else it has its default there
   bool (*stored)(const T&) = nullptr;  // whether it is written; nullptr = always
+  std::string_view yes = {}, no = {};  // words for a flag, where files have such instead of true and false
 
   constexpr Field merged(Merge how) const {
     Field same = *this;
@@ -45,6 +46,12 @@ struct Field {
   constexpr Field where(bool (*is)(const T&)) const {
     Field same = *this;
     same.stored = is;
+    return same;
+  }
+  constexpr Field said(std::string_view if_true, std::string_view if_false) const {
+    Field same = *this;
+    same.yes = if_true;
+    same.no = if_false;
     return same;
   }
 };

@@ -27,13 +27,31 @@ template <>
 struct Words<CacheState> {
   static constexpr CacheState all[] = {CacheState::cold, CacheState::warm, CacheState::bypassed, CacheState::asis};
 };
+template <>
+struct Words<Outcome> {
+  static constexpr auto& all = kOutcomes;
+};
+template <>
+struct Words<Reason> {
+  static constexpr auto& all = kReasons;
+};
 template <class E>
 requires std::is_enum_v<E> std::string word_of(E value) {
-  if constexpr (std::is_same_v<E, CacheState>)
-    return std::string(headrace::to_string(value));
-  else
+  if constexpr (std::is_same_v<E, RepetitionStatus>)
     return std::string(to_string(value));
+  else
+    return std::string(headrace::to_string(value));
 }
+
+/// Is it the description of a member that is true or false?
+template <class F>
+struct MemberOf;
+template <class T, class M, bool InFiles>
+struct MemberOf<Field<T, M, InFiles>> {
+  using Type = M;
+};
+template <class F>
+constexpr bool is_flag = std::is_same_v<typename MemberOf<std::remove_cvref_t<F>>::Type, bool>;
 
 /// Writes one value.
 struct Encoder {
@@ -83,7 +101,13 @@ struct Encoder {
   Json object(const T& value) const {
     Json all = Json::object();
     each_stored_field<T>([&](const auto& field) {
-      if (field.stored == nullptr || field.stored(value)) put(all, field.key, value.*field.member);
+      if (field.stored != nullptr && !field.stored(value)) return;
+      if constexpr (is_flag<decltype(field)>)
+        if (!field.yes.empty()) {
+          all[std::string(field.key)] = value.*field.member ? field.yes : field.no;
+          return;
+        }
+      put(all, field.key, value.*field.member);
     });
     return all;
   }
@@ -179,7 +203,17 @@ struct Decoder {
   requires Described<T>
   void operator()(const JsonPlace& place, T& value) const {
     each_stored_field<T>([&](const auto& field) {
-      if (field.needed || place.has(field.key)) (*this)(place.at(field.key), value.*field.member);
+      if (!field.needed && !place.has(field.key)) return;
+      const JsonPlace at = place.at(field.key);
+      if constexpr (is_flag<decltype(field)>)
+        if (!field.yes.empty()) {
+          const std::string word = at.text();
+          if (word != field.yes && word != field.no)
+            at.refuse(fmt::format("'{}' is not one of: {}, {}", word, field.yes, field.no));
+          value.*field.member = word == field.yes;
+          return;
+        }
+      (*this)(at, value.*field.member);
     });
   }
 };
@@ -210,6 +244,8 @@ template Json json_of(const requirements::JobCollective&, const PartNames&);
 template void read_fields(const JsonPlace&, requirements::JobCollective&, PartNames&);
 template Json json_of(const requirements::JobParameter&, const PartNames&);
 template void read_fields(const JsonPlace&, requirements::JobParameter&, PartNames&);
+template Json json_of(const Judgement&, const PartNames&);
+template void read_fields(const JsonPlace&, Judgement&, PartNames&);
 template Json json_of(const requirements::Way&, const PartNames&);
 template void read_fields(const JsonPlace&, requirements::Way&, PartNames&);
 

@@ -14,7 +14,7 @@ bool MetricFilter::selects(const StoredRun& run, const StoredPoint& point, std::
       return glob_match(glob, of_workload) || glob_match(glob, of_point);
     });
   bool any_need = false;
-  for (const StoredJudgement& need : run.judgements) {
+  for (const Judgement& need : run.judgements) {
     if (need.point.empty()) continue;
     any_need = true;
     if (need.point == point.id && need.metric == of_workload) return true;

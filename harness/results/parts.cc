@@ -106,33 +106,7 @@ Json summary_part(const Summary& s) {
 
 Json judgements_part(const RunResult& run) {
   Json all = Json::array();
-  for (const Judgement& j : run.judgements) {
-    Json one{{"id", j.id},
-             {"scope", j.scope},
-             {"outcome", to_string(j.outcome)},
-             {"reason", to_string(j.reason)},
-             {"explanation", j.explanation},
-             {"next_step", j.next_step},
-             {"thin", j.thin},
-             {"direction", j.higher_is_better ? "at_least" : "at_most"},
-             {"required", j.required},
-             {"need", j.need},
-             {"unit", j.unit}};
-    if (j.measured) one["measured"] = *j.measured;
-    if (j.typical) one["typical"] = *j.typical;
-    if (j.lost_to_stalls) one["lost_to_stalls"] = *j.lost_to_stalls;
-    if (j.low) one["low"] = *j.low;
-    if (j.high) one["high"] = *j.high;
-    if (j.headroom) one["headroom"] = *j.headroom;
-    one["repetitions"] = j.repetitions;
-    one["point"] = j.point;
-    one["metric"] = j.metric;
-    if (!j.way.empty()) one["way"] = j.way;
-    one["formula"] = j.formula;
-    one["equation"] = j.equation;
-    one["substituted"] = j.substituted;
-    all.push_back(std::move(one));
-  }
+  for (const Judgement& j : run.judgements) all.push_back(json_of(j));
   return all;
 }
 

@@ -30,10 +30,10 @@ void compare(const std::string& what, const T& stored, const T& again, std::vect
       fmt::format("{}: the file says {}, what it recorded gives {}", what, text(stored), text(again)));
 }
 
-void compare(const StoredJudgement& stored, const Judgement& again, std::vector<std::string>& differences) {
+void compare(const Judgement& stored, const Judgement& again, std::vector<std::string>& differences) {
   const std::string name = stored.id + " (" + stored.scope + ") ";
   compare(name + "outcome", to_string(stored.outcome), to_string(again.outcome), differences);
-  compare(name + "reason", stored.reason, std::string(to_string(again.reason)), differences);
+  compare(name + "reason", to_string(stored.reason), to_string(again.reason), differences);
   compare(name + "explanation", stored.explanation, again.explanation, differences);
   compare(name + "next step", stored.next_step, again.next_step, differences);
   compare(name + "point", stored.point, again.point, differences);

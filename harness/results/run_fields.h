@@ -7,6 +7,7 @@
 #include "harness/requirements/needs.h"
 #include "harness/requirements/way.h"
 #include "harness/statistics/steady.h"
+#include "harness/verdict/verdict.h"
 
 namespace headrace {
 
@@ -63,5 +64,21 @@ struct Fields<requirements::Way> {
                  field("async", &S::async).required());
 };
 static_assert(is_complete<requirements::Way>());
+
+template <>
+struct Fields<Judgement> {
+  using S = Judgement;
+  static constexpr auto all = std::tuple(
+      field("id", &S::id).required(), field("scope", &S::scope), field("outcome", &S::outcome).required(),
+      field("reason", &S::reason), field("explanation", &S::explanation), field("next_step", &S::next_step),
+      field("thin", &S::thin), field("direction", &S::higher_is_better).said("at_least", "at_most"),
+      field("required", &S::required), field("need", &S::need), field("unit", &S::unit),
+      field("measured", &S::measured), field("typical", &S::typical), field("lost_to_stalls", &S::lost_to_stalls),
+      field("low", &S::low), field("high", &S::high), field("headroom", &S::headroom),
+      field("repetitions", &S::repetitions), unstored(&S::disturbed), field("point", &S::point),
+      field("metric", &S::metric), field("way", &S::way).where([](const S& j) { return !j.way.empty(); }),
+      field("formula", &S::formula), field("equation", &S::equation), field("substituted", &S::substituted));
+};
+static_assert(is_complete<Judgement>());
 
 }  // namespace headrace

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/results/fields_json.h"
 #include "harness/results/result_store.h"
 
 namespace headrace::results {
@@ -21,12 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<double> maybe(const JsonPlace& place, std::string_view key) {
-  return place.has(key) ? std::optional(place.at(key).number()) : std::nullopt;
-}
-
 /// What met its need did so by what is stored of it.
-void check_pass(const JsonPlace& place, const StoredJudgement& j) {
+void check_pass(const JsonPlace& place, const Judgement& j) {
   if (j.outcome != Outcome::pass) return;
   constexpr double kRounding = 1e-6;  // pages carry 7 digits
   const auto check = [&](const char* key, const std::optional<double>& value) {
@@ -43,26 +40,9 @@ void check_pass(const JsonPlace& place, const StoredJudgement& j) {
     check("high", j.high);
 }
 
-StoredJudgement read_judgement(const JsonPlace& place) {
-  StoredJudgement j;
-  j.id = place.at("id").text();
-  j.scope = place.text("scope", "");
-  j.outcome = outcome_at(place.at("outcome"));
-  j.point = place.text("point", "");
-  j.metric = place.text("metric", "");
-  j.reason = place.text("reason", "");
-  j.explanation = place.text("explanation", "");
-  j.next_step = place.text("next_step", "");
-  j.unit = place.text("unit", "");
-  j.way = place.text("way", "");
-  j.thin = place.flag("thin", false);
-  j.higher_is_better = place.text("direction", "at_least") != "at_most";
-  j.required = place.number("required", 0);
-  j.need = place.number("need", 0);
-  j.measured = maybe(place, "measured");
-  j.low = maybe(place, "low");
-  j.high = maybe(place, "high");
-  j.headroom = maybe(place, "headroom");
+Judgement read_judgement(const JsonPlace& place) {
+  Judgement j;
+  read_fields(place, j);
   check_pass(place, j);
   return j;
 }
@@ -87,11 +67,10 @@ PointCounts counted(const std::vector<StoredStatus>& points, const StoredVerdict
   PointCounts counts{.all = static_cast<unsigned>(points.size())};
   for (const StoredStatus& point : points) {
     counts.skipped += point.status == "skipped";
-    counts.failed +=
-        point.status == "error" &&
-        std::none_of(verdict.judgements.begin(), verdict.judgements.end(), [&point](const StoredJudgement& j) {
-          return j.outcome == Outcome::error && j.point == point.point;
-        });
+    counts.failed += point.status == "error" &&
+                     std::none_of(verdict.judgements.begin(), verdict.judgements.end(), [&point](const Judgement& j) {
+                       return j.outcome == Outcome::error && j.point == point.point;
+                     });
   }
   return counts;
 }
@@ -133,14 +112,13 @@ Outcome outcome_at(const JsonPlace& place, std::span<const Outcome> allowed) {
 }
 
 unsigned StoredVerdict::count(Outcome outcome) const {
-  return static_cast<unsigned>(std::count_if(judgements.begin(), judgements.end(),
-                                             [&](const StoredJudgement& j) { return j.outcome == outcome; }));
+  return static_cast<unsigned>(
+      std::count_if(judgements.begin(), judgements.end(), [&](const Judgement& j) { return j.outcome == outcome; }));
 }
 
 unsigned StoredVerdict::thin() const {
-  return static_cast<unsigned>(std::count_if(judgements.begin(), judgements.end(), [](const StoredJudgement& j) {
-    return j.outcome == Outcome::pass && j.thin;
-  }));
+  return static_cast<unsigned>(std::count_if(judgements.begin(), judgements.end(),
+                                             [](const Judgement& j) { return j.outcome == Outcome::pass && j.thin; }));
 }
 
 Remark StoredVerdict::remark() const {
@@ -195,7 +173,7 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
   if (root.has("judgements"))
     root.at("judgements").each([&](const JsonPlace& place) { verdict.judgements.push_back(read_judgement(place)); });
   std::vector<Outcome> outcomes;
-  for (const StoredJudgement& j : verdict.judgements) outcomes.push_back(j.outcome);
+  for (const Judgement& j : verdict.judgements) outcomes.push_back(j.outcome);
   const PointCounts counts = points ? counted(*points, verdict) : told_points(summary, outcomes);
   verdict.summary = summarize(outcomes, verdict.signal, counts);
   check_summary(summary, verdict.summary, counts);

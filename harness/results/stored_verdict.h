@@ -14,17 +14,6 @@
 
 namespace headrace::results {
 
-/// One judgement, as verdict.h has it. What was not measured has no values.
-struct StoredJudgement {
-  std::string id, scope;
-  Outcome outcome = Outcome::skipped;
-  std::string point, metric;
-  std::string reason = {}, explanation = {}, next_step = {}, unit = {}, way = {};
-  bool thin = false, higher_is_better = true;
-  double required = 0, need = 0;
-  std::optional<double> measured = {}, low = {}, high = {}, headroom = {};
-};
-
 /// How a point ended: "ok", "skipped", "error"...
 struct StoredStatus {
   std::string point, status;
@@ -39,7 +28,7 @@ struct StoredVerdict {
   std::vector<std::string> command;
   int signal = 0;   // that ended it
   Summary summary;  // what the judgements come to, and the file says
-  std::vector<StoredJudgement> judgements;
+  std::vector<Judgement> judgements;
 
   /// Judgements of this outcome, and those that passed with little to spare.
   unsigned count(Outcome outcome) const;

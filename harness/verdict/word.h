@@ -46,6 +46,11 @@ enum class Reason {
   extrapolated,   // of a sizing: to more nodes than were measured together
   other_settings  // measured otherwise than the job will do it
 };
+inline constexpr Reason kReasons[] = {Reason::none,          Reason::few_reps,       Reason::few_ops,
+                                      Reason::not_steady,    Reason::cache_unproven, Reason::disturbed,
+                                      Reason::straddles,     Reason::two_humped,     Reason::single_session,
+                                      Reason::correlated,    Reason::extrapolated,   Reason::fingerprint_differs,
+                                      Reason::other_settings};
 std::string_view to_string(Reason reason);  // "few-reps"...
 
 /// As documents have them. A template, as headers know nothing of the library; without it enums would become numbers.

@@ -19,10 +19,10 @@ std::string property(std::string_view name, std::string_view value) {
 
 std::string number(double value) { return fmt::format("{}", value); }
 
-std::string properties(const StoredJudgement& j) {
+std::string properties(const Judgement& j) {
   std::string out = "      <properties>\n";
   out += property("outcome", to_string(j.outcome));
-  if (!j.reason.empty()) out += property("reason", j.reason);
+  if (j.reason != Reason::none) out += property("reason", std::string(to_string(j.reason)));
   out += property("direction", j.higher_is_better ? "at_least" : "at_most");
   out += property("required", number(j.required));
   out += property("need", number(j.need));
@@ -35,12 +35,12 @@ std::string properties(const StoredJudgement& j) {
   return out + "      </properties>\n";
 }
 
-std::string message(const StoredJudgement& j) {
+std::string message(const Judgement& j) {
   return xml_escaped(j.next_step.empty() ? j.explanation : fmt::format("{} Next: {}", j.explanation, j.next_step));
 }
 
-std::string inconclusive_result(const StoredJudgement& j, JunitInconclusive as) {
-  const std::string words = xml_escaped(j.reason) + ": " + message(j);
+std::string inconclusive_result(const Judgement& j, JunitInconclusive as) {
+  const std::string words = xml_escaped(to_string(j.reason)) + ": " + message(j);
   switch (as) {
     case JunitInconclusive::failure:
       return fmt::format("      <failure type=\"inconclusive\" message=\"{}\"/>\n", words);
@@ -52,7 +52,7 @@ std::string inconclusive_result(const StoredJudgement& j, JunitInconclusive as) 
   return fmt::format("      <error type=\"inconclusive\" message=\"{}\"/>\n", words);
 }
 
-std::string result(const StoredJudgement& j, JunitInconclusive inconclusive) {
+std::string result(const Judgement& j, JunitInconclusive inconclusive) {
   if (j.outcome == Outcome::fail) return fmt::format("      <failure type=\"need\" message=\"{}\"/>\n", message(j));
   if (j.outcome == Outcome::error) return fmt::format("      <error type=\"error\" message=\"{}\"/>\n", message(j));
   if (j.outcome == Outcome::inconclusive) return inconclusive_result(j, inconclusive);
@@ -64,7 +64,7 @@ struct Suite {
   std::string cases;
   unsigned tests = 0, failures = 0, errors = 0, skipped = 0;
 
-  void add(const StoredJudgement& j, const std::string& name, double seconds, JunitInconclusive as) {
+  void add(const Judgement& j, const std::string& name, double seconds, JunitInconclusive as) {
     const bool open = j.outcome == Outcome::inconclusive;
     ++tests;
     failures += j.outcome == Outcome::fail || (open && as == JunitInconclusive::failure);
@@ -90,14 +90,14 @@ struct Suite {
 
 std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive) {
   std::map<std::string, Suite> suites;
-  for (const StoredJudgement& j : run.judgements) {
+  for (const Judgement& j : run.judgements) {
     const StoredPoint* point = run.find(j.point);
     const std::string workload = point ? point->workload : "not measured";
     suites[workload].add(j, workload, point ? point->elapsed_s : 0, inconclusive);
   }
   for (const StoredPoint& point : run.points) {
     const bool told = std::ranges::any_of(
-        run.judgements, [&](const StoredJudgement& j) { return j.outcome == Outcome::error && j.point == point.id; });
+        run.judgements, [&](const Judgement& j) { return j.outcome == Outcome::error && j.point == point.id; });
     if (point.status == "error" && !told)
       suites[point.workload].add_error(point.workload, point.id, point.elapsed_s, point.reason);
   }

@@ -21,7 +21,7 @@ std::string plain(std::string_view text, std::string_view forbidden) {
   return out;
 }
 
-std::string performance(const StoredJudgement& j) {
+std::string performance(const Judgement& j) {
   if (!j.measured || j.need <= 0) return "";
   const double scale = to_base_unit(j.unit), need = j.need * scale;
   const std::string_view unit = base_unit(j.unit);
@@ -38,7 +38,7 @@ std::string named(const StoredVerdict& verdict, Outcome outcome) {
   std::string out;
   unsigned told = 0;
   const unsigned count = verdict.count(outcome);
-  for (const StoredJudgement& j : verdict.judgements) {
+  for (const Judgement& j : verdict.judgements) {
     if (j.outcome != outcome || told == 3) continue;
     out += (told++ == 0 ? "" : ", ") + j.id;
   }
@@ -64,7 +64,7 @@ std::string nagios_text(const StoredVerdict& verdict) {
   if (verdict.count(Outcome::inconclusive) > 0) line += "; open: " + named(verdict, Outcome::inconclusive);
   line = plain(line, "|");
   std::string data;
-  for (const StoredJudgement& j : verdict.judgements) data += performance(j);
+  for (const Judgement& j : verdict.judgements) data += performance(j);
   return data.empty() ? line + "\n" : fmt::format("{} |{}\n", line, data);
 }
 

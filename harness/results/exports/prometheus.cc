@@ -31,9 +31,9 @@ std::string head_of(std::string_view name, std::string_view help) {
 
 /// One family with a sample per need that has a value.
 std::string per_need(const StoredVerdict& run, std::string_view name, std::string_view help, bool with_unit,
-                     const std::function<std::optional<double>(const StoredJudgement&)>& value) {
+                     const std::function<std::optional<double>(const Judgement&)>& value) {
   std::string out = head_of(name, help);
-  for (const StoredJudgement& j : run.judgements) {
+  for (const Judgement& j : run.judgements) {
     const std::optional<double> v = value(j);
     if (!v) continue;
     const std::string unit = with_unit ? fmt::format(",unit=\"{}\"", label(base_unit(j.unit))) : "";
@@ -47,18 +47,18 @@ std::string per_need(const StoredVerdict& run, std::string_view name, std::strin
 
 std::string prometheus_text(const StoredVerdict& run) {
   std::string out = head_of("headrace_verdict", "1 for the state that a need is in, 0 for the others.");
-  for (const StoredJudgement& j : run.judgements) {
+  for (const Judgement& j : run.judgements) {
     for (const Outcome o : kOutcomes) {
       out += fmt::format("headrace_verdict{{need=\"{}\",scope=\"{}\",state=\"{}\"}} {}\n", label(j.id), label(j.scope),
                          headrace::to_string(o), j.outcome == o ? 1 : 0);
     }
   }
   out += per_need(run, "headrace_measured", "Median of the repetitions.", true,
-                  [](const StoredJudgement& j) { return j.measured; });
+                  [](const Judgement& j) { return j.measured; });
   out += per_need(run, "headrace_required", "What is needed, safety margin included.", true,
-                  [](const StoredJudgement& j) { return std::optional(j.need); });
+                  [](const Judgement& j) { return std::optional(j.need); });
   out += per_need(run, "headrace_headroom_ratio", "Measured over needed, or needed over measured where less is better.",
-                  false, [](const StoredJudgement& j) { return j.headroom; });
+                  false, [](const Judgement& j) { return j.headroom; });
   out += head_of("headrace_exit_code", "Exit code of the run.");
   out += fmt::format("headrace_exit_code {}\n", run.summary.exit_code);
   out += head_of("headrace_last_run_timestamp_seconds", "When the run ended, seconds since 1970.");
