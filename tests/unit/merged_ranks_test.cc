@@ -143,7 +143,7 @@ TEST(MergedRanks, AFewOfManyRanksDisturbNothing) {
   EXPECT_NE(many.why.find("; and 19 more ranks"), std::string::npos) << many.why;
 }
 
-/// 64 ranks that each swing by 20 % with a phase of their own, as those that share one storage do; all of them lose `loss`
+/// 64 ranks that each swing by 10 % with a phase of their own, as those that share one storage do; all of them lose `loss`
 /// from beginning to end. What comes of asking them for `need`, and how many of all swing by more than one may.
 struct ManyRanks {
   Judgement judgement;
@@ -169,7 +169,7 @@ struct ManyRanks {
           const double begun = draws.share();
           Repetition r;
           r.phases = {phase(60, [&](unsigned i) {
-            const double swing = 0.2 * std::sin(2 * M_PI * (begun + i / 90.0)) + 0.1 * (draws.share() - 0.5);
+            const double swing = 0.1 * std::sin(2 * M_PI * (begun + i / 90.0)) + 0.05 * (draws.share() - 0.5);
             return 1e8 * (1 + swing) * (1 - loss * i / 60);
           })};
           r.metrics = {{"read_bandwidth", static_cast<double>(r.phases[0].bytes) / 60, 60}};
