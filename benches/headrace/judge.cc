@@ -52,7 +52,7 @@ void hold_across(const std::string& history, const std::string& path, std::vecto
 int judge(const Arguments& a, const Shared& shared) {
   const requirements::Job job = requirements::load_job(system::find_shipped(a.job), a.overrides);
   const results::RecordedRun run = results::read_recorded_run(a.run);
-  const auto needs = requirements::derive_needs(job);
+  const auto needs = requirements::judged_needs(job);
   const auto questions = engine::questions(&job, needs, run.points, run.nodes);
   RunResult told;
   std::vector<Judgement> unanswered;

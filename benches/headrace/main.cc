@@ -46,7 +46,7 @@ void describe(ProgramDescription& program) {
                         {130, "interrupted (SIGINT)"},
                         {143, "terminated (SIGTERM)"}};
   program.examples = {{"headrace require configs/jobs/resnet50-imagenet.yaml", "What a job needs"},
-                      {"headrace qualify -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml",
+                      {"headrace qualify configs/jobs/resnet50-imagenet.yaml --at /tmp/headrace-scratch --budget 1min",
                        "Measure, and hold it against what the job needs"}};
 }
 

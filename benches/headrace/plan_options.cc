@@ -184,7 +184,10 @@ Text plan_text(const Plan& plan, const Shared& shared) {
                       plan.needs.size() + plan.declared_needs.size(),
                       plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s", plan.points.size(),
                       plan.points.size() == 1 ? "" : "s", first, most);
-  if (plan.job) out += Text::format("job       {}: {}\n", plan.job->name, wrap(plan.job->description, width - 10, 10));
+  if (plan.job) {
+    const std::string& about = plan.job->description;
+    out += "job       " + wrap(plan.job->name + (about.empty() ? "" : ": " + about), width - 10, 10) + "\n";
+  }
   out += wrap(Text::format("target    {} (free {}); writes at most {} of new data, below this folder only",
                            plan.target_path,
                            format_quantity(static_cast<double>(node.free_bytes(plan.target_path)), Dimension::bytes),

@@ -129,7 +129,7 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   verb.flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
   if (must_judge) {
-    verb.example("headrace qualify -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml",
+    verb.example("headrace qualify configs/jobs/resnet50-imagenet.yaml --at /tmp/headrace-scratch --budget 1min",
                  "Can this storage feed a ResNet-50 on eight GPUs?");
   } else {
     verb.example("headrace run -c configs/storage.yaml --only random_read --set target.path=/tmp/headrace-scratch",

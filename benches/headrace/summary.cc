@@ -144,8 +144,10 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
                terminal.paint(Text::format("{}{}", to_string(j.outcome),
                                            j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))),
                               ink)});
-    const bool again = told_last != nullptr && j.reason != Reason::none && told_last->reason == j.reason &&
-                       told_last->point == j.point;
+    // What disturbed a point, and why it is not known, is told once of all needs that it answers.
+    const bool same_matter = j.reason != Reason::none || (j.outcome == Outcome::pass && !j.lost_to_stalls);
+    const bool again = told_last != nullptr && same_matter && told_last->reason == j.reason &&
+                       told_last->outcome == j.outcome && told_last->point == j.point;
     const bool tells = j.outcome != Outcome::pass || j.lost_to_stalls || j.disturbed > 0;
     if (tells && !j.explanation.empty() && !again) {
       told_last = &j;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "harness/base/glob.h"
 #include "harness/base/units.h"
@@ -71,19 +70,12 @@ void declare_need(const Value& item, Plan& plan, Diagnostics& problems) {
   plan.declared_needs.push_back(std::move(need));
 }
 
-/// Which of the job's needs this run can and should judge: node scope, once per need; the
-/// cluster's own needs (and those of single GPUs) only where one node or one GPU can answer for
-/// them.
+/// Asks for the judged needs of the job that `patterns` select.
 void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics& problems) {
-  using requirements::Scope;
-  const auto all = requirements::derive_needs(*plan.job);
   const auto locked = requirements::locked_needs(*plan.job);
-  std::set<std::string> at_node;
   std::vector<std::string> ids;
-  for (const auto& need : all) {
-    if (need.scope == Scope::node) at_node.insert(need.id);
+  for (const auto& need : requirements::derive_needs(*plan.job))
     if (std::find(ids.begin(), ids.end(), need.id) == ids.end()) ids.push_back(need.id);
-  }
   for (const auto& [pattern, where] : patterns) {
     if (pattern.find_first_of("*?") != std::string::npos) continue;
     if (std::find(ids.begin(), ids.end(), pattern) != ids.end()) continue;
@@ -97,14 +89,9 @@ void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics
                                         did_you_mean(pattern, ids), join(ids)));
     }
   }
-  for (const auto& need : all) {
-    if (need.informative) continue;
+  for (const auto& need : requirements::judged_needs(*plan.job)) {
     const bool wanted =
         std::any_of(patterns.begin(), patterns.end(), [&](const auto& p) { return glob_match(p.first, need.id); });
-    const bool of_gpu = requirements::need_kind(need.id).owner == requirements::Owner::gpu;
-    const bool judged = need.scope == Scope::node || (need.scope == Scope::gpu && of_gpu) ||
-                        (need.scope == Scope::cluster && !at_node.count(need.id));
-    if (!judged) continue;
     if (wanted) {
       plan.needs.push_back(need);
     } else if (std::find(plan.not_asked.begin(), plan.not_asked.end(), need.id) == plan.not_asked.end()) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "harness/requirements/need_kinds.h"
 #include "harness/requirements/need_list.h"
@@ -75,6 +76,19 @@ std::vector<Need> derive_needs(const Job& job) {
 }
 
 std::vector<Need> derive_need_values(const Job& job) { return list_needs(job, false).take(); }
+
+std::vector<Need> judged_needs(const Job& job) {
+  std::vector<Need> needs = derive_needs(job);
+  std::set<std::string> of_nodes;
+  for (const Need& need : needs)
+    if (need.scope == Scope::node) of_nodes.insert(need.id);
+  std::erase_if(needs, [&](const Need& need) {
+    if (need.informative) return true;
+    if (need.scope == Scope::gpu) return need_kind(need.id).owner != Owner::gpu;
+    return need.scope == Scope::cluster && of_nodes.contains(need.id);
+  });
+  return needs;
+}
 
 std::vector<LockedNeed> locked_needs(const Job& job) { return list_needs(job, false).take_locked(); }
 

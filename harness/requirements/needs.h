@@ -64,6 +64,10 @@ std::vector<Need> derive_needs(const Job& job);
 /// The same without the texts (equation, substituted, inputs): for sweeps over many jobs.
 std::vector<Need> derive_need_values(const Job& job);
 
+/// Of derive_needs(), those that a run judges: a need once, of a node where nodes have it; the cluster's own, and those of
+/// single GPUs, which GPUs answer.
+std::vector<Need> judged_needs(const Job& job);
+
 /// A need that the job does not have, and the keys that would give it.
 struct LockedNeed {
   std::string id;

@@ -94,9 +94,16 @@ def test_a_stored_run_is_judged_for_another_job(judged, headrace):
         return outcome.code, {j["id"]: j for j in told["judgements"]}, {u["id"]: u["why"] for u in told["unanswered"]}
 
     code, same, _ = judge()
+    headrace.write("read.yaml", headrace.path("job.yaml").read_text())
+    asked = headrace("plan", "read.yaml", "--at", "elsewhere").out.split("needs that will be judged")[1]
+    for name in same:  # each once, as qualify asks
+        assert asked.count(name + " ") == 1, (name, asked)
+    both = json.loads(headrace("judge", "results", "job.yaml", "--json").out)
+    assert len(both["judgements"]) == len(same) and {j["scope"] for j in both["judgements"]} == {"node"}, both
     assert same["ingest.sample_rate"]["outcome"] == "PASS" and same["ingest.sample_rate"]["way"] == need["way"], same
     code, faster, _ = judge("--set", f"step.time={HARD}")
-    assert faster["ingest.sample_rate"]["outcome"] == "FAIL" and code == 10, faster
+    missed = faster["ingest.sample_rate"]  # where all repetitions were disturbed, a miss is not sure
+    assert (missed["outcome"], code) == ("FAIL", 10) or (missed["reason"], code) == ("disturbed", 11), faster
     _, more, _ = judge("--set", "loader.workers_per_gpu=8", "--set", f"step.time={HARD}")
     assert more["ingest.sample_rate"]["reason"] == "other-settings", more
     code, larger, unanswered = judge("--set", "dataset.sample_size=4MB")
