@@ -364,7 +364,9 @@ TEST(History, AMetricOfANeedIsFollowedThroughRunsWithoutNeeds) {
                                     .metric = "shard_stream.read_bandwidth"});
   const History h = judge(runs, {});
   for (const Series& s : h.series)
-    if (s.metric == "read_bandwidth") EXPECT_EQ(s.run.size(), 24u);
+    if (s.metric == "read_bandwidth") {
+      EXPECT_EQ(s.run.size(), 24u);
+    }
   EXPECT_EQ(h.word, Outcome::fail);
 }
 
