@@ -7,6 +7,7 @@
 
 #include "harness/comparison/comparison.h"
 #include "harness/comparison/fingerprint_difference.h"
+#include "harness/results/default_params.h"
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
 #include "harness/results/result_store.h"
@@ -165,6 +166,7 @@ Noise read_noise(const std::string& path) {
       one.point.id = row.at("point").text();
       row.at("params").each_member(
           [&](const std::string& key, const JsonPlace& value) { one.point.params[key] = value.word(); });
+      results::add_default_params(one.point.workload, one.point.params);
       one.metric = row.at("metric").text();
       one.unit = row.text("unit", "");
       one.status = change_named(row.at("status"));

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/printable.h"
@@ -40,13 +42,37 @@ std::vector<std::string> events_of(const StoredRun& before, const StoredRun& run
 
 /// A metric that a node measures by a configuration.
 struct SeriesKey {
-  std::string node, config_hash;
+  std::string node, configuration;
   results::MetricKey metric;
   auto operator<=>(const SeriesKey&) const = default;
 };
 
-SeriesKey key_of(const StoredRun& run, const StoredPoint& point, const StoredMetric& metric) {
-  return {run.node, run.config_hash, results::metric_key(point, metric)};
+/// For each run, the hash of its configuration. Another version of the program, with parameters that the one before did
+/// not have, hashes the same configuration to something else: where such a one has the same points of the same file, the
+/// first hash stands for both.
+std::vector<std::string> configurations(const std::vector<StoredRun>& runs) {
+  struct Known {
+    std::string program, hash;
+  };
+  std::map<std::string, std::string> of_hash;
+  std::map<std::tuple<std::string, std::string, std::set<results::PointKey>>, Known> of_points;
+  std::vector<std::string> all;
+  for (const StoredRun& run : runs) {
+    const auto [seen, is_new] = of_hash.try_emplace(run.config_hash, run.config_hash);
+    if (is_new) {
+      std::set<results::PointKey> points;
+      for (const StoredPoint& point : run.points) points.insert(results::point_key(point));
+      const std::string program = run.version + " " + run.revision;
+      const auto [same, first] =
+          of_points.try_emplace({run.name, run.config_file, std::move(points)}, Known{program, run.config_hash});
+      if (!first && same->second.program != program) {
+        seen->second = same->second.hash;
+        same->second.program = program;  // a second one of that version is another configuration
+      }
+    }
+    all.push_back(seen->second);
+  }
+  return all;
 }
 
 /// Only a part was asked for, so that nothing is missing.
@@ -224,7 +250,6 @@ void each_metric(const StoredRun& run, Visit visit) {
 Series series_of(const StoredRun& run, const StoredPoint& point, const StoredMetric& metric, const Options& options) {
   Series s;
   s.node = run.node;
-  s.config_hash = run.config_hash;
   s.workload = point.workload;
   s.point = point.id;
   s.params = point.params;
@@ -257,24 +282,29 @@ std::size_t latest(const Series& s) {
 
 /// Of the metrics that any run of the same node and configuration names, the values of all.
 std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& options) {
+  const std::vector<std::string> configuration = configurations(runs);
+  const auto key_of = [&](std::size_t run, const StoredPoint& point, const StoredMetric& metric) {
+    return SeriesKey{runs[run].node, configuration[run], results::metric_key(point, metric)};
+  };
   std::set<SeriesKey> followed;
-  for (const StoredRun& run : runs)
-    each_metric(run, [&](const StoredPoint& point, const StoredMetric& metric) {
-      if (options.metrics.selects(run, point, metric.name)) followed.insert(key_of(run, point, metric));
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    each_metric(runs[i], [&](const StoredPoint& point, const StoredMetric& metric) {
+      if (options.metrics.selects(runs[i], point, metric.name)) followed.insert(key_of(i, point, metric));
     });
   std::vector<Series> all;
   std::map<SeriesKey, std::size_t> index;
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> of_config;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const StoredRun& run = runs[i];
-    std::vector<std::size_t>& known = of_config[{run.node, run.config_hash}];
+    std::vector<std::size_t>& known = of_config[{run.node, configuration[i]}];
     std::set<std::size_t> told;
     each_metric(run, [&](const StoredPoint& point, const StoredMetric& metric) {
-      const SeriesKey key = key_of(run, point, metric);
+      const SeriesKey key = key_of(i, point, metric);
       if (!followed.contains(key)) return;
       const auto [found, is_new] = index.try_emplace(key, all.size());
       if (is_new) {
         all.push_back(series_of(run, point, metric, options));
+        all.back().config_hash = configuration[i];
         known.push_back(found->second);
       }
       if (told.insert(found->second).second) take(all[found->second], i, point, metric);
@@ -284,7 +314,7 @@ std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& o
   }
   for (Series& s : all)
     for (std::size_t i = latest(s) + 1; i < runs.size() && runs[i].node == s.node; ++i)
-      s.superseded |= runs[i].config_file == runs[latest(s)].config_file && runs[i].config_hash != s.config_hash;
+      s.superseded |= runs[i].config_file == runs[latest(s)].config_file && configuration[i] != s.config_hash;
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/results/default_params.h"
 #include "harness/results/json_place.h"
 #include "harness/results/pairs_json.h"
 #include "harness/results/stored_record.h"
@@ -114,6 +115,7 @@ StoredPoint read_point(const JsonPlace& place) {
   if (place.has("params"))
     place.at("params").each_member(
         [&](const std::string& key, const JsonPlace& value) { point.params[key] = value.word(); });
+  add_default_params(point.workload, point.params);
   point.params["cache"] = point.cache;
   if (place.has("notes")) point.notes = place.at("notes").texts();
   std::set<std::string> names;

@@ -233,3 +233,55 @@ def test_broken_files(made):
     assert both.err.count("\n") == 2  # all problems at once
     assert made("compare", "a").code == 2
     assert made("compare", "a", "nowhere").code == 2
+
+
+NEW_PARAMETERS = ("loader", "batch_size", "prefetch_factor", "read_profile")
+
+
+def before_loaders(run):
+    """As a version wrote it that did not have these parameters yet."""
+    for point in run["points"]:
+        for name in NEW_PARAMETERS:
+            point["params"].pop(name, None)
+    run["headrace"] = {**run.get("headrace", {}), "revision": "0f90068"}
+    run["run"]["config_hash"] = "0" * 16
+
+
+def test_a_parameter_that_an_older_version_did_not_have_counts_as_its_default(made):
+    base = copy(made, "base", scale(1))
+    params = {p["workload"]: p["params"] for p in made.results(out="a")["points"]}
+    assert "loader" in params["small_file_read"], params
+
+    def older(run):
+        scale(0.8)(run)
+        before_loaders(run)
+    old = copy(made, "old", older)
+    pair = json.loads(made("compare", old, base, "--format", "json").out)["pairs"][0]
+    assert not [n for n in pair["not_compared"] if n["point"].startswith("small_file_read")], pair["not_compared"]
+    row = next(r for r in pair["rows"] if r["metric"] == "sample_rate")
+    assert 1.24 < row["ratio"] < 1.26, row
+
+    def another_loader(run):
+        for point in run["points"]:
+            if point["workload"] == "small_file_read":
+                point["params"]["loader"] = "pytorch"
+    new = copy(made, "new", another_loader)
+    told = made("compare", old, new, "--format", "json")
+    assert told.code == 2 or [n for n in json.loads(told.out)["pairs"][0]["not_compared"]
+                              if n["point"].startswith("small_file_read")], told
+
+
+def test_a_history_goes_on_across_versions_with_further_parameters(made):
+    def at(number, old):
+        def change(run):
+            scale(1 + 0.001 * (number % 3))(run)
+            run["run"]["started_utc"] = f"2026-01-{number + 1:02}T00:00:00Z"
+            if old:
+                before_loaders(run)
+        return change
+    for number in range(8):
+        copy(made, f"versions/{number}", at(number, number < 4))
+    told = json.loads(made("history", "versions", "--metric", "small_file_read.sample_rate", "--format", "json").out)
+    series, = told["series"]
+    assert len(series["run"]) + len(series["left_out"]) == 8, series
+    assert not [one for one in series["left_out"] if one["why"] == "missing"], series

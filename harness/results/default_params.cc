@@ -1,0 +1,44 @@
+#include "harness/results/default_params.h"
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "harness/params.h"
+#include "harness/registry.h"
+#include "harness/results/json_place.h"
+#include "harness/workload.h"
+
+namespace headrace::results {
+namespace {
+
+using Words = std::map<std::string, std::string>;
+
+Words defaults_of(const WorkloadInfo& info) {
+  config::Value nothing;
+  nothing.kind = config::Value::Kind::map;
+  Diagnostics ignored;
+  Params params(std::string(info.name), nothing, ignored);
+  info.make(params);
+  Words words;
+  for (const auto& [name, value] : params.resolved()) {
+    const nlohmann::json json = std::visit([](const auto& v) { return nlohmann::json(v); }, value);
+    words[name] = JsonPlace(json).word();
+  }
+  return words;
+}
+
+}  // namespace
+
+void add_default_params(const std::string& workload, Words& params) {
+  static std::mutex mutex;
+  static std::map<std::string, Words> known;  // files are read on all cores, and one has many points
+  const std::lock_guard lock(mutex);
+  auto found = known.find(workload);
+  if (found == known.end()) {
+    const WorkloadInfo* info = Registry::instance().find(workload);
+    found = known.emplace(workload, info == nullptr ? Words{} : defaults_of(*info)).first;
+  }
+  params.insert(found->second.begin(), found->second.end());
+}
+
+}  // namespace headrace::results
