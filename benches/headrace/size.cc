@@ -5,13 +5,18 @@
 #include <filesystem>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/plan_options.h"
+#include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/size_text.h"
+#include "benches/headrace/terminal_audience.h"
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/printable.h"
 #include "harness/files/marked_folder.h"
+#include "harness/plan/room.h"
+#include "harness/session/measure.h"
 #include "harness/sizing/sizing.h"
 #include "harness/system/installation.h"
 
@@ -22,6 +27,7 @@ namespace fs = std::filesystem;
 
 struct Arguments {
   std::string job, out, format = "text";
+  std::string at, data, max_write, budget;  // of what is measured where there are no runs
   std::vector<std::string> runs, overrides;
   bool no_report = false;
 };
@@ -39,9 +45,9 @@ std::vector<results::StoredRun> all_runs(const Arguments& arguments) {
   return runs;
 }
 
-int size(const Arguments& arguments, const Shared& shared) {
+/// Holds the runs against the job, and tells and writes what comes of it.
+int size(const Arguments& arguments, const std::vector<results::StoredRun>& runs, const Shared& shared) {
   const auto job = requirements::load_job(system::find_shipped(arguments.job), arguments.overrides);
-  const auto runs = all_runs(arguments);
   sizing::Sizing sizing = sizing::size(job, arguments.job, runs);
   sizing.noise = comparison::noise_beside(runs.front());
   std::string page;
@@ -60,21 +66,77 @@ int size(const Arguments& arguments, const Shared& shared) {
   return sizing.exit_code;
 }
 
+/// What was measured for it is sized at once.
+class Sized final : public TerminalAudience {
+ public:
+  Sized(const Arguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
+
+  std::unique_ptr<RunObserver> watch(const Plan& plan) override { return make_progress(shared_, plan); }
+
+  int finished(const RunResult&, const MarkedFolder* folder, std::vector<std::string>) override {
+    const int code = size(arguments_, {results::read_run_file(folder->path())}, shared_);
+    if (arguments_.format != "json")
+      tell_line(
+          Text::format("measured in {0}: headrace size {1} --runs {0} sizes it again", folder->path(), arguments_.job));
+    return code;
+  }
+
+ private:
+  const Arguments& arguments_;
+  const Shared& shared_;
+};
+
+/// Measures what the job does, as qualify does.
+int measure_and_size(const Arguments& arguments, const Shared& shared) {
+  PlanArguments wanted;
+  wanted.job = arguments.job;
+  wanted.at = arguments.at;
+  wanted.data = arguments.data;
+  wanted.max_write = arguments.max_write;
+  wanted.budget = arguments.budget;
+  for (const std::string& assignment : arguments.overrides) wanted.set.push_back("job." + assignment);
+  Sized audience(arguments, shared);
+  return session::measure(
+      [&] {
+        Plan plan = make_plan(plan_options(wanted));
+        check_room(plan);
+        return plan;
+      },
+      {.out = {}, .peer = {}, .token = {}, .command = shared.command}, audience);
+}
+
+int size_or_measure(const Arguments& arguments, const Shared& shared) {
+  if (arguments.runs.empty()) return measure_and_size(arguments, shared);
+  for (const auto& [option, value] : {std::pair{"--at", &arguments.at},
+                                      {"--data", &arguments.data},
+                                      {"--max-write", &arguments.max_write},
+                                      {"--budget", &arguments.budget}})
+    if (!value->empty())
+      throw UsageError(
+          fmt::format("{} is about measuring anew, and --runs takes what is finished: leave one out", option));
+  return size(arguments, all_runs(arguments), shared);
+}
+
 void add_size(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("size", "How many GPUs of a planned job the measured storage feeds, and what would feed more");
   auto a = std::make_shared<Arguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
   verb.option("--runs RUN", a->runs,
               "Run folders, run.json files, pages, or folders of runs. Runs of several nodes "
-              "at the same time are taken together")
-      .required();
+              "at the same time are taken together. Without any, what the job does is measured first");
+  verb.option("--at DIR", a->at, "Without --runs: scratch folder for generated data, on the storage to be sized");
+  verb.option("--data PATH", a->data, "Without --runs: data set of the job that is there already, only read");
+  verb.option("--max-write SIZE", a->max_write, "Without --runs: most bytes that may be written, such as 4GiB");
+  verb.option("--budget TIME", a->budget, "Without --runs: longest time of measuring (5min)");
   verb.option("--set KEY=VALUE", a->overrides, "Change the job: KEY=VALUE, as in step.time=100ms").one_value_each();
   verb.option("--out DIR", a->out, "Write size.json and report.html into this folder");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
   verb.format(a->format, {"text", "json"}, "text or json");
   verb.example("headrace size configs/jobs/resnet50-imagenet.yaml --runs before",
                "How many GPUs the storage of a finished run feeds");
-  verb.does([&shared, a] { return size(*a, shared); });
+  verb.example("headrace size configs/jobs/resnet50-imagenet.yaml --at /tmp/headrace-scratch --budget 2min",
+               "The same of storage that is measured now");
+  verb.does([&shared, a] { return size_or_measure(*a, shared); });
 }
 
 const RegisterVerb registered{86, add_size};

@@ -181,3 +181,31 @@ def test_what_cannot_be_used_is_told(made):
     assert made("size", "nojob.yaml", "--runs", "cold").code == 2
     nothing = made("size", "job.yaml", "--runs", "a", "--set", "checkpoint.interval=1s")
     assert nothing.code == 2, nothing
+
+
+def test_without_runs_it_measures_what_the_job_does(headrace):
+    headrace.write("job.yaml", JOB)
+    done = headrace("size", "job.yaml", "--at", "scratch", "--budget", "10s", "--max-write", "64MiB", "--out", "out", "--no-report",
+                    "--json")
+    if done.code == 2 and "measured nothing that this job needs" in done.err:
+        pytest.skip("this machine does not let it be measured: " + done.err)
+    assert done.code in (0, 10, 11, 12), done
+    data = json.loads(done.out)
+    assert data == json.loads(headrace.path("out/size.json").read_text())
+    kept, = headrace.path("headrace-runs").iterdir()
+    again = headrace("size", "job.yaml", "--runs", str(kept), "--json")
+    assert again.code == done.code
+    assert json.loads(again.out)["phases"] == data["phases"]
+
+
+def test_measuring_anew_and_finished_runs_do_not_go_together(made):
+    for option in ("--at", "--data", "--max-write", "--budget"):
+        done = made("size", "job.yaml", "--runs", "cold", option, "1min")
+        assert done.code == 2 and f"{option} is about measuring anew" in done.err, done
+
+
+def test_what_cannot_be_measured_is_refused_before_anything_runs(made):
+    done = made("size", "job.yaml", "--at", "scratch", "--data", "nowhere")
+    assert done.code == 2 and "nothing is at nowhere" in done.err, done
+    swapped = made("size", "tiny.yaml")
+    assert swapped.code == 2 and "is a configuration" in swapped.err and len(swapped.err.splitlines()) == 1, swapped
