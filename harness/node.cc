@@ -82,6 +82,10 @@ void Node::reserve_writes(const std::string& id, std::uint64_t bytes) {
   reserved_[id] = bytes;
 }
 
+void Node::spend_making(double seconds) {
+  if (making_left_s_) making_left_s_ = std::max(0.0, *making_left_s_ - seconds);
+}
+
 void Node::join(std::shared_ptr<Ranks> ranks) {
   ranks_ = std::move(ranks);
   set_team(ranks_->everyone());

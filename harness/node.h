@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,13 @@ class Node {
   /// RunError, which names the limit, when it is passed.
   void reserve_writes(const std::string& id, std::uint64_t bytes);
 
+  /// Making data may take so long from now on [s], over all sets that are made: once it is used up, a set that has a file
+  /// stays as short as it is. Nothing: as long as it takes.
+  void limit_making(std::optional<double> seconds) { making_left_s_ = seconds; }
+  std::optional<double> making_left() const { return making_left_s_; }
+  /// Counts `seconds` of making data against that limit.
+  void spend_making(double seconds);
+
   /// The processes that run this plan together with this one; this one alone where nothing launched more.
   Ranks& ranks() { return *ranks_; }
   /// Makes this process one of several: once, before the first workload.
@@ -70,6 +78,7 @@ class Node {
   std::unique_ptr<MarkedFolder> scratch_, own_scratch_;
   std::uint64_t max_write_ = 0;
   std::map<std::string, std::uint64_t> reserved_;
+  std::optional<double> making_left_s_;
   std::unique_ptr<Backends> backends_;
   std::shared_ptr<Ranks> ranks_;
   std::shared_ptr<Peer> peer_;

@@ -80,6 +80,15 @@ void choose_files(const PlanArguments& arguments, PlanOptions& options) {
     throw UsageError("what is to be run? Give a job, such as configs/jobs/resnet50-imagenet.yaml, or a configuration");
 }
 
+/// What is left out or less than the job's own, each told once.
+std::vector<std::string> not_as_the_job(const Plan& plan) {
+  std::vector<std::string> all = plan.remarks;
+  for (const Point& point : plan.points)
+    for (const std::string& open : point.unproven)
+      if (std::find(all.begin(), all.end(), open) == all.end()) all.push_back(open);
+  return all;
+}
+
 std::string bytes_or_unknown(std::uint64_t bytes) {
   return bytes > 0 ? format_quantity(static_cast<double>(bytes), Dimension::bytes) : "-";
 }
@@ -224,9 +233,9 @@ Text plan_text(const Plan& plan, const Shared& shared) {
              "\n";
     }
   }
-  if (!plan.remarks.empty()) {
+  if (const auto remarks = not_as_the_job(plan); !remarks.empty()) {
     out += terminal.paint("\nnot as the job has it\n", Ink::strong);
-    for (const std::string& remark : plan.remarks) out += "  " + wrap(Text(remark), 94, 4) + "\n";
+    for (const std::string& remark : remarks) out += "  " + wrap(Text(remark), 94, 4) + "\n";
   }
   if (!plan.not_asked.empty()) {
     out += wrap(Text::format("not asked here: {}", join(plan.not_asked)), width - 2, 2) + "\n";
@@ -270,7 +279,7 @@ std::string plan_json(const Plan& plan) {
                     {"points", points},
                     {"needs", needs},
                     {"not_asked", plan.not_asked},
-                    {"remarks", plan.remarks}};
+                    {"remarks", not_as_the_job(plan)}};
   return all.dump(2);
 }
 

@@ -135,7 +135,7 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
   Text out;
   Table table({{"  need", false}, {"measured", true}, {"bounds", false}, {"needed", true}, {"headroom", false}, {}});
   const Judgement* told_last = nullptr;
-  std::set<std::string> told_ways;
+  std::set<std::string> told_ways, told_open;
   for (const Judgement& j : run.judgements) {
     const Ink ink = Terminal::ink_of(j.outcome);
     table.row({terminal.paint(symbol(j.outcome, terminal.ascii()), ink) + " " + name_of(j),
@@ -153,6 +153,7 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
       told_last = &j;
       table.remark(j.explanation);
     }
+    if (!j.unproven.empty() && told_open.insert(j.unproven).second) table.remark("not proven: " + Text(j.unproven));
     if (!j.way.empty() && told_ways.insert(j.way).second)
       table.remark(Text::format("as the job {}: {}",
                                 j.metric.starts_with("checkpoint_write") ? "saves"

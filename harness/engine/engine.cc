@@ -41,7 +41,6 @@ class Run {
   }
 
   RunResult operator()() {
-    const auto start = std::chrono::steady_clock::now();
     result_.plan = &plan_;
     result_.questions = questions_;
     node_.limit_writes(plan_.max_write);
@@ -58,7 +57,7 @@ class Run {
     end_together();
     if (result_.lost.empty()) result_.signal = stop_signal.load();  // else a launcher ended us for that
     result_.summary = judging::summarize_run(result_.judgements, engine::recorded(result_.points), result_.signal);
-    result_.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result_.elapsed_s = elapsed_s();
     return std::move(result_);
   }
 
@@ -84,6 +83,9 @@ class Run {
   /// By what will stand in the run's file, and by nothing else.
   void judge_all() { result_.judgements = judging::answer_all(questions_, engine::recorded(result_.points)); }
 
+  double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  bool is_over_budget() const { return plan_.budget_s > 0 && elapsed_s() > plan_.budget_s; }
+
   PointRunner runner(const Point& point) { return {plan_, point, questions_, node_, observer_, limits_}; }
 
   void measure_points() {
@@ -92,6 +94,13 @@ class Run {
       if (hung_ || stop_signal.load() != 0) {
         result_.points.push_back(
             not_reached(point, hung_ ? "the run ended: an earlier point hung, or lost a rank" : "interrupted before"));
+        continue;
+      }
+      if (is_over_budget()) {
+        result_.points.push_back(not_reached(
+            point,
+            fmt::format("the {:.0f} s of --budget were used up before: a longer one measures it", plan_.budget_s)));
+        result_.points.back().status = PointStatus::skipped;
         continue;
       }
       observer_.point_started(point, i + 1, plan_.points.size());
@@ -113,12 +122,12 @@ class Run {
       if (at->deterministic || std::count(again.begin(), again.end(), &*at) != 0) continue;
       again.push_back(&*at);
     }
-    if (again.empty() || hung_ || stop_signal.load() != 0) return;
+    if (again.empty() || hung_ || stop_signal.load() != 0 || is_over_budget()) return;
     observer_.message(
         fmt::format("A need was missed: measuring {} again after a rest, to be sure", again.front()->point->id));
     engine::rest(limits_.confirm_rest_s);
     for (PointResult* point : again) {
-      if (hung_ || stop_signal.load() != 0) break;
+      if (hung_ || stop_signal.load() != 0 || is_over_budget()) break;
       PointRunner one = runner(*point->point);
       one.measure_again(*point);
       hung_ = one.hung();
@@ -126,6 +135,7 @@ class Run {
     judge_all();
   }
 
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const Plan& plan_;
   Node& node_;
   RunObserver& observer_;

@@ -89,6 +89,7 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
 PointResult unmeasured(const Point& point) {
   PointResult result;
   result.point = &point;
+  result.unproven = point.unproven;
   result.deterministic = point.workload->deterministic();
   result.across_ranks = point.workload->across_ranks();
   result.workers = point.workload->workers();
@@ -124,6 +125,7 @@ judging::RecordedPoint recorded(const PointResult& result) {
   all.cache = result.point->cache;
   all.status = result.status;
   all.reason = result.reason;
+  all.unproven = result.unproven;
   all.looks = result.looks;
   all.deterministic = result.deterministic;
   all.adds = result.across_ranks == AcrossRanks::add;

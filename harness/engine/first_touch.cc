@@ -62,19 +62,22 @@ std::uint64_t touchable_bytes(std::uint64_t needed_bytes, std::uint64_t free_byt
   return std::min({needed_bytes, spare, most_bytes}) / kHugePage * kHugePage;
 }
 
-FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes, const DataProgress& progress) {
+FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes, double most_s,
+                        const DataProgress& progress) {
   static std::uint64_t touched_before = 0;
   FirstTouch result{.needed_bytes = needed_bytes};
   if (needed_bytes <= touched_before || !is_virtual()) return result;
   const std::uint64_t bytes = touchable_bytes(needed_bytes, free_memory(), most_bytes);
   if (bytes == 0) return result;
   const std::uint64_t begin = now_ns();
+  const auto elapsed_s = [begin] { return static_cast<double>(now_ns() - begin) * 1e-9; };
   const Touched memory(bytes);
   if (!memory.is_there()) return result;
   std::atomic<std::uint64_t> done{0};
   parallel_for((bytes + kPiece - 1) / kPiece, std::max(1u, std::thread::hardware_concurrency()),
                [&](unsigned, std::uint64_t piece) {
                  const std::uint64_t from = piece * kPiece, to = std::min(bytes, from + kPiece);
+                 if (most_s > 0 && elapsed_s() > most_s) return;
                  memory.touch(from, to);
                  done += to - from;
                },
@@ -82,8 +85,8 @@ FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes, co
                  if (progress) progress(done, bytes, "touching memory first");
                });
   touched_before = needed_bytes;
-  result.touched_bytes = bytes;
-  result.elapsed_s = static_cast<double>(now_ns() - begin) * 1e-9;
+  result.touched_bytes = done;
+  result.elapsed_s = elapsed_s();
   return result;
 }
 

@@ -14,8 +14,9 @@ namespace headrace::engine {
 std::uint64_t touchable_bytes(std::uint64_t needed_bytes, std::uint64_t free_bytes, std::uint64_t most_bytes);
 
 /// Touches as much free memory as `needed_bytes` of page cache will take, and gives it back at once.
-/// Does nothing on a real machine, and nothing for what this process touched before. `progress`
-/// hears of it and may throw to end it.
-FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes, const DataProgress& progress);
+/// Does nothing on a real machine, and nothing for what this process touched before. It ends after `most_s`
+/// (0 = never), as far as it has come then. `progress` hears of it and may throw to end it.
+FirstTouch touch_memory(std::uint64_t needed_bytes, std::uint64_t most_bytes, double most_s,
+                        const DataProgress& progress);
 
 }  // namespace headrace::engine

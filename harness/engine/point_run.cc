@@ -29,6 +29,7 @@ namespace {
 constexpr unsigned kFailuresToGiveUp = 2;       // in a row
 constexpr unsigned kAtOnce = 100;               // repetitions handed to the driver: it goes through all of them
 constexpr double kSlowTouch_s_per_byte = 1e-9;  // slower than any memory that is there
+constexpr double kTouching = 0.1;               // share of a run's budget that touching it may take before one point
 
 using Clock = std::chrono::steady_clock;
 
@@ -175,7 +176,14 @@ class PointRunner::Session {
       return false;
     }
     runner_.emplace(owner_.plan_, point_, owner_.node_, owner_.observer_, owner_.limits_);
-    if (workload_.data() != nullptr) result_.left_out = workload_.data()->left_out();
+    if (const DataSet* data = workload_.data()) {
+      result_.left_out = data->left_out();
+      if (data->missing() > 0)
+        result_.unproven.push_back(fmt::format(
+            "{} of {} files were made, as this storage makes no more in the {:.0f} s that the budget has for "
+            "it: what more files or longer reading cost is not shown",
+            data->files().count(), data->files().count() + data->missing(), *point_.making_s));
+    }
     take_notes();
     started_ = Clock::now();
     return true;
@@ -289,13 +297,13 @@ class PointRunner::Session {
   /// False when a signal came meanwhile.
   bool touch_memory() {
     std::uint64_t needed = workload_.footprint().page_cache_bytes;
-    if (needed > 0 && workload_.data())  // of the user's data only it knows the size
-      needed = std::max(needed, workload_.data()->files().total_bytes());
+    if (needed > 0 && workload_.data()) needed = workload_.data()->files().total_bytes();
     // Warm: the first reading, which is not timed, touches it.
     const bool grows = point_.cache == CacheState::cold || point_.cache == CacheState::asis;
     if (!owner_.limits_.touch_memory || !grows) return true;
     try {
-      const FirstTouch touched = engine::touch_memory(needed, owner_.node_.memory_available() / 10 * 9, progress());
+      const FirstTouch touched = engine::touch_memory(needed, owner_.node_.memory_available() / 10 * 9,
+                                                      kTouching * owner_.plan_.budget_s, progress());
       result_.first_touch = touched;
       if (touched.elapsed_s > kSlowTouch_s_per_byte * static_cast<double>(touched.touched_bytes))
         add_note(result_,
@@ -434,6 +442,7 @@ PointResult PointRunner::measure() {
   const Clock::time_point start = Clock::now();
   PointResult result = unmeasured(point_);
   result.looks = statistics::plan_looks(result.deterministic ? std::vector<unsigned>{1} : point_.repeat.looks);
+  node_.limit_making(point_.making_s);
   Session session(*this, result);
   if (session.open()) {
     session.measure();
@@ -446,6 +455,7 @@ PointResult PointRunner::measure() {
 
 bool PointRunner::follow() {
   PointResult result = unmeasured(point_);
+  node_.limit_making(point_.making_s);
   Session session(*this, result);
   session.open();
   for (;;) {
@@ -465,6 +475,8 @@ void PointRunner::measure_again(PointResult& result) {
   const std::string reason = result.reason;
   result.reason.clear();
   result.measured_again = true;
+  result.unproven = point_.unproven;
+  if (point_.making_s) node_.limit_making(0);  // the same data again
   Session session(*this, result);
   if (session.open()) session.take_fresh(result.looks.looks.front());
   session.close();

@@ -62,6 +62,7 @@ struct PointResult {
   std::map<std::string, statistics::SingleRun> single_run;  // by unit, of one long repetition that stands alone
   bool measured_again = false;                              // after a FAIL and a rest
   std::vector<std::string> notes;                           // fall-backs taken
+  std::vector<std::string> unproven;                        // what its data leave open of the job; a sentence each
   Facts facts;                                              // how it was done, by name
   std::optional<GroupShape> group;                          // of collectives
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set

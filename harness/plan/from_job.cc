@@ -24,8 +24,7 @@ constexpr std::uint64_t kMostFiles = 20'000;         // more take long to make a
 constexpr std::uint64_t kLeastShard = 8 * kMiB;      // what is still read in order
 constexpr std::uint64_t kLargeRequest = 8 * kMiB;    // beyond, no storage gains
 constexpr unsigned kMostWorkers = 1024;              // of the workloads
-constexpr double kSlowStorage = 150e6;               // bytes/s with which times are planned; only a guess
-constexpr double kSlowNames = 500;                   // files made per second, likewise
+constexpr double kSlowStorage = 150e6;               // bytes/s with which the time of saves is planned; only a guess
 constexpr double kLongest_s = 10, kShortest_s = 1;   // of one repetition
 constexpr unsigned kInFlight = 32;                   // requests, of an engine with a queue
 constexpr unsigned kFewest = 5;                      // repetitions that bounds can be told from
@@ -52,8 +51,19 @@ class Entry {
   Entry& size(std::string_view key, std::uint64_t bytes) { return put(key, fmt::format("{}B", bytes)); }
   Entry& count(std::string_view key, std::uint64_t n) { return put(key, fmt::format("{}", n)); }
 
+  /// The job has more: what that leaves unproven.
+  template <typename... T>
+  void open(fmt::format_string<T...> text, T&&... values) {
+    unproven.push_back(fmt::format(text, std::forward<T>(values)...));
+  }
+
   Value value;
+  std::vector<std::string> unproven;
   std::string_view use() const { return value.find("use")->text; }
+  bool is_advice() const {
+    const Value* label = value.find("label");
+    return label != nullptr && !label->text.starts_with("job");
+  }
 
   double weight = kOwnWeight;  // of the measuring time; 0 = it ends by itself
   bool timed = true;           // its repetitions end after `duration`
@@ -77,10 +87,9 @@ class Points {
   FromJob make() {
     const bool saves = job_.checkpoint && asks("checkpoint_write");
     // A half for the data set, an eighth each for other shards, two ways of saving, and restores.
-    const double making_s = kMakingShare * means_.budget_s;
-    data_space_ = std::min(means_.space / 2, static_cast<std::uint64_t>(making_s * kSlowStorage));
-    most_files_ = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(making_s * kSlowNames), 1, kMostFiles);
+    data_space_ = means_.space / 2;
     save_space_ = means_.space / 8;
+    add(Entry("host_facts", ""), 0);
     switch (job_.dataset.layout) {
       case Layout::files:
         files();
@@ -97,12 +106,16 @@ class Points {
     if (asks("memory_copy")) add(Entry("memory_copy", "job").put("kernel", "copy"), 0);
     gpus();
     network();
-    add(Entry("host_facts", ""), 0);
+    // Where time runs out, what the job does is there.
+    std::stable_partition(entries_.begin(), entries_.end(), [](const Entry& entry) { return !entry.is_advice(); });
     share_time();
     FromJob made;
     made.remarks = std::move(remarks_);
     made.workloads.kind = Value::Kind::list;
-    for (Entry& entry : entries_) made.workloads.items.push_back(std::move(entry.value));
+    for (Entry& entry : entries_) {
+      made.workloads.items.push_back(std::move(entry.value));
+      made.unproven.push_back(std::move(entry.unproven));
+    }
     return made;
   }
 
@@ -142,13 +155,11 @@ class Points {
     if (kind == LoaderKind::in_flight) return entry.put("engine", "io_uring").count("queue_depth", kInFlight);
     const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0);
     const double batch = samples > 0 ? std::clamp(std::floor(samples / workers / 2), 1.0, own) : own;
-    if (batch < own && !batch_told_) {
-      batch_told_ = true;
-      remark(
+    if (batch < own)
+      entry.open(
           "batches of {:.0f} samples stand for the job's, of {:.0f}, so that {} workers have two each: how far a slow "
           "batch holds back the others is shown less",
           batch, own, workers);
-    }
     return entry.count("batch_size", static_cast<std::uint64_t>(batch))
         .count("prefetch_factor", static_cast<std::uint64_t>(std::clamp(job_.loader.prefetch_factor, 1.0, 64.0)));
   }
@@ -167,7 +178,7 @@ class Points {
     if (!means_.data.empty()) {
       set.put("path", means_.data);
     } else {
-      const std::uint64_t fit = std::min(data_space_ / size, most_files_);
+      const std::uint64_t fit = std::min(data_space_ / size, kMostFiles);
       const double all = data.samples ? std::ceil(*data.samples / data.samples_per_file) : 1e15;
       const auto files = static_cast<std::uint64_t>(std::min(double(fit), all));
       if (files == 0) {
@@ -176,11 +187,12 @@ class Points {
         return;
       }
       if (double(files) < all)
-        remark("{} files of {} stand for {}: what folders with more names cost is not shown", files,
-               bytes(double(size)), data.samples ? fmt::format("the job's {:.0f}", all) : "a data set of unknown size");
+        set.open("{} files of {} stand for {}: what folders with more names cost is not shown", files,
+                 bytes(double(size)),
+                 data.samples ? fmt::format("the job's {:.0f}", all) : "a data set of unknown size");
       if (files < workers_)
-        remark("{} files for {} workers: only so many are read at a time; --max-write {} has one for each", files,
-               workers_, as_option(2.2 * double(size) * workers_));
+        set.open("{} files for {} workers: only so many are read at a time; --max-write {} has one for each", files,
+                 workers_, as_option(2.2 * double(size) * workers_));
       samples = double(files) * data.samples_per_file;
       set.count("files", files).size("file_size", size);
       if (const auto spread = job_.spreads.find("dataset.sample_size"); spread != job_.spreads.end())
@@ -238,9 +250,10 @@ class Points {
         return;
       }
       if (own && each < size)
-        remark("{} shards of {} stand for the job's, of {}: the first read of each comes more often", files,
-               bytes(double(each)), bytes(double(size)));
-      if (own && files < workers_) remark("{} shards for {} workers: the others have nothing to read", files, workers_);
+        set.open("{} shards of {} stand for the job's, of {}: the first read of each comes more often", files,
+                 bytes(double(each)), bytes(double(size)));
+      if (own && files < workers_)
+        set.open("{} shards for {} workers: the others have nothing to read", files, workers_);
       set.count("files", files).size("file_size", each);
       samples = double(files) * double(each) / job_.dataset.sample_size;
     }
@@ -272,6 +285,7 @@ class Points {
     for (const char* key : {"path", "files", "file_size"})
       if (const Value* value = shards.value.find(key)) entry.put(key, value->text);
     entry.size("block_size", request()).size("sample_size", sample());
+    entry.unproven = shards.unproven;
     add(reads(entry, workers_, samples), kOwnWeight);
   }
 
@@ -295,8 +309,8 @@ class Points {
                bytes(double(request())), bytes(double(means_.space)));
         return;
       }
-      remark("{} files of {} stand for the job's tokens: what a larger index costs is not shown", files,
-             bytes(double(size)));
+      set.open("{} files of {} stand for the job's tokens: what a larger index costs is not shown", files,
+               bytes(double(size)));
       set.count("files", files).size("file_size", size);
       samples = double(files * (size / request()));
     }
@@ -350,16 +364,19 @@ class Points {
              ranks, bytes(double(means_.space)));
       return;
     }
-    if (shard < size)
-      remark(
-          "checkpoint shards of {} stand for {}: what a save of the full size meets (caches that fill, limits of "
-          "bursts) is not "
-          "shown",
-          bytes(std::floor(shard)), bytes(size));
     const auto whole = static_cast<std::uint64_t>(shard);
+    const auto smaller = [&](Entry& entry) {
+      if (shard < size)
+        entry.open(
+            "checkpoint shards of {} stand for {}: what the full size meets (caches that fill, limits of bursts) is "
+            "not "
+            "shown",
+            bytes(std::floor(shard)), bytes(size));
+    };
     const auto save = [&](const char* label) {
       Entry entry("checkpoint_write", label);
       entry.timed = false;
+      smaller(entry);
       entry.count("ranks", ranks).size("shard_size", whole);
       return entry.put("mode", async ? "async" : "sync");
     };
@@ -370,6 +387,7 @@ class Points {
     const auto restore = [&](const char* label) {
       Entry entry("checkpoint_read", label);
       entry.timed = false;
+      smaller(entry);
       return entry.count("ranks", ranks).size("shard_size", whole).put("cache", "cold");
     };
     add(restore("job"), kOwnWeight);
@@ -439,8 +457,7 @@ class Points {
   const Means& means_;
   const std::vector<requirements::Need> needs_;
   unsigned workers_ = 1;
-  bool batch_told_ = false;
-  std::uint64_t data_space_ = 0, save_space_ = 0, most_files_ = 1;
+  std::uint64_t data_space_ = 0, save_space_ = 0;
   std::vector<Entry> entries_;
   std::vector<std::string> remarks_;
 };

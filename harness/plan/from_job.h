@@ -27,8 +27,9 @@ inline constexpr double kMakingShare = 0.3;
 
 struct FromJob {
   config::Value workloads;  // entries of a configuration, the job's own ways first
-  /// What is less than the job's own, and what that leaves unproven; a sentence each.
-  std::vector<std::string> remarks;
+  /// Of each of them, what is less than the job's own, and what that leaves unproven; a sentence each.
+  std::vector<std::vector<std::string>> unproven;
+  std::vector<std::string> remarks;  // what is left out, and why
 };
 
 /// Points of the job on one of its nodes. Each of its needs that can be measured with these means has a point that does

@@ -18,6 +18,7 @@
 #include "harness/plan/from_job.h"
 #include "harness/plan/own_data.h"
 #include "harness/plan/points.h"
+#include "harness/storage/data_set.h"
 
 namespace headrace {
 namespace {
@@ -76,7 +77,10 @@ class Planner {
     ask_needs(root.find("needs"), plan_, problems_);
     select_points();
     problems_.throw_if_any();
-    if (of_job) leave_unmeasured(plan_);
+    if (of_job) {
+      leave_unmeasured(plan_);
+      share_making();
+    }
     finish();
     return std::move(plan_);
   }
@@ -118,7 +122,8 @@ class Planner {
     means.budget_s = options_.budget_s.value_or(kBudget_s);
     means.data = options_.data.empty() ? plan_.job->dataset.path : options_.data;
     if (!means.data.empty()) means.data = std::filesystem::absolute(means.data).lexically_normal().string();
-    if (!means.data.empty()) plan_.remarks = check_own_data(*plan_.job, means.data);
+    std::vector<std::string> of_data;
+    if (!means.data.empty()) of_data = check_own_data(*plan_.job, means.data);
     const double free = kUsable * static_cast<double>(node.free_bytes(plan_.target_path));
     means.space = static_cast<std::uint64_t>(
         plan_.max_write > 0 ? std::min(kUsable * static_cast<double>(plan_.max_write), free) : free);
@@ -129,10 +134,39 @@ class Planner {
     means.gpus = std::filesystem::exists("/dev/nvidiactl");
     means.ranks = options_.several;
     FromJob made = points_from_job(*plan_.job, means);
-    plan_.remarks.insert(plan_.remarks.end(), made.remarks.begin(), made.remarks.end());
+    plan_.remarks = std::move(made.remarks);
+    plan_.budget_s = means.budget_s;
     PlanOptions options = options_;
     options.budget_s.reset();  // it is shared out already
-    add_points(made.workloads, nullptr, options);
+    for (std::size_t i = 0; i < made.workloads.items.size(); ++i) {
+      const std::size_t before = plan_.points.size();
+      Value one;
+      one.kind = Value::Kind::list;
+      one.items.push_back(std::move(made.workloads.items[i]));
+      add_points(one, nullptr, options);
+      for (std::size_t at = before; at < plan_.points.size(); ++at) {
+        Point& point = plan_.points[at];
+        point.unproven = made.unproven[i];
+        if (point.params.contains("path") && point.params.at("path") == ParamValue(means.data))
+          point.unproven.insert(point.unproven.end(), of_data.begin(), of_data.end());
+      }
+    }
+  }
+
+  /// The time of making data, by the bytes of each set; of points that share one, the first makes it.
+  void share_making() {
+    std::map<std::string, std::uint64_t> sets;
+    for (const Point& point : plan_.points)
+      if (const Footprint f = point.workload->footprint(); DataSetSpec::of_id(f.data_id))
+        sets[f.data_id] = f.written_bytes;
+    double all = 0;
+    for (const auto& [id, size] : sets) all += static_cast<double>(size);
+    for (Point& point : plan_.points) {
+      const Footprint f = point.workload->footprint();
+      if (!sets.contains(f.data_id)) continue;
+      point.making_s = kMakingShare * plan_.budget_s * static_cast<double>(sets[f.data_id]) / all;
+      sets[f.data_id] = 0;
+    }
   }
 
   /// How many of the job's files a fifth of target.max_write holds; no more than serve for a measurement.

@@ -40,12 +40,14 @@ struct Point {
   std::map<std::string, ParamValue> params;  // full, defaults included
   CacheState cache = CacheState::asis;
   bool verify = false;
-  double duration_s = 0;          // time budget of one repetition (per phase); 0 = the workload's own end
-  double rest_s = 0;              // pause between repetitions
-  bool one_per_node = false;      // of several ranks only the first of each node takes part
-  unsigned clients = 0;           // so many of those take part, on as many nodes as can be; 0 = all
-  double timeout_s = 0;           // nothing answers for so long: it hangs; 0 = as EngineLimits say
-  std::optional<double> ceiling;  // bytes/s that cannot be exceeded; above: "cannot be true"
+  double duration_s = 0;              // time budget of one repetition (per phase); 0 = the workload's own end
+  double rest_s = 0;                  // pause between repetitions
+  std::optional<double> making_s;     // longest time of making its data; nothing: as long as it takes
+  std::vector<std::string> unproven;  // what is less than the job's own, and what that leaves unproven; a sentence each
+  bool one_per_node = false;          // of several ranks only the first of each node takes part
+  unsigned clients = 0;               // so many of those take part, on as many nodes as can be; 0 = all
+  double timeout_s = 0;               // nothing answers for so long: it hangs; 0 = as EngineLimits say
+  std::optional<double> ceiling;      // bytes/s that cannot be exceeded; above: "cannot be true"
   RepeatPlan repeat;
   config::Value resolved;  // its entry of config.resolved.yaml
   Location where;
@@ -60,11 +62,12 @@ struct Plan {
   std::string target_path;      // scratch folder (not made yet)
   std::uint64_t max_write = 0;  // 0 = no limit of its own
   std::uint64_t seed = 1;
+  double budget_s = 0;  // of the whole run, after which no point begins; 0 = none
   std::vector<Point> points;
   std::optional<requirements::Job> job;
   std::vector<requirements::Need> needs;  // the job's needs that this config asks for
   std::vector<std::string> not_asked;     // the job's other needs, by id
-  std::vector<std::string> remarks;       // what is left out or less than the job's own, and why; a sentence each
+  std::vector<std::string> remarks;       // what is left out, and why; a sentence each
   std::vector<DeclaredNeed> declared_needs;
 };
 

@@ -38,6 +38,7 @@ void compare(const Judgement& stored, const Judgement& again, std::vector<std::s
   compare(name + "next step", stored.next_step, again.next_step, differences);
   compare(name + "point", stored.point, again.point, differences);
   compare(name + "way", stored.way, again.way, differences);
+  compare(name + "unproven", stored.unproven, again.unproven, differences);
   compare(name + "metric", stored.metric, again.metric, differences);
   compare(name + "need", stored.need, again.need, differences);
   compare(name + "thin", stored.thin, again.thin, differences);

@@ -77,6 +77,7 @@ struct Fields<Judgement> {
       field("low", &S::low), field("high", &S::high), field("headroom", &S::headroom),
       field("repetitions", &S::repetitions), unstored(&S::disturbed), field("point", &S::point),
       field("metric", &S::metric), field("way", &S::way).where([](const S& j) { return !j.way.empty(); }),
+      field("unproven", &S::unproven).where([](const S& j) { return !j.unproven.empty(); }),
       field("formula", &S::formula), field("equation", &S::equation), field("substituted", &S::substituted));
 };
 static_assert(is_complete<Judgement>());

@@ -149,6 +149,7 @@ Json point(const PointResult& p) {
   if (p.processes > 1) one["processes"] = p.processes;
   if (p.measured_again) one["measured_again"] = true;
   if (!p.missing.empty()) one["missing"] = p.missing;
+  if (!p.unproven.empty()) one["unproven"] = p.unproven;
   for (const auto& [unit, alone] : p.single_run) one["single_run"][unit] = json_of(alone);
   if (p.pairs) one["pairs"] = pairs_part(*p.pairs, p.blame);
   if (p.slowest)

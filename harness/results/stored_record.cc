@@ -91,6 +91,7 @@ judging::RecordedPoint read_recorded_point(const JsonPlace& place, const HearRep
   place.at("metrics").each([&](const JsonPlace& metric) {
     if (metric.flag("too_few_operations", false)) point.too_few_operations.push_back(metric.at("name").text());
   });
+  if (place.has("unproven")) point.unproven = place.at("unproven").texts();
   if (place.has("missing"))
     place.at("missing").each_member(
         [&](const std::string& metric, const JsonPlace& why) { point.missing[metric] = why.text(); });

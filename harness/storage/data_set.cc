@@ -23,21 +23,28 @@ namespace {
 
 constexpr double kLargestFile = 0x1p44;  // 16 TiB, what ext4 holds
 
-/// A complete data set in its folder below `parent`, which is made first if need be. It is locked for
-/// others than readers for as long as it is open, so that nobody removes it meanwhile; file systems
-/// without locks do without.
-files::Folder open_generated(const DataSetLayout& layout, const files::Folder& parent, const Node& node,
-                             const DataProgress& progress) {
+/// A data set in its folder below `parent`, which is made first if need be. It is locked for others than readers for as
+/// long as it is open, so that nobody removes it meanwhile; file systems without locks do without. `whole`: files, from
+/// the first on, that are there: all of them, where the node sets no limit to the time of making them.
+files::Folder open_generated(const DataSetLayout& layout, const files::Folder& parent, Node& node,
+                             const DataProgress& progress, std::uint64_t& whole) {
   for (unsigned waited = 0;; ++waited) {
     const MarkedFolder set = MarkedFolder::make(parent, layout.spec().id(), kSetKind);
     const files::Folder& root = set.folder();
     if (root.lock_shared() && set.is_marked()) {
-      if (is_complete(layout, root, node)) return root.again();
+      const auto left_s = node.making_left();
+      whole = whole_files(layout, root, node);
+      const bool will_do = left_s && whole > 0;
+      // What the first of several processes has made is not made longer by the others, who share it.
+      if (whole == layout.files() || (will_do && (*left_s <= 0 || node.team_index() > 0))) return root.again();
       if (set.try_hold()) {
-        generate(layout, set, node, progress);
+        const auto start = std::chrono::steady_clock::now();
+        whole = generate(layout, set, node, progress, left_s);
+        node.spend_making(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
         root.lock_shared();
         return root.again();
       }
+      if (will_do && root.lock_shared()) return root.again();  // others read it
     }
     if (progress)
       progress(0, layout.total_bytes(),
@@ -104,10 +111,11 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node, cons
   const DataSetLayout layout(spec);
   node.reserve_writes(spec.id(), layout.total_bytes());
   const MarkedFolder parent = MarkedFolder::make(node.scratch_folder(), kDataFolder, kDataFolder);
-  files::Folder folder = open_generated(layout, parent.folder(), node, progress);
+  std::uint64_t whole = 0;
+  files::Folder folder = open_generated(layout, parent.folder(), node, progress, whole);
   const std::string path = folder.path();
   data->files_ = FileTable(folder.release().release(), path);
-  for (std::uint64_t file = 0; file < layout.files(); ++file) data->files_.add(layout.path(file), layout.size(file));
+  for (std::uint64_t file = 0; file < whole; ++file) data->files_.add(layout.path(file), layout.size(file));
   data->key_ = layout.key();
   data->generated_ = true;
   return data;

@@ -44,12 +44,15 @@ struct DataSetSpec {
 /// Opened files plus what is known of them. Throws RunError (disk full, unreadable, empty), names the file.
 class DataSet {
  public:
-  /// Generates below `node.scratch()` (reused when a complete one with the same id is there), or walks spec.path.
+  /// Generates below `node.scratch()` (reused when a complete one with the same id is there), or walks spec.path. With
+  /// node.making_left() it may have fewer files than the specification.
   static std::shared_ptr<DataSet> open(const DataSetSpec& spec, Node& node, const DataProgress& progress);
   ~DataSet();
 
   const FileTable& files() const { return files_; }
   bool generated() const { return generated_; }
+  /// Files that were to be made and were not, as there was no time.
+  std::uint64_t missing() const { return generated_ ? spec_.files - files_.count() : 0; }
   /// Files of the user's path that were left out (not regular, unreadable, empty), counted with a reason each.
   const std::vector<std::pair<std::string, std::uint64_t>>& left_out() const { return left_out_; }
   /// Checks every byte of `file` held in `data` (which starts at `offset` in it). Generated data only.

@@ -253,6 +253,7 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
                                  point.group->ranks, point.group->nodes, point.group->nodes == 1 ? "" : "s",
                                  q.collective->ranks, q.collective->nodes);
   a.undecided = undecided(e, j);
+  j.unproven = fmt::format("{}", fmt::join(point.unproven, "; "));
   hold_way(q, point, j);
   return a;
 }

@@ -46,7 +46,8 @@ struct RecordedPoint {
   std::map<std::string, ParamValue> params;
   CacheState cache = CacheState::asis;
   PointStatus status = PointStatus::not_reached;
-  std::string reason;  // why skipped or failed
+  std::string reason;                 // why skipped or failed
+  std::vector<std::string> unproven;  // what its data leave open of the job; a sentence each
   statistics::LookPlan looks;
   bool deterministic = false;  // one value is its own bound
   bool adds = true;            // of several nodes that measured together, each gave its share

@@ -36,6 +36,7 @@ struct Judgement {
   std::string point;       // id of the point it was measured on
   std::string metric;      // "small_file_read.read_bandwidth"
   std::string way;         // how that point does what the job does; "" = it does it in another way, or there is none
+  std::string unproven;    // what the data that were there leave open of the job; "" = nothing
   std::string formula, equation, substituted;
 };
 

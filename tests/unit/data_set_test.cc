@@ -1,6 +1,7 @@
 #include "harness/storage/data_set.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/storage/data_set/layout.h"
 #include "harness/storage/data_set/manifest.h"
+#include "harness/storage/data_set/sample.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace {
@@ -105,11 +107,92 @@ TEST_F(DataSetTest, IsMadeOnceAndMendedWhenPartsAreMissing) {
   EXPECT_TRUE(again->verify({}).empty());
 }
 
+/// As a run leaves it whose time was up after `made` files.
+class ShortSetTest : public DataSetTest {
+ protected:
+  void shorten(std::uint64_t made) {
+    open();
+    const Node node(tmp_ / "scratch");
+    for (std::uint64_t i = made; i < spec_.files; ++i) fs::remove(file(i));
+    std::string text = content(folder() + "/manifest.json");
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{R"("complete")", R"("making")"},
+                                   {R"("made": 23)", fmt::format(R"("made": {})", made)}}) {
+      ASSERT_NE(text.find(from), text.npos) << text;
+      text.replace(text.find(from), from.size(), to);
+    }
+    std::ofstream(folder() + "/manifest.json") << text;
+  }
+};
+
+TEST_F(ShortSetTest, ServesWhereThereIsNoTimeForMore) {
+  shorten(5);
+  const auto made = fs::last_write_time(file(4));
+  node_.limit_making(0);
+  const auto data = open();
+  EXPECT_EQ(data->files().count(), 5u);
+  EXPECT_EQ(data->missing(), 18u);
+  EXPECT_TRUE(data->verify({}).empty());
+  EXPECT_FALSE(fs::exists(file(5)));
+  EXPECT_EQ(fs::last_write_time(file(4)), made);
+}
+
+TEST_F(ShortSetTest, IsNeverTakenForTheWholeOne) {
+  shorten(5);
+  const auto made = fs::last_write_time(file(4));
+  const auto data = open();
+  EXPECT_EQ(data->files().count(), 23u);
+  EXPECT_EQ(data->missing(), 0u);
+  EXPECT_TRUE(data->verify({}).empty());
+  EXPECT_EQ(fs::last_write_time(file(4)), made);  // used again
+  node_.limit_making(0);
+  EXPECT_EQ(open()->files().count(), 23u);
+}
+
+TEST_F(ShortSetTest, EndsAtAFileThatIsGone) {
+  shorten(5);
+  fs::remove(file(3));
+  node_.limit_making(0);
+  EXPECT_EQ(open()->files().count(), 3u);
+  node_.limit_making(600);
+  EXPECT_EQ(open()->files().count(), 23u);
+}
+
+TEST_F(ShortSetTest, HasAtLeastOneFile) {
+  node_.limit_making(0);
+  EXPECT_THROW(open(), Unsupported);
+  node_.limit_making(600);
+  EXPECT_EQ(open()->files().count(), 23u);
+}
+
+TEST_F(ShortSetTest, IsMadeForAsLongAsThereIsTimeAndThenLonger) {
+  spec_ = DataSetSpec{};
+  spec_.files = 40'000;
+  spec_.file_size = 50'000;  // 2 GB: more than any machine makes in the times below
+  std::uint64_t first = 0;
+  double limit_s = 0.02;
+  for (; first == 0; limit_s *= 2) {
+    node_.limit_making(limit_s);
+    try {
+      const auto data = open();
+      first = data->files().count();
+      EXPECT_EQ(data->missing(), spec_.files - first);
+      EXPECT_LE(*node_.making_left(), limit_s);
+    } catch (const Unsupported&) {  // not even one file yet, beside other programs
+    }
+  }
+  if (first == spec_.files) GTEST_SKIP() << "the machine was kept from noticing its time";
+  node_.limit_making(limit_s);
+  const auto data = open();
+  EXPECT_GE(data->files().count(), first);
+  EXPECT_TRUE(wrong_in_sample(*data, 1).empty());
+}
+
 TEST_F(DataSetTest, ContinuesWhatWasCutShort) {
   open();
   const auto made = fs::last_write_time(file(0));
   std::string manifest = content(folder() + "/manifest.json");
   manifest.replace(manifest.find("complete"), 8, "making");
+  manifest.replace(manifest.find("\"made\": 23"), 10, "\"made\": 0");
   std::ofstream(folder() + "/manifest.json") << manifest;
   fs::resize_file(file(3), 4096);
   overwrite(file(4), fs::file_size(file(4)) - 50, std::string(50, '\0'));  // never reached the storage

@@ -20,15 +20,15 @@ TEST(FirstTouch, TakesNoMoreThanIsFreeAndAllowed) {
 /// In this order: what was touched once is not touched again.
 TEST(FirstTouch, OnceAndOnVirtualMachinesOnly) {
   const bool touches = system::cpu_facts().is_virtual;
-  EXPECT_EQ(touch_memory(0, 1_GiB, {}).touched_bytes, 0u);
-  const FirstTouch first = touch_memory(8_MiB, 1_GiB, {});
+  EXPECT_EQ(touch_memory(0, 1_GiB, 0, {}).touched_bytes, 0u);
+  const FirstTouch first = touch_memory(8_MiB, 1_GiB, 0, {});
   EXPECT_EQ(first.needed_bytes, 8_MiB);
   EXPECT_EQ(first.touched_bytes, touches ? 8_MiB : 0u);
   if (touches) {
     EXPECT_GT(first.elapsed_s, 0);
   }
-  EXPECT_EQ(touch_memory(8_MiB, 1_GiB, {}).touched_bytes, 0u) << "was done before";
-  EXPECT_EQ(touch_memory(10_MiB, 1_GiB, {}).touched_bytes, touches ? 10_MiB : 0u) << "more is needed";
+  EXPECT_EQ(touch_memory(8_MiB, 1_GiB, 0, {}).touched_bytes, 0u) << "was done before";
+  EXPECT_EQ(touch_memory(10_MiB, 1_GiB, 0, {}).touched_bytes, touches ? 10_MiB : 0u) << "more is needed";
 }
 
 }  // namespace

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "harness/base/error.h"
@@ -26,11 +29,12 @@ namespace {
 /// More than there are cores: direct writes wait for the storage.
 unsigned threads_for(const Node& node) { return std::clamp(node.cores(), 8u, 32u); }
 
-/// The files that are not there as a finished set has them.
-std::vector<std::uint64_t> missing_files(const DataSetLayout& layout, const files::Folder& root, const Node& node) {
+/// Those of the first `files` that are not there as a finished set has them.
+std::vector<std::uint64_t> missing_files(const DataSetLayout& layout, const files::Folder& root, const Node& node,
+                                         std::uint64_t files) {
   constexpr std::uint64_t kBatch = 1024;
   const FileProof proof(layout, root);
-  const std::uint64_t files = layout.files(), batches = (files + kBatch - 1) / kBatch;
+  const std::uint64_t batches = (files + kBatch - 1) / kBatch;
   std::vector<std::vector<std::uint64_t>> missing(batches);
   parallel_for(batches, threads_for(node), [&](unsigned, std::uint64_t batch) {
     const std::uint64_t end = std::min(files, (batch + 1) * kBatch);
@@ -72,6 +76,41 @@ void check_space(std::uint64_t needed, const DataSetLayout& layout, const std::s
     throw RunError(fmt::format("{}: the data set needs {}; only {} are free", folder, bytes(needed), bytes(free)));
 }
 
+/// How many files are made next: all of them, or with a limit of time few at first, then more and more by the speed that
+/// was seen, each time no more than half the time that is left holds. What the page cache took in is written back after
+/// each time, so that the speed is the storage's.
+class Pace {
+ public:
+  Pace(std::uint64_t file_size, std::optional<double> limit_s) : file_size_(file_size), limit_s_(limit_s) {}
+
+  std::size_t next(std::size_t left) {
+    began_s_ = elapsed_s();
+    if (!limit_s_) return left;
+    if (at_a_time_ == 0) return std::min<std::size_t>(left, std::max<std::uint64_t>(1, kFirst / file_size_));
+    const double in_time = rate_ * (*limit_s_ - began_s_);
+    if (in_time < 1) return 0;
+    return std::min(left,
+                    static_cast<std::size_t>(std::clamp(in_time / 2, 1.0, kGrowth * static_cast<double>(at_a_time_))));
+  }
+  void made(std::size_t files) {
+    at_a_time_ = std::max<std::size_t>(files, 1);
+    rate_ = static_cast<double>(files) / std::max(elapsed_s() - began_s_, 1e-6);
+  }
+  /// It was foreseen to end long before: the storage has become slower. Files under way are given up.
+  bool late() const { return limit_s_ && elapsed_s() > kLate * *limit_s_; }
+
+ private:
+  static constexpr std::uint64_t kFirst = 4 << 20;  // [B], made at the start
+  static constexpr double kGrowth = 4, kLate = 1.25;
+  double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const std::uint64_t file_size_;
+  const std::optional<double> limit_s_;
+  double rate_ = 0, began_s_ = 0;  // files per second; when the present ones were begun
+  std::size_t at_a_time_ = 0;
+};
+
 /// After a failure: what was made goes, so that a full disk is not left full, and the folder too
 /// when nothing else is in it. What cannot go stays.
 void take_back(const DataSetLayout& layout, const MarkedFolder& folder,
@@ -91,51 +130,68 @@ void take_back(const DataSetLayout& layout, const MarkedFolder& folder,
 
 }  // namespace
 
-bool is_complete(const DataSetLayout& layout, const files::Folder& root, const Node& node) {
+std::uint64_t whole_files(const DataSetLayout& layout, const files::Folder& root, const Node& node) {
   const auto manifest = read_manifest(root, layout.spec());
-  return manifest && manifest->complete && missing_files(layout, root, node).empty();
+  if (!manifest || manifest->made == 0) return 0;
+  const auto missing = missing_files(layout, root, node, manifest->made);
+  return missing.empty() ? manifest->made : missing.front();
 }
 
-void generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node, const DataProgress& progress) {
+std::uint64_t generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node,
+                       const DataProgress& progress, std::optional<double> limit_s) {
   const files::Folder& root = folder.folder();
   const auto before = read_manifest(root, layout.spec());
   std::vector<std::uint64_t> todo;
-  if (before && before->complete) {
-    todo = missing_files(layout, root, node);
-    check_space(space_of(layout, todo), layout, folder.path(), node);
-  } else {
-    // Cut short: a file of full size may still end in blocks that never reached the storage, so
+  if (before) {
+    // Of a set that was cut short, a file of full size may still end in blocks that never reached the storage, so that
     // each is looked at.
-    const std::uint64_t needed = before ? space_of(layout, missing_files(layout, root, node)) : space_of(layout);
-    check_space(needed, layout, folder.path(), node);
+    todo = missing_files(layout, root, node, layout.files());
+  } else {
     todo.resize(layout.files());
-    for (std::uint64_t file = 0; file < layout.files(); ++file) todo[file] = file;
+    std::iota(todo.begin(), todo.end(), 0);
   }
+  const auto whole = [&](std::size_t next) { return next < todo.size() ? todo[next] : layout.files(); };
+  check_space(before ? space_of(layout, todo) : space_of(layout), layout, folder.path(), node);
   std::uint64_t total = 0;
   for (const std::uint64_t file : todo) total += layout.size(file);
 
   const FileProof proof(layout, root);
-  write_manifest(root, {layout.spec(), false});
+  write_manifest(root, {layout.spec(), false, before ? std::min(before->made, whole(0)) : 0});
+  Pace pace(layout.spec().file_size, limit_s);
+  const std::function<bool()> late = [&pace] { return pace.late(); };
   std::vector<std::unique_ptr<FileWriter>> writers(threads_for(node));
+  std::size_t next = 0;
   try {
     for (std::uint64_t number = 0; number < layout.folders(); ++number) root.make(layout.folder(number));
     std::atomic<std::uint64_t> done{0};
-    parallel_for(
-        todo.size(), threads_for(node),
-        [&](unsigned worker, std::uint64_t item) {
-          auto& writer = writers[worker];
-          if (!writer) writer = std::make_unique<FileWriter>(layout, proof, root, done);
-          writer->write(todo[item]);
-        },
-        [&] {
-          if (progress) progress(done.load(), total, "generating");
-        });
-    if (::syncfs(root.fd()) != 0) throw system_error("write back", folder.path(), errno);
+    while (const std::size_t count = pace.next(todo.size() - next)) {
+      std::atomic<std::size_t> end{next + count};  // the first that was given up
+      parallel_for(
+          count, threads_for(node),
+          [&](unsigned worker, std::uint64_t item) {
+            auto& writer = writers[worker];
+            if (!writer) writer = std::make_unique<FileWriter>(layout, proof, root, done, late);
+            const std::size_t at = next + item;
+            if (!late() && writer->write(todo[at])) return;
+            for (std::size_t first = end; at < first && !end.compare_exchange_weak(first, at);) {
+            }
+          },
+          [&] {
+            if (progress) progress(done.load(), total, "generating");
+          });
+      if (::syncfs(root.fd()) != 0) throw system_error("write back", folder.path(), errno);
+      pace.made(end - next);
+      next = end;
+    }
   } catch (const RunError&) {
     take_back(layout, folder, writers);
     throw;
   }
-  write_manifest(root, {layout.spec(), true});
+  write_manifest(root, {layout.spec(), next == todo.size(), whole(next)});
+  if (whole(next) == 0)
+    throw Unsupported(fmt::format("not one file of {} was made in {:.1f} s: a longer --budget would do",
+                                  format_quantity(static_cast<double>(layout.size(0)), Dimension::bytes), *limit_s));
+  return whole(next);
 }
 
 }  // namespace headrace

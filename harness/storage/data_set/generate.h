@@ -2,6 +2,8 @@
 // short.
 #pragma once
 
+#include <optional>
+
 #include "harness/files/marked_folder.h"
 #include "harness/storage/data_set/layout.h"
 
@@ -14,9 +16,14 @@ class Node;
 /// little space (checked first), when a file in the way is not headrace's, or when writing fails;
 /// then the files made by this call are removed again. An exception from `progress` stops it and
 /// leaves what was made, to be continued later.
-void generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node, const DataProgress& progress);
+///
+/// With `limit_s` it ends after about so long, by the speed that the storage really has: fewer files, each of its own
+/// size, which a later call continues. Returns how many, from the first on, are whole and on the storage; throws
+/// Unsupported where not even one is.
+std::uint64_t generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node,
+                       const DataProgress& progress, std::optional<double> limit_s);
 
-/// Was the manifest finished, and are all files there that it spoke of?
-bool is_complete(const DataSetLayout& layout, const files::Folder& root, const Node& node);
+/// How many files, from the first on, are there as the manifest says: all of layout.files() when the set is complete.
+std::uint64_t whole_files(const DataSetLayout& layout, const files::Folder& root, const Node& node);
 
 }  // namespace headrace

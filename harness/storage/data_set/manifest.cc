@@ -1,6 +1,7 @@
 // Reads and writes manifest.json.
 #include "harness/storage/data_set/manifest.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.h"
@@ -44,6 +45,7 @@ std::optional<Manifest> parse_manifest(std::string_view text) {
   manifest.spec.seed = number_at(json, "data_seed");
   if (manifest.spec.files == 0 || manifest.spec.file_size == 0 || manifest.spec.files_per_folder == 0)
     return std::nullopt;
+  manifest.made = manifest.complete ? manifest.spec.files : std::min(number_at(json, "made"), manifest.spec.files);
   return manifest;
 }
 
@@ -52,6 +54,7 @@ std::string manifest_text(const Manifest& manifest) {
   const nlohmann::ordered_json json{{"kind", kKind},
                                     {"schema", kSchema},
                                     {"state", manifest.complete ? "complete" : "making"},
+                                    {"made", manifest.complete ? spec.files : manifest.made},
                                     {"files", spec.files},
                                     {"file_size", spec.file_size},
                                     {"file_size_spread", spec.file_size_spread},

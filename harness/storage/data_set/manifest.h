@@ -15,12 +15,13 @@ namespace headrace {
 /// The kind of the mark in a data set's folder.
 inline constexpr const char* kSetKind = "data_set";
 
-/// `complete` is written last, after everything else is on the storage.
+/// Written anew after files have reached the storage: `complete` when all have, `made` as long as the first so many have.
 struct Manifest {
   static constexpr const char* kFile = "manifest.json";
 
   DataSetSpec spec;
   bool complete = false;
+  std::uint64_t made = 0;  // files, from the first on, that are whole on the storage; spec.files of a complete one
 };
 
 /// Is the text one that headrace wrote, be it damaged? It says so itself.

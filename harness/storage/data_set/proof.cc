@@ -27,11 +27,13 @@ bool read_at(int fd, std::uint64_t at, unsigned char* to, std::uint64_t length) 
 FileProof::FileProof(const DataSetLayout& layout, const files::Folder& folder) : layout_(layout) {
   const auto manifest = read_manifest(folder, layout.spec());
   const auto status = folder.look(Manifest::kFile);
-  if (manifest && manifest->complete && status) complete_since_ = status->st_ctim;
+  if (!manifest || !status) return;
+  since_ = status->st_ctim;
+  made_ = manifest->made;
 }
 
 bool FileProof::untouched(const struct stat& status, std::uint64_t file) const {
-  return complete_since_ && files::bears_mark(status) && !later(status.st_ctim, *complete_since_) &&
+  return settled(file) && files::bears_mark(status) && !later(status.st_ctim, *since_) &&
          static_cast<std::uint64_t>(status.st_size) == layout_.size(file);
 }
 
@@ -67,12 +69,12 @@ FileProof::Found FileProof::judge(const files::Folder& folder, const char* name,
     // Space that was set aside and never written, as after a loss of power.
     const bool empty = std::all_of(found, found + first, [](unsigned char c) { return c == 0; });
     if (!marked || !empty) return Found::foreign;
-    return complete_since_ && size == full ? Found::whole : Found::part;
+    return settled(file) && size == full ? Found::whole : Found::part;
   }
   if (size != full) return Found::part;
   // What storage does to a finished set is for verify and the sample to find, not to be mended
   // unseen; one that was cut short may end in blocks that never reached the storage.
-  if (complete_since_) return Found::whole;
+  if (settled(file)) return Found::whole;
   const std::uint64_t last = (full - 1) / kBlock * kBlock;
   fill_range(layout_.key(), file, last, expected, full - last);
   const bool whole = read_at(fd.get(), last, found, full - last) && std::memcmp(expected, found, full - last) == 0;

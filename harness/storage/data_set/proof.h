@@ -15,7 +15,7 @@ namespace headrace {
 class FileProof {
  public:
   /// `folder` is the data set's; its manifest is looked at now, for a file that nobody touched
-  /// since a complete one was written need not be read.
+  /// since it was written, after that file was made, need not be read.
   FileProof(const DataSetLayout& layout, const files::Folder& folder);
 
   enum class Found {
@@ -32,11 +32,14 @@ class FileProof {
   Answer look(const files::Folder& folder, const char* name, std::uint64_t file) const;
 
  private:
+  /// Was it on the storage when the manifest was written?
+  bool settled(std::uint64_t file) const { return since_ && file < made_; }
   bool untouched(const struct stat& status, std::uint64_t file) const;
   Found judge(const files::Folder& folder, const char* name, std::uint64_t file, const struct stat& status) const;
 
   const DataSetLayout& layout_;
-  std::optional<struct timespec> complete_since_;
+  std::optional<struct timespec> since_;  // when the manifest was written
+  std::uint64_t made_ = 0;                // files that it tells of
 };
 
 }  // namespace headrace

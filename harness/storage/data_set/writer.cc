@@ -47,8 +47,8 @@ bool write_fully(int fd, const unsigned char* data, std::uint64_t length, std::u
 }  // namespace
 
 FileWriter::FileWriter(const DataSetLayout& layout, const FileProof& proof, const files::Folder& root,
-                       std::atomic<std::uint64_t>& done)
-    : layout_(layout), proof_(proof), root_(root), done_(done) {
+                       std::atomic<std::uint64_t>& done, const std::function<bool()>& stop)
+    : layout_(layout), proof_(proof), root_(root), done_(done), stop_(stop) {
   void* memory = ::mmap(nullptr, kBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   ::madvise(memory, kBuffer, MADV_HUGEPAGE);  // fewer segments per direct write
@@ -78,7 +78,7 @@ void FileWriter::take_back() {
   made_.clear();
 }
 
-void FileWriter::write(std::uint64_t file) {
+bool FileWriter::write(std::uint64_t file) {
   const files::Folder& folder = folder_of(file);
   const std::string name = layout_.name(file), shown = root_.path_of(layout_.path(file));
   UniqueFd fd = folder.create(name.c_str());
@@ -88,17 +88,21 @@ void FileWriter::write(std::uint64_t file) {
       throw RunError("create " + shown + ": something that headrace did not make is in the way");
     if (there.found == FileProof::Found::whole) {
       done_.fetch_add(layout_.size(file), std::memory_order_relaxed);
-      return;
+      return true;
     }
     folder.remove(name, there.status);
     fd = folder.create(name.c_str());
   }
   if (!fd) throw system_error("create", shown, errno);
   made_.push_back(file);
-  fill(std::move(fd), shown, file);
+  if (fill(std::move(fd), shown, file)) return true;
+  const FileProof::Answer there = proof_.look(folder, name.c_str(), file);
+  if (there.found == FileProof::Found::part) folder.remove(name, there.status);
+  made_.pop_back();
+  return false;
 }
 
-void FileWriter::fill(UniqueFd fd, const std::string& shown, std::uint64_t file) {
+bool FileWriter::fill(UniqueFd fd, const std::string& shown, std::uint64_t file) {
   const std::uint64_t size = layout_.size(file);
   const bool direct = size >= kDirectFrom;
   if (direct) {
@@ -112,11 +116,13 @@ void FileWriter::fill(UniqueFd fd, const std::string& shown, std::uint64_t file)
     fill_range(layout_.key(), file, at, buffer_, whole);
     if (!write_fully(fd.get(), buffer_, whole, at)) throw system_error("write", shown, errno);
     done_.fetch_add(length, std::memory_order_relaxed);
+    if (at + length < size && stop_()) return false;
   }
   if (direct && size % kBlock != 0 && ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
     throw system_error("truncate", shown, errno);
   // Errors that come only with write-back are told by close on NFS and by syncfs elsewhere.
   if (::close(fd.release()) != 0 && errno != EINTR) throw system_error("close", shown, errno);
+  return true;
 }
 
 }  // namespace headrace

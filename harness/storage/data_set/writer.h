@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,23 +19,24 @@ class FileWriter {
   static constexpr std::uint64_t kBuffer = 4 << 20;  // [B]
 
   /// Below `root`, the data set's folder. Adds what is written (or found to be right) to `done`
-  /// [B].
+  /// [B]. A file under way is given up when `stop` says so.
   FileWriter(const DataSetLayout& layout, const FileProof& proof, const files::Folder& root,
-             std::atomic<std::uint64_t>& done);
+             std::atomic<std::uint64_t>& done, const std::function<bool()>& stop);
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
 
   /// Makes file number `file`, unless it is there already and its first and last block are right.
   /// Nothing is written into a file that this writer did not make. Throws RunError: when the system
-  /// refuses, or when what lies there is not headrace's.
-  void write(std::uint64_t file);
+  /// refuses, or when what lies there is not headrace's. False: it was given
+  /// up, and nothing of it is left.
+  bool write(std::uint64_t file);
   /// Takes away what this writer made.
   void take_back();
 
  private:
   /// The folder that file number `file` belongs in, held open.
   const files::Folder& folder_of(std::uint64_t file);
-  void fill(UniqueFd fd, const std::string& shown, std::uint64_t file);
+  bool fill(UniqueFd fd, const std::string& shown, std::uint64_t file);
 
   const DataSetLayout& layout_;
   const FileProof& proof_;
@@ -43,6 +45,7 @@ class FileWriter {
   std::uint64_t folder_number_ = 0;
   std::vector<std::uint64_t> made_;
   std::atomic<std::uint64_t>& done_;
+  const std::function<bool()>& stop_;
   unsigned char* buffer_;
 };
 

@@ -1,0 +1,63 @@
+"""A job's run ends at its budget on storage that makes data far too slowly, and says what that leaves unproven."""
+
+import json
+import subprocess
+import time
+
+from conftest import BINARY
+
+JOB = """
+schema: 1
+job: slow
+cluster: {nodes: 1, gpus_per_node: 2}
+step: {time: 350ms, micro_batch: 8}
+dataset: {layout: files, samples: 14e6, sample_size: 130kB}
+loader: {workers_per_gpu: 1}
+"""
+WRITE_MS = 100  # of each write: 20,000 files, made by at most 32 threads, would take more than a minute
+BUDGET_S = 24
+
+
+def qualify(tmp_path, faults, number):
+    job = tmp_path / "job.yaml"
+    job.write_text(JOB)
+    out = tmp_path / f"qualified{number}"
+    start = time.monotonic()
+    done = subprocess.run([BINARY, "qualify", job, "--at", faults.mount / "scratch", "--budget", f"{BUDGET_S}s", "--out", out,
+                           "--no-report"], capture_output=True, text=True, timeout=600)
+    took = time.monotonic() - start
+    print(done.stdout, done.stderr, f"{took:.1f} s")
+    return done, json.loads((out / "run.json").read_text()), took
+
+
+def made(faults):
+    """Modification times of the job's own files, by name."""
+    folder, = (faults.backing / "scratch" / "data").glob("*x130000B-*")
+    return folder, {path.name: path.stat().st_mtime_ns for path in folder.rglob("f*.bin")}
+
+
+def test_making_data_ends_at_its_share_of_the_budget(tmp_path, faults):
+    faults.set(f"delay *.bin op=write ms={WRITE_MS}")
+    done, run, _ = qualify(tmp_path, faults, 1)
+    assert done.returncode in (0, 10, 11, 12), (done.stdout, done.stderr)
+    point = next(p for p in run["points"] if p["id"] == "small_file_read/job")
+    assert point["status"] == "ok", point["reason"]
+    planned = point["params"]["files"]
+    folder, first = made(faults)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["state"] == "making" and 0 < manifest["made"] < planned, manifest
+    words = f"{manifest['made']} of {planned} files were made"
+    judged = next(j for j in run["judgements"] if j["id"] == "ingest.read_bandwidth")
+    assert words in judged["unproven"] and "not shown" in judged["unproven"], judged
+    assert words in " ".join(done.stdout.split()), done.stdout
+    # What was read is what was made.
+    assert all(r["phases"][0]["operations"] <= manifest["made"] for r in point["repetitions"]), point
+
+    # Later, and faster: the same files are used again, and more are made.
+    faults.set()
+    again, run, _ = qualify(tmp_path, faults, 2)
+    assert again.returncode in (0, 10, 11, 12), (again.stdout, again.stderr)
+    _, second = made(faults)
+    assert len(second) > manifest["made"]
+    kept = sorted(first)[:manifest["made"]]
+    assert {name: second[name] for name in kept} == {name: first[name] for name in kept}
