@@ -77,6 +77,8 @@ TEST(Blocks, WhatDoesNotFitIsRefusedWithItsPlace) {
   };
   EXPECT_NE(told("\"turn\": 1", "\"turn\": 5").find("turns[0].turn: from 1 to 4"), std::string::npos);
   EXPECT_NE(told("\"block\": 1", "\"block\": 0").find("turns[0].block"), std::string::npos);
+  EXPECT_NE(told("\"block\": 1", "\"block\": 10000").find("turns[0].block: from 1 to 9999"), std::string::npos);
+  EXPECT_EQ(told("\"block\": 1", "\"block\": 9999"), "accepted");
   EXPECT_NE(told("\"side\": \"A\"", "\"side\": \"B\"").find("not whose turn it is"), std::string::npos);
   EXPECT_NE(told("\"label\": \"A\"", "\"label\": \"../x\"").find("a letter from A to Z"), std::string::npos);
   EXPECT_NE(told("\"schema\": 1", "\"schema\": 9").find("schema 9"), std::string::npos);

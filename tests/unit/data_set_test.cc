@@ -246,6 +246,35 @@ TEST_F(DataSetTest, NamesWrongBlocks) {
                       "f000009.bin@0 open : No such file or directory (ENOENT)",
                   }));
   EXPECT_EQ(data->verify({}, 3).size(), 3u);
+  fill_block({data_set_key(spec_.id()), spec_.files, 0}, stale);
+  overwrite(file(7), 0, std::string(reinterpret_cast<char*>(stale), kBlock));
+  for (const WrongBlock& block : data->verify({}, 100)) {
+    if (block.file != file(7)) continue;
+    EXPECT_EQ(block.why, "holds block 0 of file 23");  // the set ends with 22
+  }
+}
+
+TEST_F(DataSetTest, ASampleIsOfWhatWasWritten) {
+  const auto data = open();
+  EXPECT_TRUE(wrong_in_sample(*data, 1).empty());
+  for (std::uint64_t number = 0; number < spec_.files; ++number)
+    overwrite(file(number), 0, std::string(fs::file_size(file(number)), 'x'));
+  EXPECT_FALSE(wrong_in_sample(*data, 1).empty());
+}
+
+TEST_F(DataSetTest, WhatIsInPlaceOfTheManifestStays) {
+  open();
+  fs::remove(folder() + "/" + std::string(Manifest::kFile));
+  fs::create_directory(folder() + "/" + std::string(Manifest::kFile));
+  EXPECT_NO_THROW(remove_data_sets(*MarkedFolder::find(tmp_ / "scratch")));
+  EXPECT_TRUE(fs::is_directory(folder() + "/" + std::string(Manifest::kFile)));
+}
+
+TEST_F(DataSetTest, WhereNoDataWasMadeNothingIsRemoved) {
+  const MarkedFolder empty = MarkedFolder::make(tmp_ / "other", "scratch");
+  const CleanReport report = remove_data_sets(empty);
+  EXPECT_EQ(report.files, 0u);
+  EXPECT_TRUE(report.left.empty());
 }
 
 TEST_F(DataSetTest, ChecksAnyRange) {
@@ -260,7 +289,10 @@ TEST_F(DataSetTest, ChecksAnyRange) {
 
 TEST_F(DataSetTest, TooLittleSpaceIsFoundBeforehand) {
   spec_.file_size = 1'000'000'000'000'000;
-  EXPECT_NE(failure().find("the data set needs 23.0 PB; only"), std::string::npos) << failure();
+  for (const std::uint64_t spread : {2'000, 0}) {
+    spec_.file_size_spread = spread;
+    EXPECT_NE(failure().find("the data set needs 23.0 PB; only"), std::string::npos) << failure();
+  }
   spec_.file_size = 10'000;
   node_.limit_writes(50'000);
   EXPECT_NE(failure().find("max_write allows 50.0 kB"), std::string::npos) << failure();

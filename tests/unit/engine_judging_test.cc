@@ -165,6 +165,9 @@ TEST_F(EngineJudging, SharesOfWhatWasMeasuredTogether) {
   judging::Question of_gpu = declared;
   of_gpu.per_process = true;
   EXPECT_DOUBLE_EQ(*judging::answer_all(std::vector{of_gpu}, points)[0].measured, 20);
+  judging::Question no_rate = declared;  // of a time or a share each has all
+  no_rate.blank.unit = "s";
+  EXPECT_DOUBLE_EQ(*judging::answer_all(std::vector{no_rate}, points)[0].measured, 160);
 }
 
 /// Fresh repetitions beside a neighbour can meet the need, but not miss it.
@@ -312,18 +315,23 @@ TEST_F(EngineJudging, ClusterNeedsAndGpuShares) {
   need.need = 9;
   need.scope = requirements::Scope::gpu;
   plan.plan.needs.push_back(need);
+  need.need = 40;
+  need.scope = requirements::Scope::node;
+  plan.plan.needs.push_back(need);
   need.need = 200;
   need.scope = requirements::Scope::cluster;
   plan.plan.needs.push_back(need);
   need.informative = true;
   plan.plan.needs.push_back(need);
   const RunResult r = run();
-  ASSERT_EQ(r.judgements.size(), 2u);
+  ASSERT_EQ(r.judgements.size(), 3u);
   EXPECT_EQ(r.judgements[0].scope, "cluster");
   EXPECT_EQ(r.judgements[0].outcome, Outcome::skipped);
   EXPECT_EQ(r.judgements[0].explanation, "measured on 1 of 4 nodes: a cluster needs to be measured together");
-  EXPECT_EQ(r.judgements[1].outcome, Outcome::pass);
-  EXPECT_DOUBLE_EQ(*r.judgements[1].measured, 10);  // 80 for the node, shared by its 8 GPUs
+  for (const Judgement& j : {r.judgements[1], r.judgements[2]}) {
+    EXPECT_EQ(j.outcome, Outcome::pass) << j.scope;
+    EXPECT_DOUBLE_EQ(*j.measured, j.scope == "gpu" ? 10 : 80);  // 80 for the node, shared by its 8 GPUs
+  }
 }
 
 /// A need of groups of 16 ranks on 2 nodes, in messages of 1 MiB, and points that did something

@@ -57,6 +57,13 @@ TEST_F(Survey, WholeBlocksOfSmallFiles) {
   EXPECT_LE(rounding, 4.096);
   write("even", 1 << 20, 1 << 20);
   EXPECT_EQ(survey(table({"even"}), true).rounding, 1);
+  write("reserved", 4096, 4096);  // with room for more behind its end
+  const int fd = ::open((tmp / "reserved").c_str(), O_WRONLY | O_CLOEXEC);
+  const bool more = ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 4096, 1 << 20) == 0;
+  ::close(fd);
+  if (more) {
+    EXPECT_EQ(survey(table({"reserved"}), true).rounding, 1);
+  }
 }
 
 TEST_F(Survey, AnotherFileInTheSamePlaceIsNamed) {

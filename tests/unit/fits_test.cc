@@ -74,6 +74,8 @@ TEST_F(Fits, ACollectiveIsOfItsGroup) {
   EXPECT_EQ(curves[0].job[0].need, "network.gradient_busbw");
   EXPECT_EQ(curves[0].job[0].ranks, 64);
   EXPECT_NE(results_[2].notes[0].find("a ring of 4 ranks (F3)"), std::string::npos) << results_[2].notes[0];
+  ASSERT_TRUE(curves[0].job[0].tree_s);
+  EXPECT_NE(results_[2].notes[0].find("(as a tree "), std::string::npos) << results_[2].notes[0];
 }
 
 TEST_F(Fits, WhatDiffersInMoreThanSizeIsNoCurve) {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/comparison/row_words.h"
 #include "tests/unit/fleet_runs.h"
 
 namespace headrace::fleet {
@@ -31,6 +32,8 @@ TEST(FleetLevels, HalfOfTheNodesSlowIsTold) {
     const GroupEffect& humps = fleet.effects[0];
     EXPECT_EQ(humps.nodes.size(), static_cast<std::size_t>(count / 2));
     EXPECT_NEAR(humps.shift.value(), -0.2, 0.02);
+    EXPECT_NE(humps.explanation.find(comparison::change_text(1 + *humps.shift)), std::string::npos)
+        << humps.explanation;
     EXPECT_EQ(humps.attribute, "");
     EXPECT_EQ(humps.status, Status::suspected);
     EXPECT_EQ(fleet.exit_code, 11);
@@ -50,6 +53,12 @@ TEST(FleetLevels, WhatExplainsTwoHumpsIsNamed) {
   EXPECT_EQ(fleet.effects[0].name, "powersave");
   EXPECT_NE(fleet.effects[0].explanation.find("the others performance"), std::string::npos)
       << fleet.effects[0].explanation;
+  // What half of two nodes have names neither side alone.
+  fleet = nodes(32, 0.8, every_other, [](StoredRun& run, bool slow) {
+            const bool either = run.node == name_of(1) || run.node == name_of(2);
+            run.environment["power.governor"] = either ? "ondemand" : slow ? "powersave" : "performance";
+          }).judged();
+  EXPECT_EQ(fleet.effects.at(0).name, "powersave");
   // By the hosts' file.
   Runs runs = nodes(32, 0.8, every_other, as_it_is);
   for (int i = 1; i <= 32; ++i) runs.options.hosts.push_back({name_of(i), {{"row", i % 2 == 0 ? "east" : "west"}}});
@@ -99,16 +108,27 @@ TEST(FleetLevels, TheSameHardwareOtherwiseSetUpIsAFinding) {
 }
 
 TEST(FleetLevels, OtherHardwareIsToldAndHeldAgainstNobody) {
-  const Fleet fleet = nodes(32, 0.8, every_other, [](StoredRun& run, bool slow) {
-                        run.environment["nic0.model"] = slow ? "X520" : "X710";
-                      }).judged();
-  ASSERT_EQ(fleet.groups.size(), 2u);
-  ASSERT_EQ(fleet.groups[1].shifts.size(), 1u);
-  EXPECT_NEAR(std::abs(fleet.groups[1].shifts[0].shift), 0.22, 0.04);
-  EXPECT_TRUE(fleet.effects.empty());
-  EXPECT_EQ(fleet.exit_code, 0);
-  EXPECT_EQ(fleet.sentence.find("nothing stands out"), std::string::npos) << fleet.sentence;
-  EXPECT_NE(fleet.sentence.find("1 group of other hardware"), std::string::npos);
+  for (const char* part : {"nic0.model", "gpu0.model", "cpu.model"}) {
+    const Fleet fleet = nodes(32, 0.8, every_other, [&](StoredRun& run, bool slow) {
+                          run.environment[part] = slow ? "X520" : "X710";
+                        }).judged();
+    ASSERT_EQ(fleet.groups.size(), 2u) << part;
+    ASSERT_EQ(fleet.groups[1].shifts.size(), 1u) << part;
+    EXPECT_NEAR(std::abs(fleet.groups[1].shifts[0].shift), 0.22, 0.04);
+    EXPECT_TRUE(fleet.effects.empty()) << part;
+    EXPECT_EQ(fleet.exit_code, 0);
+    EXPECT_EQ(fleet.sentence.find("nothing stands out"), std::string::npos) << fleet.sentence;
+    EXPECT_NE(fleet.sentence.find("1 group of other hardware"), std::string::npos);
+  }
+  // Three values of a group are no level of it.
+  int left = 3;
+  const auto every_third = [](int i) { return i % 3 == 0; };
+  const Fleet few = nodes(36, 0.8, every_third, [&](StoredRun& run, bool slow) {
+                      run.environment["nic0.model"] = slow ? "X520" : "X710";
+                      if (slow && left-- <= 0) run.points.clear();
+                    }).judged();
+  ASSERT_EQ(few.groups.size(), 2u);
+  EXPECT_TRUE(few.groups[1].shifts.empty());
 }
 
 TEST(FleetLevels, MemoryWithinAHundredthIsAlike) {
@@ -122,7 +142,9 @@ TEST(FleetLevels, MemoryWithinAHundredthIsAlike) {
     }
     const Fleet fleet = runs.judged();
     EXPECT_EQ(fleet.groups.size(), groups) << more;
-    if (groups == 2) EXPECT_EQ(fleet.groups[1].differs.at(0).key, "memory.total");
+    if (groups == 2) {
+      EXPECT_EQ(fleet.groups[1].differs.at(0).key, "memory.total");
+    }
     EXPECT_EQ(fleet.judged, groups == 1 ? 12u : 0u);
   }
 }

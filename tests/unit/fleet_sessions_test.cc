@@ -115,6 +115,12 @@ TEST(FleetSessions, NodesThatAllCouldNotTellAreNoPass) {
   }
 }
 
+TEST(FleetSessions, OneNodeThatMeetsItsNeedsPasses) {
+  Runs runs;
+  runs.add(judged_run(1, Outcome::pass));
+  EXPECT_EQ(runs.judged().word, Outcome::pass);
+}
+
 TEST(FleetSessions, ANodeWithoutNeedsAmongNodesWithNeedsIsNotOk) {
   Runs runs = passing_nodes();
   runs.add(run_of(30, {1e9}));
@@ -217,6 +223,32 @@ Runs racks(const std::string& sessions, double again = 0.92) {
     }
   }
   return runs;
+}
+
+/// Another session says something of a link only where it measured both of its ends.
+TEST(FleetSessions, ALinkIsHeldAgainstSessionsThatHaveBothItsEnds) {
+  const auto link = [](bool older_has_both) {
+    Runs runs;
+    for (const bool newest : {true, false}) {
+      std::vector<std::string> names{"n1", "n2", "n3"};
+      if (newest || older_has_both) names.push_back("n4");
+      PairMatrix m(names);
+      for (std::size_t a = 0; a < names.size(); ++a)
+        for (std::size_t b = 0; b < names.size(); ++b)
+          if (a != b) m.rate[a][b] = 1;
+      if (newest) m.rate[0][3] = 0.4;
+      StoredRun run = run_of(1, {1e9}, newest ? "2" : "1");
+      run.points[0].pairs = m;
+      runs.add(run);
+    }
+    const Fleet fleet = runs.judged();
+    for (const JudgedPairs& pairs : fleet.pairs)
+      for (const auto& [finding, status] : pairs.findings)
+        if (finding.subject.find("n4") != std::string::npos) return status;
+    throw std::runtime_error("the link was not found");
+  };
+  EXPECT_EQ(link(false), Status::suspected);
+  EXPECT_EQ(link(true), Status::passing);
 }
 
 TEST(FleetSessions, ARackNeedsASecondSession) {

@@ -155,6 +155,13 @@ TEST(Fleet, HostsFilesAreReadStrictly) {
     EXPECT_NE(text.find("bad:3: 'rack' is no key=value"), std::string::npos) << text;
   }
   EXPECT_THROW(read_hosts(folder / "none"), UsageError);
+  folder.write("empty", "# nobody\n");
+  try {
+    read_hosts(folder / "empty");
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("empty:1: no host in it"), std::string::npos) << e.what();
+  }
 }
 
 TEST(Fleet, ReadsRunFilesWithoutTheirRepetitions) {

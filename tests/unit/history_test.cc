@@ -225,7 +225,9 @@ TEST(History, TheNewestRunAloneIsUnusualNotChanged) {
   EXPECT_TRUE(h.series[0].newest.unusual);
   EXPECT_LT(h.series[0].newest.z, -4);
   EXPECT_EQ(h.word, Outcome::inconclusive);
-  EXPECT_FALSE(judge(runs_of(series(25, 6)), {}).series[0].newest.unusual);
+  const History usual = judge(runs_of(series(25, 6)), {});
+  EXPECT_FALSE(usual.series[0].newest.unusual);
+  EXPECT_EQ(usual.sentence, "25 runs, 1 series: no changes.");
 }
 
 TEST(History, OtherConfigurationsAreOtherSeries) {
@@ -239,6 +241,7 @@ TEST(History, OtherConfigurationsAreOtherSeries) {
   EXPECT_EQ(h.word,
             Outcome::incomplete);  // of the configuration that is measured now, too little is known
   EXPECT_EQ(h.exit_code, 12);
+  EXPECT_EQ(h.sentence, "20 runs, 2 series: no changes, 1 too short to tell.");
   EXPECT_EQ(judge({run_of(1, 1e9)}, {}).word, Outcome::incomplete);
 }
 
@@ -296,8 +299,10 @@ TEST(History, AMetricThatIsMissingIsAFinding) {
     EXPECT_EQ(h.missing, 1u);
     EXPECT_EQ(h.series[0].left_out.size(), missing);
     EXPECT_NE(h.sentence.find("1 missing from the newest run"), std::string::npos);
-    for (std::size_t i = 0; i < missing; ++i) runs[29 - i].command = {"headrace", "run", "--only", "x"};
-    EXPECT_EQ(judge(runs, {}).word, Outcome::pass);  // nobody asked for it
+    for (const std::vector<std::string>& only : {std::vector<std::string>{"--only", "x"}, {"--only=x"}}) {
+      for (std::size_t i = 0; i < missing; ++i) runs[29 - i].command = only;
+      EXPECT_EQ(judge(runs, {}).word, Outcome::pass) << only.front();  // nobody asked for it
+    }
   }
 }
 
@@ -323,6 +328,14 @@ TEST(History, UnprovenAndDisturbedRunsMakeNoLevels) {
   const History newest = with(29, 30, 1, 0);  // nobody knows what it would have given
   EXPECT_EQ(newest.word, Outcome::inconclusive);
   EXPECT_EQ(newest.left_out, 1u);
+  auto runs = runs_of(series(30, 6));  // a rate of 0 that was not proven is no proof that nothing is delivered
+  for (std::size_t i = 26; i < 30; ++i) {
+    runs[i].points[0].cache_unproven_share = 1;
+    runs[i].points[0].metrics[0].median = 0;
+  }
+  const History unknown = judge(runs, {});
+  EXPECT_EQ(unknown.series[0].newest.left_out_for, "cache-unproven");
+  EXPECT_EQ(unknown.word, Outcome::inconclusive);
 }
 
 TEST(History, UnitsAreConvertedOrKeptApart) {
@@ -330,12 +343,14 @@ TEST(History, UnitsAreConvertedOrKeptApart) {
   for (std::size_t i = 15; i < 30; ++i) {
     auto& metric = runs[i].points[0].metrics[0];
     metric.unit = "GB/s";
-    metric.median /= 1e9;
+    for (double* value : {&metric.median, &metric.low, &metric.high}) *value /= 1e9;
   }
   const History h = judge(runs, {});
   ASSERT_EQ(h.series.size(), 1u);
   EXPECT_EQ(h.changes, 0u);
   EXPECT_NEAR(h.series[0].median[29], 1e9, 1e8);
+  EXPECT_DOUBLE_EQ(h.series[0].low[29], h.series[0].median[29]);
+  EXPECT_DOUBLE_EQ(h.series[0].high[29], h.series[0].median[29]);
   for (std::size_t i = 15; i < 30; ++i) runs[i].points[0].metrics[0].unit = "1/s";
   const History apart = judge(runs, {});
   EXPECT_EQ(apart.series.size(), 2u);
@@ -372,13 +387,22 @@ TEST(History, AMetricOfANeedIsFollowedThroughRunsWithoutNeeds) {
 
 TEST(History, RunsThatWanderAreNoCertainChange) {
   // A slow wave: neighbours are alike, and no run is at a level.
-  std::vector<double> values;
-  for (int i = 0; i < 30; ++i) values.push_back(1 - 0.1 * std::sin(i / 8.0));
-  const History h = judge(runs_of(values), {});
-  ASSERT_FALSE(h.series[0].changes.empty());
-  EXPECT_TRUE(h.series[0].wanders);
-  EXPECT_NE(h.word, Outcome::fail);
-  EXPECT_NE(h.series[0].changes[0].explanation.find("may be a drift"), std::string::npos);
+  const auto wave = [](double height) {
+    std::vector<double> values;
+    for (int i = 0; i < 30; ++i) values.push_back(1 + height * std::sin(i / 8.0));
+    return judge(runs_of(values), {});
+  };
+  for (const double height : {-0.1, 0.1}) {  // it ends upwards, or downwards
+    const History h = wave(height);
+    ASSERT_FALSE(h.series[0].changes.empty());
+    EXPECT_EQ(h.series[0].changes.back().direction, height > 0 ? Direction::worse : Direction::better);
+    EXPECT_TRUE(h.series[0].wanders);
+    EXPECT_EQ(h.word, height > 0 ? Outcome::inconclusive : Outcome::pass);
+    EXPECT_NE(h.series[0].changes[0].explanation.find("may be a drift"), std::string::npos);
+  }
+  const History flat = wave(0.01);  // so little is no change, and no drift
+  EXPECT_TRUE(flat.series[0].changes.empty());
+  EXPECT_FALSE(flat.series[0].wanders);
 }
 
 TEST(History, TheNewestRunIsUnusualBeyondFourDeviations) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
 namespace headrace::engine {
 namespace {
 
@@ -131,6 +134,24 @@ TEST(Ledger, PhasesAddUpAndCountersThatWentBackCountAsNothing) {
   ledger.add(p.before, p.after);
   EXPECT_EQ(ledger.storage_bytes(), 2 * kGB);
   EXPECT_DOUBLE_EQ(ledger.cpu_s(), 3);
+}
+
+TEST(Ledger, ALimitIsReachedByWhatIsDoneInASecond) {
+  const Phase p;  // half a GB/s
+  Ledger ledger;
+  ledger.add(p.before, p.after);
+  system::IoLimits limits;
+  limits.read_bytes = kGB;
+  EXPECT_EQ(ledger.held_to(limits), "");
+  limits.read_bytes = kGB / 2;
+  EXPECT_EQ(ledger.held_to(limits), "500 MB/s of reads");
+}
+
+TEST(Ledger, PressureIsToldWhereTheKernelCountsIt) {
+  std::ifstream file("/proc/pressure/cpu");
+  std::string line;
+  if (!std::getline(file, line)) GTEST_SKIP() << "this kernel tells no pressure";
+  EXPECT_TRUE(read_counters(std::nullopt).cpu_us);
 }
 
 TEST(Ledger, ReadsThisMachine) {

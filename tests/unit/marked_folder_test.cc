@@ -112,6 +112,22 @@ TEST(MarkedFolder, WritesOverItsOwnFilesOnly) {
                                                    "b.json: not made by headrace", "c.json: not made by headrace"}));
 }
 
+TEST(Folder, ManyMayShareAndOneMayHaveItAlone) {
+  const TemporaryFolder tmp;
+  const files::Folder one = files::Folder::at(tmp.path()), other = files::Folder::at(tmp.path());
+  EXPECT_TRUE(one.lock_shared());
+  EXPECT_TRUE(other.lock_shared());
+  EXPECT_FALSE(other.lock_alone());
+}
+
+TEST(Folder, PutNewTellsWhetherItWasThere) {
+  const TemporaryFolder tmp;
+  const files::Folder folder = files::Folder::at(tmp.path());
+  EXPECT_TRUE(folder.put_new("note", "first"));
+  EXPECT_FALSE(folder.put_new("note", "second"));
+  EXPECT_EQ(folder.read("note"), "first");
+}
+
 TEST(MarkedFolder, KnowsWhenItsPathLeadsElsewhere) {
   const TemporaryFolder tmp;
   const MarkedFolder folder = MarkedFolder::make(tmp / "run", "run");

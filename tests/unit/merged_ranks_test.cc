@@ -19,13 +19,14 @@ namespace {
 using Each = std::function<Repetition(unsigned rank)>;
 
 /// Of `size` ranks on nodes of their own, merged at rank 0.
-Repetition merged(unsigned size, const std::vector<MetricInfo>& catalogue, const Each& each) {
+Repetition merged(unsigned size, const std::vector<MetricInfo>& catalogue, const Each& each,
+                  AcrossRanks across = AcrossRanks::add) {
   std::vector<std::string> hosts;
   for (unsigned r = 0; r < size; ++r) hosts.push_back("node" + std::to_string(r));
   Repetition first;
   on_ranks(hosts, 30, [&](std::unique_ptr<Ranks> ranks) {
     const engine::RankSync together(*ranks);
-    Repetition all = together.merged(each(ranks->rank()), ranks->everyone(), AcrossRanks::add, catalogue);
+    Repetition all = together.merged(each(ranks->rank()), ranks->everyone(), across, catalogue);
     ranks->barrier("the end", 30);
     if (ranks->rank() == 0) first = std::move(all);
   });
@@ -101,6 +102,50 @@ TEST(MergedRanks, WhatIsNoRateIsThatOfTheWorstRank) {
   EXPECT_EQ(all.metrics[0].value, 7);
   EXPECT_EQ(all.metrics[1].value, 0.4);
   EXPECT_EQ(all.metrics[2].value, 4);
+}
+
+/// What all ranks know alike, or one finds out for all, is not added up.
+TEST(MergedRanks, WhatTheFirstRankTellsForAllIsItsOwn) {
+  const std::vector<MetricInfo> catalogue{{.name = "bandwidth", .unit = "B/s"}};
+  const auto told = [&](AcrossRanks across) {
+    return merged(
+               3, catalogue,
+               [](unsigned rank) {
+                 Repetition r;
+                 r.phases = {phase(10, [](unsigned) { return 1.0; })};
+                 r.metrics = {{"bandwidth", 100.0 * (3 - rank), 10}};
+                 return r;
+               },
+               across)
+        .metrics.at(0)
+        .value;
+  };
+  EXPECT_DOUBLE_EQ(told(AcrossRanks::first), 300);
+  EXPECT_DOUBLE_EQ(told(AcrossRanks::add), 600);
+}
+
+/// A rank that was in none of the groups has no parts.
+TEST(MergedRanks, ARankWithoutPartsAddsNone) {
+  const Repetition all = merged(2, {}, [](unsigned rank) {
+    Repetition r;
+    r.phases = {phase(10, [](unsigned) { return 1.0; })};
+    if (rank == 1) r.phases[0].parts.resize(3);
+    return r;
+  });
+  EXPECT_TRUE(all.phases.at(0).parts.empty());
+}
+
+/// Of ranks that move no bytes, operations per second tell which one is the slowest.
+TEST(MergedRanks, TheSlowestOfRanksWithoutBytesIsByOperations) {
+  const Repetition all = merged(8, {}, [](unsigned rank) {
+    Repetition r;
+    r.phases = {phase(32, [](unsigned) { return 0.0; })};
+    if (rank == 5) r.phases[0].operations /= 2;
+    r.disturbance.disturbed = rank == 5;
+    r.disturbance.why = rank == 5 ? "foreign I/O" : "";
+    return r;
+  });
+  EXPECT_TRUE(all.disturbance.disturbed);
 }
 
 /// Each rank has its ups and downs; together they are level.

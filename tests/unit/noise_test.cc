@@ -57,6 +57,13 @@ TEST(Noise, FloorIsHalfTheWidthOfSixBlocks) {
   EXPECT_EQ(noise.changed(), 0u);
 }
 
+TEST(Noise, WhatCouldNotBeEstimatedHasNoRatioInItsFile) {
+  Noise noise = noise_of(against_itself(kEven));
+  EXPECT_NE(noise_json(noise).find("\"ratio\""), std::string::npos);
+  noise.rows.front().estimate.reset();
+  EXPECT_EQ(noise_json(noise).find("\"ratio\""), std::string::npos);
+}
+
 TEST(Noise, ASystemThatDiffersFromItselfFails) {
   const Noise noise = noise_of(against_itself({0.80, 0.81, 0.79, 0.80, 0.81, 0.80}));
   EXPECT_EQ(noise.word, Outcome::fail);

@@ -113,6 +113,17 @@ TEST(Blame, PartnersOfSlowNodesAreNotBlamed) {
   EXPECT_EQ(blame(matrix(8, slow)).nodes, (std::vector<unsigned>{0, 3, 5}));
 }
 
+/// Four slow nodes of eight: each good one has four slow links of seven, all of them to nodes that are blamed.
+TEST(Blame, WhatLiesBesideABlamedNodeCountsForNothing) {
+  std::vector<std::pair<unsigned, unsigned>> slow;
+  for (const unsigned bad : {0u, 3u, 5u, 6u})
+    for (const auto& link : all_of(bad, 8)) slow.push_back(link);
+  PairMatrix m = matrix(8, slow);
+  const Blame found = blame(m);
+  EXPECT_EQ(found.nodes, (std::vector<unsigned>{0, 3, 5, 6}));
+  EXPECT_TRUE(found.links.empty());
+}
+
 TEST(Blame, OneWayOnly) {
   PairMatrix m = matrix(4, {});
   m.rate[0][3] = 0.4;

@@ -141,9 +141,29 @@ TEST(RunComparison, WhatDiffersUndeclaredLeavesChangesOpen) {
   EXPECT_EQ(compare_two(run(1), b, declared).exit_code, 10);
 }
 
+TEST(RunComparison, WhatDiffersStandsInTheOrderOfSectionsAndKeys) {
+  StoredRun a = run(1), b = run(1);
+  for (const char* key : {"device.model", "device.scheduler", "cpu.model", "device.size"}) {
+    a.environment[key] = "one";
+    b.environment[key] = "other";
+  }
+  const StoredRun* both[] = {&a, &b};
+  std::vector<std::string> keys;
+  for (const FingerprintDifference& d : fingerprint_differences(both, {})) keys.push_back(d.key);
+  const auto of_device = std::find(keys.begin(), keys.end(), "device.model");
+  ASSERT_LE(3, keys.end() - of_device);
+  EXPECT_EQ(std::vector<std::string>(of_device, of_device + 3),
+            (std::vector<std::string>{"device.model", "device.scheduler", "device.size"}));
+}
+
 TEST(RunComparison, GatesAreTheNeedsOrWhatTheUserNames) {
   StoredRun a = run(1);
-  a.judgements = {{"tail", "node", Outcome::pass, "shard_stream", "shard_stream.latency_p99_ns"}};
+  Judgement tail;
+  tail.id = "tail";
+  tail.outcome = Outcome::pass;
+  tail.point = "shard_stream";
+  tail.metric = "shard_stream.latency_p99_ns";
+  a.judgements = {tail};
   const Comparison by_need = compare_two(a, run(0.8));
   EXPECT_TRUE(row(by_need, "latency_p99_ns").gated);
   EXPECT_FALSE(row(by_need, "read_bandwidth").gated);
@@ -229,7 +249,12 @@ TEST(RunComparison, GatesOnFactsDecide) {
 
 TEST(RunComparison, WithoutAnyGateNothingIsGreen) {
   StoredRun a = run(1), b = run(1);
-  a.judgements = {{"tail", "node", Outcome::pass, "shard_stream", "shard_stream.of_old"}};
+  Judgement tail;
+  tail.id = "tail";
+  tail.outcome = Outcome::pass;
+  tail.point = "shard_stream";
+  tail.metric = "shard_stream.of_old";
+  a.judgements = {tail};
   EXPECT_EQ(compare_two(a, b).exit_code, 12);
   EXPECT_EQ(compare_two(a, b).pairs[0].summary.about_gates, "no gate was measured on both sides");
 }
@@ -308,6 +333,14 @@ TEST(RunComparison, MetricsThatSayTheSameAreOneFinding) {
   EXPECT_EQ(pair.summary.worse, 3u);
   EXPECT_EQ(pair.rows[1].says_same_as, "read_bandwidth");  // behind its finding
   EXPECT_EQ(pair.summary.about_gates, "1 of 1 gate is worse: read_bandwidth of shard_stream; 2 worse are no gates");
+  // A tail that follows a rate exactly has other limits, and may be called something else.
+  const auto with_tail = [&](double scale) {
+    StoredRun r = both(scale);
+    for (results::StoredMetric& m : r.points[0].metrics)
+      if (m.name == "elapsed_s") m.name = "latency_max_ns";
+    return r;
+  };
+  EXPECT_EQ(row(compare_two(with_tail(1), with_tail(0.8)), "latency_max_ns").says_same_as, "");
   // Rates of different sizes are not the same fact on both sides.
   StoredRun larger = both(0.8);
   larger.points[0].metrics[2] = metric("file_rate", {600, 601, 599, 600.5, 602, 600}, Better::higher, "1/s");
@@ -464,6 +497,8 @@ TEST(RunComparison, BlocksAreJudgedAtTheirLooks) {
   EXPECT_EQ(six.design.look, 6u);
   EXPECT_EQ(row(six, "read_bandwidth").change, Change::worse);
   EXPECT_EQ(row(six, "read_bandwidth").blocks.size(), 6u);
+  EXPECT_NEAR(row(six, "read_bandwidth").base.typical, 1e8 * std::cbrt(1.05 * 1.1),
+              1);  // of blocks: the geometric mean
   EXPECT_EQ(six.exit_code, 10);
   EXPECT_EQ(compare(sides(6, 1), {}).exit_code, 0);
   // Between the looks only the first six decide, after the last look only the first twelve.

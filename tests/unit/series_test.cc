@@ -84,6 +84,47 @@ TEST(Series, ASlowStartIsCutWhenItComesAgain) {
   EXPECT_NEAR(phase_of(2000, Window::settled, fast_start, nullptr, Level::level, {}).steady_from_s, 0.2, 0.03);
 }
 
+/// What was fast at first says nothing of what is slow at first later.
+TEST(Series, AFastStartBeforeMakesNoSlowStartOneThatComesAgain) {
+  Starts starts;
+  const auto begin = [&](unsigned first) {
+    TimeSeries series;
+    series.start(0);
+    PhaseResult phase;
+    for (std::uint64_t ms = 0; ms < 2000; ++ms) {
+      const std::uint64_t bytes = ms < 200 ? first : 1000;
+      series.add(ms * 1'000'000 + 999'999, 500'000, bytes);
+      phase.bytes += bytes;
+      ++phase.operations;
+    }
+    phase.elapsed_s = phase.first_finish_s = 2;
+    store_series(series, Window::settled, phase, starts);
+    return phase.steady_from_s;
+  };
+  EXPECT_NEAR(begin(3000), 0.2, 0.03);
+  EXPECT_EQ(begin(100), 0);
+  EXPECT_NEAR(begin(100), 0.2, 0.03);
+}
+
+/// What moves no bytes is steady or not by its operations.
+TEST(Series, OperationsWithoutBytesAreJudgedToo) {
+  const auto why = [](std::uint64_t later_ms) {
+    TimeSeries series;
+    series.start(0);
+    PhaseResult phase;
+    std::uint64_t at_ms = 0;
+    for (; at_ms < 2000; at_ms += at_ms < 1000 ? 1 : later_ms, ++phase.operations)
+      series.add(at_ms * 1'000'000 + 500'000, 500'000, 0);
+    phase.elapsed_s = phase.first_finish_s = 2;
+    phase.must_be = Level::level;
+    Starts starts;
+    store_series(series, Window::whole, phase, starts);
+    return phase.not_steady;
+  };
+  EXPECT_EQ(why(1), "");
+  EXPECT_NE(why(2), "");
+}
+
 TEST(Series, AStallInTheFirstHalfIsNotCut) {
   const auto stall = [](int ms) { return ms >= 400 && ms < 500 ? 10u : 1000u; };
   EXPECT_EQ(phase_of(2000, Window::settled, stall).steady_from_s, 0);

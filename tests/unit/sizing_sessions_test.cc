@@ -173,6 +173,20 @@ Phase of_two(double late_s, const std::string& second_start = "2026-01-31T12:00:
   return judged(job({"cluster.nodes=2"}), runs);
 }
 
+/// What reads as the job does answers, however many more nodes measured something else.
+TEST(SizingSessions, LikenessComesBeforeTheNumberOfNodes) {
+  const auto answering = [](bool as_job_too) {
+    std::vector<StoredRun> runs{run_of("n1"), run_of("n2")};
+    for (StoredRun& run : runs) add(run, "small_file_read", "read_bandwidth", 20e6, {{"workers", "32"}});
+    add(runs[0], "small_file_read", "read_bandwidth", 20e6, {{"workers", "8"}});
+    if (as_job_too) add(runs[1], "small_file_read", "read_bandwidth", 20e6, {{"workers", "8"}});
+    return judged(job({"cluster.nodes=2"}), runs).supply;
+  };
+  EXPECT_EQ(answering(false).point, "small_file_read/workers:8");
+  EXPECT_EQ(answering(true).point, "small_file_read/workers:8");
+  EXPECT_EQ(answering(true).clients, 2u);
+}
+
 TEST(SizingSessions, OnlyRepetitionsAtTheSameTimeAreTogether) {
   // Of 8 s, nine tenths of both: 0.8 s apart is the most.
   EXPECT_EQ(of_two(0).supply.clients, 2u);

@@ -198,6 +198,10 @@ TEST(Sizing, TheLargestWriterSetsTheTimeOfASave) {
   // Writing behind, all wait for the same node.
   const Sizing behind = size(job({"parallelism.sharding=zero1", "checkpoint.mode=async"}), "job.yaml", runs);
   EXPECT_NEAR(behind.calendar->save_s, 14e9 / 2e9 / 4 * 5 / 3.5, 1e-6);
+  // Training stands still while a node's part is copied to host memory: the largest one, where that was measured.
+  add(runs[0], "checkpoint_write", "stage_bandwidth", 7e9, {}, "asis");
+  const Sizing staged = size(job({"parallelism.sharding=zero1", "checkpoint.mode=async"}), "job.yaml", runs);
+  EXPECT_NEAR(staged.calendar->stall_s, 14e9 / 4 * 5 / 3.5 / 7e9, 1e-6);
 }
 
 TEST(Sizing, CalendarAndCapacity) {
