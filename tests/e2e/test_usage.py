@@ -214,7 +214,7 @@ def test_report_of_a_run_file_that_is_not_good(headrace):
     (["--verison"], "headrace: no option '--verison'; did you mean '--version'?"),
     (["run", "--onyl", "x"], "headrace run: no option '--onyl'; did you mean '--only'?"),
     (["size", "job.yaml", "--rnus", "x"], "headrace size: no option '--rnus'; did you mean '--runs'?"),
-    (["size", "job.yaml"], "headrace size: --runs is required (headrace help size tells more)"),
+    (["judge", "run"], "headrace judge: JOB is required (headrace help judge tells more)"),
     (["--colour", "never", "list"], "headrace list: no option '--colour'; did you mean '--color'?"),
     (["list", "small_file_read", "another"], "headrace list: 'another' was not expected"),
 ])
