@@ -372,11 +372,12 @@ TEST(History, AMetricOfANeedIsFollowedThroughRunsWithoutNeeds) {
     other.name = "sample_rate";
     run.points[0].metrics.insert(run.points[0].metrics.begin(), other);
   }
-  runs.back().judgements.push_back({.id = "ingest.read_bandwidth",
-                                    .scope = "node",
-                                    .outcome = Outcome::pass,
-                                    .point = "shard_stream",
-                                    .metric = "shard_stream.read_bandwidth"});
+  Judgement& met = runs.back().judgements.emplace_back();
+  met.id = "ingest.read_bandwidth";
+  met.scope = "node";
+  met.outcome = Outcome::pass;
+  met.point = "shard_stream";
+  met.metric = "shard_stream.read_bandwidth";
   const History h = judge(runs, {});
   for (const Series& s : h.series)
     if (s.metric == "read_bandwidth") {
