@@ -41,12 +41,17 @@ double max_age(const std::string& text) {
   return time_option("--max-age", text, "24h");
 }
 
+/// Of a run that was held against no needs, who asks for a verdict gets none.
+Summary of_asker(Summary summary) {
+  if (summary.needs == 0 && summary.exit_code == 0) summary.exit_code = exit_code(Outcome::incomplete);
+  return summary;
+}
+
 Told read(const Arguments& arguments) {
   Told told;
   told.max_age_s = max_age(arguments.max_age);
   told.verdict = results::read_verdict_file(arguments.file);
-  if (told.verdict.remark() == results::Remark::nothing_asked && told.verdict.summary.exit_code == 0)
-    told.verdict.summary.exit_code = exit_code(Outcome::incomplete);  // who asks for a verdict gets none
+  told.verdict.summary = of_asker(told.verdict.summary);
   const double ended = told.verdict.ended_s();
   told.age_s = static_cast<double>(std::time(nullptr)) - ended;
   if (told.max_age_s == 0) return told;
@@ -114,11 +119,12 @@ int unusable(const UsageError& problem, ExitMap map) {
 int judge_again(const Arguments& arguments) {
   const results::Replay again = results::replay(arguments.file);
   for (const std::string& difference : again.differences) print_line(Text(difference));
+  const Summary summary = of_asker(again.summary);
   print_line(Text::format("{}\n{}",
                           again.differences.empty() ? "What the run recorded gives the verdict that it tells"
                                                     : "The verdict does not follow from what the run recorded",
-                          last_line(again.summary)));
-  return again.differences.empty() ? again.summary.exit_code : kDiffers;
+                          last_line(summary)));
+  return again.differences.empty() ? summary.exit_code : kDiffers;
 }
 
 int verdict(const Arguments& arguments, Shared& shared) {
