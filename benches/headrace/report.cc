@@ -42,9 +42,9 @@ std::string write_page(const fs::path& data, const std::string& page) {
   return file;
 }
 
-int report(const std::string& given, const std::string& out) {
+int report(const std::string& given, const std::string& out, const std::string& paper) {
   const fs::path data = data_file(given);
-  const Drawn drawn = draw_report(data.string());
+  const Drawn drawn = draw_report(data.string(), Form::page, paper == "full" ? Paper::full : Paper::summary);
   if (drawn.page.empty()) {
     tell_line(Text::format("report: {}", drawn.reason));
     return drawn.bad_run ? 2 : 1;
@@ -58,10 +58,13 @@ void add_report(Verbs& verbs, Shared&) {
   Verb verb = verbs.add("report", "Draw the HTML page of a finished run or comparison again");
   auto folder = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
+  auto paper = std::make_shared<std::string>("summary");
   verb.option("RUN", *folder, "A folder of a run or a comparison, or its run.json or comparison.json").required();
   verb.option("-o,--out FILE", *out, "The page; default report.html beside the data");
+  verb.option("--print WHAT", *paper, "What of it goes to paper: a summary of two sheets with the rest folded, or all")
+      .one_of({"summary", "full"});
   verb.example("headrace report before -o page.html", "The page of a finished run, drawn again");
-  verb.does([folder, out] { return report(*folder, *out); });
+  verb.does([folder, out, paper] { return report(*folder, *out, *paper); });
 }
 
 const RegisterVerb registered{90, add_report};

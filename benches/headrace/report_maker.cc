@@ -15,7 +15,7 @@
 
 namespace headrace::cli {
 
-Drawn draw_report(const std::string& data, Form form) {
+Drawn draw_report(const std::string& data, Form form, Paper paper) {
   const system::Installation& tree = system::installation();
   if (tree.reports.empty())
     return {"", "this copy of headrace has no report maker" + (tree.why.empty() ? std::string() : ": " + tree.why)};
@@ -30,6 +30,7 @@ Drawn draw_report(const std::string& data, Form form) {
   Drawn drawn;
   std::vector<std::string> arguments{std::filesystem::absolute(data).string(), "-o", "-"};
   if (form == Form::figure) arguments.push_back("--figure");
+  if (paper == Paper::full) arguments.insert(arguments.end(), {"--print", "full"});
   const int status = system::run_report_maker(python, tree.reports, arguments, drawn.page);
   constexpr int kBadRun = 2;  // reports/headrace_report/__main__.py
   if (status == 0 && !drawn.page.empty()) return drawn;

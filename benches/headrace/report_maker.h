@@ -18,9 +18,12 @@ struct Drawn {
 /// A page, or its figures alone as SVG, which only a sweep of needs has.
 enum class Form { page, figure };
 
+/// What of a page goes to paper: a summary of two sheets with the rest folded, or all.
+enum class Paper { summary, full };
+
 /// Runs the report maker on a file such as run.json, comparison.json... Never throws: what was
 /// measured is good without its page.
-Drawn draw_report(const std::string& data, Form form = Form::page);
+Drawn draw_report(const std::string& data, Form form = Form::page, Paper paper = Paper::summary);
 /// The same of what such a file would hold.
 Drawn draw_text(std::string_view data, Form form = Form::page);
 

@@ -82,6 +82,7 @@ def test_the_page(made):
     assert "sample_rate is worse" in page and "&lt;b&gt;loss" in page and "<b>loss" not in page
     made.path("drawn/report.html").unlink()
     assert made("report", "drawn").code == 0 and made.path("drawn/report.html").read_text() == page
+    assert made("report", "drawn", "--print", "full").code == 0 and made.path("drawn/report.html").read_text() != page
     printed = made("compare", base, loss, "--gate", "*.sample_rate", "--format", "html")
     assert printed.code == 10 and "sample_rate is worse" in printed.out and printed.out.endswith("</html>")
     assert made("compare", base, loss, "--out", "plain", "--no-report").code in (10, 11)
