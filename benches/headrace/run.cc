@@ -10,12 +10,14 @@
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
+#include "benches/headrace/size_text.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal_audience.h"
 #include "harness/files/marked_folder.h"
 #include "harness/plan/room.h"
 #include "harness/results/result_store.h"
 #include "harness/session/measure.h"
+#include "harness/sizing/sizing.h"
 
 namespace headrace::cli {
 namespace {
@@ -33,6 +35,18 @@ results::Remark remark_on(const RunResult& run) {
   const bool thin =
       std::any_of(run.judgements.begin(), run.judgements.end(), [](const Judgement& j) { return j.thin; });
   return thin ? results::Remark::thin : results::Remark::none;
+}
+
+/// What would feed more GPUs, as sizing ranks it: what a run of a job tells is the same by either verb. Nothing where
+/// every need is met, or nothing was measured that a sizing is made of.
+Text help_of(const Plan& plan, const std::string& job_file, const std::string& folder, const Terminal& terminal) {
+  if (!plan.job) return "";
+  try {
+    const std::vector<results::StoredRun> runs{results::read_run_file(folder)};
+    return fixes_text(sizing::size(*plan.job, job_file, runs), terminal);
+  } catch (const UsageError&) {
+    return "";
+  }
 }
 
 /// Shows a run on the terminal, and draws its page.
@@ -59,6 +73,8 @@ class Shown final : public TerminalAudience {
     }
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
     print(verdict_text(run, shared_));
+    const PlanArguments& asked = arguments_.plan;
+    print(help_of(*run.plan, asked.job.empty() ? asked.file : asked.job, folder->path(), Terminal(stdout, shared_)));
     print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));
     if (!report_reason.empty()) print_line(Text::format("report  not drawn: {}", report_reason));
     print_line(last_line(run.summary));
@@ -72,6 +88,11 @@ class Shown final : public TerminalAudience {
 
 void check_judges(const Plan& plan) {
   if (plan.needs.empty() && plan.declared_needs.empty()) {
+    if (plan.job)
+      throw UsageError(
+          "qualify: the points that are left measure none of the job's needs: leave others in (--only, --skip; "
+          "headrace "
+          "plan tells them), or measure without judging (headrace run)");
     throw UsageError(
         "qualify: nothing to judge: give a job, or needs in the configuration "
         "(headrace run measures without judging)");

@@ -88,9 +88,11 @@ Text kind_title(const Sizing& s, const std::string& phase) {
   return phase;
 }
 
+}  // namespace
+
 Text fixes_text(const Sizing& s, const Terminal& terminal) {
   if (s.fixes.empty()) return "";
-  Text out = terminal.paint("\nwhat would fix it\n", Ink::strong);
+  Text out = terminal.paint("\nwhat would help\n", Ink::strong);
   for (const Fix& f : s.fixes) {
     const Text fed =
         !f.phase_headroom ? Text("GPUs fed: not known")
@@ -105,8 +107,6 @@ Text fixes_text(const Sizing& s, const Terminal& terminal) {
   }
   return out;
 }
-
-}  // namespace
 
 Text sizing_text(const Sizing& s, const Terminal& terminal) {
   Text out = Text::format("{}: {:.0f} GPUs on {:.0f} node{}; safety margin {:.3g}\n",

@@ -8,6 +8,10 @@ namespace headrace::cli {
 
 Text sizing_text(const sizing::Sizing& sizing, const Terminal& terminal);
 
+/// What would feed more GPUs, best first, each with how that is known and the command that makes or measures it; "" where
+/// nothing is short.
+Text fixes_text(const sizing::Sizing& sizing, const Terminal& terminal);
+
 /// "VERDICT FAIL gpus_fed=192 gpus=256 phase=checkpoint_save basis=extrapolated exit=10".
 Text sizing_last_line(const sizing::Sizing& sizing);
 

@@ -1,9 +1,11 @@
 """Which point answers for a job: the one that reads as the job does. Faster ones advise, others say nothing."""
 
 import json
+import pathlib
 
 import pytest
 
+ROOT = pathlib.Path(__file__).parents[2]
 FILES = "files: 64, file_size: 8KiB, engine: posix, cache: cold, repeat: 6"
 JOB = """\
 schema: 1
@@ -81,6 +83,37 @@ def test_qualify_and_size_never_contradict(headrace):
         assert need["point"] == "small_file_read/job", need
         assert phase["supply"]["point"] == need["point"], phase
         assert {need["outcome"], phase["outcome"]} != {"PASS", "FAIL"}, (need, phase)
+
+
+JOBS = sorted((ROOT / "configs" / "jobs").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("job", JOBS, ids=[job.stem for job in JOBS])
+def test_qualify_and_size_tell_the_same_of_every_shipped_job(headrace, job):
+    """From one run, with little data: the same points, no contrary words, and the same help, in the same order."""
+    told = headrace("qualify", job, "--at", "scratch", "--budget", "3s", "--max-write", "200MB", "--no-report",
+                    "--out", headrace.path("run"))
+    assert told.code in (0, 10, 11, 12), told
+    sized = headrace("size", job, "--runs", headrace.path("run"), "--json")
+    if sized.code == 2:
+        assert "measured nothing that this job needs" in sized.err and "what would help" not in told.out, (sized, told)
+        return
+    size = json.loads(sized.out)
+    needs = {j["id"]: j for j in headrace.results(out="run")["judgements"] if j["scope"] == "node"}
+    compared = 0
+    for phase in size["phases"]:
+        need = needs.get(phase["need"])
+        if need is None or not need.get("point"):
+            continue
+        compared += 1
+        assert phase["supply"]["point"] == need["point"], (phase, need)
+        assert {need["outcome"], phase["outcome"]} != {"PASS", "FAIL"}, (phase, need)
+    assert compared > 0, (size["phases"], needs)
+    text = headrace("size", job, "--runs", headrace.path("run")).out
+    begin, end = "what would help\n", "\n\n"
+    of_size = text[text.index(begin):].split(end)[0] if begin in text else ""
+    assert bool(of_size) == bool(size["fixes"]), text
+    assert of_size in told.out, (of_size, told.out)
 
 
 def test_a_stored_run_is_judged_for_another_job(judged, headrace):
