@@ -88,6 +88,8 @@ class Sized final : public TerminalAudience {
 
 /// Measures what the job does, as qualify does.
 int measure_and_size(const Arguments& arguments, const Shared& shared) {
+  requirements::load_job(system::find_shipped(arguments.job),
+                         arguments.overrides);  // what is wrong with it is told first
   PlanArguments wanted;
   wanted.job = arguments.job;
   wanted.at = arguments.at;

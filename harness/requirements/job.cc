@@ -313,6 +313,8 @@ Job load_job(const std::string& path, const std::vector<std::string>& overrides)
   Diagnostics problems;
   Value root = config::read_yaml(path, problems);
   problems.throw_if_any();  // what follows would only repeat that the file cannot be read
+  if (root.find("job") == nullptr && (root.find("workloads") != nullptr || root.find("extends") != nullptr))
+    throw UsageError(path + ": this is a configuration, no job: a job says what is trained (configs/jobs/*.yaml)");
   for (const std::string& assignment : overrides) config::apply_override(root, assignment, problems);
   Job job = parse_job(root, problems);
   problems.throw_if_any();

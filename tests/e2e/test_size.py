@@ -208,4 +208,4 @@ def test_what_cannot_be_measured_is_refused_before_anything_runs(made):
     done = made("size", "job.yaml", "--at", "scratch", "--data", "nowhere")
     assert done.code == 2 and "nothing is at nowhere" in done.err, done
     swapped = made("size", "tiny.yaml")
-    assert swapped.code == 2 and "is a configuration" in swapped.err and len(swapped.err.splitlines()) == 1, swapped
+    assert swapped.code == 2 and "this is a configuration, no job" in swapped.err and len(swapped.err.splitlines()) == 1, swapped

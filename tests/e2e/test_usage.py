@@ -263,3 +263,29 @@ def test_several_settings_after_one_option(headrace):
 
 def test_a_place_that_is_not_there(headrace):
     refused(headrace, headrace("doctor", "/nonexist"), "doctor: /nonexist: No such file or directory")
+
+
+@pytest.mark.parametrize("words", [("require",), ("size",), ("judge", "nowhere")])
+def test_a_configuration_where_a_job_is_due(headrace, words):
+    result = headrace(*words, "tiny.yaml")
+    refused(headrace, result, "tiny.yaml: this is a configuration, no job: a job says what is trained")
+    assert len(result.err.splitlines()) == 1, result
+
+
+def test_a_folder_where_a_job_is_due(headrace):
+    headrace.path("jobs").mkdir()
+    for verb in ("require", "size", "plan"):
+        result = headrace(verb, "jobs")
+        refused(headrace, result, "jobs")
+        assert len(result.err.splitlines()) == 1, result
+
+
+def test_points_that_are_left_measure_no_need(headrace):
+    headrace.write("job.yaml", JOB)
+    result = headrace("qualify", "job.yaml", "--only", "shard_stream", "--max-write", "1GiB")
+    refused(headrace, result, "measure none of the job's needs", "--only")
+    assert "give a job" not in result.err, result
+
+
+def test_what_of_a_page_goes_to_paper(headrace):
+    refused(headrace, headrace("report", "nowhere", "--print", "ful"), "--print: 'ful' is not one of", "did you mean 'full'?")
