@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using config::Value;
 
 struct MeasureArguments {
-  std::string workload, path, at = "headrace-scratch", max_write = "4GiB", metric, out;
+  std::string workload, path, at = "headrace-scratch", max_write = "4GiB", metric, out, peer, token;
   std::string markdown, csv, json;
   std::optional<std::uint64_t> seed;
   std::size_t max_points = 200;
@@ -199,9 +199,13 @@ int measure(const MeasureArguments& arguments, const Shared& shared) {
     return 0;
   }
   Shown audience(arguments, shared);
-  return session::measure(
-      plan, {.out = arguments.out, .store = !arguments.no_store, .peer = {}, .token = {}, .command = shared.command},
-      audience);
+  return session::measure(plan,
+                          {.out = arguments.out,
+                           .store = !arguments.no_store,
+                           .peer = arguments.peer,
+                           .token = arguments.token,
+                           .command = shared.command},
+                          audience);
 }
 
 /// An option for every parameter that a workload has. Their list would hide the other options: `headrace list WORKLOAD`
@@ -238,6 +242,9 @@ void add_measure(Verbs& verbs, Shared& shared) {
       .shows_default();
   verb.option("--max-write SIZE", a->max_write, "Most bytes that may be written there").shows_default();
   verb.option("--seed N", a->seed, "Seed of every random order and of generated data");
+  verb.option("--peer HOST", a->peer,
+              "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
+  verb.option("--token", a->token, "What `headrace serve` there was started with").or_environment("HEADRACE_TOKEN");
   verb.option("--max-points N", a->max_points, "Most points that the values may make").shows_default();
   verb.option("--export-markdown FILE", a->markdown, "Write the table as Markdown");
   verb.option("--export-csv FILE", a->csv, "Write it as CSV, in SI units");

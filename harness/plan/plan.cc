@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <filesystem>
 #include <set>
 
@@ -31,6 +30,7 @@ const std::vector<std::string> kDefaultKeys = {"cache", "repeat", "duration", "r
 constexpr std::size_t kLongestName = 200;
 constexpr const char* kOfJob = "job";      // workloads: job
 constexpr const char* kMaxWrite = "4GiB";  // of a job without a configuration
+constexpr double kMostOfSeveral = 0x1p32;  // bytes, where several processes have no limit
 constexpr double kBudget_s = 300;
 constexpr double kUsable = 0.95;  // names and metadata take space, too
 
@@ -127,9 +127,14 @@ class Planner {
     const double free = kUsable * static_cast<double>(node.free_bytes(plan_.target_path));
     means.space = static_cast<std::uint64_t>(
         plan_.max_write > 0 ? std::min(kUsable * static_cast<double>(plan_.max_write), free) : free);
-    // Processes of several nodes must come to the same plan.
-    if (options_.several) means.space = std::bit_floor(means.space);
-    means.memory = options_.several ? std::bit_floor(node.memory_available()) : node.memory_available();
+    means.memory = node.memory_available();
+    if (options_.several) {
+      // Processes of several nodes come to the same plan, whatever is free on each; where that is too little, check_room
+      // tells.
+      const double most = plan_.max_write > 0 ? static_cast<double>(plan_.max_write) : kMostOfSeveral;
+      means.space = static_cast<std::uint64_t>(kUsable * most);
+      means.memory = means.space;
+    }
     means.root = node.is_root();
     means.gpus = std::filesystem::exists("/dev/nvidiactl");
     means.ranks = options_.several;
