@@ -1,5 +1,13 @@
 """What headrace measures as a loader is what real readers of the same number get, on storage with a delay per open and per
-read. Both are taken by turns, so that what else the machine does hits both, and compared by their medians."""
+read. Both are taken by turns, so that what else the machine does hits both, and compared by the median of their ratios.
+
+With HEADRACE_LOADER_TABLE=1 nothing is decided, and each comparison prints its line of the table in docs/loaders.md:
+
+    for ms in 2 5; do
+      HEADRACE_LOADER_TABLE=1 HEADRACE_LOADER_ROUNDS=5 HEADRACE_LOADER_DELAY_MS=$ms \\
+        nice -n -15 python3 -B tests/faults/run.py loaders -s -k "processes or pytorch or tar" | grep "^|"
+    done
+"""
 
 import importlib.util
 import io
@@ -15,6 +23,7 @@ import pytest
 READERS = pathlib.Path(__file__).parent / "readers"
 DELAY_MS = int(os.environ.get("HEADRACE_LOADER_DELAY_MS", "12"))  # of an open, and of a read: far above what Python takes
 ROUNDS = int(os.environ.get("HEADRACE_LOADER_ROUNDS", "2"))
+TABLE = "HEADRACE_LOADER_TABLE" in os.environ
 MOST_SCATTER = 0.3
 EACH = 32  # files, or a shard's reads, of each worker
 FILE = 100_000
@@ -79,7 +88,11 @@ class Pair:
         rates = [(self.ours(), self.theirs()) for _ in range(ROUNDS)]
         ours, theirs = zip(*rates)
         scatter = max((max(side) - min(side)) / statistics.median(side) for side in (ours, theirs))
-        more = statistics.median(ours) / statistics.median(theirs) - 1
+        more = statistics.median(o / t for o, t in rates) - 1
+        if TABLE:
+            test = os.environ["PYTEST_CURRENT_TEST"].split("::")[1].split(" ")[0]
+            print(f"\n| {test} | {DELAY_MS} ms | {statistics.median(theirs):.1f} | {statistics.median(ours):.1f} | "
+                  f"{100 * more:+.1f} % | {100 * scatter:.0f} % |")
         print(f"headrace {statistics.median(ours):.1f}/s, reader {statistics.median(theirs):.1f}/s: {100 * more:+.1f} %, "
               f"scatter {100 * scatter:.1f} %")
         return more, scatter
@@ -90,6 +103,8 @@ class Pair:
         try:
             for _ in range(3):
                 more, scatter = self.compare()
+                if TABLE:
+                    return True
                 if scatter > MOST_SCATTER:
                     continue
                 if abs(more) <= within + scatter:
