@@ -76,7 +76,9 @@ def test_a_newcomer_needs_no_other_file(headrace):
     run = headrace.results(out="out")
     judged = {j["id"] for j in run["judgements"]}
     assert {"ingest.sample_rate", "ingest.read_bandwidth"} <= judged, judged
-    assert all(p["status"] == "ok" for p in run["points"]), [(p["id"], p["status"]) for p in run["points"]]
+    for point in run["points"]:  # what only advises may find the budget used up
+        assert point["status"] == "ok" or (point["status"] == "skipped" and "budget" in point["reason"] and
+                                           not point["id"].endswith("/job")), (point["id"], point["status"], point["reason"])
     assert list(headrace.path("scratch").rglob("*.bin"))
 
 
