@@ -1,26 +1,14 @@
 #include "harness/storage/batches.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "harness/base/clock.h"
+#include "harness/base/futex.h"
 
 namespace headrace {
 namespace {
 
-/// Until `word` is no longer `value`; a while at most, to look whether to stop.
-void wait(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
-  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 20'000'000};
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &kLook, nullptr, 0);
-}
-
-void wake(std::atomic<std::uint32_t>& word) noexcept {
-  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
+constexpr std::uint64_t kLook = 20'000'000;  // between two looks whether to stop [ns]
 
 }  // namespace
 
@@ -50,7 +38,7 @@ void Batches::deliver() noexcept {
       passed_over = 0;
       if (!next_.compare_exchange_strong(batch, batch + 1)) continue;
       seat.delivered.fetch_add(1);
-      wake(seat.delivered);
+      futex_wake(seat.delivered);
     } else if (batch / seats_.size() >= seat.batches.load()) {
       ++passed_over;  // this worker has none left
       if (!next_.compare_exchange_strong(batch, batch + 1)) continue;
@@ -80,7 +68,7 @@ bool Batches::Lane::next() noexcept {
     const std::uint32_t delivered = write_down();
     if (!goes_on(now_ns())) return leave(), false;
     if (begun_ - delivered < all_.ahead_) break;
-    wait(seat().delivered, delivered);
+    futex_wait(seat().delivered, delivered, kLook);
   }
   ++begun_;
   return true;
@@ -97,7 +85,7 @@ void Batches::Lane::end() noexcept {
     const std::uint32_t delivered = write_down();
     if (delivered == begun_) return;
     if (!goes_on(now_ns())) return leave();
-    wait(seat().delivered, delivered);
+    futex_wait(seat().delivered, delivered, kLook);
   }
 }
 

@@ -13,26 +13,28 @@ constexpr std::array kKinds{"none", "pytorch", "pytorch_iterable", "tfdata", "in
 
 }  // namespace
 
-Loader Loader::declare(Params& params) {
+Loader Loader::declare(Params& params, Kind fallback) {
+  const bool consumer = fallback != Kind::none;
   constexpr std::uint64_t kBatch = 32, kPrefetch = 2;  // the latter is PyTorch's own
   Loader loader;
   const std::string kind = params.choice(
-      "loader", kKinds.front(), {kKinds.begin(), kKinds.end()},
-      "as whose loader it reads. none: whoever is free takes the next; pytorch: batch i by worker i mod "
-      "workers, delivered in order, each worker prefetch_factor batches ahead; pytorch_iterable: so, too, "
-      "each worker its own share; tfdata: samples one by one, delivered in order; in_flight: each worker "
-      "keeps queue_depth requests in flight");
+      "loader", kKinds[static_cast<std::size_t>(fallback)], {kKinds.begin() + (consumer ? 1 : 0), kKinds.end()},
+      std::string("as whose loader it reads. ") + (consumer ? "" : "none: whoever is free takes the next; ") +
+          "pytorch: batch i by worker i mod workers, delivered in order, each worker prefetch_factor batches ahead; "
+          "pytorch_iterable: so, too, each worker its own share; tfdata: samples one by one, delivered in order; "
+          "in_flight: each worker keeps queue_depth requests in flight");
   loader.kind_ = static_cast<Kind>(std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin());
+  const bool batches = loader.in_order() || consumer;
   // 0 is below the least and means that there is none.
   const std::uint64_t batch_size =
-      params.count("batch_size", loader.in_order() ? kBatch : 0, {.min = 1, .max = 65536},
+      params.count("batch_size", batches ? kBatch : 0, {.min = 1, .max = 65536},
                    "loader: samples that a worker reads one after the other and hands over together; tfdata hands over "
                    "each by itself");
   const std::uint64_t prefetch_factor =
-      params.count("prefetch_factor", loader.in_order() ? kPrefetch : 0, {.min = 1, .max = 64},
+      params.count("prefetch_factor", batches ? kPrefetch : 0, {.min = 1, .max = 64},
                    "loader: batches of each worker that are read or being read and not yet delivered; tfdata: samples "
                    "of shards");
-  if (!loader.in_order()) {
+  if (!batches) {
     constexpr const char* kWhy = "only loaders that deliver in order have it: pytorch, pytorch_iterable, tfdata";
     for (const char* key : {"batch_size", "prefetch_factor"})
       if (params.given(key)) params.conflict(key, kWhy);

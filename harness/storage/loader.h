@@ -25,7 +25,9 @@ class Loader {
   };
 
   /// Declares `loader`, `batch_size` and `prefetch_factor`. Before StorageParams::declare, whose engine follows from it.
-  static Loader declare(Params& params);
+  static Loader declare(Params& params) { return declare(params, Kind::none); }
+  /// Of a workload that has a consumer: there is a loader, and it gives batches, in whichever order.
+  static Loader declare_with_consumer(Params& params) { return declare(params, Kind::pytorch); }
   /// What the workers of such a loader read with, unless told otherwise.
   const char* engine() const { return kind_ == Kind::in_flight ? "io_uring" : "posix"; }
   /// Tells what cannot be together with this loader: other engines, an open loop, tuning.
@@ -34,6 +36,8 @@ class Loader {
   Kind kind() const { return kind_; }
   /// Are batches delivered in order?
   bool in_order() const { return kind_ != Kind::none && kind_ != Kind::in_flight; }
+  std::uint64_t batch_size() const { return batch_size_; }
+  unsigned prefetch_factor() const { return prefetch_factor_; }
   /// How many operations a batch is, when one gives so many samples; at least 1.
   std::uint64_t operations(double samples_per_operation) const;
 
@@ -44,6 +48,8 @@ class Loader {
   Batches::Lane& begin(const Worker& worker) noexcept;
 
  private:
+  static Loader declare(Params& params, Kind fallback);
+
   Kind kind_ = Kind::none;
   std::uint64_t batch_size_ = 1;
   unsigned prefetch_factor_ = 1;

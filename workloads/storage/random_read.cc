@@ -11,6 +11,7 @@
 #include "harness/storage/storage_params.h"
 #include "harness/storage/tuning.h"
 #include "harness/workload.h"
+#include "workloads/storage/block_places.h"
 
 namespace {
 using namespace headrace;
@@ -68,7 +69,7 @@ class RandomRead final : public Workload {
   void prepare(Node& node, const DataProgress& progress) override {
     team_index_ = node.team_index();
     data_ = DataSet::open(spec_, node, progress);
-    select_files();
+    places_.emplace(data_->files(), io_.block_size, alignment_);
     backends_ = &node.backends();
     open_readers();
   }
@@ -85,8 +86,8 @@ class RandomRead final : public Workload {
   CacheUse cache_use() const override { return {.whole_files = false}; }
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
-    order_ = RandomOrder(ends_.back(), seed + team_index_);
-    steps_ = steps_for(reads_ ? reads_ : blocks_);
+    order_ = RandomOrder(places_->count(), seed + team_index_);
+    steps_ = places_->steps(order_, reads_ ? reads_ : places_->blocks());
     next_ = 0;
     open_loop_.before_phase(io_.workers, 0, seed);
     per_batch_ = loader_.operations(static_cast<double>(io_.block_size) / static_cast<double>(sample_size_));
@@ -102,7 +103,9 @@ class RandomRead final : public Workload {
     reader.loop.run(
         *reader.io, open_loop_.begin(worker),
         [&](BlockRequest& request) { return recorder.running() && picker.next(request); },
-        [&](const BlockCompletion& block) { record_block(block, io_.block_size, selected_[block.file], recorder); });
+        [&](const BlockCompletion& block) {
+          record_block(block, io_.block_size, places_->selected()[block.file], recorder);
+        });
   }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
@@ -119,8 +122,8 @@ class RandomRead final : public Workload {
     if (backends_) notes = backends_->storage(io_.engine).take_notes();
     if (!tuning_.note().empty()) notes.push_back(tuning_.note());
     for (std::string& note : open_loop_.notes()) notes.push_back(std::move(note));
-    if (data_ && selected_.size() < data_->files().count())
-      notes.push_back(std::to_string(data_->files().count() - selected_.size()) +
+    if (data_ && places_ && places_->selected().size() < data_->files().count())
+      notes.push_back(std::to_string(data_->files().count() - places_->selected().size()) +
                       " files are smaller than block_size and were not read");
     return notes;
   }
@@ -150,7 +153,7 @@ class RandomRead final : public Workload {
         const bool found = order_.at(step, place);
         step += worker.count;
         if (!found) continue;
-        locate(place, request);
+        places_->locate(place, request);
         return true;
       }
       return false;
@@ -159,7 +162,7 @@ class RandomRead final : public Workload {
       if (!lane.next()) return reader.detach();
       for (std::uint64_t i = 0; i < per_batch_ && found; ++i, found = find()) {
         const BlockCompletion& block = reader.exchange({&request, 1}, 1).front();
-        record_block(block, io_.block_size, selected_[block.file], lane);
+        record_block(block, io_.block_size, places_->selected()[block.file], lane);
         if (lane.goes_on(block.end_ns)) continue;
         lane.leave();
         return reader.detach();
@@ -182,37 +185,9 @@ class RandomRead final : public Workload {
     StorageEngine& engine = backends_->storage(io_.engine);
     for (unsigned i = 0; i < io_.workers; ++i)
       readers_.push_back({profile_ == ReadProfile::ranged || profile_ == ReadProfile::mmap
-                              ? engine.block_reader(data_->files(), selected_, options)
-                              : profile_block_reader(profile_, data_->files(), selected_, io_.block_size),
+                              ? engine.block_reader(data_->files(), places_->selected(), options)
+                              : profile_block_reader(profile_, data_->files(), places_->selected(), io_.block_size),
                           BlockLoop(io_.queue_depth)});
-  }
-
-  /// Numbers every place where a block may start: file i has those from ends_[i-1] to ends_[i].
-  void select_files() {
-    const FileTable& files = data_->files();
-    selected_.clear();
-    ends_.clear();
-    blocks_ = 0;
-    std::uint64_t end = 0;
-    for (std::uint32_t i = 0; i < files.count(); ++i) {
-      if (files.size(i) < io_.block_size) continue;
-      end += (files.size(i) - io_.block_size) / alignment_ + 1;
-      blocks_ += files.size(i) / io_.block_size;
-      selected_.push_back(i);
-      ends_.push_back(end);
-    }
-    if (selected_.empty()) throw RunError("no file below " + files.root() + " is as large as block_size");
-    per_file_ = ends_.front();
-    for (std::size_t i = 0; i < ends_.size(); ++i)
-      if (ends_[i] != per_file_ * (i + 1)) per_file_ = 0;
-  }
-
-  /// After how many steps of the order have `reads` places come?
-  std::uint64_t steps_for(std::uint64_t reads) const {
-    if (reads >= order_.count()) return order_.steps();
-    std::uint64_t step = 0;
-    for (std::uint64_t place; reads > 0; ++step) reads -= order_.at(step, place);
-    return step;
   }
 
   /// Goes through the random order together with the other workers: whoever is free takes the next
@@ -233,25 +208,12 @@ class RandomRead final : public Workload {
           end = std::min(step + kBatch, workload.steps_);
         }
         if (workload.order_.at(step++, place)) {
-          workload.locate(place, request);
+          workload.places_->locate(place, request);
           return true;
         }
       }
     }
   };
-
-  void locate(std::uint64_t place, BlockRequest& request) const noexcept {
-    if (per_file_) {
-      request.file = static_cast<std::uint32_t>(place / per_file_);
-      place %= per_file_;
-    } else {
-      const auto end = std::upper_bound(ends_.begin(), ends_.end(), place);
-      request.file = static_cast<std::uint32_t>(end - ends_.begin());
-      if (request.file > 0) place -= ends_[request.file - 1];
-    }
-    request.offset = place * alignment_;
-    request.length = static_cast<std::uint32_t>(io_.block_size);
-  }
 
   Loader loader_;
   ReadProfile profile_;
@@ -264,10 +226,7 @@ class RandomRead final : public Workload {
   OpenLoop open_loop_;
   std::shared_ptr<DataSet> data_;
   Backends* backends_ = nullptr;
-  std::vector<std::uint32_t> selected_;
-  std::vector<std::uint64_t> ends_;
-  std::uint64_t per_file_ = 0;  // places in each file when all have the same number, else 0
-  std::uint64_t blocks_ = 0;    // that do not overlap, in all files
+  std::optional<BlockPlaces> places_;
   RandomOrder order_{1, 0};
   std::uint64_t steps_ = 0;
   std::vector<Reader> readers_;

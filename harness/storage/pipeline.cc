@@ -1,0 +1,121 @@
+#include "harness/storage/pipeline.h"
+
+#include <algorithm>
+
+#include "harness/base/clock.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t kLook = 20'000'000;  // between two looks whether to stop [ns]
+
+}  // namespace
+
+using pipeline::BatchQueue;
+
+Pipeline::Pipeline(const Shape& shape) : shape_(shape), account_(shape.compute_ns * shape.batches_per_step) {
+  for (unsigned i = 0; i < shape.gpus; ++i)
+    queues_.push_back(std::make_unique<BatchQueue>(shape.workers, shape.ahead, shape.order, gpus_bell_));
+}
+
+bool Pipeline::begin_now(unsigned number) noexcept {
+  BatchQueue& own = queue(number);
+  const unsigned index = number / shape_.gpus;
+  if (!own.may_begin(index)) return false;
+  own.begin(index);
+  return true;
+}
+
+bool Pipeline::begin(unsigned number, const Recorder& recorder) noexcept {
+  while (!over() && recorder.running()) {
+    if (begin_now(number)) return true;
+    queue(number).wait(number / shape_.gpus, kLook);
+  }
+  return false;
+}
+
+std::uint64_t Pipeline::settling() const noexcept {
+  return (shape_.workers + shape_.batches_per_step - 1) / shape_.batches_per_step;
+}
+
+double Pipeline::share_ready() const noexcept {
+  double ready = 0, all = 0;
+  for (const auto& one : queues_) {
+    ready += one->waiting();
+    all += one->capacity();
+  }
+  return ready / all;
+}
+
+Pipeline::Given Pipeline::give(pipeline::StepClock& clock, std::uint64_t now, std::uint64_t& next_ns,
+                               bool& starved) noexcept {
+  Given given = Given::none;
+  for (std::size_t gpu = 0; gpu < queues_.size(); ++gpu) {
+    if (!clock.wants(gpu)) continue;
+    if (clock.free_ns(gpu) > now) {
+      next_ns = std::min(next_ns, clock.free_ns(gpu));
+      continue;
+    }
+    std::uint64_t ready_ns = 0;
+    switch (queues_[gpu]->take(ready_ns)) {
+      case BatchQueue::Taken::over:
+        return Given::over;
+      case BatchQueue::Taken::not_yet:
+        starved = true;
+        break;
+      case BatchQueue::Taken::batch:
+        clock.take(gpu, ready_ns, now);
+        given = Given::some;
+        break;
+    }
+  }
+  return given;
+}
+
+void Pipeline::train(Recorder& recorder, unsigned first_part) noexcept {
+  pipeline::StepClock clock(shape_.gpus, shape_.batches_per_step, shape_.compute_ns);
+  clock.start(now_ns());
+  std::uint64_t step_end_ns = 0;  // of the step before, not woken from yet; 0 = none
+  std::uint64_t late_ns = 0;
+  double ready = share_ready();
+  while (recorder.running()) {
+    const std::uint32_t looked = gpus_bell_.look();
+    const std::uint64_t now = now_ns();
+    if (step_end_ns != 0 && now >= step_end_ns) {
+      late_ns = now - step_end_ns;
+      step_end_ns = 0;
+      ready = share_ready();
+    }
+    std::uint64_t next_ns = now + kLook;
+    bool starved = false;
+    const Given given = give(clock, now, next_ns, starved);
+    if (given == Given::over) {
+      out_of_data_ = true;
+      break;
+    }
+    if (clock.full()) {
+      const pipeline::StepClock::Step step = clock.end();
+      recorder.part(first_part + kWait, step.wait_ns);
+      recorder.part(first_part + kStep, step.end_ns - step.begin_ns);
+      recorder.part(first_part + kLate, late_ns);
+      account_.add(step, late_ns, ready);
+      recorder.extend(std::min(step.end_ns, now));
+      step_end_ns = step.end_ns;
+      late_ns = 0;
+      next_ns = std::min(step.end_ns, now + kLook);
+    } else if (given == Given::some) {
+      continue;
+    } else if (starved) {
+      gpus_bell_.wait(looked, next_ns - now);
+      continue;
+    }
+    gpus_bell_.leave();
+    sleep_until(next_ns);
+  }
+  gpus_bell_.leave();
+  recorder.extend(now_ns());
+  over_.store(true);
+  for (const auto& one : queues_) one->close();
+}
+
+}  // namespace headrace

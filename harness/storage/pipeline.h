@@ -1,0 +1,72 @@
+// A training job's input pipeline on one node: each emulated GPU has a loader with workers of its own, and all GPUs step
+// together. Who reads and decodes is the caller's; here is who may read how far ahead, who waits for whom, and for how long.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "harness/record/recorder.h"
+#include "harness/storage/pipeline/batch_queue.h"
+#include "harness/storage/pipeline/bell.h"
+#include "harness/storage/pipeline/decode.h"
+#include "harness/storage/pipeline/limiting_stage.h"
+#include "harness/storage/pipeline/step_account.h"
+#include "harness/storage/pipeline/step_clock.h"
+
+namespace headrace {
+
+/// Of one phase; made untimed.
+class Pipeline {
+ public:
+  struct Shape {
+    unsigned gpus = 1;
+    unsigned workers = 1;           // of each GPU
+    unsigned ahead = 2;             // batches of each worker that may be begun and not taken
+    unsigned batches_per_step = 1;  // of each GPU
+    std::uint64_t compute_ns = 0;   // of one batch; 0 = batches are taken as fast as they come
+    pipeline::Order order = pipeline::Order::by_turns;
+  };
+  explicit Pipeline(const Shape& shape);
+
+  // Reader `number` of gpus * workers, on its own thread: worker number / gpus of GPU number % gpus.
+
+  /// Waits until another batch may be begun. False: nobody wants more.
+  bool begin(unsigned number, const Recorder& recorder) noexcept;
+  /// May one be begun without waiting? If so, it is.
+  bool begin_now(unsigned number) noexcept;
+  void ready(unsigned number) noexcept { queue(number).ready(number / shape_.gpus, now_ns()); }
+  /// There is no more data for it.
+  void end(unsigned number) noexcept { queue(number).end(number / shape_.gpus); }
+  /// Nobody wants more: not even the batch at hand.
+  bool over() const noexcept { return over_.load(std::memory_order_relaxed); }
+
+  /// The GPUs, on one thread, until data, time or patience end. Tells `recorder` the latencies kWait, kStep and kLate of
+  /// each step, as parts from `first_part` on.
+  void train(Recorder& recorder, unsigned first_part) noexcept;
+  static constexpr unsigned kWait = 0, kStep = 1, kLate = 2;
+
+  const pipeline::StepAccount& account() const noexcept { return account_; }
+  /// Batches that are prepared while the first one is waited for, in steps.
+  std::uint64_t settling() const noexcept;
+  /// Was the data used up, and not the time?
+  bool out_of_data() const noexcept { return out_of_data_; }
+
+ private:
+  pipeline::BatchQueue& queue(unsigned number) noexcept { return *queues_[number % shape_.gpus]; }
+  enum class Given { some, none, over };
+  /// Gives each GPU that is free at `now_ns` the batch that it wants, where there is one. `next_ns`: when the next one
+  /// that has a batch becomes free.
+  Given give(pipeline::StepClock& clock, std::uint64_t now_ns, std::uint64_t& next_ns, bool& starved) noexcept;
+  double share_ready() const noexcept;
+
+  const Shape shape_;
+  pipeline::Bell gpus_bell_;
+  std::vector<std::unique_ptr<pipeline::BatchQueue>> queues_;  // one for each GPU
+  pipeline::StepAccount account_;
+  std::atomic<bool> over_{false};
+  bool out_of_data_ = false;
+};
+
+}  // namespace headrace

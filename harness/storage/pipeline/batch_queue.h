@@ -1,0 +1,71 @@
+// The queue between the workers of one GPU's loader and that GPU: how far ahead they may read, and in which order batches
+// are handed over.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "harness/storage/pipeline/bell.h"
+
+namespace headrace::pipeline {
+
+enum class Order {
+  by_turns,  // batch i is worker i mod workers', and comes after batch i-1: a slow one holds back those that are ready
+  as_ready,  // whichever is ready first
+};
+
+/// Of one phase. A worker may have `ahead` batches that are begun and not taken; the batch that the GPU computes with
+/// is taken. Workers that have no more batches are passed over. Nothing here allocates or locks after construction.
+class BatchQueue {
+ public:
+  /// `gpu` is rung when a batch is ready, or a worker has no more.
+  BatchQueue(unsigned workers, unsigned ahead, Order order, Bell& gpu);
+
+  // Worker `index`, on its own thread.
+
+  /// May it begin another batch? If not, wait() and ask again.
+  bool may_begin(unsigned index) noexcept;
+  /// Until the GPU took one of its batches, or close(); `most_ns` at most.
+  void wait(unsigned index, std::uint64_t most_ns) noexcept;
+  /// May begin, and does.
+  void begin(unsigned index) noexcept { ++seats_[index].begun; }
+  void ready(unsigned index, std::uint64_t at_ns) noexcept;
+  /// It has no more batches than those that are ready.
+  void end(unsigned index) noexcept;
+
+  // The GPU, on its thread.
+
+  enum class Taken { batch, not_yet, over };
+  /// The next batch, and since when it was ready; `over` when all workers have ended and theirs are taken.
+  Taken take(std::uint64_t& ready_ns) noexcept;
+  /// Batches that are ready and not taken, and how many that can be.
+  std::uint32_t waiting() const noexcept;
+  std::uint32_t capacity() const noexcept { return ahead_ * static_cast<std::uint32_t>(count_); }
+  /// Wakes every worker that waits, to look whether to go on.
+  void close() noexcept;
+
+ private:
+  /// Of one worker, on cache lines of its own.
+  struct alignas(128) Seat {
+    std::uint32_t begun = 0;  // by the worker alone
+    std::atomic<std::uint32_t> ready{0}, taken{0};
+    std::atomic<bool> ended{false};
+    Bell worker;
+    std::unique_ptr<std::uint64_t[]> ready_ns;  // a ring
+  };
+
+  Taken take_from(Seat& seat, std::uint64_t& ready_ns) noexcept;
+  Taken take_by_turns(std::uint64_t& ready_ns) noexcept;
+  Taken take_first(std::uint64_t& ready_ns) noexcept;
+
+  const std::uint32_t ahead_;
+  const Order order_;
+  const std::size_t count_;
+  std::unique_ptr<Seat[]> seats_;
+  std::size_t turn_ = 0;  // by the GPU alone
+  Bell& gpu_;
+};
+
+}  // namespace headrace::pipeline

@@ -1,0 +1,116 @@
+#include "harness/storage/pipeline/step_account.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/statistics/student.h"
+
+namespace headrace::pipeline {
+namespace {
+
+using Record = StepAccount::Record;
+
+constexpr std::uint64_t kWindows = 20, kFewestWindows = 4;
+/// What is settled must be so much more than what is left out for it.
+constexpr std::uint64_t kSettledOver = 3;
+
+/// The first record of those after the first step that belongs to the settled ones.
+std::size_t settled_from(const StepAccount& account, std::uint64_t settling) {
+  if (account.steps() < settling * (1 + kSettledOver)) return 0;
+  std::size_t from = 0;
+  for (std::uint64_t steps = 1; from < account.others().size() && steps < settling; ++from)
+    steps += account.others()[from].steps;
+  return from;
+}
+
+Record sum(const std::vector<Record>& records, std::size_t from, std::size_t to) {
+  Record all;
+  for (std::size_t i = from; i < to; ++i) all.add(records[i]);
+  return all;
+}
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/// By Student's t over the windows' values.
+void bound(const std::vector<double>& values, Utilization& u) {
+  const auto n = static_cast<double>(values.size());
+  double mean = 0, squares = 0;
+  for (const double v : values) mean += v / n;
+  for (const double v : values) squares += (v - mean) * (v - mean);
+  const double half = statistics::t_quantile(0.975, n - 1) * std::sqrt(squares / (n - 1) / n);
+  u.low = std::max(0.0, mean - half);
+  u.high = std::min(1.0, mean + half);
+  u.windows = static_cast<unsigned>(values.size());
+}
+
+}  // namespace
+
+void Record::add(const Record& more) noexcept {
+  steps += more.steps;
+  time_ns += more.time_ns;
+  wait_ns += more.wait_ns;
+  host_ns += more.host_ns;
+  late_ns += more.late_ns;
+  ready += more.ready;
+}
+
+StepAccount::StepAccount(std::uint64_t compute_ns) : compute_ns_(compute_ns) { records_.reserve(kRecords); }
+
+void StepAccount::add(const StepClock::Step& step, std::uint64_t late_ns, double ready) noexcept {
+  const Record one{.steps = 1,
+                   .time_ns = step.end_ns - step.begin_ns,
+                   .wait_ns = step.wait_ns,
+                   .host_ns = step.host_ns,
+                   .late_ns = late_ns,
+                   .ready = ready};
+  if (steps_++ == 0) {
+    first_ = one;
+    began_ns_ = step.begin_ns;
+    return;
+  }
+  if (!records_.empty() && records_.back().steps < fold_) return records_.back().add(one);
+  if (records_.size() == kRecords) {
+    for (std::size_t i = 0; i < kRecords / 2; ++i) {
+      records_[i] = records_[2 * i];
+      records_[i].add(records_[2 * i + 1]);
+    }
+    records_.resize(kRecords / 2);
+    fold_ *= 2;
+  }
+  records_.push_back(one);
+}
+
+Utilization utilization(const StepAccount& account, std::uint64_t settling) {
+  Utilization u;
+  const std::vector<Record>& records = account.others();
+  const Record all = sum(records, 0, records.size());
+  const auto compute = static_cast<double>(account.compute_ns());
+  const auto time = static_cast<double>(all.time_ns), steps = static_cast<double>(all.steps);
+  u.steps = all.steps;
+  u.rule = share(steps * compute, time);
+  // DLIO goes on only when it has woken, and counts what it slept: what a late host costs is compute there.
+  const auto late = static_cast<double>(all.late_ns), stood = static_cast<double>(all.host_ns);
+  u.dlio = share(steps * compute + late, time + std::max(0.0, late - stood));
+  u.ideal = share((steps + 1) * compute, time + static_cast<double>(account.first().time_ns));
+  u.wait = share(static_cast<double>(all.wait_ns), time);
+  u.host = share(stood, time);
+  u.ready = share(all.ready, steps);
+  u.low = u.high = u.rule;
+  const std::size_t from = settled_from(account, settling), left = records.size() - from;
+  if (left < kFewestWindows) return u;
+  std::vector<double> values;
+  const std::size_t windows = std::min<std::size_t>(kWindows, left);
+  for (std::size_t w = 0; w < windows; ++w) {
+    const Record window = sum(records, from + left * w / windows, from + left * (w + 1) / windows);
+    values.push_back(share(static_cast<double>(window.steps) * compute, static_cast<double>(window.time_ns)));
+  }
+  bound(values, u);
+  return u;
+}
+
+double settled_step_rate(const StepAccount& account, std::uint64_t settling) {
+  const Record all = sum(account.others(), settled_from(account, settling), account.others().size());
+  return all.time_ns == 0 ? 0 : 1e9 * static_cast<double>(all.steps) / static_cast<double>(all.time_ns);
+}
+
+}  // namespace headrace::pipeline

@@ -1,0 +1,70 @@
+// When each emulated GPU computes: time is told by deadlines, and what the host was late is told apart.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace headrace::pipeline {
+
+/// Of GPUs that train together: each computes a batch for `compute_ns`, `batches` of them in one step, and a step ends
+/// for all when the last of them is done. The host launches one batch ahead, as frameworks do: where it notices late,
+/// by less than one batch's time, that a batch is there or a GPU is free, the GPU has gone on; what it is later than
+/// that, the GPU stood still for the host. Times are CLOCK_MONOTONIC [ns]; nothing here sleeps.
+class StepClock {
+ public:
+  StepClock(unsigned gpus, unsigned batches, std::uint64_t compute_ns)
+      : batches_(batches), compute_ns_(compute_ns), gpus_(gpus) {}
+
+  /// All are free from now on.
+  void start(std::uint64_t now_ns) noexcept {
+    begin_ns_ = now_ns;
+    for (Gpu& gpu : gpus_) gpu = {.free_ns = now_ns};
+    left_ = gpus_.size() * batches_;
+    wait_ns_ = host_ns_ = 0;
+  }
+  /// Since when `gpu` is free for the next batch of this step, or will be.
+  std::uint64_t free_ns(std::size_t gpu) const noexcept { return gpus_[gpu].free_ns; }
+  bool wants(std::size_t gpu) const noexcept { return gpus_[gpu].done < batches_; }
+
+  /// `gpu` is given a batch that is ready since `ready_ns`, at `now_ns`.
+  void take(std::size_t gpu, std::uint64_t ready_ns, std::uint64_t now_ns) noexcept {
+    Gpu& one = gpus_[gpu];
+    const std::uint64_t there = std::max(one.free_ns, ready_ns);
+    const std::uint64_t begin = std::max(there, now_ns - std::min(now_ns, compute_ns_));
+    wait_ns_ += there - one.free_ns;
+    host_ns_ += begin - there;
+    one.free_ns = begin + compute_ns_;
+    ++one.done;
+    --left_;
+  }
+  /// Has every GPU all batches of this step?
+  bool full() const noexcept { return left_ == 0; }
+
+  struct Step {
+    std::uint64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t wait_ns = 0;  // for data, the mean of the GPUs
+    std::uint64_t host_ns = 0;  // for a host that was late, likewise
+  };
+  /// Of a step that is full: when it ends, for all GPUs. The next one begins then.
+  Step end() noexcept {
+    Step step{
+        .begin_ns = begin_ns_, .end_ns = 0, .wait_ns = wait_ns_ / gpus_.size(), .host_ns = host_ns_ / gpus_.size()};
+    for (const Gpu& gpu : gpus_) step.end_ns = std::max(step.end_ns, gpu.free_ns);
+    start(step.end_ns);
+    return step;
+  }
+
+ private:
+  struct Gpu {
+    std::uint64_t free_ns = 0;
+    std::uint32_t done = 0;  // batches of this step
+  };
+
+  const std::uint32_t batches_;
+  const std::uint64_t compute_ns_;
+  std::vector<Gpu> gpus_;
+  std::uint64_t begin_ns_ = 0, left_ = 0, wait_ns_ = 0, host_ns_ = 0;
+};
+
+}  // namespace headrace::pipeline

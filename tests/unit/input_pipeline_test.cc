@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "harness/storage/data_set.h"
+#include "tests/unit/workload_runner.h"
+
+namespace headrace {
+namespace {
+
+using testing::problems_of;
+using testing::WorkloadRunner;
+
+std::string files(int count) { return "files: " + std::to_string(count) + "\nfile_size: 20000B\nblock_size: 8KiB\n"; }
+
+TEST(InputPipelineTest, ReadsEveryFileOnceAndStepsWithWholeBatches) {
+  for (const char* loader : {"pytorch", "pytorch_iterable"}) {
+    WorkloadRunner runner("input_pipeline",
+                          files(100) + "workers: 4\ngpus: 2\nbatch_size: 5\nstep_time: 1ms\nloader: " + loader + "\n");
+    runner.prepare();
+    const Repetition r = runner.repeat();
+    EXPECT_EQ(r.phases.front().errors, 0u);
+    EXPECT_EQ(r.phases.front().operations, 100u) << loader;
+    EXPECT_EQ(r.phases.front().bytes, runner->data()->files().total_bytes());
+    EXPECT_EQ(runner.metrics["steps"], 100 / 5 / 2 - 1) << loader;
+    const PhaseResult& phase = r.phases.front();
+    EXPECT_EQ(phase.parts[2].total(), 10u) << "each step is in the histogram";
+    EXPECT_GT(runner.metrics["accelerator_utilization"], 0);
+    EXPECT_LE(runner.metrics["accelerator_utilization"], 1);
+  }
+}
+
+TEST(InputPipelineTest, WhatIsLeftOfABatchIsDropped) {
+  WorkloadRunner runner("input_pipeline", files(47) + "workers: 3\nbatch_size: 5\nstep_time: 0s\n");
+  runner.prepare();
+  EXPECT_EQ(runner.repeat().phases.front().operations, 45u);
+  EXPECT_EQ(runner.metrics["steps"], 8);
+  EXPECT_FALSE(runner.metrics.contains("accelerator_utilization")) << "nothing computes";
+}
+
+TEST(InputPipelineTest, ShardsAreReadSampleBySample) {
+  WorkloadRunner runner("input_pipeline",
+                        "layout: shards\nloader: pytorch_iterable\nfiles: 4\nfile_size: 1000000B\nsample_size: 30000B\n"
+                        "block_size: 64KiB\nworkers: 2\nbatch_size: 4\nstep_time: 0s\n");
+  runner.prepare();
+  const Repetition r = runner.repeat();
+  // Each worker has two shards, 66 samples with the one that goes on in the second: 16 batches.
+  EXPECT_EQ(r.phases.front().operations, 2u * 64);
+  EXPECT_EQ(runner.metrics["steps"], 31);
+  EXPECT_LE(r.phases.front().bytes, 4'000'000u);
+  EXPECT_GE(r.phases.front().bytes, 2u * 64 * 30'000);
+}
+
+TEST(InputPipelineTest, IndexedSamplesAreSoManyBlocksEachOnce) {
+  for (const char* profile : {"ranged", "mmap", "mds"}) {
+    WorkloadRunner runner(
+        "input_pipeline",
+        std::string("layout: indexed\nfiles: 2\nfile_size: 1MiB\nsample_size: 16KiB\nblock_size: 8KiB\n"
+                    "workers: 2\nbatch_size: 4\nstep_time: 0s\nread_profile: ") +
+            profile + "\n");
+    runner.prepare();
+    const Repetition r = runner.repeat();
+    EXPECT_EQ(r.phases.front().errors, 0u);
+    EXPECT_GE(r.phases.front().operations, 104u);  // 128 samples, less what is left of a batch
+    EXPECT_LE(r.phases.front().operations, 128u);
+    EXPECT_EQ(r.phases.front().bytes, r.phases.front().operations * (16u << 10)) << profile;
+  }
+}
+
+TEST(InputPipelineTest, FilesOfSeveralSamplesMakeBatchesOfAsMany) {
+  WorkloadRunner runner("input_pipeline",
+                        files(40) + "samples_per_file: 4\nworkers: 2\nbatch_size: 10\nstep_time: 10ms\n");
+  runner.prepare();
+  EXPECT_EQ(runner.repeat().phases.front().operations, 39u) << "three files, the nearest to ten samples";
+  EXPECT_GE(runner.metrics["step_latency"], 0);
+  EXPECT_LT(runner.metrics["sample_rate"], 1.01 * 10 / 0.010) << "twelve samples compute for 12 ms";
+}
+
+TEST(InputPipelineTest, DecodingTakesItsProcessorTime) {
+  WorkloadRunner runner("input_pipeline",
+                        files(20) + "workers: 1\nbatch_size: 2\nstep_time: 0s\ncpu_time_per_sample: 3ms\n");
+  runner.prepare();
+  runner.repeat();
+  EXPECT_GE(runner.metrics["decode_time_s"], 0.003);
+  EXPECT_GT(runner.metrics["decoding_share"], runner.metrics["waiting_share"]);
+}
+
+TEST(InputPipelineTest, CountsWhatItCouldNotReadAsErrorsOnly) {
+  WorkloadRunner runner("input_pipeline", files(40) + "workers: 2\nbatch_size: 4\nstep_time: 0s\n");
+  runner.prepare();
+  std::filesystem::remove(runner->data()->files().full_path(7));
+  const Repetition r = runner.repeat();
+  EXPECT_EQ(r.phases.front().operations, 39u);
+  ASSERT_EQ(runner.errors.size(), 1u);
+  EXPECT_EQ(runner.errors[0].file, 7u);
+  EXPECT_EQ(runner.errors[0].code, ENOENT);
+}
+
+TEST(InputPipelineTest, StopsWhenTold) {
+  WorkloadRunner runner("input_pipeline", files(40) + "workers: 2\nbatch_size: 4\nstep_time: 1h\n");
+  runner.prepare();
+  EXPECT_EQ(runner.repeat(1, true).phases.front().operations, 0u);
+  EXPECT_FALSE(runner.metrics.contains("accelerator_utilization"));
+  EXPECT_NE(runner->why_missing("accelerator_utilization").find("fewer than two steps"), std::string::npos);
+}
+
+TEST(InputPipelineParamsTest, TellsWhatCannotBe) {
+  const auto told = [](const std::string& yaml, const char* words) {
+    const std::string problems = problems_of("input_pipeline", yaml);
+    EXPECT_NE(problems.find(words), std::string::npos) << yaml << problems;
+  };
+  told("loader: tfdata\n", "is not rehearsed");
+  told("loader: in_flight\n", "is not rehearsed");
+  told("loader: none\n", "'none' is not one of");
+  told("workers: 3\ngpus: 2\n", "a multiple of gpus");
+  told("layout: shards\n", "workers have shards of their own: pytorch_iterable");
+  told("samples_per_file: 100\n", "more samples than a batch");
+  told("read_profile: wds\n", "no such data of this layout");
+  told("engine: mmap\n", "mmap goes with layout indexed");
+  EXPECT_EQ(problems_of("input_pipeline", "layout: indexed\nread_profile: mmap\n"), "");
+}
+
+}  // namespace
+}  // namespace headrace

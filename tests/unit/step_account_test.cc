@@ -1,0 +1,83 @@
+#include "harness/storage/pipeline/step_account.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/requirements/formula.h"
+
+namespace headrace::pipeline {
+namespace {
+
+constexpr std::uint64_t kCompute = 100;
+
+/// Steps that take `times` [ns] each, of which what is no computing is waiting for data.
+StepAccount account_of(const std::vector<std::uint64_t>& times, std::uint64_t late_ns = 0) {
+  StepAccount account(kCompute);
+  std::uint64_t now = 1000;
+  for (const std::uint64_t time : times) {
+    account.add({.begin_ns = now, .end_ns = now + time, .wait_ns = time - kCompute, .host_ns = 0}, late_ns, 0.5);
+    now += time;
+  }
+  return account;
+}
+
+TEST(StepAccountTest, ThreeUtilizations) {
+  const StepAccount account = account_of({1100, 125, 125, 125, 125}, 10);
+  const Utilization u = utilization(account, 1);
+  EXPECT_EQ(u.steps, 4u);
+  EXPECT_DOUBLE_EQ(u.rule, requirements::apply("A21", {{"samples_count", 4 * 8},
+                                                       {"accelerators_count", 1},
+                                                       {"batch_samples_count", 8},
+                                                       {"computation_time_s", 100e-9},
+                                                       {"epochs_count", 1},
+                                                       {"total_time_s", 500e-9}})
+                               .value());
+  EXPECT_DOUBLE_EQ(u.dlio, (4 * 100 + 4 * 10) / (500.0 + 4 * 10)) << "oversleeping looks like computing there";
+  EXPECT_DOUBLE_EQ(u.ideal, 500.0 / 1600) << "the first step counts";
+  EXPECT_DOUBLE_EQ(u.wait, 0.2);
+  EXPECT_DOUBLE_EQ(u.ready, 0.5);
+}
+
+TEST(StepAccountTest, AHostThatIsLateLowersTheRulesAndNotDlios) {
+  StepAccount account(kCompute);
+  for (std::uint64_t now = 0; now < 10 * 200; now += 200)
+    account.add({.begin_ns = now, .end_ns = now + 200, .wait_ns = 0, .host_ns = 100}, 100, 1);
+  const Utilization u = utilization(account, 1);
+  EXPECT_DOUBLE_EQ(u.rule, 0.5);
+  EXPECT_DOUBLE_EQ(u.host, 0.5);
+  EXPECT_DOUBLE_EQ(u.dlio, 1);
+}
+
+TEST(StepAccountTest, BoundsHoldTheMeanAndLeaveOutWhatWasPreparedWhileThePipelineFilled) {
+  std::vector<std::uint64_t> times{5000};
+  for (int i = 0; i < 7; ++i) times.push_back(100);  // eight workers had their first batch ready together
+  for (int i = 0; i < 400; ++i) times.push_back(i % 2 == 0 ? 190 : 210);
+  const Utilization u = utilization(account_of(times), 8);
+  EXPECT_EQ(u.windows, 20u);
+  EXPECT_LE(u.low, 0.5 + 1e-9);
+  EXPECT_GE(u.high, 0.5 - 1e-9);
+  EXPECT_LT(u.high - u.low, 0.01);
+  EXPECT_GT(u.rule, 0.5) << "the rule leaves out the first step alone";
+  EXPECT_NEAR(settled_step_rate(account_of(times), 8), 1e9 / 200, 1);
+}
+
+TEST(StepAccountTest, TooFewStepsHaveNoBounds) {
+  const Utilization u = utilization(account_of({200, 200, 200}), 1);
+  EXPECT_EQ(u.windows, 0u);
+  EXPECT_EQ(u.low, u.rule);
+  EXPECT_EQ(utilization(account_of({200}), 1).steps, 0u);
+  EXPECT_EQ(settled_step_rate(account_of({200}), 1), 0);
+  EXPECT_EQ(utilization(StepAccount(kCompute), 1).rule, 0);
+}
+
+TEST(StepAccountTest, NoPhaseIsTooLong) {
+  std::vector<std::uint64_t> times(50'001, 125);
+  const StepAccount account = account_of(times);
+  EXPECT_LE(account.others().size(), 4096u);
+  const Utilization u = utilization(account, 1);
+  EXPECT_EQ(u.steps, 50'000u);
+  EXPECT_DOUBLE_EQ(u.rule, 0.8);
+  EXPECT_DOUBLE_EQ(u.wait, 0.2);
+}
+
+}  // namespace
+}  // namespace headrace::pipeline

@@ -1,0 +1,341 @@
+// input_pipeline - a training job's input pipeline run for real: workers read and decode, GPUs are emulated by their step
+// time, and what is told is how much of the time they compute.
+#include <array>
+#include <cmath>
+
+#include "harness/backends/loader.h"
+#include "harness/backends/read_profiles.h"
+#include "harness/storage/loader.h"
+#include "harness/storage/pipeline.h"
+#include "harness/storage/storage_params.h"
+#include "harness/workload.h"
+#include "workloads/storage/sample_source.h"
+#include "workloads/storage/whole_files.h"
+
+namespace {
+using namespace headrace;
+
+constexpr std::array kMetrics{
+    Metric{"accelerator_utilization", "ratio", Better::higher,
+           "Nominal compute time over the total, the first step left out (A21)"},
+    Metric{"accelerator_utilization_low", "ratio", Better::higher,
+           "Lower end of its 95 % bounds over windows of the steps"},
+    Metric{"accelerator_utilization_high", "ratio", Better::higher, "Upper end"},
+    Metric{"dlio_utilization", "ratio", Better::higher,
+           "As DLIO counts it: the measured sleep over the total, both without the first step"},
+    Metric{"ideal_share", "ratio", Better::higher,
+           "Samples per second, the first step included, over those of GPUs that never wait"},
+    Metric{"stall_fraction", "ratio", Better::lower, "Share of the time in which GPUs wait for data"},
+    Metric{"host_fraction", "ratio", Better::lower, "Share of the time in which GPUs wait for a host that is late"},
+    Metric{"sample_rate", "1/s", Better::higher, "Samples taken by the GPUs per second, once the pipeline is filled"},
+    Metric{"read_bandwidth", "B/s", Better::higher, "Bytes read per second"},
+    Metric{"queue_occupancy", "ratio", Better::neither,
+           "Batches that are ready when a step begins, as a share of those that can be"},
+    Metric{"reading_share", "ratio", Better::neither, "Share of the workers' time in reads"},
+    Metric{"decoding_share", "ratio", Better::neither, "Share of the workers' time in decoding"},
+    Metric{"waiting_share", "ratio", Better::neither,
+           "Share of the workers' time with nothing to do: they are far enough ahead"},
+    Metric{"decode_time_s", "s", Better::lower, "Time to decode one sample, waiting for a processor included"},
+    Metric{"steps", "count", Better::neither, "Steps after the first"},
+};
+
+enum class Layout { files, shards, indexed };
+
+/// Where one worker's time went.
+struct alignas(128) Tally {
+  std::uint64_t reading_ns = 0, decoding_ns = 0, waiting_ns = 0, bytes = 0, samples = 0;
+};
+
+constexpr unsigned kDecode = 1, kTrainer = 2;  // latency parts
+
+/// What do the GPUs of a job get from this storage, through the job's loader?
+class InputPipeline final : public Workload {
+ public:
+  explicit InputPipeline(Params& p)
+      : loader_(Loader::declare_with_consumer(p)),
+        layout_(layout_of(p)),
+        profile_(profile_of(p, layout_)),
+        no_storage_(p.choice("source", "storage", {"storage", "none"},
+                             "where samples come from. none: they are there at once, and nothing is read") == "none"),
+        io_(StorageParams::declare(
+            p, {.workers = 4,
+                .block_size = profile_ == ReadProfile::wds ? kTarRecord : 1_MiB,
+                .direct_allowed = false,
+                .engines = {"posix", "mmap"},
+                .workers_help = "reading and decoding threads, of all GPUs together",
+                .engine = layout_ == Layout::indexed && profile_ == ReadProfile::mmap ? "mmap" : "posix"})),
+        spec_(DataSetSpec::declare(p, {.files = layout_ == Layout::files ? 10'000u : 4u,
+                                       .file_size = layout_ == Layout::files ? 128_KiB : 256_MiB})),
+        samples_per_file_(p.ratio("samples_per_file", 1, {.min = 1e-9}, "layout files: samples that one file holds")),
+        sample_size_(
+            p.bytes("sample_size", 128_KiB, {.min = 1}, "layouts shards and indexed: stored bytes of one sample")),
+        gpus_(static_cast<unsigned>(p.count("gpus", 1, {.min = 1, .max = 1024}, "emulated GPUs, each with a loader"))),
+        batches_per_step_(static_cast<unsigned>(
+            p.count("batches_per_step", 1, {.min = 1, .max = 65536}, "batches that a GPU computes with in one step"))),
+        step_time_s_(p.seconds("step_time", 0.1, {.min = 0, .max = 3600},
+                               "compute time of one step of batches_per_step batches; 0s: batches are taken as fast as "
+                               "they come, and no utilization is told")),
+        cpu_time_s_(p.seconds("cpu_time_per_sample", 0, {.min = 0, .max = 3600},
+                              "processor time that a worker spends on decoding one sample")) {
+    check_params(p);
+  }
+
+  static std::span<const Metric> metrics() { return kMetrics; }
+  std::optional<Skip> check(Node& node) override {
+    if (no_storage_) return std::nullopt;
+    return io_.check(node);
+  }
+  Footprint footprint() const override {
+    if (no_storage_) return {};
+    return io_.footprint(spec_, spec_.bytes());
+  }
+  unsigned workers() const override { return io_.workers + 1; }  // the last one is the GPUs
+  std::vector<std::string> latency_parts() const override { return {"decode", "batch_wait", "step", "wakeup"}; }
+  std::vector<CacheState> cache_states() const override {
+    if (no_storage_) return {};
+    return io_.cache_states();
+  }
+  /// It fills, runs, and runs empty: what is steady of it, its own windows tell.
+  std::vector<PhaseSpec> phases() const override { return {{.name = "main", .keeps_cache = false, .varies = true}}; }
+
+  void prepare(Node& node, const DataProgress& progress) override {
+    team_index_ = node.team_index();
+    team_size_ = static_cast<unsigned>(node.team().size());
+    sources_.clear();
+    if (!no_storage_) {
+      data_ = DataSet::open(spec_, node, progress);
+      engine_ = &node.backends().storage(io_.engine);
+      if (layout_ == Layout::indexed) places_.emplace(data_->files(), io_.block_size, io_.block_size);
+    }
+    for (unsigned i = 0; i < io_.workers; ++i) sources_.push_back(source(i));
+  }
+  const DataSet* data() const override { return data_.get(); }
+  CacheUse cache_use() const override { return {.whole_files = layout_ == Layout::files}; }
+
+  void before_phase(unsigned, unsigned, std::uint64_t seed) override {
+    if (layout_ == Layout::files && data_) {
+      order_.fill(data_->files(), seed);
+      order_.split(team_index_, team_size_);
+    }
+    for (const auto& one : sources_) one->rewind(seed + team_index_);
+    pipeline_ = std::make_unique<Pipeline>(Pipeline::Shape{.gpus = gpus_,
+                                                           .workers = io_.workers / gpus_,
+                                                           .ahead = loader_.prefetch_factor(),
+                                                           .batches_per_step = batches_per_step_,
+                                                           .compute_ns = compute_ns(),
+                                                           .order = pipeline::Order::by_turns});
+    tallies_.assign(io_.workers, {});
+  }
+  void before_run(Worker& worker) override {
+    if (worker.index < io_.workers) sources_[worker.index]->attach();
+  }
+
+  void run(Worker& worker) override {
+    if (worker.index == io_.workers) return pipeline_->train(worker.recorder, kTrainer);
+    Tally tally;
+    SampleSource& source = *sources_[worker.index];
+    read_batches(worker, source, tally);
+    source.detach();
+    tallies_[worker.index] = tally;
+  }
+
+  void report(const Repetition& repetition, MetricSink& sink) const override {
+    const pipeline::Utilization u = pipeline::utilization(pipeline_->account(), pipeline_->settling());
+    sink.put("steps", static_cast<double>(u.steps));
+    if (u.steps == 0) return;
+    if (compute_ns() > 0) {
+      sink.put("accelerator_utilization", u.rule);
+      sink.put("accelerator_utilization_low", u.low);
+      sink.put("accelerator_utilization_high", u.high);
+      sink.put("dlio_utilization", u.dlio);
+      sink.put("ideal_share", u.ideal);
+      sink.put("stall_fraction", u.wait);
+      sink.put("host_fraction", u.host);
+    }
+    sink.put("queue_occupancy", u.ready);
+    sink.put("sample_rate", settled_step_rate(pipeline_->account(), pipeline_->settling()) * samples_per_step());
+    sink.put("read_bandwidth", repetition.phases.front().bytes_per_s());
+    Tally all;
+    for (const Tally& t : tallies_) {
+      all.reading_ns += t.reading_ns;
+      all.decoding_ns += t.decoding_ns;
+      all.waiting_ns += t.waiting_ns;
+      all.samples += t.samples;
+    }
+    const auto time = static_cast<double>(all.reading_ns + all.decoding_ns + all.waiting_ns);
+    const auto share = [time](std::uint64_t ns) { return time > 0 ? static_cast<double>(ns) / time : 0; };
+    sink.put("reading_share", share(all.reading_ns));
+    sink.put("decoding_share", share(all.decoding_ns));
+    sink.put("waiting_share", share(all.waiting_ns));
+    if (all.samples > 0)
+      sink.put("decode_time_s", 1e-9 * static_cast<double>(all.decoding_ns) /
+                                    (static_cast<double>(all.samples) * samples_per_operation()));
+  }
+  std::string why_missing(std::string_view) const override {
+    if (!pipeline_ || pipeline_->account().steps() > 1) return "";
+    return pipeline_->out_of_data() ? "the data set has fewer than two steps of whole batches for every GPU"
+                                    : "fewer than two steps ended within the repetition's time";
+  }
+
+  std::vector<WrongBlock> verify(const DataProgress& progress) override {
+    if (!data_) return {};
+    return data_->verify(progress);
+  }
+  std::vector<std::string> notes() override {
+    if (engine_ == nullptr) return {};
+    return engine_->take_notes();
+  }
+  void cleanup(Node&) override {
+    sources_.clear();
+    places_.reset();
+    data_.reset();
+    engine_ = nullptr;
+  }
+
+ private:
+  static Layout layout_of(Params& p) {
+    const std::string word = p.choice("layout", "files", {"files", "shards", "indexed"},
+                                      "files: one or a few samples in each; shards: read from front to back, each "
+                                      "worker its own; indexed: samples anywhere in large files");
+    return word == "files" ? Layout::files : word == "shards" ? Layout::shards : Layout::indexed;
+  }
+  static ReadProfile profile_of(Params& p, Layout layout) {
+    const std::string word =
+        p.choice("read_profile", layout == Layout::files ? "whole" : "ranged",
+                 {"whole", "pil", "mmap", "ranged", "wds", "mds", "row_group"},
+                 "calls by which a sample is read: as small_file_read has them for files, shard_stream for shards and "
+                 "random_read for indexed");
+    const std::vector<std::string> known = layout == Layout::files ? std::vector<std::string>{"whole", "pil", "mmap"}
+                                           : layout == Layout::shards
+                                               ? std::vector<std::string>{"ranged", "wds"}
+                                               : std::vector<std::string>{"ranged", "mmap", "mds", "row_group"};
+    if (std::find(known.begin(), known.end(), word) == known.end())
+      p.conflict("read_profile", "no such data of this layout is read by " + word);
+    return read_profile(word);
+  }
+
+  void check_params(Params& p) const {
+    if (loader_.kind() == Loader::Kind::tfdata)
+      p.conflict("loader",
+                 "tf.data hands over single samples, whose batching is not rehearsed: pytorch_iterable comes "
+                 "nearest");
+    if (loader_.kind() == Loader::Kind::in_flight)
+      p.conflict("loader",
+                 "a loader that keeps requests in flight is not rehearsed: pytorch with more workers comes "
+                 "nearest");
+    if (io_.workers % gpus_ != 0) p.conflict("workers", "each GPU has as many: a multiple of gpus");
+    if (layout_ == Layout::shards && loader_.kind() == Loader::Kind::pytorch)
+      p.conflict("loader", "workers have shards of their own: pytorch_iterable");
+    if (layout_ == Layout::files && samples_per_file_ > static_cast<double>(loader_.batch_size()))
+      p.conflict("samples_per_file", "one file has more samples than a batch: dataset.layout shards reads such files");
+    const bool mapped = layout_ == Layout::indexed && profile_ == ReadProfile::mmap;
+    if ((io_.engine == "mmap") != mapped) p.conflict("engine", "mmap goes with layout indexed and read_profile mmap");
+    if (profile_ == ReadProfile::wds && io_.block_size != kTarRecord)
+      p.conflict("block_size", "wds reads 10 KiB at a time");
+  }
+
+  std::uint64_t operations_per_batch() const { return loader_.operations(samples_per_operation()); }
+  double samples_per_operation() const { return layout_ == Layout::files ? samples_per_file_ : 1; }
+  double samples_per_batch() const { return static_cast<double>(operations_per_batch()) * samples_per_operation(); }
+  double samples_per_step() const { return samples_per_batch() * gpus_ * batches_per_step_; }
+  /// Of one batch, which may have other samples than batch_size where files hold several.
+  std::uint64_t compute_ns() const {
+    return static_cast<std::uint64_t>(std::llround(1e9 * step_time_s_ / batches_per_step_ * samples_per_batch() /
+                                                   static_cast<double>(loader_.batch_size())));
+  }
+
+  std::unique_ptr<SampleSource> source(unsigned number) const {
+    if (no_storage_) return no_source();
+    const FileTable& files = data_->files();
+    const std::uint64_t per_batch = operations_per_batch();
+    ReaderOptions options = io_.reader_options();
+    switch (layout_) {
+      case Layout::files: {
+        const WorkerShare share{.gpu = number % gpus_,
+                                .gpus = gpus_,
+                                .worker = number / gpus_,
+                                .workers = io_.workers / gpus_,
+                                .per_batch = per_batch,
+                                .own_share = loader_.kind() == Loader::Kind::pytorch_iterable};
+        return whole_files_source(profile_ == ReadProfile::whole ? engine_->whole_file_reader(files, options)
+                                                                 : profile_file_reader(profile_, files),
+                                  order_, share);
+      }
+      case Layout::shards: {
+        std::vector<std::uint32_t> shards;
+        for (std::uint32_t i = team_index_; i < files.count(); i += team_size_)
+          if (i / team_size_ % io_.workers == number) shards.push_back(i);
+        options.advice = Advice::sequential;
+        auto reader = profile_ == ReadProfile::ranged ? engine_->block_reader(files, shards, options)
+                                                      : profile_block_reader(profile_, files, shards, io_.block_size);
+        return shards_source(std::move(reader), files, std::move(shards), io_.block_size, sample_size_, per_batch);
+      }
+      case Layout::indexed:
+        break;
+    }
+    options.advice = Advice::random;
+    const bool plain = profile_ == ReadProfile::ranged || profile_ == ReadProfile::mmap;
+    auto reader = plain ? engine_->block_reader(files, places_->selected(), options)
+                        : profile_block_reader(profile_, files, places_->selected(), io_.block_size);
+    const std::uint64_t blocks = (sample_size_ + io_.block_size - 1) / io_.block_size;
+    return places_source(std::move(reader), *places_, io_.block_size, blocks, number, io_.workers, per_batch);
+  }
+
+  void read_batches(Worker& worker, SampleSource& source, Tally& tally) noexcept {
+    Recorder& recorder = worker.recorder;
+    const std::uint64_t per_batch = operations_per_batch();
+    const auto decode_ns = static_cast<std::uint64_t>(std::llround(1e9 * cpu_time_s_ * samples_per_operation()));
+    std::uint64_t now = now_ns();
+    for (std::uint64_t batch = 0; source.has(batch); ++batch) {
+      const bool goes_on = pipeline_->begin(worker.index, recorder);
+      const std::uint64_t begun = now_ns();
+      tally.waiting_ns += begun - now;
+      now = begun;
+      if (!goes_on) return;
+      for (std::uint64_t i = 0; i < per_batch; ++i) {
+        const SampleRead done = source.read(batch, i);
+        if (done.error.code != 0) {
+          recorder.fail(done.error, done.end_ns);
+        } else {
+          recorder.op(done.begin_ns, done.end_ns, done.bytes);
+        }
+        tally.reading_ns += done.end_ns - now;
+        now = done.end_ns;
+        if (decode_ns > 0) {
+          pipeline::burn(decode_ns);
+          const std::uint64_t decoded = now_ns();
+          recorder.part(kDecode, decoded - now);
+          tally.decoding_ns += decoded - now;
+          now = decoded;
+        }
+        ++tally.samples;
+        if (pipeline_->over()) return;
+      }
+      pipeline_->ready(worker.index);
+    }
+    pipeline_->end(worker.index);
+  }
+
+  Loader loader_;
+  Layout layout_;
+  ReadProfile profile_;
+  bool no_storage_;
+  StorageParams io_;
+  DataSetSpec spec_;
+  double samples_per_file_;
+  std::uint64_t sample_size_;
+  unsigned gpus_, batches_per_step_;
+  double step_time_s_, cpu_time_s_;
+  unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
+  std::shared_ptr<DataSet> data_;
+  StorageEngine* engine_ = nullptr;
+  std::optional<BlockPlaces> places_;
+  FileQueue order_;
+  std::vector<std::unique_ptr<SampleSource>> sources_;
+  std::unique_ptr<Pipeline> pipeline_;
+  std::vector<Tally> tallies_;
+};
+
+const Register<InputPipeline> registered{
+    "input_pipeline", "a job's loader run for real: read, decode, batch, and GPUs emulated by their step time"};
+}  // namespace

@@ -1,0 +1,176 @@
+#include "workloads/storage/sample_source.h"
+
+#include <utility>
+
+#include "harness/base/clock.h"
+
+namespace headrace {
+namespace {
+
+class WholeFiles final : public SampleSource {
+ public:
+  WholeFiles(std::unique_ptr<WholeFileReader> reader, const FileQueue& order, const WorkerShare& share)
+      : reader_(std::move(reader)), order_(order), share_(share) {}
+  void attach() override { reader_->attach(); }
+  void rewind(std::uint64_t) override {}
+  bool has(std::uint64_t batch) noexcept override { return place(batch, share_.per_batch - 1) < order_.size(); }
+
+  SampleRead read(std::uint64_t batch, std::uint64_t number) noexcept override {
+    const FileCompletion& file = reader_->exchange({&order_[place(batch, number)], 1}, 1).front();
+    SampleRead done{.begin_ns = file.begin_ns, .end_ns = file.end_ns, .bytes = file.bytes, .error = {}};
+    if (file.error != 0) done.error = {.code = file.error, .file = file.file, .offset = file.failed_offset, .part = 0};
+    return done;
+  }
+
+ private:
+  /// GPUs take the order by turns; of a GPU's own part either whole batches or single samples are a worker's.
+  std::size_t place(std::uint64_t batch, std::uint64_t number) const noexcept {
+    const std::uint64_t own = batch * share_.per_batch + number;
+    const std::uint64_t of_gpu = share_.own_share
+                                     ? own * share_.workers + share_.worker
+                                     : (batch * share_.workers + share_.worker) * share_.per_batch + number;
+    return of_gpu * share_.gpus + share_.gpu;
+  }
+
+  std::unique_ptr<WholeFileReader> reader_;
+  const FileQueue& order_;
+  const WorkerShare share_;
+};
+
+/// Reads `wanted` bytes at `request`; what went wrong is put into `done`. `file`: in the data set.
+bool read_block(BlockReader& reader, const BlockRequest& request, std::uint64_t wanted, std::uint32_t file,
+                SampleRead& done) noexcept {
+  const BlockCompletion& block = reader.exchange({&request, 1}, 1).front();
+  if (done.begin_ns == 0) done.begin_ns = block.begin_ns;
+  done.end_ns = block.end_ns;
+  if (block.result >= static_cast<std::int64_t>(wanted)) {
+    done.bytes += wanted;
+    return true;
+  }
+  const bool failed = block.result < 0;
+  const auto got = static_cast<std::uint64_t>(failed ? 0 : block.result);
+  done.error = {.code = failed ? static_cast<int>(-block.result) : OperationError::kShortRead,
+                .file = file,
+                .offset = block.offset + got};
+  return false;
+}
+
+class Shards final : public SampleSource {
+ public:
+  Shards(std::unique_ptr<BlockReader> reader, const FileTable& files, std::vector<std::uint32_t> shards,
+         std::uint64_t block_size, std::uint64_t sample_size, std::uint64_t per_batch)
+      : reader_(std::move(reader)),
+        files_(files),
+        shards_(std::move(shards)),
+        block_size_(block_size),
+        sample_size_(sample_size),
+        per_batch_(per_batch) {}
+  void attach() override { reader_->attach(); }
+  void detach() noexcept override { reader_->detach(); }
+
+  void rewind(std::uint64_t) override {
+    cursor_.emplace(files_, shards_, block_size_, false);
+    buffered_ = left_ = 0;
+    for (const std::uint32_t shard : shards_) left_ += files_.size(shard);
+  }
+  bool has(std::uint64_t) noexcept override { return buffered_ + left_ >= per_batch_ * sample_size_; }
+
+  SampleRead read(std::uint64_t, std::uint64_t) noexcept override {
+    SampleRead done;
+    for (BlockRequest request; buffered_ < sample_size_ && cursor_->next(request);) {
+      const std::uint64_t wanted = cursor_->length_at(request.file, request.offset);
+      if (!read_block(*reader_, request, wanted, shards_[request.file], done)) return done;
+      buffered_ += wanted;
+      left_ -= wanted;
+    }
+    buffered_ -= sample_size_;
+    if (done.begin_ns == 0) done.begin_ns = done.end_ns = now_ns();  // it was in the buffer
+    return done;
+  }
+
+ private:
+  std::unique_ptr<BlockReader> reader_;
+  const FileTable& files_;
+  const std::vector<std::uint32_t> shards_;
+  const std::uint64_t block_size_, sample_size_, per_batch_;
+  std::optional<FileCursor> cursor_;
+  std::uint64_t buffered_ = 0, left_ = 0;  // bytes that were read and not used, and that are to be read
+};
+
+class Places final : public SampleSource {
+ public:
+  Places(std::unique_ptr<BlockReader> reader, const BlockPlaces& places, std::uint64_t block_size,
+         std::uint64_t blocks_per_sample, unsigned number, unsigned count, std::uint64_t per_batch)
+      : reader_(std::move(reader)),
+        places_(places),
+        block_size_(block_size),
+        blocks_per_sample_(blocks_per_sample),
+        number_(number),
+        count_(count),
+        per_batch_(per_batch) {}
+  void attach() override { reader_->attach(); }
+  void detach() noexcept override { reader_->detach(); }
+
+  void rewind(std::uint64_t seed) override {
+    order_ = RandomOrder(places_.count(), seed);
+    steps_ = places_.steps(order_, places_.blocks());
+    step_ = number_;
+    left_ = 0;
+    std::uint64_t place;
+    for (std::uint64_t step = number_; step < steps_; step += count_) left_ += order_.at(step, place);
+  }
+  bool has(std::uint64_t) noexcept override { return left_ >= per_batch_ * blocks_per_sample_; }
+
+  SampleRead read(std::uint64_t, std::uint64_t) noexcept override {
+    SampleRead done;
+    for (std::uint64_t i = 0; i < blocks_per_sample_; ++i) {
+      std::uint64_t place = 0;
+      for (bool found = false; !found; step_ += count_) found = order_.at(step_, place);
+      --left_;
+      BlockRequest request;
+      places_.locate(place, request);
+      if (!read_block(*reader_, request, block_size_, places_.selected()[request.file], done)) return done;
+    }
+    return done;
+  }
+
+ private:
+  std::unique_ptr<BlockReader> reader_;
+  const BlockPlaces& places_;
+  const std::uint64_t block_size_, blocks_per_sample_, number_, count_, per_batch_;
+  RandomOrder order_{1, 0};
+  std::uint64_t steps_ = 0, step_ = 0, left_ = 0;  // of the order: all, this worker's next; its blocks to come
+};
+
+class Nothing final : public SampleSource {
+ public:
+  void rewind(std::uint64_t) override {}
+  bool has(std::uint64_t) noexcept override { return true; }
+  SampleRead read(std::uint64_t, std::uint64_t) noexcept override {
+    const std::uint64_t now = now_ns();
+    return {.begin_ns = now, .end_ns = now, .bytes = 0, .error = {}};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<SampleSource> whole_files_source(std::unique_ptr<WholeFileReader> reader, const FileQueue& order,
+                                                 const WorkerShare& share) {
+  return std::make_unique<WholeFiles>(std::move(reader), order, share);
+}
+
+std::unique_ptr<SampleSource> shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
+                                            std::vector<std::uint32_t> shards, std::uint64_t block_size,
+                                            std::uint64_t sample_size, std::uint64_t per_batch) {
+  return std::make_unique<Shards>(std::move(reader), files, std::move(shards), block_size, sample_size, per_batch);
+}
+
+std::unique_ptr<SampleSource> places_source(std::unique_ptr<BlockReader> reader, const BlockPlaces& places,
+                                            std::uint64_t block_size, std::uint64_t blocks_per_sample, unsigned number,
+                                            unsigned count, std::uint64_t per_batch) {
+  return std::make_unique<Places>(std::move(reader), places, block_size, blocks_per_sample, number, count, per_batch);
+}
+
+std::unique_ptr<SampleSource> no_source() { return std::make_unique<Nothing>(); }
+
+}  // namespace headrace

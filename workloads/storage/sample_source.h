@@ -1,0 +1,61 @@
+// Where one worker of an input pipeline gets its samples, a batch at a time, by the readers that measure storage alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "harness/backends/file_io.h"
+#include "harness/record/recorder.h"
+#include "workloads/storage/block_places.h"
+#include "workloads/storage/file_cursor.h"
+#include "workloads/storage/whole_files.h"
+
+namespace headrace {
+
+/// A sample that came, or the file that holds a few. `error.code` 0: it came whole.
+struct SampleRead {
+  std::uint64_t begin_ns = 0, end_ns = 0, bytes = 0;
+  OperationError error;
+};
+
+/// Of one worker; used on its thread.
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  virtual void attach() {}
+  virtual void detach() noexcept {}
+  /// Untimed, before a phase.
+  virtual void rewind(std::uint64_t seed) = 0;
+  /// Is there all of its `batch`-th batch? Batches are asked for in turn.
+  virtual bool has(std::uint64_t batch) noexcept = 0;
+  /// Reads the `number`-th sample of that batch; samples are asked for in turn.
+  virtual SampleRead read(std::uint64_t batch, std::uint64_t number) noexcept = 0;
+};
+
+/// Which worker of how many, of which GPU's loader of how many; a batch has so many operations.
+struct WorkerShare {
+  unsigned gpu = 0, gpus = 1, worker = 0, workers = 1;
+  std::uint64_t per_batch = 1;
+  bool own_share = false;  // samples of its own; else whole batches by turns
+};
+
+/// A file for each operation, in the order of `order`, which is filled before each phase.
+std::unique_ptr<SampleSource> whole_files_source(std::unique_ptr<WholeFileReader> reader, const FileQueue& order,
+                                                 const WorkerShare& share);
+
+/// Samples of `sample_size`, one after the other, out of `shards` read from front to back by `block_size`.
+std::unique_ptr<SampleSource> shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
+                                            std::vector<std::uint32_t> shards, std::uint64_t block_size,
+                                            std::uint64_t sample_size, std::uint64_t per_batch);
+
+/// Samples that are each so many blocks, anywhere in large files; every block once.
+std::unique_ptr<SampleSource> places_source(std::unique_ptr<BlockReader> reader, const BlockPlaces& places,
+                                            std::uint64_t block_size, std::uint64_t blocks_per_sample, unsigned number,
+                                            unsigned count, std::uint64_t per_batch);
+
+/// Samples that are there at once.
+std::unique_ptr<SampleSource> no_source();
+
+}  // namespace headrace
