@@ -62,6 +62,20 @@ TEST_F(EngineJudging, WithoutANeedANarrowIntervalIsEnough) {
   EXPECT_EQ(r.points[1].repetitions.size(), 6u);
 }
 
+TEST_F(EngineJudging, AFailIsMeasuredOnceMoreThoughTheBudgetIsUsedUp) {
+  auto w = plan.add();
+  w->on_run = [](Worker& worker) {
+    sleep_ms(20);
+    operations(worker, 10, 1);
+  };
+  w->fixed = [](const Repetition& r) { return r.index < 5 ? 10.0 : 100.0; };
+  plan.plan.budget_s = 0.05;
+  plan.need("fixed", 50);
+  const RunResult r = run();
+  EXPECT_EQ(r.judgements[0].outcome, Outcome::inconclusive) << r.judgements[0].explanation;
+  EXPECT_EQ(only(r).repetitions.size(), 10u);
+}
+
 TEST_F(EngineJudging, AFailIsMeasuredOnceMoreBeforeItIsFinal) {
   auto w = plan.add();
   w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
