@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "benches/headrace/against.h"
 #include "benches/headrace/console.h"
@@ -37,16 +38,23 @@ results::Remark remark_on(const RunResult& run) {
   return thin ? results::Remark::thin : results::Remark::none;
 }
 
-/// What would feed more GPUs, as sizing ranks it: what a run of a job tells is the same by either verb. Nothing where
-/// every need is met, or nothing was measured that a sizing is made of.
-Text help_of(const Plan& plan, const std::string& job_file, const std::string& folder, const Terminal& terminal) {
-  if (!plan.job) return "";
+/// What would help, ranked by the sizing of this run alone: what a run of a job tells is the same by either verb.
+struct Help {
+  std::vector<results::StoredRun> runs;  // of the sizing, which points at them
+  std::optional<sizing::Sizing> sizing;  // none where nothing would help, or nothing was measured that one is made of
+};
+
+Help help_of(const Plan& plan, const std::string& job_file, const std::string& folder) {
+  Help help;
+  if (!plan.job) return help;
   try {
-    const std::vector<results::StoredRun> runs{results::read_run_file(folder)};
-    return fixes_text(sizing::size(*plan.job, job_file, runs), terminal);
+    help.runs.push_back(results::read_run_file(folder));
+    help.sizing = sizing::size(*plan.job, job_file, help.runs);
+    help.sizing->noise = comparison::noise_beside(help.runs.front());
+    if (help.sizing->fixes.empty()) help.sizing.reset();
   } catch (const UsageError&) {
-    return "";
   }
+  return help;
 }
 
 /// Shows a run on the terminal, and draws its page.
@@ -58,6 +66,12 @@ class Shown final : public TerminalAudience {
 
   int finished(const RunResult& run, const MarkedFolder* folder, std::vector<std::string> files) override {
     *shared_.remark = remark_on(run);
+    const PlanArguments& asked = arguments_.plan;
+    const Help help = help_of(*run.plan, asked.job.empty() ? asked.file : asked.job, folder->path());
+    if (help.sizing) {  // the page reads it from there
+      folder->write("size.json", sizing_json(*help.sizing));
+      files.push_back("size.json");
+    }
     std::string report_reason;
     if (!arguments_.no_report) {
       const Drawn drawn = draw_into(*folder, "run.json");
@@ -73,8 +87,7 @@ class Shown final : public TerminalAudience {
     }
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
     print(verdict_text(run, shared_));
-    const PlanArguments& asked = arguments_.plan;
-    print(help_of(*run.plan, asked.job.empty() ? asked.file : asked.job, folder->path(), Terminal(stdout, shared_)));
+    if (help.sizing) print(fixes_text(*help.sizing, Terminal(stdout, shared_)));
     print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));
     if (!report_reason.empty()) print_line(Text::format("report  not drawn: {}", report_reason));
     print_line(last_line(run.summary));

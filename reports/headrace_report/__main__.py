@@ -70,7 +70,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         file = documents.file_in(options.file)
         document = load(file, documents.TYPES)
         require_libraries()
-        page = documents.figures(document) if options.figure else documents.renderer(document)(document, options.paper)
+        page = documents.figures(document) if options.figure else documents.page(document, file, options.paper)
         if options.output == "-":
             write_out(page)
         else:

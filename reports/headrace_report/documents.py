@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Dict, Tuple
 
 from . import comparison, fleet, history, schema, sizing, sweep
 from .errors import ReportError, RunFileError
+from .load import load
 
 # Of each kind: its type, the module of html/ whose render() draws it, and its name in a folder.
 KINDS: Dict[str, Tuple[type, str, str]] = {
@@ -31,9 +32,13 @@ def file_in(path: str) -> str:
     raise RunFileError(f"{path}: holds none of {', '.join(name for _, _, name in KINDS.values())}")
 
 
-def renderer(document: Any) -> Callable[[Any, str], str]:
-    """The function that makes the page of a read document, to be printed as "summary" or "full"."""
-    return _html_of(document).render
+def page(document: Any, file: str, paper: str) -> str:
+    """The page of a document read from `file`, to be printed as "summary" or "full". A run's tells what would help too,
+    where its sizing lies beside it. Raises RunFileError."""
+    beside = os.path.join(os.path.dirname(file), KINDS[sizing.KIND][2])
+    if isinstance(document, schema.Run) and os.path.isfile(beside):
+        return _html_of(document).render(document, paper, load(beside, {sizing.KIND: sizing.Sizing}))
+    return _html_of(document).render(document, paper)
 
 
 def figures(document: Any) -> str:

@@ -99,6 +99,7 @@ class Judgement:
     repetitions: int = 0
     point: str = ""
     way: str = ""    # how the point does what the job does; older files have none
+    unproven: str = ""  # what the data that were there leave open of the job
     metric: str = ""
     formula: str = ""
     equation: str = ""

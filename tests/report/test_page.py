@@ -8,6 +8,7 @@ import re
 
 import pytest
 import sample_run
+import sample_sizing
 from conftest import program
 
 from headrace_report.html import embed, views
@@ -273,3 +274,24 @@ def test_marks_a_checkpoint_that_is_saved_beside_the_reads(pages):
     assert "during: 52.4 MB/s while a checkpoint of 1.07 GB is saved, for 3.05 s at 352 MB/s" in text
     assert "a checkpoint is saved" in text and "save 352 MB/s" in text
     assert "while a checkpoint" not in Reader(pages.text("failing")).text
+
+
+def test_a_need_tells_what_its_data_leave_unproven(pages):
+    text = Reader(pages.text("failing")).text
+    assert "Not proven: 5,000 of 1,281,167 files: caches hold more of them" in text
+    assert "Not proven" not in Reader(pages.text("passing")).text
+
+
+def test_what_would_help_stands_on_the_page_where_the_run_was_sized(tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps(sample_run.failing()))
+    assert program(tmp_path).returncode == 0
+    assert "What would help" not in (tmp_path / "report.html").read_text()
+    sizing = sample_sizing.golden()
+    (tmp_path / "size.json").write_text(json.dumps(sizing))
+    assert program(tmp_path).returncode == 0
+    text = Reader((tmp_path / "report.html").read_text()).text
+    told = [text.index(fix["title"], text.index("What would help")) for fix in sizing["fixes"]]
+    assert told and told == sorted(told)
+    (tmp_path / "size.json").write_text("{")
+    done = program(tmp_path)
+    assert done.returncode == 2 and "size.json" in done.stderr, done.stderr

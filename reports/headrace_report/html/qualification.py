@@ -9,7 +9,9 @@ from .. import words
 from ..plots import Figure, copies, epochs, forest, ladder, network, pipeline, roofline, stages, tail, timeline
 from ..plots.style import styled
 from ..schema import Point, Run
+from ..sizing import Sizing
 from . import embed, views
+from .fixes import fix_rows
 from .page import Page, Panel
 
 
@@ -28,8 +30,8 @@ class Section:
     ledger: List[views.LedgerRow]
 
 
-def render(run: Run, paper: str = "summary") -> str:
-    """The whole page. The same run gives the same bytes."""
+def render(run: Run, paper: str = "summary", sizing: Optional[Sizing] = None) -> str:
+    """The whole page; `sizing` is the same run's, where one was made. The same files give the same bytes."""
     page = Page(paper, parameter=lambda pair: views.parameter(*pair), wrong_block=views.wrong_block,
                 section_name=words.section_name)
     anchors = {point.id: f"point-{number}" for number, point in enumerate(run.points, start=1)}
@@ -50,7 +52,7 @@ def render(run: Run, paper: str = "summary") -> str:
     data, left_out = embed.embedded(run)
     return page.render(
         "qualification.html",
-        run=run, rows=rows, sections=sections, overview=overview, limits=[panel for panel in limits if panel], steps=views.steps(run), facts=views.facts(run),
+        run=run, rows=rows, fixes=fix_rows(sizing) if sizing else [], sections=sections, overview=overview, limits=[panel for panel in limits if panel], steps=views.steps(run), facts=views.facts(run),
         headline=words.headline(run), count_line=words.count_line(run), status=words.STATUS,
         unmeasured=views.unmeasured(run), command=views.command(run),
         looks=views.look_texts(run), started=views.started(run), data=data, left_out=left_out)

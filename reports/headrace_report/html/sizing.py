@@ -11,15 +11,11 @@ from markupsafe import Markup
 from .. import words
 from ..plots import assumptions, changes, cycle, scaling, supply, tradeoff
 from ..plots.style import styled
-from ..sizing import Fix, Phase, Sizing
+from ..sizing import Phase, Sizing
 from ..units import NBSP, bounds, duration, headroom, plural, quantity, scale_of
 from .embed import plain, script_json
+from .fixes import fed_count, fix_rows
 from .page import Page
-
-MANY = 100
-BASIS_TONE = {"measured": "pass", "modelled": "skipped", "extrapolated": "inconclusive", "": "skipped"}
-BASIS_WORDS = {"measured": "measured here", "modelled": "modelled from measured parts",
-               "extrapolated": "extrapolated: a guess", "": "not measured"}
 
 
 @dataclass
@@ -39,16 +35,6 @@ class PhaseRow:
     answered: str
 
 
-@dataclass
-class FixRow:
-    fix: Fix
-    fed: str
-    bounds: str
-    phase: str
-    tone: str
-    basis: str
-
-
 def render(sizing: Sizing, paper: str = "summary") -> str:
     """The whole page. The same sizing gives the same bytes."""
     page = Page(paper)
@@ -60,7 +46,7 @@ def render(sizing: Sizing, paper: str = "summary") -> str:
         flips = [page.panel(assumptions.draw(sizing), "assumptions-figure")]
     return page.render(
         "sizing.html", all=sizing, headline=_headline(sizing), facts=_facts(sizing),
-        rows=[_phase_row(sizing, phase) for phase in sizing.phases], fixes=[_fix_row(sizing, fix) for fix in sizing.fixes],
+        rows=[_phase_row(sizing, phase) for phase in sizing.phases], fixes=fix_rows(sizing),
         top=[panel for panel in top if panel], curves=[panel for panel in curves if panel],
         steps=[panel for panel in steps if panel], flips=[panel for panel in flips if panel], calendar=_calendar(sizing),
         capacity=_capacity(sizing), command=_command(sizing), statistics=_statistics(sizing),
@@ -87,24 +73,9 @@ def _phase_row(sizing: Sizing, phase: Phase) -> PhaseRow:
         if needed.need > needed.required * 1.0001 else "",
         quantity(given.median, phase.unit), interval, headroom(phase.headroom),
         f"[{headroom(phase.headroom_low)}, {headroom(phase.headroom_high)}]" if phase.headroom_low != phase.headroom_high else "",
-        _fed(fed.median, gpus) if fed else "\u2013",
-        f"[{_fed(fed.low, gpus)}, {_fed(fed.high, gpus)}]" if fed and _fed(fed.low, gpus) != _fed(fed.high, gpus) else "",
+        fed_count(fed.median, gpus) if fed else "\u2013",
+        f"[{fed_count(fed.low, gpus)}, {fed_count(fed.high, gpus)}]" if fed and fed_count(fed.low, gpus) != fed_count(fed.high, gpus) else "",
         clients, "; ".join(given.differs))
-
-
-def _fed(count: float, gpus: float) -> str:
-    """Far more than the job has is told as just that."""
-    return f"more than {MANY} times" if count > MANY * gpus else f"{count:g}"
-
-
-def _fix_row(sizing: Sizing, fix: Fix) -> FixRow:
-    phase = sizing.phase(fix.phase)
-    title = phase.title.lower() if phase else fix.phase
-    fed = "not known" if fix.gpus_fed is None else _fed(fix.gpus_fed, sizing.job.gpus) + (" (all)" if fix.capped else "")
-    interval = f"[{fix.low:g}, {fix.high:g}]" if fix.low is not None and fix.low != fix.high else ""
-    if fix.phase_headroom is not None and fix.phase_gpus_fed is None:  # of a checkpoint, GPUs say nothing
-        fed, interval = headroom(fix.phase_headroom.median), ""
-    return FixRow(fix, fed, interval, title, BASIS_TONE[fix.basis], BASIS_WORDS[fix.basis])
 
 
 def _headline(sizing: Sizing) -> Tuple[str, str]:
