@@ -129,3 +129,24 @@ def test_interrupted_it_tells_what_it_has(headrace):
     told = {line.split()[0]: line for line in out.splitlines() if line.startswith("workers:")}
     assert set(told) == {"workers:1", "workers:2"} and told["workers:2"].split()[1] == "-" and told["workers:1"].split()[1] != "-", out
     assert headrace.results()["points"][0]["id"] == "small_file_read/workers:1"
+
+
+@pytest.mark.parametrize("token", ["word", "another"])
+def test_a_peer_is_met_or_refuses(headrace, token):
+    """What a network workload then measures, tests/rdma tells, where there is RDMA."""
+    server = headrace.start("serve", "--listen", "127.0.0.1:0", "--timeout", "60s", HEADRACE_TOKEN="word")
+    try:
+        place = server.stdout.readline().split()[-1]
+        result = headrace("measure", "rdma_write", "--peer", place, "--at", "scratch", "--no-report", "--out", "results",
+                          HEADRACE_TOKEN=token)
+        if token != "word":
+            assert result.code == 1 and "token" in result.err and not headrace.path("results").exists(), result
+            return
+        met = server.stderr.readline() + server.stderr.readline()
+        assert "leads" in met and "has left" in met, met
+        (point,) = headrace.results()["points"]
+        assert result.code == (0 if point["status"] == "ok" else 77), result
+        assert point["status"] == "ok" or point["reason"] in " ".join(result.out.split()), (point, result)
+    finally:
+        server.kill()
+        server.communicate()

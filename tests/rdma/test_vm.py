@@ -126,6 +126,14 @@ def test_every_workload_runs_with_its_data_right(vm):
     assert code(vm, "all") == 0, told(vm, "all")
 
 
+def test_one_workload_is_measured_without_a_configuration(vm):
+    assert code(vm, "measured") == 0, told(vm, "measured")
+    small, large = points(vm, "measured")
+    assert metric(small, "bandwidth") > 0 and metric(large, "bandwidth") > 0, told(vm, "measured")
+    rows = [line.split()[0] for line in told(vm, "measured").splitlines() if line.startswith("message_size:")]
+    assert rows == ["message_size:4KiB", "message_size:64KiB"], told(vm, "measured")
+
+
 def test_the_address_that_leads_to_the_other_end_is_found(vm):
     notes = " ".join(points(vm, "all")[0]["notes"])
     assert "rxe0/1, GID 1 (RoCE v2, 10.77.0.1, rdma0), MTU 4096" in notes
