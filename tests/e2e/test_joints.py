@@ -40,6 +40,7 @@ SMALL = {
     "metadata": "width: 2, files_per_folder: 20, workers: 1, cache: asis",
     "mixed": "files: 20, file_size: 8KiB, workers: 1, around: 100ms, rate: 100/s, checkpoint_ranks: 1, "
              "checkpoint_shard_size: 256KiB",
+    "input_pipeline": "files: 40, file_size: 8KiB, workers: 2, batch_size: 4, step_time: 1ms, cache: asis",
     "memory_copy": "array_size: 4MiB, passes: 2, workers: 1",
 }
 ENDLESS = "  - {use: tcp_stream, time: 200ms, repeat: 5000, timeout: 3s}\n"
