@@ -100,7 +100,12 @@ Text fixes_text(const Sizing& s, const Terminal& terminal) {
             ? Text::format("GPUs fed: {}{}", f.gpus_fed ? count(*f.gpus_fed, s.job.cluster.gpus()) : Text("not known"),
                            f.capped ? " (all)" : "")
             : Text::format("{}: headroom {}", kind_title(s, f.phase), percent(f.phase_headroom->median));
-    out += Text::format("  {}  {}  {}\n", terminal.paint(f.title, Ink::strong), fed,
+    // Another phase may hold the job back whatever is done here.
+    const bool held_back = f.phase_gpus_fed && f.gpus_fed && f.phase_gpus_fed->median > f.gpus_fed->median;
+    const Text alone = held_back ? Text::format("; {} alone: {}", kind_title(s, f.phase),
+                                                count(*f.phase_gpus_fed, s.job.cluster.gpus()))
+                                 : Text();
+    out += Text::format("  {}  {}{}  {}\n", terminal.paint(f.title, Ink::strong), fed, alone,
                         f.basis ? Text::format("({})", to_string(*f.basis)) : Text());
     out += "    " + wrap(f.explanation, 92, 4) + "\n";
     out += "    " + terminal.paint(f.command, Ink::faint) + "\n";

@@ -55,6 +55,7 @@ void Collector::add(const StoredRun& run) {
   kept.began_s = kept.ended_s > 0 ? kept.ended_s - run.elapsed_s : 0;
   kept.word = run.summary.word;
   kept.config_file = run.config_file;
+  kept.measuring_command = run.measuring_command();
   kept.hardware = hardware_of(run);
   if (const auto memory = run.environment.find("memory.total"); memory != run.environment.end())
     kept.memory = memory->second;

@@ -149,14 +149,13 @@ void name_missing(Work& work) {
   for (const JudgedPairs& pairs : fleet.pairs)  // who took part in another's run was there
     for (const std::string& name : nodes_of(pairs.matrix)) reported.insert(name);
   for (const Unreadable& one : fleet.unreadable) unread.insert(one.node);
-  const auto config_of = [&](const std::string& file) { return file.empty() ? "CONFIG" : file; };
-  const std::string usual = work.runs.empty() ? "CONFIG" : config_of(work.newest(0).config_file);
+  const std::string usual = work.runs.empty() ? "headrace run -c CONFIG" : work.newest(0).measuring_command;
   for (const Host& host : work.options.hosts) {
     if (reported.contains(host.name)) continue;
     ++fleet.absent;
     fleet.missing.push_back({host.name,
                              unread.contains(host.name) ? "its run cannot be read" : "expected, and no run was found",
-                             fmt::format("on {}: headrace run -c {}", host.name, usual)});
+                             fmt::format("on {}: {}", host.name, usual)});
   }
   fleet.expected =
       work.options.hosts.empty() ? fleet.nodes.size() + fleet.unreadable.size() : work.options.hosts.size();
@@ -170,21 +169,19 @@ void name_missing(Work& work) {
       const Node& node = fleet.nodes[i];
       if (node.values[metric]) continue;
       std::string why;
-      std::string config = work.newest(i).config_file;
+      std::string command = work.newest(i).measuring_command;
       for (const NodeRun* run : work.runs[i])
         for (const RunValue& value : run->values)
           if (value.metric == metric && why.empty()) {
             why = fmt::format("{}.{} of its run is {}", key.point, key.metric, value.left_out_for);
-            config = run->config_file;
+            command = run->measuring_command;
           }
       if (why.empty()) {
         const Group& group = fleet.groups[node.group];
         if (!group.judged || 2 * with[node.group] < group.nodes) continue;
         why = fmt::format("its run has no {}.{}", key.point, key.metric);
       }
-      fleet.missing.push_back(
-          {node.name, why,
-           fmt::format("on {}: headrace run -c {} --only '{}'", node.name, config_of(config), key.point)});
+      fleet.missing.push_back({node.name, why, fmt::format("on {}: {} --only '{}'", node.name, command, key.point)});
     }
   }
 }

@@ -127,7 +127,6 @@ class MetricJudge {
                                    format_in_unit(out.value, key_.unit), format_in_unit(out.median, key_.unit));
     if (out.deviation && out.z)
       what += fmt::format(" ({}, {:.1f} robust deviations)", comparison::change_text(1 + *out.deviation), *out.z);
-    const std::string& config = work_.newest(out.node).config_file;
     switch (out.status) {
       case Status::confirmed:
         out.explanation = fmt::format("{}; {} in another run.", what, format_in_unit(*out.again, key_.unit));
@@ -140,7 +139,7 @@ class MetricJudge {
       case Status::suspected:
         out.explanation = what + "; nobody measured it again.";
         out.next_step =
-            fmt::format("on {}: headrace run -c {} --only '{}'", node, config.empty() ? "CONFIG" : config, key_.point);
+            fmt::format("on {}: {} --only '{}'", node, work_.newest(out.node).measuring_command, key_.point);
         break;
     }
   }

@@ -21,6 +21,7 @@ struct RunValue {
 /// What is kept of a run.
 struct NodeRun {
   std::string node, run, path, started_utc, config_file;
+  std::string measuring_command;  // of the same points
   Outcome word = Outcome::measured;
   double began_s = 0, ended_s = 0;  // 0: not told
   std::string hardware;             // what its group is made by; lines of "key value", without the memory

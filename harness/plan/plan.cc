@@ -61,7 +61,8 @@ class Planner {
     }
     config::substitute(root, names, plan_.job ? "" : "names of the form job.KEY come from the job: give one with --job",
                        problems_);
-    plan_.config_file = options_.config_file.empty() ? options_.job_file : options_.config_file;
+    plan_.from_job = options_.config_file.empty() && !options_.job_file.empty();
+    plan_.config_file = plan_.from_job ? options_.job_file : options_.config_file;
     read_top(root);
     const Value* workloads = root.find("workloads");
     const bool of_job = workloads != nullptr && workloads->is_scalar() && workloads->text == kOfJob;

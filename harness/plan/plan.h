@@ -57,6 +57,7 @@ struct Point {
 struct Plan {
   std::string name;
   std::string config_file;
+  bool from_job = false;    // the points follow from the job alone, and config_file is the job's
   std::string config_hash;  // of the resolved configuration
   config::Value resolved;
   std::string target_path;      // scratch folder (not made yet)

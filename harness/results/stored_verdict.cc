@@ -137,6 +137,11 @@ std::optional<double> unix_seconds(const std::string& utc) {
   return static_cast<double>(timegm(&whole)) + fraction;
 }
 
+std::string StoredVerdict::measuring_command() const {
+  if (from_job) return fmt::format("headrace qualify {}", config_file);
+  return fmt::format("headrace run -c {}", config_file.empty() ? "CONFIG" : config_file);
+}
+
 double StoredVerdict::ended_s() const {
   const auto started = unix_seconds(started_utc);
   return started ? *started + elapsed_s : 0;
@@ -162,6 +167,7 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
   verdict.node = about.at("node").text();
   verdict.elapsed_s = about.number("elapsed_s", 0);
   verdict.config_file = about.text("config_file", "");
+  verdict.from_job = about.flag("from_job", false);
   verdict.config_hash = about.text("config_hash", "");
   verdict.target = about.text("target", "");
   if (about.has("command")) verdict.command = about.at("command").texts();

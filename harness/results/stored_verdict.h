@@ -23,7 +23,8 @@ struct StoredVerdict {
   std::string path;  // the file it came from
   std::string version, revision;
   std::string id, name, started_utc, config_file, config_hash, node;
-  std::string target;  // the folder that was measured; "" = not told
+  bool from_job = false;  // the points followed from the job in config_file
+  std::string target;     // the folder that was measured; "" = not told
   double elapsed_s = 0;
   std::vector<std::string> command;
   int signal = 0;   // that ended it
@@ -34,6 +35,9 @@ struct StoredVerdict {
   unsigned count(Outcome outcome) const;
   unsigned thin() const;
   Remark remark() const;
+  /// The command that measures the same points: "headrace run -c disk.yaml", or "headrace qualify job.yaml" where they
+  /// followed from the job; of a run whose file is not told "headrace run -c CONFIG".
+  std::string measuring_command() const;
   /// When the run ended, in seconds since 1970; 0 when the file does not say when it started.
   double ended_s() const;
 };

@@ -44,16 +44,22 @@ std::string Commands::measure_points(const std::string& workload, const std::str
     for (const StoredRun* run : session)
       if (!run->config_file.empty() && std::any_of(run->points.begin(), run->points.end(),
                                                    [&](const StoredPoint& p) { return p.workload == workload; }))
-        return fmt::format("headrace run -c {} --job {} --only '{}'", run->config_file, job_file_, only);
+        return measuring(*run, only);
   const auto& path = sessions_.empty() ? std::string() : sessions_.front().front()->target;
   return fmt::format("headrace run -c {} --job {}{} --only '{}'", kConfig, job_file_,
                      path.empty() ? "" : fmt::format(" --set target.path={}", path), only);
 }
 
-std::string Commands::again(const Measurement& m) const {
-  return fmt::format("headrace run -c {} --job {} --only '{}'",
-                     m.run().config_file.empty() ? kConfig : m.run().config_file, job_file_, m.point().id);
+/// As the run was measured, for this job. Points that followed from a job follow from this one likewise.
+std::string Commands::measuring(const StoredRun& run, const std::string& only) const {
+  if (run.from_job)
+    return fmt::format("headrace qualify {}{} --only '{}'", job_file_,
+                       run.target.empty() ? "" : fmt::format(" --at {}", run.target), only);
+  return fmt::format("headrace run -c {} --job {} --only '{}'", run.config_file.empty() ? kConfig : run.config_file,
+                     job_file_, only);
 }
+
+std::string Commands::again(const Measurement& m) const { return measuring(m.run(), m.point().id); }
 
 std::string Commands::size_with(const std::vector<std::string>& set) const {
   std::string out = fmt::format("headrace size {}", job_file_);

@@ -62,6 +62,8 @@ class Commands {
   std::string size_with(const std::vector<std::string>& set) const;
 
  private:
+  std::string measuring(const results::StoredRun& run, const std::string& only) const;
+
   const requirements::Job& job_;
   const std::string& job_file_;
   std::span<const Session> sessions_;

@@ -114,6 +114,8 @@ def test_qualify_and_size_tell_the_same_of_every_shipped_job(headrace, job):
     of_size = text[text.index(begin):].split(end)[0] if begin in text else ""
     assert bool(of_size) == bool(size["fixes"]), text
     assert of_size in told.out, (of_size, told.out)
+    for fix in size["fixes"]:  # the job is no configuration
+        assert fix["command"].startswith((f"headrace qualify {job} --at", "headrace size", "headrace run -c configs/sizing.yaml")), fix
     kept = headrace.path("run/size.json")  # the page reads it
     assert (json.loads(kept.read_text())["fixes"] if kept.exists() else []) == size["fixes"]
 
