@@ -1,5 +1,5 @@
-// headrace run and headrace qualify: measure what a configuration asks for; qualify also needs
-// something to judge.
+// headrace run, qualify and rehearse: measure what a configuration asks for; qualify also needs something to judge, and
+// rehearse a job, whose input pipeline it runs as a whole.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal_audience.h"
+#include "harness/engine/rehearsal.h"
 #include "harness/files/marked_folder.h"
 #include "harness/plan/room.h"
 #include "harness/results/result_store.h"
@@ -46,7 +47,7 @@ struct Help {
 
 Help help_of(const Plan& plan, const std::string& job_file, const std::string& folder) {
   Help help;
-  if (!plan.job) return help;
+  if (!plan.job || plan.rehearsal) return help;
   try {
     help.runs.push_back(results::read_run_file(folder));
     help.sizing = sizing::size(*plan.job, job_file, help.runs);
@@ -55,6 +56,12 @@ Help help_of(const Plan& plan, const std::string& job_file, const std::string& f
   } catch (const UsageError&) {
   }
   return help;
+}
+
+Text rehearsal_text(const Rehearsal& rehearsal) {
+  Text out;
+  for (const std::string& sentence : engine::told(rehearsal)) out += "  " + wrap(Text(sentence), 94, 4) + "\n";
+  return "rehearsal\n" + out + "\n";
 }
 
 /// Shows a run on the terminal, and draws its page.
@@ -86,6 +93,7 @@ class Shown final : public TerminalAudience {
       return run.summary.exit_code;
     }
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
+    if (run.rehearsal) print(rehearsal_text(*run.rehearsal));
     print(verdict_text(run, shared_));
     if (help.sizing) print(fixes_text(*help.sizing, Terminal(stdout, shared_)));
     print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));
@@ -128,11 +136,24 @@ int compare_with(const RunArguments& arguments, const Shared& shared) {
   return measure_against(arguments.plan, against, told);
 }
 
-int measure(const RunArguments& arguments, const Shared& shared, bool must_judge) {
+enum class Kind { run, qualify, rehearse };
+
+/// What a rehearsal is made of follows from the job.
+PlanOptions rehearsal_options(const PlanArguments& arguments) {
+  PlanOptions options = plan_options(arguments);
+  if (!options.config_file.empty() || options.job_file.empty())
+    throw UsageError(
+        "rehearse: give a job and no configuration: what is run follows from the job (headrace run -c "
+        "configs/rehearsal.yaml measures a pipeline without one)");
+  options.rehearse = true;
+  return options;
+}
+
+int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
   if (!arguments.against.with.empty()) return compare_with(arguments, shared);
   const auto plan = [&] {
-    Plan made = make_plan(plan_options(arguments.plan));
-    if (must_judge) check_judges(made);
+    Plan made = make_plan(kind == Kind::rehearse ? rehearsal_options(arguments.plan) : plan_options(arguments.plan));
+    if (kind == Kind::qualify) check_judges(made);
     check_room(made);
     return made;
   };
@@ -149,11 +170,11 @@ int measure(const RunArguments& arguments, const Shared& shared, bool must_judge
       audience);
 }
 
-void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, bool must_judge) {
+void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, Kind kind) {
   Verb verb = verbs.add(name, help);
   auto arguments = std::make_shared<RunArguments>();
   add_plan_options(verb, arguments->plan);
-  if (!must_judge) add_against_options(verb, arguments->against);
+  if (kind == Kind::run) add_against_options(verb, arguments->against);
   verb.option("--out DIR", arguments->out, "Run folder; default headrace-runs/TIME-NAME below the current folder");
   verb.option("--peer HOST", arguments->peer,
               "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
@@ -162,7 +183,10 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   verb.flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
   verb.flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
-  if (must_judge) {
+  if (kind == Kind::rehearse) {
+    verb.example("headrace rehearse configs/jobs/resnet50-imagenet.yaml --at /tmp/headrace-scratch --budget 2min",
+                 "What share of the time would the GPUs of a ResNet-50 compute, and what keeps them waiting?");
+  } else if (kind == Kind::qualify) {
     verb.example("headrace qualify configs/jobs/resnet50-imagenet.yaml --at /tmp/headrace-scratch --budget 1min",
                  "Can this storage feed a ResNet-50 on eight GPUs?");
   } else {
@@ -171,19 +195,26 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
     verb.example("headrace run -c configs/storage.yaml --against /tmp/other-scratch --blocks 6",
                  "Two places measured by turns, and compared");
   }
-  verb.does([&shared, arguments, must_judge] { return measure(*arguments, shared, must_judge); });
+  verb.does([&shared, arguments, kind] { return measure(*arguments, shared, kind); });
 }
 
 void add_run(Verbs& verbs, Shared& shared) {
-  add_verb(verbs, shared, "run", "Measure what a configuration asks for", false);
+  add_verb(verbs, shared, "run", "Measure what a configuration asks for", Kind::run);
 }
 
 void add_qualify(Verbs& verbs, Shared& shared) {
-  add_verb(verbs, shared, "qualify", "Measure, hold against a job's needs, and say PASS or FAIL for each", true);
+  add_verb(verbs, shared, "qualify", "Measure, hold against a job's needs, and say PASS or FAIL for each",
+           Kind::qualify);
+}
+
+void add_rehearse(Verbs& verbs, Shared& shared) {
+  add_verb(verbs, shared, "rehearse",
+           "Run a job's input pipeline for real: how busy its GPUs would be, and what limits", Kind::rehearse);
 }
 
 const RegisterVerb run_registered{70, add_run};
 const RegisterVerb qualify_registered{80, add_qualify};
+const RegisterVerb rehearse_registered{81, add_rehearse};
 
 }  // namespace
 }  // namespace headrace::cli

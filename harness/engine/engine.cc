@@ -13,6 +13,7 @@
 #include "harness/engine/point_run.h"
 #include "harness/engine/questions.h"
 #include "harness/engine/rank_sync.h"
+#include "harness/engine/rehearsal.h"
 #include "harness/engine/scaling_curves.h"
 
 namespace headrace {
@@ -54,6 +55,7 @@ class Run {
     confirm_failures();
     result_.collectives = engine::fit_curves(plan_, result_.points);
     result_.scaling = engine::scaling_curves(result_.points);
+    result_.rehearsal = engine::rehearsal_of(plan_, result_.points);
     end_together();
     if (result_.lost.empty()) result_.signal = stop_signal.load();  // else a launcher ended us for that
     result_.summary = judging::summarize_run(result_.judgements, engine::recorded(result_.points), result_.signal);

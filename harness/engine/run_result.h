@@ -9,6 +9,8 @@
 
 #include "harness/base/version.h"
 #include "harness/engine/collective_fit.h"
+#include "harness/engine/limit_proof.h"
+#include "harness/engine/prediction.h"
 #include "harness/engine/scaling.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/plan/plan.h"
@@ -78,6 +80,27 @@ struct PointResult {
   double elapsed_s = 0;
 };
 
+/// What a rehearsal of a job's input pipeline came to.
+struct Rehearsal {
+  std::string point;                      // the whole pipeline
+  Estimate utilization;                   // of the accelerators (A21)
+  double stall = 0, host = 0, ready = 0;  // as in input_pipeline's metrics
+  std::string by_times;                   // the stage that where its time went names
+  std::vector<std::string> not_cold;      // points of which it is not proven that they read from storage alone
+  LoaderRates rates;                      // of the counter-experiments
+  LimitProof proof;
+  std::string predicted_from;           // the point that measured storage alone
+  Estimate storage_alone;               // samples/s
+  std::optional<Prediction> predicted;  // empty: storage alone was not measured
+  std::optional<double> error;          // predicted less rehearsed utilization
+  std::string grade;                    // of the prediction: "close", "within its interval", "off"
+  struct StageError {
+    std::string stage;
+    double predicted = 0, rehearsed = 0, error = 0;  // samples/s; a ratio
+  };
+  std::vector<StageError> stage_errors;
+};
+
 /// The program that measured.
 struct Build {
   std::string version = kVersion, revision = kRevision, compiler = kCompiler;
@@ -97,6 +120,7 @@ struct RunResult {
   std::vector<judging::Question> questions;
   std::vector<Judgement> judgements;
   std::vector<ScalingCurve> scaling;
+  std::optional<Rehearsal> rehearsal;
   Summary summary;
   std::string lost;  // which other process of the run ended too early; "" = none
   int signal = 0;    // SIGINT or SIGTERM that ended it

@@ -154,7 +154,8 @@ class Points {
     entry.put("loader", kKinds[static_cast<int>(kind)]).count("workers", workers).put("cache", "cold");
     if (kind == LoaderKind::in_flight) return entry.put("engine", "io_uring").count("queue_depth", kInFlight);
     const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0);
-    const double batch = samples > 0 ? std::clamp(std::floor(samples / workers / 2), 1.0, own) : own;
+    const double batch =
+        samples > 0 && !means_.own_batches ? std::clamp(std::floor(samples / workers / 2), 1.0, own) : own;
     if (batch < own)
       entry.open(
           "batches of {:.0f} samples stand for the job's, of {:.0f}, so that {} workers have two each: how far a slow "

@@ -20,6 +20,7 @@ struct Means {
   bool root = false;         // may drop names and attributes from memory
   bool gpus = false;         // a GPU answers here
   bool ranks = false;        // other processes take part
+  bool own_batches = false;  // batches are as large as the job's, however few there are
 };
 
 /// The share of the budget that making data may take.

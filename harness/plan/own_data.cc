@@ -30,6 +30,8 @@ FileTable walked(const std::string& path) {
 
 }  // namespace
 
+double bytes_of_own_data(const std::string& path) { return static_cast<double>(walked(path).total_bytes()); }
+
 std::vector<std::string> check_own_data(const requirements::Job& job, const std::string& path) {
   const FileTable files = walked(path);
   const auto& data = job.dataset;

@@ -13,4 +13,7 @@ namespace headrace {
 /// way round, or more samples than it has. Returns remarks: a part of the job's data proves less.
 std::vector<std::string> check_own_data(const requirements::Job& job, const std::string& path);
 
+/// Bytes of all files below `path`. Throws UsageError as above.
+double bytes_of_own_data(const std::string& path);
+
 }  // namespace headrace

@@ -17,6 +17,7 @@
 #include "harness/plan/from_job.h"
 #include "harness/plan/own_data.h"
 #include "harness/plan/points.h"
+#include "harness/plan/rehearsal.h"
 #include "harness/storage/data_set.h"
 
 namespace headrace {
@@ -76,6 +77,7 @@ class Planner {
       add_points(*workloads, &defaults, options_);
     }
     ask_needs(root.find("needs"), plan_, problems_);
+    if (options_.rehearse && problems_.empty()) judge_utilization(plan_);
     select_points();
     problems_.throw_if_any();
     if (of_job) {
@@ -125,6 +127,7 @@ class Planner {
     if (!means.data.empty()) means.data = std::filesystem::absolute(means.data).lexically_normal().string();
     std::vector<std::string> of_data;
     if (!means.data.empty()) of_data = check_own_data(*plan_.job, means.data);
+    const std::string data = means.data;
     const double free = kUsable * static_cast<double>(node.free_bytes(plan_.target_path));
     means.space = static_cast<std::uint64_t>(
         plan_.max_write > 0 ? std::min(kUsable * static_cast<double>(plan_.max_write), free) : free);
@@ -139,9 +142,11 @@ class Planner {
     means.root = node.is_root();
     means.gpus = std::filesystem::exists("/dev/nvidiactl");
     means.ranks = options_.several;
-    FromJob made = points_from_job(*plan_.job, means);
+    FromJob made =
+        options_.rehearse ? rehearsal_from_job(*plan_.job, std::move(means)) : points_from_job(*plan_.job, means);
     plan_.remarks = std::move(made.remarks);
-    plan_.budget_s = means.budget_s;
+    plan_.rehearsal = options_.rehearse;
+    plan_.budget_s = options_.budget_s.value_or(kBudget_s);
     PlanOptions options = options_;
     options.budget_s.reset();  // it is shared out already
     for (std::size_t i = 0; i < made.workloads.items.size(); ++i) {
@@ -153,7 +158,7 @@ class Planner {
       for (std::size_t at = before; at < plan_.points.size(); ++at) {
         Point& point = plan_.points[at];
         point.unproven = made.unproven[i];
-        if (point.params.contains("path") && point.params.at("path") == ParamValue(means.data))
+        if (point.params.contains("path") && !data.empty() && point.params.at("path") == ParamValue(data))
           point.unproven.insert(point.unproven.end(), of_data.begin(), of_data.end());
       }
     }

@@ -70,12 +70,14 @@ struct Plan {
   std::vector<std::string> not_asked;     // the job's other needs, by id
   std::vector<std::string> remarks;       // what is left out, and why; a sentence each
   std::vector<DeclaredNeed> declared_needs;
+  bool rehearsal = false;  // the job's input pipeline, and counter-experiments
 };
 
 struct PlanOptions {
   std::string config_file;                 // "" = the points follow from the job
   std::string job_file;                    // "" = none
   bool several = false;                    // other processes take part
+  bool rehearse = false;                   // of a job: its input pipeline as a whole, and what limits it
   std::vector<std::string> overrides;      // --set key=value on the config
   std::vector<std::string> job_overrides;  // --set job.key=value, prefix removed
   std::vector<std::string> only, skip;     // globs on point ids and workload names

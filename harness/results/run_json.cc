@@ -1,6 +1,7 @@
 // run.json (docs/run-files.md), and the two small files that hold parts of it.
 #include <nlohmann/json.hpp>
 
+#include "harness/engine/rehearsal.h"
 #include "harness/results/json_text.h"
 #include "harness/results/pairs_json.h"
 #include "harness/results/parts.h"
@@ -179,6 +180,42 @@ Json scaling(const ScalingCurve& curve) {
   return all;
 }
 
+Json bounded(const Estimate& b) { return {{"value", b.value}, {"low", b.low}, {"high", b.high}}; }
+
+Json rehearsal(const Rehearsal& r) {
+  Json rates{{"taken", r.rates.taken}};
+  const auto put = [&rates](const char* name, const std::optional<Estimate>& rate) {
+    if (rate) rates[name] = bounded(*rate);
+  };
+  put("loader", r.rates.loader);
+  put("no_decode", r.rates.no_decode);
+  put("in_memory", r.rates.in_memory);
+  put("more_workers", r.rates.more_workers);
+  Json all{{"point", r.point},
+           {"utilization", bounded(r.utilization)},
+           {"stall_fraction", r.stall},
+           {"host_fraction", r.host},
+           {"queue_occupancy", r.ready},
+           {"limit_by_times", r.by_times},
+           {"limit", headrace::to_string(r.proof.limit)},
+           {"sentence", r.proof.sentence},
+           {"told", engine::told(r)},
+           {"sample_rates", std::move(rates)}};
+  if (!r.predicted) return all;
+  Json errors = Json::array();
+  for (const Rehearsal::StageError& e : r.stage_errors)
+    errors.push_back({{"stage", e.stage}, {"predicted", e.predicted}, {"rehearsed", e.rehearsed}, {"error", e.error}});
+  all["prediction"] = {{"from", r.predicted_from},
+                       {"storage_sample_rate", bounded(r.storage_alone)},
+                       {"sample_rate", bounded(r.predicted->rate)},
+                       {"utilization", bounded(r.predicted->utilization)},
+                       {"formula", r.predicted->formula},
+                       {"error", *r.error},
+                       {"grade", r.grade},
+                       {"stages", std::move(errors)}};
+  return all;
+}
+
 }  // namespace
 
 std::string run_json(const RunResult& run) {
@@ -210,6 +247,7 @@ std::string run_json(const RunResult& run) {
     all["scaling"] = Json::array();
     for (const ScalingCurve& curve : run.scaling) all["scaling"].push_back(scaling(curve));
   }
+  if (run.rehearsal) all["rehearsal"] = rehearsal(*run.rehearsal);
   all["environment"] = environment_part(run.environment);
   if (run.noise) all["noise_floor"] = noise_part(*run.noise);
   return json_text(all);

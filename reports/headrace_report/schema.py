@@ -326,6 +326,13 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Rehearsal:
+    """What a rehearsal came to, a sentence each."""
+
+    told: List[str]
+
+
+@dataclass(frozen=True)
 class Run:
     schema: int
     kind: str
@@ -338,6 +345,7 @@ class Run:
     points: List[Point] = field(default_factory=list)
     collectives: List[Collective] = field(default_factory=list)  # those that were measured at several sizes
     scaling: List[ScalingCurve] = field(default_factory=list)  # absent where clients were not varied
+    rehearsal: Optional[Rehearsal] = None  # of a job's input pipeline
     environment: Dict[str, Dict[str, Scalar]] = field(default_factory=dict)
     noise_floor: Optional[NoiseFloor] = None
 

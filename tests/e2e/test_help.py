@@ -52,7 +52,7 @@ def test_every_example_works(headrace):
     for out in ("before", "after"):
         assert headrace.run("tiny.yaml", out=out).code == 0
     assert headrace.run("tiny.yaml", out="runs/one").code == 0
-    shortened = {"run": ["--dry-run"], "qualify": ["--dry-run"], "aa": ["--dry-run"], "measure": ["--dry-run"],
+    shortened = {"run": ["--dry-run"], "qualify": ["--dry-run"], "rehearse": ["--dry-run"], "aa": ["--dry-run"], "measure": ["--dry-run"],
                  "serve": ["--once", "--timeout", "1s"]}
     for verb, command in examples(headrace):
         words = shlex.split(command)

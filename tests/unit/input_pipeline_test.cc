@@ -85,6 +85,16 @@ TEST(InputPipelineTest, DecodingTakesItsProcessorTime) {
   EXPECT_GT(runner.metrics["decoding_share"], runner.metrics["waiting_share"]);
 }
 
+TEST(InputPipelineTest, SamplesInMemoryAreCopiedUntilTheTimeIsOver) {
+  WorkloadRunner runner("input_pipeline",
+                        "source: memory\nsample_size: 100kB\nworkers: 2\nbatch_size: 4\nstep_time: 0s\n");
+  runner.prepare();
+  EXPECT_EQ(runner->data(), nullptr);
+  EXPECT_TRUE(runner->cache_states().empty());
+  EXPECT_EQ(runner->footprint().written_bytes, 0u);
+  EXPECT_EQ(runner.repeat(1, true).phases.front().operations, 0u);
+}
+
 TEST(InputPipelineTest, CountsWhatItCouldNotReadAsErrorsOnly) {
   WorkloadRunner runner("input_pipeline", files(40) + "workers: 2\nbatch_size: 4\nstep_time: 0s\n");
   runner.prepare();

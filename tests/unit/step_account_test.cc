@@ -60,6 +60,20 @@ TEST(StepAccountTest, BoundsHoldTheMeanAndLeaveOutWhatWasPreparedWhileThePipelin
   EXPECT_NEAR(settled_step_rate(account_of(times), 8), 1e9 / 200, 1);
 }
 
+TEST(StepAccountTest, BoundsAreOfTheTotalTimeAndNotOfAMeanOfShares) {
+  std::vector<std::uint64_t> times{1000};
+  for (int i = 0; i < 1000; ++i) times.push_back(i % 10 == 0 ? 1100 : 100);  // data comes in bursts: 200 on average
+  for (const std::size_t steps : {41, 1001}) {
+    const Utilization u =
+        utilization(account_of({times.begin(), times.begin() + static_cast<std::ptrdiff_t>(steps)}), 1);
+    EXPECT_NEAR(u.rule, 0.5, 1e-9);
+    EXPECT_LE(u.low, 0.5);
+    EXPECT_GE(u.high, 0.5 - 1e-9);
+    EXPECT_LT(1 / u.low - 2, 1.0) << steps;
+    EXPECT_NEAR(1 / u.low - 2, 2 - 1 / u.high, u.high < 1 ? 1e-9 : 1) << "as far up as down, in time";
+  }
+}
+
 TEST(StepAccountTest, TooFewStepsHaveNoBounds) {
   const Utilization u = utilization(account_of({200, 200, 200}), 1);
   EXPECT_EQ(u.windows, 0u);

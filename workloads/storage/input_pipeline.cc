@@ -27,7 +27,9 @@ constexpr std::array kMetrics{
            "Samples per second, the first step included, over those of GPUs that never wait"},
     Metric{"stall_fraction", "ratio", Better::lower, "Share of the time in which GPUs wait for data"},
     Metric{"host_fraction", "ratio", Better::lower, "Share of the time in which GPUs wait for a host that is late"},
-    Metric{"sample_rate", "1/s", Better::higher, "Samples taken by the GPUs per second, once the pipeline is filled"},
+    Metric{"sample_rate", "1/s", Better::higher,
+           "Samples per second that the GPUs take, once the pipeline is filled; without a step, that workers read and "
+           "decode"},
     Metric{"read_bandwidth", "B/s", Better::higher, "Bytes read per second"},
     Metric{"queue_occupancy", "ratio", Better::neither,
            "Batches that are ready when a step begins, as a share of those that can be"},
@@ -46,6 +48,7 @@ struct alignas(128) Tally {
   std::uint64_t reading_ns = 0, decoding_ns = 0, waiting_ns = 0, bytes = 0, samples = 0;
 };
 
+constexpr std::uint64_t kMemory = 64_MiB;      // more than processors keep to themselves
 constexpr unsigned kDecode = 1, kTrainer = 2;  // latency parts
 
 /// What do the GPUs of a job get from this storage, through the job's loader?
@@ -55,8 +58,9 @@ class InputPipeline final : public Workload {
       : loader_(Loader::declare_with_consumer(p)),
         layout_(layout_of(p)),
         profile_(profile_of(p, layout_)),
-        no_storage_(p.choice("source", "storage", {"storage", "none"},
-                             "where samples come from. none: they are there at once, and nothing is read") == "none"),
+        from_(p.choice("source", "storage", {"storage", "memory", "none"},
+                       "where samples come from. memory: copied out of memory, as fast as that goes; none: they are "
+                       "there at once")),
         io_(StorageParams::declare(
             p, {.workers = 4,
                 .block_size = profile_ == ReadProfile::wds ? kTarRecord : 1_MiB,
@@ -67,8 +71,8 @@ class InputPipeline final : public Workload {
         spec_(DataSetSpec::declare(p, {.files = layout_ == Layout::files ? 10'000u : 4u,
                                        .file_size = layout_ == Layout::files ? 128_KiB : 256_MiB})),
         samples_per_file_(p.ratio("samples_per_file", 1, {.min = 1e-9}, "layout files: samples that one file holds")),
-        sample_size_(
-            p.bytes("sample_size", 128_KiB, {.min = 1}, "layouts shards and indexed: stored bytes of one sample")),
+        sample_size_(p.bytes("sample_size", 128_KiB, {.min = 1},
+                             "stored bytes of one sample; layout files: only of source memory")),
         gpus_(static_cast<unsigned>(p.count("gpus", 1, {.min = 1, .max = 1024}, "emulated GPUs, each with a loader"))),
         batches_per_step_(static_cast<unsigned>(
             p.count("batches_per_step", 1, {.min = 1, .max = 65536}, "batches that a GPU computes with in one step"))),
@@ -82,17 +86,19 @@ class InputPipeline final : public Workload {
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override {
-    if (no_storage_) return std::nullopt;
+    if (from_ != "storage") return std::nullopt;
     return io_.check(node);
   }
   Footprint footprint() const override {
-    if (no_storage_) return {};
-    return io_.footprint(spec_, spec_.bytes());
+    if (from_ == "storage") return io_.footprint(spec_, spec_.bytes());
+    Footprint none;
+    if (from_ == "memory") none.memory_bytes = kMemory + io_.workers * operation_bytes();
+    return none;
   }
   unsigned workers() const override { return io_.workers + 1; }  // the last one is the GPUs
   std::vector<std::string> latency_parts() const override { return {"decode", "batch_wait", "step", "wakeup"}; }
   std::vector<CacheState> cache_states() const override {
-    if (no_storage_) return {};
+    if (from_ != "storage") return {};
     return io_.cache_states();
   }
   /// It fills, runs, and runs empty: what is steady of it, its own windows tell.
@@ -102,7 +108,8 @@ class InputPipeline final : public Workload {
     team_index_ = node.team_index();
     team_size_ = static_cast<unsigned>(node.team().size());
     sources_.clear();
-    if (!no_storage_) {
+    if (from_ == "memory") memory_.assign(kMemory, 1);
+    if (from_ == "storage") {
       data_ = DataSet::open(spec_, node, progress);
       engine_ = &node.backends().storage(io_.engine);
       if (layout_ == Layout::indexed) places_.emplace(data_->files(), io_.block_size, io_.block_size);
@@ -153,8 +160,12 @@ class InputPipeline final : public Workload {
       sink.put("host_fraction", u.host);
     }
     sink.put("queue_occupancy", u.ready);
-    sink.put("sample_rate", settled_step_rate(pipeline_->account(), pipeline_->settling()) * samples_per_step());
-    sink.put("read_bandwidth", repetition.phases.front().bytes_per_s());
+    const PhaseResult& phase = repetition.phases.front();
+    // Where batches are taken as they come, what was read tells more than whole batches do.
+    sink.put("sample_rate", compute_ns() == 0
+                                ? phase.operations_per_s() * samples_per_operation()
+                                : settled_step_rate(pipeline_->account(), pipeline_->settling()) * samples_per_step());
+    sink.put("read_bandwidth", phase.bytes_per_s());
     Tally all;
     for (const Tally& t : tallies_) {
       all.reading_ns += t.reading_ns;
@@ -190,6 +201,7 @@ class InputPipeline final : public Workload {
     places_.reset();
     data_.reset();
     engine_ = nullptr;
+    memory_ = {};
   }
 
  private:
@@ -236,6 +248,9 @@ class InputPipeline final : public Workload {
 
   std::uint64_t operations_per_batch() const { return loader_.operations(samples_per_operation()); }
   double samples_per_operation() const { return layout_ == Layout::files ? samples_per_file_ : 1; }
+  std::uint64_t operation_bytes() const {
+    return static_cast<std::uint64_t>(std::ceil(static_cast<double>(sample_size_) * samples_per_operation()));
+  }
   double samples_per_batch() const { return static_cast<double>(operations_per_batch()) * samples_per_operation(); }
   double samples_per_step() const { return samples_per_batch() * gpus_ * batches_per_step_; }
   /// Of one batch, which may have other samples than batch_size where files hold several.
@@ -245,7 +260,8 @@ class InputPipeline final : public Workload {
   }
 
   std::unique_ptr<SampleSource> source(unsigned number) const {
-    if (no_storage_) return no_source();
+    if (from_ == "none") return no_source();
+    if (from_ == "memory") return memory_source(memory_, operation_bytes());
     const FileTable& files = data_->files();
     const std::uint64_t per_batch = operations_per_batch();
     ReaderOptions options = io_.reader_options();
@@ -319,7 +335,7 @@ class InputPipeline final : public Workload {
   Loader loader_;
   Layout layout_;
   ReadProfile profile_;
-  bool no_storage_;
+  std::string from_;
   StorageParams io_;
   DataSetSpec spec_;
   double samples_per_file_;
@@ -330,6 +346,7 @@ class InputPipeline final : public Workload {
   std::shared_ptr<DataSet> data_;
   StorageEngine* engine_ = nullptr;
   std::optional<BlockPlaces> places_;
+  std::vector<unsigned char> memory_;
   FileQueue order_;
   std::vector<std::unique_ptr<SampleSource>> sources_;
   std::unique_ptr<Pipeline> pipeline_;

@@ -1,5 +1,7 @@
 #include "workloads/storage/sample_source.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "harness/base/clock.h"
@@ -142,6 +144,30 @@ class Places final : public SampleSource {
   std::uint64_t steps_ = 0, step_ = 0, left_ = 0;  // of the order: all, this worker's next; its blocks to come
 };
 
+class Memory final : public SampleSource {
+ public:
+  Memory(std::span<const unsigned char> memory, std::uint64_t bytes) : memory_(memory), bytes_(bytes), sample_(bytes) {}
+  void rewind(std::uint64_t) override { at_ = 0; }
+  bool has(std::uint64_t) noexcept override { return true; }
+  SampleRead read(std::uint64_t, std::uint64_t) noexcept override {
+    SampleRead done{.begin_ns = now_ns(), .end_ns = 0, .bytes = bytes_, .error = {}};
+    for (std::uint64_t copied = 0; copied < bytes_;) {
+      const std::uint64_t part = std::min<std::uint64_t>(bytes_ - copied, memory_.size() - at_);
+      std::memcpy(sample_.data() + copied, memory_.data() + at_, part);
+      copied += part;
+      at_ = (at_ + part) % memory_.size();
+    }
+    done.end_ns = now_ns();
+    return done;
+  }
+
+ private:
+  std::span<const unsigned char> memory_;
+  const std::uint64_t bytes_;
+  std::vector<unsigned char> sample_;
+  std::uint64_t at_ = 0;
+};
+
 class Nothing final : public SampleSource {
  public:
   void rewind(std::uint64_t) override {}
@@ -169,6 +195,10 @@ std::unique_ptr<SampleSource> places_source(std::unique_ptr<BlockReader> reader,
                                             std::uint64_t block_size, std::uint64_t blocks_per_sample, unsigned number,
                                             unsigned count, std::uint64_t per_batch) {
   return std::make_unique<Places>(std::move(reader), places, block_size, blocks_per_sample, number, count, per_batch);
+}
+
+std::unique_ptr<SampleSource> memory_source(std::span<const unsigned char> memory, std::uint64_t bytes) {
+  return std::make_unique<Memory>(memory, bytes);
 }
 
 std::unique_ptr<SampleSource> no_source() { return std::make_unique<Nothing>(); }

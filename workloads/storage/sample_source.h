@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "harness/backends/file_io.h"
@@ -54,6 +55,9 @@ std::unique_ptr<SampleSource> shards_source(std::unique_ptr<BlockReader> reader,
 std::unique_ptr<SampleSource> places_source(std::unique_ptr<BlockReader> reader, const BlockPlaces& places,
                                             std::uint64_t block_size, std::uint64_t blocks_per_sample, unsigned number,
                                             unsigned count, std::uint64_t per_batch);
+
+/// Samples that lie in memory, each `bytes` copied out of `memory`, again and again. `memory` stays where it is.
+std::unique_ptr<SampleSource> memory_source(std::span<const unsigned char> memory, std::uint64_t bytes);
 
 /// Samples that are there at once.
 std::unique_ptr<SampleSource> no_source();

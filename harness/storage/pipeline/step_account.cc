@@ -31,16 +31,17 @@ Record sum(const std::vector<Record>& records, std::size_t from, std::size_t to)
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-/// By Student's t over the windows' values.
-void bound(const std::vector<double>& values, Utilization& u) {
-  const auto n = static_cast<double>(values.size());
+/// By Student's t over the windows' times of one step, whose mean is what the compute time is a share of: a mean of
+/// shares would count fast windows for more.
+void bound(const std::vector<double>& step_ns, double compute_ns, Utilization& u) {
+  const auto n = static_cast<double>(step_ns.size());
   double mean = 0, squares = 0;
-  for (const double v : values) mean += v / n;
-  for (const double v : values) squares += (v - mean) * (v - mean);
+  for (const double v : step_ns) mean += v / n;
+  for (const double v : step_ns) squares += (v - mean) * (v - mean);
   const double half = statistics::t_quantile(0.975, n - 1) * std::sqrt(squares / (n - 1) / n);
-  u.low = std::max(0.0, mean - half);
-  u.high = std::min(1.0, mean + half);
-  u.windows = static_cast<unsigned>(values.size());
+  u.low = compute_ns / (mean + half);
+  u.high = compute_ns / std::max(compute_ns, mean - half);
+  u.windows = static_cast<unsigned>(step_ns.size());
 }
 
 }  // namespace
@@ -97,14 +98,14 @@ Utilization utilization(const StepAccount& account, std::uint64_t settling) {
   u.ready = share(all.ready, steps);
   u.low = u.high = u.rule;
   const std::size_t from = settled_from(account, settling), left = records.size() - from;
-  if (left < kFewestWindows) return u;
-  std::vector<double> values;
+  if (left < kFewestWindows || compute == 0) return u;
+  std::vector<double> step_ns;
   const std::size_t windows = std::min<std::size_t>(kWindows, left);
   for (std::size_t w = 0; w < windows; ++w) {
     const Record window = sum(records, from + left * w / windows, from + left * (w + 1) / windows);
-    values.push_back(share(static_cast<double>(window.steps) * compute, static_cast<double>(window.time_ns)));
+    step_ns.push_back(static_cast<double>(window.time_ns) / static_cast<double>(window.steps));
   }
-  bound(values, u);
+  bound(step_ns, compute, u);
   return u;
 }
 

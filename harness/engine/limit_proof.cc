@@ -1,0 +1,78 @@
+#include "harness/engine/limit_proof.h"
+
+#include <fmt/format.h>
+
+#include "harness/base/units.h"
+
+namespace headrace {
+namespace {
+
+constexpr double kWorthTelling = 1.1;
+constexpr double kFed = 0.95;  // of what GPUs take: they wait for less than that they could gain
+
+std::string rate(double value) {
+  const std::string text = format_quantity(value, Dimension::per_second);
+  return text.substr(0, text.find("/s"));
+}
+std::string rate(const Estimate& b) { return rate(b.value); }
+
+bool helps(const std::optional<Estimate>& changed, const Estimate& loader) {
+  return changed && gives_more(*changed, loader);
+}
+
+/// What does more samples, and what the others give: of those that were measured.
+std::string storage_sentence(const LoaderRates& r) {
+  std::string text = fmt::format("storage limits: it gives {} samples/s", rate(r.no_decode ? *r.no_decode : *r.loader));
+  text += fmt::format(", where the GPUs would take {}", rate(r.taken));
+  return text + fmt::format("; with the data in memory the same loader reaches {}", rate(*r.in_memory));
+}
+
+std::string decoding_sentence(const LoaderRates& r) {
+  std::string text = fmt::format("decoding limits: the loader gives {} samples/s, where the GPUs would take {}",
+                                 rate(*r.loader), rate(r.taken));
+  text += fmt::format("; without decoding it reaches {}", rate(*r.no_decode));
+  if (r.in_memory) text += fmt::format(", with the data in memory {}", rate(*r.in_memory));
+  return text;
+}
+
+std::string workers_sentence(const LoaderRates& r) {
+  return fmt::format(
+      "too few workers limit: they give {} samples/s, where the GPUs would take {}; twice as many reach {}: neither "
+      "storage nor processors are used up",
+      rate(*r.loader), rate(r.taken), rate(*r.more_workers));
+}
+
+}  // namespace
+
+bool gives_more(const Estimate& more, const Estimate& less) {
+  return more.low > less.high && more.value > kWorthTelling * less.value;
+}
+
+LimitProof prove_limit(const LoaderRates& r) {
+  if (!r.loader) return {Limit::unknown, "not proven: the loader alone was not measured"};
+  const Estimate& loader = *r.loader;
+  if (loader.low >= kFed * r.taken)
+    return {Limit::gpus, fmt::format("the GPUs limit: they take {} samples/s, and the loader alone reaches {}; faster "
+                                     "storage or more workers would gain nothing",
+                                     rate(r.taken), rate(loader))};
+  if (loader.high >= kFed * r.taken)
+    return {Limit::unknown, fmt::format("not proven: the loader alone gives {} to {} samples/s, about what the GPUs "
+                                        "take, {}",
+                                        rate(loader.low), rate(loader.high), rate(r.taken))};
+  if (helps(r.more_workers, loader)) return {Limit::workers, workers_sentence(r)};
+  const bool memory = helps(r.in_memory, loader), no_decode = helps(r.no_decode, loader);
+  if (memory && no_decode) {
+    const bool storage = r.in_memory->value >= r.no_decode->value;
+    LimitProof both{storage ? Limit::storage : Limit::decoding, storage ? storage_sentence(r) : decoding_sentence(r)};
+    both.sentence += storage ? "; decoding takes its part, too" : "; reading takes its part, too";
+    return both;
+  }
+  if (memory) return {Limit::storage, storage_sentence(r)};
+  if (no_decode) return {Limit::decoding, decoding_sentence(r)};
+  return {Limit::unknown,
+          fmt::format("not proven: the loader alone gives {} samples/s, where the GPUs would take {}, and no "
+                      "counter-experiment gave more than that beyond its bounds",
+                      rate(loader), rate(r.taken))};
+}
+
+}  // namespace headrace

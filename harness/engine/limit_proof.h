@@ -1,0 +1,58 @@
+// Which stage of an input pipeline limits it, proven by counter-experiments: what the same loader gives when one thing is
+// taken away.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace headrace {
+
+/// A measured value and its bounds.
+struct Estimate {
+  double value = 0, low = 0, high = 0;
+};
+
+/// Samples per second of one loader. What was not measured is empty.
+struct LoaderRates {
+  double taken = 0;                      // by GPUs that never wait
+  std::optional<Estimate> loader;        // as it is, GPUs taking batches as fast as they come
+  std::optional<Estimate> no_decode;     // reads alone; empty also where nothing is decoded
+  std::optional<Estimate> in_memory;     // storage is not waited for
+  std::optional<Estimate> more_workers;  // twice the workers
+};
+
+enum class Limit {
+  unknown,   // nothing that was taken away changed anything beyond its bounds
+  gpus,      // the loader gives what they take: nothing is gained there
+  storage,   // without waiting for it the loader gives more
+  decoding,  // without it the loader gives more
+  workers,   // neither storage nor processors are used up: each worker does one thing after the other
+};
+constexpr std::string_view to_string(Limit limit) {
+  switch (limit) {
+    case Limit::unknown:
+      return "unknown";
+    case Limit::gpus:
+      return "gpus";
+    case Limit::storage:
+      return "storage";
+    case Limit::decoding:
+      return "decoding";
+    case Limit::workers:
+      return "workers";
+  }
+  return "";
+}
+
+/// Does `more` give more than `less`, beyond the bounds of both and by more than is worth telling?
+bool gives_more(const Estimate& more, const Estimate& less);
+
+/// The limit that the rates prove, and a sentence with what proves it.
+struct LimitProof {
+  Limit limit = Limit::unknown;
+  std::string sentence;
+};
+LimitProof prove_limit(const LoaderRates& rates);
+
+}  // namespace headrace

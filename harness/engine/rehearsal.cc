@@ -1,0 +1,153 @@
+#include "harness/engine/rehearsal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/units.h"
+#include "harness/plan/rehearsal.h"
+#include "harness/requirements/formula.h"
+#include "harness/storage/pipeline/limiting_stage.h"
+
+namespace headrace::engine {
+namespace {
+
+constexpr std::string_view kPipeline = "input_pipeline";
+/// A prediction that is as close says what happens; the numbers that decide about GPUs are no finer.
+constexpr double kClose = 0.03;
+
+const PointResult* find(const std::vector<PointResult>& points, std::string_view workload, std::string_view label) {
+  const std::string id = label.empty() ? std::string(workload) : fmt::format("{}/{}", workload, label);
+  for (const PointResult& p : points)
+    if (p.point->id == id && !p.metrics.empty()) return &p;
+  return nullptr;
+}
+
+std::optional<Estimate> metric(const PointResult* point, std::string_view name) {
+  if (point == nullptr) return std::nullopt;
+  for (const MetricSummary& m : point->metrics)
+    if (m.name == name) return Estimate{m.median, m.interval.low, m.interval.high};
+  return std::nullopt;
+}
+
+double value(const PointResult* point, std::string_view name) { return metric(point, name).value_or(Estimate{}).value; }
+
+/// The point that measured storage alone, as the job's loader reads.
+const PointResult* storage_alone(const std::vector<PointResult>& points) {
+  for (const char* workload : {"small_file_read", "shard_stream", "random_read"})
+    if (const PointResult* p = find(points, workload, rehearsal::kJob)) return p;
+  return nullptr;
+}
+
+double param(const Point& point, const char* name) {
+  const auto at = point.params.find(name);
+  if (at == point.params.end()) return 0;
+  if (const auto* count = std::get_if<std::uint64_t>(&at->second)) return static_cast<double>(*count);
+  const auto* number = std::get_if<double>(&at->second);
+  return number == nullptr ? 0 : *number;
+}
+
+/// Samples per second of GPUs that never wait: A1 of what the pipeline was run with.
+double taken_by(const Point& point) {
+  return requirements::apply("A1", {{"global_batch_samples_count", param(point, "batch_size") * param(point, "gpus") *
+                                                                       param(point, "batches_per_step")},
+                                    {"step_time_s", param(point, "step_time")}})
+      .value();
+}
+
+void predict(const std::vector<PointResult>& points, const Point& whole, Rehearsal& r) {
+  const PointResult* alone = storage_alone(points);
+  const auto storage = metric(alone, "sample_rate");
+  if (!storage || storage->low <= 0) return;
+  r.predicted_from = alone->point->id;
+  r.storage_alone = *storage;
+  r.predicted = predict_utilization({.storage = *storage,
+                                     .cpu_time_s = param(whole, "cpu_time_per_sample"),
+                                     .cores = value(find(points, "host_facts", ""), "cpu_cores"),
+                                     .workers = param(whole, "workers"),
+                                     .taken = r.rates.taken});
+  r.error = r.predicted->utilization.value - r.utilization.value;
+  const bool within = r.predicted->utilization.low <= r.utilization.high + kClose &&
+                      r.predicted->utilization.high >= r.utilization.low - kClose;
+  r.grade = std::abs(*r.error) <= kClose ? "close" : within ? "within its interval" : "off";
+  const auto compare = [&r](const char* stage, double predicted, const std::optional<Estimate>& rehearsed) {
+    if (rehearsed && rehearsed->value > 0)
+      r.stage_errors.push_back({stage, predicted, rehearsed->value, predicted / rehearsed->value - 1});
+  };
+  compare("storage", storage->value, r.rates.no_decode ? r.rates.no_decode : r.rates.loader);
+  compare("loader", r.predicted->rate.value, r.rates.loader);
+}
+
+/// Of what is read from storage: was it, each time?
+bool was_cold(const PointResult& point) {
+  return std::ranges::all_of(point.repetitions,
+                             [](const Repetition& r) { return !r.counted || !r.cache.required || r.cache.proven; });
+}
+
+std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
+std::string per_second(double rate) {
+  const std::string text = format_quantity(rate, Dimension::per_second);
+  return text.substr(0, text.find("/s"));
+}
+
+}  // namespace
+
+std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointResult>& points) {
+  if (!plan.rehearsal) return std::nullopt;
+  const PointResult* whole = find(points, kPipeline, rehearsal::kJob);
+  const auto utilization = metric(whole, "accelerator_utilization");
+  if (!utilization) return std::nullopt;
+  Rehearsal r;
+  r.point = whole->point->id;
+  r.utilization = *utilization;
+  r.stall = value(whole, "stall_fraction");
+  r.host = value(whole, "host_fraction");
+  r.ready = value(whole, "queue_occupancy");
+  r.by_times = std::string(pipeline::to_string(pipeline::limiting_stage({.stall = r.stall,
+                                                                         .host = r.host,
+                                                                         .reading = value(whole, "reading_share"),
+                                                                         .decoding = value(whole, "decoding_share")})));
+  r.rates.taken = taken_by(*whole->point);
+  const auto rate = [&](const char* label) { return metric(find(points, kPipeline, label), "sample_rate"); };
+  r.rates.loader = rate(rehearsal::kNoStep);
+  r.rates.no_decode = rate(rehearsal::kNoDecode);
+  r.rates.in_memory = rate(rehearsal::kInMemory);
+  r.rates.more_workers = rate(rehearsal::kDoubleWorkers);
+  r.proof = prove_limit(r.rates);
+  // GPUs that never waited are not limited by what feeds them, whatever a loader gives that is measured without them.
+  if (r.by_times == "gpus" && r.proof.limit != Limit::gpus)
+    r.proof = {
+        r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
+        fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit", percent(r.stall))};
+  predict(points, *whole->point, r);
+  for (const PointResult& p : points)
+    if (!was_cold(p)) r.not_cold.push_back(p.point->id);
+  return r;
+}
+
+std::vector<std::string> told(const Rehearsal& r) {
+  std::vector<std::string> all;
+  all.push_back(
+      fmt::format("GPUs compute {} of the time [{}, {}], wait for data {}, for the host {}; {:.0f} % of the "
+                  "batches that can be are ready when a step begins",
+                  percent(r.utilization.value), percent(r.utilization.low), percent(r.utilization.high),
+                  percent(r.stall), percent(r.host), 100 * r.ready));
+  all.push_back(r.proof.sentence);
+  if (r.proof.limit != Limit::unknown && r.proof.limit != Limit::workers && r.by_times != to_string(r.proof.limit))
+    all.push_back(fmt::format("where its time went named {}: counter-experiments did not confirm it", r.by_times));
+  if (!r.not_cold.empty())
+    all.push_back(
+        fmt::format("not proven that {} read from storage and from nothing else: memory may have given some of it",
+                    fmt::join(r.not_cold, ", ")));
+  if (r.predicted)
+    all.push_back(
+        fmt::format("predicted from {}, which gave {} samples/s: {} [{}, {}] ({}); rehearsed {}: {:+.1f} "
+                    "points, {}",
+                    r.predicted_from, per_second(r.storage_alone.value), percent(r.predicted->utilization.value),
+                    percent(r.predicted->utilization.low), percent(r.predicted->utilization.high), r.predicted->formula,
+                    percent(r.utilization.value), 100 * *r.error, r.grade));
+  return all;
+}
+
+}  // namespace headrace::engine

@@ -1,0 +1,20 @@
+// What a rehearsal of a job's input pipeline says: how busy the GPUs are, what limits them and what proves it, and how well
+// separate measurements had predicted it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/engine/limit_proof.h"
+#include "harness/engine/run_result.h"
+
+namespace headrace::engine {
+
+/// Of a plan that is a rehearsal and whose whole pipeline was measured; nothing else.
+std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointResult>& points);
+
+/// As people read it: a sentence each.
+std::vector<std::string> told(const Rehearsal& rehearsal);
+
+}  // namespace headrace::engine

@@ -1,0 +1,247 @@
+#include "harness/plan/rehearsal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "harness/base/diagnostics.h"
+#include "harness/base/units.h"
+#include "harness/plan/own_data.h"
+
+namespace headrace {
+namespace {
+
+using config::Value;
+using requirements::Job;
+using requirements::Layout;
+using requirements::LoaderKind;
+
+constexpr double kSteps = 64;             // that show how even they are
+constexpr double kStepsOfEachWorker = 8;  // the first of each is prepared while the pipeline fills
+constexpr double kFewestSteps = 6;
+constexpr unsigned kFewest = 5;  // repetitions that bounds can be told from
+constexpr double kLongest_s = 10, kShortest_s = 1;
+constexpr double kBeside = 2;     // of a repetition's time: cache made, proven and rest
+constexpr double kOwnWeight = 3;  // shares of the time: the whole pipeline, and each counter-experiment
+constexpr unsigned kMostWorkers = 1024;
+
+std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
+
+/// Is it this entry that reads as the job does?
+bool reads(const Value& entry) {
+  const Value* label = entry.find("label");
+  if (label == nullptr || label->text != rehearsal::kJob) return false;
+  for (const char* one : {"small_file_read", "shard_stream", "random_read"})
+    if (entry.find("use")->text == one) return true;
+  return false;
+}
+
+double number(const Value& entry, const char* key, Dimension dimension) {
+  const Value* value = entry.find(key);
+  if (value == nullptr) return 0;
+  const Parsed parsed = parse_quantity(value->text, dimension);
+  return parsed ? parsed.value : 0;
+}
+
+class Rehearsal {
+ public:
+  Rehearsal(const Job& job, const Means& means) : job_(job), means_(means) {}
+
+  FromJob make(Value alone, std::vector<std::string> unproven, std::vector<std::string> remarks) {
+    unproven_ = std::move(unproven);
+    made_.remarks = std::move(remarks);
+    data_bytes_ = means_.data.empty()
+                      ? number(alone, "files", Dimension::count) * number(alone, "file_size", Dimension::bytes)
+                      : bytes_of_own_data(means_.data);
+    share_shards(alone);
+    const Value whole = pipeline(alone);
+    made_.workloads.kind = Value::Kind::list;
+    add(whole, rehearsal::kJob, kOwnWeight);
+    Value free = with(whole, "step_time", "0s");
+    add(free, rehearsal::kNoStep);
+    if (job_.dataset.cpu_time_per_sample) add(with(free, "cpu_time_per_sample", "0s"), rehearsal::kNoDecode);
+    add_in_memory(free);
+    const double workers = number(free, "workers", Dimension::count);
+    if (2 * workers <= kMostWorkers)
+      add(with(free, "workers", fmt::format("{:.0f}", 2 * workers)), rehearsal::kDoubleWorkers);
+    Value facts;
+    facts.kind = Value::Kind::map;
+    facts.set("use", Value::scalar("host_facts", {"job", 0, 0}));
+    add(facts, "", 0);
+    add(alone, rehearsal::kJob);
+    share_time();
+    return std::move(made_);
+  }
+
+ private:
+  /// Shards for twice the workers, too: each has its own.
+  void share_shards(Value& alone) const {
+    if (alone.find("use")->text != "shard_stream" || !means_.data.empty()) return;
+    const double files = number(alone, "files", Dimension::count), size = number(alone, "file_size", Dimension::bytes);
+    alone = with(std::move(alone), "files", fmt::format("{:.0f}", 2 * files));
+    alone = with(std::move(alone), "file_size", fmt::format("{:.0f}B", std::ceil(size / 2)));
+  }
+
+  static Value with(Value entry, const char* key, std::string text) {
+    entry.set(key, Value::scalar(std::move(text), {"job", 0, 0}));
+    return entry;
+  }
+
+  void add(Value entry, const char* label, double weight = 1) {
+    if (*label != 0) entry = with(std::move(entry), "label", label);
+    made_.workloads.items.push_back(std::move(entry));
+    made_.unproven.push_back(unproven_);
+    weights_.push_back(weight);
+  }
+
+  /// The same loader, its samples in memory.
+  void add_in_memory(const Value& free) {
+    Value memory = with(free, "source", "memory");
+    std::erase_if(memory.entries, [](const Value::Entry& e) { return e.key == "cache"; });
+    add(std::move(memory), rehearsal::kInMemory);
+  }
+
+  /// What reads, with a consumer behind it.
+  Value pipeline(const Value& alone) {
+    static constexpr std::array kTaken{
+        "path",        "files",          "file_size",    "file_size_spread", "samples_per_file",
+        "sample_size", "block_size",     "read_profile", "loader",           "workers",
+        "cache",       "prefetch_factor"};
+    static constexpr std::array kLayouts{"files", "shards", "indexed"};
+    Value entry;
+    entry.kind = Value::Kind::map;
+    entry.set("use", Value::scalar("input_pipeline", {"job", 0, 0}));
+    for (const char* key : kTaken)
+      if (const Value* value = alone.find(key)) entry.set(key, *value);
+    const std::string& use = alone.find("use")->text;
+    const std::size_t layout = use == "small_file_read" ? 0 : use == "shard_stream" ? 1 : 2;
+    entry = with(std::move(entry), "layout", kLayouts[layout]);
+    entry = with(std::move(entry), "sample_size",
+                 fmt::format("{:.0f}B", std::max(1.0, std::round(job_.dataset.sample_size))));
+    // GPUs that hold one copy of the model together compute with the same samples.
+    const double workers = number(alone, "workers", Dimension::count);
+    const double copies = std::floor(job_.cluster.gpus_per_node / job_.gpus_per_replica());
+    const double gpus = std::clamp(copies, 1.0, workers);
+    if (copies < 1)
+      unproven_.push_back(
+          fmt::format("the {:.0f} GPUs of one copy of the model lie on several nodes: here one node reads "
+                      "for all of them",
+                      job_.gpus_per_replica()));
+    if (std::fmod(workers, gpus) != 0)
+      throw UsageError(
+          fmt::format("{:.0f} workers at most are rehearsed, no multiple of {:.0f} GPUs: set "
+                      "loader.workers_per_gpu or cluster.gpus_per_node lower",
+                      workers, gpus));
+    entry = with(std::move(entry), "gpus", fmt::format("{:.0f}", gpus));
+    if (job_.dataset.cpu_time_per_sample)
+      entry = with(std::move(entry), "cpu_time_per_sample",
+                   exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
+    return steps(std::move(entry), gpus, workers / gpus);
+  }
+
+  /// Batches of the job's size where there are enough of them for a rehearsal, else smaller ones that compute for as much
+  /// shorter: the GPUs take as many samples per second.
+  Value steps(Value entry, double gpus, double workers) {
+    const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0), parts = job_.step.accumulation;
+    const double samples = data_bytes_ / job_.dataset.sample_size / gpus;
+    const double wanted = std::max(kSteps, kStepsOfEachWorker * workers / parts);
+    const double least = (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : 1;
+    longest_s_ = std::clamp(measuring_s() * kOwnWeight / weights() / kFewest / kBeside, kShortest_s, kLongest_s);
+    const double by_data = std::floor(samples / wanted / parts);
+    const double by_time = std::floor(own * longest_s_ / wanted / job_.step.time);
+    const double batch = std::max(least, std::min({own, by_data, by_time}));
+    const double step_s = job_.step.time * batch / own;
+    if (samples < 2 * batch * parts * std::max(1.0, workers / parts))
+      throw UsageError(
+          fmt::format("no rehearsal: each of {:.0f} GPUs has {:.0f} samples of what there is room for, {}, "
+                      "which is no batch for each of its workers: --max-write SIZE, or fewer GPUs "
+                      "(--set job.cluster.gpus_per_node=1)",
+                      gpus, std::floor(samples), format_quantity(data_bytes_, Dimension::bytes)));
+    if (kFewestSteps * step_s > longest_s_) {
+      const double budget = kFewestSteps * step_s * kFewest * kBeside * weights() / kOwnWeight / (1 - kMakingShare);
+      throw UsageError(
+          fmt::format("no rehearsal: a step takes {}, and {} of --budget have no room for {:.0f} of them "
+                      "in each repetition: --budget {:.0f}min has",
+                      seconds(step_s), seconds(means_.budget_s), kFewestSteps, std::ceil(budget / 60)));
+    }
+    if (batch < own)
+      unproven_.push_back(
+          fmt::format("batches of {:.0f} samples with {} of computing stand for {:.0f} with {}, so that there are "
+                      "enough steps: what "
+                      "a GPU takes per second is the same, what is read ahead for it is less",
+                      batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
+    entry = with(std::move(entry), "batch_size", fmt::format("{:.0f}", batch));
+    if (parts > 1) entry = with(std::move(entry), "batches_per_step", fmt::format("{:.0f}", parts));
+    return with(std::move(entry), "step_time", exact_quantity(step_s, Dimension::seconds));
+  }
+
+  double measuring_s() const { return means_.budget_s * (1 - kMakingShare); }
+  /// Of all points: the whole pipeline, four or five others.
+  double weights() const { return kOwnWeight + (job_.dataset.cpu_time_per_sample ? 5 : 4); }
+
+  void share_time() {
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      if (weights_[i] == 0) continue;
+      const double own_s = measuring_s() * weights_[i] / weights();
+      const bool whole = i == 0;
+      const double each_s = whole ? longest_s_ : std::clamp(own_s / kFewest / kBeside, kShortest_s, kLongest_s);
+      Value& entry = made_.workloads.items[i];
+      entry = with(std::move(entry), "duration", fmt::format("{:.3g}s", each_s));
+      Value looks, repeat;
+      looks.kind = Value::Kind::list;
+      for (const unsigned n : {5u, 10u, 15u}) looks.items.push_back(Value::scalar(std::to_string(n), {}));
+      if (!whole) looks.items.resize(1);
+      repeat.kind = Value::Kind::map;
+      repeat.set("looks", looks);
+      repeat.set("budget", Value::scalar(fmt::format("{:.3g}s", std::max(own_s, kShortest_s)), {}));
+      entry.set("repeat", std::move(repeat));
+    }
+  }
+
+  const Job& job_;
+  const Means& means_;
+  double data_bytes_ = 0, longest_s_ = 0;
+  std::vector<std::string> unproven_;
+  std::vector<double> weights_;
+  FromJob made_;
+};
+
+}  // namespace
+
+FromJob rehearsal_from_job(const Job& job, Means means) {
+  if (job.loader.kind == LoaderKind::tfdata || job.loader.kind == LoaderKind::in_flight)
+    throw UsageError(
+        fmt::format("no rehearsal: loader.kind {} is not rehearsed, only pytorch and pytorch_iterable (--set "
+                    "job.loader.kind=pytorch "
+                    "rehearses the job with such a loader)",
+                    job.loader.kind == LoaderKind::tfdata ? "tfdata" : "in_flight"));
+  if (job.step.time <= 0) throw UsageError("no rehearsal: the job does not tell step.time, which GPUs are emulated by");
+  // Saves, names and networks have points of their own in `qualify`; the space that those would take, the data has.
+  Job reading = job;
+  reading.checkpoint.reset();
+  means.root = means.gpus = means.ranks = false;
+  means.own_batches = true;
+  means.space *= 2;
+  FromJob all = points_from_job(reading, means);
+  for (std::size_t i = 0; i < all.workloads.items.size(); ++i)
+    if (reads(all.workloads.items[i]))
+      return Rehearsal(job, means)
+          .make(std::move(all.workloads.items[i]), std::move(all.unproven[i]), std::move(all.remarks));
+  throw UsageError(fmt::format("no rehearsal: {}", join(all.remarks)));
+}
+
+void judge_utilization(Plan& plan) {
+  plan.needs.clear();
+  plan.not_asked.clear();
+  plan.declared_needs.push_back({.id = "accelerator_utilization",
+                                 .metric = "input_pipeline.accelerator_utilization",
+                                 .at_least = true,
+                                 .value = plan.job->step.target_utilization,
+                                 .unit = "ratio",
+                                 .source = "step.target_utilization of the job",
+                                 .where = {}});
+}
+
+}  // namespace headrace

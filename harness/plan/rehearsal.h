@@ -1,0 +1,26 @@
+// The points of a rehearsal: the job's input pipeline as a whole, and counter-experiments that show which stage limits it.
+#pragma once
+
+#include "harness/plan/from_job.h"
+#include "harness/plan/plan.h"
+
+namespace headrace {
+
+/// What tells the points of input_pipeline in a rehearsal apart: their labels.
+namespace rehearsal {
+inline constexpr const char* kJob = "job";                       // as the job has it
+inline constexpr const char* kNoStep = "no-step";                // the GPUs take batches as fast as they come
+inline constexpr const char* kNoDecode = "no-decode";            // so, too, and nothing is decoded
+inline constexpr const char* kInMemory = "in-memory";            // no step, and samples lie in memory: decoding alone
+inline constexpr const char* kDoubleWorkers = "double-workers";  // no step, twice the workers
+}  // namespace rehearsal
+
+/// The points of `job` on one of its nodes, the whole pipeline first; the last one measures storage alone as `qualify`
+/// does, for a prediction. Throws UsageError when nothing can be rehearsed with these means: no room for data, or steps
+/// so long that the budget ends before.
+FromJob rehearsal_from_job(const requirements::Job& job, Means means);
+
+/// Of all that the job needs, a rehearsal judges one thing: step.target_utilization.
+void judge_utilization(Plan& plan);
+
+}  // namespace headrace

@@ -1,0 +1,144 @@
+"""A job's input pipeline rehearsed: what is planned, what is refused, and what must not be said."""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+JOBS = ROOT / "configs/jobs"
+
+JOB = """\
+schema: 1
+job: small
+cluster: {nodes: 1, gpus_per_node: GPUS}
+step: {time: STEP, micro_batch: 4}
+dataset: {layout: files, samples: 4000, sample_size: 8kB, cpu_time_per_sample: DECODE}
+loader: {workers_per_gpu: 2}
+"""
+
+
+def job(headrace, step, decode="10us", gpus=1, **more):
+    text = JOB.replace("STEP", step).replace("DECODE", decode).replace("GPUS", str(gpus))
+    for key, value in more.items():
+        text = text.replace(key.upper(), value)
+    return headrace.write("job.yaml", text)
+
+
+def rehearse(headrace, file, *words, budget="12s", out="out"):
+    result = headrace("rehearse", file, "--at", "scratch", "--budget", budget, "--max-write", "16MiB", "--no-report", "--out",
+                      out, *words)
+    assert result.code in (0, 10, 11, 12), result
+    return result, headrace.results(out=out)
+
+
+def planned(headrace, *words):
+    result = headrace("rehearse", *words, "--dry-run", "--json")
+    assert result.code == 0, result
+    plan = json.loads(result.out)
+    return {p["id"]: p["params"] for p in plan["points"]}, plan
+
+
+def test_the_pipeline_is_the_jobs(headrace):
+    points, plan = planned(headrace, str(JOBS / "resnet50-imagenet.yaml"), "--max-write", "4GiB")
+    own = points["input_pipeline/job"]
+    assert own["gpus"] == 8 and own["workers"] == 64 and own["loader"] == "pytorch" and own["prefetch_factor"] == 2, own
+    assert own["file_size"] == 130_000 and own["cpu_time_per_sample"] == 0.01, own
+    # As many samples per second, whatever the batch.
+    assert own["batch_size"] / own["step_time"] == pytest.approx(256 / 0.2), own
+    assert own["files"] / own["batch_size"] / 8 >= 64, "enough steps"
+    assert [n["id"] for n in plan["needs"]] == ["accelerator_utilization"] and plan["needs"][0]["need"] == 0.9, plan["needs"]
+    alone = points["small_file_read/job"]
+    assert all(alone[key] == own[key] for key in ("files", "file_size", "workers", "loader", "read_profile")), (alone, own)
+
+
+def test_counter_experiments_change_one_thing(headrace):
+    points, _ = planned(headrace, str(JOBS / "resnet50-imagenet.yaml"))
+    own, free = points["input_pipeline/job"], points["input_pipeline/no-step"]
+
+    def differences(a, b):
+        return {key for key in a.keys() | b.keys() if a.get(key) != b.get(key)}
+    assert differences(own, free) == {"step_time"} and free["step_time"] == 0
+    assert differences(free, points["input_pipeline/no-decode"]) == {"cpu_time_per_sample"}
+    assert differences(free, points["input_pipeline/double-workers"]) == {"workers"}
+    assert differences(free, points["input_pipeline/in-memory"]) == {"source"}
+
+
+def test_other_layouts(headrace):
+    shards, _ = planned(headrace, str(JOBS / "image-generation-webdataset.yaml"))
+    own = shards["input_pipeline/job"]
+    assert own["layout"] == "shards" and own["loader"] == "pytorch_iterable" and own["read_profile"] == "wds", own
+    assert own["files"] >= shards["input_pipeline/double-workers"]["workers"], "a shard for each of twice the workers"
+    tokens, _ = planned(headrace, str(JOBS / "llama3-8b.yaml"))
+    assert tokens["input_pipeline/job"]["layout"] == "indexed" and tokens["input_pipeline/job"]["engine"] == "mmap"
+    assert "input_pipeline/no-decode" not in tokens, "nothing is decoded"
+
+
+@pytest.mark.parametrize("words, told", [
+    (["mlperf-resnet50-h100.yaml"], "loader.kind tfdata is not rehearsed"),
+    (["resnet50-imagenet.yaml", "--set", "job.loader.kind=in_flight"], "loader.kind in_flight is not rehearsed"),
+    (["resnet50-imagenet.yaml", "--set", "job.step.time=90min"], "a step takes"),
+    (["mlperf-unet3d-h100.yaml", "--set", "job.loader.kind=pytorch"], "no batch for each of its workers: --max-write SIZE"),
+    (["resnet50-imagenet.yaml", "--max-write", "1kB"], "no file of 130 kB is made"),
+])
+def test_what_cannot_be_rehearsed_is_refused_before_anything_runs(headrace, words, told):
+    result = headrace("rehearse", str(JOBS / words[0]), "--at", "scratch", *words[1:])
+    assert result.code == 2 and told in " ".join(result.err.split()) and result.err.count("\n") == 1, result
+    assert not headrace.path("scratch").exists()
+
+
+def test_a_rehearsal_is_of_a_job(headrace):
+    result = headrace("rehearse", "-c", "tiny.yaml")
+    assert result.code == 2 and "rehearse: give a job and no configuration" in result.err, result
+
+
+def test_gpus_that_take_little_are_not_told_that_storage_limits(headrace):
+    result, run = rehearse(headrace, job(headrace, "400ms"))
+    told = run["rehearsal"]
+    assert told["limit_by_times"] == "gpus" and told["limit"] in ("gpus", "unknown"), told
+    assert not re.search("(storage|decoding|workers) limit", told["sentence"]), told["sentence"]
+    assert told["utilization"]["value"] > 0.9, told
+    assert told["prediction"]["utilization"]["value"] > 0.9 and told["prediction"]["from"] == "small_file_read/job", told
+    assert " ".join(told["sentence"].split()) in " ".join(result.out.split()), result.out
+    for metric in ("accelerator_utilization", "dlio_utilization", "ideal_share", "step_latency_p50_ns"):
+        assert any(m["name"] == metric for m in run["points"][0]["metrics"]), metric
+
+
+def test_a_job_that_decodes_for_long_is_not_told_that_storage_limits(headrace):
+    result, run = rehearse(headrace, job(headrace, "10ms", decode="30ms"))
+    told = run["rehearsal"]
+    # Two workers decode 67 samples/s, whatever the machine; the GPU takes 400.
+    assert told["limit_by_times"] == "decoding" and told["limit"] in ("decoding", "workers", "unknown"), told
+    assert "storage limits" not in told["sentence"], told
+    assert told["utilization"]["high"] < 0.2 and told["stall_fraction"] > 0.8, told
+    assert told["sample_rates"]["loader"]["value"] <= 67, told
+    assert result.code in (10, 11) and run["judgements"][0]["outcome"] in ("FAIL", "INCONCLUSIVE"), result
+    assert run["judgements"][0]["metric"] == "input_pipeline.accelerator_utilization"
+
+
+def test_several_gpus_step_together(headrace):
+    _, run = rehearse(headrace, job(headrace, "200ms", gpus=2), "--only", "input_pipeline/job")
+    point = run["points"][0]
+    assert point["params"]["gpus"] == 2 and point["workers"] == 5, "two workers for each, and the GPUs"
+    assert "rehearsal" in run and "prediction" not in run["rehearsal"], "storage alone was not measured"
+    assert run["rehearsal"]["sample_rates"].keys() == {"taken"}, run["rehearsal"]
+
+
+def test_a_file_that_cannot_be_read_is_named(headrace):
+    data = headrace.path("mine")
+    data.mkdir()
+    for number in range(200):
+        (data / f"{number}.jpg").write_bytes(bytes(8000))
+    fine, _ = rehearse(headrace, job(headrace, "40ms"), "--data", "mine", "--only", "input_pipeline/job", "--looks", "1")
+    assert "failed" not in fine.out, fine
+    assert len(list(data.iterdir())) == 200, "it is only read"
+
+
+def test_the_page_tells_it(headrace):
+    file = job(headrace, "40ms")
+    result = headrace("rehearse", file, "--at", "scratch", "--budget", "5s", "--max-write", "16MiB", "--out", "out", "--looks", "1")
+    if "not drawn" in result.out:
+        pytest.skip("no report maker here")
+    page = headrace.path("out/report.html").read_text()
+    assert 'id="rehearsal"' in page and "GPUs compute" in page

@@ -1,0 +1,41 @@
+#include "harness/engine/prediction.h"
+
+#include <gtest/gtest.h>
+
+namespace headrace {
+namespace {
+
+TEST(PredictionTest, WithoutDecodingItIsSupplyOverDemand) {
+  const Prediction p =
+      predict_utilization({.storage = {500, 480, 510}, .cpu_time_s = 0, .cores = 2, .workers = 4, .taken = 1000});
+  EXPECT_DOUBLE_EQ(p.utilization.value, 0.5);
+  EXPECT_DOUBLE_EQ(p.utilization.low, 0.48);
+  EXPECT_DOUBLE_EQ(p.utilization.high, 0.51);
+}
+
+TEST(PredictionTest, GpusComputeAtMostAllTheTime) {
+  const Prediction p =
+      predict_utilization({.storage = {1500, 1400, 1600}, .cpu_time_s = 0, .cores = 2, .workers = 4, .taken = 1000});
+  EXPECT_DOUBLE_EQ(p.utilization.low, 1);
+  EXPECT_DOUBLE_EQ(p.utilization.high, 1);
+}
+
+TEST(PredictionTest, BetweenOneAfterTheOtherAndSideBySide) {
+  // Four workers read 400/s, 10 ms each; decoding takes 10 ms more.
+  const Prediction p =
+      predict_utilization({.storage = {400, 400, 400}, .cpu_time_s = 0.010, .cores = 8, .workers = 4, .taken = 1000});
+  EXPECT_DOUBLE_EQ(p.rate.low, 200);
+  EXPECT_DOUBLE_EQ(p.rate.high, 400);
+  EXPECT_DOUBLE_EQ(p.utilization.value, 0.3);
+}
+
+TEST(PredictionTest, CoresThatAreMissingLimit) {
+  const Prediction p = predict_utilization(
+      {.storage = {40'000, 40'000, 40'000}, .cpu_time_s = 0.010, .cores = 2, .workers = 64, .taken = 1000});
+  EXPECT_DOUBLE_EQ(p.rate.low, 200);
+  EXPECT_DOUBLE_EQ(p.rate.high, 200);
+  EXPECT_DOUBLE_EQ(p.utilization.value, 0.2);
+}
+
+}  // namespace
+}  // namespace headrace
