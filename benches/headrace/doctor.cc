@@ -127,9 +127,9 @@ int doctor(const std::string& path, bool json, const Shared& shared) {
   };
   const std::vector<system::NetworkLink> links = system::network_links();
   append(system::examine_network(links, system::nccl_settings()));
-  if (node.backends().why_not("verbs").empty())
+  if (node.backends().why_not(Gives::rdma).empty())
     append(system::examine_rdma(node.backends().rdma(), system::limit_of(RLIMIT_MEMLOCK), node.is_root()));
-  if (node.backends().why_not("cuda").empty()) append(system::examine_gpus(node.backends().gpu(), links));
+  if (node.backends().why_not(Gives::gpus).empty()) append(system::examine_gpus(node.backends().gpu(), links));
   append(workloads(node));
   if (json)
     print_json(path, findings, node);

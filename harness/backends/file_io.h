@@ -22,7 +22,7 @@ enum class Advice { none, sequential, random };
 /// Asked for at construction, so that a reader can register buffers and files before the clock
 /// starts.
 struct ReaderOptions {
-  std::uint32_t queue_depth = 1;       // requests in flight; posix takes 1 only
+  std::uint32_t queue_depth = 1;       // requests in flight; more than 1 for engines that queue
   std::uint64_t block_size = 1 << 20;  // largest single read [B]
   bool direct = false;                 // O_DIRECT: offsets, lengths and buffers aligned to 4096
   Advice advice = Advice::none;        // for buffered blocks
@@ -106,7 +106,7 @@ class BlockReader {
 };
 
 struct WriterOptions {
-  std::uint32_t queue_depth = 1;            // requests in flight; posix takes 1 only
+  std::uint32_t queue_depth = 1;            // requests in flight; more than 1 for engines that queue
   std::span<const unsigned char> memory{};  // in which all that is written lies: registered where that helps
 };
 
@@ -128,8 +128,6 @@ class StorageEngine {
   /// Why it cannot be used on this machine ("io_uring_setup: Operation not permitted
   /// (kernel.io_uring_disabled = 2)"), or nothing.
   virtual std::optional<std::string> unusable() const = 0;
-  /// The deepest queue it can keep; 1 for posix.
-  virtual std::uint32_t max_queue_depth() const = 0;
   virtual std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files, const ReaderOptions& options) = 0;
   /// Opens `selected` files of the table now, untimed. Throws RunError naming the file.
   virtual std::unique_ptr<BlockReader> block_reader(const FileTable& files, std::span<const std::uint32_t> selected,

@@ -1,18 +1,16 @@
 #include "harness/backends/loader.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <map>
+#include <optional>
 #include <utility>
 
+#include "harness/backends/engines.h"
 #include "harness/backends/plugin.h"
-#include "harness/backends/posix/posix_engine.h"
-#include "harness/backends/posix/streams.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
 #include "harness/base/version.h"
 #include "harness/system/installation.h"
 
@@ -20,20 +18,6 @@ namespace headrace {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Known {
-  const char* name;
-  const char* needs;  // what a build must find to have it; nullptr = this version has no such plugin
-};
-constexpr std::array kKnown{
-    Known{"posix", nullptr},
-    Known{"mmap", nullptr},
-    Known{"io_uring", "liburing 2.3 or later"},
-    Known{"cuda", "the CUDA Toolkit 12.4 or later"},
-    Known{"nccl", "nccl.h 2.18 or later and the CUDA Toolkit"},
-    Known{"verbs", "libibverbs of rdma-core 34 or later"},
-    Known{"mpi", "MPI 3.1 or later, such as Open MPI"},
-};
 
 std::optional<fs::path> find_plugin(const std::string& name) {
   const std::string& folder = system::installation().plugins;
@@ -45,7 +29,7 @@ std::optional<fs::path> find_plugin(const std::string& name) {
 
 /// The plugin in `file`; on failure null, and `why` says what was wrong. It stays loaded until the
 /// program ends.
-Plugin* load(const fs::path& file, std::string& why) {
+Plugin* load_plugin(const fs::path& file, std::string& why) {
   for (const fs::path& path : {file.parent_path(), file})
     if (why = system::foreign_writer(path); !why.empty()) return nullptr;
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -65,163 +49,167 @@ Plugin* load(const fs::path& file, std::string& why) {
   return nullptr;
 }
 
+std::string no_backend(const std::string& name) { return "there is no backend '" + name + "'"; }
+
 }  // namespace
 
 struct Backends::Impl {
-  std::map<std::string, std::unique_ptr<StorageEngine>> engines;
-  std::map<std::string, std::unique_ptr<StreamEngine>> streams;
-  std::vector<BackendStatus> status;
-  Plugin* gpu_plugin = nullptr;  // not yet asked: starting the driver takes time, and storage tests need no GPU
+  struct Backend {
+    const BackendTraits& traits;
+    std::optional<fs::path> file{};  // of a plugin that is not yet loaded
+    std::unique_ptr<StorageEngine> storage{};
+    std::unique_ptr<StreamEngine> streams{};
+  };
+  std::vector<Backend> backends;
+  std::vector<BackendStatus> status;  // of each of them
   std::unique_ptr<GpuBackend> gpu;
   std::unique_ptr<RdmaBackend> rdma;
-  std::optional<fs::path> mpi_file;  // not yet loaded: MPI libraries are large, and one process needs none
   std::unique_ptr<MessagePassing> mpi;
   std::unique_ptr<NcclBackend> nccl;
 
-  BackendStatus* find(const std::string& name) {
-    const auto found = std::find_if(status.begin(), status.end(), [&](const auto& s) { return s.name == name; });
-    return found == status.end() ? nullptr : &*found;
+  template <class Fits>
+  std::size_t first(Fits fits) const {
+    return static_cast<std::size_t>(std::find_if(backends.begin(), backends.end(), fits) - backends.begin());
   }
-  void tell(const char* name, const std::optional<std::string>& unusable) {
-    BackendStatus& told = *find(name);
-    told.built = true;
-    told.reason = unusable.value_or("");
-    told.usable = told.reason.empty();
+  std::size_t find(Gives what) const {
+    return first([what](const Backend& b) { return b.traits.gives == what; });
   }
-  void use(std::unique_ptr<GpuBackend> backend) {
-    gpu = std::move(backend);
-    tell("cuda", gpu->unusable());
+  std::size_t find(const std::string& name) const {
+    return first([&name](const Backend& b) { return b.traits.name == name; });
   }
-  void use(std::unique_ptr<RdmaBackend> backend) {
-    rdma = std::move(backend);
-    tell("verbs", rdma->unusable());
+
+  void tell(std::size_t i, const std::optional<std::string>& unusable) {
+    status[i].built = true;
+    status[i].reason = unusable.value_or("");
+    status[i].usable = status[i].reason.empty();
   }
-  void use(std::unique_ptr<NcclBackend> backend) {
-    nccl = std::move(backend);
-    tell("nccl", nccl->unusable());
+  template <class Given>
+  void use(std::unique_ptr<Given> given, std::unique_ptr<Given>& place, Gives what) {
+    if (!given) return;
+    place = std::move(given);
+    tell(find(what), place->unusable());
   }
-  void ask_for_gpu() {
-    if (Plugin* plugin = std::exchange(gpu_plugin, nullptr)) use(plugin->gpu_backend());
+  void use_storage(std::size_t i, std::unique_ptr<StorageEngine> engine) {
+    if (!engine) return;
+    backends[i].storage = std::move(engine);
+    tell(i, backends[i].storage->unusable());
   }
-  void load_mpi() {
-    const auto file = std::exchange(mpi_file, std::nullopt);
+  /// Takes all that the backend's plugin gives, unless that was done.
+  void load(std::size_t i) {
+    const auto file = std::exchange(backends[i].file, std::nullopt);
     if (!file) return;
-    BackendStatus& status = *find("mpi");
-    if (Plugin* plugin = load(*file, status.reason)) {
-      status.version = plugin->version();
-      mpi = plugin->message_passing();
-      status.usable = true;
+    Plugin* plugin = load_plugin(*file, status[i].reason);
+    if (!plugin) return;
+    status[i].version = plugin->version();
+    status[i].reason = file->string() + " gives nothing";
+    use_storage(i, plugin->storage_engine());
+    backends[i].streams = plugin->stream_engine();
+    use(plugin->gpu_backend(), gpu, Gives::gpus);
+    use(plugin->rdma_backend(), rdma, Gives::rdma);
+    use(plugin->nccl_backend(), nccl, Gives::gpu_collectives);
+    if (auto messages = plugin->message_passing()) {
+      mpi = std::move(messages);
+      tell(i, std::nullopt);
     }
+  }
+  std::string why_not(std::size_t i) {
+    load(i);
+    return status[i].usable ? "" : status[i].name + ": " + status[i].reason;
+  }
+  /// Throws RunError where what gives it cannot be used.
+  void require(Gives what) {
+    if (const std::string why = why_not(find(what)); !why.empty()) throw RunError(why);
+  }
+  /// The same by name; throws UsageError where there is no such backend.
+  Backend& require(const std::string& name) {
+    const std::size_t i = find(name);
+    if (i == backends.size()) throw UsageError(no_backend(name));
+    if (const std::string why = why_not(i); !why.empty()) throw RunError(why);
+    return backends[i];
   }
 };
 
 Backends::Backends() : impl_(std::make_unique<Impl>()) {
-  impl_->streams.emplace("posix", make_posix_streams());
-  for (const Known& known : kKnown) {
-    BackendStatus status;
-    status.name = known.name;
-    std::unique_ptr<StorageEngine> engine;
-    if (status.name == "posix" || status.name == "mmap") {
-      status.built = true;
+  Impl& all = *impl_;
+  for (const BackendTraits& traits : known_backends()) {
+    const std::size_t i = all.backends.size();
+    all.backends.push_back({.traits = traits});
+    BackendStatus& status = all.status.emplace_back();
+    status.name = traits.name;
+    if (traits.needs == nullptr) {
       status.version = kVersion;
-      engine = status.name == "posix" ? make_posix_engine() : make_mmap_engine();
+      all.use_storage(i, traits.make_storage());
+      if (traits.make_streams != nullptr) all.backends[i].streams = traits.make_streams();
     } else if (const auto file = find_plugin(status.name)) {
       status.built = true;
-      if (status.name == "mpi") {
-        impl_->mpi_file = file;
-      } else if (Plugin* plugin = load(*file, status.reason)) {
-        status.version = plugin->version();
-        engine = plugin->storage_engine();
-        if (auto streams = plugin->stream_engine()) impl_->streams.emplace(status.name, std::move(streams));
-        if (status.name == "cuda") impl_->gpu_plugin = plugin;
-        if (status.name == "verbs") impl_->rdma = plugin->rdma_backend();
-        if (status.name == "nccl") impl_->nccl = plugin->nccl_backend();
-      }
+      all.backends[i].file = file;
     } else if (!system::installation().why.empty()) {
       status.reason = system::installation().why;
-    } else if (known.needs) {
-      status.reason = std::string("not built into this installation: the build needs ") + known.needs;
     } else {
-      status.reason = "not built in this version";
+      status.reason = std::string("not built into this installation: the build needs ") + traits.needs;
     }
-    if (impl_->rdma && status.name == "verbs") {
-      status.reason = impl_->rdma->unusable().value_or("");
-      status.usable = status.reason.empty();
-    }
-    if (impl_->nccl && status.name == "nccl") {
-      status.reason = impl_->nccl->unusable().value_or("");
-      status.usable = status.reason.empty();
-    }
-    if (engine) {
-      status.reason = engine->unusable().value_or("");
-      status.usable = status.reason.empty();
-      impl_->engines.emplace(status.name, std::move(engine));
-    }
-    impl_->status.push_back(std::move(status));
   }
+  for (std::size_t i = 0; i < all.backends.size(); ++i)
+    if (!all.backends[i].traits.late) all.load(i);
 }
 
 Backends::~Backends() = default;
 
 const std::vector<BackendStatus>& Backends::status() const {
-  impl_->ask_for_gpu();
-  impl_->load_mpi();
+  for (std::size_t i = 0; i < impl_->backends.size(); ++i) impl_->load(i);
   return impl_->status;
 }
 
 std::string Backends::why_not(const std::string& name) const {
-  if (name == "cuda") impl_->ask_for_gpu();
-  if (name == "mpi") impl_->load_mpi();
-  const BackendStatus* found = impl_->find(name);
-  if (!found) return "there is no backend '" + name + "'";
-  return found->usable ? "" : found->name + ": " + found->reason;
+  const std::size_t i = impl_->find(name);
+  return i == impl_->backends.size() ? no_backend(name) : impl_->why_not(i);
 }
 
+std::string Backends::why_not(Gives what) const { return impl_->why_not(impl_->find(what)); }
+
 StorageEngine& Backends::storage(const std::string& name) {
-  const std::string why = why_not(name);
-  if (!impl_->find(name)) throw UsageError(why);
-  if (!why.empty()) throw RunError(why);
-  const auto engine = impl_->engines.find(name);
-  if (engine == impl_->engines.end()) throw UsageError("backend '" + name + "' does no storage I/O");
-  return *engine->second;
+  const auto& engine = impl_->require(name).storage;
+  if (!engine) throw UsageError("backend '" + name + "' does no storage I/O");
+  return *engine;
 }
 
 StreamEngine& Backends::streams(const std::string& name) {
-  const std::string why = why_not(name);
-  if (!impl_->find(name)) throw UsageError(why);
-  if (!why.empty()) throw RunError(why);
-  const auto engine = impl_->streams.find(name);
-  if (engine == impl_->streams.end()) throw UsageError("backend '" + name + "' moves nothing over sockets");
-  return *engine->second;
+  const auto& engine = impl_->require(name).streams;
+  if (!engine) throw UsageError("backend '" + name + "' moves nothing over sockets");
+  return *engine;
 }
 
 GpuBackend& Backends::gpu() {
-  if (const std::string why = why_not("cuda"); !why.empty()) throw RunError(why);
+  impl_->require(Gives::gpus);
   return *impl_->gpu;
 }
 
 RdmaBackend& Backends::rdma() {
-  if (const std::string why = why_not("verbs"); !why.empty()) throw RunError(why);
+  impl_->require(Gives::rdma);
   return *impl_->rdma;
 }
 
 NcclBackend& Backends::nccl() {
-  if (const std::string why = why_not("nccl"); !why.empty()) throw RunError(why);
+  impl_->require(Gives::gpu_collectives);
   return *impl_->nccl;
 }
 
-void Backends::replace_nccl(std::unique_ptr<NcclBackend> nccl) { impl_->use(std::move(nccl)); }
-
-void Backends::replace_rdma(std::unique_ptr<RdmaBackend> rdma) { impl_->use(std::move(rdma)); }
-
 MessagePassing& Backends::mpi() {
-  if (const std::string why = why_not("mpi"); !why.empty()) throw RunError(why);
+  impl_->require(Gives::messages);
   return *impl_->mpi;
 }
 
 void Backends::replace_gpu(std::unique_ptr<GpuBackend> gpu) {
-  impl_->gpu_plugin = nullptr;
-  impl_->use(std::move(gpu));
+  impl_->backends[impl_->find(Gives::gpus)].file.reset();  // the plugin is not asked any more
+  impl_->use(std::move(gpu), impl_->gpu, Gives::gpus);
+}
+
+void Backends::replace_rdma(std::unique_ptr<RdmaBackend> rdma) {
+  impl_->use(std::move(rdma), impl_->rdma, Gives::rdma);
+}
+
+void Backends::replace_nccl(std::unique_ptr<NcclBackend> nccl) {
+  impl_->use(std::move(nccl), impl_->nccl, Gives::gpu_collectives);
 }
 
 }  // namespace headrace

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/backends/engines.h"
 #include "harness/backends/file_io.h"
 
 namespace headrace {
@@ -24,8 +25,8 @@ struct BackendStatus {
   std::string reason;  // why not built or not usable; "" when usable
 };
 
-/// Looks for plugins beside the binary: EXE/plugins, then EXE/../lib/headrace/plugins. posix is
-/// always there.
+/// Looks for plugins beside the binary: EXE/plugins, then EXE/../lib/headrace/plugins. What the table of engines.h says to
+/// be always built is there without.
 class Backends {
  public:
   Backends();
@@ -40,21 +41,23 @@ class Backends {
   StorageEngine& storage(const std::string& name);
   /// Likewise over sockets.
   StreamEngine& streams(const std::string& name);
-  /// The GPUs of this machine. Throws RunError when there are none that can be used: why_not("cuda").
+  /// The GPUs of this machine. Throws RunError when there are none that can be used: why_not(Gives::gpus).
   GpuBackend& gpu();
-  /// Puts `gpu` in the place of the cuda plugin: what tests copy with where there is no GPU.
+  /// Puts `gpu` in the place of the plugin: what tests copy with where there is no GPU.
   void replace_gpu(std::unique_ptr<GpuBackend> gpu);
-  /// The RDMA devices of this machine. Throws RunError when there are none that can be used: why_not("verbs").
+  /// The RDMA devices of this machine. Throws RunError when there are none that can be used: why_not(Gives::rdma).
   RdmaBackend& rdma();
-  /// Puts `rdma` in the place of the verbs plugin: what tests connect with where there is no device.
+  /// Puts `rdma` in the place of the plugin: what tests connect with where there is no device.
   void replace_rdma(std::unique_ptr<RdmaBackend> rdma);
-  /// The MPI library, loaded when this is first asked for. Throws RunError when there is none: why_not("mpi").
+  /// The MPI library, loaded when this is first asked for. Throws RunError when there is none: why_not(Gives::messages).
   MessagePassing& mpi();
-  /// Collective operations of GPUs. Throws RunError when NCCL cannot be used: why_not("nccl").
+  /// Collective operations of GPUs. Throws RunError when NCCL cannot be used: why_not(Gives::gpu_collectives).
   NcclBackend& nccl();
-  /// Puts `nccl` in the place of the nccl plugin: for tests without GPUs.
+  /// Puts `nccl` in the place of the plugin: for tests without GPUs.
   void replace_nccl(std::unique_ptr<NcclBackend> nccl);
-  /// Why `name` cannot be used here, or "".
+  /// Why `what` cannot be used here, or "".
+  std::string why_not(Gives what) const;
+  /// The same of one backend.
   std::string why_not(const std::string& name) const;
 
  private:

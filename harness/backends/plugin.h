@@ -16,16 +16,14 @@ namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 7;
+inline constexpr int kPluginInterface = 8;
 
-/// What a plugin hands over. A new kind of backend adds a virtual function here and a header beside
-/// file_io.h.
+/// What a plugin hands over; what it is and can do stands in the table of engines.h. A new kind of backend adds a virtual
+/// function here and a header beside file_io.h.
 class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual int interface_version() const { return kPluginInterface; }
-  /// "io_uring", "cuda", "verbs"...
-  virtual const char* name() const = 0;
   /// Library versions in use, for --version and the fingerprint: "liburing 2.3".
   virtual std::string version() const = 0;
   /// nullptr when this plugin is no storage engine.

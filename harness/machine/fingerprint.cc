@@ -202,7 +202,7 @@ void backends(Fingerprint& all, Node& node) {
 
 /// One section per GPU: a copy's rate means nothing without its link.
 void gpus(Fingerprint& all, Node& node) {
-  if (!node.backends().why_not("cuda").empty()) return;
+  if (!node.backends().why_not(Gives::gpus).empty()) return;
   GpuBackend& backend = node.backends().gpu();
   for (unsigned i = 0; i < backend.count(); ++i) {
     Section section(fmt::format("gpu{}", i));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "harness/backends/engines.h"
 #include "harness/base/units.h"
 #include "harness/requirements/needs.h"
 
@@ -152,7 +153,7 @@ class Points {
     // Shards are read by workers that each have their own.
     if (kind == LoaderKind::pytorch && entry.use() == "shard_stream") kind = LoaderKind::pytorch_iterable;
     entry.put("loader", kKinds[static_cast<int>(kind)]).count("workers", workers).put("cache", "cold");
-    if (kind == LoaderKind::in_flight) return entry.put("engine", "io_uring").count("queue_depth", kInFlight);
+    if (kind == LoaderKind::in_flight) return entry.put("engine", queueing_engine()).count("queue_depth", kInFlight);
     const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0);
     const double batch =
         samples > 0 && !means_.own_batches ? std::clamp(std::floor(samples / workers / 2), 1.0, own) : own;
@@ -219,7 +220,10 @@ class Points {
     if (means_.data.empty()) shards("shards", kAdviceWeight, 64 * kMiB, "");
     if (job_.loader.kind != LoaderKind::in_flight) {
       Entry queue = variant("in-flight");
-      advise(queue.put("engine", "io_uring").count("workers", 1).count("queue_depth", kInFlight).put("cache", "cold"));
+      advise(queue.put("engine", queueing_engine())
+                 .count("workers", 1)
+                 .count("queue_depth", kInFlight)
+                 .put("cache", "cold"));
     }
   }
 
@@ -273,7 +277,10 @@ class Points {
     }
     if (job_.loader.kind != LoaderKind::in_flight) {
       Entry queue = base;
-      queue.put("label", "in-flight").put("engine", "io_uring").count("workers", 1).count("queue_depth", kInFlight);
+      queue.put("label", "in-flight")
+          .put("engine", queueing_engine())
+          .count("workers", 1)
+          .count("queue_depth", kInFlight);
       advise(queue.size("block_size", block).put("cache", "cold"));
     }
     if (!indexed) requests_in(base, samples);
@@ -329,7 +336,10 @@ class Points {
     }
     if (job_.loader.kind != LoaderKind::in_flight) {
       Entry queue = base;
-      queue.put("label", "in-flight").put("engine", "io_uring").count("workers", 1).count("queue_depth", kInFlight);
+      queue.put("label", "in-flight")
+          .put("engine", queueing_engine())
+          .count("workers", 1)
+          .count("queue_depth", kInFlight);
       advise(queue.size("block_size", request()).put("cache", "cold"));
     }
   }
@@ -383,7 +393,7 @@ class Points {
     };
     add(save("job"), kOwnWeight);
     Entry around = save("around-the-cache");
-    advise(around.put("engine", "io_uring").put("direct", "true").put("preallocate", "true"));
+    advise(around.put("engine", queueing_engine()).put("direct", "true").put("preallocate", "true"));
     if (!asks("checkpoint_read") || !job_.checkpoint->restore) return;
     const auto restore = [&](const char* label) {
       Entry entry("checkpoint_read", label);
@@ -393,7 +403,7 @@ class Points {
     };
     add(restore("job"), kOwnWeight);
     Entry queue = restore("in-flight");
-    advise(queue.put("engine", "io_uring").count("queue_depth", 16));
+    advise(queue.put("engine", queueing_engine()).count("queue_depth", 16));
   }
 
   /// Bytes of one checkpoint of the whole job.

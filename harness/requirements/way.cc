@@ -18,11 +18,18 @@ bool is_alike(double a, double b, double within) { return a > 0 && b > 0 && a <=
 constexpr double kAlikeSize = 1.1, kAlikeWorkers = 1.25;
 
 /// Do a loader's settings make a difference to it?
-bool is_loader(std::string_view workload) {
-  for (const char* one : {"small_file_read", "shard_stream", "random_read", "epochs", "metadata"})
-    if (workload == one) return true;
-  return false;
+/// Those with a key `loader`.
+bool has_loader(std::string_view workload) {
+  return workload == "small_file_read" || workload == "shard_stream" || workload == "random_read";
 }
+
+/// Those that do a loader's work.
+bool is_loader(std::string_view workload) {
+  return has_loader(workload) || workload == "epochs" || workload == "metadata";
+}
+
+/// Does each worker keep more than one read in flight?
+bool many_in_flight(const Settings& settings) { return setting_number(settings, "queue_depth") > 1; }
 
 bool is_saver(std::string_view workload) { return workload.starts_with("checkpoint_"); }
 
@@ -71,13 +78,13 @@ bool knows(std::string_view workload, std::string_view profile) {
 
 /// Who reads, and by which calls. Runs of before those were recorded are taken as they are.
 void hold_loader(const Way& way, std::string_view workload, const Settings& settings, Likeness& like) {
-  const bool queues = setting(settings, "engine") == "io_uring";
+  const bool queues = many_in_flight(settings);
   if (queues && way.loader != "in_flight") {
     like.distance += 2;
     like.more = true;
     like.less = false;
-    like.differs.push_back(fmt::format("{} reads in flight per worker (io_uring), a loader's workers wait for each",
-                                       setting(settings, "queue_depth")));
+    like.differs.push_back(fmt::format("{} reads in flight per worker ({}), a loader's workers wait for each",
+                                       setting(settings, "queue_depth"), setting(settings, "engine")));
   } else if (!queues && way.loader == "in_flight" && !setting(settings, "engine").empty()) {
     like.distance += 2;
     like.less = true;
@@ -194,7 +201,7 @@ std::string told_way(const Way& way, std::string_view workload, const Settings& 
   }
   if (!is_loader(workload)) return "";
   const double workers = setting_number(settings, "workers");
-  const bool flying = setting(settings, "engine") == "io_uring";
+  const bool flying = many_in_flight(settings);
   return fmt::format("{:.0f} {}worker{}{}, {}", workers, flying ? "" : "blocking ", workers == 1 ? "" : "s",
                      flying ? fmt::format(" with {} reads in flight each", setting(settings, "queue_depth")) : "",
                      told_reads(way, workload, settings));
@@ -210,7 +217,7 @@ std::string settings_of(const Way& way, std::string_view workload) {
   if (workload == "shard_stream") add_bytes("sample_size", way.sample_size);
   if (workload == "shard_stream" || workload == "random_read") add_bytes("block_size", way.request_size);
   if (is_loader(workload) && way.workers > 0) add("workers", fmt::format("{:.0f}", way.workers));
-  if (is_loader(workload) && way.loader == "in_flight") add("engine", "io_uring");
+  if (has_loader(workload) && way.loader == "in_flight") add("loader", way.loader);
   if (is_saver(workload)) add("ranks", fmt::format("{:.0f}", way.savers));
   if (workload == "checkpoint_write") add("mode", way.async ? "async" : "sync");
   return fmt::format("{}", fmt::join(all, ", "));

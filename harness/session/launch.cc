@@ -81,7 +81,7 @@ Launched launched() {
 }
 
 Meeting meet(Backends& backends, const Launched& launched, double timeout_s, double silence_s) {
-  if (const std::string why = backends.why_not("mpi"); !why.empty())
+  if (const std::string why = backends.why_not(Gives::messages); !why.empty())
     throw UsageError(fmt::format("{} processes were launched together, but {}", launched.size, why));
   MessagePassing& mpi = backends.mpi();
   const std::string self = fmt::format("rank {} ({})", launched.rank, host_name());

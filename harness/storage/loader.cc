@@ -47,12 +47,14 @@ Loader Loader::declare(Params& params, Kind fallback) {
 
 void Loader::check(Params& params, const std::string& engine, const OpenLoop& open_loop, bool tuned) const {
   if (kind_ == Kind::none) return;
-  if (kind_ == Kind::in_flight && engine != "io_uring")
-    params.conflict("engine",
-                    "a loader that keeps requests in flight reads with io_uring; engine " + engine + " waits for each");
+  const bool queues = storage_traits(engine).queues();
+  if (kind_ == Kind::in_flight && !queues)
+    params.conflict("engine", "a loader that keeps requests in flight reads with " + queueing_engine() + "; engine " +
+                                  engine + " waits for each");
   if (!in_order()) return;
-  if (engine == "io_uring")
-    params.conflict("engine", "a worker of this loader reads and waits: posix; loader in_flight keeps more in flight");
+  if (queues)
+    params.conflict("engine", std::string("a worker of this loader reads and waits: ") + known_backends().front().name +
+                                  "; loader in_flight keeps more in flight");
   if (open_loop.asked()) params.conflict("loader", "a loader reads as fast as it can: no rate and no ramp");
   if (tuned) params.conflict("tune", "a loader reads as it does: there is nothing to search");
 }

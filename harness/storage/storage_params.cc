@@ -1,43 +1,61 @@
 #include "harness/storage/storage_params.h"
 
+#include <fmt/format.h>
+
 #include "harness/backends/buffers.h"
 #include "harness/backends/loader.h"
 
 namespace headrace {
 
+namespace {
+
+using Fit = bool (*)(const StorageTraits&);
+constexpr Fit kQueues = [](const StorageTraits& t) { return t.queues(); };
+constexpr Fit kPolls = [](const StorageTraits& t) { return t.polls; };
+constexpr Fit kDirect = [](const StorageTraits& t) { return t.direct; };
+constexpr Fit kDirectOrMaps = [](const StorageTraits& t) { return t.direct || t.maps; };
+
+/// "posix or io_uring"
+std::string either(Fit fit) { return fmt::format("{}", fmt::join(storage_engines(fit), " or ")); }
+
+}  // namespace
+
 StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
   constexpr double kMostWorkers = 1024, kMostInFlight = 4096;
   StorageParams p;
-  p.engine = params.choice("engine", defaults.engine, defaults.engines,
-                           "posix: each worker reads and waits; io_uring: each keeps queue_depth requests in flight; "
-                           "mmap: each copies out of mapped files");
+  std::vector<std::string> engines = storage_engines(defaults.maps ? kDirectOrMaps : kDirect);
+  if (!defaults.queues) std::erase_if(engines, [](const std::string& e) { return storage_traits(e).queues(); });
+  p.engine = params.choice("engine", defaults.engine.empty() ? engines.front() : defaults.engine, engines,
+                           told_storage(engines));
+  const StorageTraits& engine = p.traits();
   p.workers = static_cast<unsigned>(
       params.count(defaults.workers_key, defaults.workers, {.min = 1, .max = kMostWorkers}, defaults.workers_help));
-  const bool waits = p.engine != "io_uring";
   p.queue_depth = static_cast<std::uint32_t>(
-      params.count("queue_depth", waits ? 1 : defaults.queue_depth, {.min = 1, .max = kMostInFlight},
-                   "requests in flight per worker; more than 1 only with io_uring"));
-  if (waits && p.queue_depth != 1)
-    params.conflict("queue_depth", "engine " + p.engine +
-                                       " keeps one request in flight per worker: use io_uring, or more " +
-                                       defaults.workers_key);
+      params.count("queue_depth", engine.queues() ? defaults.queue_depth : 1, {.min = 1, .max = kMostInFlight},
+                   "requests in flight per worker; more than 1 only with " + either(kQueues)));
+  if (!engine.queues() && p.queue_depth != 1)
+    params.conflict("queue_depth", fmt::format("engine {} keeps one request in flight per worker: use {}, or more {}",
+                                               p.engine, either(kQueues), defaults.workers_key));
   p.block_size = params.bytes("block_size", defaults.block_size, {.min = 512, .max = static_cast<double>(1_GiB)},
                               "largest single read");
   p.poll_submission = params.choice("submission", "normal", {"normal", "sqpoll"},
-                                    "io_uring: by system calls, or taken by a kernel thread that looks for them all "
-                                    "the time") == "sqpoll";
-  if (p.poll_submission && waits)
-    params.conflict("submission", "only engine io_uring has a kernel thread that submits");
+                                    either(kPolls) +
+                                        ": by system calls, or taken by a kernel thread that looks for "
+                                        "them all the time") == "sqpoll";
+  if (p.poll_submission && !engine.polls)
+    params.conflict("submission", fmt::format("only engine {} has a kernel thread that submits", either(kPolls)));
   if (!defaults.direct_allowed) return p;
   p.poll_completion = params.choice("completion", "interrupt", {"interrupt", "iopoll"},
-                                    "io_uring: the device interrupts, or is asked all the time; the latter needs "
-                                    "direct: true") == "iopoll";
-  if (p.poll_completion && waits) params.conflict("completion", "only engine io_uring asks the device for completions");
+                                    either(kPolls) +
+                                        ": the device interrupts, or is asked all the time; the latter "
+                                        "needs direct: true") == "iopoll";
+  if (p.poll_completion && !engine.polls)
+    params.conflict("completion", fmt::format("only engine {} asks the device for completions", either(kPolls)));
   p.direct = params.flag("direct", false, "O_DIRECT: bypass the page cache");
-  if (p.poll_completion && !waits && !p.direct)
+  if (p.poll_completion && engine.polls && !p.direct)
     params.conflict("completion", "only direct reads can be polled for: give 'direct: true' too");
-  if (p.direct && p.engine == "mmap")
-    params.conflict("direct", "engine mmap reads through the page cache: use posix or io_uring");
+  if (p.direct && !engine.direct)
+    params.conflict("direct", fmt::format("engine {} reads through the page cache: use {}", p.engine, either(kDirect)));
   if (p.direct && p.block_size % kPage != 0) params.conflict("block_size", "direct reads are multiples of 4KiB");
   return p;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/backends/engines.h"
 #include "harness/backends/file_io.h"
 #include "harness/params.h"
 #include "harness/storage/data_set.h"
@@ -18,22 +19,25 @@ struct StorageParams {
   struct Defaults {
     unsigned workers;
     std::uint64_t block_size;
-    bool direct_allowed;  // is there a key `direct`?
-    std::vector<std::string> engines = {"posix", "io_uring"};
-    std::uint32_t queue_depth = 8;  // of io_uring
+    bool direct_allowed;            // is there a key `direct`?
+    bool maps = false;              // may it read mapped files?
+    bool queues = true;             // may a worker keep more than one request in flight?
+    std::uint32_t queue_depth = 8;  // of an engine that queues
     const char* workers_key = "workers";
     const char* workers_help = "reading threads";
-    const char* engine = "posix";
+    std::string engine{};  // "" = the first of the table
   };
 
-  std::string engine;             // "posix", "io_uring", "mmap"
+  std::string engine;             // of the table in harness/backends/engines.h
   unsigned workers = 1;           // threads
   std::uint32_t queue_depth = 1;  // requests in flight, each worker
   std::uint64_t block_size = 0;   // largest single read [B]
   bool direct = false;
-  bool poll_submission = false, poll_completion = false;  // of io_uring
+  bool poll_submission = false, poll_completion = false;
 
   static StorageParams declare(Params& params, const Defaults& defaults);
+  /// What the engine can do.
+  const StorageTraits& traits() const { return storage_traits(engine); }
   /// Why the engine cannot be used on this machine.
   std::optional<Skip> check(Node& node) const;
   ReaderOptions reader_options() const;

@@ -42,7 +42,7 @@ Tuning Tuning::declare(Params& params, const StorageParams& io, bool block_size_
 
 std::vector<Way> Tuning::ways(const Backends& backends) const {
   std::vector<std::string> engines{io_.engine};
-  if (any_engine_) engines = {"posix", "io_uring"};
+  if (any_engine_) engines = storage_engines([](const StorageTraits& t) { return t.direct; });
   std::vector<std::uint64_t> blocks{io_.block_size};
   if (any_block_) blocks = {128_KiB, 256_KiB, 512_KiB, 1_MiB, 2_MiB, 4_MiB};
   std::vector<std::uint32_t> depths{io_.queue_depth};
@@ -50,7 +50,7 @@ std::vector<Way> Tuning::ways(const Backends& backends) const {
   std::vector<Way> ways;
   for (const std::string& engine : engines) {
     if (!backends.why_not(engine).empty()) continue;
-    const bool waits = engine != "io_uring";
+    const bool waits = !storage_traits(engine).queues();
     for (const std::uint64_t block : blocks) {
       if (waits && (any_depth_ || io_.queue_depth == 1)) ways.push_back({engine, block, 1});
       if (waits) continue;

@@ -20,7 +20,7 @@ class StorageEngineTest : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     if (const std::string why = backends_.why_not(GetParam()); !why.empty()) GTEST_SKIP() << why;
     engine_ = &backends_.storage(GetParam());
-    options_.queue_depth = std::min(7u, engine_->max_queue_depth());
+    options_.queue_depth = std::min(7u, storage_traits(GetParam()).most_in_flight);
   }
   testing::MakeWhole whole() {
     return [this](auto& files, auto& options) { return engine_->whole_file_reader(files, options); };

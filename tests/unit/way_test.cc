@@ -49,7 +49,7 @@ TEST(Way, APointThatDoesWhatTheJobDoes) {
 }
 
 TEST(Way, AQueueIsMoreThanALoaderThatWaits) {
-  const Settings queue = with(with(as_job(), "engine", "io_uring"), "loader", "none");
+  const Settings queue = with(with(with(as_job(), "engine", "io_uring"), "queue_depth", "64"), "loader", "none");
   EXPECT_TRUE(like(files(), queue).more);
   Way flying = files();
   flying.loader = "in_flight";

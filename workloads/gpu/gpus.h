@@ -17,7 +17,7 @@ inline std::string gpu_name(unsigned index) { return "gpu" + std::to_string(inde
 
 /// Why no GPU can be used here, or one of them has no room for `bytes`.
 inline std::optional<Skip> check_gpus(Node& node, std::uint64_t bytes, unsigned least = 1) {
-  if (std::string why = node.backends().why_not("cuda"); !why.empty()) return Skip{std::move(why)};
+  if (std::string why = node.backends().why_not(Gives::gpus); !why.empty()) return Skip{std::move(why)};
   GpuBackend& backend = node.backends().gpu();
   if (backend.count() < least)
     return Skip{"needs " + std::to_string(least) + " GPUs, here is " + std::to_string(backend.count())};

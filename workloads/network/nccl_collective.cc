@@ -58,7 +58,7 @@ NcclCollective::NcclCollective(Params& p, Collective what)
 NcclCollective::~NcclCollective() = default;
 
 std::optional<Skip> NcclCollective::check(Node& node) {
-  for (const char* backend : {"nccl", "cuda"})
+  for (const Gives backend : {Gives::gpu_collectives, Gives::gpus})
     if (std::string why = node.backends().why_not(backend); !why.empty()) return Skip{std::move(why)};
   const unsigned here = node.backends().gpu().count();
   std::vector<RankPlace> places = places_of(node);

@@ -44,7 +44,7 @@ class RdmaEnd {
   static constexpr std::array<std::string_view, 3> kOfThisEnd{"device", "port", "gid_index"};
 
   static std::optional<Skip> check(Node& node) {
-    if (std::string why = node.backends().why_not("verbs"); !why.empty()) return Skip{std::move(why)};
+    if (std::string why = node.backends().why_not(Gives::rdma); !why.empty()) return Skip{std::move(why)};
     return std::nullopt;
   }
 

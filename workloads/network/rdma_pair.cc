@@ -62,7 +62,7 @@ void RdmaPair::conclude() {
 std::optional<Skip> RdmaPair::check_here(Node& node) {
   if (auto skip = RdmaEnd::check(node)) return skip;
   if (!on_gpu_) return std::nullopt;
-  if (std::string why = node.backends().why_not("cuda"); !why.empty()) return Skip{"memory: gpu: " + why};
+  if (std::string why = node.backends().why_not(Gives::gpus); !why.empty()) return Skip{"memory: gpu: " + why};
   const unsigned count = node.backends().gpu().count();
   return gpu_ < count ? std::nullopt
                       : std::optional(Skip{"gpu: " + std::to_string(gpu_) + ": here are " + std::to_string(count)});

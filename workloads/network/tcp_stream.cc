@@ -50,9 +50,7 @@ class TcpStream final : public Workload {
                            "all_pairs: each with each, every node busy in every round; ring: with the next; "
                            "bisection: the first half with the second, all at once; rails: each with each, over "
                            "one network interface after the other")),
-        engine_(p.choice("engine", "posix", {"posix", "io_uring"},
-                         "posix: send and recv; io_uring: the kernel goes on until a block is whole, and "
-                         "wakes the thread then")),
+        engine_(p.choice("engine", stream_engines().front(), stream_engines(), told_streams())),
         streams_(static_cast<unsigned>(
             p.count("streams", 1, {.min = 1, .max = 256}, "connections of a pair, a thread each"))),
         block_size_(p.bytes("block_size", 128_KiB, {.min = 64, .max = 64.0 * 1024 * 1024}, "bytes of one send")),

@@ -46,7 +46,7 @@ class CheckpointRead final : public Workload {
       : io_(StorageParams::declare(p, {.workers = 2,
                                        .block_size = 1_MiB,
                                        .direct_allowed = true,
-                                       .engines = {"posix", "io_uring", "mmap"},
+                                       .maps = true,
                                        .queue_depth = 8,
                                        .workers_key = "ranks",
                                        .workers_help = "processes that restore at once, a thread "

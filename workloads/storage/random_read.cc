@@ -40,9 +40,9 @@ class RandomRead final : public Workload {
         io_(StorageParams::declare(p, {.workers = 4,
                                        .block_size = 4_KiB,
                                        .direct_allowed = true,
-                                       .engines = {"posix", "io_uring", "mmap"},
+                                       .maps = true,
                                        .queue_depth = 32,
-                                       .engine = profile_ == ReadProfile::mmap ? "mmap" : loader_.engine()})),
+                                       .engine = profile_ == ReadProfile::mmap ? mapping_engine() : loader_.engine()})),
         tuning_(Tuning::declare(p, io_, false)),
         spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
         alignment_(p.bytes("alignment", io_.block_size, {.min = 1},
@@ -136,10 +136,10 @@ class RandomRead final : public Workload {
   void check_profile(Params& p) const {
     if (profile_ == ReadProfile::ranged) return;
     if (tuning_.wanted()) p.conflict("tune", "a read profile reads as it does: there is nothing to search");
-    if (profile_ == ReadProfile::mmap && io_.engine != "mmap")
-      p.conflict("engine", "read_profile mmap copies out of mapped files: engine mmap");
+    if (profile_ == ReadProfile::mmap && !io_.traits().maps)
+      p.conflict("engine", "read_profile mmap copies out of mapped files: engine " + mapping_engine());
     if (profile_ == ReadProfile::mmap) return;
-    if (io_.engine != "posix" || io_.direct)
+    if (!io_.traits().blocks() || io_.direct)
       p.conflict("read_profile", "mds and row_group read with engine posix, through the page cache");
   }
 

@@ -50,7 +50,7 @@ class ShardStream final : public Workload {
     if (open_loop_.asked() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
     loader_.check(p, io_.engine, open_loop_, tuning_.wanted());
     if (profile_ == ReadProfile::ranged) return;
-    if (io_.engine != "posix" || io_.direct || tuning_.wanted())
+    if (!io_.traits().blocks() || io_.direct || tuning_.wanted())
       p.conflict("read_profile", "wds reads with engine posix, through the page cache, and is not tuned");
     if (io_.block_size != kTarRecord) p.conflict("block_size", "wds reads 10 KiB at a time");
   }

@@ -43,7 +43,7 @@ class SmallFileRead final : public Workload {
         open_loop_(OpenLoop::declare(p, per_file())) {
     loader_.check(p, io_.engine, open_loop_, false);
     if (profile_ == ReadProfile::whole) return;
-    if (io_.engine != "posix") p.conflict("read_profile", "only whole files are read by engine " + io_.engine);
+    if (!io_.traits().blocks()) p.conflict("read_profile", "only whole files are read by engine " + io_.engine);
     if (p.given("block_size")) p.conflict("block_size", "only read_profile whole reads by it");
   }
 

@@ -1,14 +1,9 @@
 # cuda: needs the CUDA Toolkit 12.4 or later. The runtime is linked statically and looks for the driver by itself, so
-# that the plugin loads, and can say what is missing, on machines without one. Sets cuda_row.
-if(NOT HEADRACE_OPTIONAL_BACKENDS)
-  set(cuda_row "cuda|no|HEADRACE_OPTIONAL_BACKENDS is OFF")
-  return()
-endif()
-
+# that the plugin loads, and can say what is missing, on machines without one.
 set(cuda_least 12.4)
 find_package(CUDAToolkit ${cuda_least} QUIET)
 if(NOT CUDAToolkit_FOUND OR NOT TARGET CUDA::cudart_static OR NOT CUDAToolkit_NVCC_EXECUTABLE)
-  set(cuda_row "cuda|no|CUDA Toolkit ${cuda_least} or later not found (nvcc on PATH, or -DCUDAToolkit_ROOT=DIR)")
+  set(why_not "CUDA Toolkit ${cuda_least} or later not found (nvcc on PATH, or -DCUDAToolkit_ROOT=DIR)")
   return()
 endif()
 
@@ -29,4 +24,3 @@ headrace_plugin(cuda ${cuda_sources} ${cuda_kernels})
 target_link_libraries(headrace_cuda PRIVATE CUDA::cudart_static)
 # Nothing of the static runtime may meet another copy of it in the same process.
 target_link_options(headrace_cuda PRIVATE -Wl,--exclude-libs,ALL)
-set(cuda_row "cuda|yes|")

@@ -72,7 +72,6 @@ class Backend final : public GpuBackend {
 
 class CudaPlugin final : public Plugin {
  public:
-  const char* name() const override { return "cuda"; }
   std::string version() const override { return "CUDA " + version_text(CUDART_VERSION); }
   std::unique_ptr<GpuBackend> gpu_backend() override { return std::make_unique<Backend>(); }
 };

@@ -1,17 +1,11 @@
 # MPI: Open MPI 4 or later, or another MPI 3.1; found by CMake, loaded only when something launched several processes.
-# Sets mpi_row.
-if(NOT HEADRACE_OPTIONAL_BACKENDS)
-  set(mpi_row "mpi|no|HEADRACE_OPTIONAL_BACKENDS is OFF")
-  return()
-endif()
 set(MPI_CXX_SKIP_MPICXX TRUE)
 find_package(MPI 3.1 QUIET COMPONENTS CXX)
 if(NOT MPI_CXX_FOUND)
-  set(mpi_row "mpi|no|no MPI 3.1 found (Debian: libopenmpi-dev openmpi-bin)")
+  set(why_not "no MPI 3.1 found (Debian: libopenmpi-dev openmpi-bin)")
   return()
 endif()
 headrace_plugin(mpi ${CMAKE_CURRENT_LIST_DIR}/mpi_backend.cc)
 target_include_directories(headrace_mpi SYSTEM PRIVATE ${MPI_CXX_INCLUDE_DIRS})
 target_link_libraries(headrace_mpi PRIVATE ${MPI_CXX_LIBRARIES})
 target_compile_definitions(headrace_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-set(mpi_row "mpi|yes|")

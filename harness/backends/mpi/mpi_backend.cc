@@ -170,7 +170,6 @@ class Library final : public MessagePassing {
 
 class MpiPlugin final : public Plugin {
  public:
-  const char* name() const override { return "mpi"; }
   std::string version() const override { return Library::version(); }
   std::unique_ptr<MessagePassing> message_passing() override { return std::make_unique<Library>(); }
 };

@@ -1,23 +1,19 @@
 # nccl: needs nccl.h 2.18 or later and the CUDA Toolkit. The library itself is looked for when headrace runs: the one that
-# training uses there, not the one that was here. Sets nccl_row.
-if(NOT HEADRACE_OPTIONAL_BACKENDS)
-  set(nccl_row "nccl|no|HEADRACE_OPTIONAL_BACKENDS is OFF")
-  return()
-endif()
+# training uses there, not the one that was here.
 if(NOT TARGET headrace_cuda)
-  set(nccl_row "nccl|no|the cuda backend is not built")
+  set(why_not "the cuda backend is not built")
   return()
 endif()
 
 find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV NCCL_ROOT PATH_SUFFIXES include)
 if(NOT NCCL_INCLUDE_DIR)
-  set(nccl_row "nccl|no|nccl.h not found (Debian: libnccl-dev, or -DNCCL_INCLUDE_DIR=DIR)")
+  set(why_not "nccl.h not found (Debian: libnccl-dev, or -DNCCL_INCLUDE_DIR=DIR)")
   return()
 endif()
 file(STRINGS ${NCCL_INCLUDE_DIR}/nccl.h nccl_version_line REGEX "#define NCCL_VERSION_CODE [0-9]+")
 string(REGEX MATCH "[0-9]+" nccl_version_code "${nccl_version_line}")
 if(nccl_version_code LESS 21800)
-  set(nccl_row "nccl|no|${NCCL_INCLUDE_DIR}/nccl.h is older than 2.18")
+  set(why_not "${NCCL_INCLUDE_DIR}/nccl.h is older than 2.18")
   return()
 endif()
 
@@ -27,4 +23,3 @@ headrace_plugin(nccl ${nccl_sources})
 target_include_directories(headrace_nccl SYSTEM PRIVATE ${NCCL_INCLUDE_DIR})
 target_link_libraries(headrace_nccl PRIVATE CUDA::cudart_static)
 target_link_options(headrace_nccl PRIVATE -Wl,--exclude-libs,ALL)
-set(nccl_row "nccl|yes|")

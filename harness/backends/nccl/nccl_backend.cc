@@ -56,7 +56,6 @@ class Backend final : public NcclBackend {
 
 class NcclPlugin final : public Plugin {
  public:
-  const char* name() const override { return "nccl"; }
   std::string version() const override { return "nccl.h " + version_text(NCCL_VERSION_CODE); }
   std::unique_ptr<NcclBackend> nccl_backend() override { return std::make_unique<Backend>(); }
 };

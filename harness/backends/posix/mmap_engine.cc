@@ -99,7 +99,6 @@ class MappedBlocks final : public BlockReader {
 class MmapEngine final : public StorageEngine {
  public:
   std::optional<std::string> unusable() const override { return std::nullopt; }
-  std::uint32_t max_queue_depth() const override { return 1; }
   std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable&, const ReaderOptions&) override {
     throw RunError("engine mmap reads blocks of files, not whole files");
   }

@@ -8,7 +8,6 @@ namespace {
 class PosixEngine final : public StorageEngine {
  public:
   std::optional<std::string> unusable() const override { return std::nullopt; }
-  std::uint32_t max_queue_depth() const override { return 1; }
   std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files, const ReaderOptions& options) override {
     return make_posix_whole_files(files, options, notes_);
   }

@@ -15,7 +15,6 @@ class UringEngine final : public StorageEngine {
     io_uring_queue_exit(&ring);
     return std::nullopt;
   }
-  std::uint32_t max_queue_depth() const override { return 4096; }
   std::unique_ptr<WholeFileReader> whole_file_reader(const FileTable& files, const ReaderOptions& options) override {
     return make_whole_files(files, options, notes_);
   }
@@ -34,7 +33,6 @@ class UringEngine final : public StorageEngine {
 
 class UringPlugin final : public Plugin {
  public:
-  const char* name() const override { return "io_uring"; }
   std::string version() const override { return "liburing " HEADRACE_LIBURING_VERSION; }
   std::unique_ptr<StorageEngine> storage_engine() override { return std::make_unique<UringEngine>(); }
   std::unique_ptr<StreamEngine> stream_engine() override { return make_streams(); }

@@ -1,13 +1,8 @@
-# verbs: needs libibverbs of rdma-core 34 or later (memory by dma-buf). Sets verbs_row.
-if(NOT HEADRACE_OPTIONAL_BACKENDS)
-  set(verbs_row "verbs|no|HEADRACE_OPTIONAL_BACKENDS is OFF")
-  return()
-endif()
-
+# verbs: needs libibverbs of rdma-core 34 or later (memory by dma-buf).
 find_path(IBVERBS_INCLUDE_DIR infiniband/verbs.h)
 find_library(IBVERBS_LIBRARY NAMES ibverbs)
 if(NOT IBVERBS_INCLUDE_DIR OR NOT IBVERBS_LIBRARY)
-  set(verbs_row "verbs|no|infiniband/verbs.h or libibverbs not found (Debian: libibverbs-dev)")
+  set(why_not "infiniband/verbs.h or libibverbs not found (Debian: libibverbs-dev)")
   return()
 endif()
 
@@ -19,7 +14,7 @@ set(CMAKE_REQUIRED_LIBRARIES ${IBVERBS_LIBRARY})
 check_cxx_symbol_exists(ibv_reg_dmabuf_mr infiniband/verbs.h IBVERBS_WORKS)
 cmake_pop_check_state()
 if(NOT IBVERBS_WORKS)
-  set(verbs_row "verbs|no|${IBVERBS_LIBRARY} is older than rdma-core 34")
+  set(why_not "${IBVERBS_LIBRARY} is older than rdma-core 34")
   return()
 endif()
 
@@ -38,4 +33,3 @@ target_include_directories(headrace_verbs SYSTEM PRIVATE ${IBVERBS_INCLUDE_DIR})
 target_link_libraries(headrace_verbs PRIVATE ${IBVERBS_LIBRARY})
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/verbs_backend.cc PROPERTIES
   COMPILE_DEFINITIONS HEADRACE_IBVERBS_VERSION="${PC_IBVERBS_VERSION}")
-set(verbs_row "verbs|yes|")

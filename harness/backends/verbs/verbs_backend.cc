@@ -24,7 +24,6 @@ class Backend final : public RdmaBackend {
 
 class VerbsPlugin final : public Plugin {
  public:
-  const char* name() const override { return "verbs"; }
   std::string version() const override { return "libibverbs " HEADRACE_IBVERBS_VERSION; }
   std::unique_ptr<RdmaBackend> rdma_backend() override { return std::make_unique<Backend>(); }
 };

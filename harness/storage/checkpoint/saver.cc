@@ -85,16 +85,19 @@ std::string differs(const unsigned char* block, std::uint64_t length, const Bloc
 SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
   const auto key = [&](const char* name) { return prefix + name; };
   SaveParams p;
-  p.engine = params.choice(key("engine"), "posix", {"posix", "io_uring"}, "how the shards are written");
+  const std::vector<std::string> engines = storage_engines([](const StorageTraits& t) { return t.writes; });
+  const std::string queueing = queueing_engine();
+  p.engine = params.choice(key("engine"), engines.front(), engines, "how the shards are written");
+  const bool queues = storage_traits(p.engine).queues();
   p.ranks = static_cast<unsigned>(
       params.count(key("ranks"), 2, {.min = 1, .max = 1024}, "processes that save at once, a thread each"));
   p.shard_size = params.bytes(key("shard_size"), 512_MiB, {.min = 1}, "what each rank saves");
   p.block_size = params.bytes(key("block_size"), 1_MiB, {.min = 4096, .max = static_cast<double>(1_GiB)}, "each write");
   p.queue_depth =
-      static_cast<std::uint32_t>(params.count(key("queue_depth"), p.engine == "posix" ? 1 : 8, {.min = 1, .max = 4096},
-                                              "writes in flight per rank; more than 1 only with io_uring"));
-  if (p.engine == "posix" && p.queue_depth != 1)
-    params.conflict(key("queue_depth"), "engine posix keeps one write in flight per rank: use io_uring");
+      static_cast<std::uint32_t>(params.count(key("queue_depth"), queues ? 8 : 1, {.min = 1, .max = 4096},
+                                              "writes in flight per rank; more than 1 only with " + queueing));
+  if (!queues && p.queue_depth != 1)
+    params.conflict(key("queue_depth"), "engine " + p.engine + " keeps one write in flight per rank: use " + queueing);
   p.direct = params.flag(key("direct"), false, "O_DIRECT: bypass the page cache");
   p.preallocate = params.flag(key("preallocate"), false, "fallocate before writing");
   p.shared_file = params.choice(key("layout"), "file_per_rank", {"file_per_rank", "shared"},

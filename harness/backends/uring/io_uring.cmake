@@ -1,14 +1,9 @@
 # io_uring: needs liburing 2.3 (deferred task work), proved by linking; static where there is one, so that the tree can
-# be copied to machines without it. Sets io_uring_row.
-if(NOT HEADRACE_OPTIONAL_BACKENDS)
-  set(io_uring_row "io_uring|no|HEADRACE_OPTIONAL_BACKENDS is OFF")
-  return()
-endif()
-
+# be copied to machines without it.
 find_path(LIBURING_INCLUDE_DIR liburing.h)
 find_library(LIBURING_LIBRARY NAMES liburing.a uring)
 if(NOT LIBURING_INCLUDE_DIR OR NOT LIBURING_LIBRARY)
-  set(io_uring_row "io_uring|no|liburing.h or liburing not found (Debian: liburing-dev)")
+  set(why_not "liburing.h or liburing not found (Debian: liburing-dev)")
   return()
 endif()
 
@@ -28,7 +23,7 @@ check_cxx_source_compiles("
   }" LIBURING_WORKS)
 cmake_pop_check_state()
 if(NOT LIBURING_WORKS)
-  set(io_uring_row "io_uring|no|${LIBURING_LIBRARY} is older than 2.3")
+  set(why_not "${LIBURING_LIBRARY} is older than 2.3")
   return()
 endif()
 
@@ -52,4 +47,3 @@ headrace_plugin(io_uring ${CMAKE_CURRENT_LIST_DIR}/uring_engine.cc)
 target_link_libraries(headrace_io_uring PRIVATE headrace_uring)
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/uring_engine.cc PROPERTIES
   COMPILE_DEFINITIONS HEADRACE_LIBURING_VERSION="${PC_LIBURING_VERSION}")
-set(io_uring_row "io_uring|yes|")

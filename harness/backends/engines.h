@@ -1,0 +1,64 @@
+// What every backend is and can do, known without loading it: one table, to which each backend's folder gives its rows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+class StorageEngine;
+class StreamEngine;
+
+/// What is asked of a backend. Storage and sockets have several engines, chosen by name; of the others there is one each.
+enum class Gives { engines, gpus, gpu_collectives, rdma, messages };
+
+/// What a storage engine can do: what `engine:` offers, and what is refused beside it.
+struct StorageTraits {
+  const char* how;                   // "each worker reads and waits"
+  std::uint32_t most_in_flight = 1;  // requests of one worker
+  bool direct = false;               // can bypass the page cache
+  bool writes = false;
+  bool polls = false;  // `submission: sqpoll` and `completion: iopoll`
+  bool maps = false;   // reads are page faults of mapped files
+
+  /// Does a worker have more than one request in flight?
+  constexpr bool queues() const { return most_in_flight > 1; }
+  /// Is a read a call that returns with the data? So read the loaders whose calls harness/backends/read_profiles.h makes.
+  constexpr bool blocks() const { return !queues() && !maps; }
+};
+
+/// One backend.
+struct BackendTraits {
+  const char* name;             // "io_uring"; of its plugin and of its .cmake, too
+  const char* needs = nullptr;  // what a build must find to have it; nullptr = it is always built
+  Gives gives = Gives::engines;
+  bool late = false;  // loaded only when it is asked for: starting it takes time, and most runs need none
+  std::optional<StorageTraits> storage{};
+  const char* streams = nullptr;                               // how it moves bytes over sockets, if it does
+  std::unique_ptr<StorageEngine> (*make_storage)() = nullptr;  // of what is always built
+  std::unique_ptr<StreamEngine> (*make_streams)() = nullptr;
+};
+
+/// All of them, in the order in which they are told. The first is always there, and what engines default to.
+std::span<const BackendTraits> known_backends();
+
+/// Of a storage engine that the table has; another name is our own bug.
+const StorageTraits& storage_traits(std::string_view engine);
+/// Names of the storage engines that `fit`.
+std::vector<std::string> storage_engines(bool (*fit)(const StorageTraits&));
+/// "posix: each worker reads and waits; io_uring: each keeps ...", of these.
+std::string told_storage(const std::vector<std::string>& engines);
+/// The first that keeps more than one request in flight, and the first that maps files.
+std::string queueing_engine();
+std::string mapping_engine();
+
+/// The engines that move bytes over sockets, and how.
+std::vector<std::string> stream_engines();
+std::string told_streams();
+
+}  // namespace headrace
