@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 #include "harness/ranks/rank_groups.h"
 #include "harness/record/cache_state.h"
 #include "harness/record/data_report.h"
+#include "harness/record/facts.h"
 #include "harness/record/file_table.h"
 #include "harness/record/metric.h"
 #include "harness/record/recorder.h"
@@ -49,16 +51,6 @@ struct PhaseSpec {
   bool varies = false;       // changes as it goes, and that is what is measured: not judged for steadiness
 };
 
-/// How the values of several ranks make one.
-enum class AcrossRanks {
-  add,      // each does its share: rates are all that was done over the slowest rank's time, others the worst rank's
-  slowest,  // all do one thing together: the worst rank's value
-  first,    // the first rank of the team knows it all
-};
-
-/// What is known of how something was done, by name.
-using Facts = std::vector<std::pair<std::string, std::string>>;
-
 /// One worker thread's view of the timed region.
 struct Worker {
   unsigned index = 0;  // 0 .. count-1
@@ -69,10 +61,15 @@ struct Worker {
   Recorder& recorder;
 };
 
+/// Runs the workload's first phase for at most so long, untimed, as the engine runs a repetition: its data in the point's
+/// cache state, its workers pinned and watched. `what` is told meanwhile ("ramp: 125/s"). Nothing: an operation or a worker
+/// failed.
+using RunTrial = std::function<std::optional<PhaseResult>(double seconds, const std::string& what)>;
+
 /// The life of one point (a workload with one set of parameters):
 ///   constructor(Params&)   declares every parameter; no I/O
 ///   check                  can it run here?
-///   prepare, tune          once, untimed: makes or opens its data, allocates; searches settings if asked
+///   prepare, search        once, untimed: makes or opens its data, allocates; searches settings if asked
 ///   per repetition and phase: engine re-makes the cache state, then before_phase (untimed),
 ///     then before_run (untimed) on each of workers() threads, and run() on the same threads, which start together:
 ///     the timed region and nothing else
@@ -101,8 +98,8 @@ class Workload {
   /// Cache states that make sense, the first being the default; empty = none (asis, and `cache:` is refused).
   virtual std::vector<CacheState> cache_states() const { return {}; }
   virtual void prepare(Node&, const DataProgress&) {}
-  /// Once, untimed, after prepare: finds the best settings for reading in `state`, where the config asks for it.
-  virtual void tune(CacheState /*state*/, const DataProgress&) {}
+  /// Once, untimed, after prepare: finds the best settings by trials, where the config asks for it.
+  virtual void search(const RunTrial&) {}
   /// The data set that is read, if it is one; nullptr = none.
   virtual const DataSet* data() const { return nullptr; }
   /// The files whose cache state the engine makes and proves, and whose names errors tell, where they are no data set.

@@ -6,6 +6,7 @@
 #include "harness/base/units.h"
 #include "harness/comparison/gates.h"
 #include "harness/registry.h"
+#include "harness/workload.h"
 
 namespace headrace::cli {
 

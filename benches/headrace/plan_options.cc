@@ -16,6 +16,7 @@
 #include "harness/plan/room.h"
 #include "harness/session/launch.h"
 #include "harness/system/installation.h"
+#include "harness/workload.h"
 
 namespace headrace::cli {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "harness/statistics/steady.h"
 #include "harness/statistics/summary.h"
+#include "harness/workload.h"
 
 namespace headrace::engine {
 namespace {

@@ -17,11 +17,13 @@
 #include "harness/engine/first_touch.h"
 #include "harness/engine/look_by_look.h"
 #include "harness/engine/rank_findings.h"
+#include "harness/engine/search.h"
 #include "harness/engine/watched.h"
 #include "harness/ranks/rank_groups.h"
 #include "harness/statistics/summary.h"
 #include "harness/storage/data_set/sample.h"
 #include "harness/system/network_links.h"
+#include "harness/workload.h"
 
 namespace headrace::engine {
 namespace {
@@ -104,14 +106,14 @@ class PointRunner::Session {
       const auto skip = std::make_shared<std::optional<Skip>>();
       prepared_ = true;
       links_ = system::network_links();
-      const WatchedEnd end = run_watched(
-          "preparing", owner_.limits_, progress(),
-          [workload = point_.workload, state = point_.cache, node = &owner_.node_, skip](const DataProgress& told) {
-            *skip = workload->check(*node);
-            if (*skip) return;
-            workload->prepare(*node, told);
-            workload->tune(state, told);
-          });
+      const WatchedEnd end = run_watched("preparing", owner_.limits_, progress(),
+                                         [workload = point_.workload, state = point_.cache, node = &owner_.node_, skip,
+                                          limits = owner_.limits_](const DataProgress& told) {
+                                           *skip = workload->check(*node);
+                                           if (*skip) return;
+                                           workload->prepare(*node, told);
+                                           search(workload, state, node->ranks().size() == 1, limits, told);
+                                         });
       if (end.hung) return hang(end.why);
       if (*skip) {
         prepared_ = false;
@@ -119,6 +121,8 @@ class PointRunner::Session {
         result_.reason = (*skip)->reason;
         return false;
       }
+    } catch (const TrialHung& e) {
+      return hang(e.what());
     } catch (const UsageError& e) {
       if (rank_sync().alone()) throw;
       fail(e.what());

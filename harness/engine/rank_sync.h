@@ -9,7 +9,6 @@
 #include "harness/backends/ranks.h"
 #include "harness/record/repetition.h"
 #include "harness/registry.h"
-#include "harness/workload.h"
 
 namespace headrace::engine {
 

@@ -14,6 +14,7 @@
 
 #include "harness/engine/engine.h"
 #include "harness/system/near_cpus.h"
+#include "harness/workload.h"
 
 namespace headrace {
 

@@ -12,7 +12,10 @@
 #include "harness/engine/limits.h"
 #include "harness/record/recorder.h"
 #include "harness/system/block_device.h"
-#include "harness/workload.h"
+
+namespace headrace {
+class Workload;
+}
 
 namespace headrace::engine {
 

@@ -19,6 +19,7 @@
 #include "harness/plan/points.h"
 #include "harness/plan/rehearsal.h"
 #include "harness/storage/data_set.h"
+#include "harness/workload.h"
 
 namespace headrace {
 namespace {

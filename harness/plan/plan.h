@@ -11,8 +11,8 @@
 #include "harness/config/document.h"
 #include "harness/params.h"
 #include "harness/record/cache_state.h"
+#include "harness/registry.h"
 #include "harness/requirements/needs.h"
-#include "harness/workload.h"
 
 namespace headrace {
 

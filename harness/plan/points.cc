@@ -10,6 +10,7 @@
 #include "harness/config/sweep.h"
 #include "harness/config/value_reader.h"
 #include "harness/registry.h"
+#include "harness/workload.h"
 
 namespace headrace {
 namespace {

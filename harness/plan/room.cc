@@ -11,6 +11,7 @@
 #include "harness/base/units.h"
 #include "harness/node.h"
 #include "harness/storage/data_set.h"
+#include "harness/workload.h"
 
 namespace headrace {
 namespace {

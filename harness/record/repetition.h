@@ -22,6 +22,13 @@ struct SeriesPoint {
   double latency_p99_ns = 0;  // within 6 %
 };
 
+/// How the values of several ranks make one.
+enum class AcrossRanks {
+  add,      // each does its share: rates are all that was done over the slowest rank's time, others the worst rank's
+  slowest,  // all do one thing together: the worst rank's value
+  first,    // the first rank of the team knows it all
+};
+
 /// What a phase's background workers did (Workload::background_workers()), all together. Times are from the phase's
 /// start.
 struct BackgroundResult {

@@ -5,9 +5,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/units.h"
-#include "harness/storage/cache_control.h"
 #include "harness/storage/ramp.h"
-#include "harness/storage/short_run.h"
 
 namespace headrace {
 
@@ -122,32 +120,26 @@ LatencyTrend OpenLoop::trend() const {
   return trend;
 }
 
-void OpenLoop::ramp(Workload& workload, CacheState state, const DataSet& data, const DataProgress& progress) {
+void OpenLoop::ramp(const RunTrial& trial) {
   if (!ramp_ || !ramp_note_.empty()) return;
   constexpr double kRequests = 300, kShortest_s = 1, kLongest_s = 5;  // of one trial
-  const auto trial = [&](double seconds, const std::string& what) {
-    if (progress) progress(0, 0, what);
-    CacheProof proof;
-    establish(state, data.files(), {}, proof);
-    return run_trial(workload, seconds);
-  };
   double start = rate_;
   if (start == 0) {  // a closed loop finds what there is at most
-    const Trial closed = trial(kShortest_s, "ramp: as fast as can be");
-    if (closed.failed) throw RunError("ramp: the first trial failed: try without a ramp");
-    start = closed.operations_per_s() / 8;
+    const auto closed = trial(kShortest_s, "ramp: as fast as can be");
+    if (!closed) throw RunError("ramp: the first trial failed: try without a ramp");
+    start = closed->operations_per_s() / 8;
   }
   const Climb found = climb(start, [&](double rate) {
     rate_ = rate;
     const double seconds = std::clamp(kRequests / rate, kShortest_s, kLongest_s);
     const std::string text = format_quantity(rate, Dimension::per_second);
-    const Trial t = trial(seconds, "ramp: " + text);
-    Rung rung{.rate = rate, .held = false, .p99_s = 1e-9 * t.latency.percentile(0.99), .why = ""};
-    if (t.failed || t.operations == 0) {
-      rung.why = t.failed ? "reads failed" : "nothing was read";
+    const auto phase = trial(seconds, "ramp: " + text);
+    Rung rung{.rate = rate, .held = false, .p99_s = phase ? 1e-9 * phase->latency.percentile(0.99) : 0, .why = ""};
+    if (!phase || phase->operations == 0) {
+      rung.why = phase ? "nothing was read" : "reads failed";
     } else if (rung.p99_s > p99_limit_s_) {
       rung.why = "p99 " + format_quantity(rung.p99_s, Dimension::seconds);
-    } else if (!judge_open_loop(trend(), rate, t.elapsed_s).sustained) {
+    } else if (!judge_open_loop(trend(), rate, phase->elapsed_s).sustained) {
       rung.why = "the queue grew";
     } else {
       rung.held = true;

@@ -153,9 +153,8 @@ class OpenLoop {
   bool asked() const { return on() || ramp_; }
   /// As asked for, or found [1/s].
   double rate() const { return rate_; }
-  /// With `ramp: true`, once: searches the highest rate that `workload` sustains with a p99 within
-  /// the limit, its data put in `state` before every trial.
-  void ramp(Workload& workload, CacheState state, const DataSet& data, const DataProgress& progress);
+  /// With `ramp: true`, once: searches the highest rate that is sustained with a p99 within the limit.
+  void ramp(const RunTrial& trial);
   /// `parts` and, in an open loop, the time that requests waited until they were sent.
   std::vector<std::string> latency_parts(std::vector<std::string> parts) const;
 

@@ -6,8 +6,6 @@
 
 #include "harness/backends/loader.h"
 #include "harness/base/units.h"
-#include "harness/storage/cache_control.h"
-#include "harness/storage/short_run.h"
 
 namespace headrace {
 namespace {
@@ -60,12 +58,10 @@ std::vector<Way> Tuning::ways(const Backends& backends) const {
   return ways;
 }
 
-std::vector<Tried> search(std::vector<Way> ways, const std::function<double(const Way&, double)>& rate,
-                          const DataProgress& progress) {
+std::vector<Tried> search(std::vector<Way> ways, const std::function<double(const Way&, double)>& rate) {
   std::vector<Tried> tried;
   for (Way& way : ways) tried.push_back({std::move(way), 0});
   const auto attempt = [&](const Way& way, double seconds) {
-    if (progress) progress(0, 0, "tuning: " + to_string(way));
     try {
       return rate(way, seconds);
     } catch (const RunError&) {
@@ -96,16 +92,14 @@ std::vector<Tried> search(std::vector<Way> ways, const std::function<double(cons
   return tried;
 }
 
-void Tuning::run(Workload& workload, CacheState state, const DataSet& data, const Backends& backends,
-                 const std::function<void(const Way&)>& use, const DataProgress& progress) {
+void Tuning::run(const RunTrial& trial, const Backends& backends, const std::function<void(const Way&)>& use) {
   if (!wanted_ || !note_.empty()) return;
   const auto rate = [&](const Way& way, double seconds) {
     use(way);
-    CacheProof proof;
-    establish(state, data.files(), {}, proof);
-    return run_trial(workload, seconds).bytes_per_s();
+    const auto phase = trial(seconds, "tuning: " + to_string(way));
+    return phase ? phase->bytes_per_s() : 0;
   };
-  const std::vector<Tried> tried = search(ways(backends), rate, progress);
+  const std::vector<Tried> tried = search(ways(backends), rate);
   use(tried.front().way);
   const auto told = [](const Tried& t) {
     return fmt::format("{}: {}", to_string(t.way), format_quantity(t.bytes_per_s, Dimension::bytes_per_second));

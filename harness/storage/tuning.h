@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/record/cache_state.h"
-#include "harness/storage/data_set.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"
 
@@ -31,9 +29,8 @@ class Tuning {
 
   bool wanted() const { return wanted_; }
   /// When it is wanted, and once: searches, and leaves `use` called with the best way. use(way)
-  /// opens the readers of `workload` anew; `state` is put `data` in before every trial.
-  void run(Workload& workload, CacheState state, const DataSet& data, const Backends& backends,
-           const std::function<void(const Way&)>& use, const DataProgress& progress);
+  /// opens the readers anew.
+  void run(const RunTrial& trial, const Backends& backends, const std::function<void(const Way&)>& use);
   /// "tuned: io_uring, 1 MiB blocks, 8 in flight: 3.12 GB/s; next: ..."; "" before run().
   const std::string& note() const { return note_; }
   /// Every way that is open on this machine, at most 42.
@@ -55,7 +52,6 @@ struct Tried {
 /// ICML 2013): all ways are tried shortly, the better half again for twice as long, until few are
 /// left; those are tried three times in turns and judged by their medians. `rate(way, seconds)`
 /// measures; 0 or a RunError = it cannot be used. Best first, at least one.
-std::vector<Tried> search(std::vector<Way> ways, const std::function<double(const Way&, double)>& rate,
-                          const DataProgress& progress);
+std::vector<Tried> search(std::vector<Way> ways, const std::function<double(const Way&, double)>& rate);
 
 }  // namespace headrace

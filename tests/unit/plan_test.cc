@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "harness/config/layers.h"
+#include "harness/workload.h"
 #include "tests/unit/source_dir.h"
 
 namespace headrace {

@@ -50,7 +50,7 @@ TEST(RampTest, LeavesTheWorkloadAtARateThatHeldAndTellsTheLadder) {
                         "p99_limit: 60s\nrate: 400/s\n");
   runner.prepare();
   EXPECT_EQ(runner->latency_parts().back(), "queue");
-  runner->tune(CacheState::warm, {});
+  runner.search(CacheState::warm);
   const auto notes = runner->notes();
   ASSERT_FALSE(notes.empty());
   EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {

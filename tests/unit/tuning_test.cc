@@ -18,13 +18,11 @@ TEST(SearchTest, FindsTheBestAmongManyInSpiteOfNoise) {
   std::vector<Way> ways;
   for (std::uint32_t depth = 1; depth <= 40; ++depth) ways.push_back({"e", 1 << 20, depth});
   double noise = 0, spent = 0;
-  const auto tried = search(ways,
-                            [&](const Way& way, double seconds) {
-                              noise = noise == 0.01 ? -0.01 : 0.01;
-                              spent += seconds;
-                              return (100.0 - std::abs(static_cast<int>(way.queue_depth) - 17) * 3) * (1 + noise);
-                            },
-                            {});
+  const auto tried = search(ways, [&](const Way& way, double seconds) {
+    noise = noise == 0.01 ? -0.01 : 0.01;
+    spent += seconds;
+    return (100.0 - std::abs(static_cast<int>(way.queue_depth) - 17) * 3) * (1 + noise);
+  });
   EXPECT_EQ(tried.front().way.queue_depth, 17u);
   EXPECT_NEAR(tried.front().bytes_per_s, 100, 2);
   EXPECT_EQ(tried.size(), 3u);
@@ -32,12 +30,10 @@ TEST(SearchTest, FindsTheBestAmongManyInSpiteOfNoise) {
 }
 
 TEST(SearchTest, AWayThatCannotBeUsedLoses) {
-  const auto tried = search({{"broken", 1, 1}, {"good", 1, 1}},
-                            [](const Way& way, double) {
-                              if (way.engine == "broken") throw RunError("no");
-                              return 1.0;
-                            },
-                            {});
+  const auto tried = search({{"broken", 1, 1}, {"good", 1, 1}}, [](const Way& way, double) {
+    if (way.engine == "broken") throw RunError("no");
+    return 1.0;
+  });
   EXPECT_EQ(tried.front().way.engine, "good");
   EXPECT_EQ(tried.back().bytes_per_s, 0);
 }
@@ -66,7 +62,7 @@ TEST(TuningTest, WhatIsGivenStays) {
 TEST(TuningTest, LeavesTheWorkloadReadyAndSaysWhatItFound) {
   WorkloadRunner runner("shard_stream", "files: 2\nfile_size: 300000B\nworkers: 1\ntune: true\nengine: posix\n");
   runner.prepare();
-  runner->tune(CacheState::warm, {});
+  runner.search(CacheState::warm);
   EXPECT_EQ(runner.repeat().phases.front().bytes, 600'000u);
   const auto notes = runner->notes();
   EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](auto& n) { return n.starts_with("tuned: posix, "); }));

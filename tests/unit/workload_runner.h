@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "harness/engine/search.h"
 #include "harness/workload.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -41,6 +42,9 @@ class WorkloadRunner : private MetricSink {
     workload_->prepare(node_, {});
     prepared_ = true;
   }
+
+  /// Searches settings with the data in `state`.
+  void search(CacheState state) { engine::search(workload_, state, false, {}, {}); }
 
   /// One repetition, all phases; `stop` ends each before it begins. Throws what a worker threw.
   Repetition repeat(std::uint64_t seed = 1, bool stop = false) {
@@ -110,7 +114,7 @@ class WorkloadRunner : private MetricSink {
   const WorkloadInfo& info_;
   TemporaryFolder folder_;
   Node node_{folder_ / "scratch"};
-  std::unique_ptr<Workload> workload_;
+  std::shared_ptr<Workload> workload_;
   bool prepared_ = false;
 };
 

@@ -64,9 +64,7 @@ class SmallFileRead final : public Workload {
                              ? engine_->whole_file_reader(data_->files(), io_.reader_options())
                              : profile_file_reader(profile_, data_->files()));
   }
-  void tune(CacheState state, const DataProgress& progress) override {
-    open_loop_.ramp(*this, state, *data_, progress);
-  }
+  void search(const RunTrial& trial) override { open_loop_.ramp(trial); }
   const DataSet* data() const override { return data_.get(); }
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {

@@ -1,0 +1,48 @@
+#include "harness/engine/search.h"
+
+#include <optional>
+#include <string>
+
+#include "harness/engine/phase_result.h"
+#include "harness/engine/worker_threads.h"
+#include "harness/storage/cache_control.h"
+#include "harness/storage/data_set.h"
+#include "harness/workload.h"
+
+namespace headrace::engine {
+
+void search(const std::shared_ptr<Workload>& workload, CacheState state, bool pinned, const EngineLimits& limits,
+            const DataProgress& progress) {
+  constexpr std::uint64_t kSeed = 1;  // all trials read in the same order
+  const FileTable* files = files_of(*workload);
+  const auto device = files ? system::device_of(files->place()) : std::nullopt;
+  workload->search([&](double seconds, const std::string& what) -> std::optional<PhaseResult> {
+    const auto tell = [&](double elapsed_s) {
+      if (progress) progress(static_cast<std::uint64_t>(elapsed_s), 0, what);
+    };
+    tell(0);
+    CacheProof proof;
+    if (files) establish(state, *files, {.use = workload->cache_use()}, proof);
+    workload->before_phase(0, 0, kSeed);
+    PhaseHooks hooks;
+    hooks.live = [&](double, double elapsed_s) {
+      try {
+        tell(elapsed_s);
+      } catch (const std::exception&) {  // workers run: what ends the search is asked for again after them
+      }
+    };
+    const PhaseEnd end =
+        run_phase({.workload = workload, .seed = kSeed, .duration_s = seconds, .device = device, .pinned = pinned},
+                  limits, hooks);
+    if (end.kind == PhaseEnd::Kind::hung) throw TrialHung(end.error);
+    if (end.kind == PhaseEnd::Kind::interrupted) tell(seconds);
+    if (end.kind != PhaseEnd::Kind::done) return std::nullopt;
+    TimeSeries series;
+    const auto parts = static_cast<unsigned>(workload->latency_parts().size());
+    PhaseResult phase = phase_result(end, workload->background_workers(), parts, series);
+    if (phase.errors > 0) return std::nullopt;
+    return phase;
+  });
+}
+
+}  // namespace headrace::engine

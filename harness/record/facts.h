@@ -1,0 +1,13 @@
+// What is known of how something was done.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace {
+
+/// By name, in the order in which they are told: "algorithm", "NVLS".
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+}  // namespace headrace
