@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/findings.h"
 #include "benches/headrace/fleet_text.h"
-#include "benches/headrace/report_maker.h"
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/shares.h"
 #include "benches/headrace/verb.h"
@@ -123,19 +123,12 @@ int fleet_verb(const Arguments& arguments, const Shared& shared) {
   if (result.metrics.empty() && result.pairs.empty())
     throw UsageErrors("fleet: nothing in these runs can be compared" +
                       (result.unreadable.empty() ? std::string() : "\n" + printable(result.unreadable.front().why)));
-  std::string page;
-  if (folder) {
-    folder->write("fleet.json", fleet_json(result));
-    folder->write("fleet.csv", fleet_csv(result));
-    if (!arguments.no_report) page = drawn_or_told(*folder, "fleet.json");
-  }
-  if (arguments.format != "text") {
-    print_document(arguments.format == "json" ? fleet_json(result) : fleet_csv(result));
-    return result.exit_code;
-  }
-  print(fleet_text(result, Terminal(stdout, shared)));
-  if (!page.empty()) print(Text::format("page    {}\n", page));
-  print_line(fleet_last_line(result));
+  tell({.name = "fleet",
+        .json = [&] { return fleet_json(result); },
+        .csv = [&] { return fleet_csv(result); },
+        .text = [&](const Terminal& terminal) { return fleet_text(result, terminal); },
+        .last_line = fleet_last_line(result)},
+       folder, !arguments.no_report, arguments.format, shared);
   return result.exit_code;
 }
 

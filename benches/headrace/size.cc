@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/findings.h"
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
-#include "benches/headrace/report_maker.h"
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/terminal_audience.h"
@@ -50,19 +50,13 @@ int size(const Arguments& arguments, const std::vector<results::StoredRun>& runs
   const auto job = requirements::load_job(system::find_shipped(arguments.job), arguments.overrides);
   sizing::Sizing sizing = sizing::size(job, arguments.job, runs);
   sizing.noise = comparison::noise_beside(runs.front());
-  std::string page;
-  if (!arguments.out.empty()) {
-    const MarkedFolder folder = MarkedFolder::make_alone(arguments.out, "sizing");
-    folder.write("size.json", sizing_json(sizing));
-    if (!arguments.no_report) page = drawn_or_told(folder, "size.json");
-  }
-  if (arguments.format == "json") {
-    print_document(sizing_json(sizing));
-    return sizing.exit_code;
-  }
-  print(sizing_text(sizing, Terminal(stdout, shared)));
-  if (!page.empty()) print(Text::format("page    {}\n", page));
-  print_line(sizing_last_line(sizing));
+  std::optional<MarkedFolder> folder;
+  if (!arguments.out.empty()) folder = MarkedFolder::make_alone(arguments.out, "sizing");
+  tell({.name = "size",
+        .json = [&] { return sizing_json(sizing); },
+        .text = [&](const Terminal& terminal) { return sizing_text(sizing, terminal); },
+        .last_line = sizing_last_line(sizing)},
+       folder, !arguments.no_report, arguments.format, shared);
   return sizing.exit_code;
 }
 
