@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -94,7 +95,8 @@ TEST_P(EngineOnFiles, AFileThatShrinksIsNamed) {
   ASSERT_EQ(p.repetitions.size(), 4u);
   EXPECT_NE(p.repetitions[1].error.find("data/f3"), std::string::npos) << p.repetitions[1].error;
   EXPECT_NE(p.repetitions[1].error.find("the file ended early"), std::string::npos) << p.repetitions[1].error;
-  EXPECT_EQ(p.notes.size(), 1u);
+  // Others may tell of the machine.
+  EXPECT_EQ(std::ranges::count_if(p.notes, [](const std::string& n) { return n.find("data/f3") != n.npos; }), 1);
 }
 
 TEST_P(EngineOnFiles, GeneratedFilesAreVerified) {

@@ -12,7 +12,12 @@ StoredRun judged_run(int node, Outcome outcome, const std::string& day = "2",
                      const std::string& need = "ingest.read_bandwidth") {
   StoredRun run = run_of(node, {1e9}, day);
   run.summary.word = outcome;
-  run.judgements.push_back({.id = need, .scope = "node", .outcome = outcome, .point = "w0", .metric = "w0.bandwidth"});
+  Judgement& judgement = run.judgements.emplace_back();
+  judgement.id = need;
+  judgement.scope = "node";
+  judgement.outcome = outcome;
+  judgement.point = "w0";
+  judgement.metric = "w0.bandwidth";
   return run;
 }
 
@@ -185,8 +190,9 @@ TEST(FleetSessions, UnprovenAndDisturbedValuesCountForNothing) {
     EXPECT_EQ(fleet.outliers.empty(), left_out);
     EXPECT_EQ(fleet.missing.size(), left_out ? 1u : 0u);
     EXPECT_EQ(fleet.exit_code, left_out ? 12 : 11) << fleet.sentence;
-    if (left_out)
+    if (left_out) {
       EXPECT_NE(fleet.missing[0].why.find(unproven > 0 ? "cache-unproven" : "disturbed"), std::string::npos);
+    }
     runs.add(run_of(30, {1e9}, "1"));  // the run before is taken for it
     EXPECT_TRUE(runs.judged().missing.empty());
   }

@@ -48,7 +48,7 @@ PhaseResult phase(unsigned seconds, const std::function<double(unsigned)>& rate)
 
 /// Opens of all ranks over the slowest one's time for opening, whatever else took how long.
 TEST(MergedRanks, ARateIsOfItsOwnPhase) {
-  const std::vector<MetricInfo> catalogue{{.name = "open_rate", .unit = "1/s"}};
+  const std::vector<MetricInfo> catalogue{{.name = "open_rate", .unit = "1/s", .description = ""}};
   const Repetition all = merged(3, catalogue, [](unsigned rank) {
     Repetition r;
     const unsigned opening = 10 * (rank + 1), listing = 500 / (rank + 1);
@@ -63,7 +63,8 @@ TEST(MergedRanks, ARateIsOfItsOwnPhase) {
 
 /// All work, in the time of the slowest rank, whichever of them that is.
 TEST(MergedRanks, TheSlowestRankGivesTheTime) {
-  const std::vector<MetricInfo> catalogue{{.name = "read_rate", .unit = "1/s"}, {.name = "open_rate", .unit = "1/s"}};
+  const std::vector<MetricInfo> catalogue{{.name = "read_rate", .unit = "1/s", .description = ""},
+                                          {.name = "open_rate", .unit = "1/s", .description = ""}};
   for (unsigned slowest = 0; slowest < 3; ++slowest) {
     const Repetition all = merged(3, catalogue, [&](unsigned rank) {
       Repetition r;
@@ -88,9 +89,10 @@ TEST(MergedRanks, TheSlowestRankGivesTheTime) {
 
 /// What is no rate is told as the worst rank has it.
 TEST(MergedRanks, WhatIsNoRateIsThatOfTheWorstRank) {
-  const std::vector<MetricInfo> catalogue{{.name = "stall", .unit = "s", .better = Better::lower},
-                                          {.name = "hit_ratio", .unit = "ratio", .better = Better::higher},
-                                          {.name = "block_size", .unit = "B", .better = Better::neither}};
+  const std::vector<MetricInfo> catalogue{
+      {.name = "stall", .unit = "s", .better = Better::lower, .description = ""},
+      {.name = "hit_ratio", .unit = "ratio", .better = Better::higher, .description = ""},
+      {.name = "block_size", .unit = "B", .better = Better::neither, .description = ""}};
   const Repetition all = merged(3, catalogue, [](unsigned rank) {
     const double stalls[] = {2, 7, 3}, hits[] = {0.9, 0.4, 0.6}, sizes[] = {4, 5, 6};
     Repetition r;
@@ -106,7 +108,7 @@ TEST(MergedRanks, WhatIsNoRateIsThatOfTheWorstRank) {
 
 /// What all ranks know alike, or one finds out for all, is not added up.
 TEST(MergedRanks, WhatTheFirstRankTellsForAllIsItsOwn) {
-  const std::vector<MetricInfo> catalogue{{.name = "bandwidth", .unit = "B/s"}};
+  const std::vector<MetricInfo> catalogue{{.name = "bandwidth", .unit = "B/s", .description = ""}};
   const auto told = [&](AcrossRanks across) {
     return merged(
                3, catalogue,
@@ -200,7 +202,7 @@ struct ManyRanks {
     scripted.add();
     scripted.need("read_bandwidth", need * kRanks);
     const auto questions = engine::questions(scripted.plan, 1);
-    const std::vector<MetricInfo> catalogue{{.name = "read_bandwidth", .unit = "B/s"}};
+    const std::vector<MetricInfo> catalogue{{.name = "read_bandwidth", .unit = "B/s", .description = ""}};
     std::vector<PointResult> results{engine::unmeasured(scripted.plan.points.front())};
     PointResult& result = results.front();
     result.looks = statistics::plan_looks({5, 10, 15});
