@@ -26,12 +26,7 @@ JunitInconclusive junit_word(const std::string& word) {
 
 std::string exported(const Arguments& arguments) {
   const results::StoredRun run = results::read_run_file(arguments.run);
-  if (arguments.format == "gbench") return results::gbench_json(run);
-  if (arguments.format == "bmf") return results::bmf_json(run);
-  if (arguments.format == "junit") return results::junit_xml(run, junit_word(arguments.inconclusive));
-  if (arguments.format == "prom") return results::prometheus_text(run);
-  if (arguments.format == "csv") return results::csv(run);
-  return results::nagios_text(run);
+  return results::export_format(arguments.format).text(run, {.inconclusive = junit_word(arguments.inconclusive)});
 }
 
 int export_run(const Arguments& arguments) {
@@ -49,9 +44,9 @@ void add_export(Verbs& verbs, Shared&) {
   Verb verb = verbs.add("export", "A finished run in the format of another tool");
   auto a = std::make_shared<Arguments>();
   verb.option("RUN", a->run, "A run folder, its run.json, or a report page").required();
-  verb.option("--format WORD", a->format, "gbench, bmf, junit, prom, csv or nagios")
-      .required()
-      .one_of({"gbench", "bmf", "junit", "prom", "csv", "nagios"});
+  std::vector<std::string> words;
+  for (const results::ExportFormat& format : results::export_formats()) words.emplace_back(format.word);
+  verb.option("--format WORD", a->format, fmt::format("{}", fmt::join(words, ", "))).required().one_of(words);
   verb.option("-o,--out FILE", a->out, "Write it there, whole or not at all; default: print it");
   verb.option("--junit-inconclusive WORD", a->inconclusive,
               "What an INCONCLUSIVE need is in JUnit: error, failure or skipped")

@@ -2,32 +2,44 @@
 // `headrace export` gives later what the run folder got.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/results/run_file.h"
 
 namespace headrace::results {
 
-/// Google Benchmark's JSON; its stock tools/compare.py reads it.
-std::string gbench_json(const StoredRun& run);
-
-/// Bencher metric format: each point with its metrics as measures, value and bounds.
-std::string bmf_json(const StoredRun& run);
-
 /// What JUnit, which knows no such outcome, is told of a need that is INCONCLUSIVE.
 enum class JunitInconclusive { error, failure, skipped };
-/// One suite per workload, one case per need.
-std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive = JunitInconclusive::error);
 
-/// Prometheus text file for the node exporter's textfile collector.
-std::string prometheus_text(const StoredVerdict& verdict);
+/// What the caller may choose.
+struct ExportOptions {
+  JunitInconclusive inconclusive = JunitInconclusive::error;
+};
 
-/// Long form: one value per row.
-std::string csv(const StoredRun& run);
+/// A format. Each file of exports/ has one, and nobody else names them.
+struct ExportFormat {
+  const char* word;  // of --format
+  const char* file;  // of every run folder; "" = only when it is asked for
+  std::string (*text)(const StoredRun& run, const ExportOptions& options);
+};
+
+/// `const RegisterExport registered{30, {"junit", "junit.xml", write}};` - the number orders them.
+struct RegisterExport {
+  RegisterExport(int order, const ExportFormat& format);
+};
+
+/// All of them, in order.
+std::span<const ExportFormat> export_formats();
+/// Of that word; another one is our own bug.
+const ExportFormat& export_format(std::string_view word);
 
 /// A Nagios plugin's output: one line for people, then performance data per measured need with the
 /// ranges that would alert (thin: warning, missed: critical).
 std::string nagios_text(const StoredVerdict& verdict);
+/// Prometheus text file for the node exporter's textfile collector.
+std::string prometheus_text(const StoredVerdict& verdict);
 
 }  // namespace headrace::results

@@ -1,5 +1,6 @@
 // Writes the files of a run folder.
-#include <array>
+#include <string>
+#include <vector>
 
 #include "harness/config/document.h"
 #include "harness/files/marked_folder.h"
@@ -11,18 +12,13 @@ namespace headrace::results {
 std::vector<std::string> write_run(const RunResult& run, const MarkedFolder& folder) {
   const std::string whole = run_json(run);
   const StoredRun stored = parse_run(whole, folder.folder().path_of("run.json"));
-  const std::string env = env_json(run), config = config::to_yaml(run.plan->resolved), gbench = gbench_json(stored),
-                    junit = junit_xml(stored), prometheus = prometheus_text(stored), table = csv(stored),
-                    verdict = verdict_json(run);
-  // The verdict last: it stands only where all that it rests on does.
-  const std::array<MarkedFolder::File, 8> files{{{"run.json", whole},
-                                                 {"env.json", env},
-                                                 {"config.resolved.yaml", config},
-                                                 {"gbench.json", gbench},
-                                                 {"junit.xml", junit},
-                                                 {"headrace.prom", prometheus},
-                                                 {"results.csv", table},
-                                                 {"verdict.json", verdict}}};
+  const std::string env = env_json(run), config = config::to_yaml(run.plan->resolved), verdict = verdict_json(run);
+  std::vector<MarkedFolder::File> files{{"run.json", whole}, {"env.json", env}, {"config.resolved.yaml", config}};
+  std::vector<std::string> texts;
+  texts.reserve(export_formats().size());  // files refer to them
+  for (const ExportFormat& format : export_formats())
+    if (*format.file != '\0') files.push_back({format.file, texts.emplace_back(format.text(stored, {}))});
+  files.push_back({"verdict.json", verdict});  // the last: it stands only where all that it rests on does
   folder.write(files);
   std::vector<std::string> names;
   for (const auto& file : files) names.emplace_back(file.name);

@@ -6,6 +6,7 @@
 #include "harness/results/json_text.h"
 
 namespace headrace::results {
+namespace {
 
 std::string bmf_json(const StoredRun& run) {
   nlohmann::ordered_json all = nlohmann::ordered_json::object();
@@ -24,4 +25,8 @@ std::string bmf_json(const StoredRun& run) {
   return json_text(all);
 }
 
+const RegisterExport registered{20,
+                                {"bmf", "", [](const StoredRun& run, const ExportOptions&) { return bmf_json(run); }}};
+
+}  // namespace
 }  // namespace headrace::results

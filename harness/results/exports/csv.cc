@@ -14,8 +14,6 @@ std::string params_text(const StoredPoint& point) {
   return out;
 }
 
-}  // namespace
-
 std::string csv(const StoredRun& run) {
   std::string out =
       "run,node,workload,point,parameters,metric,unit,direction,repetition,value,disturbed,"
@@ -34,4 +32,8 @@ std::string csv(const StoredRun& run) {
   return out;
 }
 
+const RegisterExport registered{
+    50, {"csv", "results.csv", [](const StoredRun& run, const ExportOptions&) { return csv(run); }}};
+
+}  // namespace
 }  // namespace headrace::results

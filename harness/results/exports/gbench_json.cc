@@ -38,8 +38,6 @@ Json entry(const StoredPoint& p, const StoredRepetition& r, std::size_t family, 
   return one;
 }
 
-}  // namespace
-
 std::string gbench_json(const StoredRun& run) {
   Json benchmarks = Json::array();
   for (std::size_t family = 0; family < run.points.size(); ++family) {
@@ -65,4 +63,8 @@ std::string gbench_json(const StoredRun& run) {
   return json_text(all);
 }
 
+const RegisterExport registered{
+    10, {"gbench", "gbench.json", [](const StoredRun& run, const ExportOptions&) { return gbench_json(run); }}};
+
+}  // namespace
 }  // namespace headrace::results

@@ -86,8 +86,6 @@ struct Suite {
   }
 };
 
-}  // namespace
-
 std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive) {
   std::map<std::string, Suite> suites;
   for (const Judgement& j : run.judgements) {
@@ -125,4 +123,9 @@ std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive) {
       xml_escaped(run.name), total.tests, total.failures, total.errors, total.skipped, run.elapsed_s, body);
 }
 
+const RegisterExport registered{30, {"junit", "junit.xml", [](const StoredRun& run, const ExportOptions& options) {
+                                       return junit_xml(run, options.inconclusive);
+                                     }}};
+
+}  // namespace
 }  // namespace headrace::results

@@ -68,4 +68,7 @@ std::string nagios_text(const StoredVerdict& verdict) {
   return data.empty() ? line + "\n" : fmt::format("{} |{}\n", line, data);
 }
 
+const RegisterExport registered{
+    60, {"nagios", "", [](const StoredRun& run, const ExportOptions&) { return nagios_text(run); }}};
+
 }  // namespace headrace::results
