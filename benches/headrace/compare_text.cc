@@ -52,7 +52,7 @@ Text name_of(const Row& row) { return Text::format("{}  {}", row.base_point, row
 
 /// Text that is wrapped, its further lines below the first one's words.
 Text told(const Text& label, const Text& text, const Terminal& terminal) {
-  const auto width = static_cast<std::size_t>(std::min(terminal.width(), 100) - 4);
+  const std::size_t width = terminal.text_width() - 4;
   return label + wrap(text, width - columns(label), columns(label)) + "\n";
 }
 
@@ -88,7 +88,9 @@ Text line(const Row& row, std::size_t width, bool narrow, const Terminal& termin
   const Text sign(terminal.paint(symbol_of(row.change, terminal.ascii()), ink_of(row))),
       base = format_in_unit(row.base.typical, row.unit), other = format_in_unit(row.other.typical, row.unit),
       word = terminal.paint(verdict_word(row), ink_of(row));
-  if (narrow) return Text::format("{} {}  {}\n    {} -> {}  {}\n", sign, name_of(row), word, base, other, bounds(row));
+  if (narrow)
+    return in_lines(Text::format("{} {}  {}", sign, name_of(row), word), terminal, 4) + "\n    " +
+           in_lines(Text::format("{} -> {}  {}", base, other, bounds(row)), terminal, 6) + "\n";
   return Text::format("{} {}  {}  {}  {}  {}\n", sign, pad(name_of(row), width), pad(base, kValue, true),
                       pad(other, kValue, true), pad(bounds(row), kBounds), word);
 }

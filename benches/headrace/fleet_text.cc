@@ -40,11 +40,15 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
   Text out;
   for (const Group& g : f.groups) {
     if (f.groups.size() > kMost && &g - f.groups.data() >= static_cast<long>(kMost)) break;
-    out += Text::format("{}  {} node{}{}\n", terminal.paint(g.id, Ink::strong), g.nodes, g.nodes == 1 ? "" : "s",
-                        g.judged ? Text() : "  " + Text(g.why));
+    out += in_lines(Text::format("{}  {} node{}{}", terminal.paint(g.id, Ink::strong), g.nodes, g.nodes == 1 ? "" : "s",
+                                 g.judged ? Text() : "  " + Text(g.why)),
+                    terminal, 4) +
+           "\n";
     for (const GroupDifference& d : g.differs)
-      out += terminal.paint(Text::format("    {}: {} (usual: {})", d.key, d.value.empty() ? "-" : d.value,
-                                         d.usual.empty() ? "-" : d.usual),
+      out += "    " +
+             terminal.paint(in_lines(Text::format("{}: {} (usual: {})", d.key, d.value.empty() ? "-" : d.value,
+                                                  d.usual.empty() ? "-" : d.usual),
+                                     terminal, 6),
                             Ink::faint) +
              "\n";
     for (const GroupShift& one : g.shifts)
@@ -53,40 +57,43 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
   }
   out += "\n";
   out += some(f.effects, "shared shifts", [&](const GroupEffect& e) {
-    Text text = Text::format("{} {}  {}\n", sign(e.status, terminal),
-                             terminal.paint(to_string(e.status), ink_of(e.status)), wrap(e.explanation, 90, 4));
+    Text text = in_lines(Text::format("{} {}  {}", sign(e.status, terminal),
+                                      terminal.paint(to_string(e.status), ink_of(e.status)), e.explanation),
+                         terminal, 4) +
+                "\n";
     if (!e.next_step.empty()) text += "    " + terminal.paint(e.next_step, Ink::faint) + "\n";
     return text;
   });
   out += some(f.outliers, "outliers", [&](const Outlier& o) {
-    Text text =
-        Text::format("{} {}  {}\n", sign(o.status, terminal),
-                     terminal.paint(Text::format("{} {}", f.nodes[o.node].name, to_string(o.status)), ink_of(o.status)),
-                     wrap(o.explanation, 90, 4));
+    const Text who = terminal.paint(Text::format("{} {}", f.nodes[o.node].name, to_string(o.status)), ink_of(o.status));
+    Text text = in_lines(Text::format("{} {}  {}", sign(o.status, terminal), who, o.explanation), terminal, 4) + "\n";
     if (!o.next_step.empty()) text += "    " + terminal.paint(o.next_step, Ink::faint) + "\n";
     return text;
   });
   for (const JudgedPairs& p : f.pairs)
     out += some(p.findings, "slow pairs", [&](const JudgedPair& one) {
-      return Text::format(
-          "{} {}  {}: {}\n", sign(one.status, terminal),
-          terminal.paint(Text::format("{} {}", one.finding.subject, to_string(one.status)), ink_of(one.status)),
-          one.finding.kind, one.finding.told);
+      const Text who =
+          terminal.paint(Text::format("{} {}", one.finding.subject, to_string(one.status)), ink_of(one.status));
+      return in_lines(
+                 Text::format("{} {}  {}: {}", sign(one.status, terminal), who, one.finding.kind, one.finding.told),
+                 terminal, 4) +
+             "\n";
     });
   out += some(f.missing, "missing", [&](const Missing& m) {
-    return Text::format("{} {}  {}\n    {}\n", terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::doubt),
-                        m.node, m.why, terminal.paint(m.next_step, Ink::faint));
+    const Text sign = terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::doubt);
+    return in_lines(Text::format("{} {}  {}", sign, m.node, m.why), terminal, 4) + "\n    " +
+           terminal.paint(m.next_step, Ink::faint) + "\n";
   });
   out += some(f.unreadable, "unreadable", [&](const Unreadable& u) {
     return Text::format("{} {}\n", terminal.paint(symbol(Outcome::error, terminal.ascii()), Ink::bad),
-                        wrap(u.why, 96, 2));
+                        in_lines(u.why, terminal, 2));
   });
   if (f.noise)
     out += Text::format(
         "\nnodes against themselves: noise floor \u00b1{:.2g} % on {} of them, highest "
         "\u00b1{:.2g} % ({})\n",
         100 * f.noise->median, f.noise->nodes, 100 * f.noise->highest, f.noise->highest_node);
-  return out + "\n" + f.sentence + "\n";
+  return out + "\n" + in_lines(f.sentence, terminal, 0) + "\n";
 }
 
 Text fleet_last_line(const Fleet& f) {

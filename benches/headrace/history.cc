@@ -50,28 +50,35 @@ Text left_out_text(const Series& s) {
 }
 
 Text series_text(const History& h, const Series& s, const Terminal& terminal) {
-  Text out =
+  Text head =
       Text::format("{}  {}  {} runs", terminal.paint(s.point + "  " + s.metric, Ink::strong), s.node, s.run.size());
+  Text out;
   if (!s.why.empty()) {
-    out += "  " + terminal.paint(s.why, Ink::faint) + "\n";
+    out += in_lines(head + "  " + terminal.paint(s.why, Ink::faint), terminal, 4) + "\n";
     if (!s.newest.left_out_for.empty()) out += "  " + terminal.paint(s.newest.explanation, Ink::doubt) + "\n";
     return out;
   }
-  out += Text::format("  {}\n", format_in_unit(s.levels.back().median, s.unit));
+  head += Text::format("  {}", format_in_unit(s.levels.back().median, s.unit));
+  out += in_lines(head, terminal, 4) + "\n";
   for (const history::Change& c : s.changes) {
     const std::string change = c.before == 0 ? "no longer 0" : comparison::change_text(c.after / c.before);
-    out += Text::format(
-        "  {} {} -> {}  {}  from {} on\n",
+    const Text told = Text::format(
+        "{} {} -> {}  {}  from {} on",
         terminal.paint(Text::format("{} {}", change, history::to_string(c.direction)), ink_of(c.direction)),
         format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit), Text::format("p = {:.2g}", c.p),
         h.runs[s.run[c.at]].started_utc);
-    for (const std::string& event : c.events) out += "    " + terminal.paint(event, Ink::faint) + "\n";
+    out += "  " + in_lines(told, terminal, 4) + "\n";
+    for (const std::string& event : c.events)
+      out += "    " + terminal.paint(in_lines(event, terminal, 6), Ink::faint) + "\n";
   }
   if (s.wanders)
-    out += "  " + terminal.paint("neighbouring runs are alike: it may be a drift, and no change", Ink::doubt) + "\n";
+    out += "  " +
+           terminal.paint(in_lines("neighbouring runs are alike: it may be a drift, and no change", terminal, 4),
+                          Ink::doubt) +
+           "\n";
   if (!s.left_out.empty()) out += "  " + terminal.paint(left_out_text(s), Ink::faint) + "\n";
   if (s.newest.unusual || !s.newest.left_out_for.empty())
-    out += "  " + terminal.paint(wrap(s.newest.explanation, 96, 2), Ink::doubt) + "\n";
+    out += "  " + terminal.paint(in_lines(s.newest.explanation, terminal, 2), Ink::doubt) + "\n";
   return out;
 }
 
@@ -85,7 +92,7 @@ Text history_text(const History& h, const Terminal& terminal, bool all) {
   }
   if (quiet > 0) out += Text::format("{} more without a change (--all shows them)\n", quiet);
   for (const auto& [path, why] : h.unreadable) out += Text::format("unreadable: {}\n", why);
-  return out + "\n" + wrap(h.sentence, 96, 0) + "\n";
+  return out + "\n" + in_lines(h.sentence, terminal, 0) + "\n";
 }
 
 int history_verb(const Arguments& arguments, const Shared& shared) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "benches/headrace/table.h"
 #include "harness/base/units.h"
 
 namespace headrace::cli {
@@ -36,50 +37,45 @@ Text answered_by(const Phase& p) {
 }
 
 Text phases_text(const Sizing& s, const Terminal& terminal) {
-  std::size_t width = 5;
-  for (const Phase& p : s.phases) width = std::max(width, columns(p.title));
-  Text out = terminal.paint(Text::format("\n  {}  {}  {}  {}  {}\n", pad("phase", width), pad("needs", 10, true),
-                                         pad("gives [bounds]", 34), pad("headroom", 9, true), "GPUs fed [bounds]"),
-                            Ink::strong);
+  Table table({{"  phase"}, {"needs", true}, {"gives"}, {"bounds"}, {"headroom", true}, {"GPUs fed"}, {}});
   for (const Phase& p : s.phases) {
     const auto told = [&](double v) { return format_in_unit(v, p.unit); };
-    const Text gives = p.supply.value.low == p.supply.value.high
-                           ? Text(told(p.supply.value.median))
-                           : Text::format("{} [{}, {}]{}", told(p.supply.value.median), told(p.supply.value.low),
-                                          told(p.supply.value.high), p.supply.is_range ? " range" : "");
-    out += Text::format(
-        "{} {}  {}  {}  {}  {}{}\n", terminal.paint(symbol(p.outcome, terminal.ascii()), Terminal::ink_of(p.outcome)),
-        pad(p.title, width), pad(told(p.demand.need), 10, true), pad(gives, 34),
-        pad(percent(p.headroom.median), 9, true), p.gpus_fed ? count(*p.gpus_fed, s.job.cluster.gpus()) : Text(),
-        p.supply.basis == Basis::measured ? Text() : Text::format("  {}", to_string(p.supply.basis)));
-    out += "    " + terminal.paint(wrap(answered_by(p), 92, 4), Ink::faint) + "\n";
-    if (p.outcome != Outcome::pass) {
-      out += "    " + terminal.paint(wrap(p.explanation, 92, 4), Ink::faint) + "\n";
-      if (!p.next_step.empty()) out += "    " + terminal.paint(wrap(p.next_step, 92, 4), Ink::faint) + "\n";
-    }
+    const Bounded& given = p.supply.value;
+    table.row({terminal.paint(symbol(p.outcome, terminal.ascii()), Terminal::ink_of(p.outcome)) + " " + Text(p.title),
+               told(p.demand.need), told(given.median),
+               given.low == given.high
+                   ? Text()
+                   : Text::format("[{}, {}]{}", told(given.low), told(given.high), p.supply.is_range ? " range" : ""),
+               percent(p.headroom.median), p.gpus_fed ? count(*p.gpus_fed, s.job.cluster.gpus()) : Text(),
+               p.supply.basis == Basis::measured ? Text() : Text(to_string(p.supply.basis))});
+    table.remark(answered_by(p));
+    if (p.outcome == Outcome::pass) continue;
+    table.remark(p.explanation);
+    if (!p.next_step.empty()) table.remark(p.next_step);
   }
+  Text out = "\n" + table.text(terminal);
   for (const NotMeasured& n : s.not_measured)
-    out += Text::format("{} {}  not measured\n    {}\n    {}\n",
-                        terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::faint), pad(n.title, width),
-                        terminal.paint(wrap(n.why, 92, 4), Ink::faint), n.command);
+    out += Text::format("{} {}: not measured\n    {}\n    {}\n",
+                        terminal.paint(symbol(Outcome::skipped, terminal.ascii()), Ink::faint), n.title,
+                        terminal.paint(in_lines(n.why, terminal, 4), Ink::faint), n.command);
   return out;
 }
 
-Text calendar_text(const Calendar& c) {
+Text calendar_text(const Calendar& c, const Terminal& terminal) {
   Text out = Text::format("calendar   every {} a save that takes {} and blocks for {} ({} allowed)",
                           format_duration(c.interval_s), format_duration(c.save_s), format_duration(c.stall_s),
                           format_duration(c.stall_allowed_s));
   if (c.restore_s) out += Text::format("; a restore takes {}", format_duration(*c.restore_s));
   if (c.lost) out += Text::format("; {:.2g} % of the time is lost", *c.lost * 100);
   if (c.best_interval_s) out += Text::format("; least every {} (Daly, E16)", format_duration(*c.best_interval_s));
-  return wrap(out, 96, 11) + "\n";
+  return in_lines(out, terminal, 11) + "\n";
 }
 
-Text cost_text(const Starvation& s) {
+Text cost_text(const Starvation& s, const Terminal& terminal) {
   Text out =
       Text::format("starvation accelerators are busy at most {:.0f} % of the time ({})", s.utilization * 100, s.phase);
   if (s.cost_usd_per_h) out += Text::format(": {:.4g} USD/h are spent on waiting", *s.cost_usd_per_h);
-  return wrap(out, 96, 11) + "\n";
+  return in_lines(out, terminal, 11) + "\n";
 }
 
 Text kind_title(const Sizing& s, const std::string& phase) {
@@ -105,18 +101,20 @@ Text fixes_text(const Sizing& s, const Terminal& terminal) {
     const Text alone = held_back ? Text::format("; {} alone: {}", kind_title(s, f.phase),
                                                 count(*f.phase_gpus_fed, s.job.cluster.gpus()))
                                  : Text();
-    out += Text::format("  {}  {}{}  {}\n", terminal.paint(f.title, Ink::strong), fed, alone,
-                        f.basis ? Text::format("({})", to_string(*f.basis)) : Text());
-    out += "    " + wrap(f.explanation, 92, 4) + "\n";
+    const Text what = terminal.paint(f.title, Ink::strong) + "  " + fed + alone +
+                      (f.basis ? Text::format("  ({})", to_string(*f.basis)) : Text());
+    out += "  " + in_lines(what, terminal, 4) + "\n";
+    out += "    " + in_lines(f.explanation, terminal, 4) + "\n";
     out += "    " + terminal.paint(f.command, Ink::faint) + "\n";
   }
   return out;
 }
 
 Text sizing_text(const Sizing& s, const Terminal& terminal) {
-  Text out = Text::format("{}: {:.0f} GPUs on {:.0f} node{}; safety margin {:.3g}\n",
-                          s.job.description.empty() ? s.job.name : s.job.description, s.job.cluster.gpus(),
-                          s.job.cluster.nodes, s.job.cluster.nodes == 1 ? "" : "s", s.job.safety);
+  const Text head = Text::format("{}: {:.0f} GPUs on {:.0f} node{}; safety margin {:.3g}",
+                                 s.job.description.empty() ? s.job.name : s.job.description, s.job.cluster.gpus(),
+                                 s.job.cluster.nodes, s.job.cluster.nodes == 1 ? "" : "s", s.job.safety);
+  Text out = in_lines(head, terminal, 4) + "\n";
   for (const Session& session : s.sessions)
     out +=
         terminal.paint(Text::format("run {} on {}{}", session.front()->id, session.front()->node,
@@ -124,11 +122,11 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
                        Ink::faint) +
         "\n";
   out += phases_text(s, terminal) + "\n";
-  out += wrap("capacity   " + Text(s.capacity.explanation), 96, 11) + "\n";
-  if (s.calendar) out += calendar_text(*s.calendar);
-  if (s.starvation) out += cost_text(*s.starvation);
+  out += in_lines("capacity   " + Text(s.capacity.explanation), terminal, 11) + "\n";
+  if (s.calendar) out += calendar_text(*s.calendar, terminal);
+  if (s.starvation) out += cost_text(*s.starvation, terminal);
   out += fixes_text(s, terminal);
-  return out + "\n" + wrap(s.sentence, 96, 0) + "\n";
+  return out + "\n" + in_lines(s.sentence, terminal, 0) + "\n";
 }
 
 Text sizing_last_line(const Sizing& s) {

@@ -65,7 +65,7 @@ std::string_view without_unit(std::string_view metric) {
 
 Text measured_text(const RunResult& run, const Shared& shared) {
   const Terminal terminal(stdout, shared);
-  const std::size_t width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
+  const std::size_t width = terminal.text_width();
   const std::size_t names = width < 72 ? 20 : 28;  // columns of a metric's name
   Text out;
   for (const PointResult& point : run.points) {
@@ -131,7 +131,7 @@ Text measured_text(const RunResult& run, const Shared& shared) {
 
 Text verdict_text(const RunResult& run, const Shared& shared) {
   const Terminal terminal(stdout, shared);
-  const std::size_t width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
+  const std::size_t width = terminal.text_width();
   Text out;
   Table table({{"  need", false}, {"measured", true}, {"bounds", false}, {"needed", true}, {"headroom", false}, {}});
   const Judgement* told_last = nullptr;

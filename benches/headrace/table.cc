@@ -36,9 +36,11 @@ Text Table::text(const Terminal& terminal) const {
 
 Text Table::aligned(const Row& row, const std::vector<std::size_t>& widths) const {
   Text line;
-  for (std::size_t c = 0; c < row.cells.size(); ++c) {
+  std::size_t told = row.cells.size();
+  while (told > 1 && row.cells[told - 1].empty()) --told;
+  for (std::size_t c = 0; c < told; ++c) {
     if (c > 0) line += "  ";
-    const bool last = c + 1 == row.cells.size() && !columns_[c].right;  // no blanks at the end of a line
+    const bool last = c + 1 == told && !columns_[c].right;  // no blanks at the end of a line
     line += last ? row.cells[c] : pad(row.cells[c], widths[c], columns_[c].right);
   }
   return line;
