@@ -8,8 +8,7 @@
 #include <filesystem>
 #include <map>
 
-#include "benches/headrace/console.h"
-#include "benches/headrace/report_maker.h"
+#include "benches/headrace/findings.h"
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/shares.h"
 #include "benches/headrace/terminal.h"
@@ -114,24 +113,18 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
   const auto noise = newest == runs.end() ? std::nullopt : comparison::noise_beside(*newest);
   History judged = history::judge(std::move(runs), options, std::move(bad));
   judged.noise = noise;
-  std::string page;
-  if (!arguments.out.empty()) {
-    const MarkedFolder folder = MarkedFolder::make_alone(arguments.out, "history");
-    folder.write("history.json", history_json(judged));
-    folder.write("history.csv", history_csv(judged));
-    if (!arguments.no_report) page = drawn_or_told(folder, "history.json");
-  }
-  if (arguments.format != "text") {
-    print_document(arguments.format == "json" ? history_json(judged) : history_csv(judged));
-    return judged.exit_code;
-  }
-  print(history_text(judged, Terminal(stdout, shared), arguments.all));
-  if (!page.empty()) print(Text::format("page    {}\n", page));
-  print(
-      Text::format("VERDICT {} runs={} series={} changes={} unusual={} "
-                   "missing={} left_out={} too_short={} exit={}\n",
-                   headrace::to_string(judged.word), judged.runs.size(), judged.series.size(), judged.changes,
-                   judged.unusual, judged.missing, judged.left_out, judged.too_short, judged.exit_code));
+  std::optional<MarkedFolder> folder;
+  if (!arguments.out.empty()) folder = MarkedFolder::make_alone(arguments.out, "history");
+  tell({.name = "history",
+        .json = [&] { return history_json(judged); },
+        .csv = [&] { return history_csv(judged); },
+        .text = [&](const Terminal& terminal) { return history_text(judged, terminal, arguments.all); },
+        .last_line =
+            Text::format("VERDICT {} runs={} series={} changes={} unusual={} "
+                         "missing={} left_out={} too_short={} exit={}",
+                         headrace::to_string(judged.word), judged.runs.size(), judged.series.size(), judged.changes,
+                         judged.unusual, judged.missing, judged.left_out, judged.too_short, judged.exit_code)},
+       folder, !arguments.no_report, arguments.format, shared);
   return judged.exit_code;
 }
 

@@ -47,8 +47,8 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
   const double sum = std::accumulate(row.values.begin(), row.values.end(), 0.0);
   row.mean = found->mean_over_time.value_or(sum / static_cast<double>(row.repetitions));
   row.median = found->median;
-  row.low = found->interval.low;
-  row.high = found->interval.high;
+  row.low = found->low;
+  row.high = found->high;
   row.least = *std::min_element(row.values.begin(), row.values.end());
   row.most = *std::max_element(row.values.begin(), row.values.end());
   return row;

@@ -10,6 +10,7 @@
 #include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
 #include "harness/requirements/need_kinds.h"
+#include "harness/workload.h"
 
 namespace headrace::cli {
 namespace {
@@ -94,10 +95,9 @@ Text measured_text(const RunResult& run, const Shared& shared) {
       if (!shown(point, metric.name)) continue;
       const std::string name = fmt::format("{}.{}", point.point->info->name, metric.name);
       Text interval;
-      if (metric.values.size() > 1 && metric.interval.low != metric.interval.high) {
-        interval =
-            Text::format("[{}, {}]{}", human(metric.interval.low, metric.unit, name),
-                         human(metric.interval.high, metric.unit, name), metric.interval.is_range ? " range" : "");
+      if (metric.values.size() > 1 && metric.low != metric.high) {
+        interval = Text::format("[{}, {}]{}", human(metric.low, metric.unit, name),
+                                human(metric.high, metric.unit, name), metric.is_range ? " range" : "");
       }
       const Text value = Text::format("  {} {}", pad(without_unit(metric.name), names),
                                       pad(human(metric.median, metric.unit, name), 12, true));

@@ -5,7 +5,6 @@
 #include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
 #include "harness/engine/run_result.h"
-#include "harness/workload.h"
 
 namespace headrace::cli {
 

@@ -78,7 +78,10 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
     summary.description = info.description;
     summary.median = statistics::median(summary.values);
     if (info.unit.ends_with("/s") && seconds > 0) summary.mean_over_time = work / seconds;
-    summary.interval = statistics::median_interval(summary.values);
+    const statistics::Interval bounds = statistics::median_interval(summary.values);
+    summary.low = bounds.low;
+    summary.high = bounds.high;
+    summary.is_range = bounds.is_range;
     summary.too_few_operations = too_few_operations(info, result);
     result.metrics.push_back(std::move(summary));
   }

@@ -41,7 +41,7 @@ bool decided(const PointResult& result, std::span<const judging::Question> quest
   if (!all.empty()) return std::ranges::none_of(all, &judging::Answer::undecided);
   for (const MetricSummary& m : result.metrics) {
     if (m.better == Better::neither) continue;
-    return m.interval.high - m.interval.low <= 2 * kNarrow * std::abs(m.median);
+    return m.high - m.low <= 2 * kNarrow * std::abs(m.median);
   }
   return true;
 }

@@ -68,7 +68,7 @@ void merge(Merge how, T& all, const T& more);
 /// `more` is one more rank's: each member as its description says.
 template <Described T>
 void merge_fields(T& all, const T& more) {
-  each_field<T>([&](const auto& field) { merge(field.merge, all.*field.member, more.*field.member); });
+  each_field<T>([&](const auto& field) { merge(field.merge, field.of(all), field.of(more)); });
 }
 
 void add(Histogram& all, const Histogram& more) { all.merge(more); }
@@ -102,7 +102,7 @@ void merge(Merge how, T& all, const T& more) {
 /// Without what is said of one rank alone.
 PhaseResult without_own_words(PhaseResult phase) {
   each_field<PhaseResult>([&](const auto& field) {
-    if (field.merge == Merge::none) phase.*field.member = PhaseResult{}.*field.member;
+    if (field.merge == Merge::none) field.of(phase) = field.of(PhaseResult{});
   });
   return phase;
 }

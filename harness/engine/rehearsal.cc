@@ -27,7 +27,7 @@ const PointResult* find(const std::vector<PointResult>& points, std::string_view
 std::optional<Estimate> metric(const PointResult* point, std::string_view name) {
   if (point == nullptr) return std::nullopt;
   for (const MetricSummary& m : point->metrics)
-    if (m.name == name) return Estimate{m.median, m.interval.low, m.interval.high};
+    if (m.name == name) return Estimate{m.median, m.low, m.high};
   return std::nullopt;
 }
 

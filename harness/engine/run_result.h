@@ -17,6 +17,7 @@
 #include "harness/ranks/rank_groups.h"
 #include "harness/record/data_report.h"
 #include "harness/record/facts.h"
+#include "harness/record/metric_summary.h"
 #include "harness/record/noise_floor.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/record/repetition.h"
@@ -25,17 +26,6 @@
 #include "harness/verdict/verdict.h"
 
 namespace headrace {
-
-/// One metric over the repetitions that count.
-struct MetricSummary {
-  std::string name, unit, description;
-  Better better = Better::higher;
-  double median = 0;
-  std::optional<double> mean_over_time;  // of a rate: total work over total time
-  statistics::Interval interval;
-  std::vector<double> values;
-  bool too_few_operations = false;  // a percentile with fewer than 10/(1-p) operations per repetition
-};
 
 /// Free memory that was touched before a point, so that the page cache grows into memory that the
 /// hypervisor has already given.

@@ -33,7 +33,7 @@ inline constexpr bool kIsVector<std::vector<T>> = true;
 template <class T>
 void pack(Writer& out, const T& value) {
   if constexpr (Described<T>) {
-    each_field<T>([&](const auto& field) { pack(out, value.*field.member); });
+    each_field<T>([&](const auto& field) { pack(out, field.of(value)); });
   } else if constexpr (std::is_same_v<T, Histogram>) {
     const auto buckets = value.nonzero();
     out.put(value.min_ns()).put(value.max_ns()).template put<std::uint64_t>(buckets.size());
@@ -53,7 +53,7 @@ void pack(Writer& out, const T& value) {
 template <class T>
 void unpack(Reader& in, T& value) {
   if constexpr (Described<T>) {
-    each_field<T>([&](const auto& field) { unpack(in, value.*field.member); });
+    each_field<T>([&](const auto& field) { unpack(in, field.of(value)); });
   } else if constexpr (std::is_same_v<T, Histogram>) {
     const auto min_ns = in.get<std::uint64_t>(), max_ns = in.get<std::uint64_t>();
     std::vector<Histogram::Bucket> buckets;

@@ -21,17 +21,31 @@ enum class Merge : std::uint8_t {
   none,   // said of one rank alone, or of all together once they are merged: begins anew
 };
 
+/// A member of a member.
+template <class T, class Between, class M>
+struct Through {
+  Between T::*outer = nullptr;
+  M Between::*inner = nullptr;
+};
 /// One member. Every member goes over the wire, those with a key are in files, too.
-template <class T, class M, bool InFiles>
+template <class T, class M, bool InFiles, class Way = M T::*>
 struct Field {
   static constexpr bool in_files = InFiles;
 
   std::string_view key;
-  M T::*member = nullptr;
+  Way member{};
   Merge merge = Merge::own;
   bool needed = false;                 // a file without it is refused; else it has its default there
   bool (*stored)(const T&) = nullptr;  // whether it is written; nullptr = always
   std::string_view yes = {}, no = {};  // words for a flag, where files have such instead of true and false
+
+  constexpr const M& of(const T& value) const {
+    if constexpr (std::is_member_object_pointer_v<Way>)
+      return value.*member;
+    else
+      return value.*member.outer.*member.inner;
+  }
+  constexpr M& of(T& value) const { return const_cast<M&>(of(std::as_const(value))); }
 
   constexpr Field merged(Merge how) const {
     Field same = *this;
@@ -60,6 +74,12 @@ struct Field {
 template <class T, class M>
 constexpr Field<T, M, true> field(std::string_view key, M T::*member) {
   return {.key = key, .member = member};
+}
+
+/// A member of a member that files have as if it were the struct's own.
+template <class T, class Between, class M>
+constexpr Field<T, M, true, Through<T, Between, M>> field(std::string_view key, Between T::*outer, M Between::*inner) {
+  return {.key = key, .member = {outer, inner}};
 }
 
 /// A member that is in no file.

@@ -28,6 +28,10 @@ struct Words<CacheState> {
   static constexpr CacheState all[] = {CacheState::cold, CacheState::warm, CacheState::bypassed, CacheState::asis};
 };
 template <>
+struct Words<Better> {
+  static constexpr Better all[] = {Better::higher, Better::lower, Better::neither};
+};
+template <>
 struct Words<Outcome> {
   static constexpr auto& all = kOutcomes;
 };
@@ -37,7 +41,7 @@ struct Words<Reason> {
 };
 template <class E>
 requires std::is_enum_v<E> std::string word_of(E value) {
-  if constexpr (std::is_same_v<E, RepetitionStatus>)
+  if constexpr (std::is_same_v<E, RepetitionStatus> || std::is_same_v<E, Better>)
     return std::string(to_string(value));
   else
     return std::string(headrace::to_string(value));
@@ -46,8 +50,8 @@ requires std::is_enum_v<E> std::string word_of(E value) {
 /// Is it the description of a member that is true or false?
 template <class F>
 struct MemberOf;
-template <class T, class M, bool InFiles>
-struct MemberOf<Field<T, M, InFiles>> {
+template <class T, class M, bool InFiles, class Way>
+struct MemberOf<Field<T, M, InFiles, Way>> {
   using Type = M;
 };
 template <class F>
@@ -80,7 +84,7 @@ struct Encoder {
     Json columns = Json::object();
     each_field<SeriesPoint>([&](const auto& field) {
       Json column = Json::array();
-      for (const SeriesPoint& p : points) column.push_back(p.*field.member);
+      for (const SeriesPoint& p : points) column.push_back(field.of(p));
       columns[std::string(field.key)] = std::move(column);
     });
     return columns;
@@ -104,10 +108,10 @@ struct Encoder {
       if (field.stored != nullptr && !field.stored(value)) return;
       if constexpr (is_flag<decltype(field)>)
         if (!field.yes.empty()) {
-          all[std::string(field.key)] = value.*field.member ? field.yes : field.no;
+          all[std::string(field.key)] = field.of(value) ? field.yes : field.no;
           return;
         }
-      put(all, field.key, value.*field.member);
+      put(all, field.key, field.of(value));
     });
     return all;
   }
@@ -181,7 +185,7 @@ struct Decoder {
       if (points.empty()) points.resize(values.size());
       if (points.size() != values.size())
         column.refuse(fmt::format("{} values of a series of {}", values.size(), points.size()));
-      for (std::size_t i = 0; i < values.size(); ++i) points[i].*field.member = values[i];
+      for (std::size_t i = 0; i < values.size(); ++i) field.of(points[i]) = values[i];
     });
   }
   void operator()(const JsonPlace& place, std::vector<MetricValue>& metrics) const {
@@ -210,10 +214,10 @@ struct Decoder {
           const std::string word = at.text();
           if (word != field.yes && word != field.no)
             at.refuse(fmt::format("'{}' is not one of: {}, {}", word, field.yes, field.no));
-          value.*field.member = word == field.yes;
+          field.of(value) = word == field.yes;
           return;
         }
-      (*this)(at, value.*field.member);
+      (*this)(at, field.of(value));
     });
   }
 };
@@ -240,13 +244,11 @@ template Json json_of(const GroupShape&, const PartNames&);
 template void read_fields(const JsonPlace&, GroupShape&, PartNames&);
 template Json json_of(const NoiseFloor&, const PartNames&);
 template void read_fields(const JsonPlace&, NoiseFloor&, PartNames&);
-template Json json_of(const requirements::JobCollective&, const PartNames&);
-template void read_fields(const JsonPlace&, requirements::JobCollective&, PartNames&);
-template Json json_of(const requirements::JobParameter&, const PartNames&);
-template void read_fields(const JsonPlace&, requirements::JobParameter&, PartNames&);
+template Json json_of(const MetricSummary&, const PartNames&);
+template void read_fields(const JsonPlace&, MetricSummary&, PartNames&);
+template Json json_of(const judging::Question&, const PartNames&);
+template void read_fields(const JsonPlace&, judging::Question&, PartNames&);
 template Json json_of(const Judgement&, const PartNames&);
 template void read_fields(const JsonPlace&, Judgement&, PartNames&);
-template Json json_of(const requirements::Way&, const PartNames&);
-template void read_fields(const JsonPlace&, requirements::Way&, PartNames&);
 
 }  // namespace headrace::results

@@ -3,10 +3,12 @@
 
 #include "harness/ranks/rank_groups.h"
 #include "harness/record/fields.h"
+#include "harness/record/metric_summary.h"
 #include "harness/record/noise_floor.h"
 #include "harness/requirements/needs.h"
 #include "harness/requirements/way.h"
 #include "harness/statistics/steady.h"
+#include "harness/verdict/answers.h"
 #include "harness/verdict/verdict.h"
 
 namespace headrace {
@@ -64,6 +66,35 @@ struct Fields<requirements::Way> {
                  field("async", &S::async).required());
 };
 static_assert(is_complete<requirements::Way>());
+
+template <>
+struct Fields<MetricSummary> {
+  using S = MetricSummary;
+  static constexpr auto all =
+      std::tuple(field("name", &S::name).required(), field("unit", &S::unit).required(), field("better", &S::better),
+                 field("description", &S::description), field("median", &S::median), field("low", &S::low),
+                 field("high", &S::high), field("is_range", &S::is_range), field("values", &S::values).required(),
+                 field("too_few_operations", &S::too_few_operations), field("mean_over_time", &S::mean_over_time));
+};
+static_assert(is_complete<MetricSummary>());
+
+/// What it asks of a judgement stands beside its own members.
+template <>
+struct Fields<judging::Question> {
+  using S = judging::Question;
+  using J = Judgement;
+  static constexpr auto all =
+      std::tuple(field("id", &S::blank, &J::id).required(), field("scope", &S::blank, &J::scope).required(),
+                 field("direction", &S::blank, &J::higher_is_better).said("at_least", "at_most").required(),
+                 field("required", &S::blank, &J::required).required(), field("need", &S::blank, &J::need).required(),
+                 field("unit", &S::blank, &J::unit).required(), field("formula", &S::blank, &J::formula),
+                 field("equation", &S::blank, &J::equation), field("substituted", &S::blank, &J::substituted),
+                 field("measured_by", &S::measured_by).required(), field("workload", &S::workload),
+                 field("with", &S::with).required(), field("parts", &S::parts).required(),
+                 field("per_node", &S::per_node).required(), field("per_process", &S::per_process),
+                 field("lower_bounds", &S::lower_bounds), field("choices", &S::choices), field("cannot", &S::cannot),
+                 field("cache", &S::cache), field("way", &S::way), field("collective", &S::collective));
+};
 
 template <>
 struct Fields<Judgement> {

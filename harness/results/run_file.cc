@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/results/default_params.h"
+#include "harness/results/fields_json.h"
 #include "harness/results/json_place.h"
 #include "harness/results/pairs_json.h"
 #include "harness/results/stored_record.h"
@@ -25,30 +26,15 @@ const std::vector<std::string> kIgnored = {"series", "worker_finish_s", "worker_
 /// The element of a report page that carries its run.
 constexpr std::string_view kCarrier = "<script type=\"application/json\" id=\"headrace-run\">";
 
-Better better_of(const JsonPlace& place) {
-  const std::string word = place.text();
-  if (word == "higher") return Better::higher;
-  if (word == "lower") return Better::lower;
-  if (word == "neither") return Better::neither;
-  place.refuse(fmt::format("'{}' is not one of: higher, lower, neither", word));
-}
-
 bool is_near(double a, double b) {
   return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));  // pages carry 7 digits
 }
 
 StoredMetric read_metric(const JsonPlace& place) {
   StoredMetric metric;
-  metric.name = place.at("name").text();
-  metric.unit = place.at("unit").text();
-  metric.description = place.text("description", "");
-  if (place.has("better")) metric.better = better_of(place.at("better"));
-  metric.values = place.at("values").numbers();
-  metric.median = place.number("median", 0);
-  metric.low = place.number("low", metric.median);
-  metric.high = place.number("high", metric.median);
-  metric.is_range = place.flag("is_range", false);
-  metric.too_few_operations = place.flag("too_few_operations", false);
+  read_fields(place, metric);
+  if (!place.has("low")) metric.low = metric.median;
+  if (!place.has("high")) metric.high = metric.median;
   if (!metric.values.empty() && !is_near(metric.median, statistics::median(metric.values)))
     place.at("median").refuse(fmt::format("{} is not the median of the values, {}: was the file changed by hand?",
                                           metric.median, statistics::median(metric.values)));

@@ -11,20 +11,14 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/record/histogram.h"
-#include "harness/record/metric.h"
+#include "harness/record/metric_summary.h"
 #include "harness/record/noise_floor.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/results/stored_verdict.h"
 
 namespace headrace::results {
 
-struct StoredMetric {
-  std::string name, unit, description;
-  Better better = Better::higher;
-  double median = 0, low = 0, high = 0;
-  bool is_range = false, too_few_operations = false;
-  std::vector<double> values;  // of the repetitions that count
-};
+using StoredMetric = MetricSummary;
 
 /// Latencies of one phase, all counted repetitions together. `part` is "" for the whole operation.
 struct StoredLatency {

@@ -61,48 +61,6 @@ Json collective(const CollectiveCurve& c) {
   return one;
 }
 
-Json metric(const MetricSummary& m) {
-  Json one{{"name", m.name},
-           {"unit", m.unit},
-           {"better", to_string(m.better)},
-           {"description", m.description},
-           {"median", m.median},
-           {"low", m.interval.low},
-           {"high", m.interval.high},
-           {"is_range", m.interval.is_range},
-           {"values", m.values},
-           {"too_few_operations", m.too_few_operations}};
-  if (m.mean_over_time) one["mean_over_time"] = *m.mean_over_time;
-  return one;
-}
-
-Json question(const judging::Question& q) {
-  Json with = Json::array();
-  for (const requirements::JobParameter& p : q.with) with.push_back(json_of(p));
-  Json one{{"id", q.blank.id},
-           {"scope", q.blank.scope},
-           {"direction", q.blank.higher_is_better ? "at_least" : "at_most"},
-           {"required", q.blank.required},
-           {"need", q.blank.need},
-           {"unit", q.blank.unit},
-           {"formula", q.blank.formula},
-           {"equation", q.blank.equation},
-           {"substituted", q.blank.substituted},
-           {"measured_by", q.measured_by},
-           {"workload", q.workload},
-           {"with", std::move(with)},
-           {"parts", q.parts},
-           {"per_node", q.per_node},
-           {"per_process", q.per_process},
-           {"lower_bounds", q.lower_bounds},
-           {"choices", q.choices},
-           {"cannot", q.cannot}};
-  if (q.cache) one["cache"] = headrace::to_string(*q.cache);
-  if (q.way) one["way"] = json_of(*q.way);
-  if (q.collective) one["collective"] = json_of(*q.collective);
-  return one;
-}
-
 Json point(const PointResult& p) {
   const std::vector<std::string>& part_names = p.latency_parts;
   Json params = Json::object(), left_out = Json::object(), wrong = Json::array(), metrics = Json::array(),
@@ -110,7 +68,7 @@ Json point(const PointResult& p) {
   for (const auto& [key, value] : p.point->params) params[key] = param(value);
   for (const auto& [why, count] : p.left_out) left_out[why] = count;
   for (const WrongBlock& w : p.wrong_blocks) wrong.push_back({{"file", w.file}, {"offset", w.offset}, {"why", w.why}});
-  for (const MetricSummary& m : p.metrics) metrics.push_back(metric(m));
+  for (const MetricSummary& m : p.metrics) metrics.push_back(json_of(m));
   for (const Repetition& r : p.repetitions) repetitions.push_back(repetition_part(r, part_names));
   Json stages = Json::array();
   for (const StageSpan& s : p.stages)
@@ -233,7 +191,7 @@ std::string run_json(const RunResult& run) {
   all["summary"] = summary_part(run.summary);
   all["judgements"] = judgements_part(run);
   Json questions = Json::array();
-  for (const judging::Question& q : run.questions) questions.push_back(question(q));
+  for (const judging::Question& q : run.questions) questions.push_back(json_of(q));
   all["questions"] = std::move(questions);
   Json points = Json::array();
   for (const PointResult& p : run.points) points.push_back(point(p));

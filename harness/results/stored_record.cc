@@ -38,32 +38,6 @@ std::vector<unsigned> counts(const JsonPlace& place, std::string_view key) {
   return all;
 }
 
-judging::Question read_question(const JsonPlace& place) {
-  judging::Question q;
-  q.blank.id = place.at("id").text();
-  q.blank.scope = place.at("scope").text();
-  q.blank.higher_is_better = place.at("direction").text() != "at_most";
-  q.blank.required = place.at("required").number();
-  q.blank.need = place.at("need").number();
-  q.blank.unit = place.at("unit").text();
-  q.blank.formula = place.text("formula", "");
-  q.blank.equation = place.text("equation", "");
-  q.blank.substituted = place.text("substituted", "");
-  q.measured_by = place.at("measured_by").texts();
-  q.workload = place.text("workload", "");
-  place.at("with").each([&](const JsonPlace& p) { read_fields(p, q.with.emplace_back()); });
-  q.parts = place.at("parts").number();
-  q.per_node = place.at("per_node").flag();
-  q.per_process = place.flag("per_process", false);
-  if (place.has("lower_bounds")) q.lower_bounds = place.at("lower_bounds").texts();
-  q.choices = std::max(1U, static_cast<unsigned>(place.whole("choices", 1)));
-  q.cannot = place.text("cannot", "");
-  if (place.has("cache")) q.cache = read_state(place.at("cache"));
-  if (place.has("way")) read_fields(place.at("way"), q.way.emplace());
-  if (place.has("collective")) read_fields(place.at("collective"), q.collective.emplace());
-  return q;
-}
-
 }  // namespace
 
 judging::RecordedPoint read_recorded_point(const JsonPlace& place, const HearRepetition& hears) {
@@ -112,7 +86,11 @@ judging::RecordedPoint read_recorded_point(const JsonPlace& place, const HearRep
 
 std::vector<judging::Question> read_questions(const JsonPlace& root) {
   std::vector<judging::Question> all;
-  root.at("questions").each([&](const JsonPlace& one) { all.push_back(read_question(one)); });
+  root.at("questions").each([&](const JsonPlace& one) {
+    judging::Question& question = all.emplace_back();
+    read_fields(one, question);
+    question.choices = std::max(1U, question.choices);
+  });
   return all;
 }
 

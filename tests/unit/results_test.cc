@@ -118,19 +118,23 @@ void FixedRun::measured_point() {
                 .description = "bytes per second",
                 .better = Better::higher,
                 .median = 9.1e8,
-                .mean_over_time = {},
-                .interval = {8.9e8, 9.4e8, true},
+                .low = 8.9e8,
+                .high = 9.4e8,
+                .is_range = true,
                 .values = {8.9e8, 9.1e8, 9.4e8, 9.0e8, 9.2e8},
-                .too_few_operations = false},
+                .too_few_operations = false,
+                .mean_over_time = {}},
                {.name = "latency_p99_ns",
                 .unit = "ns",
                 .description = "99 % of the operations were at most this slow",
                 .better = Better::lower,
                 .median = 1.5e6,
-                .mean_over_time = {},
-                .interval = {1.5e6, 1.5e6, true},
+                .low = 1.5e6,
+                .high = 1.5e6,
+                .is_range = true,
                 .values = {1.5e6, 1.5e6, 1.5e6, 1.5e6, 1.5e6},
-                .too_few_operations = false}};
+                .too_few_operations = false,
+                .mean_over_time = {}}};
   result.points.push_back(std::move(p));
 }
 
