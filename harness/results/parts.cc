@@ -95,7 +95,7 @@ Json run_part(const RunResult& run) {
             {"seed", run.plan->seed},
             {"signal", run.signal},
             {"node", node_name(run)}};
-  if (run.plan->from_job) part["from_job"] = true;
+  if (run.plan->from_job) part["from_job_by"] = run.plan->rehearsal ? "rehearse" : "qualify";
   if (!run.plan->target_path.empty()) part["target"] = run.plan->target_path;
   return part;
 }

@@ -138,7 +138,7 @@ std::optional<double> unix_seconds(const std::string& utc) {
 }
 
 std::string StoredVerdict::measuring_command() const {
-  if (from_job) return fmt::format("headrace qualify {}", config_file);
+  if (!from_job_by.empty()) return fmt::format("headrace {} {}", from_job_by, config_file);
   return fmt::format("headrace run -c {}", config_file.empty() ? "CONFIG" : config_file);
 }
 
@@ -167,7 +167,7 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
   verdict.node = about.at("node").text();
   verdict.elapsed_s = about.number("elapsed_s", 0);
   verdict.config_file = about.text("config_file", "");
-  verdict.from_job = about.flag("from_job", false);
+  verdict.from_job_by = about.text("from_job_by", "");
   verdict.config_hash = about.text("config_hash", "");
   verdict.target = about.text("target", "");
   if (about.has("command")) verdict.command = about.at("command").texts();

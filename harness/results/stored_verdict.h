@@ -23,8 +23,8 @@ struct StoredVerdict {
   std::string path;  // the file it came from
   std::string version, revision;
   std::string id, name, started_utc, config_file, config_hash, node;
-  bool from_job = false;  // the points followed from the job in config_file
-  std::string target;     // the folder that was measured; "" = not told
+  std::string from_job_by;  // the verb whose points follow from the job in config_file; "" = that is a configuration
+  std::string target;       // the folder that was measured; "" = not told
   double elapsed_s = 0;
   std::vector<std::string> command;
   int signal = 0;   // that ended it

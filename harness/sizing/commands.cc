@@ -52,8 +52,8 @@ std::string Commands::measure_points(const std::string& workload, const std::str
 
 /// As the run was measured, for this job. Points that followed from a job follow from this one likewise.
 std::string Commands::measuring(const StoredRun& run, const std::string& only) const {
-  if (run.from_job)
-    return fmt::format("headrace qualify {}{} --only '{}'", job_file_,
+  if (!run.from_job_by.empty())
+    return fmt::format("headrace {} {}{} --only '{}'", run.from_job_by, job_file_,
                        run.target.empty() ? "" : fmt::format(" --at {}", run.target), only);
   return fmt::format("headrace run -c {} --job {} --only '{}'", run.config_file.empty() ? kConfig : run.config_file,
                      job_file_, only);

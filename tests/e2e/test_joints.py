@@ -90,6 +90,17 @@ class Runs:
             assert point["status"] in ("ok", "skipped") and (point["status"] == "ok" or point["reason"]), point["id"]
         assert {w for w in SMALL if w != "epochs"} <= {p["workload"] for p in points if p["status"] == "ok"}
 
+    def of_the_job(self, verb, name, *words):
+        done = self.headrace(verb, "job.yaml", "--at", f"scratch-{name}", "--budget", "6s", "--max-write", "64MiB", "--no-report",
+                             "--out", name, *words)
+        assert done.code in (0, 10, 11, 12), done
+
+    def qualified(self, name):
+        self.of_the_job("qualify", name)
+
+    def rehearsed(self, name):
+        self.of_the_job("rehearse", name, "--set", "job.step.time=20ms")
+
     def ranks(self, name):
         self.ranks_of(3)
         config = self.config(name, lines("small_file_read", "mixed") +
@@ -146,7 +157,7 @@ def runs(tmp_path_factory):
         yield Runs(Headrace(tmp_path_factory.mktemp("joints")))
 
 
-KINDS = ["alone", "ranks", "peer", "interrupted", "lost"]
+KINDS = ["alone", "qualified", "rehearsed", "ranks", "peer", "interrupted", "lost"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -269,6 +280,15 @@ def test_all_of_them_are_one_fleet_and_one_history(runs):
     assert fleet["unreadable"] == [] and fleet["nodes"][0]["runs"] == len(folders)
     history = json.loads(headrace("history", *folders, "--json").out)
     assert history["summary"]["runs"] == len(folders)
+
+
+@pytest.mark.parametrize("kind, again", [("qualified", "headrace qualify job.yaml"), ("rehearsed", "headrace rehearse job.yaml"),
+                                         ("alone", "headrace run -c alone.yaml")])
+def test_a_node_that_is_missing_is_told_the_command_that_measures_the_same(runs, kind, again):
+    headrace, folder, _ = run_of(runs, kind)
+    headrace.write("hosts.txt", "elsewhere\n")
+    fleet = json.loads(headrace("fleet", folder, "--hosts", "hosts.txt", "--json").out)
+    assert [m["next_step"] for m in fleet["missing"] if m["node"] == "elsewhere"] == [f"on elsewhere: {again}"], fleet["missing"]
 
 
 def test_a_killed_rank_accuses_no_link(runs):
