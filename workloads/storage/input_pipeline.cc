@@ -242,7 +242,7 @@ class InputPipeline final : public Workload {
     if (layout_ == Layout::files && samples_per_file_ > static_cast<double>(loader_.batch_size()))
       p.conflict("samples_per_file", "one file has more samples than a batch: dataset.layout shards reads such files");
     const bool mapped = layout_ == Layout::indexed && profile_ == ReadProfile::mmap;
-    if ((io_.engine == "mmap") != mapped) p.conflict("engine", "mmap goes with layout indexed and read_profile mmap");
+    if (io_.traits().maps != mapped) p.conflict("engine", "mmap goes with layout indexed and read_profile mmap");
     if (profile_ == ReadProfile::wds && io_.block_size != kTarRecord)
       p.conflict("block_size", "wds reads 10 KiB at a time");
   }
