@@ -18,6 +18,7 @@ import pytest
 TRAINER = pathlib.Path(__file__).parent / "readers/trainer.py"
 TABLE = "HEADRACE_REHEARSAL_TABLE" in os.environ
 ROUNDS = 3
+WORKERS = [1, 2, 4] if TABLE else [2]  # all of them take 10 minutes
 MOST_SCATTER = 0.15  # of a utilization
 DELAY_S, FILE, BATCH, PREFETCH = 0.012, 100_000, 4, 2
 STEPS = 24
@@ -54,7 +55,7 @@ def median_of(run, name):
 # Of what storage gives with its delays (an open and a read for each sample), the GPU takes half, as much, and twice as much;
 # and with decoding that takes as long as reading.
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch (Debian: python3-torch)")
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize("taken, cpu_s", [(0.5, 0), (1, 0), (2, 0), (1, 0.006)], ids=["half", "all", "twice", "decoding"])
 def test_a_pytorch_data_loader_with_its_consumer(headrace, faults, workers, taken, cpu_s):
     count = BATCH * STEPS
