@@ -9,6 +9,7 @@
 
 #include "harness/backends/engines.h"
 #include "harness/base/units.h"
+#include "harness/plan/time_share.h"
 #include "harness/requirements/needs.h"
 
 namespace headrace {
@@ -21,16 +22,11 @@ using requirements::LoaderKind;
 using requirements::ReadProfile;
 
 constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kMostFiles = 20'000;         // more take long to make and show nothing new
-constexpr std::uint64_t kLeastShard = 8 * kMiB;      // what is still read in order
-constexpr std::uint64_t kLargeRequest = 8 * kMiB;    // beyond, no storage gains
-constexpr unsigned kMostWorkers = 1024;              // of the workloads
-constexpr double kSlowStorage = 150e6;               // bytes/s with which the time of saves is planned; only a guess
-constexpr double kLongest_s = 10, kShortest_s = 1;   // of one repetition
-constexpr unsigned kInFlight = 32;                   // requests, of an engine with a queue
-constexpr unsigned kFewest = 5;                      // repetitions that bounds can be told from
-constexpr double kOwnWeight = 3, kAdviceWeight = 1;  // shares of the time
-constexpr double kBeside = 2;                        // of a repetition's time: cache made, proven and rest
+constexpr std::uint64_t kMostFiles = 20'000;       // more take long to make and show nothing new
+constexpr std::uint64_t kLeastShard = 8 * kMiB;    // what is still read in order
+constexpr std::uint64_t kLargeRequest = 8 * kMiB;  // beyond, no storage gains
+constexpr double kSlowStorage = 150e6;             // bytes/s with which the time of saves is planned; only a guess
+constexpr unsigned kInFlight = 32;                 // requests, of an engine with a queue
 
 std::string bytes(double value) { return format_quantity(value, Dimension::bytes); }
 
@@ -66,8 +62,8 @@ class Entry {
     return label != nullptr && !label->text.starts_with("job");
   }
 
-  double weight = kOwnWeight;  // of the measuring time; 0 = it ends by itself
-  bool timed = true;           // its repetitions end after `duration`
+  double weight = time_share::kOwn;  // of the measuring time; 0 = it ends by itself
+  bool timed = true;                 // its repetitions end after `duration`
 };
 
 class Points {
@@ -96,7 +92,7 @@ class Points {
         files();
         break;
       case Layout::shards:
-        shards("job", kOwnWeight, own_shard(), means_.data);
+        shards("job", time_share::kOwn, own_shard(), means_.data);
         break;
       case Layout::tokens:
         tokens();
@@ -168,7 +164,7 @@ class Points {
   bool waits() const { return job_.loader.kind != LoaderKind::in_flight; }
 
   /// A way of reading that is not the job's.
-  void advise(Entry entry) { add(std::move(entry), kAdviceWeight); }
+  void advise(Entry entry) { add(std::move(entry), time_share::kAdvice); }
 
   // One file for each sample, or for a few.
 
@@ -206,7 +202,7 @@ class Points {
     if (!as_pil) set.size("block_size", request());
     const Entry base = set;
     if (as_pil) set.put("read_profile", "pil");
-    add(reads(set, workers_, samples), kOwnWeight);
+    add(reads(set, workers_, samples), time_share::kOwn);
     const auto variant = [&](const char* label) {
       Entry entry = base;
       entry.put("label", label);
@@ -217,7 +213,7 @@ class Points {
       if (as_pil) more.put("read_profile", "pil");
       advise(reads(more, std::min(2 * workers_, kMostWorkers), samples));
     }
-    if (means_.data.empty()) shards("shards", kAdviceWeight, 64 * kMiB, "");
+    if (means_.data.empty()) shards("shards", time_share::kAdvice, 64 * kMiB, "");
     if (job_.loader.kind != LoaderKind::in_flight) {
       Entry queue = variant("in-flight");
       advise(queue.put("engine", queueing_engine())
@@ -235,7 +231,7 @@ class Points {
   }
 
   void shards(const char* label, double weight, std::uint64_t size, const std::string& path) {
-    const bool own = weight == kOwnWeight;
+    const bool own = weight == time_share::kOwn;
     const std::uint64_t space = own ? data_space_ : means_.space / 8;
     const ReadProfile profile = job_.dataset.read_profile;
     const bool indexed = own && (profile == ReadProfile::mds || profile == ReadProfile::row_group);
@@ -294,7 +290,7 @@ class Points {
       if (const Value* value = shards.value.find(key)) entry.put(key, value->text);
     entry.size("block_size", request()).size("sample_size", sample());
     entry.unproven = shards.unproven;
-    add(reads(entry, workers_, samples), kOwnWeight);
+    add(reads(entry, workers_, samples), time_share::kOwn);
   }
 
   std::uint64_t sample() const {
@@ -327,7 +323,7 @@ class Points {
     const bool mapped = job_.dataset.read_profile == ReadProfile::mmap && job_.loader.kind != LoaderKind::in_flight;
     reads(set, workers_, samples).size("block_size", request());
     if (mapped) set.put("read_profile", "mmap");
-    add(set, kOwnWeight);
+    add(set, time_share::kOwn);
     if (request() < 2 * kMiB) {
       Entry larger = base;
       reads(larger, workers_, samples / 16).put("label", "larger-requests").size("block_size", 2 * kMiB);
@@ -355,7 +351,7 @@ class Points {
     if (job_.dataset.samples)
       entry.count("data_set_files",
                   static_cast<std::uint64_t>(std::min(1e15, *job_.dataset.samples / job_.dataset.samples_per_file)));
-    add(entry.count("workers", workers_).put("cache", "cold"), kAdviceWeight);
+    add(entry.count("workers", workers_).put("cache", "cold"), time_share::kAdvice);
   }
 
   // Saves and restores.
@@ -365,7 +361,7 @@ class Points {
     const double size = requirements_size() / job_.cluster.gpus();
     const bool async = job_.checkpoint->async;
     // Each save must end within its part of the time.
-    const double time_s = means_.budget_s / 5 / (kFewest + 1);
+    const double time_s = means_.budget_s / 5 / (time_share::kFewest + 1);
     double most = std::min(double(save_space_) / ranks, kSlowStorage * time_s / ranks);
     if (async) most = std::min(most, double(means_.memory) / 4 / ranks);
     const double shard = std::min(size, most);
@@ -391,7 +387,7 @@ class Points {
       entry.count("ranks", ranks).size("shard_size", whole);
       return entry.put("mode", async ? "async" : "sync");
     };
-    add(save("job"), kOwnWeight);
+    add(save("job"), time_share::kOwn);
     Entry around = save("around-the-cache");
     advise(around.put("engine", queueing_engine()).put("direct", "true").put("preallocate", "true"));
     if (!asks("checkpoint_read") || !job_.checkpoint->restore) return;
@@ -401,7 +397,7 @@ class Points {
       smaller(entry);
       return entry.count("ranks", ranks).size("shard_size", whole).put("cache", "cold");
     };
-    add(restore("job"), kOwnWeight);
+    add(restore("job"), time_share::kOwn);
     Entry queue = restore("in-flight");
     advise(queue.put("engine", queueing_engine()).count("queue_depth", 16));
   }
@@ -420,18 +416,20 @@ class Points {
         add(Entry("h2d", gpus == std::string_view("each") ? "job" : "job-all-at-once")
                 .size("size", static_cast<std::uint64_t>(batch))
                 .put("gpus", gpus),
-            kOwnWeight);
+            time_share::kOwn);
     }
     if (asks("d2h"))
       for (const char* gpus : {"each", "all"})
-        add(Entry("d2h", gpus == std::string_view("each") ? "job" : "job-all-at-once").put("gpus", gpus), kOwnWeight);
+        add(Entry("d2h", gpus == std::string_view("each") ? "job" : "job-all-at-once").put("gpus", gpus),
+            time_share::kOwn);
   }
 
   /// Collectives in the job's own sizes and groups, ports, and the slowest pair.
   void network() {
     if (!means_.ranks) return;
     for (const char* collective : {"mpi_all_reduce", "mpi_all_to_all", "mpi_send_recv"})
-      if (asks(collective)) add(Entry(collective, "job").put("message_size", "need").put("group", "need"), kOwnWeight);
+      if (asks(collective))
+        add(Entry(collective, "job").put("message_size", "need").put("group", "need"), time_share::kOwn);
     if (asks("network_ports"))
       add(Entry("network_ports", "")
               .put("nic_rate", job_.cluster.nic_rate
@@ -440,27 +438,19 @@ class Points {
           0);
     if (asks("tcp_stream"))
       add(Entry("tcp_stream", "job").put("processes", "per_node").count("streams", 4).put("schedule", "all_pairs"),
-          kOwnWeight);
+          time_share::kOwn);
   }
 
   /// The measuring time, by weight: as long as useful, and short enough for the fewest repetitions.
   void share_time() {
     double weights = 0;
     for (const Entry& entry : entries_) weights += entry.weight;
-    const double time_s = means_.budget_s * (1 - kMakingShare);
+    const double time_s = means_.budget_s * (1 - time_share::kMaking);
     for (Entry& entry : entries_) {
       if (entry.weight == 0) continue;
       const double own_s = time_s * entry.weight / weights;
-      const double each_s = std::clamp(own_s / kFewest / kBeside, kShortest_s, kLongest_s);
-      if (entry.timed) entry.put("duration", fmt::format("{:.2g}s", each_s));
-      Value looks, repeat;
-      looks.kind = Value::Kind::list;
-      for (const unsigned n : {5u, 10u, 15u}) looks.items.push_back(Value::scalar(std::to_string(n), {}));
-      repeat.kind = Value::Kind::map;
-      if (entry.weight < kOwnWeight) looks.items.resize(1);
-      repeat.set("looks", looks);
-      repeat.set("budget", Value::scalar(fmt::format("{:.3g}s", std::max(own_s, kShortest_s)), {}));
-      entry.value.set("repeat", std::move(repeat));
+      if (entry.timed) entry.put("duration", fmt::format("{:.2g}s", time_share::repetition_s(own_s)));
+      entry.value.set("repeat", time_share::repeat_within(own_s, entry.weight < time_share::kOwn));
     }
   }
 

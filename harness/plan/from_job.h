@@ -23,8 +23,7 @@ struct Means {
   bool own_batches = false;  // batches are as large as the job's, however few there are
 };
 
-/// The share of the budget that making data may take.
-inline constexpr double kMakingShare = 0.3;
+inline constexpr unsigned kMostWorkers = 1024;  // that a workload of storage takes
 
 struct FromJob {
   config::Value workloads;  // entries of a configuration, the job's own ways first

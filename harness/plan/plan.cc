@@ -18,6 +18,7 @@
 #include "harness/plan/own_data.h"
 #include "harness/plan/points.h"
 #include "harness/plan/rehearsal.h"
+#include "harness/plan/time_share.h"
 #include "harness/storage/data_set.h"
 #include "harness/workload.h"
 
@@ -176,7 +177,7 @@ class Planner {
     for (Point& point : plan_.points) {
       const Footprint f = point.workload->footprint();
       if (!sets.contains(f.data_id)) continue;
-      point.making_s = kMakingShare * plan_.budget_s * static_cast<double>(sets[f.data_id]) / all;
+      point.making_s = time_share::kMaking * plan_.budget_s * static_cast<double>(sets[f.data_id]) / all;
       sets[f.data_id] = 0;
     }
   }

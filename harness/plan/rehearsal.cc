@@ -9,6 +9,7 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
 #include "harness/plan/own_data.h"
+#include "harness/plan/time_share.h"
 
 namespace headrace {
 namespace {
@@ -21,11 +22,6 @@ using requirements::LoaderKind;
 constexpr double kSteps = 64;             // that show how even they are
 constexpr double kStepsOfEachWorker = 8;  // the first of each is prepared while the pipeline fills
 constexpr double kFewestSteps = 6;
-constexpr unsigned kFewest = 5;  // repetitions that bounds can be told from
-constexpr double kLongest_s = 10, kShortest_s = 1;
-constexpr double kBeside = 2;     // of a repetition's time: cache made, proven and rest
-constexpr double kOwnWeight = 3;  // shares of the time: the whole pipeline, and each counter-experiment
-constexpr unsigned kMostWorkers = 1024;
 
 std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
 
@@ -58,7 +54,7 @@ class Rehearsal {
     share_shards(alone);
     const Value whole = pipeline(alone);
     made_.workloads.kind = Value::Kind::list;
-    add(whole, rehearsal::kJob, kOwnWeight);
+    add(whole, rehearsal::kJob, time_share::kOwn);
     Value free = with(whole, "step_time", "0s");
     add(free, rehearsal::kNoStep);
     if (job_.dataset.cpu_time_per_sample) add(with(free, "cpu_time_per_sample", "0s"), rehearsal::kNoDecode);
@@ -89,7 +85,7 @@ class Rehearsal {
     return entry;
   }
 
-  void add(Value entry, const char* label, double weight = 1) {
+  void add(Value entry, const char* label, double weight = time_share::kAdvice) {
     if (*label != 0) entry = with(std::move(entry), "label", label);
     made_.workloads.items.push_back(std::move(entry));
     made_.unproven.push_back(unproven_);
@@ -148,7 +144,7 @@ class Rehearsal {
     const double samples = data_bytes_ / job_.dataset.sample_size / gpus;
     const double wanted = std::max(kSteps, kStepsOfEachWorker * workers / parts);
     const double least = (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : 1;
-    longest_s_ = std::clamp(measuring_s() * kOwnWeight / weights() / kFewest / kBeside, kShortest_s, kLongest_s);
+    longest_s_ = time_share::repetition_s(measuring_s() * time_share::kOwn / weights());
     const double by_data = std::floor(samples / wanted / parts);
     const double by_time = std::floor(own * longest_s_ / wanted / job_.step.time);
     const double batch = std::max(least, std::min({own, by_data, by_time}));
@@ -160,7 +156,8 @@ class Rehearsal {
                       "(--set job.cluster.gpus_per_node=1)",
                       gpus, std::floor(samples), format_quantity(data_bytes_, Dimension::bytes)));
     if (kFewestSteps * step_s > longest_s_) {
-      const double budget = kFewestSteps * step_s * kFewest * kBeside * weights() / kOwnWeight / (1 - kMakingShare);
+      const double budget = kFewestSteps * step_s * time_share::kFewest * time_share::kBeside * weights() /
+                            time_share::kOwn / (1 - time_share::kMaking);
       throw UsageError(
           fmt::format("no rehearsal: a step takes {}, and {} of --budget have no room for {:.0f} of them "
                       "in each repetition: --budget {:.0f}min has",
@@ -177,26 +174,19 @@ class Rehearsal {
     return with(std::move(entry), "step_time", exact_quantity(step_s, Dimension::seconds));
   }
 
-  double measuring_s() const { return means_.budget_s * (1 - kMakingShare); }
+  double measuring_s() const { return means_.budget_s * (1 - time_share::kMaking); }
   /// Of all points: the whole pipeline, four or five others.
-  double weights() const { return kOwnWeight + (job_.dataset.cpu_time_per_sample ? 5 : 4); }
+  double weights() const { return time_share::kOwn + (job_.dataset.cpu_time_per_sample ? 5 : 4); }
 
   void share_time() {
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       if (weights_[i] == 0) continue;
       const double own_s = measuring_s() * weights_[i] / weights();
       const bool whole = i == 0;
-      const double each_s = whole ? longest_s_ : std::clamp(own_s / kFewest / kBeside, kShortest_s, kLongest_s);
+      const double each_s = whole ? longest_s_ : time_share::repetition_s(own_s);
       Value& entry = made_.workloads.items[i];
       entry = with(std::move(entry), "duration", fmt::format("{:.3g}s", each_s));
-      Value looks, repeat;
-      looks.kind = Value::Kind::list;
-      for (const unsigned n : {5u, 10u, 15u}) looks.items.push_back(Value::scalar(std::to_string(n), {}));
-      if (!whole) looks.items.resize(1);
-      repeat.kind = Value::Kind::map;
-      repeat.set("looks", looks);
-      repeat.set("budget", Value::scalar(fmt::format("{:.3g}s", std::max(own_s, kShortest_s)), {}));
-      entry.set("repeat", std::move(repeat));
+      entry.set("repeat", time_share::repeat_within(own_s, !whole));
     }
   }
 

@@ -1,0 +1,24 @@
+#include "harness/plan/time_share.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace headrace::time_share {
+
+using config::Value;
+
+double repetition_s(double own_s) { return std::clamp(own_s / kFewest / kBeside, kShortest_s, kLongest_s); }
+
+Value repeat_within(double own_s, bool one_look) {
+  Value looks, repeat;
+  looks.kind = Value::Kind::list;
+  for (const unsigned n : {kFewest, 10u, 15u}) looks.items.push_back(Value::scalar(std::to_string(n), {}));
+  if (one_look) looks.items.resize(1);
+  repeat.kind = Value::Kind::map;
+  repeat.set("looks", looks);
+  repeat.set("budget", Value::scalar(fmt::format("{:.3g}s", std::max(own_s, kShortest_s)), {}));
+  return repeat;
+}
+
+}  // namespace headrace::time_share
