@@ -9,44 +9,28 @@
 #include <exception>
 #include <thread>
 
-#include "harness/base/diagnostics.h"
-#include "harness/base/units.h"
 #include "harness/engine/counting.h"
+#include "harness/engine/data_check.h"
 #include "harness/engine/driver.h"
 #include "harness/engine/evidence.h"
-#include "harness/engine/first_touch.h"
 #include "harness/engine/look_by_look.h"
+#include "harness/engine/preparation.h"
 #include "harness/engine/rank_findings.h"
-#include "harness/engine/search.h"
 #include "harness/engine/watched.h"
 #include "harness/ranks/rank_groups.h"
 #include "harness/statistics/summary.h"
-#include "harness/storage/data_set/sample.h"
 #include "harness/system/network_links.h"
 #include "harness/workload.h"
 
 namespace headrace::engine {
 namespace {
 
-constexpr unsigned kFailuresToGiveUp = 2;       // in a row
-constexpr unsigned kAtOnce = 100;               // repetitions handed to the driver: it goes through all of them
-constexpr double kSlowTouch_s_per_byte = 1e-9;  // slower than any memory that is there
-constexpr double kTouching = 0.1;               // share of a run's budget that touching it may take before one point
+constexpr unsigned kFailuresToGiveUp = 2;  // in a row
+constexpr unsigned kAtOnce = 100;          // repetitions handed to the driver: it goes through all of them
 
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// Thrown from a progress call when a signal asks to stop; only this file knows it.
-struct Interrupted : std::exception {
-  const char* what() const noexcept override { return "interrupted"; }
-};
-
-void add_note(PointResult& result, std::string note) {
-  if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end()) {
-    result.notes.push_back(std::move(note));
-  }
-}
 
 }  // namespace
 
@@ -81,7 +65,9 @@ class PointRunner::Session {
       result_.processes = static_cast<unsigned>(team.size());
       owner_.node_.set_team(team);
       bool ready = in_turn();
-      if (ready) ready = touch_memory();
+      if (ready)
+        ready = goes_on(
+            touch_for_reading(point_, owner_.node_, owner_.plan_.budget_s, owner_.limits_, progress(), result_));
       return agreed(ready);
     } catch (const RanksError& e) {
       return hang(e.what());
@@ -102,44 +88,11 @@ class PointRunner::Session {
 
   /// This rank's own preparation.
   bool prepare_here() {
-    try {
-      const auto skip = std::make_shared<std::optional<Skip>>();
-      prepared_ = true;
-      links_ = system::network_links();
-      const WatchedEnd end = run_watched("preparing", owner_.limits_, progress(),
-                                         [workload = point_.workload, state = point_.cache, node = &owner_.node_, skip,
-                                          limits = owner_.limits_](const DataProgress& told) {
-                                           *skip = workload->check(*node);
-                                           if (*skip) return;
-                                           workload->prepare(*node, told);
-                                           search(workload, state, node->ranks().size() == 1, limits, told);
-                                         });
-      if (end.hung) return hang(end.why);
-      if (*skip) {
-        prepared_ = false;
-        result_.status = PointStatus::skipped;
-        result_.reason = (*skip)->reason;
-        return false;
-      }
-    } catch (const TrialHung& e) {
-      return hang(e.what());
-    } catch (const UsageError& e) {
-      if (rank_sync().alone()) throw;
-      fail(e.what());
-      return false;
-    } catch (const Unsupported& e) {
-      result_.status = PointStatus::skipped;
-      result_.reason = e.what();
-      return false;
-    } catch (const Interrupted&) {
-      result_.status = PointStatus::interrupted;
-      return false;
-    } catch (const std::exception& e) {
-      result_.status = PointStatus::error;
-      result_.reason = e.what();
-      return false;
-    }
-    return true;
+    prepared_ = true;
+    links_ = system::network_links();
+    Preparation preparation = prepare(point_, owner_.node_, owner_.limits_, progress(), rank_sync().alone());
+    if (preparation.refused) prepared_ = false;
+    return goes_on(std::move(preparation.end));
   }
 
   /// Ranks that read the same files make them one after the other: the first, then one of each
@@ -211,8 +164,7 @@ class PointRunner::Session {
     for (Repetition& r : result_.repetitions) r.counted = r.counted && r.look < look;
   }
 
-  /// After the last repetition, so that no cache state is touched: every byte where that is asked
-  /// for, else a sample of what was generated.
+  /// After the last repetition, so that no cache state is touched.
   void verify() {
     if (result_.status != PointStatus::ok) return;
     if (!point_.verify && workload_.data() == nullptr) return;
@@ -225,40 +177,8 @@ class PointRunner::Session {
     }
   }
 
-  /// Data that several ranks share is checked once for each node.
   void verify_here() {
-    const Ranks& ranks = owner_.node_.ranks();
-    if (owner_.node_.team_index() >= owner_.node_.team().size()) return;
-    if (workload_.data() != nullptr && ranks.places()[ranks.rank()].local_rank > 0) return;
-    if (workload_.data() != nullptr && !workload_.data()->generated()) {
-      if (point_.verify) add_note(result_, "not verified: what files of yours must hold is not known");
-      return;
-    }
-    try {
-      const auto wrong = std::make_shared<std::vector<WrongBlock>>();
-      const WatchedEnd end = run_watched(
-          "verifying", owner_.limits_, progress(),
-          [workload = point_.workload, wrong, all = point_.verify, seed = owner_.plan_.seed](const DataProgress& told) {
-            *wrong = all ? workload->verify(told) : wrong_in_sample(*workload->data(), seed);
-          });
-      if (end.hung) {
-        hang(end.why);
-        return;
-      }
-      result_.wrong_blocks = std::move(*wrong);
-      result_.verified = point_.verify;
-    } catch (const Interrupted&) {
-      result_.status = PointStatus::interrupted;
-      return;
-    } catch (const std::exception& e) {
-      return fail(fmt::format("verify: {}", e.what()));
-    }
-    if (result_.wrong_blocks.empty()) return;
-    const WrongBlock& first = result_.wrong_blocks.front();
-    fail(fmt::format(
-        "{} found wrong data: {} at offset {}: {}{}", point_.verify ? "verify" : "a sample that is always read",
-        first.file, first.offset, first.why,
-        result_.wrong_blocks.size() > 1 ? fmt::format(" (and {} more)", result_.wrong_blocks.size() - 1) : ""));
+    goes_on(check_data(point_, owner_.node_, owner_.plan_.seed, owner_.limits_, progress(), result_));
   }
 
   void close() {
@@ -291,35 +211,15 @@ class PointRunner::Session {
     if (all.kind != Word::Kind::ok && !wrong) fail(all.why);
   }
 
-  DataProgress progress() {
-    return [this](std::uint64_t done, std::uint64_t total, std::string_view what) {
-      if (stop_signal.load() != 0) throw Interrupted();
-      owner_.observer_.data_progress(done, total, what);
-    };
-  }
+  DataProgress progress() { return stoppable(owner_.observer_); }
 
-  /// False when a signal came meanwhile.
-  bool touch_memory() {
-    std::uint64_t needed = workload_.footprint().page_cache_bytes;
-    if (needed > 0 && workload_.data()) needed = workload_.data()->files().total_bytes();
-    // Warm: the first reading, which is not timed, touches it.
-    const bool grows = point_.cache == CacheState::cold || point_.cache == CacheState::asis;
-    if (!owner_.limits_.touch_memory || !grows) return true;
-    try {
-      const FirstTouch touched = engine::touch_memory(needed, owner_.node_.memory_available() / 10 * 9,
-                                                      kTouching * owner_.plan_.budget_s, progress());
-      result_.first_touch = touched;
-      if (touched.elapsed_s > kSlowTouch_s_per_byte * static_cast<double>(touched.touched_bytes))
-        add_note(result_,
-                 fmt::format("memory was touched before: the hypervisor had not given it yet ({} "
-                             "took {:.1f} s)",
-                             format_quantity(static_cast<double>(touched.touched_bytes), Dimension::bytes, true),
-                             touched.elapsed_s));
-    } catch (const Interrupted&) {
-      result_.status = PointStatus::interrupted;
-      return false;
-    }
-    return true;
+  /// False where the point ends with the stage.
+  bool goes_on(StageEnd end) {
+    if (end.ok()) return true;
+    owner_.hung_ = owner_.hung_ || end.hung;
+    result_.status = end.status;
+    result_.reason = std::move(end.reason);
+    return false;
   }
 
   void fail(std::string why) {
