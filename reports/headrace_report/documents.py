@@ -37,7 +37,10 @@ def page(document: Any, file: str, paper: str) -> str:
     where its sizing lies beside it. Raises RunFileError."""
     beside = os.path.join(os.path.dirname(file), KINDS[sizing.KIND][2])
     if isinstance(document, schema.Run) and os.path.isfile(beside):
-        return _html_of(document).render(document, paper, load(beside, {sizing.KIND: sizing.Sizing}))
+        sized = load(beside, {sizing.KIND: sizing.Sizing})
+        if [used.run for used in sized.runs] != [document.run.id]:
+            raise RunFileError(f"{beside}: the sizing of {', '.join(used.run for used in sized.runs)}, not of {document.run.id} alone")
+        return _html_of(document).render(document, paper, sized)
     return _html_of(document).render(document, paper)
 
 

@@ -288,6 +288,10 @@ def test_what_would_help_stands_on_the_page_where_the_run_was_sized(tmp_path):
     assert "What would help" not in (tmp_path / "report.html").read_text()
     sizing = sample_sizing.golden()
     (tmp_path / "size.json").write_text(json.dumps(sizing))
+    done = program(tmp_path)  # of other runs: it says nothing of this one
+    assert done.returncode == 2 and "not of" in done.stderr, done.stderr
+    sizing["runs"] = [{**sizing["runs"][0], "run": sample_run.failing()["run"]["id"]}]
+    (tmp_path / "size.json").write_text(json.dumps(sizing))
     assert program(tmp_path).returncode == 0
     text = Reader((tmp_path / "report.html").read_text()).text
     told = [text.index(fix["title"], text.index("What would help")) for fix in sizing["fixes"]]
