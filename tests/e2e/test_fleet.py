@@ -129,7 +129,7 @@ def ended(runner, how):
         (runner.path("lost") / "empty").write_bytes(b"")
         assert runner.run("loses.yaml", out=how).code == 1
     else:  # a second point that takes long is interrupted
-        runner.write("long.yaml", TINY + "  - {use: random_read, file_size: 16MiB, cache: asis, direct: false, duration: 60s, repeat: 1}\n")
+        runner.write("long.yaml", TINY + "  - {use: random_read, file_size: 16MiB, rate: 60/s, cache: asis, duration: 60s, repeat: 1}\n")
         process = runner.start("--progress", "json", "run", "-c", "long.yaml", "--no-report", "--out", how)
         for line in process.stderr:
             if json.loads(line)["event"] == "live" and "random_read" in line:

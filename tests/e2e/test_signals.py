@@ -115,11 +115,12 @@ def measuring_process(process):
 
 
 def test_a_process_that_is_stopped_meanwhile_says_so(headrace):
-    """SIGSTOP leaves no trace in any counter of the machine, and makes the repetition slow."""
+    """SIGSTOP leaves no trace in any counter of the machine, and makes the repetition slow. At a rate that is asked for, the
+    reads last as long as they may, however fast the storage is."""
     headrace.write("long.yaml", """\
 schema: 1
 target: {path: scratch}
-workloads: [{use: random_read, file_size: 16MiB, cache: asis, direct: false, duration: 3s, repeat: 1}]
+workloads: [{use: random_read, file_size: 16MiB, rate: 400/s, cache: asis, duration: 3s, repeat: 1}]
 """)
     process = headrace.start("--progress", "json", "run", "-c", "long.yaml", "--no-report", "--out", "results")
     for line in process.stderr:
