@@ -124,6 +124,9 @@ class Workload {
   virtual std::string disturbance() { return ""; }
   /// A stretch of the repetition that has just run, item by item and stage by stage, where items go through a pipeline.
   virtual std::vector<StageSpan> stages() const { return {}; }
+  /// What `prepare` left out for want of time or room, and what that does not show of what was asked for, in a sentence;
+  /// "" = nothing.
+  virtual std::string unproven() const { return ""; }
   /// Data check, untimed; returns what is wrong, empty = every byte is right.
   virtual std::vector<WrongBlock> verify(const DataProgress&) { return {}; }
   /// Things the reader should know of how it was done ("no huge pages: ordinary pages"), asked after prepare and run.

@@ -141,6 +141,7 @@ class PointRunner::Session {
             "it: what more files or longer reading cost is not shown",
             data->files().count(), data->files().count() + data->missing(), *point_.making_s));
     }
+    if (std::string unproven = workload_.unproven(); !unproven.empty()) result_.unproven.push_back(std::move(unproven));
     take_notes();
     started_ = Clock::now();
     return true;

@@ -25,7 +25,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kMostFiles = 20'000;       // more take long to make and show nothing new
 constexpr std::uint64_t kLeastShard = 8 * kMiB;    // what is still read in order
 constexpr std::uint64_t kLargeRequest = 8 * kMiB;  // beyond, no storage gains
-constexpr double kSlowStorage = 150e6;             // bytes/s with which the time of saves is planned; only a guess
+constexpr double kSaveRate = 150e6;                // bytes/s: saves are planned no larger; on slower storage, smaller
 constexpr unsigned kInFlight = 32;                 // requests, of an engine with a queue
 
 std::string bytes(double value) { return format_quantity(value, Dimension::bytes); }
@@ -362,7 +362,7 @@ class Points {
     const bool async = job_.checkpoint->async;
     // Each save must end within its part of the time.
     const double time_s = means_.budget_s / 5 / (time_share::kFewest + 1);
-    double most = std::min(double(save_space_) / ranks, kSlowStorage * time_s / ranks);
+    double most = std::min(double(save_space_) / ranks, kSaveRate * time_s / ranks);
     if (async) most = std::min(most, double(means_.memory) / 4 / ranks);
     const double shard = std::min(size, most);
     constexpr double kLeast = 4096;
@@ -385,6 +385,7 @@ class Points {
       entry.timed = false;
       smaller(entry);
       entry.count("ranks", ranks).size("shard_size", whole);
+      entry.put("save_within", exact_quantity(time_s, Dimension::seconds));
       return entry.put("mode", async ? "async" : "sync");
     };
     add(save("job"), time_share::kOwn);

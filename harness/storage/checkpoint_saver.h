@@ -29,6 +29,7 @@ struct SaveParams {
   std::uint32_t queue_depth = 1;
   bool direct = false, preallocate = false, shared_file = false, async = false;
   Durability durability = Durability::fsync;
+  double save_within_s = 0;  // shards are cut to what is saved in so long; 0: never
 
   /// Declares its keys, each with `prefix` in front, so that a workload can have others of the same
   /// name.
@@ -52,8 +53,14 @@ std::vector<std::string> save_parts();
 
 class Saver {
  public:
-  /// Makes the folder and every rank's state in memory. Throws RunError.
-  Saver(const SaveParams& params, Node& node);
+  /// Makes the folder and every rank's state in memory; cuts shards that this storage would not save in time. Throws
+  /// RunError.
+  Saver(const SaveParams& params, Node& node, const DataProgress& progress);
+
+  /// As they were asked for, but with shards as large as they are.
+  const SaveParams& params() const { return params_; }
+  /// What smaller shards than were asked for leave open; "" = they are as asked for.
+  const std::string& unproven() const { return unproven_; }
 
   /// Untimed, before each save: gives the state new content, which says its rank, offset and
   /// generation.
@@ -75,6 +82,7 @@ class Saver {
   std::uint64_t offset_of(unsigned rank) const noexcept { return params_.shared_file ? rank * params_.shard_size : 0; }
 
   SaveParams params_;
+  std::string unproven_;
   std::vector<std::string> notes_;
   Folder folder_;
   // The checkpoint before the last, let go of untimed: freeing its blocks takes a file system as

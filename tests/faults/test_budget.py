@@ -61,3 +61,48 @@ def test_making_data_ends_at_its_share_of_the_budget(tmp_path, faults):
     assert len(second) > manifest["made"]
     kept = sorted(first)[:manifest["made"]]
     assert {name: second[name] for name in kept} == {name: first[name] for name in kept}
+
+
+SAVING_JOB = """
+schema: 1
+job: saving
+cluster: {nodes: 1, gpus_per_node: 2}
+step: {time: 1s, micro_batch: 8}
+dataset: {layout: files, samples: 1000, sample_size: 4kB}
+model: {parameters: 70e9}
+checkpoint: {interval: 100s, stall: 20s}
+"""
+
+
+def save(tmp_path, at, number):
+    """The run of that job, and its judged point."""
+    job = tmp_path / "saving.yaml"
+    job.write_text(SAVING_JOB)
+    out = tmp_path / f"saved{number}"
+    done = subprocess.run([BINARY, "qualify", job, "--at", at, "--budget", f"{BUDGET_S}s", "--only", "checkpoint_write", "--out", out,
+                           "--no-report"], capture_output=True, text=True, timeout=600)
+    print(done.stdout, done.stderr)
+    assert done.returncode in (10, 11, 12), (done.stdout, done.stderr)
+    run = json.loads((out / "run.json").read_text())
+    return done, run, next(p for p in run["points"] if p["id"] == "checkpoint_write/job")
+
+
+def test_shards_are_cut_to_what_slow_storage_saves_in_time(tmp_path, faults):
+    faults.set(f"delay *.new op=write ms={WRITE_MS}")
+    done, run, point = save(tmp_path, faults.mount / "scratch", 1)
+    assert point["status"] == "ok", point["reason"]
+    asked = 2 * int(point["params"]["shard_size"])
+    saved = [r["phases"][0]["bytes"] for r in point["repetitions"]]
+    # Of 2 ranks, each writes 1 MiB in 100 ms at best.
+    within_s = BUDGET_S / 30
+    assert all(0 < bytes_ <= 2 * 1.1 * within_s * 1000 / WRITE_MS * 2**20 for bytes_ in saved), saved
+    assert all(bytes_ < asked / 4 for bytes_ in saved), (saved, asked)
+    judged = next(j for j in run["judgements"] if j["id"].startswith("checkpoint.") and "unproven" in j)
+    assert "stand for" in judged["unproven"] and "as this storage saves no more in" in judged["unproven"], judged
+    assert "as this storage saves no more in" in " ".join(done.stdout.split()), done.stdout
+
+    # Storage that is not slow: nothing is cut, nothing is said.
+    faults.set()
+    done, run, point = save(tmp_path, tmp_path / "scratch", 2)
+    assert "as this storage saves no more in" not in " ".join(done.stdout.split()), done.stdout
+    assert all(r["phases"][0]["bytes"] == asked for r in point["repetitions"]), point

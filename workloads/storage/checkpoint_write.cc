@@ -37,8 +37,8 @@ class CheckpointWrite final : public Workload {
   unsigned workers() const override { return params_.ranks; }
   std::vector<std::string> latency_parts() const override { return checkpoint::save_parts(); }
 
-  void prepare(Node& node, const DataProgress&) override {
-    saver_ = std::make_unique<checkpoint::Saver>(params_, node);
+  void prepare(Node& node, const DataProgress& progress) override {
+    saver_ = std::make_unique<checkpoint::Saver>(params_, node, progress);
     engine_ = &node.backends().storage(params_.engine);
     times_.resize(params_.ranks);
   }
@@ -61,7 +61,7 @@ class CheckpointWrite final : public Workload {
       begin = std::min(begin, t.begin_ns);
     }
     const auto since = [begin](std::uint64_t end) { return 1e-9 * static_cast<double>(end - begin); };
-    const auto bytes = static_cast<double>(params_.total_bytes());
+    const auto bytes = static_cast<double>(saver_->params().total_bytes());
     const double durable_s = since(last(&SaveTimes::durable_ns));
     sink.put("durable_bandwidth", bytes / durable_s);
     sink.put("write_bandwidth", bytes / since(last(&SaveTimes::written_ns)));
@@ -71,6 +71,7 @@ class CheckpointWrite final : public Workload {
   }
 
   std::vector<WrongBlock> verify(const DataProgress& progress) override { return saver_->verify(progress); }
+  std::string unproven() const override { return saver_ ? saver_->unproven() : ""; }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
     if (saver_) notes.insert(notes.end(), saver_->notes().begin(), saver_->notes().end());

@@ -90,7 +90,7 @@ class Mixed final : public Workload {
     backends_ = &node.backends();
     for (unsigned i = 0; i < io_.workers; ++i)
       readers_.push_back(backends_->storage(io_.engine).whole_file_reader(data_->files(), io_.reader_options()));
-    saver_ = std::make_unique<checkpoint::Saver>(save_, node);
+    saver_ = std::make_unique<checkpoint::Saver>(save_, node, progress);
     times_.resize(save_.ranks);
   }
   const DataSet* data() const override { return data_.get(); }
@@ -150,7 +150,7 @@ class Mixed final : public Workload {
     const PhaseResult &before = repetition.phases[kBefore], &during = repetition.phases[kDuring];
     sink.put("latency_p99_ratio", during.latency.percentile(0.99) / std::max(1.0, before.latency.percentile(0.99)));
     sink.put("read_bandwidth", during.bytes_per_s(), during.elapsed_s);
-    sink.put("durable_bandwidth", static_cast<double>(save_.total_bytes()) / save_s, save_s);
+    sink.put("durable_bandwidth", static_cast<double>(saver_->params().total_bytes()) / save_s, save_s);
     sink.put("time_to_durable_s", save_s);
     ended_early_ = ended_early_ || during.elapsed_s < kMostOf * save_s;
   }
@@ -174,6 +174,7 @@ class Mixed final : public Workload {
     if (saver_) add(saver_->notes());
     return notes;
   }
+  std::string unproven() const override { return saver_ ? saver_->unproven() : ""; }
   void cleanup(Node&) override {
     readers_.clear();
     saver_.reset();

@@ -14,6 +14,7 @@
 #include "harness/base/parallel.h"
 #include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
+#include "harness/storage/checkpoint/pace.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/system/open_quiet.h"
@@ -109,6 +110,8 @@ SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
   p.durability = durability == "fsync"       ? Durability::fsync
                  : durability == "fdatasync" ? Durability::fdatasync
                                              : Durability::none;
+  p.save_within_s = params.seconds(key("save_within"), 0, {.min = 0, .max = 3600},
+                                   "shards are cut to what this storage saves in so long; 0s: never");
   if (p.direct && !can_be_direct(p.block_size))
     params.conflict(key("block_size"), "direct writes are multiples of 4KiB");
   if (p.direct && p.shared_file && !can_be_direct(p.shard_size))
@@ -250,17 +253,22 @@ class Saver::Attempt {
   bool published_ = false;
 };
 
-Saver::Saver(const SaveParams& params, Node& node)
-    : params_(params),
-      folder_(node.own_scratch()),
-      replaced_(params.ranks),
-      state_(std::make_unique<Buffers>(params.ranks, params.shard_size, true)) {
+Saver::Saver(const SaveParams& params, Node& node, const DataProgress& progress)
+    : params_(params), folder_(node.own_scratch()), replaced_(params.ranks) {
   if (params.direct) require_direct(folder_);
+  if (params.save_within_s > 0) params_.shard_size = shard_within(params, folder_, progress);
+  if (params_.shard_size < params.shard_size) {
+    const auto text = [](std::uint64_t bytes) { return format_quantity(static_cast<double>(bytes), Dimension::bytes); };
+    unproven_ = fmt::format(
+        "checkpoint shards of {} stand for {}, as this storage saves no more in {}: what larger ones meet is not shown",
+        text(params_.shard_size), text(params.shard_size), format_quantity(params.save_within_s, Dimension::seconds));
+  }
   if (params.preallocate && !can_preallocate(folder_)) {
     params_.preallocate = false;
     notes_.emplace_back("no fallocate on this file system: not preallocated");
   }
-  if (params.async) staging_ = std::make_unique<Buffers>(params.ranks, params.shard_size, true);
+  state_ = std::make_unique<Buffers>(params_.ranks, params_.shard_size, true);
+  if (params.async) staging_ = std::make_unique<Buffers>(params_.ranks, params_.shard_size, true);
   if (state_->pages() == Buffers::Pages::ordinary)
     notes_.emplace_back("no huge pages: the state lies in ordinary pages");
   const Buffers& source = params.async ? *staging_ : *state_;
