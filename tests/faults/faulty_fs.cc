@@ -225,7 +225,10 @@ bool is(const char* path, const char* fault) {
 
 // The operations, as libfuse names them.
 
-void* init(fuse_conn_info*, fuse_config* config) {
+void* init(fuse_conn_info* connection, fuse_config* config) {
+  // Else the kernel lets 12 readaheads be under way, of all readers together.
+  connection->max_background = 256;
+  connection->congestion_threshold = 192;
   config->use_ino = 1;
   config->kernel_cache = 1;  // what was read stays when the file is opened again
   return nullptr;

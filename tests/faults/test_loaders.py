@@ -195,7 +195,7 @@ def shards(faults, count):
 
 
 @pytest.mark.parametrize("script", ["tar_shards.py", "webdataset_shards.py"])
-@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_shards_of_tar(headrace, faults, script, workers):
     if script.startswith("webdataset") and importlib.util.find_spec("webdataset") is None:
         pytest.skip("no webdataset, which no distribution has: python3 -m pip install webdataset")
