@@ -1,0 +1,31 @@
+#include "harness/formats/bad_sample.h"
+
+namespace headrace::formats {
+
+std::string_view to_string(Flaw flaw) {
+  switch (flaw) {
+    case Flaw::none:
+      return "nothing is wrong";
+    case Flaw::bad_header:
+      return "no tar header, or a damaged one; the rest of the shard is lost";
+    case Flaw::unsupported:
+      return "a member that tar files of samples do not have; the rest of the shard is lost";
+    case Flaw::truncated:
+      return "the shard ends in the middle of a sample";
+    case Flaw::length_crc:
+      return "wrong CRC of a record's length; the rest of the shard is lost";
+    case Flaw::data_crc:
+      return "wrong CRC of a record's bytes";
+    case Flaw::missing_part:
+      return "a sample without a part that the others have (its label?)";
+    case Flaw::duplicate_part:
+      return "a sample with two parts of one name";
+    case Flaw::no_sample:
+      return "the shard holds no sample";
+    case Flaw::compressed:
+      return "the shard is compressed, which is not read";
+  }
+  return "";
+}
+
+}  // namespace headrace::formats

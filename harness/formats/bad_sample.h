@@ -1,0 +1,39 @@
+// A sample that cannot be used: where it lies and what is wrong with it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace headrace::formats {
+
+enum class Flaw : std::uint8_t {
+  none,
+  bad_header,      // no header where one belongs, or one whose checksum is wrong
+  unsupported,     // a member that is no plain file's bytes, or a name or header of no sensible length
+  truncated,       // the shard ends in the middle
+  length_crc,      // of a record's length
+  data_crc,        // of a record's bytes
+  missing_part,    // a part that the data set's other samples have
+  duplicate_part,  // two parts of one name
+  no_sample,       // a shard that holds none
+  compressed,      // a shard as a whole
+};
+
+/// In words, to be put behind "FILE at offset N: ".
+std::string_view to_string(Flaw flaw);
+
+/// Whether nothing after it can be found: of a record whose bytes are wrong the length is right, and the next one follows.
+constexpr bool rest_is_lost(Flaw flaw) {
+  return flaw == Flaw::bad_header || flaw == Flaw::unsupported || flaw == Flaw::truncated || flaw == Flaw::length_crc ||
+         flaw == Flaw::compressed;
+}
+
+struct BadSample {
+  std::uint32_t file = 0;    // in the data set
+  std::uint64_t offset = 0;  // where what is wrong begins [B]
+  Flaw what = Flaw::none;
+
+  bool operator==(const BadSample&) const = default;
+};
+
+}  // namespace headrace::formats

@@ -1,0 +1,43 @@
+#include "harness/formats/format.h"
+
+#include <unistd.h>
+
+#include <array>
+
+#include "harness/formats/tar.h"
+#include "harness/formats/tfrecord.h"
+
+namespace headrace::formats {
+
+std::string_view to_string(Format format) {
+  switch (format) {
+    case Format::none:
+      return "raw";
+    case Format::tar:
+      return "tar";
+    case Format::tfrecord:
+      return "tfrecord";
+  }
+  return "";
+}
+
+Format format_by_name(std::string_view name) noexcept {
+  for (const char* end : {".tar", ".tar.gz", ".tgz", ".tar.zst"})
+    if (name.ends_with(end)) return Format::tar;
+  for (const char* end : {".tfrecord", ".tfrecords", ".tfrec", ".tfrecord.gz"})
+    if (name.ends_with(end)) return Format::tfrecord;
+  return Format::none;
+}
+
+Format format_by_content(int fd) noexcept {
+  std::array<unsigned char, kTarBlock> first{};
+  const ssize_t got = ::pread(fd, first.data(), first.size(), 0);
+  std::uint64_t length = 0;
+  if (got >= static_cast<ssize_t>(kTarBlock) && !is_zero(first) && tar_header(first)) return Format::tar;
+  if (got >= static_cast<ssize_t>(kRecordHead) && record_head(std::span(first).first<kRecordHead>(), length) &&
+      length > 0)
+    return Format::tfrecord;
+  return Format::none;
+}
+
+}  // namespace headrace::formats

@@ -1,0 +1,32 @@
+// TFRecord files: records, each behind its length and a CRC of that, and before a CRC of its bytes (TensorFlow's
+// core/lib/io/record_writer.h); and tf.train.Example, which records of training data are.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace headrace::formats {
+
+inline constexpr std::uint64_t kRecordHead = 12, kRecordFoot = 4;  // [B]
+
+/// Is this the begin of a record, by its length's CRC? `length`: of its bytes.
+bool record_head(std::span<const unsigned char, kRecordHead> head, std::uint64_t& length) noexcept;
+
+/// Appends one record.
+void put_record(std::string_view bytes, std::string& out);
+
+/// A tf.train.Example, serialized as protocol buffers are.
+class Example {
+ public:
+  void add_bytes(std::string_view feature, std::string_view value);
+  void add_number(std::string_view feature, std::int64_t value);
+  std::string serialized() const;
+
+ private:
+  void add(std::string_view feature, std::string_view kind);
+  std::string entries_;
+};
+
+}  // namespace headrace::formats
