@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/base/error.h"
+#include "harness/formats/bad_sample.h"
 
 namespace headrace::engine {
 
@@ -17,6 +18,9 @@ std::string describe(const OperationError& error, std::uint64_t count, std::span
     why = "the file ended early: it is shorter than when the data set was opened";
   } else if (error.code == OperationError::kWrongData) {
     why = "the data is not what was written";
+  } else if (error.code == OperationError::kBadSample) {
+    return fmt::format("{}{}: {}; {} bad sample{}", file, at, to_string(static_cast<formats::Flaw>(error.flaw)), count,
+                       count == 1 ? "" : "s");
   } else {
     why = errno_text(error.code);
   }

@@ -30,6 +30,8 @@ FileTable walked(const std::string& path) {
 
 }  // namespace
 
+double files_of_own_data(const std::string& path) { return walked(path).count(); }
+
 double bytes_of_own_data(const std::string& path) { return static_cast<double>(walked(path).total_bytes()); }
 
 std::vector<std::string> check_own_data(const requirements::Job& job, const std::string& path) {

@@ -13,7 +13,8 @@ namespace headrace {
 /// way round, or more samples than it has. Returns remarks: a part of the job's data proves less.
 std::vector<std::string> check_own_data(const requirements::Job& job, const std::string& path);
 
-/// Bytes of all files below `path`. Throws UsageError as above.
+/// How many files there are below `path`, and bytes of all of them. Throws UsageError as above.
+double files_of_own_data(const std::string& path);
 double bytes_of_own_data(const std::string& path);
 
 }  // namespace headrace

@@ -60,7 +60,10 @@ class Rehearsal {
     if (job_.dataset.cpu_time_per_sample) add(with(free, "cpu_time_per_sample", "0s"), rehearsal::kNoDecode);
     add_in_memory(free);
     const double workers = number(free, "workers", Dimension::count);
-    if (2 * workers <= kMostWorkers)
+    // Own shards do not become more.
+    const bool shards_left = means_.data.empty() || alone.find("use")->text != "shard_stream" ||
+                             2 * workers <= files_of_own_data(means_.data);
+    if (2 * workers <= kMostWorkers && shards_left)
       add(with(free, "workers", fmt::format("{:.0f}", 2 * workers)), rehearsal::kDoubleWorkers);
     Value facts;
     facts.kind = Value::Kind::map;
@@ -134,6 +137,8 @@ class Rehearsal {
     if (job_.dataset.cpu_time_per_sample)
       entry = with(std::move(entry), "cpu_time_per_sample",
                    exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
+    if (job_.loader.skips_bad_samples && layout == 1 && !means_.data.empty())
+      entry = with(std::move(entry), "on_error", "skip");
     return steps(std::move(entry), gpus, workers / gpus);
   }
 

@@ -15,12 +15,14 @@ namespace headrace {
 /// One failed operation: which file (index in the data set), where, which errno, in which part of
 /// the operation.
 struct OperationError {
-  int code = 0;  // errno; kShortRead and kWrongData are ours
+  int code = 0;  // errno; negative ones are ours
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
   std::uint8_t part = 0;                                  // as in Workload::latency_parts(); 0 = the whole operation
+  std::uint8_t flaw = 0;                                  // of kBadSample: a formats::Flaw
   static constexpr int kShortRead = -1;                   // fewer bytes than the file had when the data set was opened
   static constexpr int kWrongData = -2;                   // a block that does not say what it should
+  static constexpr int kBadSample = -3;                   // what was read is no sample that can be used
   static constexpr std::uint64_t kNoOffset = UINT64_MAX;  // of a name, not of data
 };
 

@@ -51,6 +51,7 @@ struct Job {
     std::optional<double> workers_per_gpu, shuffle_buffer;
     double prefetch_factor = 2, utilization = 0.8;
     LoaderKind kind = LoaderKind::pytorch;
+    bool skips_bad_samples = false;
   } loader;
   struct Model {
     std::optional<double> parameters, active_parameters;

@@ -169,6 +169,8 @@ std::vector<JobKey> make_keys() {
                 "utilization of a core to plan for"),
       optional("loader.shuffle_buffer", D::count, kWhole, put<&Job::loader, &L::shuffle_buffer>,
                "samples in the shuffle buffer of one worker"),
+      word("loader.on_error", {"fail", "skip"}, "fail", put<&Job::loader, &L::skips_bad_samples>,
+           "what the loader does with a sample that it cannot use: it ends, or passes it over"),
 
       optional("model.parameters", D::count, kPositive, put<&Job::model, &M::parameters>, "parameters of the model"),
       defaulted("model.weight_bytes", D::ratio, kPositive, "2", put<&Job::model, &M::weight_bytes>,

@@ -106,6 +106,7 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node, cons
     Walked walked = walk(spec.path, spec.allow_device, progress);
     data->files_ = std::move(walked.files);
     data->left_out_ = std::move(walked.left_out);
+    data->empty_files_ = std::move(walked.empty);
     return data;
   }
   const DataSetLayout layout(spec);

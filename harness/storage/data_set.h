@@ -55,6 +55,8 @@ class DataSet {
   std::uint64_t missing() const { return generated_ ? spec_.files - files_.count() : 0; }
   /// Files of the user's path that were left out (not regular, unreadable, empty), counted with a reason each.
   const std::vector<std::pair<std::string, std::uint64_t>>& left_out() const { return left_out_; }
+  /// The first of those that are empty, by name.
+  const std::vector<std::string>& empty_files() const { return empty_files_; }
   /// Checks every byte of `file` held in `data` (which starts at `offset` in it). Generated data only.
   /// Returns the first wrong block, or nothing.
   bool check(std::uint32_t file, std::uint64_t offset, const unsigned char* data, std::uint64_t length,
@@ -70,6 +72,7 @@ class DataSet {
   unsigned threads_ = 1;   // for untimed work
   DataSetSpec spec_;
   std::vector<std::pair<std::string, std::uint64_t>> left_out_;
+  std::vector<std::string> empty_files_;
 };
 
 /// Generated data sets lie in this folder of the scratch folder, each in a marked folder of its own named by its id().

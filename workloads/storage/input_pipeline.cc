@@ -1,7 +1,11 @@
 // input_pipeline - a training job's input pipeline run for real: workers read and decode, GPUs are emulated by their step
 // time, and what is told is how much of the time they compute.
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "harness/backends/loader.h"
 #include "harness/backends/read_profiles.h"
@@ -9,6 +13,8 @@
 #include "harness/storage/pipeline.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"
+#include "workloads/storage/bad_samples.h"
+#include "workloads/storage/own_shards.h"
 #include "workloads/storage/sample_source.h"
 #include "workloads/storage/whole_files.h"
 
@@ -39,13 +45,17 @@ constexpr std::array kMetrics{
            "Share of the workers' time with nothing to do: they are far enough ahead"},
     Metric{"decode_time_s", "s", Better::lower, "Time to decode one sample, waiting for a processor included"},
     Metric{"steps", "count", Better::neither, "Steps after the first"},
+    Metric{"bad_samples", "count", Better::lower,
+           "Samples and shards of one's own that could not be used, and were passed over"},
+    Metric{"idle_workers", "count", Better::lower, "Workers that no shard of one's own was left for"},
 };
 
 enum class Layout { files, shards, indexed };
 
 /// Where one worker's time went.
 struct alignas(128) Tally {
-  std::uint64_t reading_ns = 0, decoding_ns = 0, waiting_ns = 0, bytes = 0, samples = 0;
+  std::uint64_t reading_ns = 0, decoding_ns = 0, waiting_ns = 0, samples = 0;
+  BadSamples bad;
 };
 
 constexpr std::uint64_t kMemory = 64_MiB;      // more than processors keep to themselves
@@ -80,6 +90,10 @@ class InputPipeline final : public Workload {
         step_time_s_(p.seconds("step_time", 0.1, {.min = 0, .max = 3600},
                                "compute time of one step of batches_per_step batches; 0s: batches are taken as fast as "
                                "they come, and no utilization is told")),
+        passes_over_bad_(p.choice("on_error", "fail", {"fail", "skip"},
+                                  "layout shards with a path: what becomes of samples that cannot be used. fail: the "
+                                  "repetition is an error that names the first; skip: they are counted, and named in "
+                                  "the notes") == "skip"),
         cpu_time_s_(p.seconds("cpu_time_per_sample", 0, {.min = 0, .max = 3600},
                               "processor time that a worker spends on decoding one sample")) {
     check_params(p);
@@ -113,6 +127,7 @@ class InputPipeline final : public Workload {
     if (from_ == "storage") {
       data_ = DataSet::open(spec_, node, progress);
       engine_ = &node.backends().storage(io_.engine);
+      if (layout_ == Layout::shards) find_shards();
       if (layout_ == Layout::indexed) places_.emplace(data_->files(), io_.block_size, io_.block_size);
     }
     for (unsigned i = 0; i < io_.workers; ++i) sources_.push_back(source(i));
@@ -132,6 +147,7 @@ class InputPipeline final : public Workload {
                                                            .batches_per_step = batches_per_step_,
                                                            .compute_ns = compute_ns(),
                                                            .order = pipeline::Order::by_turns});
+    collect_bad();
     tallies_.assign(io_.workers, {});
   }
   void before_run(Worker& worker) override {
@@ -174,6 +190,12 @@ class InputPipeline final : public Workload {
       all.waiting_ns += t.waiting_ns;
       all.samples += t.samples;
     }
+    if (shards_.format != formats::Format::none) {
+      std::uint64_t bad = data_->empty_files().size();
+      for (const Tally& t : tallies_) bad += t.bad.count();
+      sink.put("bad_samples", static_cast<double>(bad));
+      sink.put("idle_workers", idle_workers_);
+    }
     const auto time = static_cast<double>(all.reading_ns + all.decoding_ns + all.waiting_ns);
     const auto share = [time](std::uint64_t ns) { return time > 0 ? static_cast<double>(ns) / time : 0; };
     sink.put("reading_share", share(all.reading_ns));
@@ -195,7 +217,12 @@ class InputPipeline final : public Workload {
   }
   std::vector<std::string> notes() override {
     if (engine_ == nullptr) return {};
-    return engine_->take_notes();
+    std::vector<std::string> notes = engine_->take_notes();
+    collect_bad();
+    if (data_) bad_.tell(data_->files(), notes);
+    std::move(shard_notes_.begin(), shard_notes_.end(), std::back_inserter(notes));
+    shard_notes_.clear();
+    return notes;
   }
   void cleanup(Node&) override {
     sources_.clear();
@@ -236,6 +263,8 @@ class InputPipeline final : public Workload {
       p.conflict("loader",
                  "a loader that keeps requests in flight is not rehearsed: pytorch with more workers comes "
                  "nearest");
+    if (p.given("on_error") && (layout_ != Layout::shards || spec_.path.empty()))
+      p.conflict("on_error", "goes with layout shards and the path of shards: nothing else is parsed");
     if (io_.workers % gpus_ != 0) p.conflict("workers", "each GPU has as many: a multiple of gpus");
     if (layout_ == Layout::shards && loader_.kind() == Loader::Kind::pytorch)
       p.conflict("loader", "workers have shards of their own: pytorch_iterable");
@@ -279,12 +308,12 @@ class InputPipeline final : public Workload {
                                   order_, share);
       }
       case Layout::shards: {
-        std::vector<std::uint32_t> shards;
-        for (std::uint32_t i = team_index_; i < files.count(); i += team_size_)
-          if (i / team_size_ % io_.workers == number) shards.push_back(i);
+        std::vector<std::uint32_t> shards = shards_.of(number, io_.workers, team_index_, team_size_);
         options.advice = Advice::sequential;
         auto reader = profile_ == ReadProfile::ranged ? engine_->block_reader(files, shards, options)
                                                       : profile_block_reader(profile_, files, shards, io_.block_size);
+        if (shards_.format != formats::Format::none)
+          return own_shards_source(std::move(reader), files, std::move(shards), io_.block_size, shards_);
         return shards_source(std::move(reader), files, std::move(shards), io_.block_size, sample_size_, per_batch);
       }
       case Layout::indexed:
@@ -298,6 +327,38 @@ class InputPipeline final : public Workload {
     return places_source(std::move(reader), *places_, io_.block_size, blocks, number, io_.workers, per_batch);
   }
 
+  /// Untimed: which files are shards to be parsed. Throws RunError where there is too little and that is to fail.
+  void find_shards() {
+    idle_workers_ = 0;
+    shards_ = {};
+    if (data_->generated()) {
+      shards_.files.resize(data_->files().count());
+      std::iota(shards_.files.begin(), shards_.files.end(), 0u);
+      return;
+    }
+    shards_ = own_shards(data_->files());
+    if (shards_.format == formats::Format::none) return;
+    for (unsigned i = 0; i < io_.workers; ++i)
+      idle_workers_ += shards_.of(i, io_.workers, team_index_, team_size_).empty();
+    std::vector<std::string> lacking;
+    for (const std::string& name : data_->empty_files())
+      lacking.push_back(data_->files().root() + "/" + name + ": the shard is empty (0 bytes)");
+    if (idle_workers_ > 0)
+      lacking.push_back(fmt::format("{} of {} workers have no shard: there are {} for {} process{}", idle_workers_,
+                                    io_.workers, shards_.files.size(), team_size_, team_size_ == 1 ? "" : "es"));
+    if (!passes_over_bad_ && !lacking.empty()) throw RunError(lacking.front() + " (on_error: skip goes on)");
+    shard_notes_ = std::move(lacking);
+    shard_notes_.push_back(fmt::format(
+        "samples are those of {} {} shards, parsed{}", shards_.files.size(), to_string(shards_.format),
+        shards_.parts.empty() ? "" : fmt::format("; each has to have: {}", fmt::join(shards_.parts, ", "))));
+    if (shards_.others > 0)
+      shard_notes_.push_back(fmt::format("{} other files beside the shards are not read", shards_.others));
+  }
+  void collect_bad() {
+    for (const Tally& t : tallies_) bad_.add(t.bad);
+    for (Tally& t : tallies_) t.bad = {};
+  }
+
   void read_batches(Worker& worker, SampleSource& source, Tally& tally) noexcept {
     Recorder& recorder = worker.recorder;
     const std::uint64_t per_batch = operations_per_batch();
@@ -309,15 +370,25 @@ class InputPipeline final : public Workload {
       tally.waiting_ns += begun - now;
       now = begun;
       if (!goes_on) return;
-      for (std::uint64_t i = 0; i < per_batch; ++i) {
+      bool whole = false;
+      std::uint64_t bytes = 0;  // read for samples that cannot be used
+      for (std::uint64_t i = 0; i < per_batch;) {
         const SampleRead done = source.read(batch, i);
-        if (done.error.code != 0) {
-          recorder.fail(done.error, done.end_ns);
-        } else {
-          recorder.op(done.begin_ns, done.end_ns, done.bytes);
-        }
         tally.reading_ns += done.end_ns - now;
         now = done.end_ns;
+        bytes += done.bytes;
+        const bool bad = done.error.code == OperationError::kBadSample;
+        if (done.over) break;
+        if (done.error.code != 0 && !(bad && passes_over_bad_)) recorder.fail(done.error, done.end_ns);
+        if (bad) {
+          tally.bad.add(done.error);
+          recorder.extend(done.end_ns);
+          if (pipeline_->over()) return;
+          continue;
+        }
+        if (done.error.code == 0) recorder.op(done.begin_ns, done.end_ns, std::exchange(bytes, 0));
+        ++i;
+        whole = i == per_batch;
         if (decode_ns > 0) {
           pipeline::burn(decode_ns);
           const std::uint64_t decoded = now_ns();
@@ -328,6 +399,7 @@ class InputPipeline final : public Workload {
         ++tally.samples;
         if (pipeline_->over()) return;
       }
+      if (!whole) break;
       pipeline_->ready(worker.index);
     }
     pipeline_->end(worker.index);
@@ -342,11 +414,17 @@ class InputPipeline final : public Workload {
   double samples_per_file_;
   std::uint64_t sample_size_;
   unsigned gpus_, batches_per_step_;
-  double step_time_s_, cpu_time_s_;
+  double step_time_s_;
+  bool passes_over_bad_;
+  double cpu_time_s_;
   unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
   std::shared_ptr<DataSet> data_;
   StorageEngine* engine_ = nullptr;
   std::optional<BlockPlaces> places_;
+  OwnShards shards_;
+  unsigned idle_workers_ = 0;
+  std::vector<std::string> shard_notes_;
+  NamedBadSamples bad_;
   std::vector<unsigned char> memory_;
   FileQueue order_;
   std::vector<std::unique_ptr<SampleSource>> sources_;

@@ -39,24 +39,6 @@ class WholeFiles final : public SampleSource {
   const WorkerShare share_;
 };
 
-/// Reads `wanted` bytes at `request`; what went wrong is put into `done`. `file`: in the data set.
-bool read_block(BlockReader& reader, const BlockRequest& request, std::uint64_t wanted, std::uint32_t file,
-                SampleRead& done) noexcept {
-  const BlockCompletion& block = reader.exchange({&request, 1}, 1).front();
-  if (done.begin_ns == 0) done.begin_ns = block.begin_ns;
-  done.end_ns = block.end_ns;
-  if (block.result >= static_cast<std::int64_t>(wanted)) {
-    done.bytes += wanted;
-    return true;
-  }
-  const bool failed = block.result < 0;
-  const auto got = static_cast<std::uint64_t>(failed ? 0 : block.result);
-  done.error = {.code = failed ? static_cast<int>(-block.result) : OperationError::kShortRead,
-                .file = file,
-                .offset = block.offset + got};
-  return false;
-}
-
 class Shards final : public SampleSource {
  public:
   Shards(std::unique_ptr<BlockReader> reader, const FileTable& files, std::vector<std::uint32_t> shards,
@@ -179,6 +161,23 @@ class Nothing final : public SampleSource {
 };
 
 }  // namespace
+
+bool read_block(BlockReader& reader, const BlockRequest& request, std::uint64_t wanted, std::uint32_t file,
+                SampleRead& done) noexcept {
+  const BlockCompletion& block = reader.exchange({&request, 1}, 1).front();
+  if (done.begin_ns == 0) done.begin_ns = block.begin_ns;
+  done.end_ns = block.end_ns;
+  if (block.result >= static_cast<std::int64_t>(wanted)) {
+    done.bytes += wanted;
+    return true;
+  }
+  const bool failed = block.result < 0;
+  const auto got = static_cast<std::uint64_t>(failed ? 0 : block.result);
+  done.error = {.code = failed ? static_cast<int>(-block.result) : OperationError::kShortRead,
+                .file = file,
+                .offset = block.offset + got};
+  return false;
+}
 
 std::unique_ptr<SampleSource> whole_files_source(std::unique_ptr<WholeFileReader> reader, const FileQueue& order,
                                                  const WorkerShare& share) {

@@ -19,6 +19,7 @@ namespace headrace {
 struct SampleRead {
   std::uint64_t begin_ns = 0, end_ns = 0, bytes = 0;
   OperationError error;
+  bool over = false;  // there was no more
 };
 
 /// Of one worker; used on its thread.
@@ -29,11 +30,15 @@ class SampleSource {
   virtual void detach() noexcept {}
   /// Untimed, before a phase.
   virtual void rewind(std::uint64_t seed) = 0;
-  /// Is there all of its `batch`-th batch? Batches are asked for in turn.
+  /// Is there all of its `batch`-th batch, as far as can be known? Batches are asked for in turn.
   virtual bool has(std::uint64_t batch) noexcept = 0;
   /// Reads the `number`-th sample of that batch; samples are asked for in turn.
   virtual SampleRead read(std::uint64_t batch, std::uint64_t number) noexcept = 0;
 };
+
+/// Reads `wanted` bytes at `request` and adds them to `done`; false: what went wrong is put there. `file`: in the data set.
+bool read_block(BlockReader& reader, const BlockRequest& request, std::uint64_t wanted, std::uint32_t file,
+                SampleRead& done) noexcept;
 
 /// Which worker of how many, of which GPU's loader of how many; a batch has so many operations.
 struct WorkerShare {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "harness/backends/posix/buffered_file.h"
@@ -43,7 +44,7 @@ class ProfileBlocks : public BlockReader {
 class TarStream final : public ProfileBlocks {
  public:
   TarStream(const FileTable& files, std::span<const std::uint32_t> selected)
-      : ProfileBlocks(selected, kTarRecord), files_(files), input_(files) {}
+      : ProfileBlocks(selected, kHeader + kTarRecord), files_(files), input_(files) {}
   void detach() noexcept override { input_.close(); }
 
  private:
@@ -54,17 +55,20 @@ class TarStream final : public ProfileBlocks {
       input_.close();
       have_ = 0;
       if (const int code = input_.open(file)) return -code;
-      if (const std::int64_t failed = more(kHeader); failed < 0) return failed;
+      if (const std::int64_t failed = more(to_.data(), kHeader); failed < 0) return failed;
+    } else {
+      // What the record before brought beyond its block: the stream is a header ahead.
+      std::memmove(to_.data(), to_.data() + kTarRecord, kHeader);
     }
-    if (const std::int64_t failed = more(kTarRecord); failed < 0) return failed;
+    if (const std::int64_t failed = more(to_.data() + kHeader, kTarRecord); failed < 0) return failed;
     const std::uint64_t end = request.offset + request.length;
     if (end >= files_.size(file)) {
       if (const int code = input_.close()) return -code;
     }
     return static_cast<std::int64_t>(std::min(have_, end) - std::min(have_, request.offset));
   }
-  std::int64_t more(std::uint64_t bytes) noexcept {
-    const std::int64_t got = input_.read(to_.data(), bytes);
+  std::int64_t more(unsigned char* to, std::uint64_t bytes) noexcept {
+    const std::int64_t got = input_.read(to, bytes);
     if (got > 0) have_ += static_cast<std::uint64_t>(got);
     return got;
   }

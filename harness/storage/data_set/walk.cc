@@ -25,6 +25,8 @@ namespace {
 using system::open_quiet;
 using system::UniqueFd;
 
+constexpr const char* kOwn = ".headrace";
+
 class Walker {
  public:
   Walker(FileTable& files, dev_t device, const DataProgress& progress)
@@ -44,7 +46,10 @@ class Walker {
   }
 
   void file(int folder, const std::string& name, const std::string& prefix, const struct stat& status) {
-    if (status.st_size == 0) return left_out("empty");
+    if (status.st_size == 0) {
+      if (empty_.size() < kNamed) empty_.push_back(prefix + name);
+      return left_out("empty");
+    }
     if (::faccessat(folder, name.c_str(), R_OK, AT_EACCESS) != 0) return left_out("not readable");
     if (files_.count() == std::numeric_limits<std::uint32_t>::max()) return left_out("more than 2^32 files");
     files_.add(prefix + name, static_cast<std::uint64_t>(status.st_size));
@@ -56,12 +61,16 @@ class Walker {
 
   void left_out(const std::string& reason) { ++left_out_[reason]; }
   const std::map<std::string, std::uint64_t>& left_out() const { return left_out_; }
+  const std::vector<std::string>& empty() const { return empty_; }
 
  private:
+  static constexpr std::size_t kNamed = 8;
+
   void entry(int folder, const std::string& name, const std::string& prefix) {
     struct stat status;
     if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return left_out("vanished");
     if (S_ISLNK(status.st_mode)) return left_out("symbolic link");
+    if (S_ISREG(status.st_mode) && name.starts_with(kOwn)) return;  // in a folder that headrace packed
     if (S_ISREG(status.st_mode)) return file(folder, name, prefix, status);
     if (!S_ISDIR(status.st_mode)) return left_out("not a regular file");
     if (status.st_dev != device_) return left_out("folder on another file system");
@@ -74,6 +83,7 @@ class Walker {
   const dev_t device_;
   const DataProgress& progress_;
   std::map<std::string, std::uint64_t> left_out_;
+  std::vector<std::string> empty_;
   std::uint64_t told_ns_ = 0;
 };
 
@@ -102,7 +112,7 @@ Walked walk(const std::string& path, bool allow_device, const DataProgress& prog
   UniqueFd fd = open_quiet(AT_FDCWD, root.empty() ? "." : root.c_str(), O_DIRECTORY);
   if (!fd) throw system_error("open", root, errno);
   UniqueFd list(single ? -1 : ::openat(fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  Walked walked{FileTable(fd.release(), root), {}};
+  Walked walked{FileTable(fd.release(), root), {}, {}};
   if (device) walked.files.set_device();
   Walker walker(walked.files, status.st_dev, progress);
   if (single) {
@@ -112,6 +122,7 @@ Walked walk(const std::string& path, bool allow_device, const DataProgress& prog
   }
   if (walked.files.count() == 0) throw RunError(path + ": holds no file that can be read" + told(walker.left_out()));
   walked.left_out.assign(walker.left_out().begin(), walker.left_out().end());
+  walked.empty = walker.empty();
   return walked;
 }
 

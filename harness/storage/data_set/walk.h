@@ -14,6 +14,8 @@ struct Walked {
   FileTable files;
   /// Reason -> count: "symbolic link", "not readable", "empty"...
   std::vector<std::pair<std::string, std::uint64_t>> left_out;
+  /// The first 8 that are empty, by their names below the path.
+  std::vector<std::string> empty;
 };
 
 /// Every readable, non-empty regular file below `path` (or `path` itself, if it is one), by name

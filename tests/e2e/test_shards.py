@@ -1,0 +1,233 @@
+"""A data set of one's own in its real format: each sample is found, and what is wrong is named and counted. The shards are
+made by Python's tarfile, and by a writer of TFRecord that shares nothing with headrace."""
+
+import io
+import struct
+import tarfile
+
+import pytest
+
+RUN = """\
+schema: 1
+target: {path: scratch}
+workloads:
+  - {use: input_pipeline, layout: shards, loader: pytorch_iterable, path: own, workers: 2, batch_size: 1, step_time: 0s,
+     repeat: 1, cache: asis, on_error: ON_ERROR}
+"""
+SAMPLES = 25  # of a shard
+
+
+def tar(path, samples=SAMPLES, name="c{}/image_{}", without=(), form=tarfile.PAX_FORMAT):
+    with tarfile.open(path, "w", format=form) as out:
+        for number in range(samples):
+            for part, data in (("jpg", bytes([number]) * (700 + 97 * number)), ("cls", b"3")):
+                if (number, part) in without:
+                    continue
+                info = tarfile.TarInfo(name.format(number % 3, number) + "." + part)
+                info.size = len(data)
+                out.addfile(info, io.BytesIO(data))
+
+
+def offset_of(path, member):
+    with tarfile.open(path) as archive:
+        return archive.getmember(member).offset
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    crc ^= 0xffffffff
+    return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+
+
+def tfrecord(path, records=SAMPLES):
+    with open(path, "wb") as out:
+        for number in range(records):
+            data, length = bytes([number]) * 300, struct.pack("<Q", 300)
+            out.write(length + struct.pack("<I", crc32c(length)) + data + struct.pack("<I", crc32c(data)))
+
+
+def flip(path, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 4
+    path.write_bytes(data)
+
+
+def read(headrace, on_error="skip", workers=2):
+    headrace.write("own.yaml", RUN.replace("ON_ERROR", on_error).replace("workers: 2", f"workers: {workers}"))
+    outcome = headrace.run("own.yaml", out=on_error)
+    return outcome, headrace.results(out=on_error)["points"][0]
+
+
+def metric(point, name):
+    return next(m["median"] for m in point["metrics"] if m["name"] == name)
+
+
+def operations(point):
+    return point["repetitions"][0]["phases"][0]["operations"]
+
+
+@pytest.fixture
+def own(headrace):
+    folder = headrace.path("own")
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize("name", ["{}_{}", "c{}/" + "d" * 90 + "/{}", "c{}/" + "n" * 200 + "{}"], ids=["short", "long", "longer"])
+def test_every_sample_of_a_tar_is_found(headrace, own, form, name):
+    if form == tarfile.USTAR_FORMAT and "n" * 200 in name:
+        pytest.skip("ustar has no such names")
+    for shard in "ab":
+        tar(own / f"{shard}.tar", name=name, form=form)
+    outcome, point = read(headrace)
+    assert outcome.code == 0 and operations(point) == 2 * SAMPLES and metric(point, "bad_samples") == 0, (outcome, point)
+    assert any("2 tar shards, parsed; each has to have: cls, image" in note for note in point["notes"]), point["notes"]
+
+
+def test_every_record_of_a_tfrecord_is_found(headrace, own):
+    for shard in "ab":
+        tfrecord(own / f"train-{shard}-of-2")
+    outcome, point = read(headrace)
+    assert outcome.code == 0 and operations(point) == 2 * SAMPLES and metric(point, "bad_samples") == 0, (outcome, point)
+
+
+def cut_tar(own):
+    path = own / "b.tar"
+    at = offset_of(path, "c0/image_12.jpg")
+    path.write_bytes(path.read_bytes()[:at + 900])
+    return path, at, "ends in the middle of a sample", SAMPLES - 12
+
+
+def broken_header(own):
+    path = own / "b.tar"
+    at = offset_of(path, "c0/image_12.jpg")
+    flip(path, at + 3)
+    return path, at, "no tar header, or a damaged one", SAMPLES - 12
+
+
+def missing_label(own):
+    path = own / "b.tar"
+    tar(path, without=[(12, "cls")])
+    return path, offset_of(path, "c0/image_12.jpg"), "without a part that the others have", 1
+
+
+def empty_archive(own):
+    tar(own / "b.tar", samples=0)
+    return own / "b.tar", 0, "holds no sample", SAMPLES
+
+
+def compressed(own):
+    with tarfile.open(own / "b.tar", "w:gz") as out:
+        out.addfile(tarfile.TarInfo("a.jpg"))
+    return own / "b.tar", 0, "compressed, which is not read", SAMPLES
+
+
+def wrong_crc(own):
+    for name in ("a", "b"):
+        (own / f"{name}.tar").unlink()
+        tfrecord(own / f"{name}.tfrecord")
+    flip(own / "b.tfrecord", 12 * 316 + 100)
+    return own / "b.tfrecord", 12 * 316, "wrong CRC of a record's bytes", 1
+
+
+def wrong_length(own):
+    wrong_crc(own)
+    flip(own / "b.tfrecord", 12 * 316 + 100)  # as it was
+    flip(own / "b.tfrecord", 12 * 316)
+    return own / "b.tfrecord", 12 * 316, "wrong CRC of a record's length", SAMPLES - 12
+
+
+def cut_record(own):
+    wrong_length(own)
+    path = own / "b.tfrecord"
+    path.write_bytes(path.read_bytes()[:12 * 316 + 5])
+    return path, 12 * 316, "ends in the middle of a sample", SAMPLES - 12
+
+
+FLAWS = [cut_tar, broken_header, missing_label, empty_archive, compressed, wrong_crc, wrong_length, cut_record]
+
+
+@pytest.mark.parametrize("spoil", FLAWS, ids=[f.__name__ for f in FLAWS])
+def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
+    for shard in "ab":
+        tar(own / f"{shard}.tar")
+    path, at, words, lost = spoil(own)
+    outcome, point = read(headrace, "skip")
+    assert outcome.code == 0 and metric(point, "bad_samples") == 1, (outcome, point["metrics"])
+    assert operations(point) == 2 * SAMPLES - lost, "the others are read"
+    told = f"bad sample: own/{path.name} at offset {at}: "
+    notes = [n for n in point["notes"] if n.startswith("bad sample")]
+    assert len(notes) == 1 and told.split(": ", 1)[1] in notes[0] and words in notes[0], notes
+    assert f"{path.name} at offset {at}" in " ".join(outcome.out.split()), outcome
+
+    outcome, point = read(headrace, "fail")
+    assert outcome.code == 1 and point["status"] == "error", outcome
+    error = " ".join((outcome.out + outcome.err).split())
+    assert f"{path.name} at offset {at}: " in error and words in error and "1 bad sample" in error, outcome
+
+
+def test_a_shard_of_no_bytes_is_named(headrace, own):
+    for shard in "ab":
+        tar(own / f"{shard}.tar")
+    (own / "c.tar").touch()
+    outcome, point = read(headrace, "skip")
+    assert outcome.code == 0 and metric(point, "bad_samples") == 1 and operations(point) == 2 * SAMPLES, (outcome, point)
+    assert any("c.tar: the shard is empty" in n for n in point["notes"]), point["notes"]
+    outcome, point = read(headrace, "fail")
+    assert outcome.code == 1 and "c.tar: the shard is empty" in " ".join(outcome.out.split()), outcome
+
+
+def test_fewer_shards_than_workers_are_told(headrace, own):
+    tar(own / "a.tar")
+    (own / "LICENSE").write_text("mine\n")
+    outcome, point = read(headrace, "skip", workers=4)
+    assert outcome.code == 0 and metric(point, "idle_workers") == 3 and operations(point) == SAMPLES, (outcome, point)
+    assert any("3 of 4 workers have no shard" in n for n in point["notes"]), point["notes"]
+    assert any("1 other files beside the shards" in n for n in point["notes"]), point["notes"]
+    outcome, point = read(headrace, "fail", workers=4)
+    assert outcome.code == 1 and "3 of 4 workers have no shard" in " ".join(outcome.out.split()), outcome
+
+
+def test_other_files_are_read_for_their_bytes(headrace, own):
+    for name in "ab":
+        (own / f"{name}.bin").write_bytes(bytes(300_000))
+    headrace.write("own.yaml", RUN.replace("ON_ERROR", "fail").replace("step_time: 0s", "step_time: 0s, sample_size: 100kB"))
+    outcome = headrace.run("own.yaml")
+    point = headrace.results()["points"][0]
+    assert outcome.code == 0 and operations(point) == 6 and not any(m["name"] == "bad_samples" for m in point["metrics"]), point
+
+
+def test_on_error_is_of_ones_own_shards(headrace):
+    headrace.write("own.yaml", RUN.replace("ON_ERROR", "skip").replace("path: own, ", ""))
+    outcome = headrace("validate", "-c", "own.yaml")
+    assert outcome.code == 2 and "on_error: goes with layout shards and the path of shards" in " ".join(outcome.err.split()), outcome
+
+
+JOB = """\
+schema: 1
+job: mine
+cluster: {nodes: 1, gpus_per_node: 1}
+step: {time: 10ms, micro_batch: 2}
+dataset: {layout: shards, samples: 75, sample_size: 2kB, samples_per_file: 25, path: own}
+loader: {kind: pytorch_iterable, workers_per_gpu: 2, on_error: skip}
+"""
+
+
+def test_a_rehearsal_passes_over_what_the_jobs_loader_does(headrace, own):
+    for shard in "abc":
+        tar(own / f"{shard}.tar")
+    path, at, _, _ = missing_label(own)
+    headrace.write("job.yaml", JOB)
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "10s", "--no-report", "--out", "results",
+                       "--set", "job.step.time=20ms")
+    assert outcome.code in (0, 10, 11, 12), outcome
+    run = headrace.results()
+    point = next(p for p in run["points"] if p["id"] == "input_pipeline/job")
+    assert point["params"]["on_error"] == "skip" and point["status"] == "ok", point
+    assert any(f"b.tar at offset {at}" in n for n in point["notes"]), point["notes"]
+    assert not any(p["id"] == "input_pipeline/double-workers" for p in run["points"]), "there is no shard for a fourth"

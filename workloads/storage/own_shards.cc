@@ -1,0 +1,157 @@
+#include "workloads/storage/own_shards.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "harness/base/clock.h"
+#include "harness/base/random.h"
+#include "harness/formats/sample_parser.h"
+#include "harness/formats/tar.h"
+#include "harness/system/open_quiet.h"
+
+namespace headrace {
+namespace {
+
+using formats::Format;
+using formats::Found;
+
+class ParsedShards final : public SampleSource {
+ public:
+  ParsedShards(std::unique_ptr<BlockReader> reader, const FileTable& files, std::vector<std::uint32_t> shards,
+               std::uint64_t block_size, const OwnShards& all)
+      : reader_(std::move(reader)),
+        files_(files),
+        shards_(std::move(shards)),
+        block_size_(block_size),
+        parser_(all.format == Format::tar ? formats::tar_parser(all.parts) : formats::tfrecord_parser()),
+        order_(shards_.size()) {}
+  void attach() override { reader_->attach(); }
+  void detach() noexcept override { reader_->detach(); }
+
+  void rewind(std::uint64_t seed) override {
+    std::iota(order_.begin(), order_.end(), 0u);
+    Random random(seed);
+    shuffle(std::span(order_), random);
+    turn_ = 0;
+    begin_shard();
+  }
+  /// Whether there is a whole batch, only parsing tells.
+  bool has(std::uint64_t) noexcept override { return turn_ < order_.size(); }
+
+  SampleRead read(std::uint64_t, std::uint64_t) noexcept override {
+    SampleRead done;
+    while (turn_ < order_.size()) {
+      Found found;
+      if (at_hand_ > 0) {
+        found = parser_->take({reader_->data(0) + used_, at_hand_});
+        used_ += found.used;
+        at_hand_ -= found.used;
+      } else if (offset_ < files_.size(file())) {
+        if (!fetch(done)) return done;
+        continue;
+      } else {
+        found = parser_->end();
+      }
+      if (found.kind == Found::Kind::more) continue;
+      if (found.kind == Found::Kind::over) {
+        next_shard();
+        continue;
+      }
+      done.end_ns = now_ns();  // with parsing
+      if (done.begin_ns == 0) done.begin_ns = done.end_ns;
+      if (found.kind == Found::Kind::sample) return done;
+      done.error = {.code = OperationError::kBadSample,
+                    .file = file(),
+                    .offset = found.offset,
+                    .flaw = static_cast<std::uint8_t>(found.flaw)};
+      if (rest_is_lost(found.flaw)) next_shard();
+      return done;
+    }
+    done.over = true;
+    done.end_ns = now_ns();
+    return done;
+  }
+
+ private:
+  std::uint32_t file() const noexcept { return shards_[order_[turn_]]; }
+  void begin_shard() noexcept {
+    offset_ = at_hand_ = used_ = 0;
+    parser_->begin();
+  }
+  void next_shard() noexcept {
+    ++turn_;
+    begin_shard();
+  }
+  /// The next block of the shard. False: it could not be read, and the shard is given up.
+  bool fetch(SampleRead& done) noexcept {
+    const std::uint64_t wanted = std::min(block_size_, files_.size(file()) - offset_);
+    const BlockRequest request{.file = order_[turn_], .offset = offset_, .length = static_cast<std::uint32_t>(wanted)};
+    if (!read_block(*reader_, request, wanted, file(), done)) {
+      next_shard();
+      return false;
+    }
+    offset_ += wanted;
+    at_hand_ = wanted;
+    used_ = 0;
+    return true;
+  }
+
+  std::unique_ptr<BlockReader> reader_;
+  const FileTable& files_;
+  const std::vector<std::uint32_t> shards_;
+  const std::uint64_t block_size_;
+  std::unique_ptr<formats::SampleParser> parser_;
+  std::vector<std::uint32_t> order_;      // positions in shards_
+  std::size_t turn_ = 0;                  // in order_
+  std::uint64_t offset_ = 0;              // in the shard: what is to be read next
+  std::uint64_t at_hand_ = 0, used_ = 0;  // of the block that was read last
+};
+
+system::UniqueFd opened(const FileTable& files, std::uint32_t file) {
+  return system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> OwnShards::of(unsigned worker, unsigned workers, unsigned node, unsigned nodes) const {
+  std::vector<std::uint32_t> own;
+  for (std::size_t i = node; i < files.size(); i += nodes)
+    if (i / nodes % workers == worker) own.push_back(files[i]);
+  return own;
+}
+
+OwnShards own_shards(const FileTable& files) {
+  OwnShards shards;
+  std::array<std::uint32_t, 3> named{};
+  const auto by_name = [&](std::uint32_t file) { return formats::format_by_name(files.path(file)); };
+  for (std::uint32_t file = 0; file < files.count(); ++file) ++named[static_cast<std::size_t>(by_name(file))];
+  const bool tars = named[1] >= named[2];
+  const bool names_tell = named[tars ? 1 : 2] > 0;
+  if (names_tell) {
+    shards.format = tars ? Format::tar : Format::tfrecord;
+  } else if (const auto fd = opened(files, 0); fd && !files.is_device()) {
+    shards.format = formats::format_by_content(fd.get());
+  }
+  for (std::uint32_t file = 0; file < files.count(); ++file) {
+    if (!names_tell || by_name(file) == shards.format)
+      shards.files.push_back(file);
+    else
+      ++shards.others;
+  }
+  for (std::size_t i = 0; shards.format == Format::tar && shards.parts.empty() && i < shards.files.size() && i < 8; ++i)
+    if (const auto fd = opened(files, shards.files[i]))
+      shards.parts = formats::parts_of_first_samples(fd.get(), files.size(shards.files[i]));
+  return shards;
+}
+
+std::unique_ptr<SampleSource> own_shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
+                                                std::vector<std::uint32_t> shards, std::uint64_t block_size,
+                                                const OwnShards& all) {
+  return std::make_unique<ParsedShards>(std::move(reader), files, std::move(shards), block_size, all);
+}
+
+}  // namespace headrace

@@ -1,0 +1,37 @@
+// The user's own shards, read sample by sample as they really are: which files are shards, and one worker's way through its.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/backends/file_io.h"
+#include "harness/formats/format.h"
+#include "harness/record/file_table.h"
+#include "workloads/storage/sample_source.h"
+
+namespace headrace {
+
+/// What of a data set can be parsed.
+struct OwnShards {
+  formats::Format format = formats::Format::none;  // none: its bytes are read for what they are
+  std::vector<std::uint32_t> files;                // in the data set: all where the format is none
+  std::uint32_t others = 0;                        // files that are no shards of that format
+  std::vector<std::string> parts;                  // tar: what each sample has to have, as the first ones have it
+
+  /// Those of one worker of all nodes' workers: split over nodes first, as WebDataset does.
+  std::vector<std::uint32_t> of(unsigned worker, unsigned workers, unsigned node, unsigned nodes) const;
+};
+
+/// By the files' names; where those do not tell, by the content of the first. Untimed; opens a few files.
+OwnShards own_shards(const FileTable& files);
+
+/// Parses `shards`, each from front to back by `block_size`, in a shuffled order. What is no sample comes as an error
+/// kBadSample with its flaw; the next read goes on behind it. `reader`: over `shards`.
+std::unique_ptr<SampleSource> own_shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
+                                                std::vector<std::uint32_t> shards, std::uint64_t block_size,
+                                                const OwnShards& all);
+
+}  // namespace headrace
