@@ -20,6 +20,9 @@ build_packages=(
   "libfmt-dev|formats text"
   "liburing-dev|the io_uring engine"
   "libibverbs-dev|the verbs plugin: RDMA"
+  "libjpeg-dev|decodes JPEG"
+  "libpng-dev|decodes PNG"
+  "libzstd-dev|decodes zstd"
 )
 report_packages=(
   "python3|runs the report maker"

@@ -6,17 +6,20 @@
 #include <cstdlib>
 
 #include "harness/backends/cuda/traits.h"
+#include "harness/backends/jpeg/traits.h"
 #include "harness/backends/mpi/traits.h"
 #include "harness/backends/nccl/traits.h"
+#include "harness/backends/png/traits.h"
 #include "harness/backends/posix/traits.h"
 #include "harness/backends/uring/traits.h"
 #include "harness/backends/verbs/traits.h"
+#include "harness/backends/zstd/traits.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::array kAll{posix::kTraits, posix::kMappedTraits, uring::kTraits, cuda::kTraits,
-                          nccl::kTraits,  verbs::kTraits,       mpi::kTraits};
+constexpr std::array kAll{posix::kTraits, posix::kMappedTraits, uring::kTraits, cuda::kTraits, nccl::kTraits,
+                          verbs::kTraits, mpi::kTraits,         jpeg::kTraits,  png::kTraits,  zstd::kTraits};
 
 std::string joined(const std::vector<std::string>& parts) {
   std::string all;
@@ -57,6 +60,13 @@ std::string queueing_engine() {
 
 std::string mapping_engine() {
   return storage_engines([](const StorageTraits& t) { return t.maps; }).at(0);
+}
+
+std::vector<std::string> known_codecs() {
+  std::vector<std::string> names;
+  for (const BackendTraits& backend : kAll)
+    if (backend.gives == Gives::codecs) names.emplace_back(backend.name);
+  return names;
 }
 
 std::vector<std::string> stream_engines() {

@@ -14,8 +14,9 @@ namespace headrace {
 class StorageEngine;
 class StreamEngine;
 
-/// What is asked of a backend. Storage and sockets have several engines, chosen by name; of the others there is one each.
-enum class Gives { engines, gpus, gpu_collectives, rdma, messages };
+/// What is asked of a backend. Storage and sockets have several engines, and samples several codecs, chosen by name; of the
+/// others there is one each.
+enum class Gives { engines, gpus, gpu_collectives, rdma, messages, codecs };
 
 /// What a storage engine can do: what `engine:` offers, and what is refused beside it.
 struct StorageTraits {
@@ -56,6 +57,9 @@ std::string told_storage(const std::vector<std::string>& engines);
 /// The first that keeps more than one request in flight, and the first that maps files.
 std::string queueing_engine();
 std::string mapping_engine();
+
+/// Those that decode samples, by name.
+std::vector<std::string> known_codecs();
 
 /// The engines that move bytes over sockets, and how.
 std::vector<std::string> stream_engines();

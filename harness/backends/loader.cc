@@ -59,6 +59,7 @@ struct Backends::Impl {
     std::optional<fs::path> file{};  // of a plugin that is not yet loaded
     std::unique_ptr<StorageEngine> storage{};
     std::unique_ptr<StreamEngine> streams{};
+    std::unique_ptr<Codec> codec{};
   };
   std::vector<Backend> backends;
   std::vector<BackendStatus> status;  // of each of them
@@ -104,6 +105,10 @@ struct Backends::Impl {
     status[i].reason = file->string() + " gives nothing";
     use_storage(i, plugin->storage_engine());
     backends[i].streams = plugin->stream_engine();
+    if (auto codec = plugin->codec()) {
+      backends[i].codec = std::move(codec);
+      tell(i, std::nullopt);
+    }
     use(plugin->gpu_backend(), gpu, Gives::gpus);
     use(plugin->rdma_backend(), rdma, Gives::rdma);
     use(plugin->nccl_backend(), nccl, Gives::gpu_collectives);
@@ -177,6 +182,12 @@ StreamEngine& Backends::streams(const std::string& name) {
   const auto& engine = impl_->require(name).streams;
   if (!engine) throw UsageError("backend '" + name + "' moves nothing over sockets");
   return *engine;
+}
+
+const Codec& Backends::codec(const std::string& name) {
+  const auto& codec = impl_->require(name).codec;
+  if (!codec) throw UsageError("backend '" + name + "' decodes nothing");
+  return *codec;
 }
 
 GpuBackend& Backends::gpu() {

@@ -10,6 +10,7 @@
 
 namespace headrace {
 
+class Codec;
 class GpuBackend;
 class NcclBackend;
 class RdmaBackend;
@@ -41,6 +42,8 @@ class Backends {
   StorageEngine& storage(const std::string& name);
   /// Likewise over sockets.
   StreamEngine& streams(const std::string& name);
+  /// The codec of that name. Throws as storage() does.
+  const Codec& codec(const std::string& name);
   /// The GPUs of this machine. Throws RunError when there are none that can be used: why_not(Gives::gpus).
   GpuBackend& gpu();
   /// Puts `gpu` in the place of the plugin: what tests copy with where there is no GPU.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "harness/backends/codec.h"
 #include "harness/backends/collective.h"
 #include "harness/backends/file_io.h"
 #include "harness/backends/gpu.h"
@@ -16,7 +17,7 @@ namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 8;
+inline constexpr int kPluginInterface = 9;
 
 /// What a plugin hands over; what it is and can do stands in the table of engines.h. A new kind of backend adds a virtual
 /// function here and a header beside file_io.h.
@@ -38,6 +39,8 @@ class Plugin {
   virtual std::unique_ptr<MessagePassing> message_passing() { return nullptr; }
   /// nullptr when this plugin has no collective operations of GPUs.
   virtual std::unique_ptr<NcclBackend> nccl_backend() { return nullptr; }
+  /// nullptr when this plugin decodes no samples.
+  virtual std::unique_ptr<Codec> codec() { return nullptr; }
 };
 
 /// Every plugin exports exactly this: extern "C" headrace::Plugin* headrace_plugin(); the object is

@@ -36,6 +36,9 @@ VENDOR_HEADERS = [
     (r"(cuda(?!_runtime_api)|cufile|nvml)", r"harness/backends/cuda/"),
     (r"nccl", r"harness/backends/nccl/"),
     (r"(infiniband|rdma)/", r"harness/backends/verbs/"),
+    (r"(jpeglib|jerror|jmorecfg)\.h", r"(harness/backends/jpeg|benches/peers/minimal)/"),
+    (r"png\.h", r"harness/backends/png/"),
+    (r"zstd\.h", r"harness/backends/zstd/"),
     (r"mpi\.h", r"(harness/backends/mpi|benches/peers/minimal)/"),
 ]
 

@@ -152,7 +152,8 @@ TEST(BackendsTest, TellsOfEveryBackendInAFixedOrder) {
     EXPECT_EQ(status.reason.empty(), status.usable) << status.name;
     EXPECT_TRUE(status.built || !status.usable) << status.name;
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"posix", "mmap", "io_uring", "cuda", "nccl", "verbs", "mpi"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"posix", "mmap", "io_uring", "cuda", "nccl", "verbs", "mpi", "jpeg", "png",
+                                             "zstd"}));
   EXPECT_TRUE(backends.status().front().usable);
 }
 

@@ -1,0 +1,89 @@
+// Stored samples made into pixels or bytes: the interface that the libraries of image and compression formats implement.
+// One decoder per worker thread. A sample that is wrong gives an error with its place, and the next one is decoded.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+/// What was wrong with one sample, and how many of its bytes were taken when that was found. No allocation: it is filled
+/// where samples are decoded.
+struct DecodeError {
+  std::uint64_t offset = 0;
+  std::array<char, 160> what{};
+
+  void set(std::uint64_t at, std::string_view text) noexcept {
+    offset = at;
+    const std::size_t length = std::min(text.size(), what.size() - 1);
+    std::memcpy(what.data(), text.data(), length);
+    what[length] = 0;
+  }
+};
+
+/// [pixels].
+struct ImageSize {
+  std::uint32_t width = 0, height = 0;
+  std::uint64_t pixels() const noexcept { return std::uint64_t{width} * height; }
+  bool operator==(const ImageSize&) const = default;
+};
+
+/// A part of an image [pixels].
+struct Region {
+  std::uint32_t x = 0, y = 0, width = 0, height = 0;
+  bool operator==(const Region&) const = default;
+};
+
+/// Interleaved RGB of 8 bits a channel; row y begins at data + y * stride.
+struct Pixels {
+  const unsigned char* data = nullptr;
+  std::size_t stride = 0;
+  std::uint32_t width = 0, height = 0;
+};
+
+/// What is refused before memory is taken for it: an image or frame of few bytes may say that it is huge.
+struct DecodeLimits {
+  std::uint64_t pixels = 178'956'970;  // where Pillow 9.4 refuses: twice its MAX_IMAGE_PIXELS
+  std::uint64_t bytes = std::uint64_t{1} << 30;
+};
+
+class ImageDecoder {
+ public:
+  virtual ~ImageDecoder() = default;
+  /// Reads the head of `file`, which stays where it is until decode() has returned.
+  virtual bool open(std::span<const unsigned char> file, ImageSize& size, DecodeError& error) noexcept = 0;
+  /// Once for what was opened: the pixels of `region`, whatever else it takes to get them. `scale`: 1; or 2, 4, 8 where
+  /// scales(): then of the image made so much smaller, each side rounded up, and `region` is a part of that one. What
+  /// lies behind the region is not looked at. `pixels` are valid until the next open().
+  virtual bool decode(const Region& region, unsigned scale, Pixels& pixels, DecodeError& error) noexcept = 0;
+  /// Can it leave out what a smaller image does not show, before it makes pixels?
+  virtual bool scales() const noexcept { return false; }
+};
+
+class ByteDecoder {
+ public:
+  virtual ~ByteDecoder() = default;
+  /// `bytes` are valid until the next call.
+  virtual bool decode(std::span<const unsigned char> file, std::span<const unsigned char>& bytes,
+                      DecodeError& error) noexcept = 0;
+};
+
+/// A format of samples; `codec:` in a configuration.
+class Codec {
+ public:
+  virtual ~Codec() = default;
+  /// nullptr where samples are no images; then there is a byte decoder.
+  virtual std::unique_ptr<ImageDecoder> image_decoder(const DecodeLimits&) const { return nullptr; }
+  virtual std::unique_ptr<ByteDecoder> byte_decoder(const DecodeLimits&) const { return nullptr; }
+  /// A sample made of an image. `quality`: 1..100, where the format loses something. Throws RunError.
+  virtual std::vector<unsigned char> encode(const Pixels&, int /*quality*/) const { return {}; }
+  virtual std::vector<unsigned char> encode(std::span<const unsigned char> /*bytes*/) const { return {}; }
+};
+
+}  // namespace headrace

@@ -1,0 +1,49 @@
+// libjpeg ends a call that fails by a function that must not return: here by a jump back to where the call was made, in
+// functions whose variables need no destructor.
+#pragma once
+
+#include <csetjmp>
+#include <cstdio>
+// After <cstdio>, which it needs and does not include.
+#include <jerror.h>
+#include <jpeglib.h>
+
+namespace headrace::jpeg {
+
+/// Where a call of the library goes back to, and what it had to say.
+struct Failures {
+  jpeg_error_mgr manager;  // the first member: the library hands back its address
+  std::jmp_buf back;
+  char what[JMSG_LENGTH_MAX];
+};
+
+[[noreturn]] inline void jump_back(j_common_ptr any) noexcept {
+  auto* failures = reinterpret_cast<Failures*>(any->err);
+  failures->manager.format_message(any, failures->what);
+  std::longjmp(failures->back, 1);
+}
+
+/// What the library goes on after. Pixels that it makes up for data that is missing or broken are none.
+inline void judge_warning(j_common_ptr any, int level) noexcept {
+  if (level >= 0) return;  // a trace message
+  switch (any->err->msg_code) {
+    case JWRN_ADOBE_XFORM:
+    case JWRN_BOGUS_ICC:
+    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_JFIF_MAJOR:
+    case JWRN_TOO_MUCH_DATA:
+      return;
+    default:
+      jump_back(any);
+  }
+}
+
+inline jpeg_error_mgr* prepare(Failures& failures) noexcept {
+  jpeg_std_error(&failures.manager);
+  failures.manager.error_exit = jump_back;
+  failures.manager.emit_message = judge_warning;
+  failures.manager.output_message = [](j_common_ptr) {};
+  return &failures.manager;
+}
+
+}  // namespace headrace::jpeg

@@ -1,0 +1,10 @@
+// What the codec over libpng gives, whether it is built or not.
+#pragma once
+
+#include "harness/backends/engines.h"
+
+namespace headrace::png {
+
+inline constexpr BackendTraits kTraits{.name = "png", .needs = "libpng 1.6 or later", .gives = Gives::codecs};
+
+}  // namespace headrace::png

@@ -1,0 +1,10 @@
+// What the codec over libzstd gives, whether it is built or not.
+#pragma once
+
+#include "harness/backends/engines.h"
+
+namespace headrace::zstd {
+
+inline constexpr BackendTraits kTraits{.name = "zstd", .needs = "libzstd 1.4 or later", .gives = Gives::codecs};
+
+}  // namespace headrace::zstd
