@@ -139,22 +139,23 @@ class Rehearsal {
                    exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
     if (job_.loader.skips_bad_samples && layout == 1 && !means_.data.empty())
       entry = with(std::move(entry), "on_error", "skip");
-    return steps(std::move(entry), gpus, workers / gpus);
+    // Of tf.data all workers prepare each batch together.
+    return steps(std::move(entry), gpus, job_.loader.kind == LoaderKind::tfdata ? 1 : workers / gpus);
   }
 
   /// Batches of the job's size where there are enough of them for a rehearsal, else smaller ones that compute for as much
-  /// shorter: the GPUs take as many samples per second.
-  Value steps(Value entry, double gpus, double workers) {
+  /// shorter: the GPUs take as many samples per second. `at_once`: batches that each GPU's workers prepare side by side.
+  Value steps(Value entry, double gpus, double at_once) {
     const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0), parts = job_.step.accumulation;
     const double samples = data_bytes_ / job_.dataset.sample_size / gpus;
-    const double wanted = std::max(kSteps, kStepsOfEachWorker * workers / parts);
+    const double wanted = std::max(kSteps, kStepsOfEachWorker * at_once / parts);
     const double least = (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : 1;
     longest_s_ = time_share::repetition_s(measuring_s() * time_share::kOwn / weights());
     const double by_data = std::floor(samples / wanted / parts);
     const double by_time = std::floor(own * longest_s_ / wanted / job_.step.time);
     const double batch = std::max(least, std::min({own, by_data, by_time}));
     const double step_s = job_.step.time * batch / own;
-    if (samples < 2 * batch * parts * std::max(1.0, workers / parts))
+    if (samples < 2 * batch * parts * std::max(1.0, at_once / parts))
       throw UsageError(
           fmt::format("no rehearsal: each of {:.0f} GPUs has {:.0f} samples of what there is room for, {}, "
                       "which is no batch for each of its workers: --max-write SIZE, or fewer GPUs "
@@ -206,12 +207,10 @@ class Rehearsal {
 }  // namespace
 
 FromJob rehearsal_from_job(const Job& job, Means means) {
-  if (job.loader.kind == LoaderKind::tfdata || job.loader.kind == LoaderKind::in_flight)
+  if (job.loader.kind == LoaderKind::in_flight)
     throw UsageError(
-        fmt::format("no rehearsal: loader.kind {} is not rehearsed, only pytorch and pytorch_iterable (--set "
-                    "job.loader.kind=pytorch "
-                    "rehearses the job with such a loader)",
-                    job.loader.kind == LoaderKind::tfdata ? "tfdata" : "in_flight"));
+        "no rehearsal: loader.kind in_flight is not rehearsed, only pytorch, pytorch_iterable and tfdata (--set "
+        "job.loader.kind=pytorch rehearses the job with such a loader)");
   if (job.step.time <= 0) throw UsageError("no rehearsal: the job does not tell step.time, which GPUs are emulated by");
   // Saves, names and networks have points of their own in `qualify`; the space that those would take, the data has.
   Job reading = job;

@@ -40,7 +40,7 @@ Loader Loader::declare(Params& params, Kind fallback) {
       if (params.given(key)) params.conflict(key, kWhy);
     return loader;
   }
-  loader.batch_size_ = loader.kind_ == Kind::tfdata ? 1 : batch_size;
+  loader.batch_size_ = batch_size;
   loader.prefetch_factor_ = static_cast<unsigned>(prefetch_factor);
   return loader;
 }
@@ -59,9 +59,14 @@ void Loader::check(Params& params, const std::string& engine, const OpenLoop& op
   if (tuned) params.conflict("tune", "a loader reads as it does: there is nothing to search");
 }
 
-std::uint64_t Loader::operations(double samples_per_operation) const {
+std::uint64_t Loader::operations_per_batch(double samples_per_operation) const {
   const double operations = std::round(static_cast<double>(batch_size_) / samples_per_operation);
   return operations < 1 ? 1 : static_cast<std::uint64_t>(std::min(operations, 1e9));
+}
+
+std::uint64_t Loader::operations(double samples_per_operation) const {
+  if (kind_ != Kind::tfdata) return operations_per_batch(samples_per_operation);
+  return static_cast<std::uint64_t>(std::clamp(std::round(1 / samples_per_operation), 1.0, 1e9));
 }
 
 void Loader::before_phase(unsigned workers, std::uint64_t operations, std::uint64_t most, bool buffered) {

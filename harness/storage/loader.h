@@ -39,6 +39,8 @@ class Loader {
   std::uint64_t batch_size() const { return batch_size_; }
   unsigned prefetch_factor() const { return prefetch_factor_; }
   /// How many operations a batch is, when one gives so many samples; at least 1.
+  std::uint64_t operations_per_batch(double samples_per_operation) const;
+  /// So, too, what a worker hands over at once: a batch; of tfdata a sample.
   std::uint64_t operations(double samples_per_operation) const;
 
   /// Untimed. A batch is so many operations; `most`: that one worker can ever do. `buffered`: does what lies between the

@@ -15,7 +15,9 @@ using pipeline::BatchQueue;
 
 Pipeline::Pipeline(const Shape& shape) : shape_(shape), account_(shape.compute_ns * shape.batches_per_step) {
   for (unsigned i = 0; i < shape.gpus; ++i)
-    queues_.push_back(std::make_unique<BatchQueue>(shape.workers, shape.ahead, shape.order, gpus_bell_));
+    queues_.push_back(std::make_unique<BatchQueue>(
+        BatchQueue::Shape{.workers = shape.workers, .ahead = shape.ahead, .order = shape.order, .pieces = shape.pieces},
+        gpus_bell_));
 }
 
 bool Pipeline::begin_now(unsigned number) noexcept {
@@ -35,7 +37,8 @@ bool Pipeline::begin(unsigned number, const Recorder& recorder) noexcept {
 }
 
 std::uint64_t Pipeline::settling() const noexcept {
-  return (shape_.workers + shape_.batches_per_step - 1) / shape_.batches_per_step;
+  const std::uint64_t step = shape_.batches_per_step * shape_.pieces;
+  return (shape_.workers + step - 1) / step;
 }
 
 double Pipeline::share_ready() const noexcept {

@@ -23,7 +23,8 @@ class Pipeline {
   struct Shape {
     unsigned gpus = 1;
     unsigned workers = 1;           // of each GPU
-    unsigned ahead = 2;             // batches of each worker that may be begun and not taken
+    unsigned ahead = 2;             // what each worker may have begun and the GPU not taken: batches, or pieces of them
+    std::uint64_t pieces = 1;       // of what workers hand over make a batch
     unsigned batches_per_step = 1;  // of each GPU
     std::uint64_t compute_ns = 0;   // of one batch; 0 = batches are taken as fast as they come
     pipeline::Order order = pipeline::Order::by_turns;

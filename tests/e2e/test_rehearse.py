@@ -73,10 +73,12 @@ def test_other_layouts(headrace):
     tokens, _ = planned(headrace, str(JOBS / "llama3-8b.yaml"))
     assert tokens["input_pipeline/job"]["layout"] == "indexed" and tokens["input_pipeline/job"]["engine"] == "mmap"
     assert "input_pipeline/no-decode" not in tokens, "nothing is decoded"
+    records, _ = planned(headrace, str(JOBS / "mlperf-resnet50-h100.yaml"))
+    own = records["input_pipeline/job"]
+    assert own["layout"] == "shards" and own["loader"] == "tfdata" and own["read_profile"] == "ranged", own
 
 
 @pytest.mark.parametrize("words, told", [
-    (["mlperf-resnet50-h100.yaml"], "loader.kind tfdata is not rehearsed"),
     (["resnet50-imagenet.yaml", "--set", "job.loader.kind=in_flight"], "loader.kind in_flight is not rehearsed"),
     (["resnet50-imagenet.yaml", "--set", "job.step.time=90min"], "a step takes"),
     (["mlperf-unet3d-h100.yaml", "--set", "job.loader.kind=pytorch"], "no batch for each of its workers: --max-write SIZE"),

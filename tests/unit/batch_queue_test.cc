@@ -31,7 +31,7 @@ void give(BatchQueue& queue, unsigned worker, std::uint64_t at_ns) {
 
 TEST(BatchQueueTest, ASlowBatchHoldsBackThoseThatAreReady) {
   Bell gpu;
-  BatchQueue queue(3, 2, Order::by_turns, gpu);
+  BatchQueue queue({.workers = 3, .ahead = 2}, gpu);
   give(queue, 1, 10);
   give(queue, 2, 11);
   EXPECT_EQ(take(queue), -1);
@@ -45,7 +45,7 @@ TEST(BatchQueueTest, ASlowBatchHoldsBackThoseThatAreReady) {
 
 TEST(BatchQueueTest, WithoutAnOrderTheFirstThatIsReadyComes) {
   Bell gpu;
-  BatchQueue queue(3, 2, Order::as_ready, gpu);
+  BatchQueue queue({.workers = 3, .ahead = 2, .order = Order::as_ready}, gpu);
   EXPECT_EQ(take(queue), -1);
   give(queue, 2, 11);
   give(queue, 1, 10);
@@ -57,7 +57,7 @@ TEST(BatchQueueTest, WithoutAnOrderTheFirstThatIsReadyComes) {
 
 TEST(BatchQueueTest, AWorkerReadsNoFurtherAheadThanItMay) {
   Bell gpu;
-  BatchQueue queue(2, 2, Order::by_turns, gpu);
+  BatchQueue queue({.workers = 2, .ahead = 2}, gpu);
   EXPECT_EQ(queue.capacity(), 4u);
   give(queue, 0, 1);
   give(queue, 0, 2);
@@ -71,7 +71,7 @@ TEST(BatchQueueTest, AWorkerReadsNoFurtherAheadThanItMay) {
 
 TEST(BatchQueueTest, WorkersWithoutMoreArePassedOver) {
   Bell gpu;
-  BatchQueue queue(3, 2, Order::by_turns, gpu);
+  BatchQueue queue({.workers = 3, .ahead = 2}, gpu);
   give(queue, 0, 1);
   give(queue, 2, 3);
   queue.end(1);
@@ -84,10 +84,27 @@ TEST(BatchQueueTest, WorkersWithoutMoreArePassedOver) {
   EXPECT_EQ(take(queue), -2);
 }
 
+TEST(BatchQueueTest, ABatchOfPiecesIsReadyWithItsLastOne) {
+  Bell gpu;
+  BatchQueue queue({.workers = 2, .ahead = 2, .pieces = 3}, gpu);
+  give(queue, 0, 5);
+  give(queue, 1, 9);
+  EXPECT_EQ(take(queue), -1) << "two of three";
+  EXPECT_TRUE(queue.may_begin(0)) << "what is put together is taken from the workers";
+  give(queue, 1, 10);
+  EXPECT_EQ(take(queue), -1) << "the third is worker 0's";
+  give(queue, 0, 7);
+  EXPECT_EQ(take(queue), 9) << "the slowest piece makes it ready";
+  give(queue, 0, 11);
+  queue.end(0);
+  queue.end(1);
+  EXPECT_EQ(take(queue), -2) << "two pieces are no batch";
+}
+
 TEST(BatchQueueTest, NobodySleepsThroughWhatItWaitsFor) {
   constexpr std::uint64_t kBatches = 2000, kForever = 100'000'000'000;
   Bell gpu;
-  BatchQueue queue(1, 1, Order::by_turns, gpu);
+  BatchQueue queue({.workers = 1, .ahead = 1}, gpu);
   std::thread worker([&] {
     for (std::uint64_t i = 0; i < kBatches; ++i) {
       while (!queue.may_begin(0)) queue.wait(0, kForever);

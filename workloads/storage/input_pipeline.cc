@@ -2,6 +2,7 @@
 // time, and what is told is how much of the time they compute.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -143,7 +144,8 @@ class InputPipeline final : public Workload {
     for (const auto& one : sources_) one->rewind(seed + team_index_);
     pipeline_ = std::make_unique<Pipeline>(Pipeline::Shape{.gpus = gpus_,
                                                            .workers = io_.workers / gpus_,
-                                                           .ahead = loader_.prefetch_factor(),
+                                                           .ahead = ahead(),
+                                                           .pieces = pieces(),
                                                            .batches_per_step = batches_per_step_,
                                                            .compute_ns = compute_ns(),
                                                            .order = pipeline::Order::by_turns});
@@ -255,10 +257,6 @@ class InputPipeline final : public Workload {
   }
 
   void check_params(Params& p) const {
-    if (loader_.kind() == Loader::Kind::tfdata)
-      p.conflict("loader",
-                 "tf.data hands over single samples, whose batching is not rehearsed: pytorch_iterable comes "
-                 "nearest");
     if (loader_.kind() == Loader::Kind::in_flight)
       p.conflict("loader",
                  "a loader that keeps requests in flight is not rehearsed: pytorch with more workers comes "
@@ -267,7 +265,7 @@ class InputPipeline final : public Workload {
       p.conflict("on_error", "goes with layout shards and the path of shards: nothing else is parsed");
     if (io_.workers % gpus_ != 0) p.conflict("workers", "each GPU has as many: a multiple of gpus");
     if (layout_ == Layout::shards && loader_.kind() == Loader::Kind::pytorch)
-      p.conflict("loader", "workers have shards of their own: pytorch_iterable");
+      p.conflict("loader", "workers have shards of their own: pytorch_iterable, tfdata");
     if (layout_ == Layout::files && samples_per_file_ > static_cast<double>(loader_.batch_size()))
       p.conflict("samples_per_file", "one file has more samples than a batch: dataset.layout shards reads such files");
     const bool mapped = layout_ == Layout::indexed && profile_ == ReadProfile::mmap;
@@ -276,7 +274,16 @@ class InputPipeline final : public Workload {
       p.conflict("block_size", "wds reads 10 KiB at a time");
   }
 
-  std::uint64_t operations_per_batch() const { return loader_.operations(samples_per_operation()); }
+  std::uint64_t operations_per_batch() const { return loader_.operations_per_batch(samples_per_operation()); }
+  /// That a worker hands over at once.
+  std::uint64_t operations_at_once() const { return loader_.operations(samples_per_operation()); }
+  std::uint64_t pieces() const { return std::max<std::uint64_t>(1, operations_per_batch() / operations_at_once()); }
+  /// What each worker may be ahead by: batches of its own, or its part of those that all prepare together.
+  unsigned ahead() const {
+    if (loader_.kind() != Loader::Kind::tfdata) return loader_.prefetch_factor();
+    const std::uint64_t each = io_.workers / gpus_, all = pieces() * loader_.prefetch_factor();
+    return static_cast<unsigned>((all + each - 1) / each);
+  }
   double samples_per_operation() const { return layout_ == Layout::files ? samples_per_file_ : 1; }
   std::uint64_t operation_bytes() const {
     return static_cast<std::uint64_t>(std::ceil(static_cast<double>(sample_size_) * samples_per_operation()));
@@ -293,7 +300,7 @@ class InputPipeline final : public Workload {
     if (from_ == "none") return no_source();
     if (from_ == "memory") return memory_source(memory_, operation_bytes());
     const FileTable& files = data_->files();
-    const std::uint64_t per_batch = operations_per_batch();
+    const std::uint64_t per_batch = operations_at_once();
     ReaderOptions options = io_.reader_options();
     switch (layout_) {
       case Layout::files: {
@@ -361,7 +368,7 @@ class InputPipeline final : public Workload {
 
   void read_batches(Worker& worker, SampleSource& source, Tally& tally) noexcept {
     Recorder& recorder = worker.recorder;
-    const std::uint64_t per_batch = operations_per_batch();
+    const std::uint64_t per_batch = operations_at_once();
     const auto decode_ns = static_cast<std::uint64_t>(std::llround(1e9 * cpu_time_s_ * samples_per_operation()));
     std::uint64_t now = now_ns();
     for (std::uint64_t batch = 0; source.has(batch); ++batch) {

@@ -1,10 +1,17 @@
 #include "harness/storage/pipeline/batch_queue.h"
 
+#include <algorithm>
+
 namespace headrace::pipeline {
 
-BatchQueue::BatchQueue(unsigned workers, unsigned ahead, Order order, Bell& gpu)
-    : ahead_(ahead), order_(order), count_(workers), seats_(std::make_unique<Seat[]>(workers)), gpu_(gpu) {
-  for (std::size_t i = 0; i < count_; ++i) seats_[i].ready_ns = std::make_unique<std::uint64_t[]>(ahead);
+BatchQueue::BatchQueue(const Shape& shape, Bell& gpu)
+    : ahead_(shape.ahead),
+      order_(shape.order),
+      count_(shape.workers),
+      seats_(std::make_unique<Seat[]>(shape.workers)),
+      pieces_(shape.pieces),
+      gpu_(gpu) {
+  for (std::size_t i = 0; i < count_; ++i) seats_[i].ready_ns = std::make_unique<std::uint64_t[]>(ahead_);
 }
 
 bool BatchQueue::may_begin(unsigned index) noexcept {
@@ -33,6 +40,19 @@ void BatchQueue::end(unsigned index) noexcept {
 }
 
 BatchQueue::Taken BatchQueue::take(std::uint64_t& ready_ns) noexcept {
+  while (have_ < pieces_) {
+    std::uint64_t at_ns = 0;
+    const Taken taken = take_piece(at_ns);
+    if (taken != Taken::batch) return taken;
+    ++have_;
+    latest_ns_ = std::max(latest_ns_, at_ns);
+  }
+  ready_ns = latest_ns_;
+  have_ = latest_ns_ = 0;
+  return Taken::batch;
+}
+
+BatchQueue::Taken BatchQueue::take_piece(std::uint64_t& ready_ns) noexcept {
   return order_ == Order::by_turns ? take_by_turns(ready_ns) : take_first(ready_ns);
 }
 
