@@ -37,6 +37,17 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
+/// 0 or an errno: EEXIST where something has the new name.
+int rename_new(int folder, const char* from, const char* to) noexcept {
+  if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return errno;  // NFS, old kernels
+  if (::linkat(folder, from, folder, to, 0) == 0) return ::unlinkat(folder, from, 0) == 0 ? 0 : errno;
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) return errno;  // no hard links there either
+  struct stat there;
+  if (::fstatat(folder, to, &there, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
+  return ::renameat(folder, from, folder, to) == 0 ? 0 : errno;
+}
+
 bool lock(int fd, int how) noexcept { return ::flock(fd, how | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 }  // namespace
@@ -159,22 +170,25 @@ void Folder::put(const std::string& name, std::string_view text) const {
 
 bool Folder::put_new(const std::string& name, std::string_view text) const {
   const std::string aside = write_aside(name, text);
-  int code = 0;
-  if (::renameat2(fd(), aside.c_str(), fd(), name.c_str(), RENAME_NOREPLACE) != 0) {
-    code = errno;
-    if (code == EINVAL || code == ENOSYS || code == EOPNOTSUPP) {  // NFS, old kernels
-      code = ::linkat(fd(), aside.c_str(), fd(), name.c_str(), 0) == 0 ? 0 : errno;
-      if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS)  // no hard links there either
-        code = look(name) ? EEXIST : ::renameat(fd(), aside.c_str(), fd(), name.c_str()) == 0 ? 0 : errno;
-    }
-    ::unlinkat(fd(), aside.c_str(), 0);
-  }
+  const int code = rename_new(fd(), aside.c_str(), name.c_str());
+  if (code != 0) ::unlinkat(fd(), aside.c_str(), 0);
   if (code != 0 && code != EEXIST) throw system_error("write", path_of(name), code);
   if (code == 0) sync();
   return code == 0;
 }
 
 bool Folder::rename(const char* from, const char* to) const noexcept { return ::renameat(fd(), from, fd(), to) == 0; }
+
+bool Folder::publish(const char* from, const char* to, int file) const noexcept {
+  if (const int code = rename_new(fd(), from, to)) {
+    errno = code;
+    return false;
+  }
+  struct stat status;
+  if (::fstat(file, &status) != 0 || ::fchmod(file, status.st_mode & 07777 & ~kMakersMark) != 0) return false;
+  sync();  // some network file systems cannot and need not
+  return true;
+}
 
 bool Folder::remove(const std::string& name, const struct stat& proven) const {
   const auto now = look(name);

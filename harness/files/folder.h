@@ -73,6 +73,9 @@ class Folder {
   bool put_new(const std::string& name, std::string_view text) const;
   /// Gives a file of this folder another name there, in place of what has that. False: errno.
   bool rename(const char* from, const char* to) const noexcept;
+  /// Gives a file that create() made and that is whole, open as `fd`, another name there, which nothing may have, and
+  /// hands it over: it is the user's from then on, and bears no mark. False: errno, EEXIST where something has the name.
+  bool publish(const char* from, const char* to, int fd) const noexcept;
   /// Removes the very file that `proven` tells of; false when another lies there by now. Throws
   /// RunError when the system refuses.
   bool remove(const std::string& name, const struct stat& proven) const;

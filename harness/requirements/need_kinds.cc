@@ -18,8 +18,9 @@ using When = Measure::When;
 constexpr std::string_view kCold = "cold";
 
 constexpr std::string_view kManySmallFiles =
-    "pack many samples into one file (dataset.layout: shards) and measure shard_stream, or read with more workers; "
-    "headrace size tells what each would give";
+    "pack many samples into one file (headrace pack; dataset.layout: shards) and measure shard_stream, or read with "
+    "more "
+    "workers; headrace size tells what each would give";
 constexpr std::string_view kSlowReads =
     "see what held it back: headrace doctor (read-ahead, scheduler, mount), and what would feed more GPUs: headrace "
     "size; a page cache that holds the data set helps from the second epoch on";

@@ -217,8 +217,11 @@ class Fixes {
     fix.fix = "shards";
     fix.title = "Pack the samples into shards";
     fix.set = {"dataset.layout=shards", fmt::format("dataset.samples_per_file={:.0f}", samples)};
-    const std::string opens = fmt::format("A shard of {} holds {:.0f} samples, so that opens fall by as much (A7, A8).",
-                                          format_quantity(kShardBytes, Dimension::bytes), samples);
+    const std::string opens = fmt::format(
+        "A shard of {} holds {:.0f} samples, so that opens fall by as much (A7, A8). headrace pack makes shards of a "
+        "folder "
+        "of images.",
+        format_quantity(kShardBytes, Dimension::bytes), samples);
     const Phase& of = missed(cold) || names == nullptr ? *cold : *names;
     const auto read = measured("shard_stream.read_bandwidth", "cold");
     if (read.empty()) {

@@ -52,6 +52,8 @@ def test_every_example_works(headrace):
     for out in ("before", "after"):
         assert headrace.run("tiny.yaml", out=out).code == 0
     assert headrace.run("tiny.yaml", out="runs/one").code == 0
+    headrace.path("images/cat").mkdir(parents=True)
+    headrace.path("images/cat/one.jpg").write_bytes(b"image")
     shortened = {"run": ["--dry-run"], "qualify": ["--dry-run"], "rehearse": ["--dry-run"], "aa": ["--dry-run"], "measure": ["--dry-run"],
                  "serve": ["--once", "--timeout", "1s"]}
     for verb, command in examples(headrace):

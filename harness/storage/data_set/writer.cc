@@ -10,6 +10,7 @@
 #include <new>
 
 #include "harness/base/error.h"
+#include "harness/files/write_fully.h"
 #include "harness/storage/data_set/block_pattern.h"
 
 namespace headrace {
@@ -21,28 +22,6 @@ namespace {
 constexpr std::uint64_t kDirectFrom = 64 << 10;  // [B]
 
 std::uint64_t round_up(std::uint64_t size) { return (size + kBlock - 1) / kBlock * kBlock; }
-
-/// Writes all of `length`; direct I/O is given up when this file system refuses it. False: errno
-/// says why.
-bool write_fully(int fd, const unsigned char* data, std::uint64_t length, std::uint64_t offset) {
-  while (length > 0) {
-    const ssize_t written = ::pwrite(fd, data, length, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EINVAL) {
-      const int flags = ::fcntl(fd, F_GETFL);
-      if ((flags & O_DIRECT) && ::fcntl(fd, F_SETFL, flags & ~O_DIRECT) == 0) continue;
-      errno = EINVAL;
-    }
-    if (written <= 0) {
-      if (written == 0) errno = ENOSPC;
-      return false;
-    }
-    data += written;
-    offset += static_cast<std::uint64_t>(written);
-    length -= static_cast<std::uint64_t>(written);
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -114,7 +93,7 @@ bool FileWriter::fill(UniqueFd fd, const std::string& shown, std::uint64_t file)
   for (std::uint64_t at = 0; at < size; at += kBuffer) {
     const std::uint64_t length = std::min(kBuffer, size - at), whole = direct ? round_up(length) : length;
     fill_range(layout_.key(), file, at, buffer_, whole);
-    if (!write_fully(fd.get(), buffer_, whole, at)) throw system_error("write", shown, errno);
+    if (!files::write_fully(fd.get(), buffer_, whole, at)) throw system_error("write", shown, errno);
     done_.fetch_add(length, std::memory_order_relaxed);
     if (at + length < size && stop_()) return false;
   }

@@ -1,0 +1,141 @@
+// headrace pack: a folder of images into shards.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "benches/headrace/console.h"
+#include "benches/headrace/terminal.h"
+#include "benches/headrace/verb.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/units.h"
+#include "harness/packing/pack.h"
+
+namespace headrace::cli {
+namespace {
+
+using packing::Plan;
+
+struct Arguments {
+  std::string source, target, format = "tar", shard_size = "1GiB", order = "shuffled";
+  bool dry_run = false;
+};
+
+std::string bytes(std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); }
+
+/// How far it is: a live line on a terminal, elsewhere a line every 30 seconds.
+class PackProgress {
+ public:
+  explicit PackProgress(const Shared& shared)
+      : silent_(shared.progress == "none" || shared.verbosity < 0),
+        live_(shared.progress == "auto" && Terminal(stderr, shared).interactive()) {}
+  ~PackProgress() { clear(); }
+
+  void operator()(std::uint64_t done, std::uint64_t total, std::string_view what) {
+    if (silent_) return;
+    const double now = elapsed_s();
+    if (begun_s_ < 0 && done > 0 && total > 0 && what != "listing files") {
+      begun_s_ = now;
+      first_ = done;
+    }
+    if (now - told_s_ < (live_ ? 0.1 : 30)) return;
+    told_s_ = now;
+    Text line = Text::format("{}", what);
+    if (what == "listing files") {
+      line += Text::format(": {}", done);
+    } else if (total > 0) {
+      line += Text::format(" {} %: {} of {}", 100 * done / total, bytes(done), bytes(total));
+      const double seconds = now - begun_s_, rate = static_cast<double>(done - first_) / seconds;
+      if (seconds > 1 && done > first_)
+        line += Text::format(", {}, ETA {}", format_quantity(rate, Dimension::bytes_per_second),
+                             format_duration(static_cast<double>(total - done) / rate));
+    }
+    if (!live_) return tell_line(line);
+    tell("\r\033[K" + line);
+    dirty_ = true;
+  }
+  void clear() {
+    if (dirty_) tell("\r\033[K");
+    dirty_ = false;
+  }
+
+ private:
+  double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  const bool silent_, live_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double told_s_ = 0, begun_s_ = -1;
+  std::uint64_t first_ = 0;  // that was there when it began
+  bool dirty_ = false;
+};
+
+packing::Options options_of(const Arguments& given) {
+  const Parsed size = parse_quantity(given.shard_size, Dimension::bytes);
+  if (!size) throw UsageError(fmt::format("--shard-size: '{}' {}", given.shard_size, size.error));
+  constexpr double kLeast = 1 << 20, kMost = 0x1p44;
+  if (size.value < kLeast || size.value > kMost) throw UsageError("--shard-size: must be 1MiB..16TiB");
+  return {.source = given.source,
+          .target = given.target,
+          .format = given.format == "tar" ? formats::Format::tar : formats::Format::tfrecord,
+          .shard_size = static_cast<std::uint64_t>(size.value),
+          .shuffled = given.order == "shuffled"};
+}
+
+void tell_plan(const Plan& plan) {
+  std::uint64_t files = 0;
+  for (const auto& sample : plan.from.samples) files += sample.count;
+  print_line(Text::format("{}: {} samples of {} classes in {} files, {}", plan.options.source, plan.order.size(),
+                          plan.from.classes.size(), files, bytes(plan.from.files.total_bytes())));
+  for (const auto& [why, count] : plan.from.left_out) print_line(Text::format("  left out: {} ({})", count, why));
+  print_line(Text::format("{}: {} shards of at most {}, {} in all, {} to {}", plan.options.target, plan.shards.size(),
+                          bytes(plan.options.shard_size), bytes(plan.bytes), plan.name(0),
+                          plan.name(plan.shards.size() - 1)));
+}
+
+int pack(const Shared& shared, const Arguments& given) {
+  PackProgress progress(shared);
+  const DataProgress told = [&](std::uint64_t done, std::uint64_t total, std::string_view what) {
+    progress(done, total, what);
+  };
+  const Plan plan = packing::plan(options_of(given), told);
+  progress.clear();
+  tell_plan(plan);
+  if (given.dry_run) return 0;
+  const packing::Packed packed = packing::pack(plan, told);
+  progress.clear();
+  if (packed.kept > 0)
+    print_line(Text::format("{} shards were there already, as an earlier try left them", packed.kept));
+  if (packed.shards == 0) return 0;
+  print_line(
+      Text::format("packed {} samples into {} shards: {} in {}, {}; each was read back from the storage",
+                   packed.samples, packed.shards, bytes(packed.bytes), format_duration(packed.seconds),
+                   format_quantity(static_cast<double>(packed.bytes) / packed.seconds, Dimension::bytes_per_second)));
+  return 0;
+}
+
+void add_pack(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add("pack", "Pack a folder of images into shards; the folder is only read");
+  auto given = std::make_shared<Arguments>();
+  verb.option("DIR", given->source,
+              "The images, each class in a folder of its own; files beside one are packed with it")
+      .required();
+  verb.option("--to DIR", given->target,
+              "Where shards go: a new or empty folder, or one that an earlier try left, which is continued")
+      .required();
+  verb.option("--format FORMAT", given->format, "tar: as WebDataset reads; tfrecord: of tf.train.Example")
+      .one_of({"tar", "tfrecord"})
+      .shows_default();
+  verb.option("--shard-size SIZE", given->shard_size, "Most bytes of one shard").shows_default();
+  verb.option("--order ORDER", given->order, "Of the samples: shuffled, the same each time, or listed, by name")
+      .one_of({"shuffled", "listed"})
+      .shows_default();
+  verb.flag("--dry-run", given->dry_run, "Tell what would be written, and write nothing");
+  verb.example("headrace pack images --to shards --shard-size 256MiB",
+               "Shards get their names once they are whole and were read back; run again, it goes on where it ended");
+  verb.does([&shared, given] { return pack(shared, *given); });
+}
+
+const RegisterVerb registered{95, add_pack};
+
+}  // namespace
+}  // namespace headrace::cli

@@ -1,0 +1,54 @@
+// An image folder packed into shards: planned, written shard by shard, each read back before it gets its name. Whatever ends
+// it, the shards that have names are whole, and the same packing goes on behind them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/formats/format.h"
+#include "harness/packing/image_folder.h"
+#include "harness/record/data_report.h"
+
+namespace headrace::packing {
+
+/// The kind of the mark in a folder of shards.
+inline constexpr const char* kShardsKind = "shards";
+
+struct Options {
+  std::string source, target;
+  formats::Format format = formats::Format::tar;
+  std::uint64_t shard_size = 1 << 30;  // most of one [B]; a single larger sample has one of its own
+  bool shuffled = true;                // the samples' order; else by name
+};
+
+struct Shard {
+  std::uint64_t first = 0, samples = 0;  // in Plan::order
+  std::uint64_t bytes = 0;               // of TFRecord no less than it takes
+};
+
+struct Plan {
+  Options options;
+  ImageFolder from;
+  std::vector<std::uint32_t> order;  // numbers of samples
+  std::vector<Shard> shards;
+  std::uint64_t bytes = 0;
+
+  /// "shard-000003.tar"
+  std::string name(std::size_t shard) const;
+};
+
+/// Only reads. Throws UsageError (one folder lies in the other, the target holds something else) and RunError.
+Plan plan(const Options& options, const DataProgress& progress);
+
+struct Packed {
+  std::uint64_t samples = 0, bytes = 0;  // written and read back now
+  std::uint64_t shards = 0, kept = 0;    // now, and by an earlier try
+  double seconds = 0;
+};
+
+/// Throws RunError: too little space (told before anything is written), a file that changed, storage that failed.
+/// UsageError: the target has shards of another packing, or of a folder that changed since. `progress`: bytes of all shards.
+Packed pack(const Plan& plan, const DataProgress& progress);
+
+}  // namespace headrace::packing

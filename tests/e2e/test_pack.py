@@ -1,0 +1,272 @@
+"""Images packed into shards: what comes out is what went in, as other programs read it; nothing of the user's is touched,
+whatever ends it; and what must be refused is."""
+
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import tarfile
+import time
+
+import pytest
+
+import test_shards
+
+CLASSES = ["bird", "cat", "dog"]
+
+
+def images(folder, each=20, size=4000):
+    for name in CLASSES:
+        (folder / name).mkdir(parents=True)
+        for number in range(each):
+            (folder / name / f"{name}_{number}.JPEG").write_bytes(os.urandom(size + 37 * number))
+    return folder
+
+
+def state(folder):
+    return {str(p.relative_to(folder)): (p.stat().st_mtime_ns, p.stat().st_mode, p.read_bytes())
+            for p in sorted(folder.rglob("*")) if p.is_file() and p.name != ".headrace"}  # a mark says who used it last
+
+
+def pack(headrace, *words, **changes):
+    return headrace("pack", "images", "--to", "shards", "--shard-size", "1MiB", *words, **changes)
+
+
+def samples_of(shards):
+    """By Python's tarfile: key -> {part: bytes}."""
+    samples = {}
+    for path in sorted(shards.glob("*.tar")):
+        with tarfile.open(path) as archive:
+            for member in archive:
+                folder, _, base = member.name.rpartition("/")
+                key, _, part = base.partition(".")
+                sample = samples.setdefault(f"{folder}/{key}", {})
+                assert part not in sample, member.name
+                sample[part] = archive.extractfile(member).read()
+    return samples
+
+
+def expected(folder):
+    return {f"{label}/{path.stem}": {"jpeg": path.read_bytes(), "cls": str(number).encode()}
+            for number, label in enumerate(CLASSES) for path in (folder / label).iterdir()}
+
+
+def test_what_comes_out_is_what_went_in(headrace):
+    folder = images(headrace.path("images"), each=300)
+    before = state(folder)
+    outcome = pack(headrace)
+    shards = headrace.path("shards")
+    assert outcome.code == 0 and "packed 900 samples into" in outcome.out, outcome
+    assert samples_of(shards) == expected(folder) and state(folder) == before
+    files = sorted(shards.glob("*.tar"))
+    assert len(files) > 1 and all(f.stat().st_size <= 1 << 20 for f in files), "at most the shard size"
+    assert all(f.stat().st_mode & 0o7000 == 0 for f in files), "they are the user's"
+    assert subprocess.run(["tar", "tf", files[0]], capture_output=True).returncode == 0
+    told = json.loads((shards / ".headrace-pack.json").read_text())
+    assert told["complete"] and sum(s["samples"] for s in told["shards"]) == 900 and told["classes"] == CLASSES, told
+    first = list(samples_of(shards))
+    assert first != sorted(first), "shuffled"
+
+
+def test_headrace_reads_them_as_a_loader_does(headrace):
+    images(headrace.path("images"))
+    for form in ("tar", "tfrecord"):
+        assert headrace("pack", "images", "--to", "own", "--format", form).code == 0
+        outcome, point = test_shards.read(headrace, "fail", workers=1)
+        assert outcome.code == 0 and test_shards.operations(point) == 60 and test_shards.metric(point, "bad_samples") == 0, point
+        assert any(f"1 {form} shards, parsed" in n for n in point["notes"]), point["notes"]
+        shutil.rmtree(headrace.path("own"))
+        shutil.rmtree(headrace.path("fail"))
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def message(data):
+    """Fields of a protocol buffer of length-delimited fields: (number, bytes)."""
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        assert tag & 7 == 2, tag
+        length, at = varint(data, at)
+        yield tag >> 3, data[at:at + length]
+        at += length
+
+
+def test_records_are_examples(headrace):
+    folder = images(headrace.path("images"), each=5)
+    assert pack(headrace, "--format", "tfrecord", "--order", "listed").code == 0
+    data, seen = headrace.path("shards/shard-000000.tfrecord").read_bytes(), []
+    at = 0
+    while at < len(data):
+        (length,) = struct.unpack_from("<Q", data, at)
+        assert struct.unpack_from("<I", data, at + 8)[0] == test_shards.crc32c(data[at:at + 8])
+        record = data[at + 12:at + 12 + length]
+        assert struct.unpack_from("<I", data, at + 12 + length)[0] == test_shards.crc32c(record)
+        at += 16 + length
+        ((_, features),) = message(record)
+        example = {}
+        for _, entry in message(features):
+            fields = dict(message(entry))
+            ((kind, values),) = message(fields[2])
+            ((_, value),) = message(values)
+            example[fields[1].decode()] = varint(value, 0)[0] if kind == 3 else value
+        seen.append(example)
+    assert len(seen) == 15
+    for example in seen:
+        label = example["image/class/text"].decode()
+        assert example["image/class/label"] == CLASSES.index(label) and example["image/format"] == b"jpeg"
+        assert example["image/encoded"] == (folder / label / example["image/filename"].decode()).read_bytes()
+
+
+def test_a_dry_run_writes_nothing(headrace):
+    images(headrace.path("images"))
+    (headrace.path("images/cat/.hidden.jpg")).write_bytes(b"x")
+    (headrace.path("images/cat/README")).write_bytes(b"x")
+    outcome = pack(headrace, "--dry-run")
+    assert outcome.code == 0 and "60 samples of 3 classes" in outcome.out and not headrace.path("shards").exists(), outcome
+    assert "left out: 1 (hidden)" in outcome.out and "left out: 1 (no extension)" in outcome.out, outcome
+
+
+def test_done_is_done(headrace):
+    images(headrace.path("images"))
+    assert pack(headrace).code == 0
+    before = state(headrace.path("shards"))
+    outcome = pack(headrace)
+    assert outcome.code == 0 and "were there already" in outcome.out, outcome
+    after = state(headrace.path("shards"))
+    assert {k: v for k, v in after.items() if k.endswith(".tar")} == {k: v for k, v in before.items() if k.endswith(".tar")}
+
+
+def test_killed_at_any_time_it_goes_on(headrace):
+    folder = images(headrace.path("images"), each=400, size=12_000)
+    shards, kept = headrace.path("shards"), set()
+    for stop in [signal.SIGKILL, signal.SIGINT, signal.SIGTERM] * 2:
+        process = headrace.start("pack", "images", "--to", "shards", "--shard-size", "1MiB")
+        wanted, end = len(kept) + 2, time.monotonic() + 60
+        while process.poll() is None and len(list(shards.glob("*.tar"))) < wanted and time.monotonic() < end:
+            time.sleep(0.002)
+        process.send_signal(stop)
+        process.communicate()
+        whole = {p.name: (p.stat().st_ino, p.stat().st_size) for p in shards.glob("*.tar")}
+        for name in whole:  # what has a name is whole
+            with tarfile.open(shards / name) as archive:
+                assert len(archive.getmembers()) > 0
+        assert kept <= set(whole.items()), "what was there stays as it was"
+        kept = set(whole.items())
+    outcome = pack(headrace)
+    assert outcome.code == 0 and samples_of(shards) == expected(folder), outcome
+    assert kept <= {(p.name, (p.stat().st_ino, p.stat().st_size)) for p in shards.glob("*.tar")}
+    assert sorted(p.name for p in shards.iterdir() if not p.name.endswith(".tar")) == [".headrace", ".headrace-pack.json"]
+
+
+def test_a_target_that_is_not_its_own_is_refused(headrace):
+    images(headrace.path("images"))
+    shards = headrace.path("shards")
+    shards.mkdir()
+    (shards / "thesis.tex").write_text("mine")
+    for words in ((), ("--dry-run",)):
+        outcome = pack(headrace, *words)
+        assert outcome.code == 2 and "holds something that headrace did not pack" in outcome.err, outcome
+    assert [p.name for p in shards.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("target", ["images/shards", ".", "images"])
+def test_one_folder_in_the_other_is_refused(headrace, target):
+    folder = images(headrace.path("images"))
+    before = state(folder)
+    outcome = headrace("pack", "images", "--to", target)
+    assert outcome.code == 2 and "lie in each other" in outcome.err and state(folder) == before, outcome
+
+
+def test_a_shard_that_somebody_put_there_is_refused(headrace):
+    images(headrace.path("images"))
+    assert pack(headrace).code == 0
+    shard = headrace.path("shards/shard-000000.tar")
+    shard.write_bytes(b"mine")
+    outcome = pack(headrace)
+    assert outcome.code == 1 and "is not the shard that was packed there" in outcome.err and shard.read_bytes() == b"mine", outcome
+
+
+def test_a_folder_that_changed_since_is_refused(headrace):
+    folder = images(headrace.path("images"))
+    assert pack(headrace).code == 0
+    before = state(headrace.path("shards"))
+    (folder / "cat/cat_3.JPEG").write_bytes(b"another")
+    outcome = pack(headrace)
+    assert outcome.code == 2 and "was changed since" in outcome.err and state(headrace.path("shards")) == before, outcome
+    outcome = pack(headrace, "--format", "tfrecord")
+    assert outcome.code == 2 and "another packing (its format differs)" in outcome.err, outcome
+
+
+def test_a_file_that_changes_meanwhile_is_named(headrace):
+    """Each of the last class is rewritten once the first shard is there."""
+    folder = images(headrace.path("images"), each=400, size=100_000)
+    process = headrace.start("pack", "images", "--to", "shards", "--shard-size", "1MiB", "--order", "listed")
+    while process.poll() is None and not list(headrace.path("shards").glob("*.tar")):
+        time.sleep(0.001)
+    for path in (folder / "dog").iterdir():
+        path.write_bytes(b"another")
+    out, err = process.communicate(timeout=120)
+    if process.returncode == 0:
+        pytest.skip("it was over before")
+    assert process.returncode == 1 and "/dog/dog_" in err and "was changed while it was packed" in err, err
+    assert not list(headrace.path("shards").glob(".headrace-shard*")), "what is no shard is taken away"
+    for name in headrace.path("shards").glob("*.tar"):
+        with tarfile.open(name) as archive:
+            archive.getmembers()
+
+
+def test_too_little_space_is_told_before(headrace):
+    folder = images(headrace.path("images"))
+    with open(folder / "cat/huge.jpg", "wb") as file:
+        file.truncate(1 << 30)
+    for number in range(300):
+        os.link(folder / "cat/huge.jpg", folder / f"cat/huge{number}.jpg")
+    free = shutil.disk_usage(headrace.path(".")).free
+    if free > 300 << 30:
+        pytest.skip("there is room for 300 GiB")
+    outcome = pack(headrace)
+    assert outcome.code == 1 and "the shards need" in outcome.err and "are free" in outcome.err, outcome
+    assert not list(headrace.path("shards").glob("*.tar"))
+
+
+def test_a_disk_that_becomes_full_leaves_whole_shards(headrace):
+    folder = images(headrace.path("images"), each=300)
+    headrace.under = ["prlimit", "--fsize=700000"]  # a file that may not grow stands for a full disk
+    outcome = pack(headrace)
+    assert outcome.code == 1 and "write" in outcome.err and "EFBIG" in outcome.err, outcome
+    assert not [p for p in headrace.path("shards").iterdir() if "shard-" in p.name], "nothing is left"
+    headrace.under = []
+    assert pack(headrace).code == 0 and samples_of(headrace.path("shards")) == expected(folder)
+
+
+def test_names_that_would_be_one_sample_are_refused(headrace):
+    folder = images(headrace.path("images"))
+    (folder / "cat/a.b.jpg").write_bytes(b"x")
+    (folder / "cat/a_b.jpg").write_bytes(b"y")
+    outcome = pack(headrace)
+    assert outcome.code == 2 and "cat/a.b.jpg and" in outcome.err and "would be one sample" in outcome.err, outcome
+    (folder / "cat/a_b.jpg").unlink()
+    (folder / "loose.jpg").write_bytes(b"z")
+    outcome = pack(headrace)
+    assert outcome.code == 2 and "loose.jpg lies beside the folders of the classes" in outcome.err, outcome
+
+
+def test_files_beside_an_image_go_with_it(headrace):
+    folder = headrace.path("images")
+    folder.mkdir()
+    (folder / "a.jpg").write_bytes(b"image")
+    (folder / "a.json").write_bytes(b"{}")
+    (folder / "b.v2.jpg").write_bytes(b"other")
+    assert pack(headrace).code == 0
+    assert samples_of(headrace.path("shards")) == {"/a": {"jpg": b"image", "json": b"{}"}, "/b_v2": {"jpg": b"other"}}
