@@ -106,6 +106,10 @@ unsigned Node::cores() const {
   return quota ? std::clamp(static_cast<unsigned>(*quota), 1u, by_affinity) : by_affinity;
 }
 
+std::uint64_t Node::memory_total() const {
+  return system::number_field(system::read_text("/proc/meminfo").value_or(""), "MemTotal").value_or(0) << 10;
+}
+
 std::uint64_t Node::memory_available() const {
   const std::uint64_t machine = kernel_memory_available();
   const auto group = system::cgroup_limits().memory_rest;

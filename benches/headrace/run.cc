@@ -16,6 +16,7 @@
 #include "benches/headrace/terminal_audience.h"
 #include "harness/engine/rehearsal.h"
 #include "harness/files/marked_folder.h"
+#include "harness/plan/benchmark_rules.h"
 #include "harness/plan/room.h"
 #include "harness/results/result_store.h"
 #include "harness/session/measure.h"
@@ -28,7 +29,7 @@ struct RunArguments {
   PlanArguments plan;
   AgainstArguments against;
   std::string out;
-  std::string peer, token;
+  std::string peer, token, rules;
   bool json = false, dry_run = false, no_report = false;
 };
 
@@ -139,8 +140,10 @@ int compare_with(const RunArguments& arguments, const Shared& shared) {
 enum class Kind { run, qualify, rehearse };
 
 /// What a rehearsal is made of follows from the job.
-PlanOptions rehearsal_options(const PlanArguments& arguments) {
-  PlanOptions options = plan_options(arguments);
+PlanOptions rehearsal_options(const RunArguments& arguments) {
+  if (!arguments.rules.empty()) check_rules_name(arguments.rules);
+  PlanOptions options = plan_options(arguments.plan);
+  options.rules = arguments.rules;
   if (!options.config_file.empty() || options.job_file.empty())
     throw UsageError(
         "rehearse: give a job and no configuration: what is run follows from the job (headrace run -c "
@@ -152,7 +155,7 @@ PlanOptions rehearsal_options(const PlanArguments& arguments) {
 int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
   if (!arguments.against.with.empty()) return compare_with(arguments, shared);
   const auto plan = [&] {
-    Plan made = make_plan(kind == Kind::rehearse ? rehearsal_options(arguments.plan) : plan_options(arguments.plan));
+    Plan made = make_plan(kind == Kind::rehearse ? rehearsal_options(arguments) : plan_options(arguments.plan));
     if (kind == Kind::qualify) check_judges(made);
     check_room(made);
     return made;
@@ -184,6 +187,8 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   verb.flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
   if (kind == Kind::rehearse) {
+    verb.option("--rules NAME", arguments->rules,
+                "Hold the run against a benchmark's rules, and tell which it broke: mlperf-v2 (MLPerf Storage 2.0)");
     verb.example("headrace rehearse configs/jobs/resnet50-imagenet.yaml --at /tmp/headrace-scratch --budget 2min",
                  "What share of the time would the GPUs of a ResNet-50 compute, and what keeps them waiting?");
   } else if (kind == Kind::qualify) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/base/units.h"
+#include "harness/engine/rules_kept.h"
 #include "harness/plan/rehearsal.h"
 #include "harness/requirements/formula.h"
 #include "harness/storage/pipeline/limiting_stage.h"
@@ -121,6 +122,12 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
         r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
         fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit", percent(r.stall))};
   predict(points, *whole->point, r);
+  r.rules = plan.rules;
+  if (!r.rules.empty()) {
+    r.checked = plan.rule_checks;
+    for (RuleCheck& check : check_measured(*whole, plan.job->step.target_utilization))
+      r.checked.push_back(std::move(check));
+  }
   for (const PointResult& p : points)
     if (!was_cold(p)) r.not_cold.push_back(p.point->id);
   return r;
@@ -147,6 +154,15 @@ std::vector<std::string> told(const Rehearsal& r) {
                     r.predicted_from, per_second(r.storage_alone.value), percent(r.predicted->utilization.value),
                     percent(r.predicted->utilization.low), percent(r.predicted->utilization.high), r.predicted->formula,
                     percent(r.utilization.value), 100 * *r.error, r.grade));
+  if (!r.rules.empty()) {
+    const auto kept = std::ranges::count_if(r.checked, &RuleCheck::kept);
+    all.push_back(fmt::format("of the {} rules of {} this run kept {}{}", r.checked.size(), r.rules, kept,
+                              static_cast<std::size_t>(kept) == r.checked.size()
+                                  ? ": all that one host can keep"
+                                  : ": it is no result of that benchmark"));
+    for (const RuleCheck& check : r.checked)
+      if (!check.kept) all.push_back(fmt::format("broken ({}): {}", check.rule, check.told));
+  }
   return all;
 }
 

@@ -13,6 +13,7 @@
 #include "harness/engine/prediction.h"
 #include "harness/engine/scaling.h"
 #include "harness/machine/fingerprint.h"
+#include "harness/plan/benchmark_rules.h"
 #include "harness/plan/plan.h"
 #include "harness/ranks/rank_groups.h"
 #include "harness/record/data_report.h"
@@ -93,6 +94,8 @@ struct Rehearsal {
     double predicted = 0, rehearsed = 0, error = 0;  // samples/s; a ratio
   };
   std::vector<StageError> stage_errors;
+  std::string rules;               // of a benchmark, that it was held against; "" = none
+  std::vector<RuleCheck> checked;  // each of them
 };
 
 /// The program that measured.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/config/document.h"
+#include "harness/plan/benchmark_rules.h"
 #include "harness/requirements/job.h"
 
 namespace headrace {
@@ -20,6 +21,8 @@ struct Means {
   bool root = false;         // may drop names and attributes from memory
   bool gpus = false;         // a GPU answers here
   bool ranks = false;        // other processes take part
+  std::string rules;         // of a benchmark, by which it is rehearsed; "" = none
+  double host_memory = 0;    // of this node [B]
   bool own_batches = false;  // batches are as large as the job's, however few there are
 };
 
@@ -30,6 +33,7 @@ struct FromJob {
   /// Of each of them, what is less than the job's own, and what that leaves unproven; a sentence each.
   std::vector<std::vector<std::string>> unproven;
   std::vector<std::string> remarks;  // what is left out, and why
+  std::vector<RuleCheck> rules;      // of a rehearsal by a benchmark's rules: what the plan keeps of them
 };
 
 /// Points of the job on one of its nodes. Each of its needs that can be measured with these means has a point that does

@@ -141,6 +141,8 @@ class Planner {
       means.space = static_cast<std::uint64_t>(kUsable * most);
       means.memory = means.space;
     }
+    means.rules = options_.rules;
+    means.host_memory = static_cast<double>(node.memory_total());
     means.root = node.is_root();
     means.gpus = std::filesystem::exists("/dev/nvidiactl");
     means.ranks = options_.several;
@@ -148,6 +150,8 @@ class Planner {
         options_.rehearse ? rehearsal_from_job(*plan_.job, std::move(means)) : points_from_job(*plan_.job, means);
     plan_.remarks = std::move(made.remarks);
     plan_.rehearsal = options_.rehearse;
+    plan_.rules = options_.rules;
+    plan_.rule_checks = std::move(made.rules);
     plan_.budget_s = options_.budget_s.value_or(kBudget_s);
     PlanOptions options = options_;
     options.budget_s.reset();  // it is shared out already

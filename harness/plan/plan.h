@@ -10,6 +10,7 @@
 
 #include "harness/config/document.h"
 #include "harness/params.h"
+#include "harness/plan/benchmark_rules.h"
 #include "harness/record/cache_state.h"
 #include "harness/registry.h"
 #include "harness/requirements/needs.h"
@@ -70,7 +71,9 @@ struct Plan {
   std::vector<std::string> not_asked;     // the job's other needs, by id
   std::vector<std::string> remarks;       // what is left out, and why; a sentence each
   std::vector<DeclaredNeed> declared_needs;
-  bool rehearsal = false;  // the job's input pipeline, and counter-experiments
+  bool rehearsal = false;              // the job's input pipeline, and counter-experiments
+  std::string rules;                   // of a benchmark, that a rehearsal is held against; "" = none
+  std::vector<RuleCheck> rule_checks;  // what the plan keeps of them
 };
 
 struct PlanOptions {
@@ -78,6 +81,7 @@ struct PlanOptions {
   std::string job_file;                    // "" = none
   bool several = false;                    // other processes take part
   bool rehearse = false;                   // of a job: its input pipeline as a whole, and what limits it
+  std::string rules;                       // of a benchmark, by which it is rehearsed; "" = none
   std::vector<std::string> overrides;      // --set key=value on the config
   std::vector<std::string> job_overrides;  // --set job.key=value, prefix removed
   std::vector<std::string> only, skip;     // globs on point ids and workload names

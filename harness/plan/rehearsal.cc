@@ -151,8 +151,11 @@ class Rehearsal {
     const double wanted = std::max(kSteps, kStepsOfEachWorker * at_once / parts);
     const double least = (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : 1;
     longest_s_ = time_share::repetition_s(measuring_s() * time_share::kOwn / weights());
-    const double by_data = std::floor(samples / wanted / parts);
-    const double by_time = std::floor(own * longest_s_ / wanted / job_.step.time);
+    // A benchmark's batch is its own as long as there is data for a few: fewer steps are told, other batches are another
+    // workload.
+    const bool by_rules = !means_.rules.empty();
+    const double by_data = std::floor(samples / (by_rules ? 2 * std::max(1.0, at_once) : wanted) / parts);
+    const double by_time = by_rules ? own : std::floor(own * longest_s_ / wanted / job_.step.time);
     const double batch = std::max(least, std::min({own, by_data, by_time}));
     const double step_s = job_.step.time * batch / own;
     if (samples < 2 * batch * parts * std::max(1.0, at_once / parts))
@@ -175,6 +178,12 @@ class Rehearsal {
                       "enough steps: what "
                       "a GPU takes per second is the same, what is read ahead for it is less",
                       batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
+    if (by_rules)
+      made_.rules = check_planned(job_, {.batch = batch * parts,
+                                         .step_s = step_s,
+                                         .data_bytes = data_bytes_,
+                                         .host_memory = means_.host_memory,
+                                         .cpu_time_per_sample_s = job_.dataset.cpu_time_per_sample.value_or(0)});
     entry = with(std::move(entry), "batch_size", fmt::format("{:.0f}", batch));
     if (parts > 1) entry = with(std::move(entry), "batches_per_step", fmt::format("{:.0f}", parts));
     return with(std::move(entry), "step_time", exact_quantity(step_s, Dimension::seconds));
@@ -206,7 +215,12 @@ class Rehearsal {
 
 }  // namespace
 
-FromJob rehearsal_from_job(const Job& job, Means means) {
+FromJob rehearsal_from_job(const Job& asked, Means means) {
+  Job job = asked;
+  if (!means.rules.empty()) {
+    check_rules_name(means.rules);
+    job.dataset.cpu_time_per_sample.reset();  // they leave decoding out
+  }
   if (job.loader.kind == LoaderKind::in_flight)
     throw UsageError(
         "no rehearsal: loader.kind in_flight is not rehearsed, only pytorch, pytorch_iterable and tfdata (--set "

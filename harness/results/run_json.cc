@@ -159,6 +159,11 @@ Json rehearsal(const Rehearsal& r) {
            {"sentence", r.proof.sentence},
            {"told", engine::told(r)},
            {"sample_rates", std::move(rates)}};
+  if (!r.rules.empty()) {
+    Json checks = Json::array();
+    for (const RuleCheck& c : r.checked) checks.push_back({{"rule", c.rule}, {"kept", c.kept}, {"told", c.told}});
+    all["rules"] = {{"name", r.rules}, {"checks", std::move(checks)}};
+  }
   if (!r.predicted) return all;
   Json errors = Json::array();
   for (const Rehearsal::StageError& e : r.stage_errors)

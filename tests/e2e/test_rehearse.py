@@ -149,3 +149,29 @@ def test_the_page_tells_it(headrace):
         pytest.skip("no report maker here")
     page = headrace.path("out/report.html").read_text()
     assert 'id="rehearsal"' in page and "GPUs compute" in page
+
+
+def test_a_benchmarks_rules_that_a_small_run_breaks_are_told(headrace):
+    """A run of seconds cannot keep MLPerf's rules; which it keeps is told by what it did."""
+    resnet = str(JOBS / "mlperf-resnet50-h100.yaml")
+    points, _ = planned(headrace, resnet, "--rules", "mlperf-v2", "--set", "job.cluster.gpus_per_node=1")
+    own = points["input_pipeline/job"]
+    assert own["batch_size"] == 400 and own["step_time"] == pytest.approx(0.224), "the benchmark's own batches"
+    file = job(headrace, "10ms", decode="1ms")
+    result, run = rehearse(headrace, file, "--rules", "mlperf-v2")
+    checks = {c["rule"]: c for c in run["rehearsal"]["rules"]["checks"]}
+    assert list(checks) == ["workload", "batch", "data_set", "decoding", "steps", "runs", "caches", "utilization",
+                            "replicated"], checks
+    assert checks["batch"]["kept"] and checks["decoding"]["kept"], checks
+    assert not checks["workload"]["kept"] and not checks["data_set"]["kept"], checks
+    whole = next(p for p in run["points"] if p["id"] == "input_pipeline/job")
+    assert whole["params"]["cpu_time_per_sample"] == 0, "the benchmark decodes nothing"
+    steps = 1 + min(next(m for m in whole["metrics"] if m["name"] == "steps")["values"])
+    assert checks["steps"]["kept"] == (steps >= 500), (steps, checks["steps"])
+    words = " ".join(result.out.split())
+    assert "it is no result of that benchmark" in words and "broken (data_set): a data set of 5 times" in words, result.out
+
+
+def test_unknown_rules_are_refused(headrace):
+    result = headrace("rehearse", str(JOBS / "resnet50-imagenet.yaml"), "--rules", "mlperf-v9")
+    assert result.code == 2 and "--rules: 'mlperf-v9' is not one of mlperf-v2" in result.err, result
