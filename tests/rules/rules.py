@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # (who, may include): the first pattern that fits a file decides; system headers are judged by VENDOR_HEADERS.
 PROJECT_INCLUDES = [
     (r"tests/", r"."),
-    (r"workloads/", r"(harness/[^/]+\.h|harness/requirements/formula\.h|harness/(backends|base|formats|network|peer|ranks|record|storage|system)/[^/]+\.h|workloads/.*\.h)$"),
+    (r"workloads/", r"(harness/[^/]+\.h|harness/requirements/formula\.h|harness/(backends|base|decode|formats|network|peer|ranks|record|storage|system)/[^/]+\.h|workloads/.*\.h)$"),
     (r"benches/", r"(harness|benches)/"),
     (r"harness/requirements/", r"harness/(requirements|config|base)/"),
     # Judged is what was recorded: nothing here may ask what lives only while something is measured.
