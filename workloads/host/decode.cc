@@ -177,6 +177,7 @@ class Decode final : public Workload {
     if (bad_count_ > 0)
       notes.push_back(fmt::format("cannot be decoded and left out: {} of the samples: {}{}", bad_count_,
                                   fmt::join(bad_, "; "), bad_count_ > bad_.size() ? "; and more" : ""));
+    for (const auto& [why, count] : not_read_) notes.push_back(fmt::format("files not read: {} ({})", count, why));
     if (left_ > 0)
       notes.push_back(fmt::format("{} files are held in memory, and {} more are not: memory: SIZE holds more",
                                   samples_.size(), left_));
@@ -244,7 +245,10 @@ class Decode final : public Workload {
       samples_.push_back(std::move(sample));
       return;
     }
-    const std::string what = fmt::format("{} at offset {}: {}", name, hand.error.offset, hand.error.what.data());
+    refuse(fmt::format("{} at offset {}: {}", name, hand.error.offset, hand.error.what.data()));
+  }
+
+  void refuse(const std::string& what) {
     if (!skip_) throw RunError("decode " + what + "; on_error: skip leaves such samples out and counts them");
     if (bad_count_++ < kNamed) bad_.push_back(what);
   }
@@ -254,6 +258,9 @@ class Decode final : public Workload {
     const FileTable& files = data_->files();
     std::uint64_t held = 0;
     left_ = 0;
+    // Data sets leave such files out; of samples they are bad ones.
+    for (const std::string& name : data_->empty_files()) refuse(files.root() + "/" + name + ": the file is empty");
+    not_read_ = data_->left_out();
     for (std::uint32_t i = 0; i < files.count(); ++i) {
       if (i > 0 && held + files.size(i) > memory_) {
         left_ = files.count() - i;
@@ -308,7 +315,8 @@ class Decode final : public Workload {
   std::vector<Hand> hands_;
   std::vector<std::string> bad_;
   std::uint64_t bad_count_ = 0, left_ = 0;
-  mutable std::vector<double> cpu_times_s_;  // of each repetition
+  std::vector<std::pair<std::string, std::uint64_t>> not_read_;  // files that are no samples, by why
+  mutable std::vector<double> cpu_times_s_;                      // of each repetition
 };
 
 const Register<Decode> registered{"decode", "images decoded, cut, resized and normalized: a loader's processor time"};
