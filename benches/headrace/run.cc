@@ -30,7 +30,7 @@ struct RunArguments {
   AgainstArguments against;
   std::string out;
   std::string peer, token, rules;
-  bool json = false, dry_run = false, no_report = false;
+  bool json = false, dry_run = false, no_report = false, tune = false;
 };
 
 results::Remark remark_on(const RunResult& run) {
@@ -144,6 +144,7 @@ PlanOptions rehearsal_options(const RunArguments& arguments) {
   if (!arguments.rules.empty()) check_rules_name(arguments.rules);
   PlanOptions options = plan_options(arguments.plan);
   options.rules = arguments.rules;
+  options.tune = arguments.tune;
   if (!options.config_file.empty() || options.job_file.empty())
     throw UsageError(
         "rehearse: give a job and no configuration: what is run follows from the job (headrace run -c "
@@ -187,6 +188,8 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   verb.flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
   if (kind == Kind::rehearse) {
+    verb.flag("--tune", arguments->tune,
+              "Try other numbers of workers, too, and tell the fewest that feed the GPUs, as settings of the loader");
     verb.option("--rules NAME", arguments->rules,
                 "Hold the run against a benchmark's rules, and tell which it broke: mlperf-v2 (MLPerf Storage 2.0)");
     verb.example("headrace rehearse configs/jobs/resnet50-imagenet.yaml --at /tmp/headrace-scratch --budget 2min",

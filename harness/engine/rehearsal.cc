@@ -80,6 +80,23 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   compare("loader", r.predicted->rate.value, r.rates.loader);
 }
 
+/// By workers: every point that has the whole pipeline's loader and no step.
+std::vector<LoaderTuning::Tried> tried_workers(const std::vector<PointResult>& points, const Point& whole) {
+  std::vector<LoaderTuning::Tried> tried;
+  bool asked = false;
+  for (const PointResult& p : points) {
+    const std::string& id = p.point->id;
+    const bool other = id.starts_with(fmt::format("{}/{}", kPipeline, rehearsal::kWorkers));
+    asked |= other;
+    if (!other && id != fmt::format("{}/{}", kPipeline, rehearsal::kNoStep) &&
+        id != fmt::format("{}/{}", kPipeline, rehearsal::kDoubleWorkers))
+      continue;
+    if (const auto rate = metric(&p, "sample_rate"))
+      tried.push_back({.workers = param(*p.point, "workers") / param(whole, "gpus"), .rate = *rate});
+  }
+  return asked ? tried : std::vector<LoaderTuning::Tried>{};
+}
+
 /// Of what is read from storage: was it, each time?
 bool was_cold(const PointResult& point) {
   return std::ranges::all_of(point.repetitions,
@@ -122,6 +139,8 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
         r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
         fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit", percent(r.stall))};
   predict(points, *whole->point, r);
+  if (std::vector<LoaderTuning::Tried> tried = tried_workers(points, *whole->point); !tried.empty())
+    r.tuning = tune_loader(*plan.job, param(*whole->point, "gpus"), r.rates.taken, std::move(tried));
   r.rules = plan.rules;
   if (!r.rules.empty()) {
     r.checked = plan.rule_checks;
@@ -154,6 +173,7 @@ std::vector<std::string> told(const Rehearsal& r) {
                     r.predicted_from, per_second(r.storage_alone.value), percent(r.predicted->utilization.value),
                     percent(r.predicted->utilization.low), percent(r.predicted->utilization.high), r.predicted->formula,
                     percent(r.utilization.value), 100 * *r.error, r.grade));
+  if (r.tuning) all.insert(all.end(), r.tuning->told.begin(), r.tuning->told.end());
   if (!r.rules.empty()) {
     const auto kept = std::ranges::count_if(r.checked, &RuleCheck::kept);
     all.push_back(fmt::format("of the {} rules of {} this run kept {}{}", r.checked.size(), r.rules, kept,

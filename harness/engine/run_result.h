@@ -10,6 +10,7 @@
 #include "harness/base/version.h"
 #include "harness/engine/collective_fit.h"
 #include "harness/engine/limit_proof.h"
+#include "harness/engine/loader_tuning.h"
 #include "harness/engine/prediction.h"
 #include "harness/engine/scaling.h"
 #include "harness/machine/fingerprint.h"
@@ -94,6 +95,7 @@ struct Rehearsal {
     double predicted = 0, rehearsed = 0, error = 0;  // samples/s; a ratio
   };
   std::vector<StageError> stage_errors;
+  std::optional<LoaderTuning> tuning;
   std::string rules;               // of a benchmark, that it was held against; "" = none
   std::vector<RuleCheck> checked;  // each of them
 };

@@ -23,6 +23,7 @@ struct Means {
   bool ranks = false;        // other processes take part
   std::string rules;         // of a benchmark, by which it is rehearsed; "" = none
   double host_memory = 0;    // of this node [B]
+  bool tune = false;         // a rehearsal tries other numbers of workers, too
   bool own_batches = false;  // batches are as large as the job's, however few there are
 };
 

@@ -142,6 +142,7 @@ class Planner {
       means.memory = means.space;
     }
     means.rules = options_.rules;
+    means.tune = options_.tune;
     means.host_memory = static_cast<double>(node.memory_total());
     means.root = node.is_root();
     means.gpus = std::filesystem::exists("/dev/nvidiactl");

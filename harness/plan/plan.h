@@ -81,6 +81,7 @@ struct PlanOptions {
   std::string job_file;                    // "" = none
   bool several = false;                    // other processes take part
   bool rehearse = false;                   // of a job: its input pipeline as a whole, and what limits it
+  bool tune = false;                       // so, too: which fewer workers suffice
   std::string rules;                       // of a benchmark, by which it is rehearsed; "" = none
   std::vector<std::string> overrides;      // --set key=value on the config
   std::vector<std::string> job_overrides;  // --set job.key=value, prefix removed

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
 #include "harness/plan/own_data.h"
 #include "harness/plan/time_share.h"
+#include "harness/requirements/formula.h"
 
 namespace headrace {
 namespace {
@@ -65,6 +67,9 @@ class Rehearsal {
                              2 * workers <= files_of_own_data(means_.data);
     if (2 * workers <= kMostWorkers && shards_left)
       add(with(free, "workers", fmt::format("{:.0f}", 2 * workers)), rehearsal::kDoubleWorkers);
+    for (const double each : others_)
+      add(with(free, "workers", fmt::format("{:.0f}", each * workers / own_workers_)),
+          fmt::format("{}{:.0f}", rehearsal::kWorkers, each).c_str());
     Value facts;
     facts.kind = Value::Kind::map;
     facts.set("use", Value::scalar("host_facts", {"job", 0, 0}));
@@ -139,8 +144,26 @@ class Rehearsal {
                    exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
     if (job_.loader.skips_bad_samples && layout == 1 && !means_.data.empty())
       entry = with(std::move(entry), "on_error", "skip");
+    own_workers_ = workers / gpus;
+    if (means_.tune) others_ = other_workers(gpus, own_workers_);
     // Of tf.data all workers prepare each batch together.
     return steps(std::move(entry), gpus, job_.loader.kind == LoaderKind::tfdata ? 1 : workers / gpus);
+  }
+
+  /// Of each GPU, fewer than the job's: the powers of two, and what decoding alone takes (B3).
+  std::vector<double> other_workers(double gpus, double own) const {
+    std::set<double> others;
+    for (double each = 1; each < own; each *= 2) others.insert(each);
+    if (job_.dataset.cpu_time_per_sample) {
+      const double taken = job_.step.micro_batch * job_.step.accumulation / job_.step.time;
+      const double decoding = requirements::apply("B3", {{"rank_sample_rate_per_s", taken},
+                                                         {"wall_time_per_sample_s", *job_.dataset.cpu_time_per_sample},
+                                                         {"target_utilization_ratio", 1}})
+                                  .value();
+      if (decoding < own) others.insert(std::max(1.0, decoding));
+    }
+    std::erase_if(others, [&](double each) { return each * gpus > kMostWorkers; });
+    return {others.begin(), others.end()};
   }
 
   /// Batches of the job's size where there are enough of them for a rehearsal, else smaller ones that compute for as much
@@ -191,7 +214,9 @@ class Rehearsal {
 
   double measuring_s() const { return means_.budget_s * (1 - time_share::kMaking); }
   /// Of all points: the whole pipeline, four or five others.
-  double weights() const { return time_share::kOwn + (job_.dataset.cpu_time_per_sample ? 5 : 4); }
+  double weights() const {
+    return time_share::kOwn + (job_.dataset.cpu_time_per_sample ? 5 : 4) + static_cast<double>(others_.size());
+  }
 
   void share_time() {
     for (std::size_t i = 0; i < weights_.size(); ++i) {
@@ -207,7 +232,8 @@ class Rehearsal {
 
   const Job& job_;
   const Means& means_;
-  double data_bytes_ = 0, longest_s_ = 0;
+  double data_bytes_ = 0, longest_s_ = 0, own_workers_ = 1;  // the last: of each GPU
+  std::vector<double> others_;                               // numbers of workers that are tried, too
   std::vector<std::string> unproven_;
   std::vector<double> weights_;
   FromJob made_;

@@ -159,6 +159,17 @@ Json rehearsal(const Rehearsal& r) {
            {"sentence", r.proof.sentence},
            {"told", engine::told(r)},
            {"sample_rates", std::move(rates)}};
+  if (r.tuning) {
+    Json tried = Json::array();
+    for (const LoaderTuning::Tried& one : r.tuning->tried)
+      tried.push_back({{"workers_per_gpu", one.workers}, {"sample_rate", bounded(one.rate)}});
+    all["tuning"] = {{"needed", r.tuning->needed}, {"tried", std::move(tried)}, {"told", r.tuning->told}};
+    if (r.tuning->fewest) {
+      all["tuning"]["workers_per_gpu"] = *r.tuning->fewest;
+      all["tuning"]["prefetch_bytes"] = r.tuning->memory;
+      if (r.tuning->cores > 0) all["tuning"]["cores"] = r.tuning->cores;
+    }
+  }
   if (!r.rules.empty()) {
     Json checks = Json::array();
     for (const RuleCheck& c : r.checked) checks.push_back({{"rule", c.rule}, {"kept", c.kept}, {"told", c.told}});
