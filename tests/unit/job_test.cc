@@ -166,7 +166,7 @@ TEST(Job, TellsEachProblemWithItsPlace) {
             "(allowed: none | zero1 | zero2 | zero3)");
   EXPECT_EQ(told(std::string(kGood) + "loader: [1]\n"),
             "job.yaml:6:9: loader: must be a map of keys (kind, workers_per_gpu, prefetch_factor, "
-            "utilization, shuffle_buffer)");
+            "utilization, shuffle_buffer, on_error)");
   EXPECT_EQ(told(with("samples: ", "layout: files")), "job.yaml:5:35: dataset.samples: has no value: above 0");
   EXPECT_EQ(told(with("samples: [1]", "layout: files")), "job.yaml:5:35: dataset.samples: must be a single value");
 }

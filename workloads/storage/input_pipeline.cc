@@ -261,8 +261,8 @@ class InputPipeline final : public Workload {
       p.conflict("loader",
                  "a loader that keeps requests in flight is not rehearsed: pytorch with more workers comes "
                  "nearest");
-    if (p.given("on_error") && (layout_ != Layout::shards || spec_.path.empty()))
-      p.conflict("on_error", "goes with layout shards and the path of shards: nothing else is parsed");
+    if (passes_over_bad_ && (layout_ != Layout::shards || spec_.path.empty()))
+      p.conflict("on_error", "skip goes with layout shards and the path of shards: nothing else is parsed");
     if (io_.workers % gpus_ != 0) p.conflict("workers", "each GPU has as many: a multiple of gpus");
     if (layout_ == Layout::shards && loader_.kind() == Loader::Kind::pytorch)
       p.conflict("loader", "workers have shards of their own: pytorch_iterable, tfdata");
