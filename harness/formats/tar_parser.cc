@@ -24,7 +24,7 @@ class TarParser final : public SampleParser {
     state_ = State::header;
     at_ = filled_ = left_ = samples_ = 0;
     forget_names();
-    key_length_ = 0;
+    forget_sample();
     ended_ = told_ = false;
     lost_ = {};
   }
@@ -194,10 +194,13 @@ class TarParser final : public SampleParser {
     Found found{.kind = Found::Kind::sample, .bytes = sample_bytes_, .offset = sample_at_};
     if (flaw() != Flaw::none) found = bad(flaw(), sample_at_);
     ++samples_;
+    forget_sample();
+    return found;
+  }
+  void forget_sample() noexcept {
     key_length_ = 0;
     sample_bytes_ = count_ = there_ = 0;
     doubled_ = false;
-    return found;
   }
   /// A sample that is whole before what is lost comes first.
   Found give_up(Flaw why, std::uint64_t begin) noexcept {

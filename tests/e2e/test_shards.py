@@ -152,6 +152,24 @@ def cut_record(own):
 FLAWS = [cut_tar, broken_header, missing_label, empty_archive, compressed, wrong_crc, wrong_length, cut_record]
 
 
+@pytest.mark.parametrize("loader", ["pytorch_iterable", "tfdata"])
+def test_what_is_left_of_a_cut_shard_is_no_part_of_the_next(headrace, own, loader):
+    """One worker reads all, in an order of its own: whole shards follow the cut one."""
+    for shard in "abcdefgh":
+        tar(own / f"{shard}.tar")
+    for shard in "bcde":
+        path = own / f"{shard}.tar"
+        at = offset_of(path, "c0/image_12.jpg")
+        path.write_bytes(path.read_bytes()[:at + 900])
+    headrace.write("own.yaml", RUN.replace("ON_ERROR", "skip").replace("workers: 2", "workers: 1")
+                   .replace("pytorch_iterable", loader))
+    outcome = headrace.run("own.yaml")
+    point = headrace.results()["points"][0]
+    assert outcome.code == 0 and metric(point, "bad_samples") == 4, (outcome, point["notes"])
+    assert operations(point) == 4 * SAMPLES + 4 * 12, point["notes"]
+    assert all("middle of a sample" in n for n in point["notes"] if n.startswith("bad sample")), point["notes"]
+
+
 @pytest.mark.parametrize("spoil", FLAWS, ids=[f.__name__ for f in FLAWS])
 def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
     for shard in "ab":

@@ -171,6 +171,23 @@ TEST(TarParserTest, WhereverItIsCutOffItIsToldOnce) {
   }
 }
 
+TEST(TarParserTest, WhatIsLeftOfAShardIsNoPartOfTheNext) {
+  const std::string tar = tar_of(4);
+  std::string unlabelled;
+  add(unlabelled, "a.jpg", 10);
+  const auto parser = tar_parser(kParts);
+  const auto same = [](const Found& a, const Found& b) {
+    return a.kind == b.kind && a.flaw == b.flaw && a.bytes == b.bytes && a.offset == b.offset;
+  };
+  const auto whole = found_in(*parser, tar), bad = found_in(*parser, ended(unlabelled));
+  for (std::size_t length = 1; length < tar.size(); ++length) {
+    found_in(*parser, tar.substr(0, length));
+    ASSERT_TRUE(std::ranges::equal(found_in(*parser, tar), whole, same)) << length;
+    found_in(*parser, tar.substr(0, length));
+    ASSERT_TRUE(std::ranges::equal(found_in(*parser, ended(unlabelled)), bad, same)) << length;
+  }
+}
+
 TEST(TarParserTest, ADamagedHeaderEndsTheShard) {
   const std::string tar = tar_of(3);
   const auto whole = found_in(*tar_parser(kParts), tar);
@@ -234,8 +251,10 @@ TEST(RecordParserTest, EveryWrongBitIsFound) {
 
 TEST(RecordParserTest, WhereverItIsCutOffItIsTold) {
   const std::string records = records_of(3);
+  const auto parser = tfrecord_parser();
   for (std::size_t length = 1; length < records.size(); ++length) {
-    const auto found = found_in(*tfrecord_parser(), records.substr(0, length));
+    const auto found = found_in(*parser, records.substr(0, length));
+    EXPECT_EQ(samples_of(found_in(*parser, records)), 3u) << "what is left of a shard is no part of the next";
     const bool between = length == 16 || length == 1032;
     ASSERT_EQ(found.size() - samples_of(found), between ? 0u : 1u) << length;
     EXPECT_EQ(found.back().flaw, between ? Flaw::none : Flaw::truncated);
