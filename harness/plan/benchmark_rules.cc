@@ -60,12 +60,6 @@ RuleCheck larger_than_memory(const RehearsedAs& as) {
                       bytes(asked), bytes(as.data_bytes))};
 }
 
-RuleCheck nothing_decoded(const RehearsedAs& as) {
-  return {"decoding", as.cpu_time_per_sample_s == 0,
-          fmt::format("nothing is decoded: {} of each sample",
-                      format_quantity(as.cpu_time_per_sample_s, Dimension::seconds))};
-}
-
 }  // namespace
 
 void check_rules_name(const std::string& name) {
@@ -74,7 +68,7 @@ void check_rules_name(const std::string& name) {
 }
 
 std::vector<RuleCheck> check_planned(const Job& job, const RehearsedAs& as) {
-  return {own_workload(job), whole_batches(job, as), larger_than_memory(as), nothing_decoded(as)};
+  return {own_workload(job), whole_batches(job, as), larger_than_memory(as)};
 }
 
 }  // namespace headrace

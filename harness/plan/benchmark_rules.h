@@ -27,14 +27,12 @@ void check_rules_name(const std::string& name);
 
 /// What a rehearsal is run with.
 struct RehearsedAs {
-  double batch = 0, step_s = 0;      // samples of a GPU's step, and its compute time
-  double data_bytes = 0;             // that the workers read
-  double host_memory = 0;            // of this node [B]
-  double cpu_time_per_sample_s = 0;  // spent on decoding
+  double batch = 0, step_s = 0;  // samples of a GPU's step, and its compute time
+  double data_bytes = 0;         // that the workers read
+  double host_memory = 0;        // of this node [B]
 };
 
-/// The rules that the plan alone decides: the benchmark's own workload, whole batches, a data set that memory cannot hold,
-/// nothing decoded.
+/// The rules that the plan alone decides: the benchmark's own workload, whole batches, a data set that memory cannot hold.
 std::vector<RuleCheck> check_planned(const requirements::Job& job, const RehearsedAs& as);
 
 }  // namespace headrace

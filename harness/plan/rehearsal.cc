@@ -202,11 +202,9 @@ class Rehearsal {
                       "a GPU takes per second is the same, what is read ahead for it is less",
                       batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
     if (by_rules)
-      made_.rules = check_planned(job_, {.batch = batch * parts,
-                                         .step_s = step_s,
-                                         .data_bytes = data_bytes_,
-                                         .host_memory = means_.host_memory,
-                                         .cpu_time_per_sample_s = job_.dataset.cpu_time_per_sample.value_or(0)});
+      made_.rules = check_planned(
+          job_,
+          {.batch = batch * parts, .step_s = step_s, .data_bytes = data_bytes_, .host_memory = means_.host_memory});
     entry = with(std::move(entry), "batch_size", fmt::format("{:.0f}", batch));
     if (parts > 1) entry = with(std::move(entry), "batches_per_step", fmt::format("{:.0f}", parts));
     return with(std::move(entry), "step_time", exact_quantity(step_s, Dimension::seconds));

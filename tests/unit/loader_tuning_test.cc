@@ -7,7 +7,8 @@ namespace {
 
 requirements::Job job() {
   requirements::Job job;
-  job.step = {.time = 0.1, .micro_batch = 32};
+  job.step.time = 0.1;
+  job.step.micro_batch = 32;
   job.dataset.sample_size = 1000;
   job.dataset.cpu_time_per_sample = 0.004;
   return job;
