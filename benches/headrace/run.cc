@@ -142,6 +142,10 @@ enum class Kind { run, qualify, rehearse };
 /// What a rehearsal is made of follows from the job.
 PlanOptions rehearsal_options(const RunArguments& arguments) {
   if (!arguments.rules.empty()) check_rules_name(arguments.rules);
+  if (!arguments.rules.empty() && arguments.tune)
+    throw UsageError(
+        "rehearse: --rules leaves decoding out, and the workers that --tune then finds are too few for the job: "
+        "one of them at a time");
   PlanOptions options = plan_options(arguments.plan);
   options.rules = arguments.rules;
   options.tune = arguments.tune;

@@ -175,6 +175,11 @@ def test_a_benchmarks_rules_that_a_small_run_breaks_are_told(headrace):
     assert "it is no result of that benchmark" in words and "broken (data_set): a data set of 5 times" in words, result.out
 
 
+def test_workers_are_not_tuned_without_the_jobs_decoding(headrace):
+    result = headrace("rehearse", str(JOBS / "resnet50-imagenet.yaml"), "--rules", "mlperf-v2", "--tune", "--dry-run")
+    assert result.code == 2 and "too few for the job: one of them at a time" in " ".join(result.err.split()), result
+
+
 def test_unknown_rules_are_refused(headrace):
     result = headrace("rehearse", str(JOBS / "resnet50-imagenet.yaml"), "--rules", "mlperf-v9")
     assert result.code == 2 and "--rules: 'mlperf-v9' is not one of mlperf-v2" in result.err, result
