@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/base/footprint.h"
+#include "harness/base/skip.h"
 #include "harness/base/units.h"
 #include "harness/node.h"
 #include "harness/params.h"
@@ -24,25 +26,13 @@
 #include "harness/record/metric.h"
 #include "harness/record/recorder.h"
 #include "harness/record/repetition.h"
+#include "harness/record/trial.h"
+#include "harness/record/worker.h"
 #include "harness/registry.h"
 
 namespace headrace {
 
 class DataSet;
-
-/// Why a workload cannot run here. Recorded and shown; not an error.
-struct Skip {
-  std::string reason;
-};
-
-/// What a point will cost, for `plan`, the ETA and the disk check. Estimates; 0 = unknown.
-struct Footprint {
-  std::uint64_t written_bytes = 0;  // made once, in the scratch folder
-  std::uint64_t read_bytes_per_repetition = 0;
-  std::uint64_t memory_bytes = 0;      // buffers, all workers
-  std::uint64_t page_cache_bytes = 0;  // what a repetition leaves in the page cache, if there is room
-  std::string data_id;                 // points with the same id share what is written; "" = nobody does
-};
 
 /// A stretch of a repetition that is timed on its own (an epoch; before, during and after a checkpoint).
 struct PhaseSpec {
@@ -50,21 +40,6 @@ struct PhaseSpec {
   bool keeps_cache = false;  // starts with whatever the phase before left in the cache: not re-made, not proven
   bool varies = false;       // changes as it goes, and that is what is measured: not judged for steadiness
 };
-
-/// One worker thread's view of the timed region.
-struct Worker {
-  unsigned index = 0;  // 0 .. count-1
-  unsigned count = 1;
-  unsigned phase = 0;  // index in phases()
-  unsigned repetition = 0;
-  std::uint64_t seed = 0;  // same for all workers of a repetition; differs between repetitions
-  Recorder& recorder;
-};
-
-/// Runs the workload's first phase for at most so long, untimed, as the engine runs a repetition: its data in the point's
-/// cache state, its workers pinned and watched. `what` is told meanwhile ("ramp: 125/s"). Nothing: an operation or a worker
-/// failed.
-using RunTrial = std::function<std::optional<PhaseResult>(double seconds, const std::string& what)>;
 
 /// The life of one point (a workload with one set of parameters):
 ///   constructor(Params&)   declares every parameter; no I/O

@@ -10,12 +10,12 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/file_io.h"
+#include "harness/base/skip.h"
 #include "harness/params.h"
 #include "harness/record/recorder.h"
 #include "harness/storage/block_loop.h"
 #include "harness/storage/checkpoint/folder.h"
 #include "harness/storage/data_set.h"
-#include "harness/workload.h"
 
 namespace headrace::checkpoint {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "harness/workload.h"
+#include "harness/record/worker.h"
 
 namespace headrace {
 namespace {

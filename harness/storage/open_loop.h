@@ -19,8 +19,9 @@
 #include "harness/record/metric.h"
 #include "harness/record/recorder.h"
 #include "harness/record/repetition.h"
+#include "harness/record/trial.h"
+#include "harness/record/worker.h"
 #include "harness/storage/arrivals.h"
-#include "harness/workload.h"
 
 namespace headrace {
 

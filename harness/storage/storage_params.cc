@@ -4,6 +4,7 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/loader.h"
+#include "harness/node.h"
 
 namespace headrace {
 

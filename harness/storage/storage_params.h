@@ -9,9 +9,11 @@
 
 #include "harness/backends/engines.h"
 #include "harness/backends/file_io.h"
+#include "harness/base/footprint.h"
+#include "harness/base/skip.h"
 #include "harness/params.h"
+#include "harness/record/cache_state.h"
 #include "harness/storage/data_set.h"
-#include "harness/workload.h"
 
 namespace headrace {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/backends/loader.h"
+#include "harness/base/error.h"
 #include "harness/base/units.h"
 
 namespace headrace {

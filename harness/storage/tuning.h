@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "harness/params.h"
+#include "harness/record/trial.h"
 #include "harness/storage/storage_params.h"
-#include "harness/workload.h"
 
 namespace headrace {
+
+class Backends;
 
 /// One way to do the same reads.
 struct Way {

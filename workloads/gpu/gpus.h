@@ -7,9 +7,10 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/loader.h"
+#include "harness/base/skip.h"
 #include "harness/base/units.h"
+#include "harness/node.h"
 #include "harness/system/numa.h"
-#include "harness/workload.h"
 
 namespace headrace::gpu {
 

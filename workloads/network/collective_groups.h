@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "harness/backends/collective.h"
+#include "harness/base/skip.h"
+#include "harness/params.h"
 #include "harness/ranks/rank_groups.h"
-#include "harness/workload.h"
+#include "harness/record/metric.h"
 
 namespace headrace::network {
 

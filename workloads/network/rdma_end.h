@@ -9,12 +9,12 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/rdma.h"
+#include "harness/base/skip.h"
 #include "harness/network/rdma_place.h"
 #include "harness/node.h"
 #include "harness/params.h"
 #include "harness/ranks/peer.h"
 #include "harness/system/numa.h"
-#include "harness/workload.h"
 
 namespace headrace::network {
 

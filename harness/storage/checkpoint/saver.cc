@@ -14,6 +14,7 @@
 #include "harness/base/parallel.h"
 #include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
+#include "harness/node.h"
 #include "harness/storage/checkpoint/pace.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/storage/data_set/block_pattern.h"
