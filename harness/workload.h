@@ -33,6 +33,7 @@
 namespace headrace {
 
 class DataSet;
+struct PipelineTrace;
 
 /// A stretch of a repetition that is timed on its own (an epoch; before, during and after a checkpoint).
 struct PhaseSpec {
@@ -99,6 +100,12 @@ class Workload {
   virtual std::string disturbance() { return ""; }
   /// A stretch of the repetition that has just run, item by item and stage by stage, where items go through a pipeline.
   virtual std::vector<StageSpan> stages() const { return {}; }
+  /// Before prepare: of every sample what was done with it, and when, is wanted of each repetition. False: it has no
+  /// pipeline of samples.
+  virtual bool keep_trace() { return false; }
+  /// What the steps of the repetition that has just run were spent on, with every sample where that was wanted; nullptr
+  /// where there are no steps.
+  virtual std::shared_ptr<const PipelineTrace> trace() const { return nullptr; }
   /// What `prepare` left out for want of time or room, and what that does not show of what was asked for, in a sentence;
   /// "" = nothing.
   virtual std::string unproven() const { return ""; }

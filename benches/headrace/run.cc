@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 
 #include "benches/headrace/against.h"
@@ -16,11 +17,14 @@
 #include "benches/headrace/terminal_audience.h"
 #include "harness/engine/rehearsal.h"
 #include "harness/files/marked_folder.h"
+#include "harness/files/output.h"
 #include "harness/plan/benchmark_rules.h"
 #include "harness/plan/room.h"
 #include "harness/results/result_store.h"
+#include "harness/results/trace_json.h"
 #include "harness/session/measure.h"
 #include "harness/sizing/sizing.h"
+#include "harness/workload.h"
 
 namespace headrace::cli {
 namespace {
@@ -29,7 +33,7 @@ struct RunArguments {
   PlanArguments plan;
   AgainstArguments against;
   std::string out;
-  std::string peer, token, rules;
+  std::string peer, token, rules, trace;
   bool json = false, dry_run = false, no_report = false, tune = false;
 };
 
@@ -80,6 +84,7 @@ class Shown final : public TerminalAudience {
       folder->write("size.json", sizing_json(*help.sizing));
       files.push_back("size.json");
     }
+    const Text traced = write_trace(run);
     std::string report_reason;
     if (!arguments_.no_report) {
       const Drawn drawn = draw_into(*folder, "run.json");
@@ -98,15 +103,45 @@ class Shown final : public TerminalAudience {
     print(verdict_text(run, shared_));
     if (help.sizing) print(fixes_text(*help.sizing, Terminal(stdout, shared_)));
     print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));
+    if (!traced.empty()) print_line(traced);
     if (!report_reason.empty()) print_line(Text::format("report  not drawn: {}", report_reason));
     print_line(last_line(run.summary));
     return run.summary.exit_code;
   }
 
  private:
+  /// Of the point that kept one. Tells what became of it.
+  Text write_trace(const RunResult& run) const {
+    if (arguments_.trace.empty()) return {};
+    for (const PointResult& point : run.points) {
+      if (!point.trace || point.trace->workers.empty()) continue;
+      files::write_output(arguments_.trace, results::trace_json(*point.trace, point.point->id, run.run_id));
+      const std::size_t left_out = results::left_out(*point.trace);
+      return Text::format("trace   {}: the last repetition of {}{}", arguments_.trace, point.point->id,
+                          left_out == 0 ? "" : fmt::format("; there was no room for {} of its spans", left_out));
+    }
+    return Text("trace   not written: nothing was measured that has one");
+  }
+
   const RunArguments& arguments_;
   const Shared& shared_;
 };
+
+/// The first pipeline of the plan keeps one. Throws UsageError where there is none.
+void keep_trace(Plan& plan) {
+  for (Point& point : plan.points)
+    if (point.workload->keep_trace()) return;
+  throw UsageError("--trace: no point of this plan has a pipeline of samples (input_pipeline has)");
+}
+
+/// Before anything runs: can `path` become a file? Throws UsageError.
+void check_trace_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  if (fs::is_directory(path, error)) throw UsageError(fmt::format("--trace: {} is a folder", path));
+  if (!fs::is_directory(folder, error)) throw UsageError(fmt::format("--trace: {}: no such folder", folder.string()));
+}
 
 void check_judges(const Plan& plan) {
   if (plan.needs.empty() && plan.declared_needs.empty()) {
@@ -158,11 +193,17 @@ PlanOptions rehearsal_options(const RunArguments& arguments) {
 }
 
 int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
-  if (!arguments.against.with.empty()) return compare_with(arguments, shared);
+  if (!arguments.trace.empty()) check_trace_file(arguments.trace);
+  if (!arguments.against.with.empty()) {
+    if (!arguments.trace.empty())
+      throw UsageError("--trace: of one run, not of two places by turns: without --against");
+    return compare_with(arguments, shared);
+  }
   const auto plan = [&] {
     Plan made = make_plan(kind == Kind::rehearse ? rehearsal_options(arguments) : plan_options(arguments.plan));
     if (kind == Kind::qualify) check_judges(made);
     check_room(made);
+    if (!arguments.trace.empty()) keep_trace(made);
     return made;
   };
   if (arguments.dry_run) {
@@ -191,6 +232,10 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   verb.flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
   verb.flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
+  if (kind != Kind::qualify)
+    verb.option(
+        "--trace FILE", arguments->trace,
+        "Write what the input pipeline did with every sample, and when, as Chrome trace JSON (Perfetto shows it)");
   if (kind == Kind::rehearse) {
     verb.flag("--tune", arguments->tune,
               "Try other numbers of workers, too, and tell the fewest that feed the GPUs, as settings of the loader");

@@ -268,7 +268,10 @@ class PointRunner::Session {
     failed_in_a_row_ = r.status == RepetitionStatus::error ? failed_in_a_row_ + 1 : 0;
     if (!r.cache.caveat.empty()) add_note(result_, fmt::format("{}: {}", to_string(point_.cache), r.cache.caveat));
     if (!runner_->note().empty()) add_note(result_, runner_->note());
-    if (r.counted) result_.stages = point_.workload->stages();
+    if (r.counted) {
+      result_.stages = point_.workload->stages();
+      result_.trace = point_.workload->trace();
+    }
     owner_.observer_.repetition_done(point_, r);
     Sample s{.elapsed_s = elapsed_of(r.phases), .values = r.metrics, .error = r.error};
     if (r.status == RepetitionStatus::interrupted) s.error = "interrupted";

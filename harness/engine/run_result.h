@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "harness/record/metric_summary.h"
 #include "harness/record/noise_floor.h"
 #include "harness/record/pair_matrix.h"
+#include "harness/record/pipeline_trace.h"
 #include "harness/record/repetition.h"
 #include "harness/statistics/summary.h"
 #include "harness/verdict/answers.h"
@@ -65,7 +67,8 @@ struct PointResult {
   std::optional<GroupShape> group;                          // of collectives
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
   std::vector<WrongBlock> wrong_blocks;
-  std::vector<StageSpan> stages;  // a stretch of the last repetition that counts, of a pipeline
+  std::vector<StageSpan> stages;               // a stretch of the last repetition that counts, of a pipeline
+  std::shared_ptr<const PipelineTrace> trace;  // likewise, of an input pipeline
   bool verified = false;
   FirstTouch first_touch;
   unsigned nodes = 1;               // that took part

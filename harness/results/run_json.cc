@@ -61,6 +61,30 @@ Json collective(const CollectiveCurve& c) {
   return one;
 }
 
+Json step_part(const PipelineTrace::Step& s) {
+  return {{"number", s.number}, {"begin_s", s.begin_s}, {"end_s", s.end_s},
+          {"wait_s", s.wait_s}, {"host_s", s.host_s},   {"ready", s.ready}};
+}
+
+/// Of the steps alone; what was done with each sample, a trace of its own tells.
+Json steps_part(const PipelineTrace& t) {
+  Json windows = Json::array(), first = Json::array(), slowest = Json::array();
+  for (const PipelineTrace::Window& w : t.windows)
+    windows.push_back({{"begin_s", w.begin_s},
+                       {"end_s", w.end_s},
+                       {"steps", w.steps},
+                       {"ready", w.ready},
+                       {"waiting", w.waiting},
+                       {"host", w.host},
+                       {"saving", w.saving}});
+  for (const PipelineTrace::Step& s : t.first) first.push_back(step_part(s));
+  for (const PipelineTrace::Step& s : t.slowest) slowest.push_back(step_part(s));
+  return {{"compute_s", t.compute_s},
+          {"windows", std::move(windows)},
+          {"first", std::move(first)},
+          {"slowest", std::move(slowest)}};
+}
+
 Json point(const PointResult& p) {
   const std::vector<std::string>& part_names = p.latency_parts;
   Json params = Json::object(), left_out = Json::object(), wrong = Json::array(), metrics = Json::array(),
@@ -114,6 +138,7 @@ Json point(const PointResult& p) {
   if (p.slowest)
     one["slowest_rank"] = {
         {"rank", p.slowest->rank}, {"host", p.slowest->host}, {"times", p.slowest->times}, {"of", p.slowest->of}};
+  if (p.trace && p.trace->compute_s > 0 && !p.trace->windows.empty()) one["steps"] = steps_part(*p.trace);
   if (!stages.empty()) one["stages"] = std::move(stages);  // of pipelines alone
   return one;
 }

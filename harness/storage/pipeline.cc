@@ -13,7 +13,8 @@ constexpr std::uint64_t kLook = 20'000'000;  // between two looks whether to sto
 
 using pipeline::BatchQueue;
 
-Pipeline::Pipeline(const Shape& shape) : shape_(shape), account_(shape.compute_ns * shape.batches_per_step) {
+Pipeline::Pipeline(const Shape& shape)
+    : shape_(shape), account_(shape.compute_ns * shape.batches_per_step), steps_(shape.kept_steps) {
   for (unsigned i = 0; i < shape.gpus; ++i)
     queues_.push_back(std::make_unique<BatchQueue>(
         BatchQueue::Shape{.workers = shape.workers, .ahead = shape.ahead, .order = shape.order, .pieces = shape.pieces},
@@ -102,6 +103,7 @@ void Pipeline::train(Recorder& recorder, unsigned first_part) noexcept {
       recorder.part(first_part + kStep, step.end_ns - step.begin_ns);
       recorder.part(first_part + kLate, late_ns);
       account_.add(step, late_ns, ready);
+      steps_.add(step, ready);
       recorder.extend(std::min(step.end_ns, now));
       step_end_ns = step.end_ns;
       late_ns = 0;

@@ -12,8 +12,10 @@
 #include "harness/storage/pipeline/bell.h"
 #include "harness/storage/pipeline/decode.h"
 #include "harness/storage/pipeline/limiting_stage.h"
+#include "harness/storage/pipeline/span_log.h"
 #include "harness/storage/pipeline/step_account.h"
 #include "harness/storage/pipeline/step_clock.h"
+#include "harness/storage/pipeline/step_log.h"
 
 namespace headrace {
 
@@ -28,6 +30,7 @@ class Pipeline {
     unsigned batches_per_step = 1;  // of each GPU
     std::uint64_t compute_ns = 0;   // of one batch; 0 = batches are taken as fast as they come
     pipeline::Order order = pipeline::Order::by_turns;
+    std::size_t kept_steps = 0;  // that are told one by one, beside the first and the slowest
   };
   explicit Pipeline(const Shape& shape);
 
@@ -49,6 +52,8 @@ class Pipeline {
   static constexpr unsigned kWait = 0, kStep = 1, kLate = 2;
 
   const pipeline::StepAccount& account() const noexcept { return account_; }
+  /// Of the steps, after train().
+  PipelineTrace trace() const { return steps_.trace(account_); }
   /// Batches that are prepared while the first one is waited for, in steps.
   std::uint64_t settling() const noexcept;
   /// Was the data used up, and not the time?
@@ -66,6 +71,7 @@ class Pipeline {
   pipeline::Bell gpus_bell_;
   std::vector<std::unique_ptr<pipeline::BatchQueue>> queues_;  // one for each GPU
   pipeline::StepAccount account_;
+  pipeline::StepLog steps_;
   std::atomic<bool> over_{false};
   bool out_of_data_ = false;
 };

@@ -272,6 +272,41 @@ class StageSpan:
 
 
 @dataclass(frozen=True)
+class StepWindow:
+    """Steps of an input pipeline that are told together: shares of what can be, and of the time."""
+
+    begin_s: float
+    end_s: float
+    steps: int
+    ready: float
+    waiting: float
+    host: float
+    saving: float = 0.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the GPUs that an input pipeline feeds; parts are the mean of the GPUs."""
+
+    number: int
+    begin_s: float
+    end_s: float
+    wait_s: float
+    host_s: float
+    ready: float
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Of the last repetition that counts."""
+
+    compute_s: float
+    windows: List[StepWindow]
+    first: List[Step]
+    slowest: List[Step]
+
+
+@dataclass(frozen=True)
 class Repetition:
     index: int
     status: str = "ok"
@@ -313,6 +348,7 @@ class Point:
     metrics: List[Metric] = field(default_factory=list)
     repetitions: List[Repetition] = field(default_factory=list)
     stages: List[StageSpan] = field(default_factory=list)  # a stretch of the last repetition of a pipeline
+    steps: Optional[Steps] = None  # of an input pipeline whose GPUs compute
     nodes: int = 1
     pairs: Optional[Pairs] = None
     facts: Dict[str, str] = field(default_factory=dict)  # how it was done, by name
@@ -330,6 +366,7 @@ class Rehearsal:
     """What a rehearsal came to, a sentence each."""
 
     told: List[str]
+    point: str = ""  # the whole pipeline
 
 
 @dataclass(frozen=True)

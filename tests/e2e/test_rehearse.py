@@ -152,6 +152,18 @@ def test_the_page_tells_it(headrace):
         pytest.skip("no report maker here")
     page = headrace.path("out/report.html").read_text()
     assert 'id="rehearsal"' in page and "GPUs compute" in page
+    figures = ("rehearsal-shares", "rehearsal-occupancy", "rehearsal-steps")
+    assert all(f'id="{name}"' in page for name in figures)
+    # A run from before steps were stored tells its sentences alone.
+    run = json.loads(headrace.path("out/run.json").read_text())
+    for point in run["points"]:
+        point.pop("steps", None)
+    del run["rehearsal"]["point"]
+    headrace.write("old.json", json.dumps(run))
+    old = headrace("report", "old.json", "-o", "old.html")
+    assert old.code == 0, old
+    page = headrace.path("old.html").read_text()
+    assert "GPUs compute" in page and not any(f'id="{name}"' in page for name in figures)
 
 
 def test_a_benchmarks_rules_that_a_small_run_breaks_are_told(headrace):
@@ -209,3 +221,59 @@ def test_tuning_a_job_that_no_number_of_workers_feeds(headrace):
     assert "workers_per_gpu" not in run["rehearsal"]["tuning"], run["rehearsal"]
     words = " ".join(result.out.split())
     assert "no number of workers that was tried" in words and "num_workers=" not in words, result.out
+
+
+def traced(headrace, *words, out="traced"):
+    text = headrace.write("job.yaml", JOB.replace("STEP", "40ms").replace("DECODE", "200us").replace("GPUS", "1"))
+    result, run = rehearse(headrace, text, "--only", "input_pipeline/job", "--looks", "1", *words, budget="8s", out=out)
+    return result, next(p for p in run["points"] if p["id"] == "input_pipeline/job")
+
+
+def test_a_trace_has_every_sample_and_agrees_with_the_run(headrace):
+    result, point = traced(headrace, "--trace", "trace.json")
+    assert "trace   trace.json: the last repetition of input_pipeline/job" in result.out, result.out
+    trace = json.loads(headrace.path("trace.json").read_text())
+    spans = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+    assert all(e["dur"] >= 0 and e["ts"] >= 0 for e in spans)
+    workers = [e for e in spans if e["cat"] == "worker"]
+    other = trace["otherData"]
+    assert other["spans"] == len(workers) and other["spans_left_out"] == 0, other
+    # Of each worker one after the other, without a gap: what it does next begins when the last ended.
+    for worker in {e["tid"] for e in workers}:
+        own = [e for e in workers if e["tid"] == worker]
+        for one, after in zip(own, own[1:]):
+            assert after["ts"] == pytest.approx(one["ts"] + one["dur"], abs=0.002), (one, after)
+    last = [r for r in point["repetitions"] if r["counted"]][-1]
+    samples = last["phases"][0]["operations"]
+    assert sum(e["name"] == "reading" for e in workers) == samples
+    total = {name: sum(e["dur"] for e in workers if e["name"] == name) for name in ("reading", "decoding", "waiting")}
+    for name, us in total.items():
+        assert us / sum(total.values()) == pytest.approx(last["metrics"][f"{name}_share"], abs=1e-6), name
+        assert us * 1e-6 == pytest.approx(other["stage_seconds"][name], rel=1e-6), name
+    steps = [e for e in spans if e["name"] == "step"]
+    assert len(steps) == other["steps"] == last["metrics"]["steps"] + 1
+    waited = sum(e["dur"] for e in spans if e["name"] == "waits for data" and e["args"]["step"] > 0)
+    assert waited / sum(e["dur"] for e in steps[1:]) == pytest.approx(last["metrics"]["stall_fraction"], abs=1e-4)
+
+
+def test_without_a_trace_the_run_tells_its_steps_alone(headrace):
+    result, point = traced(headrace)
+    assert "\ntrace " not in result.out
+    steps = point["steps"]
+    assert set(steps) == {"compute_s", "windows", "first", "slowest"} and len(steps["windows"]) <= 201, steps.keys()
+    last = [r for r in point["repetitions"] if r["counted"]][-1]
+    assert sum(w["steps"] for w in steps["windows"]) == last["metrics"]["steps"] + 1
+    time = sum(w["end_s"] - w["begin_s"] for w in steps["windows"][1:])
+    assert last["metrics"]["steps"] * steps["compute_s"] / time == pytest.approx(last["metrics"]["accelerator_utilization"])
+    assert len(json.dumps(steps)) < 80_000, "what is stored is bounded"
+
+
+@pytest.mark.parametrize("words, told", [
+    (["--trace", "no/such/trace.json"], "no such folder"),
+    (["--trace", "."], "is a folder"),
+    (["--trace", "trace.json", "--only", "small_file_read/job"], "no point of this plan has a pipeline of samples"),
+])
+def test_a_trace_that_cannot_be_written_is_refused_before_anything_runs(headrace, words, told):
+    result = headrace("rehearse", str(JOBS / "resnet50-imagenet.yaml"), "--at", "scratch", *words)
+    assert result.code == 2 and told in " ".join(result.err.split()), result
+    assert not headrace.path("scratch").exists()

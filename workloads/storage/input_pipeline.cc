@@ -59,6 +59,9 @@ struct alignas(128) Tally {
   BadSamples bad;
 };
 
+using Stage = PipelineTrace::Stage;
+constexpr std::size_t kTracedSpans = 400'000, kTracedSteps = 20'000;  // that a trace has room for
+
 constexpr std::uint64_t kMemory = 64_MiB;      // more than processors keep to themselves
 constexpr unsigned kDecode = 1, kTrainer = 2;  // latency parts
 
@@ -148,9 +151,12 @@ class InputPipeline final : public Workload {
                                                            .pieces = pieces(),
                                                            .batches_per_step = batches_per_step_,
                                                            .compute_ns = compute_ns(),
-                                                           .order = pipeline::Order::by_turns});
+                                                           .order = pipeline::Order::by_turns,
+                                                           .kept_steps = traced_ ? kTracedSteps : 0});
     collect_bad();
     tallies_.assign(io_.workers, {});
+    spans_.clear();
+    for (unsigned i = 0; i < io_.workers; ++i) spans_.emplace_back(traced_ ? kTracedSpans / io_.workers : 0);
   }
   void before_run(Worker& worker) override {
     if (worker.index < io_.workers) sources_[worker.index]->attach();
@@ -163,6 +169,15 @@ class InputPipeline final : public Workload {
     read_batches(worker, source, tally);
     source.detach();
     tallies_[worker.index] = tally;
+  }
+
+  bool keep_trace() override { return traced_ = true; }
+  std::shared_ptr<const PipelineTrace> trace() const override {
+    if (compute_ns() == 0 && !traced_) return nullptr;
+    auto all = std::make_shared<PipelineTrace>(pipeline_->trace());
+    if (traced_)
+      for (const pipeline::SpanLog& one : spans_) all->workers.push_back(one.worker());
+    return all;
   }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
@@ -370,11 +385,13 @@ class InputPipeline final : public Workload {
     Recorder& recorder = worker.recorder;
     const std::uint64_t per_batch = operations_at_once();
     const auto decode_ns = static_cast<std::uint64_t>(std::llround(1e9 * cpu_time_s_ * samples_per_operation()));
+    pipeline::SpanLog& spans = spans_[worker.index];
     std::uint64_t now = now_ns();
     for (std::uint64_t batch = 0; source.has(batch); ++batch) {
       const bool goes_on = pipeline_->begin(worker.index, recorder);
       const std::uint64_t begun = now_ns();
       tally.waiting_ns += begun - now;
+      spans.add(Stage::waiting, now, begun, batch, 0);
       now = begun;
       if (!goes_on) return;
       bool whole = false;
@@ -382,6 +399,7 @@ class InputPipeline final : public Workload {
       for (std::uint64_t i = 0; i < per_batch;) {
         const SampleRead done = source.read(batch, i);
         tally.reading_ns += done.end_ns - now;
+        spans.add(Stage::reading, now, done.end_ns, batch, i);
         now = done.end_ns;
         bytes += done.bytes;
         const bool bad = done.error.code == OperationError::kBadSample;
@@ -401,6 +419,7 @@ class InputPipeline final : public Workload {
           const std::uint64_t decoded = now_ns();
           recorder.part(kDecode, decoded - now);
           tally.decoding_ns += decoded - now;
+          spans.add(Stage::decoding, now, decoded, batch, i - 1);
           now = decoded;
         }
         ++tally.samples;
@@ -437,6 +456,8 @@ class InputPipeline final : public Workload {
   std::vector<std::unique_ptr<SampleSource>> sources_;
   std::unique_ptr<Pipeline> pipeline_;
   std::vector<Tally> tallies_;
+  std::vector<pipeline::SpanLog> spans_;  // of each worker
+  bool traced_ = false;
 };
 
 const Register<InputPipeline> registered{

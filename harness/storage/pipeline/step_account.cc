@@ -52,6 +52,7 @@ void Record::add(const Record& more) noexcept {
   wait_ns += more.wait_ns;
   host_ns += more.host_ns;
   late_ns += more.late_ns;
+  save_ns += more.save_ns;
   ready += more.ready;
 }
 
@@ -63,6 +64,7 @@ void StepAccount::add(const StepClock::Step& step, std::uint64_t late_ns, double
                    .wait_ns = step.wait_ns,
                    .host_ns = step.host_ns,
                    .late_ns = late_ns,
+                   .save_ns = 0,
                    .ready = ready};
   if (steps_++ == 0) {
     first_ = one;
@@ -81,6 +83,12 @@ void StepAccount::add(const StepClock::Step& step, std::uint64_t late_ns, double
   records_.push_back(one);
 }
 
+void StepAccount::stand(std::uint64_t ns) noexcept {
+  if (records_.empty()) return;
+  records_.back().time_ns += ns;
+  records_.back().save_ns += ns;
+}
+
 Utilization utilization(const StepAccount& account, std::uint64_t settling) {
   Utilization u;
   const std::vector<Record>& records = account.others();
@@ -95,6 +103,7 @@ Utilization utilization(const StepAccount& account, std::uint64_t settling) {
   u.ideal = share((steps + 1) * compute, time + static_cast<double>(account.first().time_ns));
   u.wait = share(static_cast<double>(all.wait_ns), time);
   u.host = share(stood, time);
+  u.save = share(static_cast<double>(all.save_ns), time);
   u.ready = share(all.ready, steps);
   u.low = u.high = u.rule;
   const std::size_t from = settled_from(account, settling), left = records.size() - from;

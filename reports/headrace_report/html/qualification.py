@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional
 
 from .. import words
-from ..plots import Figure, copies, epochs, forest, ladder, network, pipeline, roofline, stages, tail, timeline
+from ..plots import Figure, copies, epochs, forest, ladder, network, pipeline, roofline, stages, steps, tail, timeline
 from ..plots.style import styled
 from ..schema import Point, Run
 from ..sizing import Sizing
@@ -48,11 +48,13 @@ def render(run: Run, paper: str = "summary", sizing: Optional[Sizing] = None) ->
                    page.panel(network.step_time(run.collectives), "step-time")]
         limits += [page.panel(network.scaling(curve), f"scaling-{number}")
                    for number, curve in enumerate(run.scaling, start=1)]
+        rehearsed = [page.panel(figure(point), f"rehearsal-{name}") for point in run.points if run.rehearsal and point.id == run.rehearsal.point
+                     for name, figure in (("shares", steps.shares), ("occupancy", steps.over_time), ("steps", steps.gantt))]
         sections = [_section(run, point, anchors[point.id], rows, page) for point in run.points]
     data, left_out = embed.embedded(run)
     return page.render(
         "qualification.html",
-        run=run, rows=rows, fixes=fix_rows(sizing) if sizing else [], sections=sections, overview=overview, limits=[panel for panel in limits if panel], steps=views.steps(run), facts=views.facts(run),
+        run=run, rows=rows, fixes=fix_rows(sizing) if sizing else [], sections=sections, overview=overview, limits=[panel for panel in limits if panel], rehearsed=[panel for panel in rehearsed if panel], steps=views.steps(run), facts=views.facts(run),
         headline=words.headline(run), count_line=words.count_line(run), status=words.STATUS,
         unmeasured=views.unmeasured(run), command=views.command(run),
         looks=views.look_texts(run), started=views.started(run), data=data, left_out=left_out)
