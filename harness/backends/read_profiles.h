@@ -28,8 +28,9 @@ ReadProfile read_profile(std::string_view word);
 /// What a buffered file of Python gives to tarfile in one piece [B].
 inline constexpr std::uint64_t kTarRecord = 10240;
 
-/// Reads whole files by `profile`: pil or mmap.
-std::unique_ptr<WholeFileReader> profile_file_reader(ReadProfile profile, const FileTable& files);
+/// Reads whole files by `profile`: pil or mmap. `keep_data`: data() gives all bytes of the file until the next read.
+std::unique_ptr<WholeFileReader> profile_file_reader(ReadProfile profile, const FileTable& files,
+                                                     bool keep_data = false);
 
 /// Reads blocks by `profile`: wds (blocks of kTarRecord, asked for in the files' order), mds or row_group (each of at most
 /// `block_size`). Files are opened when they are read, each time anew.

@@ -24,6 +24,8 @@ std::string_view to_string(Flaw flaw) {
       return "the shard holds no sample";
     case Flaw::compressed:
       return "the shard is compressed, which is not read";
+    case Flaw::undecodable:
+      return "it cannot be decoded";
   }
   return "";
 }

@@ -17,6 +17,7 @@ enum class Flaw : std::uint8_t {
   duplicate_part,  // two parts of one name
   no_sample,       // a shard that holds none
   compressed,      // a shard as a whole
+  undecodable,     // by the codec that it is said to be of
 };
 
 /// In words, to be put behind "FILE at offset N: ".

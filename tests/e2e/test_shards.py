@@ -223,7 +223,7 @@ def test_other_files_are_read_for_their_bytes(headrace, own):
 def test_on_error_is_of_ones_own_shards(headrace):
     headrace.write("own.yaml", RUN.replace("ON_ERROR", "skip").replace("path: own, ", ""))
     outcome = headrace("validate", "-c", "own.yaml")
-    assert outcome.code == 2 and "on_error: skip goes with layout shards and the path of shards" in " ".join(outcome.err.split()), outcome
+    assert outcome.code == 2 and "on_error: skip goes with a path, and layout shards or a codec" in " ".join(outcome.err.split()), outcome
 
 
 JOB = """\

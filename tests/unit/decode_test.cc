@@ -8,6 +8,8 @@
 #include "harness/backends/loader.h"
 #include "harness/decode/augment.h"
 #include "harness/decode/cost_fit.h"
+#include "harness/decode/drawn_sample.h"
+#include "harness/decode/sample_decoder.h"
 #include "tests/unit/temporary_folder.h"
 #include "tests/unit/workload_runner.h"
 
@@ -140,6 +142,32 @@ TEST_F(DecodeWorkload, CountsItWhereItIsToBeLeftOut) {
 TEST_F(DecodeWorkload, RefusesImagesBeyondTheLimit) {
   WorkloadRunner decode("decode", "{path: " + images_ + ", on_error: skip, most_pixels: 100}");
   EXPECT_THROW(decode.prepare(), RunError);  // none is left
+}
+
+TEST_F(DecodeWorkload, DrawsSamplesOfTheSizeThatIsAskedFor) {
+  Backends backends;
+  const Codec& codec = backends.codec("jpeg");
+  for (const std::uint64_t bytes : {20'000u, 120'000u}) {
+    const std::uint32_t width = width_for(codec, bytes, 90);
+    double all = 0;
+    for (std::uint64_t i = 0; i < 16; ++i) all += static_cast<double>(draw_sample(codec, i, width, 90).size());
+    EXPECT_NEAR(all / 16, static_cast<double>(bytes), 0.2 * static_cast<double>(bytes));
+  }
+}
+
+TEST_F(DecodeWorkload, LooksAtThePartOnlyUnlessAskedForAll) {
+  Backends backends;
+  auto stored = draw_sample(backends.codec("jpeg"), 1, 400, 90);
+  stored.resize(stored.size() * 9 / 10);
+  SampleDecoder decoder(backends.codec("jpeg"), {.output = 32, .random_part = true, .scaling = false, .limits = {}});
+  std::uint64_t pixels = 0;
+  EXPECT_FALSE(decoder.run_whole(stored, pixels));
+  EXPECT_GT(decoder.error().offset, stored.size() / 2);
+  Random random(1);
+  unsigned good = 0;
+  for (int i = 0; i < 50; ++i) good += decoder.run(stored, random, pixels);
+  EXPECT_GT(good, 10u) << "parts above the cut";
+  EXPECT_LT(good, 50u) << "parts that reach below it";
 }
 
 }  // namespace

@@ -37,6 +37,23 @@ std::vector<Case> cases() {
   return cases;
 }
 
+TEST(ReadProfiles, KeepTheWholeFileForWhoDecodesIt) {
+  WorkloadRunner runner("small_file_read", "files: 3\nfile_size: 200000B\nfile_size_spread: 30kB\n");
+  runner.prepare();
+  const DataSet& data = *runner->data();
+  for (const ReadProfile profile : {ReadProfile::pil, ReadProfile::mmap}) {
+    const auto reader = profile_file_reader(profile, data.files(), true);
+    reader->attach();
+    for (const std::uint32_t file : {2u, 0u, 1u}) {
+      const FileCompletion done = reader->exchange({&file, 1}, 1).front();
+      ASSERT_EQ(done.bytes, data.files().size(file));
+      WrongBlock wrong;
+      EXPECT_TRUE(data.check(file, 0, reader->data(0), done.bytes, &wrong)) << wrong.offset << wrong.why;
+    }
+    EXPECT_EQ(profile_file_reader(profile, data.files())->data(0), nullptr) << "not asked for, it is not kept";
+  }
+}
+
 class EveryLoaderTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(EveryLoaderTest, ReadsEverythingOnceAndCanBeRepeated) {

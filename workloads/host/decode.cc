@@ -9,8 +9,9 @@
 #include <cmath>
 
 #include "harness/backends/loader.h"
-#include "harness/decode/augment.h"
 #include "harness/decode/cost_fit.h"
+#include "harness/decode/drawn_sample.h"
+#include "harness/decode/sample_decoder.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/pipeline.h"
 #include "harness/system/unique_fd.h"
@@ -41,12 +42,9 @@ struct Sample {
 
 /// What one worker has.
 struct alignas(128) Hand {
-  std::unique_ptr<ImageDecoder> images;
-  std::unique_ptr<ByteDecoder> frames;
-  std::optional<decode::Resizer> resizer;
-  std::vector<float> out;
+  explicit Hand(decode::SampleDecoder made) : decoder(std::move(made)) {}
+  decode::SampleDecoder decoder;
   std::vector<std::uint64_t> cpu_ns, times;  // of each sample
-  DecodeError error;
 };
 
 /// What does one sample cost, and how many per second do so many workers give?
@@ -57,6 +55,8 @@ class Decode final : public Workload {
         path_(p.path("path", "your own samples, a file each, read-only; not given: images are drawn")),
         images_(p.count("images", 64, {.min = 1, .max = 100'000}, "images that are drawn, of several sizes")),
         width_(p.count("width", 500, {.min = 16, .max = 16384}, "their mean width [pixels]; the height is 3/4 of it")),
+        sample_size_(p.bytes("sample_size", 0, {.min = 0, .max = 16_MiB},
+                             "their mean stored size, which then decides the width; 0B: width does")),
         quality_(p.count("quality", 90, {.min = 1, .max = 100}, "their quality, where the format loses something")),
         memory_(p.bytes("memory", 256_MiB, {.min = 1}, "most bytes of samples that are held: the first ones in order")),
         workers_(static_cast<unsigned>(p.count("workers", 1, {.min = 1, .max = 1024}, "decoding threads"))),
@@ -81,7 +81,7 @@ class Decode final : public Workload {
   unsigned workers() const override { return workers_; }
   Footprint footprint() const override {
     Footprint f;
-    f.memory_bytes = path_.empty() ? images_ * width_ * width_ / 4 : memory_;
+    f.memory_bytes = !path_.empty() ? memory_ : images_ * std::max(width_ * width_ / 4, sample_size_);
     return f;
   }
 
@@ -91,14 +91,12 @@ class Decode final : public Workload {
     bad_.clear();
     bad_count_ = 0;
     cpu_times_s_.clear();
-    limits_ = {.pixels = limit_};
-    hands_ = std::vector<Hand>(workers_);
-    for (Hand& hand : hands_) {
-      hand.images = codec.image_decoder(limits_);
-      hand.frames = codec.byte_decoder(limits_);
-      if (output_ > 0) hand.resizer.emplace(output_);
-      hand.out.resize(std::size_t{3} * output_ * output_);
-    }
+    hands_.clear();
+    hands_.reserve(workers_);
+    for (unsigned i = 0; i < workers_; ++i)
+      hands_.emplace_back(decode::SampleDecoder(
+          codec,
+          {.output = output_, .random_part = random_, .scaling = scaling_, .limits = DecodeLimits{.pixels = limit_}}));
     if (path_.empty())
       draw(codec);
     else
@@ -123,12 +121,12 @@ class Decode final : public Workload {
       const std::size_t number = i % samples_.size();
       const Sample& sample = samples_[number];
       std::uint64_t pixels = 0;
-      const bool good = decode_one(hand, sample.stored, random, pixels);
+      const bool good = hand.decoder.run(sample.stored, random, pixels);
       const std::uint64_t end = now_ns(), cpu_end = pipeline::thread_cpu_ns();
       if (good)
         worker.recorder.op(begin, end, sample.stored.size());
       else
-        worker.recorder.fail({.code = EIO, .offset = hand.error.offset}, end);
+        worker.recorder.fail({.code = EIO, .offset = hand.decoder.error().offset}, end);
       hand.cpu_ns[number] += cpu_end - cpu;
       ++hand.times[number];
       begin = end;
@@ -198,54 +196,15 @@ class Decode final : public Workload {
   }
 
  private:
-  bool decode_one(Hand& hand, std::span<const unsigned char> stored, Random& random, std::uint64_t& pixels) noexcept {
-    if (hand.frames) {
-      std::span<const unsigned char> bytes;
-      if (!hand.frames->decode(stored, bytes, hand.error)) return false;
-      pixels = bytes.size();
-      return true;
-    }
-    ImageSize size;
-    if (!hand.images->open(stored, size, hand.error)) return false;
-    pixels = size.pixels();
-    Region part{0, 0, size.width, size.height};
-    if (random_) part = decode::random_part(size, random);
-    const unsigned scale = scale_of(*hand.images, part);
-    const auto end = [scale](std::uint32_t at) { return (at + scale - 1) / scale; };
-    const Region scaled{part.x / scale, part.y / scale, end(part.x + part.width) - part.x / scale,
-                        end(part.y + part.height) - part.y / scale};
-    Pixels got;
-    if (!hand.images->decode(scaled, scale, got, hand.error)) return false;
-    if (hand.resizer) hand.resizer->run(got, random.next() & 1, hand.out.data());
-    return true;
-  }
-  unsigned scale_of(const ImageDecoder& decoder, const Region& part) const noexcept {
-    unsigned scale = 1;
-    if (!scaling_ || !decoder.scales()) return scale;
-    while (scale < 8 && std::min(part.width, part.height) >= 2 * scale * output_) scale *= 2;
-    return scale;
-  }
-
   /// Decodes it once, as a whole: what is broken anywhere is known before anything is timed.
   void keep(std::vector<unsigned char> stored, const std::string& name) {
-    Hand& hand = hands_.front();
+    decode::SampleDecoder& decoder = hands_.front().decoder;
     Sample sample{.stored = std::move(stored)};
-    bool good;
-    if (hand.frames) {
-      Random none(0);
-      good = decode_one(hand, sample.stored, none, sample.pixels);
-    } else {
-      ImageSize size;
-      Pixels pixels;
-      good = hand.images->open(sample.stored, size, hand.error) &&
-             hand.images->decode({0, 0, size.width, size.height}, 1, pixels, hand.error);
-      sample.pixels = size.pixels();
-    }
-    if (good) {
+    if (decoder.run_whole(sample.stored, sample.pixels)) {
       samples_.push_back(std::move(sample));
       return;
     }
-    refuse(fmt::format("{} at offset {}: {}", name, hand.error.offset, hand.error.what.data()));
+    refuse(fmt::format("{} at offset {}: {}", name, decoder.error().offset, decoder.error().what.data()));
   }
 
   void refuse(const std::string& what) {
@@ -282,34 +241,22 @@ class Decode final : public Workload {
     data_.reset();
   }
 
-  /// Images of half to one and a half times the mean width, of noise between 0 and twice a photograph's, so that bytes and
-  /// pixels differ from one to the next.
   void draw(const Codec& codec) {
-    for (std::uint64_t i = 0; i < images_; ++i) {
-      Random random(i + 1);
-      const auto w = static_cast<std::uint32_t>(width_ / 2 + random.below(width_ + 1)), h = std::max(w * 3 / 4, 1u);
-      const std::uint64_t noise = 1 + random.below(48);
-      std::vector<unsigned char> rgb(std::size_t{3} * w * h);
-      for (std::size_t at = 0; at < rgb.size(); ++at) {
-        const double x = static_cast<double>(at / 3 % w) / w, y = static_cast<double>(at / 3 / w) / h;
-        const double wave = 100 + 60 * std::sin(9 * x + static_cast<double>(at % 3)) + 40 * std::cos(7 * y + 5 * x * y);
-        rgb[at] = static_cast<unsigned char>(wave + static_cast<double>(random.below(noise)));
-      }
-      keep(hands_.front().frames ? codec.encode(rgb)
-                                 : codec.encode({rgb.data(), std::size_t{3} * w, w, h}, static_cast<int>(quality_)),
-           fmt::format("image {}", i));
-    }
+    const int quality = static_cast<int>(quality_);
+    const std::uint32_t width =
+        sample_size_ > 0 ? decode::width_for(codec, sample_size_, quality) : static_cast<std::uint32_t>(width_);
+    for (std::uint64_t i = 0; i < images_; ++i)
+      keep(decode::draw_sample(codec, i, width, quality), fmt::format("image {}", i));
   }
 
   std::string codec_, path_;
-  std::uint64_t images_, width_, quality_, memory_;
+  std::uint64_t images_, width_, sample_size_, quality_, memory_;
   unsigned workers_;
   std::uint64_t passes_;
   std::uint32_t output_;
   bool random_, scaling_;
   std::uint64_t limit_;
   bool skip_;
-  DecodeLimits limits_;
   std::shared_ptr<DataSet> data_;
   std::vector<Sample> samples_;
   std::vector<Hand> hands_;

@@ -16,6 +16,7 @@
 #include "harness/workload.h"
 #include "workloads/storage/bad_samples.h"
 #include "workloads/storage/own_shards.h"
+#include "workloads/storage/sample_decoding.h"
 #include "workloads/storage/sample_source.h"
 #include "workloads/storage/whole_files.h"
 
@@ -94,25 +95,30 @@ class InputPipeline final : public Workload {
         step_time_s_(p.seconds("step_time", 0.1, {.min = 0, .max = 3600},
                                "compute time of one step of batches_per_step batches; 0s: batches are taken as fast as "
                                "they come, and no utilization is told")),
-        passes_over_bad_(p.choice("on_error", "fail", {"fail", "skip"},
-                                  "layout shards with a path: what becomes of samples that cannot be used. fail: the "
-                                  "repetition is an error that names the first; skip: they are counted, and named in "
-                                  "the notes") == "skip"),
+        passes_over_bad_(
+            p.choice(
+                "on_error", "fail", {"fail", "skip"},
+                "with a path: what becomes of samples of shards, or that are decoded, and cannot be used. fail: the "
+                "repetition is an error that names the first; skip: they are counted, and named in "
+                "the notes") == "skip"),
         cpu_time_s_(p.seconds("cpu_time_per_sample", 0, {.min = 0, .max = 3600},
-                              "processor time that a worker spends on decoding one sample")) {
+                              "processor time that a worker spends on decoding one sample")),
+        decoding_(p) {
     check_params(p);
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override {
+    if (auto skip = decoding_.check(node)) return skip;
     if (from_ != "storage") return std::nullopt;
     return io_.check(node);
   }
   Footprint footprint() const override {
-    if (from_ == "storage") return io_.footprint(spec_, spec_.bytes());
-    Footprint none;
-    if (from_ == "memory") none.memory_bytes = kMemory + io_.workers * operation_bytes();
-    return none;
+    Footprint all;
+    if (from_ == "storage") all = io_.footprint(spec_, spec_.bytes());
+    if (from_ == "memory") all.memory_bytes = kMemory + io_.workers * operation_bytes();
+    if (decoding_.active()) all.memory_bytes += SampleDecoding::kHeld;
+    return all;
   }
   unsigned workers() const override { return io_.workers + 1; }  // the last one is the GPUs
   std::vector<std::string> latency_parts() const override { return {"decode", "batch_wait", "step", "wakeup"}; }
@@ -134,6 +140,7 @@ class InputPipeline final : public Workload {
       if (layout_ == Layout::shards) find_shards();
       if (layout_ == Layout::indexed) places_.emplace(data_->files(), io_.block_size, io_.block_size);
     }
+    prepare_decoding(node, progress);
     for (unsigned i = 0; i < io_.workers; ++i) sources_.push_back(source(i));
   }
   const DataSet* data() const override { return data_.get(); }
@@ -154,6 +161,7 @@ class InputPipeline final : public Workload {
                                                            .order = pipeline::Order::by_turns,
                                                            .kept_steps = traced_ ? kTracedSteps : 0});
     collect_bad();
+    decoding_.begin(seed + team_index_);
     tallies_.assign(io_.workers, {});
     spans_.clear();
     for (unsigned i = 0; i < io_.workers; ++i) spans_.emplace_back(traced_ ? kTracedSpans / io_.workers : 0);
@@ -183,6 +191,14 @@ class InputPipeline final : public Workload {
   void report(const Repetition& repetition, MetricSink& sink) const override {
     const pipeline::Utilization u = pipeline::utilization(pipeline_->account(), pipeline_->settling());
     sink.put("steps", static_cast<double>(u.steps));
+    if (shards_.format != formats::Format::none) {
+      std::uint64_t bad = data_->empty_files().size();
+      for (const Tally& t : tallies_) bad += t.bad.count();
+      sink.put("bad_samples", static_cast<double>(bad));
+      sink.put("idle_workers", idle_workers_);
+    } else if (decoding_.active()) {
+      sink.put("bad_samples", static_cast<double>(decoding_.bad()));
+    }
     if (u.steps == 0) return;
     if (compute_ns() > 0) {
       sink.put("accelerator_utilization", u.rule);
@@ -207,12 +223,6 @@ class InputPipeline final : public Workload {
       all.waiting_ns += t.waiting_ns;
       all.samples += t.samples;
     }
-    if (shards_.format != formats::Format::none) {
-      std::uint64_t bad = data_->empty_files().size();
-      for (const Tally& t : tallies_) bad += t.bad.count();
-      sink.put("bad_samples", static_cast<double>(bad));
-      sink.put("idle_workers", idle_workers_);
-    }
     const auto time = static_cast<double>(all.reading_ns + all.decoding_ns + all.waiting_ns);
     const auto share = [time](std::uint64_t ns) { return time > 0 ? static_cast<double>(ns) / time : 0; };
     sink.put("reading_share", share(all.reading_ns));
@@ -233,9 +243,10 @@ class InputPipeline final : public Workload {
     return data_->verify(progress);
   }
   std::vector<std::string> notes() override {
-    if (engine_ == nullptr) return {};
-    std::vector<std::string> notes = engine_->take_notes();
+    std::vector<std::string> notes;
+    if (engine_ != nullptr) notes = engine_->take_notes();
     collect_bad();
+    decoding_.tell(data_ ? &data_->files() : nullptr, notes);
     if (data_) bad_.tell(data_->files(), notes);
     std::move(shard_notes_.begin(), shard_notes_.end(), std::back_inserter(notes));
     shard_notes_.clear();
@@ -243,6 +254,7 @@ class InputPipeline final : public Workload {
   }
   void cleanup(Node&) override {
     sources_.clear();
+    decoding_.clear();
     places_.reset();
     data_.reset();
     engine_ = nullptr;
@@ -276,8 +288,13 @@ class InputPipeline final : public Workload {
       p.conflict("loader",
                  "a loader that keeps requests in flight is not rehearsed: pytorch with more workers comes "
                  "nearest");
-    if (passes_over_bad_ && (layout_ != Layout::shards || spec_.path.empty()))
-      p.conflict("on_error", "skip goes with layout shards and the path of shards: nothing else is parsed");
+    const bool parses = layout_ == Layout::shards || (layout_ == Layout::files && decoding_.active());
+    if (passes_over_bad_ && (!parses || spec_.path.empty()))
+      p.conflict("on_error", "skip goes with a path, and layout shards or a codec: nothing else is parsed or decoded");
+    if (decoding_.active() && cpu_time_s_ > 0)
+      p.conflict("cpu_time_per_sample", "it stands for decoding, and codec " + decoding_.codec() + " decodes");
+    if (decoding_.active() && !spec_.path.empty() && (layout_ != Layout::files || samples_per_file_ != 1))
+      p.conflict("codec", "samples of one's own are decoded where each is a file: layout files, samples_per_file 1");
     if (io_.workers % gpus_ != 0) p.conflict("workers", "each GPU has as many: a multiple of gpus");
     if (layout_ == Layout::shards && loader_.kind() == Loader::Kind::pytorch)
       p.conflict("loader", "workers have shards of their own: pytorch_iterable, tfdata");
@@ -325,8 +342,13 @@ class InputPipeline final : public Workload {
                                 .workers = io_.workers / gpus_,
                                 .per_batch = per_batch,
                                 .own_share = loader_.kind() == Loader::Kind::pytorch_iterable};
-        return whole_files_source(profile_ == ReadProfile::whole ? engine_->whole_file_reader(files, options)
-                                                                 : profile_file_reader(profile_, files),
+        // A decoder gets a file in one piece.
+        options.keep_data = decodes_what_is_read();
+        if (options.keep_data)
+          options.block_size = std::max(options.block_size, (files.largest() + 4095) / 4096 * 4096);
+        return whole_files_source(profile_ == ReadProfile::whole
+                                      ? engine_->whole_file_reader(files, options)
+                                      : profile_file_reader(profile_, files, options.keep_data),
                                   order_, share);
       }
       case Layout::shards: {
@@ -347,6 +369,27 @@ class InputPipeline final : public Workload {
                         : profile_block_reader(profile_, files, places_->selected(), io_.block_size);
     const std::uint64_t blocks = (sample_size_ + io_.block_size - 1) / io_.block_size;
     return places_source(std::move(reader), *places_, io_.block_size, blocks, number, io_.workers, per_batch);
+  }
+
+  bool decodes_what_is_read() const { return decoding_.active() && from_ == "storage" && !spec_.path.empty(); }
+  /// Untimed.
+  void prepare_decoding(Node& node, const DataProgress& progress) {
+    decoding_.prepare(node, io_.workers);
+    if (!decoding_.active() || decodes_what_is_read()) return;
+    if (!spec_.path.empty()) data_ = DataSet::open(spec_, node, progress);
+    decoding_.hold(node, spec_.path.empty() ? nullptr : &data_->files(), sample_size_, passes_over_bad_);
+    if (from_ != "storage") data_.reset();
+  }
+  /// Decodes what was read. False: it cannot be, and `done` says so.
+  bool decode(unsigned worker, SampleRead& done) noexcept {
+    std::uint64_t offset = 0;
+    if (decoding_.run(worker, done.data, done.file, offset)) return true;
+    done.error = {.code = OperationError::kBadSample,
+                  .file = done.file,
+                  .offset = offset,
+                  .part = kDecode,
+                  .flaw = static_cast<std::uint8_t>(formats::Flaw::undecodable)};
+    return false;
   }
 
   /// Untimed: which files are shards to be parsed. Throws RunError where there is too little and that is to fail.
@@ -386,6 +429,8 @@ class InputPipeline final : public Workload {
     const std::uint64_t per_batch = operations_at_once();
     const auto decode_ns = static_cast<std::uint64_t>(std::llround(1e9 * cpu_time_s_ * samples_per_operation()));
     pipeline::SpanLog& spans = spans_[worker.index];
+    const auto decodes =
+        decoding_.active() ? static_cast<unsigned>(std::max(1.0, std::round(samples_per_operation()))) : 0u;
     std::uint64_t now = now_ns();
     for (std::uint64_t batch = 0; source.has(batch); ++batch) {
       const bool goes_on = pipeline_->begin(worker.index, recorder);
@@ -397,31 +442,39 @@ class InputPipeline final : public Workload {
       bool whole = false;
       std::uint64_t bytes = 0;  // read for samples that cannot be used
       for (std::uint64_t i = 0; i < per_batch;) {
-        const SampleRead done = source.read(batch, i);
+        SampleRead done = source.read(batch, i);
         tally.reading_ns += done.end_ns - now;
         spans.add(Stage::reading, now, done.end_ns, batch, i);
         now = done.end_ns;
         bytes += done.bytes;
-        const bool bad = done.error.code == OperationError::kBadSample;
         if (done.over) break;
-        if (done.error.code != 0 && !(bad && passes_over_bad_)) recorder.fail(done.error, done.end_ns);
-        if (bad) {
-          tally.bad.add(done.error);
-          recorder.extend(done.end_ns);
+        const bool parsed = done.error.code == 0;
+        if (parsed && decodes) {
+          // A file of several samples has each of them decoded.
+          for (unsigned k = 0; k < decodes && decode(worker.index, done); ++k) {
+          }
+        } else if (parsed) {
+          pipeline::burn(decode_ns);
+        }
+        if (parsed && (decodes > 0 || decode_ns > 0)) {
+          const std::uint64_t decoded = now_ns();
+          recorder.part(kDecode, decoded - now);
+          tally.decoding_ns += decoded - now;
+          spans.add(Stage::decoding, now, decoded, batch, i);
+          now = decoded;
+        }
+        const bool bad = done.error.code == OperationError::kBadSample;
+        if (done.error.code != 0 && !(bad && passes_over_bad_)) recorder.fail(done.error, now);
+        if (bad && (!parsed || passes_over_bad_)) {
+          if (!parsed) tally.bad.add(done.error);
+          recorder.extend(now);
+          source.pass_over();
           if (pipeline_->over()) return;
           continue;
         }
         if (done.error.code == 0) recorder.op(done.begin_ns, done.end_ns, std::exchange(bytes, 0));
         ++i;
         whole = i == per_batch;
-        if (decode_ns > 0) {
-          pipeline::burn(decode_ns);
-          const std::uint64_t decoded = now_ns();
-          recorder.part(kDecode, decoded - now);
-          tally.decoding_ns += decoded - now;
-          spans.add(Stage::decoding, now, decoded, batch, i - 1);
-          now = decoded;
-        }
         ++tally.samples;
         if (pipeline_->over()) return;
       }
@@ -443,6 +496,7 @@ class InputPipeline final : public Workload {
   double step_time_s_;
   bool passes_over_bad_;
   double cpu_time_s_;
+  SampleDecoding decoding_;
   unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
   std::shared_ptr<DataSet> data_;
   StorageEngine* engine_ = nullptr;

@@ -14,12 +14,22 @@ class WholeFiles final : public SampleSource {
   WholeFiles(std::unique_ptr<WholeFileReader> reader, const FileQueue& order, const WorkerShare& share)
       : reader_(std::move(reader)), order_(order), share_(share) {}
   void attach() override { reader_->attach(); }
-  void rewind(std::uint64_t) override {}
+  void rewind(std::uint64_t) override { passed_ = 0; }
+  void pass_over() noexcept override { ++passed_; }
   bool has(std::uint64_t batch) noexcept override { return place(batch, share_.per_batch - 1) < order_.size(); }
 
   SampleRead read(std::uint64_t batch, std::uint64_t number) noexcept override {
-    const FileCompletion& file = reader_->exchange({&order_[place(batch, number)], 1}, 1).front();
+    const std::size_t at = place(batch, number);
+    if (at >= order_.size()) {  // others were passed over
+      SampleRead none;
+      none.over = true;
+      none.end_ns = now_ns();
+      return none;
+    }
+    const FileCompletion& file = reader_->exchange({&order_[at], 1}, 1).front();
     SampleRead done{.begin_ns = file.begin_ns, .end_ns = file.end_ns, .bytes = file.bytes, .error = {}};
+    if (const unsigned char* data = reader_->data(file.slot)) done.data = {data, file.bytes};
+    done.file = file.file;
     if (file.error != 0) done.error = {.code = file.error, .file = file.file, .offset = file.failed_offset, .part = 0};
     return done;
   }
@@ -27,16 +37,17 @@ class WholeFiles final : public SampleSource {
  private:
   /// GPUs take the order by turns; of a GPU's own part either whole batches or single samples are a worker's.
   std::size_t place(std::uint64_t batch, std::uint64_t number) const noexcept {
-    const std::uint64_t own = batch * share_.per_batch + number;
-    const std::uint64_t of_gpu = share_.own_share
-                                     ? own * share_.workers + share_.worker
-                                     : (batch * share_.workers + share_.worker) * share_.per_batch + number;
+    const std::uint64_t own = batch * share_.per_batch + number + passed_, whole = own / share_.per_batch;
+    const std::uint64_t of_gpu =
+        share_.own_share ? own * share_.workers + share_.worker
+                         : (whole * share_.workers + share_.worker) * share_.per_batch + own % share_.per_batch;
     return of_gpu * share_.gpus + share_.gpu;
   }
 
   std::unique_ptr<WholeFileReader> reader_;
   const FileQueue& order_;
   const WorkerShare share_;
+  std::uint64_t passed_ = 0;
 };
 
 class Shards final : public SampleSource {

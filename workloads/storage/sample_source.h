@@ -19,7 +19,9 @@ namespace headrace {
 struct SampleRead {
   std::uint64_t begin_ns = 0, end_ns = 0, bytes = 0;
   OperationError error;
-  bool over = false;  // there was no more
+  std::span<const unsigned char> data{};  // of a whole file, where the reader keeps it; valid until the next read
+  std::uint32_t file = 0;                 // that `data` is of
+  bool over = false;                      // there was no more
 };
 
 /// Of one worker; used on its thread.
@@ -34,6 +36,8 @@ class SampleSource {
   virtual bool has(std::uint64_t batch) noexcept = 0;
   /// Reads the `number`-th sample of that batch; samples are asked for in turn.
   virtual SampleRead read(std::uint64_t batch, std::uint64_t number) noexcept = 0;
+  /// What was read last cannot be used: the next one is asked for by the same number.
+  virtual void pass_over() noexcept {}
 };
 
 /// Reads `wanted` bytes at `request` and adds them to `done`; false: what went wrong is put there. `file`: in the data set.

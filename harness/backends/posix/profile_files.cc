@@ -31,7 +31,6 @@ class ProfileFiles : public WholeFileReader {
     return {&done_, 1};
   }
   unsigned free_slots() const final { return 1; }
-  const unsigned char* data(std::uint32_t) const final { return nullptr; }
 
  protected:
   virtual bool open(std::uint32_t file) noexcept = 0;
@@ -55,7 +54,9 @@ class ProfileFiles : public WholeFileReader {
 /// Image.open() looks at the first bytes, and load() then reads 64 KiB at a time, part of which the buffer holds.
 class PilFiles final : public ProfileFiles {
  public:
-  explicit PilFiles(const FileTable& files) : ProfileFiles(files), input_(files), piece_(kPiece) {}
+  PilFiles(const FileTable& files, bool keep_data)
+      : ProfileFiles(files), input_(files), keep_(keep_data), piece_(kPiece + (keep_data ? files.largest() : 0)) {}
+  const unsigned char* data(std::uint32_t) const override { return keep_ ? piece_.data() : nullptr; }
 
  private:
   static constexpr std::uint64_t kPiece = 65536, kMagic = 16;  // ImageFile.MAXBLOCK; what tells one format from another
@@ -71,7 +72,7 @@ class PilFiles final : public ProfileFiles {
     ::lseek(input_.fd(), 0, SEEK_CUR);
     input_.rewind();
     while (done_.bytes < size) {
-      const std::int64_t got = input_.read(piece_.data(), kPiece);
+      const std::int64_t got = input_.read(piece_.data() + (keep_ ? done_.bytes : 0), kPiece);
       done_.requests = input_.requests();
       if (got <= 0) return fail(got < 0 ? static_cast<int>(-got) : OperationError::kShortRead, 2);
       done_.bytes += static_cast<std::uint64_t>(got);
@@ -81,15 +82,19 @@ class PilFiles final : public ProfileFiles {
   void close() noexcept override { worked(input_.close(), 3); }
 
   BufferedFile input_;
+  const bool keep_;  // pieces lie one behind the other
   std::vector<unsigned char> piece_;
 };
 
 class MappedFiles final : public ProfileFiles {
  public:
-  explicit MappedFiles(const FileTable& files)
-      : ProfileFiles(files), copy_(std::min<std::uint64_t>(kPiece, std::max<std::uint64_t>(files.largest(), 1))) {
+  MappedFiles(const FileTable& files, bool keep_data)
+      : ProfileFiles(files),
+        keep_(keep_data),
+        copy_(std::min<std::uint64_t>(keep_data ? UINT64_MAX : kPiece, std::max<std::uint64_t>(files.largest(), 1))) {
     catch_bus_errors();
   }
+  const unsigned char* data(std::uint32_t) const override { return keep_ ? copy_.data() : nullptr; }
 
  private:
   static constexpr std::uint64_t kPiece = 1 << 20;
@@ -119,6 +124,7 @@ class MappedFiles final : public ProfileFiles {
   }
   void close() noexcept override { worked(::close(fd_) != 0 ? errno : 0, 3); }
 
+  const bool keep_;  // a file is copied in one piece
   std::vector<unsigned char> copy_;
   int fd_ = -1;
 };
@@ -132,9 +138,9 @@ ReadProfile read_profile(std::string_view word) {
   throw RunError("there is no read profile " + std::string(word));
 }
 
-std::unique_ptr<WholeFileReader> profile_file_reader(ReadProfile profile, const FileTable& files) {
-  if (profile == ReadProfile::pil) return std::make_unique<PilFiles>(files);
-  if (profile == ReadProfile::mmap) return std::make_unique<MappedFiles>(files);
+std::unique_ptr<WholeFileReader> profile_file_reader(ReadProfile profile, const FileTable& files, bool keep_data) {
+  if (profile == ReadProfile::pil) return std::make_unique<PilFiles>(files, keep_data);
+  if (profile == ReadProfile::mmap) return std::make_unique<MappedFiles>(files, keep_data);
   throw RunError("this read profile is none of whole files");
 }
 

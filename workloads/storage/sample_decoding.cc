@@ -1,0 +1,171 @@
+#include "workloads/storage/sample_decoding.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "harness/backends/loader.h"
+#include "harness/base/units.h"
+#include "harness/decode/drawn_sample.h"
+#include "harness/system/unique_fd.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kQuality = 90;
+constexpr std::uint64_t kMostHeld = 64;         // drawn samples
+constexpr std::uint64_t kMostDrawn = 16 << 20;  // of each [B]
+
+std::vector<std::string> none_or_codecs() {
+  std::vector<std::string> words{"none"};
+  for (std::string& word : known_codecs()) words.push_back(std::move(word));
+  return words;
+}
+
+std::vector<unsigned char> stored(const FileTable& files, std::uint32_t file) {
+  const system::UniqueFd fd(::openat(files.root_fd(), files.path(file), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) throw system_error("open", files.full_path(file), errno);
+  std::vector<unsigned char> bytes(files.size(file));
+  for (std::size_t got = 0; got < bytes.size();) {
+    const ssize_t n = ::pread(fd.get(), bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw system_error("read", files.full_path(file), got, errno);
+    if (n == 0) bytes.resize(got);
+    got += static_cast<std::size_t>(n);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+SampleDecoding::SampleDecoding(Params& p)
+    : codec_(p.choice("codec", "none", none_or_codecs(),
+                      "format that workers decode; none: cpu_time_per_sample stands for it")) {
+  recipe_.output = static_cast<std::uint32_t>(
+      p.count("output", 224, {.min = 0, .max = 8192},
+              "side of the square that a decoded image is resized to [pixels], flipped and normalized; 0: it is only "
+              "decoded"));
+  recipe_.random_part =
+      p.choice("crop", "random_resized", {"full", "random_resized"},
+               "full: the whole image; random_resized: a random part, and only what it needs is decoded") ==
+      "random_resized";
+  recipe_.scaling = p.flag("dct_scaling", false,
+                           "decode at 1/2, 1/4 or 1/8 where that is still no smaller than output: not the same pixels");
+  recipe_.limits.pixels =
+      p.count("most_pixels", DecodeLimits{}.pixels, {.min = 1}, "images of more are refused, as on_error says");
+}
+
+std::optional<Skip> SampleDecoding::check(Node& node) const {
+  if (!active()) return std::nullopt;
+  if (const std::string why = node.backends().why_not(codec_); !why.empty()) return Skip{why};
+  return std::nullopt;
+}
+
+void SampleDecoding::prepare(Node& node, unsigned workers) {
+  clear();
+  if (!active()) return;
+  hands_.reserve(workers);
+  for (unsigned i = 0; i < workers; ++i)
+    hands_.emplace_back(decode::SampleDecoder(node.backends().codec(codec_), recipe_));
+  if (recipe_.scaling) told_.emplace_back("decoded at a smaller scale where that suffices: not a full decode's pixels");
+}
+
+void SampleDecoding::hold(Node& node, const FileTable* files, std::uint64_t sample_size, bool skip) {
+  holds_ = true;
+  const Codec& codec = node.backends().codec(codec_);
+  std::uint64_t held = 0;
+  std::string wrong;
+  const auto keep = [&](std::vector<unsigned char> bytes, const std::string& name) {
+    decode::SampleDecoder& decoder = hands_.front().decoder;
+    std::uint64_t pixels = 0;
+    if (!decoder.run_whole(bytes, pixels)) {
+      wrong = fmt::format("{} at offset {}: {}", name, decoder.error().offset, decoder.error().what.data());
+      if (!skip) throw RunError("bad sample: " + wrong + " (on_error: skip passes over such)");
+      return;
+    }
+    held += bytes.size();
+    held_.push_back(std::move(bytes));
+  };
+  if (files != nullptr) {
+    for (std::uint32_t i = 0; i < files->count() && (held_.empty() || held + files->size(i) <= kHeld); ++i)
+      keep(stored(*files, i), files->full_path(i));
+    if (held_.empty()) throw RunError("no sample can be decoded: " + wrong);
+  } else {
+    sample_size = std::min(sample_size, kMostDrawn);
+    const std::uint32_t width = decode::width_for(codec, sample_size, kQuality);
+    for (std::uint64_t i = 0; i < kMostHeld && (held_.empty() || held + sample_size <= kHeld); ++i)
+      keep(decode::draw_sample(codec, i, width, kQuality), "a drawn image");
+  }
+  told_.push_back(fmt::format("decoded are {} {} of {} each on average, which lie in memory", held_.size(),
+                              files != nullptr ? "of the samples" : "drawn images",
+                              format_quantity(static_cast<double>(held / held_.size()), Dimension::bytes)));
+}
+
+void SampleDecoding::clear() {
+  hands_.clear();
+  held_.clear();
+  holds_ = false;
+  told_.clear();
+}
+
+void SampleDecoding::begin(std::uint64_t seed) {
+  collect();
+  for (std::size_t i = 0; i < hands_.size(); ++i) {
+    hands_[i].random = Random(seed * 1024 + i);
+    hands_[i].next = i;
+  }
+}
+
+bool SampleDecoding::run(unsigned worker, std::span<const unsigned char> read, std::uint32_t file,
+                         std::uint64_t& offset) noexcept {
+  Hand& hand = hands_[worker];
+  if (holds_) {
+    read = held_[hand.next % held_.size()];
+    hand.next += hands_.size();
+  }
+  std::uint64_t pixels = 0;
+  if (hand.decoder.run(read, hand.random, pixels)) return true;
+  if (hand.bad < kKept) hand.kept[hand.bad] = {file, hand.decoder.error()};
+  ++hand.bad;
+  offset = hand.decoder.error().offset;
+  return false;
+}
+
+std::uint64_t SampleDecoding::bad() const {
+  std::uint64_t all = 0;
+  for (const Hand& hand : hands_) all += hand.bad;
+  return all;
+}
+
+void SampleDecoding::collect() {
+  for (Hand& hand : hands_) {
+    most_bad_ = std::max(most_bad_, hand.bad);
+    for (std::size_t i = 0; i < std::min<std::uint64_t>(hand.bad, kKept); ++i) {
+      const auto same = [&](const Bad& b) { return b.file == hand.kept[i].file; };
+      if (std::none_of(named_.begin(), named_.end(), same)) named_.push_back(hand.kept[i]);
+    }
+    hand.bad = 0;
+  }
+}
+
+void SampleDecoding::tell(const FileTable* files, std::vector<std::string>& notes) {
+  collect();
+  std::sort(named_.begin(), named_.end(), [](const Bad& a, const Bad& b) { return a.file < b.file; });
+  constexpr std::size_t kTold = 16;
+  for (std::size_t i = 0; files != nullptr && i < std::min(named_.size(), kTold); ++i)
+    notes.push_back(fmt::format("bad sample: {} at offset {}: {}", files->full_path(named_[i].file),
+                                named_[i].error.offset, named_[i].error.what.data()));
+  if (named_.size() > kTold || most_bad_ > kKept)
+    notes.emplace_back(
+        "there are more bad samples than are named: the metric bad_samples counts those of a repetition");
+  named_.clear();
+  most_bad_ = 0;
+  std::move(told_.begin(), told_.end(), std::back_inserter(notes));
+  told_.clear();
+}
+
+}  // namespace headrace

@@ -1,0 +1,71 @@
+// Decoding in an input pipeline: the samples that were read, or such that lie in memory where what is read is no sample.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/decode/sample_decoder.h"
+#include "harness/storage/data_set.h"
+#include "harness/workload.h"
+
+namespace headrace {
+
+class SampleDecoding {
+ public:
+  /// Declares `codec`, `output`, `crop`, `dct_scaling` and `most_pixels`.
+  explicit SampleDecoding(Params& params);
+
+  bool active() const { return codec_ != "none"; }
+  const std::string& codec() const { return codec_; }
+  std::optional<Skip> check(Node& node) const;
+  /// Most bytes of samples that are held in memory.
+  static constexpr std::uint64_t kHeld = 64 << 20;
+
+  /// Untimed: a decoder for each worker.
+  void prepare(Node& node, unsigned workers);
+  /// Untimed: samples to decode in the place of what is read: the first files of `files`, or drawn ones of `sample_size`
+  /// bytes where there are none. `skip`: what cannot be decoded is left out; else RunError names it.
+  void hold(Node& node, const FileTable* files, std::uint64_t sample_size, bool skip);
+  void clear();
+
+  /// Untimed, before a phase.
+  void begin(std::uint64_t seed);
+  /// On the worker's thread. `read`: of file number `file`; not looked at where samples are held. False: where it is wrong
+  /// is put into `offset`.
+  bool run(unsigned worker, std::span<const unsigned char> read, std::uint32_t file, std::uint64_t& offset) noexcept;
+
+  /// That could not be decoded since begin().
+  std::uint64_t bad() const;
+  /// A note for each that was kept, once; and what of it is not the job's own.
+  void tell(const FileTable* files, std::vector<std::string>& notes);
+
+ private:
+  static constexpr std::size_t kKept = 8;
+  struct Bad {
+    std::uint32_t file = 0;
+    DecodeError error;
+  };
+  struct alignas(128) Hand {
+    explicit Hand(decode::SampleDecoder made) : decoder(std::move(made)) {}
+    decode::SampleDecoder decoder;
+    Random random{0};
+    std::uint64_t next = 0, bad = 0;
+    std::array<Bad, kKept> kept;
+  };
+  void collect();
+
+  std::string codec_;
+  decode::Recipe recipe_;
+  std::vector<Hand> hands_;
+  std::vector<std::vector<unsigned char>> held_;
+  bool holds_ = false;
+  std::vector<Bad> named_;
+  std::uint64_t most_bad_ = 0;
+  std::vector<std::string> told_;
+};
+
+}  // namespace headrace
