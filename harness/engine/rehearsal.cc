@@ -61,13 +61,19 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   const PointResult* alone = storage_alone(points);
   const auto storage = metric(alone, "sample_rate");
   if (!storage || storage->low <= 0) return;
+  // Samples that are decoded for real cost what decoding alone was measured to.
+  const PointResult* decoding = find(points, "decode", rehearsal::kJob);
+  const auto codec = whole.params.find("codec");
+  const bool decodes = codec != whole.params.end() && codec->second != ParamValue{std::string("none")};
+  if (decodes && decoding == nullptr) return;
   r.predicted_from = alone->point->id;
   r.storage_alone = *storage;
-  r.predicted = predict_utilization({.storage = *storage,
-                                     .cpu_time_s = param(whole, "cpu_time_per_sample"),
-                                     .cores = value(find(points, "host_facts", ""), "cpu_cores"),
-                                     .workers = param(whole, "workers"),
-                                     .taken = r.rates.taken});
+  r.predicted =
+      predict_utilization({.storage = *storage,
+                           .cpu_time_s = value(decoding, "cpu_time_per_sample") + param(whole, "cpu_time_per_sample"),
+                           .cores = value(find(points, "host_facts", ""), "cpu_cores"),
+                           .workers = param(whole, "workers"),
+                           .taken = r.rates.taken});
   r.error = r.predicted->utilization.value - r.utilization.value;
   const bool within = r.predicted->utilization.low <= r.utilization.high + kClose &&
                       r.predicted->utilization.high >= r.utilization.low - kClose;

@@ -25,6 +25,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kMostFiles = 20'000;       // more take long to make and show nothing new
 constexpr std::uint64_t kLeastShard = 8 * kMiB;    // what is still read in order
 constexpr std::uint64_t kLargeRequest = 8 * kMiB;  // beyond, no storage gains
+constexpr std::uint64_t kMostDrawn = 16 * kMiB;    // an image, and all of them together
 constexpr double kSaveRate = 150e6;                // bytes/s: saves are planned no larger; on slower storage, smaller
 constexpr unsigned kInFlight = 32;                 // requests, of an engine with a queue
 
@@ -100,6 +101,7 @@ class Points {
     }
     names();
     if (saves) checkpoints();
+    if (asks("decode")) decoding();
     if (asks("memory_copy")) add(Entry("memory_copy", "job").put("kernel", "copy"), 0);
     gpus();
     network();
@@ -354,6 +356,24 @@ class Points {
     add(entry.count("workers", workers_).put("cache", "cold"), time_share::kAdvice);
   }
 
+  /// What the loader's workers decode, out of memory.
+  void decoding() {
+    Entry entry("decode", "job");
+    entry.put("codec", codec_word(job_.dataset)).count("workers", workers_);
+    const Job::Dataset& data = job_.dataset;
+    if (data.image_size) entry.count("output", static_cast<std::uint64_t>(*data.image_size));
+    if (!means_.data.empty() && data.layout == Layout::files && data.samples_per_file == 1) {
+      entry.put("path", means_.data);
+      if (job_.loader.skips_bad_samples) entry.put("on_error", "skip");
+    } else {
+      const std::uint64_t each = std::min(sample(), kMostDrawn);
+      entry.size("sample_size", each).count("images", std::clamp<std::uint64_t>(kMostDrawn / each, 4, 64));
+      entry.open("images that are drawn, of {} each, stand for the job's: --data PATH decodes a folder of its own",
+                 bytes(double(each)));
+    }
+    add(std::move(entry), time_share::kOwn);
+  }
+
   // Saves and restores.
 
   void checkpoints() {
@@ -465,6 +485,11 @@ class Points {
 };
 
 }  // namespace
+
+const char* codec_word(const Job::Dataset& data) {
+  static constexpr const char* kWords[] = {"none", "jpeg", "png", "zstd"};
+  return kWords[static_cast<int>(data.codec)];
+}
 
 FromJob points_from_job(const Job& job, const Means& means) { return Points(job, means).make(); }
 

@@ -37,6 +37,9 @@ struct FromJob {
   std::vector<RuleCheck> rules;      // of a rehearsal by a benchmark's rules: what the plan keeps of them
 };
 
+/// As configurations write dataset.codec.
+const char* codec_word(const requirements::Job::Dataset& data);
+
 /// Points of the job on one of its nodes. Each of its needs that can be measured with these means has a point that does
 /// what the job does, labelled `job`; the others, with labels of their own, are only there to advise. Whatever does not
 /// fit is made smaller or left out, and told.

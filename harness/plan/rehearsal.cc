@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "harness/base/diagnostics.h"
@@ -47,7 +48,9 @@ class Rehearsal {
  public:
   Rehearsal(const Job& job, const Means& means) : job_(job), means_(means) {}
 
-  FromJob make(Value alone, std::vector<std::string> unproven, std::vector<std::string> remarks) {
+  /// `decoding`: the point that measures it alone; none where nothing is decoded.
+  FromJob make(Value alone, std::optional<Value> decoding, std::vector<std::string> unproven,
+               std::vector<std::string> remarks) {
     unproven_ = std::move(unproven);
     made_.remarks = std::move(remarks);
     data_bytes_ = means_.data.empty()
@@ -59,7 +62,10 @@ class Rehearsal {
     add(whole, rehearsal::kJob, time_share::kOwn);
     Value free = with(whole, "step_time", "0s");
     add(free, rehearsal::kNoStep);
-    if (job_.dataset.cpu_time_per_sample) add(with(free, "cpu_time_per_sample", "0s"), rehearsal::kNoDecode);
+    if (decodes())
+      add(with(free, "codec", "none"), rehearsal::kNoDecode);
+    else if (job_.dataset.cpu_time_per_sample)
+      add(with(free, "cpu_time_per_sample", "0s"), rehearsal::kNoDecode);
     add_in_memory(free);
     const double workers = number(free, "workers", Dimension::count);
     // Own shards do not become more.
@@ -74,6 +80,7 @@ class Rehearsal {
     facts.kind = Value::Kind::map;
     facts.set("use", Value::scalar("host_facts", {"job", 0, 0}));
     add(facts, "", 0);
+    if (decoding) add(std::move(*decoding), rehearsal::kJob);
     add(alone, rehearsal::kJob);
     share_time();
     return std::move(made_);
@@ -107,6 +114,26 @@ class Rehearsal {
     add(std::move(memory), rehearsal::kInMemory);
   }
 
+  bool decodes() const { return job_.dataset.codec != requirements::SampleCodec::none; }
+  /// With the job's codec: the samples that are read, or drawn ones of their size beside generated files.
+  Value decoded(Value entry, std::size_t layout) {
+    if (!means_.data.empty() && (layout != 0 || job_.dataset.samples_per_file != 1))
+      throw UsageError(fmt::format(
+          "no rehearsal: dataset.codec {}: samples of your own are decoded where each is a file (layout files, "
+          "samples_per_file 1); elsewhere cpu_time_per_sample stands for it (--set job.dataset.codec=none)",
+          codec_word(job_.dataset)));
+    if (means_.data.empty())
+      unproven_.push_back(fmt::format(
+          "the files that are read are headrace's, with nothing to decode in them: after each, an image of {} that "
+          "lies in memory is decoded (--data PATH decodes what is read)",
+          format_quantity(job_.dataset.sample_size, Dimension::bytes)));
+    if (job_.dataset.image_size)
+      entry = with(std::move(entry), "output", fmt::format("{:.0f}", *job_.dataset.image_size));
+    return with(std::move(entry), "codec", codec_word(job_.dataset));
+  }
+  /// Is there a point without decoding?
+  bool has_no_decode() const { return decodes() || job_.dataset.cpu_time_per_sample.has_value(); }
+
   /// What reads, with a consumer behind it.
   Value pipeline(const Value& alone) {
     static constexpr std::array kTaken{
@@ -139,10 +166,12 @@ class Rehearsal {
                       "loader.workers_per_gpu or cluster.gpus_per_node lower",
                       workers, gpus));
     entry = with(std::move(entry), "gpus", fmt::format("{:.0f}", gpus));
-    if (job_.dataset.cpu_time_per_sample)
+    if (decodes())
+      entry = decoded(std::move(entry), layout);
+    else if (job_.dataset.cpu_time_per_sample)
       entry = with(std::move(entry), "cpu_time_per_sample",
                    exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
-    if (job_.loader.skips_bad_samples && layout == 1 && !means_.data.empty())
+    if (job_.loader.skips_bad_samples && (layout == 1 || decodes()) && !means_.data.empty())
       entry = with(std::move(entry), "on_error", "skip");
     own_workers_ = workers / gpus;
     if (means_.tune) others_ = other_workers(gpus, own_workers_);
@@ -213,7 +242,7 @@ class Rehearsal {
   double measuring_s() const { return means_.budget_s * (1 - time_share::kMaking); }
   /// Of all points: the whole pipeline, four or five others.
   double weights() const {
-    return time_share::kOwn + (job_.dataset.cpu_time_per_sample ? 5 : 4) + static_cast<double>(others_.size());
+    return time_share::kOwn + (has_no_decode() ? 5 : 4) + (decodes() ? 1 : 0) + static_cast<double>(others_.size());
   }
 
   void share_time() {
@@ -244,6 +273,7 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
   if (!means.rules.empty()) {
     check_rules_name(means.rules);
     job.dataset.cpu_time_per_sample.reset();  // they leave decoding out
+    job.dataset.codec = requirements::SampleCodec::none;
   }
   if (job.loader.kind == LoaderKind::in_flight)
     throw UsageError(
@@ -257,10 +287,14 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
   means.own_batches = true;
   means.space *= 2;
   FromJob all = points_from_job(reading, means);
+  std::optional<Value> decoding;
+  for (const Value& entry : all.workloads.items)
+    if (entry.find("use")->text == "decode") decoding = entry;
   for (std::size_t i = 0; i < all.workloads.items.size(); ++i)
     if (reads(all.workloads.items[i]))
       return Rehearsal(job, means)
-          .make(std::move(all.workloads.items[i]), std::move(all.unproven[i]), std::move(all.remarks));
+          .make(std::move(all.workloads.items[i]), std::move(decoding), std::move(all.unproven[i]),
+                std::move(all.remarks));
   throw UsageError(fmt::format("no rehearsal: {}", join(all.remarks)));
 }
 

@@ -283,6 +283,11 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
     refuse("loader.shuffle_buffer",
            "a loader of kind 'pytorch' shuffles the order of its indices and keeps no buffer of samples: leave it out, "
            "or name the kind that does (pytorch_iterable | tfdata | in_flight)");
+  if (job.dataset.codec != SampleCodec::none && job.dataset.layout == Layout::tokens && good({"dataset.layout"}))
+    refuse("dataset.codec", "tokens are not decoded: none, or layout files or shards");
+  if (job.dataset.image_size && job.dataset.codec != SampleCodec::jpeg && job.dataset.codec != SampleCodec::png &&
+      good({"dataset.codec"}))
+    refuse("dataset.image_size", "only images are resized: dataset.codec jpeg or png");
   if (!job.checkpoint) return;
   const Job::Checkpoint& c = *job.checkpoint;
   if (!job.model.parameters && good({"model.parameters"}))

@@ -22,6 +22,8 @@ enum class CachePolicy { lru, pinned, cooperative };
 enum class LoaderKind { pytorch, pytorch_iterable, tfdata, in_flight };
 /// The calls that reach the kernel for a sample: docs/job.md tells each.
 enum class ReadProfile { whole, pil, wds, mds, mmap, row_group, ranged };
+/// The format that workers decode; none: samples go on as they are read.
+enum class SampleCodec { none, jpeg, png, zstd };
 
 /// The job file's values in SI units. An empty optional = not given and no default.
 /// job_keys.h names every key, its unit, range and default; docs/job.md shows them.
@@ -42,8 +44,9 @@ struct Job {
   struct Dataset {
     Layout layout = Layout::files;
     ReadProfile read_profile = ReadProfile::whole;  // not given: as layout has it
-    std::string path;                               // of a data set that is there already; "" = none
-    std::optional<double> samples, decoded_size, cpu_time_per_sample;
+    SampleCodec codec = SampleCodec::none;
+    std::string path;  // of a data set that is there already; "" = none
+    std::optional<double> samples, decoded_size, cpu_time_per_sample, image_size;
     double sample_size = 0, samples_per_file = 1, request_size = 1 << 20, read_amplification = 1,
            metadata_ops_per_open = 4;
   } dataset;

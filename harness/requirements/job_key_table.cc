@@ -158,6 +158,11 @@ std::vector<JobKey> make_keys() {
                 "metadata operations per open, read, close"),
       optional("dataset.cpu_time_per_sample", D::seconds, kPositive, put<&Job::dataset, &Set::cpu_time_per_sample>,
                "core-seconds to decode and augment one sample"),
+      derived_word("dataset.codec", {"none", "jpeg", "png", "zstd"}, "none", put<&Job::dataset, &Set::codec>,
+                   "format of the samples, which rehearse then decodes for real"),
+      shown("224", optional("dataset.image_size", D::count, {.min = 0, .max = 8192, .integer = true},
+                            put<&Job::dataset, &Set::image_size>,
+                            "side of the square that a decoded image is resized to [pixels]; 0: it is only decoded")),
 
       word("loader.kind", {"pytorch", "pytorch_iterable", "tfdata", "in_flight"}, "pytorch",
            put<&Job::loader, &L::kind>, "what the loader is"),

@@ -109,6 +109,11 @@ std::vector<NeedKind> host() {
            .measured_by = {{"host_facts.cpu_cores"}},
            .owner = Owner::node,
            .mend = "decode less per sample, move decoding to the GPU, or spread the job over more nodes"},
+          {.id = "host.decode_rate",
+           .measured_by = {{"decode.image_rate"}},
+           .owner = Owner::node,
+           .mend = "more loader workers where there are cores for them, smaller stored images, decoding at a smaller "
+                   "scale or on the GPU, or more nodes"},
           {.id = "host.prefetch_memory",
            .measured_by = {{"host_facts.memory_available"}},
            .owner = Owner::node,

@@ -28,6 +28,8 @@ void add_host_needs(const Job& job, const Basis& basis, NeedList& needs) {
               Derivation("B2", {{"node_sample_rate_per_s", node_rate},
                                 {"cpu_time_per_sample_s", *data.cpu_time_per_sample},
                                 {"target_utilization_ratio", job.loader.utilization}}));
+  if (needs.have({"host.decode_rate"}, {"dataset.codec"}) && data.codec != SampleCodec::none)
+    needs.add("host.decode_rate", Scope::node, basis.sample_rate, {job.cluster.nodes, "nodes"});
   if (needs.have({"host.prefetch_memory"}, {"dataset.decoded_size", "loader.workers_per_gpu"}))
     needs.add("host.prefetch_memory", Scope::node,
               Derivation("B4", {{"ranks_count", job.cluster.gpus_per_node},

@@ -76,17 +76,31 @@ TEST(Job, EveryKeyIsReadFromTheTable) {
                                                : exact_quantity(1, key.dimension);
     if (key.path == "checkpoint.interval" || key.path == "checkpoint.restore") value = "2s";
     if (key.path == "fabric.switch_ports") value = "2";
+    if (key.path == "dataset.layout") value = "shards";
+    if (key.path == "dataset.codec") value = "png";
     text += std::string(section.empty() ? "" : "  ") + std::string(key.name()) + ": " + value + "\n";
   }
   const Job job = good(text);
   EXPECT_EQ(job.values.size(), job_keys().size());
-  EXPECT_EQ(job.dataset.layout, Layout::tokens);
+  EXPECT_EQ(job.dataset.layout, Layout::shards);
+  EXPECT_EQ(job.dataset.codec, SampleCodec::png);
   EXPECT_EQ(job.parallelism.sharding, Sharding::zero3);
   EXPECT_TRUE(job.checkpoint->async);
   EXPECT_EQ(job.cache->available, 1);
   EXPECT_EQ(job.local_cache->policy, CachePolicy::cooperative);
   EXPECT_EQ(job.object_store->request_price, 1);
   EXPECT_EQ(job.fabric->tiers, 1);
+}
+
+TEST(Job, DecodesOnlyWhatCanBeDecoded) {
+  EXPECT_EQ(good(kGood).dataset.codec, SampleCodec::none);
+  EXPECT_EQ(good(kGood, {"dataset.codec=jpeg", "dataset.image_size=64"}).dataset.image_size, 64);
+  EXPECT_NE(told(kGood, {"dataset.codec=jpeg", "dataset.layout=tokens"}).find("dataset.codec: tokens are not decoded"),
+            std::string::npos);
+  for (const char* codec : {"dataset.codec=zstd", "dataset.codec=none"})
+    EXPECT_NE(told(kGood, {codec, "dataset.image_size=64"}).find("dataset.image_size: only images are resized"),
+              std::string::npos);
+  EXPECT_NE(told(kGood, {"dataset.codec=jpg"}).find("did you mean 'jpeg'?"), std::string::npos);
 }
 
 constexpr const char* kShape =

@@ -49,6 +49,19 @@ TEST(Needs, Resnet50) {
   EXPECT_EQ(find(needs, "checkpoint.size", Scope::cluster), nullptr);
 }
 
+TEST(Needs, DecodingIsOfEachNodeAndOnlyWithACodec) {
+  Job job = shipped("resnet50-imagenet");
+  EXPECT_EQ(find(derive_needs(job), "host.decode_rate", Scope::node), nullptr);
+  job.values["dataset.codec"] = "jpeg";
+  job.dataset.codec = SampleCodec::jpeg;
+  job.cluster.nodes = 4;
+  EXPECT_EQ(required(derive_needs(job), "host.decode_rate", Scope::node), 10240);
+  EXPECT_EQ(find(derive_needs(job), "host.decode_rate", Scope::cluster), nullptr);
+  job.values["dataset.codec"] = "none";
+  job.dataset.codec = SampleCodec::none;
+  EXPECT_EQ(find(derive_needs(job), "host.decode_rate", Scope::node), nullptr);
+}
+
 void expect_collective(const Need* need, double message, double ranks, double stride, double nodes) {
   ASSERT_TRUE(need && need->collective);
   EXPECT_EQ(need->collective->message, message) << need->id;
