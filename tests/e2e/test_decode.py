@@ -2,9 +2,14 @@
 with matplotlib."""
 
 import json
+import pathlib
 import re
+import shutil
+import subprocess
+import sys
 
 import pytest
+from conftest import BINARY
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -232,3 +237,20 @@ def test_without_a_codec_nothing_asks_for_decoding(headrace):
     assert not any(p["workload"] == "decode" for p in plan["points"]) and "host.decode_rate" not in str(plan["needs"])
     result = headrace("require", file, "--explain")
     assert "host.decode_rate" in result.out and "dataset.codec" in result.out, result
+
+
+def test_the_comparison_with_other_decoders_runs(headrace):
+    pytest.importorskip("numpy")
+    if shutil.which("c++") is None or not pathlib.Path("/usr/include/jpeglib.h").exists():
+        pytest.skip("no compiler, or no header of libjpeg-turbo")
+    bench = pathlib.Path(__file__).parents[2] / "benches/decode.py"
+    words = [sys.executable, "-B", bench, "--turns", "1", "--images", "4", "--passes", "1", "--headrace", BINARY]
+    result = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    sides = re.findall(r"^(decode|augment|augment, scaled) +(headrace|minimal libjpeg-turbo|Pillow) +[1-9][0-9]*/s", result.stdout, re.M)
+    assert len(sides) == 7, result.stdout
+    folder = headrace.path("own")
+    folder.mkdir()
+    (folder / "0.jpg").write_bytes(b"no image")
+    result = subprocess.run([*words, "--own", folder], capture_output=True, text=True, check=False)
+    assert result.returncode != 0, "a side that failed gives no figure"
