@@ -14,6 +14,7 @@
 #include "harness/files/marked_folder.h"
 #include "harness/record/recorder.h"
 #include "harness/storage/block_loop.h"
+#include "harness/storage/pipeline/span_log.h"
 
 namespace {
 using namespace headrace;
@@ -51,6 +52,26 @@ void recorder_op(benchmark::State& state) {
   }
 }
 BENCHMARK(recorder_op);
+
+/// What a trace adds to each stage of a sample: room for as many as are written, untouched by this processor before.
+void span_add(benchmark::State& state) {
+  constexpr std::size_t kSpans = 400'000;
+  std::uint64_t now = now_ns(), batch = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    pipeline::SpanLog spans(kSpans);
+    state.ResumeTiming();
+    for (std::size_t i = 0; i < kSpans; ++i) {
+      spans.add(pipeline::SpanLog::Stage::reading, now, now + 5000, batch, i % 32);
+      now += 5000;
+      batch += i % 32 == 0;
+      benchmark::ClobberMemory();
+    }
+    benchmark::DoNotOptimize(spans);
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kSpans));
+}
+BENCHMARK(span_add)->Unit(benchmark::kMillisecond);
 
 void random_order(benchmark::State& state) {
   const RandomOrder order(static_cast<std::uint64_t>(state.range(0)), 1);

@@ -1,6 +1,6 @@
 """What a trace costs: samples per second of an input pipeline with --trace over those without, by turns.
 
-    python3 benches/trace.py [--turns 9] [--sample-size 128KiB] [--decode 0s] [--headrace build/release/headrace]
+    python3 benches/trace.py [--turns 40] [--sample-size 128KiB] [--decode 0s] [--headrace build/release/headrace]
 
 Samples are copied out of memory, GPUs take batches as they come: nothing is faster per sample, so the trace costs nowhere
 more. Prints the ratio of each turn, their median and their quartiles. For a quiet machine.
@@ -21,7 +21,7 @@ name: trace
 target: {{path: ./scratch}}
 workloads:
   - {{use: input_pipeline, source: memory, workers: 1, sample_size: {size}, cpu_time_per_sample: {decode}, step_time: 0s,
-     duration: 2s, repeat: 1}}
+     duration: 500ms, repeat: 1}}
 """
 
 
@@ -35,7 +35,7 @@ def rate(headrace: str, folder: pathlib.Path, number: int, *words: str) -> float
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--sample-size", default="128KiB")
     parser.add_argument("--decode", default="0s")
     parser.add_argument("--headrace", default="build/release/headrace")
