@@ -23,11 +23,12 @@ struct LoaderRates {
 };
 
 enum class Limit {
-  unknown,   // nothing that was taken away changed anything beyond its bounds
-  gpus,      // the loader gives what they take: nothing is gained there
-  storage,   // without waiting for it the loader gives more
-  decoding,  // without it the loader gives more
-  workers,   // neither storage nor processors are used up: each worker does one thing after the other
+  unknown,      // nothing that was taken away changed anything beyond its bounds
+  gpus,         // the loader gives what they take: nothing is gained there
+  storage,      // without waiting for it the loader gives more
+  decoding,     // without it the loader gives more
+  checkpoints,  // without them the GPUs compute more, and nothing else limits
+  workers,      // neither storage nor processors are used up: each worker does one thing after the other
 };
 constexpr std::string_view to_string(Limit limit) {
   switch (limit) {
@@ -39,6 +40,8 @@ constexpr std::string_view to_string(Limit limit) {
       return "storage";
     case Limit::decoding:
       return "decoding";
+    case Limit::checkpoints:
+      return "checkpoints";
     case Limit::workers:
       return "workers";
   }

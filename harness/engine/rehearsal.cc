@@ -74,9 +74,11 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
                            .cores = value(find(points, "host_facts", ""), "cpu_cores"),
                            .workers = param(whole, "workers"),
                            .taken = r.rates.taken});
-  r.error = r.predicted->utilization.value - r.utilization.value;
-  const bool within = r.predicted->utilization.low <= r.utilization.high + kClose &&
-                      r.predicted->utilization.high >= r.utilization.low - kClose;
+  // Storage alone says nothing of checkpoints.
+  const Estimate& rehearsed = r.saves ? r.saves->without : r.utilization;
+  r.error = r.predicted->utilization.value - rehearsed.value;
+  const bool within = r.predicted->utilization.low <= rehearsed.high + kClose &&
+                      r.predicted->utilization.high >= rehearsed.low - kClose;
   r.grade = std::abs(*r.error) <= kClose ? "close" : within ? "within its interval" : "off";
   const auto compare = [&r](const char* stage, double predicted, const std::optional<Estimate>& rehearsed) {
     if (rehearsed && rehearsed->value > 0)
@@ -84,6 +86,45 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   };
   compare("storage", storage->value, r.rates.no_decode ? r.rates.no_decode : r.rates.loader);
   compare("loader", r.predicted->rate.value, r.rates.loader);
+}
+
+std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
+std::string per_second(double rate) {
+  const std::string text = format_quantity(rate, Dimension::per_second);
+  return text.substr(0, text.find("/s"));
+}
+
+std::string told_of(const RehearsedSaves& s, const Estimate& with) {
+  std::string text = s.async ? "asynchronous checkpoints" : "synchronous checkpoints";
+  text += s.count > 0 ? fmt::format(", {:.3g} in a repetition, each durable after {}", s.count,
+                                    format_quantity(s.durable_s, Dimension::seconds))
+                      : std::string(", none of which became durable within a repetition");
+  text += fmt::format(": the GPUs compute {} of the time with them, {} without, and stand still for them {}",
+                      percent(with.value), percent(s.without.value), percent(s.standing));
+  if (s.decides) return text + ": without them the job's utilization would be reached, with them it is not";
+  const bool costs = with.high < s.without.low;
+  return text + (costs ? fmt::format(": they cost {:.1f} points", 100 * (s.without.value - with.value))
+                       : std::string(": no loss beyond the bounds of both"));
+}
+
+/// Taken away as every other stage is: what the pipeline gives that does not save.
+void look_at_saves(const std::vector<PointResult>& points, const PointResult& whole, double target, Rehearsal& r) {
+  const auto without = metric(find(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
+  if (!without) return;
+  RehearsedSaves saves{.without = *without,
+                       .async = whole.point->params.contains("checkpoint_mode") &&
+                                std::get<std::string>(whole.point->params.at("checkpoint_mode")) == "async",
+                       .count = value(&whole, "saves"),
+                       .standing = value(&whole, "save_fraction"),
+                       .durable_s = value(&whole, "time_to_durable_s")};
+  saves.decides = r.utilization.high < target && without->low >= target;
+  if (saves.standing >= pipeline::kNoStall && saves.standing > std::max(r.stall, r.host)) r.by_times = "checkpoints";
+  // Where the loader gives too little, that is told; they then take their part beside it.
+  if (gives_more(*without, r.utilization) && (r.proof.limit == Limit::gpus || r.proof.limit == Limit::unknown))
+    r.proof = {Limit::checkpoints,
+               fmt::format("checkpoints limit: the GPUs compute {} of the time with them, {} without",
+                           percent(r.utilization.value), percent(without->value))};
+  r.saves = saves;
 }
 
 /// By workers: every point that has the whole pipeline's loader and no step.
@@ -107,12 +148,6 @@ std::vector<LoaderTuning::Tried> tried_workers(const std::vector<PointResult>& p
 bool was_cold(const PointResult& point) {
   return std::ranges::all_of(point.repetitions,
                              [](const Repetition& r) { return !r.counted || !r.cache.required || r.cache.proven; });
-}
-
-std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
-std::string per_second(double rate) {
-  const std::string text = format_quantity(rate, Dimension::per_second);
-  return text.substr(0, text.find("/s"));
 }
 
 }  // namespace
@@ -144,6 +179,7 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
     r.proof = {
         r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
         fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit", percent(r.stall))};
+  look_at_saves(points, *whole, plan.job->step.target_utilization, r);
   predict(points, *whole->point, r);
   if (std::vector<LoaderTuning::Tried> tried = tried_workers(points, *whole->point); !tried.empty())
     r.tuning = tune_loader(*plan.job, param(*whole->point, "gpus"), r.rates.taken, std::move(tried));
@@ -174,11 +210,13 @@ std::vector<std::string> told(const Rehearsal& r) {
                     fmt::join(r.not_cold, ", ")));
   if (r.predicted)
     all.push_back(
-        fmt::format("predicted from {}, which gave {} samples/s: {} [{}, {}] ({}); rehearsed {}: {:+.1f} "
+        fmt::format("predicted from {}, which gave {} samples/s: {} [{}, {}] ({}); rehearsed {}{}: {:+.1f} "
                     "points, {}",
                     r.predicted_from, per_second(r.storage_alone.value), percent(r.predicted->utilization.value),
                     percent(r.predicted->utilization.low), percent(r.predicted->utilization.high), r.predicted->formula,
-                    percent(r.utilization.value), 100 * *r.error, r.grade));
+                    percent((r.saves ? r.saves->without : r.utilization).value), r.saves ? " without checkpoints" : "",
+                    100 * *r.error, r.grade));
+  if (r.saves) all.push_back(told_of(*r.saves, r.utilization));
   if (r.tuning) all.insert(all.end(), r.tuning->told.begin(), r.tuning->told.end());
   if (!r.rules.empty()) {
     const auto kept = std::ranges::count_if(r.checked, &RuleCheck::kept);

@@ -79,6 +79,16 @@ struct PointResult {
   double elapsed_s = 0;
 };
 
+/// What a job's checkpoints cost in its rehearsal.
+struct RehearsedSaves {
+  Estimate without;  // utilization of the same pipeline that saves nothing
+  bool async = false;
+  double count = 0;      // saves of a repetition that became durable
+  double standing = 0;   // share of the time in which the GPUs stood still for them
+  double durable_s = 0;  // from the begin of a save until it is durable
+  bool decides = false;  // with them the utilization is too low, without them it is not
+};
+
 /// What a rehearsal of a job's input pipeline came to.
 struct Rehearsal {
   std::string point;                      // the whole pipeline
@@ -99,8 +109,9 @@ struct Rehearsal {
   };
   std::vector<StageError> stage_errors;
   std::optional<LoaderTuning> tuning;
-  std::string rules;               // of a benchmark, that it was held against; "" = none
-  std::vector<RuleCheck> checked;  // each of them
+  std::optional<RehearsedSaves> saves;  // of a job that saves
+  std::string rules;                    // of a benchmark, that it was held against; "" = none
+  std::vector<RuleCheck> checked;       // each of them
 };
 
 /// The program that measured.

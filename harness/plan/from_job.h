@@ -15,6 +15,7 @@ namespace headrace {
 /// What there is to measure a job with.
 struct Means {
   std::uint64_t space = 0;   // that generated data may take [B]
+  double save_space = 0;     // of a rehearsal: that one checkpoint of all ranks here may take [B]
   std::uint64_t memory = 0;  // that an asynchronous save's copies may take [B]
   double budget_s = 300;     // of the whole run: making data and measuring
   std::string data;          // a data set that is there already, read only; "" = one is generated

@@ -25,6 +25,8 @@ using requirements::LoaderKind;
 constexpr double kSteps = 64;             // that show how even they are
 constexpr double kStepsOfEachWorker = 8;  // the first of each is prepared while the pipeline fills
 constexpr double kFewestSteps = 6;
+constexpr double kSaves = 3;  // checkpoints of a repetition
+constexpr double kLeastShard = 4096;
 
 std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
 
@@ -57,10 +59,15 @@ class Rehearsal {
                       ? number(alone, "files", Dimension::count) * number(alone, "file_size", Dimension::bytes)
                       : bytes_of_own_data(means_.data);
     share_shards(alone);
-    const Value whole = pipeline(alone);
+    const Value without = pipeline(alone);
+    const Value whole = saving(without);
     made_.workloads.kind = Value::Kind::list;
     add(whole, rehearsal::kJob, time_share::kOwn);
-    Value free = with(whole, "step_time", "0s");
+    if (saves_) {
+      unproven_.pop_back();  // of the points that do not save
+      add(with(whole, "checkpoint_left_out", "true"), rehearsal::kNoCheckpoint);
+    }
+    Value free = with(without, "step_time", "0s");
     add(free, rehearsal::kNoStep);
     if (decodes())
       add(with(free, "codec", "none"), rehearsal::kNoDecode);
@@ -210,6 +217,8 @@ class Rehearsal {
     const double by_time = by_rules ? own : std::floor(own * longest_s_ / wanted / job_.step.time);
     const double batch = std::max(least, std::min({own, by_data, by_time}));
     const double step_s = job_.step.time * batch / own;
+    step_s_ = step_s;
+    steps_ = std::min(std::floor(samples / batch / parts), longest_s_ / step_s);
     if (samples < 2 * batch * parts * std::max(1.0, at_once / parts))
       throw UsageError(
           fmt::format("no rehearsal: each of {:.0f} GPUs has {:.0f} samples of what there is room for, {}, "
@@ -239,10 +248,38 @@ class Rehearsal {
     return with(std::move(entry), "step_time", exact_quantity(step_s, Dimension::seconds));
   }
 
+  /// With the job's checkpoints, as many bytes per second of computing as the job has, so that each repetition has a few.
+  Value saving(Value entry) {
+    if (!saves_) return entry;
+    const requirements::Job::Checkpoint& save = *job_.checkpoint;
+    const double ranks = std::min(std::floor(job_.cluster.gpus_per_node), 1024.0);
+    const double size = (*job_.model.parameters * save.bytes_per_parameter + save.extra) / job_.cluster.gpus();
+    const double own_every = save.interval / step_s_;  // steps
+    const double most =
+        (save.async ? std::min(means_.save_space, static_cast<double>(means_.memory) / 2) : means_.save_space) / ranks;
+    // Whole steps; at least two, as the first step of a repetition counts for nothing.
+    double every = std::max(2.0, std::floor(std::min(own_every, steps_ / kSaves)));
+    every = std::max(2.0, std::floor(std::min(every, own_every * most / size)));
+    const double shard = std::floor(std::min(size * every / own_every, most));
+    unproven_.push_back(fmt::format(
+        "checkpoints of {} of each of {:.0f} ranks every {} of computing stand for {} every {}: {}, and what large "
+        "saves "
+        "meet (caches that fill, limits of bursts) is not shown",
+        format_quantity(std::max(shard, kLeastShard), Dimension::bytes), ranks, seconds(every * step_s_),
+        format_quantity(size, Dimension::bytes), seconds(save.interval),
+        shard < 0.99 * size * every / own_every || shard < kLeastShard ? "not as many bytes per second as the job's"
+                                                                       : "as many bytes per second"));
+    entry = with(std::move(entry), "checkpoint_every", fmt::format("{:.0f}", every));
+    entry = with(std::move(entry), "checkpoint_ranks", fmt::format("{:.0f}", ranks));
+    entry = with(std::move(entry), "checkpoint_shard_size", fmt::format("{:.0f}B", std::max(shard, kLeastShard)));
+    return with(std::move(entry), "checkpoint_mode", save.async ? "async" : "sync");
+  }
+
   double measuring_s() const { return means_.budget_s * (1 - time_share::kMaking); }
   /// Of all points: the whole pipeline, four or five others.
   double weights() const {
-    return time_share::kOwn + (has_no_decode() ? 5 : 4) + (decodes() ? 1 : 0) + static_cast<double>(others_.size());
+    return time_share::kOwn + (has_no_decode() ? 5 : 4) + (decodes() ? 1 : 0) + (saves_ ? 1 : 0) +
+           static_cast<double>(others_.size());
   }
 
   void share_time() {
@@ -260,7 +297,9 @@ class Rehearsal {
   const Job& job_;
   const Means& means_;
   double data_bytes_ = 0, longest_s_ = 0, own_workers_ = 1;  // the last: of each GPU
-  std::vector<double> others_;                               // numbers of workers that are tried, too
+  double step_s_ = 0, steps_ = 0;                            // of a repetition
+  const bool saves_ = job_.checkpoint && job_.model.parameters && means_.rules.empty();
+  std::vector<double> others_;  // numbers of workers that are tried, too
   std::vector<std::string> unproven_;
   std::vector<double> weights_;
   FromJob made_;
@@ -285,7 +324,10 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
   reading.checkpoint.reset();
   means.root = means.gpus = means.ranks = false;
   means.own_batches = true;
-  means.space *= 2;
+  // The data, and of a job that saves two checkpoints at a time.
+  const bool saves = job.checkpoint && job.model.parameters && means.rules.empty();
+  if (saves) means.save_space = static_cast<double>(means.space) / 8;
+  means.space = saves ? means.space / 2 * 3 : means.space * 2;
   FromJob all = points_from_job(reading, means);
   std::optional<Value> decoding;
   for (const Value& entry : all.workloads.items)

@@ -9,6 +9,7 @@ namespace headrace {
 /// What tells the points of input_pipeline in a rehearsal apart: their labels.
 namespace rehearsal {
 inline constexpr const char* kJob = "job";                       // as the job has it
+inline constexpr const char* kNoCheckpoint = "no-checkpoint";    // of a job that saves: it does not
 inline constexpr const char* kNoStep = "no-step";                // the GPUs take batches as fast as they come
 inline constexpr const char* kNoDecode = "no-decode";            // so, too, and nothing is decoded
 inline constexpr const char* kInMemory = "in-memory";            // no step, and samples lie in memory: decoding alone

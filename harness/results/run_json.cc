@@ -195,6 +195,13 @@ Json rehearsal(const Rehearsal& r) {
       if (r.tuning->cores > 0) all["tuning"]["cores"] = r.tuning->cores;
     }
   }
+  if (r.saves)
+    all["checkpoints"] = {{"mode", r.saves->async ? "async" : "sync"},
+                          {"utilization_without", bounded(r.saves->without)},
+                          {"saves", r.saves->count},
+                          {"save_fraction", r.saves->standing},
+                          {"time_to_durable_s", r.saves->durable_s},
+                          {"decide", r.saves->decides}};
   if (!r.rules.empty()) {
     Json checks = Json::array();
     for (const RuleCheck& c : r.checked) checks.push_back({{"rule", c.rule}, {"kept", c.kept}, {"told", c.told}});

@@ -51,6 +51,15 @@ struct SaveTimes {
 /// Latency channels that save() fills, besides the writes themselves: opening, syncing, renaming.
 std::vector<std::string> save_parts();
 
+/// Is told on a rank's thread, before its asynchronous save is written, that training can go on.
+class Staged {
+ public:
+  virtual void staged() noexcept = 0;
+
+ protected:
+  ~Staged() = default;
+};
+
 class Saver {
  public:
   /// Makes the folder and every rank's state in memory; cuts shards that this storage would not save in time. Throws
@@ -70,7 +79,9 @@ class Saver {
   /// On the rank's thread, timed. All ranks must take part. Throws RunError that names the file;
   /// then, and when the recorder says stop, nothing of this save stays but what was already
   /// published.
-  SaveTimes save(unsigned rank, Recorder& recorder);
+  SaveTimes save(unsigned rank, Recorder& recorder, Staged* staged = nullptr);
+  /// After all ranks saved, so that they can once more: the same content. Lets go of the checkpoint before the last.
+  void again() noexcept;
   /// What could not be done as asked.
   const std::vector<std::string>& notes() const { return notes_; }
   /// Reads back what the last fill() and save() left, and tells what differs.

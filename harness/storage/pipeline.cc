@@ -13,8 +13,8 @@ constexpr std::uint64_t kLook = 20'000'000;  // between two looks whether to sto
 
 using pipeline::BatchQueue;
 
-Pipeline::Pipeline(const Shape& shape)
-    : shape_(shape), account_(shape.compute_ns * shape.batches_per_step), steps_(shape.kept_steps) {
+Pipeline::Pipeline(const Shape& shape, pipeline::SavesInLoop* saves)
+    : shape_(shape), saves_(saves), account_(shape.compute_ns * shape.batches_per_step), steps_(shape.kept_steps) {
   for (unsigned i = 0; i < shape.gpus; ++i)
     queues_.push_back(std::make_unique<BatchQueue>(
         BatchQueue::Shape{.workers = shape.workers, .ahead = shape.ahead, .order = shape.order, .pieces = shape.pieces},
@@ -84,8 +84,15 @@ void Pipeline::train(Recorder& recorder, unsigned first_part) noexcept {
   double ready = share_ready();
   while (recorder.running()) {
     const std::uint32_t looked = gpus_bell_.look();
-    const std::uint64_t now = now_ns();
+    std::uint64_t now = now_ns();
     if (step_end_ns != 0 && now >= step_end_ns) {
+      if (saves_ != nullptr && saves_->due(account_.steps())) {
+        now = saves_->save(recorder);
+        account_.stand(now - step_end_ns);
+        clock.start(now);
+        recorder.extend(now);
+        step_end_ns = now;
+      }
       late_ns = now - step_end_ns;
       step_end_ns = 0;
       ready = share_ready();
@@ -120,6 +127,7 @@ void Pipeline::train(Recorder& recorder, unsigned first_part) noexcept {
   gpus_bell_.leave();
   recorder.extend(now_ns());
   over_.store(true);
+  if (saves_ != nullptr) saves_->end();
   for (const auto& one : queues_) one->close();
 }
 

@@ -12,6 +12,7 @@
 #include "harness/storage/pipeline/bell.h"
 #include "harness/storage/pipeline/decode.h"
 #include "harness/storage/pipeline/limiting_stage.h"
+#include "harness/storage/pipeline/saves_in_loop.h"
 #include "harness/storage/pipeline/span_log.h"
 #include "harness/storage/pipeline/step_account.h"
 #include "harness/storage/pipeline/step_clock.h"
@@ -32,7 +33,8 @@ class Pipeline {
     pipeline::Order order = pipeline::Order::by_turns;
     std::size_t kept_steps = 0;  // that are told one by one, beside the first and the slowest
   };
-  explicit Pipeline(const Shape& shape);
+  /// `saves`: checkpoints on the way, outlives it; nullptr: none.
+  explicit Pipeline(const Shape& shape, pipeline::SavesInLoop* saves = nullptr);
 
   // Reader `number` of gpus * workers, on its own thread: worker number / gpus of GPU number % gpus.
 
@@ -68,6 +70,7 @@ class Pipeline {
   double share_ready() const noexcept;
 
   const Shape shape_;
+  pipeline::SavesInLoop* const saves_;
   pipeline::Bell gpus_bell_;
   std::vector<std::unique_ptr<pipeline::BatchQueue>> queues_;  // one for each GPU
   pipeline::StepAccount account_;

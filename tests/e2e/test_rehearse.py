@@ -122,7 +122,8 @@ def test_a_job_that_decodes_for_long_is_not_told_that_storage_limits(headrace):
     assert told["limit_by_times"] == "decoding" and told["limit"] in ("decoding", "workers", "unknown"), told
     assert "storage limits" not in told["sentence"], told
     assert told["utilization"]["high"] < 0.2 and told["stall_fraction"] > 0.8, told
-    assert told["sample_rates"]["loader"]["value"] <= 67, told
+    # Each has read one more sample than it decoded when the time ends.
+    assert told["sample_rates"]["loader"]["value"] <= 70, told
     assert result.code in (10, 11) and run["judgements"][0]["outcome"] in ("FAIL", "INCONCLUSIVE"), result
     assert run["judgements"][0]["metric"] == "input_pipeline.accelerator_utilization"
 
@@ -221,6 +222,53 @@ def test_tuning_a_job_that_no_number_of_workers_feeds(headrace):
     assert "workers_per_gpu" not in run["rehearsal"]["tuning"], run["rehearsal"]
     words = " ".join(result.out.split())
     assert "no number of workers that was tried" in words and "num_workers=" not in words, result.out
+
+
+SAVES = "model: {parameters: 10e6}\ncheckpoint: {interval: 60s, stall: 30s, mode: async}\n"
+
+
+def test_checkpoints_are_saved_on_the_way_as_often_as_bytes_per_second_ask(headrace):
+    text = headrace.write("saving.yaml", JOB.replace("STEP", "20ms").replace("DECODE", "10us").replace("GPUS", "2") + SAVES)
+    words = ("--max-write", "64MiB", "--at", "scratch")
+    points, _ = planned(headrace, text, *words)
+    own, without = points["input_pipeline/job"], points["input_pipeline/no-checkpoint"]
+    assert {key for key in own if own[key] != without[key]} == {"checkpoint_left_out"} and without["checkpoint_left_out"]
+    assert own["checkpoint_mode"] == "async" and own["checkpoint_ranks"] == 2, own
+    every_s = own["checkpoint_every"] * own["step_time"]
+    # Each of two GPUs has half of 10 million parameters, 14 bytes each, in 60 s.
+    assert own["checkpoint_shard_size"] / every_s == pytest.approx(10e6 * 14 / 2 / 60, rel=0.01), own
+    assert all(points[id]["checkpoint_every"] == 0 for id in points if id.endswith(("no-step", "in-memory", "double-workers")))
+    told = " ".join(headrace("rehearse", text, *words, "--dry-run").out.split())
+    assert "stand for 70.0 MB every 60.0 s: as many bytes per second" in told, told
+    # What does not fit what may be written is told.
+    told = " ".join(headrace("rehearse", text, *words, "--dry-run", "--set", "job.model.parameters=1e12").out.split())
+    assert "not as many bytes per second as the job's" in told, told
+    # A benchmark's rules for the loader know no checkpoints.
+    points, _ = planned(headrace, text, *words, "--rules", "mlperf-v2")
+    assert "input_pipeline/no-checkpoint" not in points and points["input_pipeline/job"]["checkpoint_every"] == 0
+
+
+def test_a_job_that_saves_nothing_is_told_nothing_of_checkpoints(headrace):
+    text = job(headrace, "20ms")
+    assert "input_pipeline/no-checkpoint" not in planned(headrace, text)[0]
+    result, run = rehearse(headrace, text, "--only", "input_pipeline/job", "--looks", "1", budget="8s")
+    assert "checkpoints" not in run["rehearsal"] and "checkpoint" not in result.out, result.out
+
+
+def test_checkpoints_cost_what_they_keep_the_steps(headrace):
+    text = headrace.write("saving.yaml", JOB.replace("STEP", "20ms").replace("DECODE", "10us").replace("GPUS", "1")
+                          + SAVES.replace("async", "sync"))
+    result, run = rehearse(headrace, text, "--only", "input_pipeline/job", "--only", "input_pipeline/no-checkpoint", budget="10s")
+    own = {m["name"]: m["median"] for m in run["points"][0]["metrics"]}
+    assert own["saves"] >= 2, own
+    saves = run["rehearsal"]["checkpoints"]
+    assert saves["mode"] == "sync" and saves["save_fraction"] == own["save_fraction"] and saves["time_to_durable_s"] > 0, saves
+    assert run["judgements"][0]["point"] == "input_pipeline/job", "judged is what saves"
+    whole = next(r for r in run["points"][0]["repetitions"] if r["counted"])["metrics"]
+    parts = whole["accelerator_utilization"] + whole["stall_fraction"] + whole["host_fraction"] + whole["save_fraction"]
+    assert parts == pytest.approx(1, abs=0.01), whole
+    assert "synchronous checkpoints, " in " ".join(result.out.split()), result.out
+    assert not list(headrace.path("scratch").rglob("rank-*.bin")), "they go with the run"
 
 
 def traced(headrace, *words, out="traced"):

@@ -45,6 +45,33 @@ TEST(InputPipelineTest, WorkersOfTfDataMakeBatchesTogether) {
   EXPECT_EQ(shards.metrics["steps"], 2);
 }
 
+TEST(InputPipelineTest, CheckpointsAreSavedOnTheWay) {
+  const std::string yaml = files(100) +
+                           "workers: 2\nbatch_size: 5\nstep_time: 5ms\ncheckpoint_every: 4\ncheckpoint_ranks: 2\n"
+                           "checkpoint_shard_size: 64KiB\ncheckpoint_mode: ";
+  for (const char* mode : {"sync", "async"}) {
+    WorkloadRunner runner("input_pipeline", yaml + mode + "\n");
+    runner.prepare();
+    for (int again = 0; again < 2; ++again) {
+      const Repetition r = runner.repeat();
+      EXPECT_GE(r.phases.front().operations, 100 + 2 * 4u) << "files, and a shard of each rank for each save";
+      EXPECT_EQ(runner.metrics["steps"], 19);
+      EXPECT_GE(runner.metrics["saves"], 4) << mode << ": after steps 2, 6, 10, 14 and 18";
+      EXPECT_LE(runner.metrics["saves"], 5);
+      EXPECT_GT(runner.metrics["save_fraction"], 0);
+      EXPECT_GT(runner.metrics["time_to_durable_s"], 0);
+      EXPECT_LE(runner.metrics["accelerator_utilization"] + runner.metrics["save_fraction"], 1 + 1e-9);
+    }
+    EXPECT_TRUE(runner->verify({}).empty());
+  }
+  WorkloadRunner without("input_pipeline", yaml + "sync\ncheckpoint_left_out: true\n");
+  without.prepare();
+  without.repeat();
+  EXPECT_FALSE(without.metrics.contains("saves"));
+  EXPECT_FALSE(without.metrics.contains("accelerator_utilization")) << "that is told of pipelines that save";
+  EXPECT_GT(without.metrics["utilization_without_saves"], 0);
+}
+
 TEST(InputPipelineTest, WhatIsLeftOfABatchIsDropped) {
   WorkloadRunner runner("input_pipeline", files(47) + "workers: 3\nbatch_size: 5\nstep_time: 0s\n");
   runner.prepare();
@@ -140,6 +167,8 @@ TEST(InputPipelineParamsTest, TellsWhatCannotBe) {
   told("layout: shards\n", "workers have shards of their own: pytorch_iterable");
   told("samples_per_file: 100\n", "more samples than a batch");
   told("read_profile: wds\n", "no such data of this layout");
+  told("checkpoint_left_out: true\n", "there is none: give checkpoint_every");
+  told("checkpoint_every: 1\n", "the first step counts for nothing");
   told("engine: mmap\n", "mmap goes with layout indexed");
   EXPECT_EQ(problems_of("input_pipeline", "layout: indexed\nread_profile: mmap\n"), "");
 }

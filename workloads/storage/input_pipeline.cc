@@ -10,6 +10,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/read_profiles.h"
+#include "harness/storage/checkpoint_saver.h"
 #include "harness/storage/loader.h"
 #include "harness/storage/pipeline.h"
 #include "harness/storage/storage_params.h"
@@ -47,6 +48,11 @@ constexpr std::array kMetrics{
            "Share of the workers' time with nothing to do: they are far enough ahead"},
     Metric{"decode_time_s", "s", Better::lower, "Time to decode one sample, waiting for a processor included"},
     Metric{"steps", "count", Better::neither, "Steps after the first"},
+    Metric{"utilization_without_saves", "ratio", Better::higher,
+           "As accelerator_utilization, of a pipeline whose checkpoints were left out"},
+    Metric{"save_fraction", "ratio", Better::lower, "Share of the time in which GPUs stand still for a checkpoint"},
+    Metric{"saves", "count", Better::neither, "Checkpoints that became durable"},
+    Metric{"time_to_durable_s", "s", Better::lower, "From the begin of a checkpoint until it is durable, the mean"},
     Metric{"bad_samples", "count", Better::lower,
            "Samples and shards of one's own that could not be used, and were passed over"},
     Metric{"idle_workers", "count", Better::lower, "Workers that no shard of one's own was left for"},
@@ -103,13 +109,21 @@ class InputPipeline final : public Workload {
                 "the notes") == "skip"),
         cpu_time_s_(p.seconds("cpu_time_per_sample", 0, {.min = 0, .max = 3600},
                               "processor time that a worker spends on decoding one sample")),
-        decoding_(p) {
+        decoding_(p),
+        save_every_(p.count("checkpoint_every", 0, {.min = 0, .max = 1e9},
+                            "steps from one checkpoint to the next, the first after half as many; 0: none is saved")),
+        saves_left_out_(p.flag("checkpoint_left_out", false,
+                               "none is saved, and the utilization is told as utilization_without_saves: what the "
+                               "checkpoints cost")),
+        save_(checkpoint::SaveParams::declare(p, "checkpoint_")) {
     check_params(p);
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (auto skip = decoding_.check(node)) return skip;
+    if (saves())
+      if (auto skip = save_.check(node)) return skip;
     if (from_ != "storage") return std::nullopt;
     return io_.check(node);
   }
@@ -118,9 +132,15 @@ class InputPipeline final : public Workload {
     if (from_ == "storage") all = io_.footprint(spec_, spec_.bytes());
     if (from_ == "memory") all.memory_bytes = kMemory + io_.workers * operation_bytes();
     if (decoding_.active()) all.memory_bytes += SampleDecoding::kHeld;
+    if (!saves()) return all;
+    all.written_bytes += 2 * save_.total_bytes();  // the old one stays until the new one is durable
+    all.memory_bytes += save_.memory_bytes();
+    all.page_cache_bytes += save_.direct ? 0 : save_.total_bytes();
     return all;
   }
-  unsigned workers() const override { return io_.workers + 1; }  // the last one is the GPUs
+  /// After those that read, the GPUs, and then the ranks of checkpoints.
+  unsigned workers() const override { return io_.workers + 1 + background_workers(); }
+  unsigned background_workers() const override { return saves() ? save_.ranks : 0; }
   std::vector<std::string> latency_parts() const override { return {"decode", "batch_wait", "step", "wakeup"}; }
   std::vector<CacheState> cache_states() const override {
     if (from_ != "storage") return {};
@@ -142,6 +162,7 @@ class InputPipeline final : public Workload {
     }
     prepare_decoding(node, progress);
     for (unsigned i = 0; i < io_.workers; ++i) sources_.push_back(source(i));
+    if (saves()) saver_ = std::make_unique<checkpoint::Saver>(save_, node, progress);
   }
   const DataSet* data() const override { return data_.get(); }
   CacheUse cache_use() const override { return {.whole_files = layout_ == Layout::files}; }
@@ -152,6 +173,10 @@ class InputPipeline final : public Workload {
       order_.split(team_index_, team_size_);
     }
     for (const auto& one : sources_) one->rewind(seed + team_index_);
+    if (saver_) {
+      saver_->fill(seed);
+      in_loop_ = std::make_unique<pipeline::SavesInLoop>(*saver_, save_every_);
+    }
     pipeline_ = std::make_unique<Pipeline>(Pipeline::Shape{.gpus = gpus_,
                                                            .workers = io_.workers / gpus_,
                                                            .ahead = ahead(),
@@ -159,7 +184,8 @@ class InputPipeline final : public Workload {
                                                            .batches_per_step = batches_per_step_,
                                                            .compute_ns = compute_ns(),
                                                            .order = pipeline::Order::by_turns,
-                                                           .kept_steps = traced_ ? kTracedSteps : 0});
+                                                           .kept_steps = traced_ ? kTracedSteps : 0},
+                                           in_loop_.get());
     collect_bad();
     decoding_.begin(seed + team_index_);
     tallies_.assign(io_.workers, {});
@@ -168,10 +194,12 @@ class InputPipeline final : public Workload {
   }
   void before_run(Worker& worker) override {
     if (worker.index < io_.workers) sources_[worker.index]->attach();
+    if (worker.index > io_.workers) saver_->attach(worker.index - io_.workers - 1);
   }
 
   void run(Worker& worker) override {
     if (worker.index == io_.workers) return pipeline_->train(worker.recorder, kTrainer);
+    if (worker.index > io_.workers) return in_loop_->run(worker.index - io_.workers - 1, worker.recorder);
     Tally tally;
     SampleSource& source = *sources_[worker.index];
     read_batches(worker, source, tally);
@@ -201,13 +229,24 @@ class InputPipeline final : public Workload {
     }
     if (u.steps == 0) return;
     if (compute_ns() > 0) {
-      sink.put("accelerator_utilization", u.rule);
-      sink.put("accelerator_utilization_low", u.low);
-      sink.put("accelerator_utilization_high", u.high);
+      if (saves_left_out_) {
+        sink.put("utilization_without_saves", u.rule);
+      } else {
+        sink.put("accelerator_utilization", u.rule);
+        sink.put("accelerator_utilization_low", u.low);
+        sink.put("accelerator_utilization_high", u.high);
+      }
       sink.put("dlio_utilization", u.dlio);
       sink.put("ideal_share", u.ideal);
       sink.put("stall_fraction", u.wait);
       sink.put("host_fraction", u.host);
+    }
+    if (in_loop_) {
+      sink.put("save_fraction", u.save);
+      sink.put("saves", static_cast<double>(in_loop_->durable()));
+      if (in_loop_->durable() > 0)
+        sink.put("time_to_durable_s",
+                 1e-9 * static_cast<double>(in_loop_->durable_ns()) / static_cast<double>(in_loop_->durable()));
     }
     sink.put("queue_occupancy", u.ready);
     const PhaseResult& phase = repetition.phases.front();
@@ -239,12 +278,16 @@ class InputPipeline final : public Workload {
   }
 
   std::vector<WrongBlock> verify(const DataProgress& progress) override {
-    if (!data_) return {};
-    return data_->verify(progress);
+    std::vector<WrongBlock> wrong;
+    if (data_) wrong = data_->verify(progress);
+    if (saver_ && in_loop_ && in_loop_->durable() > 0)
+      for (WrongBlock& block : saver_->verify(progress)) wrong.push_back(std::move(block));
+    return wrong;
   }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
     if (engine_ != nullptr) notes = engine_->take_notes();
+    if (saver_) notes.insert(notes.end(), saver_->notes().begin(), saver_->notes().end());
     collect_bad();
     decoding_.tell(data_ ? &data_->files() : nullptr, notes);
     if (data_) bad_.tell(data_->files(), notes);
@@ -255,6 +298,8 @@ class InputPipeline final : public Workload {
   void cleanup(Node&) override {
     sources_.clear();
     decoding_.clear();
+    in_loop_.reset();
+    saver_.reset();
     places_.reset();
     data_.reset();
     engine_ = nullptr;
@@ -295,6 +340,8 @@ class InputPipeline final : public Workload {
       p.conflict("cpu_time_per_sample", "it stands for decoding, and codec " + decoding_.codec() + " decodes");
     if (decoding_.active() && !spec_.path.empty() && (layout_ != Layout::files || samples_per_file_ != 1))
       p.conflict("codec", "samples of one's own are decoded where each is a file: layout files, samples_per_file 1");
+    if (saves_left_out_ && save_every_ == 0) p.conflict("checkpoint_left_out", "there is none: give checkpoint_every");
+    if (save_every_ == 1) p.conflict("checkpoint_every", "0, or at least 2: the first step counts for nothing");
     if (io_.workers % gpus_ != 0) p.conflict("workers", "each GPU has as many: a multiple of gpus");
     if (layout_ == Layout::shards && loader_.kind() == Loader::Kind::pytorch)
       p.conflict("loader", "workers have shards of their own: pytorch_iterable, tfdata");
@@ -306,6 +353,7 @@ class InputPipeline final : public Workload {
       p.conflict("block_size", "wds reads 10 KiB at a time");
   }
 
+  bool saves() const { return save_every_ > 0 && !saves_left_out_; }
   std::uint64_t operations_per_batch() const { return loader_.operations_per_batch(samples_per_operation()); }
   /// That a worker hands over at once.
   std::uint64_t operations_at_once() const { return loader_.operations(samples_per_operation()); }
@@ -497,6 +545,9 @@ class InputPipeline final : public Workload {
   bool passes_over_bad_;
   double cpu_time_s_;
   SampleDecoding decoding_;
+  std::uint64_t save_every_;
+  bool saves_left_out_;
+  checkpoint::SaveParams save_;
   unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
   std::shared_ptr<DataSet> data_;
   StorageEngine* engine_ = nullptr;
@@ -508,6 +559,8 @@ class InputPipeline final : public Workload {
   std::vector<unsigned char> memory_;
   FileQueue order_;
   std::vector<std::unique_ptr<SampleSource>> sources_;
+  std::unique_ptr<checkpoint::Saver> saver_;
+  std::unique_ptr<pipeline::SavesInLoop> in_loop_;
   std::unique_ptr<Pipeline> pipeline_;
   std::vector<Tally> tallies_;
   std::vector<pipeline::SpanLog> spans_;  // of each worker

@@ -140,8 +140,8 @@ std::vector<std::string> save_parts() { return {"create", "sync", "publish"}; }
 /// One rank's way through a save. Takes the temporary file away again unless it was published.
 class Saver::Attempt {
  public:
-  Attempt(Saver& saver, unsigned rank, Recorder& recorder)
-      : saver_(saver), p_(saver.params_), rank_(rank), recorder_(recorder) {}
+  Attempt(Saver& saver, unsigned rank, Recorder& recorder, Staged* staged)
+      : saver_(saver), p_(saver.params_), rank_(rank), recorder_(recorder), staged_(staged) {}
   ~Attempt() {
     if (!published_) saver_.folder_.remove_temporary(file());
   }
@@ -153,6 +153,7 @@ class Saver::Attempt {
       std::memcpy((*saver_.staging_)[rank_], from, p_.shard_size);
       from = (*saver_.staging_)[rank_];
       times.staged_ns = now_ns();
+      if (staged_ != nullptr) staged_->staged();
     }
     create();
     if (!write(from)) return times;
@@ -250,6 +251,7 @@ class Saver::Attempt {
   const SaveParams& p_;
   const unsigned rank_;
   Recorder& recorder_;
+  Staged* const staged_;
   system::UniqueFd fd_;
   bool published_ = false;
 };
@@ -292,7 +294,14 @@ void Saver::fill(std::uint64_t generation) {
   });
 }
 
-SaveTimes Saver::save(unsigned rank, Recorder& recorder) { return Attempt(*this, rank, recorder).run(); }
+SaveTimes Saver::save(unsigned rank, Recorder& recorder, Staged* staged) {
+  return Attempt(*this, rank, recorder, staged).run();
+}
+
+void Saver::again() noexcept {
+  unpublished_ = params_.ranks;
+  for (system::UniqueFd& old : replaced_) old = {};
+}
 
 std::vector<WrongBlock> Saver::verify(const DataProgress& progress, std::size_t most) const {
   std::vector<WrongBlock> wrong;
