@@ -103,7 +103,7 @@ std::string trace_json(const PipelineTrace& trace, const std::string& point, con
   const Json other{{"program", "headrace"},
                    {"run", run_id},
                    {"point", point},
-                   {"repetition", "the last one that counts"},
+                   {"repetition", "the last one that ran to its end"},
                    {"spans", spans},
                    {"spans_left_out", left_out(trace)},
                    {"steps", trace.steps.size()},

@@ -298,7 +298,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Steps:
-    """Of the last repetition that counts."""
+    """Of the last repetition that ran to its end."""
 
     compute_s: float
     windows: List[StepWindow]
