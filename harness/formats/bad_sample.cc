@@ -26,6 +26,11 @@ std::string_view to_string(Flaw flaw) {
       return "the shard is compressed, which is not read";
     case Flaw::undecodable:
       return "it cannot be decoded";
+    case Flaw::bad_table:
+      return "no table of samples as MDS shards have it, a damaged one, or one of more than 1048576; the rest of the "
+             "shard is lost";
+    case Flaw::column_sizes:
+      return "sizes of a sample's columns that do not add up to the sample's";
   }
   return "";
 }

@@ -18,6 +18,8 @@ enum class Flaw : std::uint8_t {
   no_sample,       // a shard that holds none
   compressed,      // a shard as a whole
   undecodable,     // by the codec that it is said to be of
+  bad_table,       // of where the samples of an MDS shard begin
+  column_sizes,    // of an MDS sample: they do not add up to its size
 };
 
 /// In words, to be put behind "FILE at offset N: ".
@@ -26,7 +28,7 @@ std::string_view to_string(Flaw flaw);
 /// Whether nothing after it can be found: of a record whose bytes are wrong the length is right, and the next one follows.
 constexpr bool rest_is_lost(Flaw flaw) {
   return flaw == Flaw::bad_header || flaw == Flaw::unsupported || flaw == Flaw::truncated || flaw == Flaw::length_crc ||
-         flaw == Flaw::compressed;
+         flaw == Flaw::compressed || flaw == Flaw::bad_table;
 }
 
 struct BadSample {

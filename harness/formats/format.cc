@@ -17,6 +17,8 @@ std::string_view to_string(Format format) {
       return "tar";
     case Format::tfrecord:
       return "tfrecord";
+    case Format::mds:
+      return "mds";
   }
   return "";
 }
@@ -26,6 +28,8 @@ Format format_by_name(std::string_view name) noexcept {
     if (name.ends_with(end)) return Format::tar;
   for (const char* end : {".tfrecord", ".tfrecords", ".tfrec", ".tfrecord.gz"})
     if (name.ends_with(end)) return Format::tfrecord;
+  for (const char* end : {".mds", ".mds.zstd", ".mds.gz", ".mds.bz2"})
+    if (name.ends_with(end)) return Format::mds;
   return Format::none;
 }
 

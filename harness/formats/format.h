@@ -6,7 +6,7 @@
 
 namespace headrace::formats {
 
-enum class Format : std::uint8_t { none, tar, tfrecord };
+enum class Format : std::uint8_t { none, tar, tfrecord, mds };
 std::string_view to_string(Format format);
 
 /// By a name's end; none: it does not tell.

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "harness/formats/bad_sample.h"
+#include "harness/formats/mds.h"
 
 namespace headrace::formats {
 
@@ -44,6 +46,10 @@ std::unique_ptr<SampleParser> tar_parser(const std::vector<std::string>& parts);
 
 /// Of TFRecord files: a record is a sample; both CRCs are checked.
 std::unique_ptr<SampleParser> tfrecord_parser();
+
+/// Of MDS shards. `columns`: those of the data set, to hold samples of shards with the same settings to; nothing: only
+/// where samples begin and end is told.
+std::unique_ptr<SampleParser> mds_parser(const std::optional<MdsColumns>& columns);
 
 /// A shard that is compressed as a whole, by its first bytes (gzip, zstd, bzip2, xz): neither is read here.
 bool looks_compressed(std::span<const unsigned char> first) noexcept;

@@ -135,7 +135,7 @@ std::vector<JobKey> make_keys() {
                 "accelerator utilization to reach"),
 
       word("dataset.layout", {"files", "shards", "tokens"}, "", put<&Job::dataset, &Set::layout>,
-           "files (one or a few samples each), shards (tar, TFRecord) or tokens (memory-mapped "
+           "files (one or a few samples each), shards (tar, TFRecord, MDS) or tokens (memory-mapped "
            "ids)"),
       derived_word("dataset.read_profile", {"whole", "pil", "wds", "mds", "mmap", "row_group", "ranged"},
                    "as layout has it: whole, wds, mmap", put<&Job::dataset, &Set::read_profile>,

@@ -220,7 +220,7 @@ class InputPipeline final : public Workload {
     const pipeline::Utilization u = pipeline::utilization(pipeline_->account(), pipeline_->settling());
     sink.put("steps", static_cast<double>(u.steps));
     if (shards_.format != formats::Format::none) {
-      std::uint64_t bad = data_->empty_files().size();
+      std::uint64_t bad = data_->empty_files().size() + shards_.faults.size();
       for (const Tally& t : tallies_) bad += t.bad.count();
       sink.put("bad_samples", static_cast<double>(bad));
       sink.put("idle_workers", idle_workers_);
@@ -453,7 +453,7 @@ class InputPipeline final : public Workload {
     if (shards_.format == formats::Format::none) return;
     for (unsigned i = 0; i < io_.workers; ++i)
       idle_workers_ += shards_.of(i, io_.workers, team_index_, team_size_).empty();
-    std::vector<std::string> lacking;
+    std::vector<std::string> lacking = shards_.faults;
     for (const std::string& name : data_->empty_files())
       lacking.push_back(data_->files().root() + "/" + name + ": the shard is empty (0 bytes)");
     if (idle_workers_ > 0)

@@ -11,6 +11,7 @@
 #include "harness/base/random.h"
 #include "harness/formats/sample_parser.h"
 #include "harness/formats/tar.h"
+#include "harness/storage/mds_index.h"
 #include "harness/system/open_quiet.h"
 
 namespace headrace {
@@ -18,6 +19,11 @@ namespace {
 
 using formats::Format;
 using formats::Found;
+
+std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all) {
+  if (all.format == Format::mds) return formats::mds_parser(all.columns);
+  return all.format == Format::tar ? formats::tar_parser(all.parts) : formats::tfrecord_parser();
+}
 
 class ParsedShards final : public SampleSource {
  public:
@@ -27,7 +33,7 @@ class ParsedShards final : public SampleSource {
         files_(files),
         shards_(std::move(shards)),
         block_size_(block_size),
-        parser_(all.format == Format::tar ? formats::tar_parser(all.parts) : formats::tfrecord_parser()),
+        parser_(parser_of(all)),
         order_(shards_.size()) {}
   void attach() override { reader_->attach(); }
   void detach() noexcept override { reader_->detach(); }
@@ -126,25 +132,30 @@ std::vector<std::uint32_t> OwnShards::of(unsigned worker, unsigned workers, unsi
 
 OwnShards own_shards(const FileTable& files) {
   OwnShards shards;
-  std::array<std::uint32_t, 3> named{};
+  std::array<std::uint32_t, 4> named{};
   const auto by_name = [&](std::uint32_t file) { return formats::format_by_name(files.path(file)); };
   for (std::uint32_t file = 0; file < files.count(); ++file) ++named[static_cast<std::size_t>(by_name(file))];
-  const bool tars = named[1] >= named[2];
-  const bool names_tell = named[tars ? 1 : 2] > 0;
+  const auto most = std::max_element(named.begin() + 1, named.end());  // the first one of equals
+  const bool names_tell = *most > 0;
   if (names_tell) {
-    shards.format = tars ? Format::tar : Format::tfrecord;
+    shards.format = static_cast<Format>(most - named.begin());
   } else if (const auto fd = opened(files, 0); fd && !files.is_device()) {
     shards.format = formats::format_by_content(fd.get());
   }
   for (std::uint32_t file = 0; file < files.count(); ++file) {
     if (!names_tell || by_name(file) == shards.format)
       shards.files.push_back(file);
-    else
+    else if (shards.format != Format::mds || !is_mds_index(files.path(file)))
       ++shards.others;
   }
   for (std::size_t i = 0; shards.format == Format::tar && shards.parts.empty() && i < shards.files.size() && i < 8; ++i)
     if (const auto fd = opened(files, shards.files[i]))
       shards.parts = formats::parts_of_first_samples(fd.get(), files.size(shards.files[i]));
+  if (shards.format != Format::mds) return shards;
+  for (std::size_t i = 0; !shards.columns && i < shards.files.size() && i < 8; ++i)
+    if (const auto fd = opened(files, shards.files[i]))
+      shards.columns = formats::mds_columns_of(fd.get(), files.size(shards.files[i]));
+  shards.faults = mds_index_faults(files, shards.files);
   return shards;
 }
 

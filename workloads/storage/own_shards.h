@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "harness/backends/file_io.h"
 #include "harness/formats/format.h"
+#include "harness/formats/mds.h"
 #include "harness/record/file_table.h"
 #include "workloads/storage/sample_source.h"
 
@@ -20,6 +22,8 @@ struct OwnShards {
   std::vector<std::uint32_t> files;                // in the data set: all where the format is none
   std::uint32_t others = 0;                        // files that are no shards of that format
   std::vector<std::string> parts;                  // tar: what each sample has to have, as the first ones have it
+  std::optional<formats::MdsColumns> columns;      // MDS: of the first shard whose head is whole
+  std::vector<std::string> faults;                 // MDS: where an index.json contradicts the files
 
   /// Those of one worker of all nodes' workers: split over nodes first, as WebDataset does.
   std::vector<std::uint32_t> of(unsigned worker, unsigned workers, unsigned node, unsigned nodes) const;
