@@ -5,12 +5,7 @@ if(NOT JPEG_FOUND)
   return()
 endif()
 
-include(CheckCXXSourceCompiles)
-include(CMakePushCheckState)
-cmake_push_check_state(RESET)
-set(CMAKE_REQUIRED_INCLUDES ${JPEG_INCLUDE_DIRS})
-set(CMAKE_REQUIRED_LIBRARIES ${JPEG_LIBRARIES})
-check_cxx_source_compiles("
+headrace_links(LIBJPEG_TURBO_WORKS "${JPEG_INCLUDE_DIRS}" "${JPEG_LIBRARIES}" "
   #include <cstdio>
   #include <jpeglib.h>
   int main() {
@@ -19,8 +14,7 @@ check_cxx_source_compiles("
     jpeg_mem_src(&image, nullptr, 0);
     jpeg_crop_scanline(&image, &x, &width);
     return jpeg_skip_scanlines(&image, 1) + LIBJPEG_TURBO_VERSION_NUMBER;
-  }" LIBJPEG_TURBO_WORKS)
-cmake_pop_check_state()
+  }")
 if(NOT LIBJPEG_TURBO_WORKS)
   set(why_not "${JPEG_LIBRARIES} is no libjpeg-turbo of 1.5 or later")
   return()

@@ -7,12 +7,7 @@ if(NOT LIBURING_INCLUDE_DIR OR NOT LIBURING_LIBRARY)
   return()
 endif()
 
-include(CheckCXXSourceCompiles)
-include(CMakePushCheckState)
-cmake_push_check_state(RESET)
-set(CMAKE_REQUIRED_INCLUDES ${LIBURING_INCLUDE_DIR})
-set(CMAKE_REQUIRED_LIBRARIES ${LIBURING_LIBRARY})
-check_cxx_source_compiles("
+headrace_links(LIBURING_WORKS ${LIBURING_INCLUDE_DIR} ${LIBURING_LIBRARY} "
   #include <liburing.h>
   int main() {
     io_uring ring{};
@@ -20,8 +15,7 @@ check_cxx_source_compiles("
     io_uring_prep_openat_direct(sqe, 0, \"\", 0, 0, 0);
     return io_uring_queue_init(2, &ring, IORING_SETUP_DEFER_TASKRUN) + io_uring_register_files_sparse(&ring, 1) +
            io_uring_submit_and_get_events(&ring);
-  }" LIBURING_WORKS)
-cmake_pop_check_state()
+  }")
 if(NOT LIBURING_WORKS)
   set(why_not "${LIBURING_LIBRARY} is older than 2.3")
   return()

@@ -6,13 +6,9 @@ if(NOT IBVERBS_INCLUDE_DIR OR NOT IBVERBS_LIBRARY)
   return()
 endif()
 
-include(CheckCXXSymbolExists)
-include(CMakePushCheckState)
-cmake_push_check_state(RESET)
-set(CMAKE_REQUIRED_INCLUDES ${IBVERBS_INCLUDE_DIR})
-set(CMAKE_REQUIRED_LIBRARIES ${IBVERBS_LIBRARY})
-check_cxx_symbol_exists(ibv_reg_dmabuf_mr infiniband/verbs.h IBVERBS_WORKS)
-cmake_pop_check_state()
+headrace_links(IBVERBS_WORKS ${IBVERBS_INCLUDE_DIR} ${IBVERBS_LIBRARY} "
+  #include <infiniband/verbs.h>
+  int main() { return ibv_reg_dmabuf_mr(nullptr, 0, 0, 0, 0, 0) != nullptr; }")
 if(NOT IBVERBS_WORKS)
   set(why_not "${IBVERBS_LIBRARY} is older than rdma-core 34")
   return()

@@ -6,13 +6,9 @@ if(NOT ZSTD_INCLUDE_DIR OR NOT ZSTD_LIBRARY)
   return()
 endif()
 
-include(CheckCXXSymbolExists)
-include(CMakePushCheckState)
-cmake_push_check_state(RESET)
-set(CMAKE_REQUIRED_INCLUDES ${ZSTD_INCLUDE_DIR})
-set(CMAKE_REQUIRED_LIBRARIES ${ZSTD_LIBRARY})
-check_cxx_symbol_exists(ZSTD_DCtx_reset zstd.h ZSTD_WORKS)
-cmake_pop_check_state()
+headrace_links(ZSTD_WORKS ${ZSTD_INCLUDE_DIR} ${ZSTD_LIBRARY} "
+  #include <zstd.h>
+  int main() { return ZSTD_DCtx_reset(nullptr, ZSTD_reset_session_only) != 0; }")
 if(NOT ZSTD_WORKS)
   set(why_not "${ZSTD_LIBRARY} is older than 1.4")
   return()

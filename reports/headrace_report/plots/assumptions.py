@@ -10,28 +10,19 @@ from .. import words
 from ..sizing import Assumption, Sizing
 from ..units import headroom, quantity
 from . import Figure, Key, Table
-from .style import COLOUR, WIDTH, canvas, series, styled
+from .style import COLOUR, Grid, series, styled
 
 MOST = 6
-PANEL_PX = 112
-LEFT, RIGHT, TOP, BOTTOM, GAP = 46, 12, 22, 42, 46
+GRID = Grid(panel=112, left=46, right=12, top=22, bottom=42, gap=46)
 
 
 def draw(sizing: Sizing) -> Optional[Figure]:
     chosen = sizing.assumptions[:MOST]
     if not chosen:
         return None
-    columns = min(2, len(chosen))
-    lines = (len(chosen) + columns - 1) // columns
-    width = (WIDTH - columns * (LEFT + RIGHT)) / columns
-    height = lines * (PANEL_PX + TOP) + (lines - 1) * GAP + BOTTOM
     with styled():
-        drawing = canvas(WIDTH, height)
-        for number, assumption in enumerate(chosen):
-            line, column = divmod(number, columns)
-            left = LEFT + column * (width + LEFT + RIGHT)
-            top = TOP + line * (PANEL_PX + TOP + GAP)
-            axes = drawing.add_axes([left / WIDTH, 1 - (top + PANEL_PX) / height, width / WIDTH, PANEL_PX / height])
+        drawing, panels = GRID.draw(len(chosen))
+        for axes, assumption in zip(panels, chosen):
             _draw_one(axes, assumption)
     return Figure(_finding(sizing), "Which assumption flips the verdict?",
                   "The smallest headroom of all phases over each input. " + " ".join(

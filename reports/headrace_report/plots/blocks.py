@@ -8,11 +8,10 @@ from .. import words
 from ..comparison import Pair, Row
 from ..units import NBSP, change, quantity, scale_of
 from . import Figure, Key, Table
-from .style import COLOUR, MARKERS, WIDTH, canvas, series, styled
+from .style import COLOUR, Grid, MARKERS, series, styled
 
 MOST = 6
-PANEL_PX = 132
-LEFT, RIGHT, TOP, BOTTOM, GAP = 46, 8, 22, 40, 34
+GRID = Grid(panel=132, left=46, right=8, top=22, bottom=40, gap=34)
 
 
 def draw(pair: Pair) -> Optional[Figure]:
@@ -21,18 +20,10 @@ def draw(pair: Pair) -> Optional[Figure]:
     rows = sorted(rows, key=lambda row: (not row.gated, not row.changed, row.quiet))[:MOST]
     if not rows:
         return None
-    columns = min(2, len(rows))
-    lines = (len(rows) + columns - 1) // columns
-    width = (WIDTH - columns * (LEFT + RIGHT)) / columns
-    height = lines * (PANEL_PX + TOP) + (lines - 1) * GAP + BOTTOM
     with styled():
-        drawing = canvas(WIDTH, height)
-        for number, row in enumerate(rows):
-            line, column = divmod(number, columns)
-            left = LEFT + column * (width + LEFT + RIGHT)
-            top = TOP + line * (PANEL_PX + TOP + GAP)
-            axes = drawing.add_axes([left / WIDTH, 1 - (top + PANEL_PX) / height, width / WIDTH, PANEL_PX / height])
-            _draw_row(axes, pair, row, number + columns >= len(rows))
+        drawing, panels = GRID.draw(len(rows))
+        for number, (axes, row) in enumerate(zip(panels, rows)):
+            _draw_row(axes, pair, row, GRID.is_lowest(number, len(rows)))
     keys = [Key("dot", pair.base), Key("square", pair.other)]
     if any(block.disturbed for row in rows for block in row.blocks):
         keys.append(Key("ring", "hollow: disturbed"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Tuple
+
 import matplotlib
 
 matplotlib.use("svg")
@@ -66,6 +69,37 @@ def place(drawing: Drawing, left: float, right: float, top: float, bottom: float
     """[left, bottom, width, height] in figure shares from margins in pixels."""
     width, height = drawing.get_size_inches() * 72
     return [left / width, bottom / height, 1 - (left + right) / width, 1 - (top + bottom) / height]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Panels of one height in two columns, each with room for its own title and ticks; in CSS pixels."""
+
+    panel: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+    gap: int
+
+    COLUMNS = 2
+
+    def is_lowest(self, number: int, count: int) -> bool:
+        """Whether no panel stands below this one of so many."""
+        return number + self.COLUMNS >= count
+
+    def draw(self, count: int) -> Tuple[Drawing, list]:
+        """An empty figure of the page's width with so many axes, left to right, then down."""
+        columns = min(self.COLUMNS, count)
+        lines = (count + columns - 1) // columns
+        width = (WIDTH - columns * (self.left + self.right)) / columns
+        height = lines * (self.panel + self.top) + (lines - 1) * self.gap + self.bottom
+        drawing, axes = canvas(WIDTH, height), []
+        for line, column in (divmod(number, columns) for number in range(count)):
+            left = self.left + column * (width + self.left + self.right)
+            top = self.top + line * (self.panel + self.top + self.gap)
+            axes.append(drawing.add_axes([left / WIDTH, 1 - (top + self.panel) / height, width / WIDTH, self.panel / height]))
+        return drawing, axes
 
 
 def log_ticks(low: float, high: float) -> list:
