@@ -29,7 +29,7 @@ std::string as_written(double value, Dimension dimension) {
     return fmt::format("{:.0f}B", value);
   }
   if (dimension == Dimension::seconds && value != 0 && value < 1) {
-    const std::string text = value < 1e-3 ? fmt::format("{:g}us", value * 1e6) : fmt::format("{:g}ms", value * 1e3);
+    std::string text = value < 1e-3 ? fmt::format("{:g}us", value * 1e6) : fmt::format("{:g}ms", value * 1e3);
     if (parse_quantity(text, dimension).value == value) return text;
   }
   return exact_quantity(value, dimension);

@@ -60,7 +60,8 @@ class Buffers {
   }
   bool map_ordinary(bool huge_pages) noexcept {
     if (!map(length_ + kHugePage, 0)) return false;
-    begin_ = reinterpret_cast<unsigned char*>(round_up(reinterpret_cast<std::uint64_t>(begin_), kHugePage));
+    const auto address = reinterpret_cast<std::uintptr_t>(begin_);
+    begin_ += round_up(address, kHugePage) - address;
     const bool advised = huge_pages && ::madvise(begin_, length_, MADV_HUGEPAGE) == 0;
     pages_ = advised ? Pages::transparent_huge : Pages::ordinary;
     return true;

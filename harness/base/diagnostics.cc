@@ -46,7 +46,9 @@ std::string to_string(const Diagnostic& diagnostic) {
 }
 
 /// Control characters are told as escapes.
-void Diagnostics::error(Location where, std::string text) { errors_.push_back({std::move(where), printable(text)}); }
+void Diagnostics::error(Location where, const std::string& text) {
+  errors_.push_back({std::move(where), printable(text)});
+}
 
 void Diagnostics::throw_if_any() const {
   if (errors_.empty()) return;

@@ -28,7 +28,7 @@ std::string to_string(const Diagnostic& diagnostic);
 /// Collects problems, so that one look at the output is enough to mend a file.
 class Diagnostics {
  public:
-  void error(Location where, std::string text);
+  void error(Location where, const std::string& text);
   bool empty() const { return errors_.empty(); }
   const std::vector<Diagnostic>& errors() const { return errors_; }
   /// Throws UsageError with every collected problem; does nothing when there is none.

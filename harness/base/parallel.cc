@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace headrace {
@@ -24,7 +25,7 @@ void parallel_for(std::uint64_t count, unsigned threads, const std::function<voi
   const auto fail = [&](std::exception_ptr what) {
     next.store(count, std::memory_order_relaxed);
     const std::lock_guard lock(mutex);
-    if (!failure) failure = what;
+    if (!failure) failure = std::move(what);
   };
   const auto work = [&](unsigned worker) {
     try {

@@ -12,7 +12,10 @@ std::vector<unsigned char> draw_sample(const Codec& codec, std::uint64_t number,
   const auto w = static_cast<std::uint32_t>(width / 2 + random.below(width + 1)), h = std::max(w * 3 / 4, 1u);
   const std::uint64_t noise = 1 + random.below(48);
   std::vector<double> across(std::size_t{3} * w);
-  for (std::uint32_t i = 0; i < 3 * w; ++i) across[i] = 100 + 60 * std::sin(9.0 * (i / 3) / w + i % 3);
+  for (std::uint32_t i = 0; i < 3 * w; ++i) {
+    const std::uint32_t column = i / 3, colour = i % 3;
+    across[i] = 100 + 60 * std::sin(9.0 * column / w + colour);
+  }
   std::vector<unsigned char> rgb(std::size_t{3} * w * h);
   for (std::uint32_t y = 0; y < h; ++y) {
     const double down = 40 * std::cos(7.0 * y / h);

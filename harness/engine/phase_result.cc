@@ -58,7 +58,7 @@ std::optional<BackgroundResult> merged_background(Recorders workers, unsigned pa
                           .bytes = all.bytes,
                           .operations = all.operations,
                           .errors = all.errors,
-                          .latency = std::move(all.latency),
+                          .latency = all.latency,
                           .series = std::move(all.series)};
 }
 

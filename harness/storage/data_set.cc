@@ -99,7 +99,7 @@ std::optional<DataSetSpec> DataSetSpec::of_id(const std::string& id) {
 }
 
 std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node, const DataProgress& progress) {
-  const std::shared_ptr<DataSet> data(new DataSet);
+  std::shared_ptr<DataSet> data(new DataSet);
   data->spec_ = spec;
   data->threads_ = node.cores();
   if (!spec.path.empty()) {

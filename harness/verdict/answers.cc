@@ -23,7 +23,7 @@ void skip(Judgement& j, std::string why, std::string next) {
 enum class Fit { none, close, same };
 
 Fit fit(const requirements::JobCollective& c, const RecordedPoint& point) {
-  const auto given = [&](const char* name, ParamValue fallback) {
+  const auto given = [&](const char* name, const ParamValue& fallback) {
     const auto at = point.params.find(name);
     return at == point.params.end() ? fallback : at->second;
   };
