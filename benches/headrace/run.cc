@@ -240,7 +240,8 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
     verb.flag("--tune", arguments->tune,
               "Try other numbers of workers, too, and tell the fewest that feed the GPUs, as settings of the loader");
     verb.option("--rules NAME", arguments->rules,
-                "Hold the run against a benchmark's rules, and tell which it broke: mlperf-v2 (MLPerf Storage 2.0)");
+                "Hold the run against a benchmark's rules, and tell which it broke: mlperf-v2, mlperf-v3 (MLPerf "
+                "Storage 2.0, 3.0)");
     verb.example("headrace rehearse configs/jobs/resnet50-imagenet.yaml --at /tmp/headrace-scratch --budget 2min",
                  "What share of the time would the GPUs of a ResNet-50 compute, and what keeps them waiting?");
   } else if (kind == Kind::qualify) {

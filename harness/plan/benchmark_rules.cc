@@ -3,45 +3,57 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
+#include "harness/plan/benchmark_workloads.h"
 
 namespace headrace {
 namespace {
 
 using requirements::Job;
 
-/// configs/dlio/workload of the benchmark's version 2.0.
-struct Workload {
-  const char* name;
-  double batch, step_s, sample_bytes, utilization;
-};
-constexpr std::array kWorkloads{
-    Workload{"unet3d_a100", 7, 0.636, 146600628, 0.9},    Workload{"unet3d_h100", 7, 0.323, 146600628, 0.9},
-    Workload{"resnet50_a100", 400, 0.435, 114660, 0.9},   Workload{"resnet50_h100", 400, 0.224, 114660, 0.9},
-    Workload{"cosmoflow_a100", 1, 0.00551, 2828486, 0.7}, Workload{"cosmoflow_h100", 1, 0.0035, 2828486, 0.7}};
-
 bool alike(double a, double b) { return std::abs(a - b) <= 1e-3 * b; }
 
-RuleCheck own_workload(const Job& job) {
-  for (const Workload& w : kWorkloads) {
-    if (!alike(job.step.micro_batch, w.batch) || !alike(job.step.time, w.step_s) ||
-        !alike(job.dataset.sample_size, w.sample_bytes) || job.step.accumulation != 1)
-      continue;
-    if (alike(job.step.target_utilization, w.utilization))
-      return {"workload", true, fmt::format("the job is the benchmark's {}", w.name)};
+/// nullptr: none of them.
+const BenchmarkWorkload* workload_of(const Job& job, const BenchmarkVersion& version) {
+  for (const BenchmarkWorkload& w : version.workloads)
+    if (alike(job.step.micro_batch, w.batch) && alike(job.step.time, w.step_s) &&
+        alike(job.dataset.sample_size, w.sample_bytes) && alike(job.dataset.samples_per_file, w.samples_per_file) &&
+        job.step.accumulation == 1)
+      return &w;
+  return nullptr;
+}
+
+/// Of all, or of those that results are taken of.
+std::string names(const BenchmarkVersion& version, bool planning) {
+  std::vector<std::string> all;
+  for (const BenchmarkWorkload& w : version.workloads)
+    if (planning || !w.planning) all.emplace_back(w.name);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+RuleCheck own_workload(const Job& job, const BenchmarkVersion& version) {
+  const BenchmarkWorkload* const w = workload_of(job, version);
+  if (w == nullptr)
     return {"workload", false,
-            fmt::format("{} asks for a utilization of {}: step.target_utilization is {}", w.name, w.utilization,
+            fmt::format("samples, samples of a file, batch and step time are of none of the benchmark's workloads ({})",
+                        names(version, true))};
+  if (!alike(job.step.target_utilization, w->utilization))
+    return {"workload", false,
+            fmt::format("{} asks for a utilization of {}: step.target_utilization is {}", w->name, w->utilization,
                         job.step.target_utilization)};
-  }
-  std::vector<std::string> names;
-  for (const Workload& w : kWorkloads) names.emplace_back(w.name);
-  return {"workload", false,
-          fmt::format("samples, batch and step time are of none of the benchmark's workloads ({})",
-                      fmt::join(names, ", "))};
+  return {"workload", true, fmt::format("the job is the benchmark's {}", w->name)};
+}
+
+RuleCheck taken(const Job& job, const BenchmarkVersion& version) {
+  const BenchmarkWorkload* const w = workload_of(job, version);
+  return {"taken", w != nullptr && !w->planning,
+          fmt::format("a workload that results are taken of ({}): {}", names(version, false),
+                      w == nullptr  ? "none of the benchmark's"
+                      : w->planning ? fmt::format("{}, which is for planning alone", w->name)
+                                    : std::string(w->name))};
 }
 
 RuleCheck whole_batches(const Job& job, const RehearsedAs& as) {
@@ -50,6 +62,12 @@ RuleCheck whole_batches(const Job& job, const RehearsedAs& as) {
           fmt::format("batches of {:.0f} samples with {} of computing: {:.0f} with {}", batch,
                       format_quantity(job.step.time, Dimension::seconds), as.batch,
                       format_quantity(as.step_s, Dimension::seconds))};
+}
+
+RuleCheck read_ahead(const Job& job) {
+  return {"prefetch", job.loader.prefetch_factor <= benchmark_rules::kMostPrefetch,
+          fmt::format("{:.0f} batches read ahead at most: loader.prefetch_factor is {:.0f}",
+                      benchmark_rules::kMostPrefetch, job.loader.prefetch_factor)};
 }
 
 RuleCheck larger_than_memory(const RehearsedAs& as) {
@@ -62,13 +80,25 @@ RuleCheck larger_than_memory(const RehearsedAs& as) {
 
 }  // namespace
 
-void check_rules_name(const std::string& name) {
-  if (name == benchmark_rules::kMlperf2) return;
-  throw UsageError(fmt::format("--rules: '{}' is not one of {}", name, benchmark_rules::kMlperf2));
+std::string rules_names() {
+  std::vector<std::string> all;
+  for (const BenchmarkVersion& version : benchmark_versions()) all.emplace_back(version.name);
+  return fmt::format("{}", fmt::join(all, ", "));
 }
 
-std::vector<RuleCheck> check_planned(const Job& job, const RehearsedAs& as) {
-  return {own_workload(job), whole_batches(job, as), larger_than_memory(as)};
+void check_rules_name(const std::string& name) {
+  if (benchmark_version(name) == nullptr)
+    throw UsageError(fmt::format("--rules: '{}' is not one of {}", name, rules_names()));
+}
+
+std::vector<RuleCheck> check_planned(const std::string& name, const Job& job, const RehearsedAs& as) {
+  check_rules_name(name);
+  const BenchmarkVersion& version = *benchmark_version(name);
+  std::vector<RuleCheck> all{own_workload(job, version)};
+  if (std::ranges::any_of(version.workloads, &BenchmarkWorkload::planning)) all.push_back(taken(job, version));
+  for (RuleCheck& check : std::vector{whole_batches(job, as), read_ahead(job), larger_than_memory(as)})
+    all.push_back(std::move(check));
+  return all;
 }
 
 }  // namespace headrace

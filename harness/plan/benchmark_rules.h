@@ -16,11 +16,14 @@ struct RuleCheck {
   std::string told;  // "500 steps or more: 64"
 };
 
-/// Of MLPerf Storage's rules for training, version 2.0 (github.com/mlcommons/storage, Submission_guidelines.md).
+/// Of MLPerf Storage's rules for training what versions 2.0 and 3.0 have in common (github.com/mlcommons/storage: of 2.0
+/// Submission_guidelines.md, of 3.0 README.md, Rules.md and training/README.md).
 namespace benchmark_rules {
-inline constexpr const char* kMlperf2 = "mlperf-v2";
-inline constexpr double kFewestSteps = 500, kMemoryMultiple = 5, kRuns = 5, kReplicated = 0.05;
+inline constexpr double kFewestSteps = 500, kMemoryMultiple = 5, kRuns = 5, kReplicated = 0.05, kMostPrefetch = 2;
 }  // namespace benchmark_rules
+
+/// "mlperf-v2, mlperf-v3"
+std::string rules_names();
 
 /// Throws UsageError, with the names that there are, when `name` is none.
 void check_rules_name(const std::string& name);
@@ -32,7 +35,8 @@ struct RehearsedAs {
   double host_memory = 0;        // of this node [B]
 };
 
-/// The rules that the plan alone decides: the benchmark's own workload, whole batches, a data set that memory cannot hold.
-std::vector<RuleCheck> check_planned(const requirements::Job& job, const RehearsedAs& as);
+/// Of the rules `name` those that the plan alone decides: the benchmark's own workload, one that results are taken of, whole
+/// batches, how many are read ahead, a data set that memory cannot hold.
+std::vector<RuleCheck> check_planned(const std::string& name, const requirements::Job& job, const RehearsedAs& as);
 
 }  // namespace headrace

@@ -202,13 +202,22 @@ class Rehearsal {
     return {others.begin(), others.end()};
   }
 
+  /// That a loader takes at once, each a sample.
+  static double rows_of_group(const Value& entry) {
+    const Value* profile = entry.find("read_profile");
+    if (profile == nullptr || profile->text != "row_group") return 1;
+    return std::max(
+        1.0, std::ceil(number(entry, "block_size", Dimension::bytes) / number(entry, "sample_size", Dimension::bytes)));
+  }
+
   /// Batches of the job's size where there are enough of them for a rehearsal, else smaller ones that compute for as much
   /// shorter: the GPUs take as many samples per second. `at_once`: batches that each GPU's workers prepare side by side.
   Value steps(Value entry, double gpus, double at_once) {
     const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0), parts = job_.step.accumulation;
     const double samples = data_bytes_ / job_.dataset.sample_size / gpus;
     const double wanted = std::max(kSteps, kStepsOfEachWorker * at_once / parts);
-    const double least = (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : 1;
+    const double least =
+        (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : rows_of_group(entry);
     longest_s_ = time_share::repetition_s(measuring_s() * time_share::kOwn / weights());
     // A benchmark's batch is its own as long as there is data for a few: fewer steps are told, other batches are another
     // workload.
@@ -239,9 +248,14 @@ class Rehearsal {
                       "enough steps: what "
                       "a GPU takes per second is the same, what is read ahead for it is less",
                       batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
+    if (batch > own)
+      unproven_.push_back(fmt::format(
+          "{:.0f} samples are read at once, more than a batch: batches of as many with {} of computing stand "
+          "for {:.0f} with {}",
+          batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
     if (by_rules)
       made_.rules = check_planned(
-          job_,
+          means_.rules, job_,
           {.batch = batch * parts, .step_s = step_s, .data_bytes = data_bytes_, .host_memory = means_.host_memory});
     entry = with(std::move(entry), "batch_size", fmt::format("{:.0f}", batch));
     if (parts > 1) entry = with(std::move(entry), "batches_per_step", fmt::format("{:.0f}", parts));

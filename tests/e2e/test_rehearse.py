@@ -1,8 +1,10 @@
 """A job's input pipeline rehearsed: what is planned, what is refused, and what must not be said."""
 
 import json
+import os
 import pathlib
 import re
+import tempfile
 
 import pytest
 
@@ -176,7 +178,7 @@ def test_a_benchmarks_rules_that_a_small_run_breaks_are_told(headrace):
     file = job(headrace, "10ms", decode="1ms")
     result, run = rehearse(headrace, file, "--rules", "mlperf-v2")
     checks = {c["rule"]: c for c in run["rehearsal"]["rules"]["checks"]}
-    assert list(checks) == ["workload", "batch", "data_set", "steps", "runs", "caches", "utilization",
+    assert list(checks) == ["workload", "batch", "prefetch", "data_set", "steps", "runs", "caches", "utilization",
                             "replicated"], checks
     assert checks["batch"]["kept"], checks
     assert not checks["workload"]["kept"] and not checks["data_set"]["kept"], checks
@@ -188,6 +190,45 @@ def test_a_benchmarks_rules_that_a_small_run_breaks_are_told(headrace):
     assert "it is no result of that benchmark" in words and "broken (data_set): a data set of 5 times" in words, result.out
 
 
+def rules_of(headrace, file, *words, at="scratch", room="16MiB", out="out"):
+    result = headrace("rehearse", file, "--rules", "mlperf-v3", "--only", "input_pipeline/job", "--at", at, "--budget", "6s",
+                      "--max-write", room, "--looks", "1", "--no-report", "--out", out, *words)
+    assert result.code in (0, 10, 11, 12), result
+    checks = headrace.results(out=out)["rehearsal"]["rules"]["checks"]
+    return " ".join(result.out.split()), {c["rule"]: c for c in checks}
+
+
+def test_a_job_of_the_benchmark_keeps_what_the_plan_decides(headrace):
+    words, checks = rules_of(headrace, str(JOBS / "mlperf-retinanet-b200.yaml"), "--set", "job.cluster.gpus_per_node=1",
+                             "--set", "job.loader.workers_per_gpu=1", room="64MiB")
+    assert all(checks[rule]["kept"] for rule in ("workload", "taken", "batch", "prefetch")), checks
+    assert checks["workload"]["told"] == "the job is the benchmark's retinanet_b200", checks
+    for rule in ("workload", "taken", "batch", "prefetch"):
+        assert f"broken ({rule})" not in words, words
+
+
+def test_each_rule_that_a_run_broke_is_named(headrace):
+    """Nothing feeds 6.4 million samples/s; there is one run, of a few steps, with half of its batches."""
+    file = headrace.write("broken.yaml", JOB.replace("STEP", "10us").replace("DECODE", "10us").replace("GPUS", "1")
+                          .replace("micro_batch: 4", "micro_batch: 64").replace("workers_per_gpu: 2", "workers_per_gpu: 2, prefetch_factor: 3"))
+    words, checks = rules_of(headrace, file, room="1MiB")
+    assert list(checks) == ["workload", "taken", "batch", "prefetch", "data_set", "steps", "runs", "caches", "utilization",
+                            "replicated"], checks
+    for rule in checks:
+        assert rule == "caches" or (not checks[rule]["kept"] and f"broken ({rule})" in words), (rule, checks[rule], words)
+    # What is only for planning is no workload that results are taken of.
+    words, checks = rules_of(headrace, str(JOBS / "mlperf-dlrm-b200.yaml"), "--set", "job.cluster.gpus_per_node=1", out="planning")
+    assert checks["workload"]["kept"] and "broken (taken)" in words and "dlrm_b200, which is for planning alone" in words, words
+
+
+def test_a_source_that_stays_in_memory_breaks_the_rule_of_caches(headrace):
+    if not os.path.ismount("/dev/shm"):
+        pytest.skip("no tmpfs here")
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="headrace-e2e-") as memory:
+        words, checks = rules_of(headrace, job(headrace, "10ms"), at=f"{memory}/scratch")
+    assert not checks["caches"]["kept"] and "broken (caches): nothing comes from this host's memory" in words, words
+
+
 def test_workers_are_not_tuned_without_the_jobs_decoding(headrace):
     result = headrace("rehearse", str(JOBS / "resnet50-imagenet.yaml"), "--rules", "mlperf-v2", "--tune", "--dry-run")
     assert result.code == 2 and "too few for the job: one of them at a time" in " ".join(result.err.split()), result
@@ -195,7 +236,7 @@ def test_workers_are_not_tuned_without_the_jobs_decoding(headrace):
 
 def test_unknown_rules_are_refused(headrace):
     result = headrace("rehearse", str(JOBS / "resnet50-imagenet.yaml"), "--rules", "mlperf-v9")
-    assert result.code == 2 and "--rules: 'mlperf-v9' is not one of mlperf-v2" in result.err, result
+    assert result.code == 2 and "--rules: 'mlperf-v9' is not one of mlperf-v2, mlperf-v3" in result.err, result
 
 
 def test_tuning_names_the_fewest_workers_that_suffice(headrace):

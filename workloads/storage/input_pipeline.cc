@@ -364,7 +364,12 @@ class InputPipeline final : public Workload {
     const std::uint64_t each = io_.workers / gpus_, all = pieces() * loader_.prefetch_factor();
     return static_cast<unsigned>((all + each - 1) / each);
   }
-  double samples_per_operation() const { return layout_ == Layout::files ? samples_per_file_ : 1; }
+  /// A file may hold several; of a row group that was read a loader takes all rows.
+  double samples_per_operation() const {
+    if (layout_ == Layout::files) return samples_per_file_;
+    if (profile_ != ReadProfile::row_group) return 1;
+    return std::max(1.0, static_cast<double>(io_.block_size) / static_cast<double>(sample_size_));
+  }
   std::uint64_t operation_bytes() const {
     return static_cast<std::uint64_t>(std::ceil(static_cast<double>(sample_size_) * samples_per_operation()));
   }

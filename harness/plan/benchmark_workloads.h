@@ -1,0 +1,30 @@
+// The workloads of a benchmark that emulates training: what each version of it asks for.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace headrace {
+
+/// A file of the benchmark's configs/dlio/workload.
+struct BenchmarkWorkload {
+  const char* name;
+  double batch, step_s;  // samples of a GPU's step, and its compute time
+  double sample_bytes;   // that are read of one sample
+  double samples_per_file;
+  double utilization;     // the least that passes
+  bool planning = false;  // for planning alone: no results are taken of it
+};
+
+struct BenchmarkVersion {
+  const char* name;  // as --rules has it
+  std::span<const BenchmarkWorkload> workloads;
+};
+
+/// Every version there are rules of.
+std::span<const BenchmarkVersion> benchmark_versions();
+
+/// nullptr: there is none of that name.
+const BenchmarkVersion* benchmark_version(std::string_view name);
+
+}  // namespace headrace
