@@ -9,13 +9,16 @@
 #include "harness/network/paired.h"
 #include "harness/network/rdma_wire.h"
 #include "harness/ranks/all_or_none.h"
+#include "workloads/network/expected_sums.h"
 #include "workloads/network/rdma_end.h"
 #include "workloads/network/stall_watch.h"
 
 namespace {
 using namespace headrace;
+using network::rank_value;
 using network::RdmaEnd;
 using network::StallWatch;
+using network::SumOfRanks;
 
 constexpr std::array kMetrics{
     Metric{"busbw", "B/s", Better::higher, "Formula F1: 2 (n-1)/n times algbw, what each rank's port carries one way"},
@@ -56,7 +59,7 @@ class RdmaAllReduce final : public Paired {
   /// One more, of numbers whose sum is exact in whatever order they are added.
   void conclude() override {
     come_together("the end of the all-reduces", kSlack_s + end_.patience_s() + kOverrun * time_s_, [this] {
-      for (std::uint64_t i = 0; i < elements(); ++i) data_[i] = value(rank(), i);
+      for (std::uint64_t i = 0; i < elements(); ++i) data_[i] = rank_value(rank(), i);
     });
     attempt([&] {
       StallWatch watch(*ranks_, left(), end_.patience_s());
@@ -163,10 +166,9 @@ class RdmaAllReduce final : public Paired {
   }
 
   void check_sum() const {
+    const SumOfRanks sum_of(ranks_->size());
     for (std::uint64_t i = 0; i < elements(); ++i) {
-      float sum = 0;
-      for (unsigned r = 0; r < ranks_->size(); ++r) sum += value(r, i);
-      if (data_[i] != sum)
+      if (const float sum = sum_of(i); data_[i] != sum)
         throw RunError("wrong data on " + ranks_->host(rank()) + ": element " + std::to_string(i) + " is " +
                        std::to_string(data_[i]) + ", the sum is " + std::to_string(sum));
     }
@@ -176,7 +178,6 @@ class RdmaAllReduce final : public Paired {
   unsigned right() const { return (rank() + 1) % ranks_->size(); }
   unsigned left() const { return (rank() + ranks_->size() - 1) % ranks_->size(); }
   std::uint64_t elements() const { return size_ / sizeof(float); }
-  static float value(unsigned rank, std::uint64_t i) { return static_cast<float>((rank * 5 + i) % 7 + 1); }
 
   // ---- The timed region: nothing below allocates, unless it throws.
 
