@@ -47,7 +47,8 @@ class MpiGroup {
   virtual void barrier() = 0;
   /// Sums of float. `count` elements: of the message, or of the whole buffer of n parts
   /// (has_parts). `in` and `out` hold so many each, or are the same memory: in place. send_recv
-  /// sends to the next rank and receives from the one before; broadcast is from rank 0. Blocks.
+  /// sends to the next rank and receives from the one before; broadcast is from rank 0, which sends
+  /// out of `in` and leaves its `out` as it is. Blocks.
   /// Throws RunError that says what MPI says.
   virtual void run(Collective what, const float* in, float* out, std::uint64_t count) = 0;
 };

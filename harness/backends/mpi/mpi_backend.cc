@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <algorithm>
 #include <climits>
 #include <cstdlib>
 
@@ -71,8 +70,7 @@ class Group final : public MpiGroup {
       case Collective::reduce_scatter:
         return check(MPI_Reduce_scatter_block(from, out, part, MPI_FLOAT, MPI_SUM, comm_), "MPI_Reduce_scatter_block");
       case Collective::broadcast:
-        if (!in_place && rank_ == 0) std::copy_n(in, count, out);
-        return check(MPI_Bcast(out, all, MPI_FLOAT, 0, comm_), "MPI_Bcast");
+        return check(MPI_Bcast(rank_ == 0 ? const_cast<float*>(in) : out, all, MPI_FLOAT, 0, comm_), "MPI_Bcast");
       case Collective::all_to_all:
         return check(MPI_Alltoall(from, part, MPI_FLOAT, out, part, MPI_FLOAT, comm_), "MPI_Alltoall");
       case Collective::send_recv: {
