@@ -86,9 +86,13 @@ int dma_buf_of(Device& device, const GpuMemory& memory) {
   device.use();
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
-  if (cudaGetDriverEntryPointByVersion("cuMemGetHandleForAddressRange", &function, 11070, cudaEnableDefault, &found) !=
-          cudaSuccess ||
-      !function) {
+  constexpr const char* kName = "cuMemGetHandleForAddressRange";
+#if CUDART_VERSION >= 12050
+  const cudaError_t asked = cudaGetDriverEntryPointByVersion(kName, &function, 11070, cudaEnableDefault, &found);
+#else  // the newest that the driver has, which takes the same arguments
+  const cudaError_t asked = cudaGetDriverEntryPoint(kName, &function, cudaEnableDefault, &found);
+#endif
+  if (asked != cudaSuccess || !function) {
     cudaGetLastError();
     return -1;
   }
