@@ -1,0 +1,39 @@
+"""A PyTorch DataLoader over a WebDataset of tar shards, with its consumer; each step is slept through by a deadline.
+trainer.py WORKERS BATCH PREFETCH STEP_S SHARD...   Prints "ready"; then for each line of its input reads all shards once, and
+prints accelerator utilization (A21: the first step left out) and samples per second with the first step."""
+
+import sys
+import time
+
+import torch
+import webdataset
+
+
+def parts(sample):
+    """Their sizes: what is decoded goes to the trainer in shared memory, and not as bytes through a pipe."""
+    return len(sample["jpg"]), len(sample["cls"])
+
+
+def epoch(loader, batch, step_s):
+    begin = now = time.monotonic()
+    ends = []
+    for samples in loader:
+        assert len(samples) == batch
+        now = max(now, time.monotonic()) + step_s
+        time.sleep(max(0, now - time.monotonic()))
+        ends.append(now)
+    return step_s * (len(ends) - 1) / (ends[-1] - ends[0]), batch * len(ends) / (ends[-1] - begin)
+
+
+if __name__ == "__main__":
+    workers, batch, prefetch = map(int, sys.argv[1:4])
+    step_s, shards = float(sys.argv[4]), sys.argv[5:]
+    torch.set_num_threads(1)
+    data = webdataset.WebDataset(shards, shardshuffle=len(shards)).map(parts)
+    loader = torch.utils.data.DataLoader(data, batch_size=batch, num_workers=workers, collate_fn=list, prefetch_factor=prefetch,
+                                         persistent_workers=True, drop_last=True)
+    for _ in loader:  # starts the workers
+        pass
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        print(*epoch(loader, batch, step_s), flush=True)
