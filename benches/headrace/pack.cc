@@ -9,6 +9,7 @@
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
+#include "harness/packing/gain.h"
 #include "harness/packing/pack.h"
 
 namespace headrace::cli {
@@ -18,7 +19,7 @@ using packing::Plan;
 
 struct Arguments {
   std::string source, target, format = "tar", shard_size = "1GiB", order = "shuffled";
-  bool dry_run = false;
+  bool dry_run = false, rehearse = false;
 };
 
 std::string bytes(std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); }
@@ -97,10 +98,18 @@ int pack(const Shared& shared, const Arguments& given) {
   const DataProgress told = [&](std::uint64_t done, std::uint64_t total, std::string_view what) {
     progress(done, total, what);
   };
-  const Plan plan = packing::plan(options_of(given), told);
+  if (given.dry_run && given.rehearse)
+    throw UsageError("pack: --dry-run writes nothing, and --rehearse packs a sample");
+  Plan plan = packing::plan(options_of(given), told);
   progress.clear();
   tell_plan(plan);
   if (given.dry_run) return 0;
+  if (given.rehearse) {
+    const packing::Gain gain = packing::rehearse_gain(std::move(plan), {}, told);
+    progress.clear();
+    for (const std::string& line : packing::told(gain)) print_line(line);
+    return 0;
+  }
   const packing::Packed packed = packing::pack(plan, told);
   progress.clear();
   if (packed.kept > 0)
@@ -130,6 +139,10 @@ void add_pack(Verbs& verbs, Shared& shared) {
       .one_of({"shuffled", "listed"})
       .shows_default();
   verb.flag("--dry-run", given->dry_run, "Tell what would be written, and write nothing");
+  verb.flag(
+      "--rehearse", given->rehearse,
+      "Tell what packing would gain, and leave nothing: a sample of 256 MiB is packed beside SHARDS and read as files "
+      "and as shards, by turns");
   verb.example("headrace pack images --to shards --shard-size 256MiB",
                "Shards get their names once they are whole and were read back; run again, it goes on where it ended");
   verb.does([&shared, given] { return pack(shared, *given); });

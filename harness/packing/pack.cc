@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <future>
@@ -15,7 +16,6 @@
 #include "harness/base/error.h"
 #include "harness/base/random.h"
 #include "harness/base/units.h"
-#include "harness/files/marked_folder.h"
 #include "harness/formats/tar.h"
 #include "harness/packing/sample_reader.h"
 #include "harness/packing/shard_file.h"
@@ -133,7 +133,7 @@ class Packer {
   Packer(const Plan& plan, const DataProgress& progress)
       : plan_(plan),
         progress_(progress),
-        folder_(MarkedFolder::make_alone(plan.options.target, kShardsKind)),
+        folder_(MarkedFolder::make_alone(plan.options.target, plan.options.kind)),
         manifest_(plan, folder_) {}
 
   Packed run() {
@@ -214,6 +214,33 @@ std::string Plan::name(std::size_t shard) const {
   return fmt::format("shard-{:06}.{}", shard, to_string(options.format));
 }
 
+void cut_into_shards(Plan& plan) {
+  plan.shards.clear();
+  plan.bytes = 0;
+  const std::uint64_t end = plan.options.format == formats::Format::tar ? formats::kTarEnd : 0;
+  for (std::uint64_t i = 0; i < plan.order.size(); ++i) {
+    const Sample& sample = plan.from.samples[plan.order[i]];
+    if (plan.from.bytes(sample) > kLargestSample)
+      throw UsageError(fmt::format("pack: {} is larger than a sample can be ({})",
+                                   plan.from.files.full_path(plan.from.order[sample.first]), bytes(kLargestSample)));
+    const std::uint64_t size = encoded_bytes(plan.from, sample, plan.options.format);
+    if (plan.shards.empty() || plan.shards.back().bytes + size > plan.options.shard_size)
+      plan.shards.push_back({.first = i, .samples = 0, .bytes = end});
+    ++plan.shards.back().samples;
+    plan.shards.back().bytes += size;
+  }
+  for (const Shard& shard : plan.shards) plan.bytes += shard.bytes;
+}
+
+bool known_shard(const MarkedFolder& folder, const std::string& name, const struct stat& status) {
+  const Json manifest = Json::parse(folder.folder().read(kManifest, kLongestManifest), nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("shards") || !manifest["shards"].is_array()) return false;
+  return std::ranges::any_of(manifest["shards"], [&](const Json& shard) {
+    return shard.is_object() && shard.contains("name") && shard["name"] == name && shard.contains("bytes") &&
+           shard["bytes"] == static_cast<std::uint64_t>(status.st_size);
+  });
+}
+
 Plan plan(const Options& options, const DataProgress& progress) {
   check_target(options);
   Plan plan;
@@ -223,19 +250,7 @@ Plan plan(const Options& options, const DataProgress& progress) {
   std::iota(plan.order.begin(), plan.order.end(), 0u);
   Random random(kSeed);
   if (options.shuffled) shuffle(std::span(plan.order), random);
-  const std::uint64_t end = options.format == formats::Format::tar ? formats::kTarEnd : 0;
-  for (std::uint64_t i = 0; i < plan.order.size(); ++i) {
-    const Sample& sample = plan.from.samples[plan.order[i]];
-    if (plan.from.bytes(sample) > kLargestSample)
-      throw UsageError(fmt::format("pack: {} is larger than a sample can be ({})",
-                                   plan.from.files.full_path(plan.from.order[sample.first]), bytes(kLargestSample)));
-    const std::uint64_t size = encoded_bytes(plan.from, sample, options.format);
-    if (plan.shards.empty() || plan.shards.back().bytes + size > options.shard_size)
-      plan.shards.push_back({.first = i, .samples = 0, .bytes = end});
-    ++plan.shards.back().samples;
-    plan.shards.back().bytes += size;
-  }
-  for (const Shard& shard : plan.shards) plan.bytes += shard.bytes;
+  cut_into_shards(plan);
   return plan;
 }
 

@@ -2,10 +2,13 @@
 // it, the shards that have names are whole, and the same packing goes on behind them.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "harness/files/marked_folder.h"
 #include "harness/formats/format.h"
 #include "harness/packing/image_folder.h"
 #include "harness/record/data_report.h"
@@ -14,12 +17,15 @@ namespace headrace::packing {
 
 /// The kind of the mark in a folder of shards.
 inline constexpr const char* kShardsKind = "shards";
+/// Of shards that go when they were measured.
+inline constexpr const char* kRehearsalKind = "pack_rehearsal";
 
 struct Options {
   std::string source, target;
   formats::Format format = formats::Format::tar;
   std::uint64_t shard_size = 1 << 30;  // most of one [B]; a single larger sample has one of its own
   bool shuffled = true;                // the samples' order; else by name
+  const char* kind = kShardsKind;      // of the mark in the target
 };
 
 struct Shard {
@@ -37,6 +43,12 @@ struct Plan {
   /// "shard-000003.tar"
   std::string name(std::size_t shard) const;
 };
+
+/// Cuts `plan.order` into shards of at most options.shard_size; throws UsageError, which names a sample that is too large.
+void cut_into_shards(Plan& plan);
+
+/// Is this file of `folder` a shard as its manifest has it?
+bool known_shard(const MarkedFolder& folder, const std::string& name, const struct stat& status);
 
 /// Only reads. Throws UsageError (one folder lies in the other, the target holds something else) and RunError.
 Plan plan(const Options& options, const DataProgress& progress);

@@ -36,13 +36,14 @@ ShardFile::ShardFile(const files::Folder& folder, std::string name, std::uint64_
   ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_DIRECT);  // refused: then through the cache
   // One piece on the disk, where the file system can; the size stays until data is there.
   ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(expected_bytes));
-  void* const memory = ::mmap(nullptr, kBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, 2 * kBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  buffer_ = static_cast<unsigned char*>(memory);
+  buffers_ = static_cast<unsigned char*>(memory);
 }
 
 ShardFile::~ShardFile() {
-  ::munmap(buffer_, kBuffer);
+  if (writing_.valid()) writing_.wait();
+  ::munmap(buffers_, 2 * kBuffer);
   struct stat status;
   if (published_ || ::fstat(fd_.get(), &status) != 0) return;
   try {
@@ -55,26 +56,35 @@ ShardFile::~ShardFile() {
 void ShardFile::append(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::size_t part = std::min<std::size_t>(kBuffer - filled_, bytes.size());
-    std::memcpy(buffer_ + filled_, bytes.data(), part);
+    std::memcpy(gathering() + filled_, bytes.data(), part);
     filled_ += part;
     bytes.remove_prefix(part);
     if (filled_ == kBuffer) write_out(kBuffer);
   }
 }
 
-/// `length` bytes of the buffer, of which those that are filled count.
+/// Begins to write `length` bytes of what is gathered, of which those that are filled count, once the piece before is written.
 void ShardFile::write_out(std::uint64_t length) {
-  crc_ = formats::crc32c({buffer_, filled_}, crc_);
-  if (!files::write_fully(fd_.get(), buffer_, length, written_)) throw system_error("write", shown(), errno);
+  wait_for_write();
+  writing_ = std::async(std::launch::async, [this, length, from = gathering(), filled = filled_, at = written_] {
+    crc_ = formats::crc32c({from, filled}, crc_);
+    if (!files::write_fully(fd_.get(), from, length, at)) throw system_error("write", shown(), errno);
+  });
   written_ += filled_;
   filled_ = 0;
+  second_ = !second_;
+}
+
+void ShardFile::wait_for_write() {
+  if (writing_.valid()) writing_.get();
 }
 
 void ShardFile::finish() {
   if (const std::uint64_t length = (filled_ + kBlock - 1) / kBlock * kBlock; length > 0) {
-    std::memset(buffer_ + filled_, 0, length - filled_);
+    std::memset(gathering() + filled_, 0, length - filled_);
     write_out(length);
   }
+  wait_for_write();
   if (::ftruncate(fd_.get(), static_cast<off_t>(written_)) != 0) throw system_error("truncate", shown(), errno);
   if (::fsync(fd_.get()) != 0) throw system_error("sync", shown(), errno);
 }

@@ -253,10 +253,16 @@ class Rehearsal {
           "{:.0f} samples are read at once, more than a batch: batches of as many with {} of computing stand "
           "for {:.0f} with {}",
           batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
-    if (by_rules)
-      made_.rules = check_planned(
-          means_.rules, job_,
-          {.batch = batch * parts, .step_s = step_s, .data_bytes = data_bytes_, .host_memory = means_.host_memory});
+    if (by_rules) {
+      // Whole row groups are taken.
+      const double rows = job_.dataset.layout == Layout::files ? 1 : rows_of_group(entry);
+      const double taken = std::max(1.0, std::round(batch / rows)) * rows;
+      made_.rules = check_planned(means_.rules, job_,
+                                  {.batch = taken * parts,
+                                   .step_s = step_s * taken / batch,
+                                   .data_bytes = data_bytes_,
+                                   .host_memory = means_.host_memory});
+    }
     entry = with(std::move(entry), "batch_size", fmt::format("{:.0f}", batch));
     if (parts > 1) entry = with(std::move(entry), "batches_per_step", fmt::format("{:.0f}", parts));
     return with(std::move(entry), "step_time", exact_quantity(step_s, Dimension::seconds));

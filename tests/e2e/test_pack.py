@@ -3,11 +3,13 @@ whatever ends it; and what must be refused is."""
 
 import json
 import os
+import pathlib
 import shutil
 import signal
 import struct
 import subprocess
 import tarfile
+import tempfile
 import time
 
 import pytest
@@ -248,6 +250,79 @@ def test_a_disk_that_becomes_full_leaves_whole_shards(headrace):
     assert not [p for p in headrace.path("shards").iterdir() if "shard-" in p.name], "nothing is left"
     headrace.under = []
     assert pack(headrace).code == 0 and samples_of(headrace.path("shards")) == expected(folder)
+
+
+FULL_DISK = """
+mount -t tmpfs -o size=$1k none full || exit 77
+run() { "$2" pack images --to full/shards --shard-size 1MiB > "$1.out" 2> "$1.err"; echo $? > "$1.code"; }
+run first "$2"
+grep -q 'the shards need' first.err && exit 76
+mkdir left && cp -a full/shards/. left
+mount -o remount,size=256m full
+run second "$2"
+mkdir whole && cp -a full/shards/. whole
+"""
+
+
+def test_a_disk_that_is_full_before_the_last_shard_is_written(headrace):
+    """A tmpfs of its own, with as much room as the shards have bytes: not enough for them in whole pages, and for what is
+    noted of them."""
+    if subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    folder = images(headrace.path("images"), each=700)
+    before = state(folder)
+    assert headrace("pack", "images", "--to", "plain", "--shard-size", "1MiB").code == 0
+    needed = sum(p.stat().st_size for p in headrace.path("plain").glob("*.tar"))
+    headrace.path("full").mkdir()
+    for pages in range(-(-needed // 4096), -(-needed // 4096) + 40):  # the first that is not refused before anything is written
+        for name in ("left", "whole"):
+            shutil.rmtree(headrace.path(name), ignore_errors=True)
+        done = subprocess.run(["unshare", "-Urm", "sh", "-c", FULL_DISK, "sh", str(4 * pages), headrace.binary],
+                              cwd=headrace.path("."), env=headrace.environment(), capture_output=True, text=True)
+        if done.returncode == 77:
+            pytest.skip("no file system can be mounted here")
+        if done.returncode != 76:
+            break
+    assert done.returncode == 0, done
+    told = headrace.path("first.err").read_text()
+    assert headrace.path("first.code").read_text() == "1\n" and "ENOSPC" in told and "full/shards/" in told, told
+    assert told.count("\n") == 1, told
+    left = headrace.path("left")
+    shards = {p.name: p.read_bytes() for p in left.glob("*.tar")}
+    assert not list(left.glob(".headrace-shard*")), "no half shard is left"
+    for name in shards:
+        with tarfile.open(left / name) as archive:
+            assert archive.getmembers()
+    known = {s["name"]: s["bytes"] for s in json.loads((left / ".headrace-pack.json").read_text())["shards"]}
+    assert {name: len(data) for name, data in shards.items()}.items() <= known.items(), known
+    # With room it goes on where it ended.
+    whole = headrace.path("whole")
+    assert headrace.path("second.code").read_text() == "0\n", headrace.path("second.err").read_text()
+    assert shards and f"{len(shards)} shards were there already" in headrace.path("second.out").read_text()
+    assert all((whole / name).read_bytes() == data for name, data in shards.items())
+    assert samples_of(whole) == expected(folder) and state(folder) == before
+
+
+def test_what_packing_would_gain_is_told_before(headrace):
+    folder = images(headrace.path("images"), each=100, size=30_000)
+    before = state(folder)
+    outcome = pack(headrace, "--rehearse")
+    words = " ".join(outcome.out.split())
+    assert outcome.code == 0 and "rehearsed on 300 of 300 samples" in words and "8 workers, 6 turns: as files" in words, outcome
+    assert "packing gains" in words or "packing loses" in words or "is not told" in words, outcome
+    assert state(folder) == before and sorted(p.name for p in headrace.path(".").iterdir()) == ["images", "tiny.yaml"]
+    both = pack(headrace, "--rehearse", "--dry-run")
+    assert both.code == 2 and "--dry-run writes nothing, and --rehearse packs a sample" in both.err, both
+
+
+def test_no_gain_is_told_of_what_stays_in_memory(headrace):
+    if not os.path.ismount("/dev/shm"):
+        pytest.skip("no tmpfs here")
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="headrace-e2e-") as memory:
+        images(pathlib.Path(memory) / "images")
+        outcome = headrace("pack", f"{memory}/images", "--to", f"{memory}/shards", "--rehearse")
+        assert os.listdir(memory) == ["images"]
+    assert outcome.code == 0 and "whether packing gains is not told: memory gave some of it" in outcome.out, outcome
 
 
 def test_names_that_would_be_one_sample_are_refused(headrace):

@@ -1,0 +1,102 @@
+"""How near packing comes to the disk: bytes per second of `headrace pack` over those of plain writes, by turns.
+
+    python3 benches/pack.py --at DIR [--size 1GiB] [--shard-size 256MiB] [--sample-size 128kB] [--turns 6]
+
+Images lie in memory (/dev/shm), so that reading them costs no disk. Plain writes: as many bytes in files as large, 8 MiB at a
+time around the page cache, each file synced; what pack does beside that, it takes apart from the disk's rate: it reads every
+file, makes headers, computes a CRC and reads each shard back. Prints the ratio of each turn, their median and quartiles. For a
+quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import mmap
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+BUFFER = 8 << 20
+UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def quantity(text: str) -> int:
+    match = re.fullmatch(r"([0-9.]+) ?([A-Za-z]+)", text)
+    if not match or match[2] not in UNITS:
+        raise argparse.ArgumentTypeError(f"{text!r}: a number and one of {', '.join(UNITS)}")
+    return int(float(match[1]) * UNITS[match[2]])
+
+
+def plain_writes(folder: pathlib.Path, size: int, shard: int) -> float:
+    """Bytes per second of writes alone."""
+    buffer = mmap.mmap(-1, BUFFER)
+    buffer.write(os.urandom(BUFFER))
+    begin = time.monotonic()
+    for number, at in enumerate(range(0, size, shard)):
+        fd = os.open(folder / f"{number}.bin", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_DIRECT)
+        length = min(shard, size - at)
+        try:
+            os.posix_fallocate(fd, 0, length)
+            for _ in range(0, length, BUFFER):
+                os.write(fd, buffer)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    return size / (time.monotonic() - begin)
+
+
+def pack(headrace: str, images: pathlib.Path, to: pathlib.Path, shard: int) -> float:
+    """Bytes of shards per second, as from its begin until the last shard has its name."""
+    begin = time.monotonic()
+    subprocess.run([headrace, "pack", str(images), "--to", str(to), "--shard-size", f"{shard}B"], check=True, capture_output=True)
+    seconds = time.monotonic() - begin
+    return sum(p.stat().st_size for p in to.glob("*.tar")) / seconds
+
+
+def make_images(folder: pathlib.Path, size: int, sample: int) -> None:
+    data = os.urandom(1 << 20)
+    for number in range(size // sample):
+        name = folder / f"class{number % 10}" / f"{number}.jpg"
+        name.parent.mkdir(exist_ok=True)
+        start = number % 1000
+        name.write_bytes((data * (sample // len(data) + 2))[start:start + sample])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--at", type=pathlib.Path, required=True, help="a folder on the disk in question")
+    parser.add_argument("--size", type=quantity, default="1GiB")
+    parser.add_argument("--shard-size", type=quantity, default="256MiB")
+    parser.add_argument("--sample-size", type=quantity, default="128kB")
+    parser.add_argument("--turns", type=int, default=6)
+    parser.add_argument("--headrace", default="build/release/headrace")
+    arguments = parser.parse_args()
+    headrace = str(pathlib.Path(arguments.headrace).resolve())
+    ratios = []
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory, tempfile.TemporaryDirectory(dir=arguments.at) as disk:
+        images = pathlib.Path(memory)
+        make_images(images, arguments.size, arguments.sample_size)
+        for turn in range(arguments.turns):
+            rates = {}
+            # Each other turn the other way round, so that a disk that becomes slower favours neither.
+            for way in ("pack", "plain") if turn % 2 else ("plain", "pack"):
+                folder = pathlib.Path(disk) / way
+                folder.mkdir()
+                rates[way] = (pack(headrace, images, folder, arguments.shard_size) if way == "pack" else
+                              plain_writes(folder, arguments.size, arguments.shard_size))
+                shutil.rmtree(folder)
+            ratios.append(rates["pack"] / rates["plain"])
+            print(f"plain writes {rates['plain'] / 1e6:8.1f} MB/s   pack {rates['pack'] / 1e6:8.1f} MB/s   ratio {ratios[-1]:.3f}",
+                  flush=True)
+    if len(ratios) > 1:
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        print(f"median {middle:.3f}, quartiles {low:.3f} to {high:.3f}, of {len(ratios)} turns")
+
+
+if __name__ == "__main__":
+    main()
