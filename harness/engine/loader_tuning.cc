@@ -32,7 +32,8 @@ std::vector<std::string> settings(const Job& job, double workers) {
 
 }  // namespace
 
-LoaderTuning tune_loader(const Job& job, double gpus, double taken, std::vector<LoaderTuning::Tried> tried) {
+LoaderTuning tune_loader(const Job& job, double gpus, double taken, std::vector<LoaderTuning::Tried> tried,
+                         double cpu_time_s) {
   LoaderTuning t;
   std::ranges::sort(tried, {}, &LoaderTuning::Tried::workers);
   t.tried = std::move(tried);
@@ -58,9 +59,10 @@ LoaderTuning tune_loader(const Job& job, double gpus, double taken, std::vector<
                           {"batch_samples_count", job.step.micro_batch},
                           {"decoded_sample_bytes", job.dataset.decoded_size.value_or(job.dataset.sample_size)}})
                  .value();
-  if (job.dataset.cpu_time_per_sample)
+  if (cpu_time_s <= 0) cpu_time_s = job.dataset.cpu_time_per_sample.value_or(0);
+  if (cpu_time_s > 0)
     t.cores = apply("B2", {{"node_sample_rate_per_s", t.needed},
-                           {"cpu_time_per_sample_s", *job.dataset.cpu_time_per_sample},
+                           {"cpu_time_per_sample_s", cpu_time_s},
                            {"target_utilization_ratio", 1}})
                   .value();
   t.told.push_back(

@@ -23,8 +23,9 @@ struct LoaderTuning {
   std::vector<std::string> told;  // a sentence or a setting each
 };
 
-/// `gpus` of the node, that take `taken` samples/s when they never wait.
+/// `gpus` of the node, that take `taken` samples/s when they never wait. `cpu_time_s`: what decoding one sample was measured
+/// to cost [s]; 0: the job tells it, or nothing is decoded.
 LoaderTuning tune_loader(const requirements::Job& job, double gpus, double taken,
-                         std::vector<LoaderTuning::Tried> tried);
+                         std::vector<LoaderTuning::Tried> tried, double cpu_time_s = 0);
 
 }  // namespace headrace

@@ -182,7 +182,8 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   look_at_saves(points, *whole, plan.job->step.target_utilization, r);
   predict(points, *whole->point, r);
   if (std::vector<LoaderTuning::Tried> tried = tried_workers(points, *whole->point); !tried.empty())
-    r.tuning = tune_loader(*plan.job, param(*whole->point, "gpus"), r.rates.taken, std::move(tried));
+    r.tuning = tune_loader(*plan.job, param(*whole->point, "gpus"), r.rates.taken, std::move(tried),
+                           value(find(points, "decode", rehearsal::kJob), "cpu_time_per_sample"));
   r.rules = plan.rules;
   if (!r.rules.empty()) {
     r.checked = plan.rule_checks;

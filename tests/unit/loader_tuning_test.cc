@@ -31,6 +31,14 @@ TEST(LoaderTuningTest, TheFewestWhoseLowerBoundSuffices) {
   EXPECT_NE(t.told[1].find("num_workers=4, prefetch_factor=2"), std::string::npos) << t.told[1];
 }
 
+TEST(LoaderTuningTest, CoresFollowFromWhatDecodingWasMeasuredToCost) {
+  requirements::Job of = job();
+  EXPECT_EQ(tune_loader(of, 2, 640, {tried(4, 580, 600)}, 0.01).cores, 6) << "576/s of 10 ms each are 5.8 cores";
+  of.dataset.cpu_time_per_sample.reset();
+  EXPECT_EQ(tune_loader(of, 2, 640, {tried(4, 580, 600)}, 0.01).cores, 6);
+  EXPECT_EQ(tune_loader(of, 2, 640, {tried(4, 580, 600)}).cores, 0) << "nothing is decoded";
+}
+
 TEST(LoaderTuningTest, NoNumberThatSufficesIsToldAndNoSetting) {
   const LoaderTuning t = tune_loader(job(), 2, 640, {tried(1, 250, 300), tried(2, 400, 420), tried(4, 380, 500)});
   EXPECT_FALSE(t.fewest);
