@@ -78,6 +78,8 @@ class ByteDecoder {
 class Codec {
  public:
   virtual ~Codec() = default;
+  /// Its files begin with one of them.
+  virtual std::vector<std::string_view> beginnings() const = 0;
   /// nullptr where samples are no images; then there is a byte decoder.
   virtual std::unique_ptr<ImageDecoder> image_decoder(const DecodeLimits&) const { return nullptr; }
   virtual std::unique_ptr<ByteDecoder> byte_decoder(const DecodeLimits&) const { return nullptr; }

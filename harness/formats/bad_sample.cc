@@ -26,6 +26,10 @@ std::string_view to_string(Flaw flaw) {
       return "the shard is compressed, which is not read";
     case Flaw::undecodable:
       return "it cannot be decoded";
+    case Flaw::nothing_to_decode:
+      return "no part of the sample begins as files of the codec do";
+    case Flaw::too_large:
+      return "there is no memory for the sample";
     case Flaw::bad_table:
       return "no table of samples as MDS shards have it, a damaged one, or one of more than 1048576; the rest of the "
              "shard is lost";

@@ -8,18 +8,20 @@ namespace headrace::formats {
 
 enum class Flaw : std::uint8_t {
   none,
-  bad_header,      // no header where one belongs, or one whose checksum is wrong
-  unsupported,     // a member that is no plain file's bytes, or a name or header of no sensible length
-  truncated,       // the shard ends in the middle
-  length_crc,      // of a record's length
-  data_crc,        // of a record's bytes
-  missing_part,    // a part that the data set's other samples have
-  duplicate_part,  // two parts of one name
-  no_sample,       // a shard that holds none
-  compressed,      // a shard as a whole
-  undecodable,     // by the codec that it is said to be of
-  bad_table,       // of where the samples of an MDS shard begin
-  column_sizes,    // of an MDS sample: they do not add up to its size
+  bad_header,         // no header where one belongs, or one whose checksum is wrong
+  unsupported,        // a member that is no plain file's bytes, or a name or header of no sensible length
+  truncated,          // the shard ends in the middle
+  length_crc,         // of a record's length
+  data_crc,           // of a record's bytes
+  missing_part,       // a part that the data set's other samples have
+  duplicate_part,     // two parts of one name
+  no_sample,          // a shard that holds none
+  compressed,         // a shard as a whole
+  undecodable,        // by the codec that it is said to be of
+  nothing_to_decode,  // no part of it begins as the codec's files do
+  too_large,          // to be held in memory
+  bad_table,          // of where the samples of an MDS shard begin
+  column_sizes,       // of an MDS sample: they do not add up to its size
 };
 
 /// In words, to be put behind "FILE at offset N: ".

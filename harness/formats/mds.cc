@@ -29,8 +29,10 @@ std::optional<MdsColumns> mds_columns(std::string_view settings) {
   for (const auto& size : *sizes) {
     if (size.is_null()) {
       ++columns.variable;
+      columns.sizes.emplace_back();
     } else if (size.is_number_unsigned() && size.get<std::uint64_t>() <= kLargestColumn) {
       columns.fixed += size.get<std::uint64_t>();
+      columns.sizes.emplace_back(size.get<std::uint32_t>());
     } else {
       return std::nullopt;
     }

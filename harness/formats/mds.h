@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headrace::formats {
 
@@ -17,6 +18,8 @@ struct MdsColumns {
   std::string settings;        // as they stand in the shard
   std::uint64_t fixed = 0;     // of the columns that have one size, together [B]
   std::uint64_t variable = 0;  // columns that have not
+  /// Of each column, in order; nothing: it varies.
+  std::vector<std::optional<std::uint32_t>> sizes{};
 };
 
 /// Nothing: these are no settings of an MDS shard.

@@ -11,10 +11,12 @@
 namespace headrace::formats {
 namespace {
 
+using Bytes = std::span<const unsigned char>;
+
 class MdsParser final : public SampleParser {
  public:
-  explicit MdsParser(std::optional<MdsColumns> columns)
-      : columns_(std::move(columns)), table_(4 * (std::size_t{kMostMdsSamples} + 2)) {}
+  MdsParser(std::optional<MdsColumns> columns, Payload* keep)
+      : columns_(std::move(columns)), keep_(keep), table_(4 * (std::size_t{kMostMdsSamples} + 2)) {}
 
   void begin() noexcept override {
     state_ = State::count;
@@ -107,6 +109,10 @@ class MdsParser final : public SampleParser {
   void sizes(std::span<const unsigned char> bytes) noexcept {
     const std::uint64_t part = std::min<std::uint64_t>(offset(next_ + 1) - at_, bytes.size());
     const std::uint64_t head = at_ - offset(next_);
+    if (keep_ != nullptr) {
+      if (head == 0) keep_->begin_whole(at_);
+      keep_->add(bytes.first(part));
+    }
     if (same_settings_ && head < sizes_length()) {
       const std::uint64_t here = std::min(part, sizes_length() - head);
       for (std::uint64_t i = 0; i < here; ++i) {
@@ -129,10 +135,26 @@ class MdsParser final : public SampleParser {
       else
         found.bytes -= sizes_length();
     }
+    if (keep_ != nullptr) keep_->choose(found.kind == Found::Kind::sample ? column(length) : Bytes{});
     begin_sample();
     return found;
   }
   void begin_sample() noexcept { told_bytes_ = 0; }
+
+  /// The first column that is to be decoded, of the sample that is kept; empty where there is none, or columns are not known.
+  Bytes column(std::uint64_t length) const noexcept {
+    const Bytes sample = keep_->bytes();
+    if (!same_settings_ || sample.size() != length) return {};
+    std::uint64_t size_at = 0, at = sizes_length();
+    for (const auto& fixed : columns_->sizes) {
+      const std::uint64_t size = fixed ? *fixed : little_endian_32(&sample[size_at]);
+      if (!fixed) size_at += 4;
+      const Bytes part = sample.subspan(at, size);
+      if (keep_->fits(part)) return part;
+      at += size;
+    }
+    return {};
+  }
 
   std::uint64_t sizes_length() const noexcept { return 4 * columns_->variable; }
   std::uint64_t table_end() const noexcept { return 8 + 4 * std::uint64_t{count_}; }
@@ -146,6 +168,7 @@ class MdsParser final : public SampleParser {
   }
 
   const std::optional<MdsColumns> columns_;
+  Payload* const keep_;
   std::vector<unsigned char> table_;  // a shard's first bytes: the count, and where samples begin
   State state_ = State::count;
   std::uint64_t at_ = 0, next_ = 0;  // in the shard [B]; the sample at hand
@@ -157,8 +180,8 @@ class MdsParser final : public SampleParser {
 
 }  // namespace
 
-std::unique_ptr<SampleParser> mds_parser(const std::optional<MdsColumns>& columns) {
-  return std::make_unique<MdsParser>(columns);
+std::unique_ptr<SampleParser> mds_parser(const std::optional<MdsColumns>& columns, Payload* keep) {
+  return std::make_unique<MdsParser>(columns, keep);
 }
 
 }  // namespace headrace::formats

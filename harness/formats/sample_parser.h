@@ -1,4 +1,5 @@
-// Cuts a shard's bytes, as they come from storage, into samples. Nothing here allocates, locks or keeps the bytes.
+// Cuts a shard's bytes, as they come from storage, into samples. Nothing here allocates, locks or keeps bytes; what is to be
+// decoded, a Payload keeps.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "harness/formats/bad_sample.h"
 #include "harness/formats/mds.h"
+#include "harness/formats/payload.h"
 
 namespace headrace::formats {
 
@@ -28,7 +30,8 @@ struct Found {
   std::uint64_t offset = 0;  // in the shard, where the sample begins or what is wrong
 };
 
-/// Of one worker.
+/// Of one worker. One that has a Payload fills it: of a sample that was found it holds what is to be decoded, until the next
+/// call; it outlives the parser.
 class SampleParser {
  public:
   virtual ~SampleParser() = default;
@@ -42,14 +45,15 @@ class SampleParser {
 
 /// Of tar shards: members with one key (the path up to the first dot of its name) are a sample, as WebDataset groups them.
 /// `parts`: those that each sample has to have (parts_of_first_samples()); at most 8.
-std::unique_ptr<SampleParser> tar_parser(const std::vector<std::string>& parts);
+std::unique_ptr<SampleParser> tar_parser(const std::vector<std::string>& parts, Payload* keep = nullptr);
 
-/// Of TFRecord files: a record is a sample; both CRCs are checked.
-std::unique_ptr<SampleParser> tfrecord_parser();
+/// Of TFRecord files: a record is a sample; both CRCs are checked. To be decoded is the first such value of bytes of a
+/// tf.train.Example, or the record itself.
+std::unique_ptr<SampleParser> tfrecord_parser(Payload* keep = nullptr);
 
 /// Of MDS shards. `columns`: those of the data set, to hold samples of shards with the same settings to; nothing: only
-/// where samples begin and end is told.
-std::unique_ptr<SampleParser> mds_parser(const std::optional<MdsColumns>& columns);
+/// where samples begin and end is told. To be decoded is the first such column of a sample whose columns are known.
+std::unique_ptr<SampleParser> mds_parser(const std::optional<MdsColumns>& columns, Payload* keep = nullptr);
 
 /// A shard that is compressed as a whole, by its first bytes (gzip, zstd, bzip2, xz): neither is read here.
 bool looks_compressed(std::span<const unsigned char> first) noexcept;

@@ -216,4 +216,11 @@ void put_tar_header(std::string_view name, std::uint64_t size, std::string& out)
   put_block("", name.substr(0, kNameLength), told, '0', out);
 }
 
+void put_tar_comment(std::string_view comment, std::string& out) {
+  const std::string record = pax_record("comment", comment);
+  put_block("", "pax_global_header", record.size(), 'g', out);
+  out += record;
+  out.append(tar_padding(record.size()), '\0');
+}
+
 }  // namespace headrace::formats

@@ -47,6 +47,8 @@ std::vector<std::string> parts_of_first_samples(int fd, std::uint64_t size);
 /// Appends the headers of a file's member: a ustar header, with a pax header before it where the name or the size does
 /// not fit.
 void put_tar_header(std::string_view name, std::uint64_t size, std::string& out);
+/// Appends what an archive may begin with: a global pax header with a comment of less than 400 bytes, two blocks.
+void put_tar_comment(std::string_view comment, std::string& out);
 constexpr std::uint64_t tar_padding(std::uint64_t size) { return (kTarBlock - size % kTarBlock) % kTarBlock; }
 /// Ends an archive: two blocks of zeros.
 inline constexpr std::uint64_t kTarEnd = 2 * kTarBlock;

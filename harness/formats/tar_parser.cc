@@ -18,18 +18,21 @@ constexpr std::size_t kMostParts = 64;                      // of one sample
 
 class TarParser final : public SampleParser {
  public:
-  explicit TarParser(const std::vector<std::string>& parts) : parts_(parts), text_(kLongest), key_(kLongest) {}
+  TarParser(const std::vector<std::string>& parts, Payload* keep)
+      : parts_(parts), keep_(keep), text_(kLongest), key_(kLongest) {}
 
   void begin() noexcept override {
     state_ = State::header;
     at_ = filled_ = left_ = samples_ = 0;
     forget_names();
     forget_sample();
-    ended_ = told_ = false;
+    ended_ = told_ = keeps_ = kept_one_ = false;
     lost_ = {};
+    if (keep_ != nullptr) keep_->begin();
   }
 
   Found take(std::span<const unsigned char> bytes) noexcept override {
+    keep_next();
     if (lost_.kind == Found::Kind::bad) return std::exchange(lost_, {});
     Found found;
     while (found.kind == Found::Kind::more && found.used < bytes.size()) {
@@ -44,6 +47,7 @@ class TarParser final : public SampleParser {
   }
 
   Found end() noexcept override {
+    keep_next();
     if (lost_.kind == Found::Kind::bad) return std::exchange(lost_, {});
     const bool in_body = state_ == State::body && left_ > padding_;
     const bool in_header = state_ == State::text || (state_ == State::header && filled_ > 0);
@@ -68,6 +72,7 @@ class TarParser final : public SampleParser {
     if (state_ == State::header) return header(bytes);
     const std::uint64_t part = std::min<std::uint64_t>(left_, bytes.size());
     if (state_ == State::text) keep(bytes.first(part));
+    if (keeps_ && left_ > padding_) keep_->add(bytes.first(std::min(part, left_ - padding_)));
     left_ -= part;
     at_ += part;
     if (left_ == 0) {
@@ -77,7 +82,15 @@ class TarParser final : public SampleParser {
     return {};
   }
 
+  /// The sample that was found has been looked at: its place is for the next one, whose first member has begun.
+  void keep_next() noexcept {
+    if (!std::exchange(kept_one_, false)) return;
+    keep_->begin();
+    keep_->begin_part(part_at_);
+  }
+
   Found header(std::span<const unsigned char> bytes) noexcept {
+    keeps_ = false;
     const std::uint64_t part = std::min<std::uint64_t>(kTarBlock - filled_, bytes.size());
     std::memcpy(block_.data() + filled_, bytes.data(), part);
     filled_ += part;
@@ -129,6 +142,9 @@ class TarParser final : public SampleParser {
         key_length_ = sample.key.size();
         sample_at_ = begin;
       }
+      keeps_ = keep_ != nullptr;
+      part_at_ = at_;
+      if (keeps_ && !kept_one_) keep_->begin_part(at_);
       sample_bytes_ += size;
       add(sample.part);
     }
@@ -194,6 +210,7 @@ class TarParser final : public SampleParser {
     Found found{.kind = Found::Kind::sample, .bytes = sample_bytes_, .offset = sample_at_};
     if (flaw() != Flaw::none) found = bad(flaw(), sample_at_);
     ++samples_;
+    kept_one_ = keep_ != nullptr;
     forget_sample();
     return found;
   }
@@ -213,6 +230,7 @@ class TarParser final : public SampleParser {
   }
 
   const std::vector<std::string> parts_;
+  Payload* const keep_;
   State state_ = State::header;
   std::array<unsigned char, kTarBlock> block_{};
   std::uint64_t at_ = 0, filled_ = 0;       // in the shard; of block_
@@ -229,15 +247,18 @@ class TarParser final : public SampleParser {
   std::uint64_t sample_at_ = 0, sample_bytes_ = 0, samples_ = 0;
   std::array<std::uint64_t, kMostParts> hashes_{};
   std::size_t count_ = 0;
-  unsigned there_ = 0;  // a bit for each of parts_
-  Found lost_;          // to be told next
+  unsigned there_ = 0;         // a bit for each of parts_
+  Found lost_;                 // to be told next
+  std::uint64_t part_at_ = 0;  // of the member at hand, in the shard
+  bool keeps_ = false;         // its bytes are for keep_
+  bool kept_one_ = false;      // which still has the sample before
   bool doubled_ = false, ended_ = false, told_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<SampleParser> tar_parser(const std::vector<std::string>& parts) {
-  return std::make_unique<TarParser>(parts);
+std::unique_ptr<SampleParser> tar_parser(const std::vector<std::string>& parts, Payload* keep) {
+  return std::make_unique<TarParser>(parts, keep);
 }
 
 bool looks_compressed(std::span<const unsigned char> first) noexcept {

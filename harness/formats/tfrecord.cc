@@ -34,8 +34,48 @@ void put_field(unsigned number, std::string_view bytes, std::string& out) {
   out += bytes;
 }
 
+using Bytes = std::span<const unsigned char>;
+
+/// A varint of `from`, which is shortened by it; false: there is none.
+bool get_varint(Bytes& from, std::uint64_t& value) noexcept {
+  value = 0;
+  for (unsigned shift = 0; shift < 64 && !from.empty(); shift += 7) {
+    const unsigned char byte = from.front();
+    from = from.subspan(1);
+    value |= std::uint64_t{byte & 127u} << shift;
+    if (byte < 128) return true;
+  }
+  return false;
+}
+
+/// Of a tf.train.Example (below) the way from the message to a value of bytes.
+constexpr std::array<std::uint64_t, 5> kToValue{1, 1, 2, 1, 1};
+
+/// The first value of bytes in `message` that `keep` wants; `depth` of kToValue have been gone.
+Bytes find_value(Bytes message, const Payload& keep, std::size_t depth = 0) noexcept {
+  while (!message.empty()) {
+    std::uint64_t tag, length;
+    if (!get_varint(message, tag)) return {};
+    if ((tag & 7) == 0) {  // a number
+      if (!get_varint(message, length)) return {};
+      continue;
+    }
+    if ((tag & 7) == 2 && !get_varint(message, length)) return {};
+    if ((tag & 7) != 2) length = (tag & 7) == 1 ? 8 : (tag & 7) == 5 ? 4 : message.size() + 1;
+    if (length > message.size()) return {};
+    const Bytes field = message.first(length);
+    message = message.subspan(length);
+    if (tag != (kToValue[depth] << 3 | 2)) continue;
+    const bool last = depth + 1 == kToValue.size();
+    const Bytes found = !last ? find_value(field, keep, depth + 1) : keep.fits(field) ? field : Bytes{};
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
 class RecordParser final : public SampleParser {
  public:
+  explicit RecordParser(Payload* keep) : keep_(keep) {}
   void begin() noexcept override {
     at_ = begin_ = filled_ = left_ = records_ = 0;
     state_ = State::head;
@@ -66,6 +106,7 @@ class RecordParser final : public SampleParser {
     if (state_ == State::body) {
       const auto part = bytes.first(std::min<std::uint64_t>(left_, bytes.size()));
       crc_ = crc32c(part, crc_);
+      if (keep_ != nullptr) keep_->add(part);
       at_ += part.size();
       left_ -= part.size();
       if (left_ == 0) state_ = State::foot;
@@ -86,6 +127,7 @@ class RecordParser final : public SampleParser {
       return bad(begin_ == 0 && looks_compressed(few_) ? Flaw::compressed : Flaw::length_crc);
     left_ = length_;
     crc_ = 0;
+    if (keep_ != nullptr) keep_->begin_whole(at_);
     state_ = length_ == 0 ? State::foot : State::body;
     return {};
   }
@@ -95,10 +137,15 @@ class RecordParser final : public SampleParser {
     state_ = State::head;
     ++records_;
     if (told != masked(crc_)) return bad(Flaw::data_crc);
+    if (keep_ != nullptr) {
+      const Bytes record = keep_->bytes();
+      keep_->choose(keep_->fits(record) ? record : find_value(record, *keep_));
+    }
     return {.kind = Found::Kind::sample, .bytes = length_, .offset = begin_};
   }
   Found bad(Flaw flaw) const noexcept { return {.kind = Found::Kind::bad, .flaw = flaw, .offset = begin_}; }
 
+  Payload* const keep_;
   State state_ = State::head;
   std::array<unsigned char, kRecordHead> few_{};
   std::uint64_t at_ = 0, begin_ = 0;  // in the shard: now, and of the record at hand
@@ -157,6 +204,6 @@ std::string Example::serialized() const {
   return message;
 }
 
-std::unique_ptr<SampleParser> tfrecord_parser() { return std::make_unique<RecordParser>(); }
+std::unique_ptr<SampleParser> tfrecord_parser(Payload* keep) { return std::make_unique<RecordParser>(keep); }
 
 }  // namespace headrace::formats

@@ -59,6 +59,7 @@ class Rehearsal {
                       ? number(alone, "files", Dimension::count) * number(alone, "file_size", Dimension::bytes)
                       : bytes_of_own_data(means_.data);
     share_shards(alone);
+    hold_samples(alone);
     const Value without = pipeline(alone);
     const Value whole = saving(without);
     made_.workloads.kind = Value::Kind::list;
@@ -121,15 +122,41 @@ class Rehearsal {
     add(std::move(memory), rehearsal::kInMemory);
   }
 
+  /// Lets generated files hold what the workers decode, where such samples are made: one in each file, or in tar shards of
+  /// several.
+  void hold_samples(Value& alone) const {
+    if (!decodes() || !means_.data.empty()) return;
+    constexpr double kLeast = 4096, kLargest = 16 << 20, kLeastInTar = 8192;  // as DataSetSpec takes them [B]
+    const std::string& use = alone.find("use")->text;
+    const double size = number(alone, "file_size", Dimension::bytes), sample = std::round(job_.dataset.sample_size);
+    const double spread = 3 * number(alone, "file_size_spread", Dimension::bytes);
+    const bool in_tar = use == "shard_stream" || job_.dataset.samples_per_file > 1;
+    if (use == "random_read" || job_.dataset.samples_per_file < 1) return;
+    if (in_tar ? sample < kLeastInTar || sample > kLargest || size - spread < 2 * kLeastInTar
+               : size - spread < kLeast || size + spread > kLargest)
+      return;
+    alone = with(std::move(alone), "content", codec_word(job_.dataset));
+    if (in_tar) alone = with(std::move(alone), "content_sample", fmt::format("{:.0f}B", sample));
+  }
+
   bool decodes() const { return job_.dataset.codec != requirements::SampleCodec::none; }
   /// With the job's codec: the samples that are read, or drawn ones of their size beside generated files.
   Value decoded(Value entry, std::size_t layout) {
-    if (!means_.data.empty() && (layout != 0 || job_.dataset.samples_per_file != 1))
-      throw UsageError(fmt::format(
-          "no rehearsal: dataset.codec {}: samples of your own are decoded where each is a file (layout files, "
-          "samples_per_file 1); elsewhere cpu_time_per_sample stands for it (--set job.dataset.codec=none)",
-          codec_word(job_.dataset)));
-    if (means_.data.empty())
+    const char* why = means_.data.empty() ? nullptr
+                      : layout == 2       ? "out of shards that are read from front to back"
+                      : layout == 0 && job_.dataset.samples_per_file < 1 ? "where none lies in several files"
+                                                                         : nullptr;
+    if (why != nullptr)
+      throw UsageError(
+          fmt::format("no rehearsal: dataset.codec {}: samples of your own are decoded {}; elsewhere "
+                      "cpu_time_per_sample stands for it (--set job.dataset.codec=none)",
+                      codec_word(job_.dataset), why));
+    if (entry.find("content") != nullptr)
+      unproven_.emplace_back(
+          "images of waves and noise stand for the job's: photographs may take more or less to decode (--data PATH "
+          "decodes "
+          "one's own)");
+    else if (means_.data.empty())
       unproven_.push_back(fmt::format(
           "the files that are read are headrace's, with nothing to decode in them: after each, an image of {} that "
           "lies in memory is decoded (--data PATH decodes what is read)",
@@ -144,9 +171,9 @@ class Rehearsal {
   /// What reads, with a consumer behind it.
   Value pipeline(const Value& alone) {
     static constexpr std::array kTaken{
-        "path",        "files",          "file_size",    "file_size_spread", "samples_per_file",
-        "sample_size", "block_size",     "read_profile", "loader",           "workers",
-        "cache",       "prefetch_factor"};
+        "path",        "files",           "file_size",    "file_size_spread", "samples_per_file",
+        "sample_size", "block_size",      "read_profile", "loader",           "workers",
+        "cache",       "prefetch_factor", "content",      "content_sample"};
     static constexpr std::array kLayouts{"files", "shards", "indexed"};
     Value entry;
     entry.kind = Value::Kind::map;

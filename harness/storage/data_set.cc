@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <thread>
 
+#include "harness/backends/engines.h"
+#include "harness/backends/loader.h"
 #include "harness/base/error.h"
+#include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
 #include "harness/node.h"
 #include "harness/storage/data_set/block_pattern.h"
@@ -22,6 +26,7 @@ namespace headrace {
 namespace {
 
 constexpr double kLargestFile = 0x1p44;  // 16 TiB, what ext4 holds
+constexpr std::uint64_t kLeastSample = 4096, kLeastTarSample = 8192, kLargestSample = 16_MiB;  // that are generated [B]
 
 /// A data set in its folder below `parent`, which is made first if need be. It is locked for others than readers for as
 /// long as it is open, so that nobody removes it meanwhile; file systems without locks do without. `whole`: files, from
@@ -39,7 +44,9 @@ files::Folder open_generated(const DataSetLayout& layout, const files::Folder& p
       if (whole == layout.files() || (will_do && (*left_s <= 0 || node.team_index() > 0))) return root.again();
       if (set.try_hold()) {
         const auto start = std::chrono::steady_clock::now();
-        whole = generate(layout, set, node, progress, left_s);
+        const DataSetSpec& spec = layout.spec();
+        const Codec* const codec = spec.holds_samples() ? &node.backends().codec(spec.content) : nullptr;
+        whole = generate(layout, set, node, codec, progress, left_s);
         node.spend_making(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
         root.lock_shared();
         return root.again();
@@ -74,26 +81,67 @@ DataSetSpec DataSetSpec::declare(Params& params, Defaults defaults) {
   spec.seed = params.count("data_seed", 1, {.max = 1e18}, "seed of contents and sizes");
   if (3 * spec.file_size_spread > spec.file_size)
     params.conflict("file_size_spread", "must be at most a third of file_size");
+  if (defaults.samples) spec.declare_content(params);
   if (!spec.path.empty())
     for (const char* key : {"files", "file_size", "file_size_spread", "files_per_folder", "data_seed"})
       if (params.given(key)) params.conflict(key, "generates files; not together with path, which reads existing ones");
   return spec;
 }
 
+void DataSetSpec::declare_content(Params& params) {
+  std::vector<std::string> words = known_codecs();
+  words.insert(words.begin(), kBlocks);
+  content =
+      params.choice("content", kBlocks, words,
+                    "what generated files hold. blocks: bytes that say where they belong; else images of waves and "
+                    "noise in that codec");
+  content_sample =
+      params.bytes("content_sample", 0, {.max = kLargestSample},
+                   "with content of a codec. 0B: a sample in each file; else files are tar shards, of samples "
+                   "of this mean size");
+  if (!path.empty() && params.given("content") && holds_samples())
+    params.conflict("content", "is of generated files; not together with path, which reads existing ones");
+  if (!holds_samples()) {
+    if (content_sample > 0) params.conflict("content_sample", "goes with content of a codec");
+    return;
+  }
+  const std::uint64_t least = content_sample > 0 ? 2 * kLeastTarSample : kLeastSample;
+  if (content_sample > 0 && content_sample < kLeastTarSample)
+    params.conflict("content_sample", "8 KiB at least");
+  else if (file_size < least + 3 * file_size_spread)
+    params.conflict("file_size",
+                    fmt::format("{} at least, file_size_spread taken off three times, where files hold samples",
+                                format_quantity(static_cast<double>(least), Dimension::bytes)));
+  else if (content_sample == 0 && file_size + 3 * file_size_spread > kLargestSample)
+    params.conflict("file_size", "16 MiB at most, file_size_spread added three times, where files hold a sample each");
+}
+
 std::string DataSetSpec::id() const {
-  return fmt::format("{}x{}B-spread{}-per{}-seed{}", files, file_size, file_size_spread, files_per_folder, seed);
+  std::string id =
+      fmt::format("{}x{}B-spread{}-per{}-seed{}", files, file_size, file_size_spread, files_per_folder, seed);
+  if (holds_samples()) id += fmt::format("-{}-of{}B", content, content_sample);
+  return id;
 }
 
 std::optional<DataSetSpec> DataSetSpec::of_id(const std::string& id) {
   unsigned long long files, size, spread, per, seed;
-  if (std::sscanf(id.c_str(), "%llux%lluB-spread%llu-per%llu-seed%llu", &files, &size, &spread, &per, &seed) != 5)
-    return std::nullopt;
+  unsigned long long sample = 0;
+  char codec[16] = "";
+  const int found = std::sscanf(id.c_str(), "%llux%lluB-spread%llu-per%llu-seed%llu-%15[a-z]-of%lluB", &files, &size,
+                                &spread, &per, &seed, codec, &sample);
+  if (found != 5 && found != 7) return std::nullopt;
   DataSetSpec spec;
   spec.files = files;
   spec.file_size = size;
   spec.file_size_spread = spread;
   spec.files_per_folder = per;
   spec.seed = seed;
+  if (found == 7) {
+    spec.content = codec;
+    spec.content_sample = sample;
+    const std::vector<std::string> known = known_codecs();
+    if (std::find(known.begin(), known.end(), spec.content) == known.end()) return std::nullopt;
+  }
   if (spec.id() != id || files == 0 || size == 0 || per == 0) return std::nullopt;
   return spec;
 }

@@ -19,7 +19,7 @@ class Workload;
 
 /// What a workload wants to read. Filled by declare(), which every storage workload calls in its constructor, so
 /// that the keys mean the same everywhere: `path`, `allow_device` | `files`, `file_size`, `file_size_spread`, `files_per_folder`,
-/// `data_seed`.
+/// `data_seed`, and of workloads that read samples `content`, `content_sample`.
 struct DataSetSpec {
   std::string path;           // the user's data; "" = generate
   bool allow_device = false;  // `path` may be a block device: read as one file, never written
@@ -28,13 +28,19 @@ struct DataSetSpec {
   std::uint64_t file_size_spread = 0;  // standard deviation [B], normal, cut at +-3 sigma and at 1 block
   std::uint64_t files_per_folder = 1000;
   std::uint64_t seed = 1;
+  std::string content = kBlocks;     // of generated files: blocks that say where they belong, or samples of that codec
+  std::uint64_t content_sample = 0;  // 0: a sample in each file; else files are tar shards of samples so large [B]
 
+  static constexpr const char* kBlocks = "blocks";
+  bool holds_samples() const { return content != kBlocks; }
   struct Defaults {
     std::uint64_t files;
     std::uint64_t file_size;
+    bool samples = false;  // may they hold samples?
   };
   static DataSetSpec declare(Params& params, Defaults defaults);
   std::uint64_t bytes() const { return files * file_size; }
+  void declare_content(Params& params);
   /// Names the folder: same specification, same folder, so data is made once and used again.
   std::string id() const;
   /// The specification of that name; nothing when it is none.
@@ -57,15 +63,20 @@ class DataSet {
   const std::vector<std::pair<std::string, std::uint64_t>>& left_out() const { return left_out_; }
   /// The first of those that are empty, by name.
   const std::vector<std::string>& empty_files() const { return empty_files_; }
-  /// Checks every byte of `file` held in `data` (which starts at `offset` in it). Generated data only.
+  /// Do generated files hold samples of a codec?
+  bool holds_samples() const { return generated_ && spec_.holds_samples(); }
+  /// Checks every byte of `file` held in `data` (which starts at `offset` in it). Generated blocks only.
   /// Returns the first wrong block, or nothing.
   bool check(std::uint32_t file, std::uint64_t offset, const unsigned char* data, std::uint64_t length,
              WrongBlock* wrong) const;
   /// Reads and checks every byte (untimed). Returns at most `most` wrong blocks.
   std::vector<WrongBlock> verify(const DataProgress& progress, std::size_t most = 8) const;
+  /// Of a file that holds samples, reads one (by its number modulo theirs) and checks it. Generated data only.
+  std::optional<WrongBlock> wrong_sample(std::uint32_t file, std::uint64_t number) const;
 
  private:
   DataSet() = default;
+  std::vector<WrongBlock> wrong_samples(std::uint32_t file, std::vector<unsigned char>& buffer) const;
   FileTable files_;
   bool generated_ = false;
   std::uint64_t key_ = 0;  // in the blocks' labels

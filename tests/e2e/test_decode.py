@@ -1,15 +1,20 @@
 """What decoding costs, of a user's own images, and what is not decoded is named. The images are made by Pillow, which comes
 with matplotlib."""
 
+import io
 import json
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import tarfile
 
 import pytest
 from conftest import BINARY
+from test_mds import SETTINGS
+from test_shards import crc32c
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -156,19 +161,149 @@ def test_a_bomb_in_a_loader_is_named_and_never_unpacked(headrace):
     assert result.code == 0 and "own/20.jpg at offset" in told and "30000 x 30000 pixels" in told, result
     assert metrics(headrace, "skipped")["bad_samples"]["median"] == 1, result
     result = pipeline(headrace, on_error="skip", more=", most_pixels: 1000", out="none")
-    told = metrics(headrace, "none")
-    assert "sample_rate" not in told and told["bad_samples"]["median"] == 40, "all are refused: there is no rate"
+    assert result.code == 1 and "not one sample could be used: all that were read, 40," in " ".join(result.out.split()), result
+    assert "sample_rate" not in metrics(headrace, "none"), "all are refused: there is no rate"
+
+
+# Samples that lie in shards, or several in a file, are decoded where they lie.
+
+SHARDS = """\
+schema: 1
+workloads:
+  - {use: input_pipeline, path: own, codec: CODEC, on_error: ON_ERROR, workers: 2, step_time: 0s, cache: asis,
+     repeat: 1, output: 32, LAYOUT}
+"""
+LAYOUTS = {"shards": "layout: shards, batch_size: 1, loader: pytorch_iterable", "files": "samples_per_file: 12, batch_size: 12"}
+
+
+def jpeg(number):
+    out = io.BytesIO()
+    Image.effect_noise((200 + 8 * number, 150), 60).convert("RGB").save(out, "jpeg", quality=90)
+    return out.getvalue()
+
+
+def put_tar(path, images):
+    with tarfile.open(path, "w") as out:
+        for number, image in enumerate(images):
+            for part, data in (("json", b"{}"), ("jpg", image), ("cls", b"3")):
+                info = tarfile.TarInfo(f"{number:04}.{part}")
+                info.size = len(data)
+                out.addfile(info, io.BytesIO(data))
+
+
+def field(number, data):
+    length, head = len(data), b""
+    while length >= 128:
+        head, length = head + bytes([length & 127 | 128]), length >> 7
+    return bytes([number << 3 | 2]) + head + bytes([length]) + data
+
+
+def put_tfrecord(path, images):
+    def feature(name, value):
+        return field(1, field(1, name) + field(2, field(1, field(1, value))))
+
+    with open(path, "wb") as out:
+        for image in images:
+            record = field(1, feature(b"image/format", b"jpeg") + feature(b"image/encoded", image))
+            length = struct.pack("<Q", len(record))
+            out.write(length + struct.pack("<I", crc32c(length)) + record + struct.pack("<I", crc32c(record)))
+
+
+def put_mds(path, images):
+    settings = json.dumps({**SETTINGS, "column_names": ["id", "image", "label"]}, sort_keys=True).encode()
+    bodies = [struct.pack("<IIq", len(image), 2, i) + image + b"c1" for i, image in enumerate(images)]
+    offsets = [8 + 4 * len(images) + len(settings)]
+    for body in bodies:
+        offsets.append(offsets[-1] + len(body))
+    path.write_bytes(struct.pack(f"<{len(images) + 2}I", len(images), *offsets) + settings + b"".join(bodies))
+
+
+FORMATS = {"tar": put_tar, "tfrecord": put_tfrecord, "mds": put_mds}
+
+
+def shards(headrace, form, spoil=lambda image: image, count=4, samples=12):
+    """One of the images, number 5 of the second shard, is spoilt."""
+    folder = headrace.path("own")
+    folder.mkdir()
+    images = [jpeg(i) for i in range(samples)]
+    for number in range(count):
+        own = [spoil(image) if (number, i) == (1, 5) else image for i, image in enumerate(images)]
+        FORMATS[form](folder / f"{number:02}.{form}", own)
+    return folder, images
+
+
+def in_shards(headrace, layout, on_error="fail", codec="jpeg", out="results"):
+    text = SHARDS.replace("LAYOUT", LAYOUTS[layout]).replace("ON_ERROR", on_error).replace("CODEC", codec)
+    return headrace("run", "-c", headrace.write("shards.yaml", text), "--out", out, "--no-report")
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+@pytest.mark.parametrize("form", sorted(FORMATS))
+def test_samples_of_shards_and_of_files_of_several_are_decoded(headrace, form, layout):
+    folder, _ = shards(headrace, form)
+    result = in_shards(headrace, layout)
+    assert result.code == 0, result
+    point = headrace.results()["points"][0]
+    told = {m["name"]: m["median"] for m in point["metrics"]}
+    operations = point["repetitions"][0]["phases"][0]["operations"]
+    assert operations == (48 if layout == "shards" else 4) and told["bad_samples"] == 0, point
+    assert told["decoding_share"] > 0 and not any("lie in memory" in note for note in point["notes"]), point
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+@pytest.mark.parametrize("form", sorted(FORMATS))
+def test_one_that_cannot_be_decoded_is_named_where_it_lies(headrace, form, layout):
+    folder, images = shards(headrace, form, spoil=lambda image: image[:600] + bytes(len(image) - 600))
+    begin = (folder / f"01.{form}").read_bytes().find(images[5][:600])
+    result = in_shards(headrace, layout)
+    assert result.code == 1 and f"own/01.{form} at offset" in result.out and "cannot be decoded" in result.out, result
+    result = in_shards(headrace, layout, "skip", out="skipped")
+    named = re.search(rf"own/01\.{form} at offset (\d+)", " ".join(result.out.split()))
+    assert result.code == 0 and begin <= int(named[1]) <= begin + len(images[5]), (result, begin)
+    point = headrace.results(out="skipped")["points"][0]
+    assert next(m["median"] for m in point["metrics"] if m["name"] == "bad_samples") == 1, point
+    assert point["repetitions"][0]["phases"][0]["operations"] == (47 if layout == "shards" else 4), point
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+def test_samples_of_another_codec_are_not_taken_for_decoded(headrace, layout):
+    shards(headrace, "tar")
+    result = in_shards(headrace, layout, codec="png")
+    assert result.code == 1 and "no part of the sample begins as files of the codec do" in " ".join(result.out.split()), result
+
+
+def test_files_of_several_that_are_no_shards_are_told(headrace):
+    many(headrace, 4)
+    result = in_shards(headrace, "files")
+    assert result.code == 1 and "decoded out of tar, TFRecord and MDS files" in " ".join((result.out + result.err).split()), result
+
+
+def test_a_rehearsal_decodes_the_users_own_shards(headrace):
+    folder = headrace.path("own")
+    folder.mkdir()
+    images = [jpeg(i) for i in range(40)]
+    for number in range(8):
+        put_tar(folder / f"{number:02}.tar", images)
+    file = job(headrace, layout="shards", more=", samples_per_file: 40, image_size: 32").replace("60kB", "23kB")
+    text = headrace.path("job.yaml").read_text().replace("60kB", "23kB").replace("workers_per_gpu", "kind: pytorch_iterable, workers_per_gpu")
+    headrace.path("job.yaml").write_text(text)
+    result = headrace("rehearse", "job.yaml", "--at", "scratch", "--data", "own", "--budget", "15s", "--no-report", "--out", "out")
+    assert result.code in (0, 10, 11, 12), (file, result)
+    run = headrace.results(out="out")
+    points = {p["id"]: p for p in run["points"]}
+    own, memory = points["input_pipeline/job"], points["input_pipeline/in-memory"]
+    assert own["params"]["codec"] == "jpeg" and any("8 tar shards, parsed" in note for note in own["notes"]), own["notes"]
+    assert not any("drawn" in note for note in own["notes"]) and any("of the samples" in note for note in memory["notes"]), memory["notes"]
 
 
 @pytest.mark.parametrize("more, told", [
     (", cpu_time_per_sample: 1ms", "codec jpeg decodes"),
-    (", layout: shards, loader: pytorch_iterable", "layout files"),
-    (", samples_per_file: 2", "samples_per_file 1"),
+    (", layout: indexed", "read from front to back"),
+    (", samples_per_file: 0.5", "lies in several files"),
 ])
 def test_what_cannot_be_decoded_is_refused_before_anything_runs(headrace, more, told):
     many(headrace, 4)
-    profile = "wds" if "shards" in more else "whole"
-    result = pipeline(headrace, profile, more=more)
+    result = pipeline(headrace, "ranged" if "indexed" in more else "whole", more=more)
     assert result.code == 2 and told in " ".join(result.err.split()) and "pipeline.yaml:" in result.err, result
     assert not headrace.path("results").exists()
 
@@ -191,25 +326,132 @@ def test_a_rehearsal_decodes_with_the_jobs_codec(headrace):
     assert not re.search("storage limit", run["rehearsal"]["sentence"]), run["rehearsal"]
 
 
-def test_generated_files_are_decoded_out_of_memory_and_that_is_told(headrace):
+def test_generated_files_hold_what_is_decoded(headrace):
     file = job(headrace)
-    result = headrace("rehearse", file, "--at", "scratch", "--max-write", "16MiB", "--budget", "12s", "--no-report", "--out", "out")
+    result = headrace("rehearse", file, "--at", "scratch", "--max-write", "16MiB", "--budget", "20s", "--no-report", "--out", "out")
     assert result.code in (0, 10, 11, 12), result
     told = " ".join(result.out.split())
-    assert "nothing to decode in them" in told and "drawn images of" in told, result
-    whole = {m["name"]: m["median"] for m in headrace.results(out="out")["points"][0]["metrics"]}
-    assert whole["decoding_share"] > 0, whole
+    assert "images of waves and noise stand for the job's" in told and "drawn images of" not in told, result
+    points = {p["id"]: p for p in headrace.results(out="out")["points"]}
+    own, alone = points["input_pipeline/job"], points["small_file_read/job"]
+    assert {m["name"]: m["median"] for m in own["metrics"]}["decoding_share"] > 0, own
+    assert own["params"]["content"] == alone["params"]["content"] == "jpeg", "what is read alone are the same files"
+    files = sorted(headrace.path("scratch/data").rglob("f*.jpg"))
+    assert len(files) > 10 and {f.stat().st_size for f in files} == {60_000}, files[:3]
+    contents = {f.read_bytes()[70:] for f in files}
+    assert len(contents) == len(files), "no two are alike"
+    for name in files[:5]:
+        with Image.open(name) as image:
+            image.convert("RGB")
+    assert headrace("clean", "scratch", "--yes").code == 0 and not headrace.path("scratch").exists()
+
+
+@pytest.mark.parametrize("size", ["200B", "20MB"])
+def test_what_is_not_generated_is_decoded_out_of_memory_and_that_is_told(headrace, size):
+    job(headrace)
+    text = headrace.path("job.yaml").read_text().replace("60kB", size)
+    headrace.path("job.yaml").write_text(text)
+    words = ["rehearse", "job.yaml", "--at", "scratch", "--max-write", "400MB", "--dry-run", "--json"]
+    plan = json.loads(headrace(*words).out)
+    own = next(p for p in plan["points"] if p["id"] == "input_pipeline/job")
+    assert own["params"]["content"] == "blocks" and own["params"]["codec"] == "jpeg", own
+    told = headrace(*words[:-1])
+    assert "nothing to decode in them" in " ".join(told.out.split()), told
+
+
+SAMPLES = """\
+schema: 1
+workloads:
+  - {use: USE, content: CODEC, files: 4, file_size: SIZE, cache: asis, repeat: 1, verify: true, MORE}
+"""
+PIPED = "codec: CODEC, loader: pytorch_iterable, workers: 2, step_time: 0s, output: 32, "
+MADE = {
+    "files": ("input_pipeline", "60kB", PIPED + "batch_size: 1"),
+    "shards": ("input_pipeline", "1MB", PIPED + "batch_size: 1, layout: shards, content_sample: 60kB, sample_size: 60kB"),
+    "several": ("input_pipeline", "1MB", PIPED + "batch_size: 16, content_sample: 60kB, samples_per_file: 16"),
+    "alone": ("shard_stream", "1MB", "workers: 2, content_sample: 60kB"),
+}
+
+
+def make(headrace, kind, codec, out="results"):
+    use, size, more = MADE[kind]
+    text = SAMPLES.replace("USE", use).replace("SIZE", size).replace("MORE", more).replace("CODEC", codec)
+    return headrace("run", "-c", headrace.write("made.yaml", text), "--out", out, "--no-report")
+
+
+def open_image(data):
+    with Image.open(io.BytesIO(data)) as image:
+        return image.convert("RGB").size
+
+
+@pytest.mark.parametrize("kind", sorted(MADE))
+@pytest.mark.parametrize("codec", ["jpeg", "png", "zstd"])
+def test_samples_are_made_read_decoded_and_proven(headrace, codec, kind):
+    if not re.search(rf"^ +{codec} +usable", headrace("--version").out, re.MULTILINE):
+        pytest.skip(f"built without {codec}")
+    result = make(headrace, kind, codec)
+    assert result.code == 0, result
+    point = headrace.results()["points"][0]
+    assert not any("lie in memory" in note for note in point["notes"]), point["notes"]
+    part = {"jpeg": "jpg", "png": "png", "zstd": "zst"}[codec]
+    files = sorted(headrace.path("headrace-scratch/data").rglob("f0*.*"))
+    assert len(files) == 4 and {f.stat().st_size for f in files} == {60_000 if kind == "files" else 1_000_000}, files
+    operations = point["repetitions"][0]["phases"][0]["operations"]
+    if kind == "files":
+        samples = [f.read_bytes() for f in files]
+        assert files[0].suffix == f".{part}" and operations == 4
+    else:
+        samples = []
+        for file in files:
+            with tarfile.open(file) as archive:
+                names = archive.getnames()
+                samples += [archive.extractfile(name).read() for name in names if name.endswith(part)]
+            assert len(names) == 2 * 17 and names[1] == names[0].replace(part, "cls"), names
+        assert kind != "shards" or operations == len(samples) == 68, point
+        assert len({len(sample) for sample in samples}) > 10, "they are of several sizes"
+    assert len({sample[200:] for sample in samples}) == len(samples)
+    if codec != "zstd":
+        assert all(min(open_image(sample)) >= 100 for sample in samples[:6])
+    victim = files[2]
+    data = bytearray(victim.read_bytes())
+    data[len(data) // 2] ^= 1
+    victim.write_bytes(data)
+    result = make(headrace, kind, codec, out="again")
+    assert result.code != 0 and victim.name in result.out + result.err, result
+    victim.unlink()
+    victim.write_bytes(bytes(len(data) // 2))
+    assert "headrace did not make" in (made := make(headrace, kind, codec, out="other")).out + made.err, made
+    cleaned = headrace("clean", "headrace-scratch", "--yes")
+    assert "removed 3 files" in cleaned.out and "not as headrace made it" in cleaned.out and victim.exists(), cleaned
+
+
+@pytest.mark.parametrize("more, told", [
+    ("content: png", "workers decode another codec"),
+    ("content: jpeg, layout: shards", "tar shards (content_sample)"),
+    ("content: jpeg, content_sample: 60kB", "goes with samples_per_file"),
+    ("content: jpeg, file_size: 1kB", "at least"),
+    ("content: jpeg, file_size: 20MB", "16 MiB at most"),
+    ("content: blocks, content_sample: 60kB", "goes with content of a codec"),
+    ("content: jpeg, samples_per_file: 4, content_sample: 1kB", "8 KiB at least"),
+    ("content: jpg", "did you mean 'jpeg'?"),
+    ("content: jpeg, path: own", "not together with path"),
+])
+def test_samples_that_cannot_be_made_are_refused(headrace, more, told):
+    many(headrace, 2)
+    file = headrace.write("refused.yaml", "schema: 1\nworkloads:\n  - {use: input_pipeline, codec: jpeg, loader: pytorch_iterable, "
+                          + more + "}\n")
+    result = headrace("run", "-c", file)
+    assert result.code == 2 and told in " ".join(result.err.split()) and "refused.yaml:3:" in result.err, result
 
 
 @pytest.mark.parametrize("layout, more, told", [
     ("tokens", "", "dataset.codec: tokens are not decoded"),
     ("files", ", image_size: 9000", "dataset.image_size: 9000 is out of range"),
-    ("shards", "", "samples of your own are decoded where each is a file"),
 ])
 def test_a_job_that_cannot_be_decoded_is_refused(headrace, layout, more, told):
     many(headrace, 4)
     result = headrace("rehearse", job(headrace, layout=layout, more=more), "--at", "scratch", "--data", "own")
-    assert result.code == 2 and (told in " ".join(result.err.split()) or layout == "shards"), result
+    assert result.code == 2 and told in " ".join(result.err.split()), result
     assert not headrace.path("scratch").exists()
 
 

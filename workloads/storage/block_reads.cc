@@ -20,7 +20,7 @@ BlockReads::BlockReads(Params& p, const Keys& keys)
       profile_(read_profile(p.choice("read_profile", keys.profiles.front(), keys.profiles, keys.profile_help))),
       io_(StorageParams::declare(p, with_engine_of(loader_, keys.io(profile_)))),
       tuning_(Tuning::declare(p, io_, keys.tunes_block_size)),
-      spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
+      spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB, .samples = true})),
       advice_(keys.advice) {}
 
 void BlockReads::declare_rate(Params& p) {

@@ -63,6 +63,7 @@ enum class Layout { files, shards, indexed };
 /// Where one worker's time went.
 struct alignas(128) Tally {
   std::uint64_t reading_ns = 0, decoding_ns = 0, waiting_ns = 0, samples = 0;
+  std::uint64_t decoded = 0;  // samples of files that hold several
   BadSamples bad;
 };
 
@@ -91,7 +92,8 @@ class InputPipeline final : public Workload {
                 .workers_help = "reading and decoding threads, of all GPUs together",
                 .engine = layout_ == Layout::indexed && profile_ == ReadProfile::mmap ? mapping_engine() : ""})),
         spec_(DataSetSpec::declare(p, {.files = layout_ == Layout::files ? 10'000u : 4u,
-                                       .file_size = layout_ == Layout::files ? 128_KiB : 256_MiB})),
+                                       .file_size = layout_ == Layout::files ? 128_KiB : 256_MiB,
+                                       .samples = true})),
         samples_per_file_(p.ratio("samples_per_file", 1, {.min = 1e-9}, "layout files: samples that one file holds")),
         sample_size_(p.bytes("sample_size", 128_KiB, {.min = 1},
                              "stored bytes of one sample; layout files: only of source memory")),
@@ -153,6 +155,8 @@ class InputPipeline final : public Workload {
     team_index_ = node.team_index();
     team_size_ = static_cast<unsigned>(node.team().size());
     sources_.clear();
+    several_.clear();
+    shards_ = {};
     if (from_ == "memory") memory_.assign(kMemory, 1);
     if (from_ == "storage") {
       data_ = DataSet::open(spec_, node, progress);
@@ -218,14 +222,16 @@ class InputPipeline final : public Workload {
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
     const pipeline::Utilization u = pipeline::utilization(pipeline_->account(), pipeline_->settling());
+    const std::uint64_t passed_over = passed_over_samples();
+    if (passed_over > 0 && repetition.phases.front().operations == 0)
+      throw RunError(fmt::format(
+          "not one sample could be used: all that were read, {}, were passed over (on_error: skip)", passed_over));
     sink.put("steps", static_cast<double>(u.steps));
     if (shards_.format != formats::Format::none) {
-      std::uint64_t bad = data_->empty_files().size() + shards_.faults.size();
-      for (const Tally& t : tallies_) bad += t.bad.count();
-      sink.put("bad_samples", static_cast<double>(bad));
-      sink.put("idle_workers", idle_workers_);
+      sink.put("bad_samples", static_cast<double>(data_->empty_files().size() + shards_.faults.size() + passed_over));
+      if (layout_ == Layout::shards) sink.put("idle_workers", idle_workers_);
     } else if (decoding_.active()) {
-      sink.put("bad_samples", static_cast<double>(decoding_.bad()));
+      sink.put("bad_samples", static_cast<double>(passed_over));
     }
     if (u.steps == 0) return;
     if (compute_ns() > 0) {
@@ -291,6 +297,13 @@ class InputPipeline final : public Workload {
     collect_bad();
     decoding_.tell(data_ ? &data_->files() : nullptr, notes);
     if (data_) bad_.tell(data_->files(), notes);
+    double files = 0, decoded = 0;
+    for (const Tally& t : tallies_) files += static_cast<double>(t.samples), decoded += static_cast<double>(t.decoded);
+    if (decoded > 0 && std::abs(decoded / files / samples_per_file_ - 1) > 0.1)
+      notes.push_back(
+          fmt::format("files hold {:.3g} samples each on average that can be decoded, not {:.6g} "
+                      "(samples_per_file), which rates count",
+                      decoded / files, samples_per_file_));
     std::move(shard_notes_.begin(), shard_notes_.end(), std::back_inserter(notes));
     shard_notes_.clear();
     return notes;
@@ -298,6 +311,7 @@ class InputPipeline final : public Workload {
   void cleanup(Node&) override {
     sources_.clear();
     decoding_.clear();
+    several_.clear();
     in_loop_.reset();
     saver_.reset();
     places_.reset();
@@ -338,8 +352,19 @@ class InputPipeline final : public Workload {
       p.conflict("on_error", "skip goes with a path, and layout shards or a codec: nothing else is parsed or decoded");
     if (decoding_.active() && cpu_time_s_ > 0)
       p.conflict("cpu_time_per_sample", "it stands for decoding, and codec " + decoding_.codec() + " decodes");
-    if (decoding_.active() && !spec_.path.empty() && (layout_ != Layout::files || samples_per_file_ != 1))
-      p.conflict("codec", "samples of one's own are decoded where each is a file: layout files, samples_per_file 1");
+    if (spec_.holds_samples() && decoding_.active() && spec_.content != decoding_.codec())
+      p.conflict("content", "workers decode another codec: " + decoding_.codec());
+    if (spec_.holds_samples() && layout_ != Layout::files && (layout_ == Layout::indexed || spec_.content_sample == 0))
+      p.conflict("content",
+                 "files that hold a sample each are read by layout files; tar shards (content_sample) by layout "
+                 "shards, too");
+    if (spec_.holds_samples() && layout_ == Layout::files && (spec_.content_sample > 0) != (samples_per_file_ > 1))
+      p.conflict("content_sample", "goes with samples_per_file of more than 1");
+    if (decoding_.active() && !spec_.path.empty() && layout_ == Layout::indexed)
+      p.conflict("codec",
+                 "samples of one's own are decoded out of files and of shards that are read from front to back");
+    if (decoding_.active() && !spec_.path.empty() && samples_per_file_ < 1)
+      p.conflict("samples_per_file", "a sample that lies in several files is not decoded: 1 or more");
     if (saves_left_out_ && save_every_ == 0) p.conflict("checkpoint_left_out", "there is none: give checkpoint_every");
     if (save_every_ == 1) p.conflict("checkpoint_every", "0, or at least 2: the first step counts for nothing");
     if (io_.workers % gpus_ != 0) p.conflict("workers", "each GPU has as many: a multiple of gpus");
@@ -410,7 +435,8 @@ class InputPipeline final : public Workload {
         auto reader = profile_ == ReadProfile::ranged ? engine_->block_reader(files, shards, options)
                                                       : profile_block_reader(profile_, files, shards, io_.block_size);
         if (shards_.format != formats::Format::none)
-          return own_shards_source(std::move(reader), files, std::move(shards), io_.block_size, shards_);
+          return own_shards_source(std::move(reader), files, std::move(shards), io_.block_size, shards_,
+                                   decodes_what_is_read() ? decoding_.payload(sample_size_) : nullptr);
         return shards_source(std::move(reader), files, std::move(shards), io_.block_size, sample_size_, per_batch);
       }
       case Layout::indexed:
@@ -424,18 +450,46 @@ class InputPipeline final : public Workload {
     return places_source(std::move(reader), *places_, io_.block_size, blocks, number, io_.workers, per_batch);
   }
 
-  bool decodes_what_is_read() const { return decoding_.active() && from_ == "storage" && !spec_.path.empty(); }
+  /// Is what the files hold samples, as far as can be known?
+  bool has_samples() const { return !spec_.path.empty() || spec_.holds_samples(); }
+  bool decodes_what_is_read() const { return decoding_.active() && from_ == "storage" && has_samples(); }
   /// Untimed.
   void prepare_decoding(Node& node, const DataProgress& progress) {
     decoding_.prepare(node, io_.workers);
-    if (!decoding_.active() || decodes_what_is_read()) return;
-    if (!spec_.path.empty()) data_ = DataSet::open(spec_, node, progress);
-    decoding_.hold(node, spec_.path.empty() ? nullptr : &data_->files(), sample_size_, passes_over_bad_);
-    if (from_ != "storage") data_.reset();
+    if (!decoding_.active()) return;
+    if (decodes_what_is_read()) {
+      if (several_are_decoded()) find_several();
+      return;
+    }
+    if (!has_samples()) return decoding_.hold_drawn(node, sample_size_);
+    data_ = DataSet::open(spec_, node, progress);
+    const bool several = layout_ == Layout::shards || several_are_decoded();
+    if (several) shards_ = parsed_shards();
+    decoding_.hold(data_->files(), several ? &shards_ : nullptr, passes_over_bad_);
+    shards_ = {};
+    data_.reset();
+  }
+  /// Files of several samples, which are small shards, read whole.
+  bool several_are_decoded() const {
+    return decoding_.active() && has_samples() && layout_ == Layout::files && samples_per_file_ > 1;
+  }
+  /// Throws RunError: what is to be decoded cannot be told apart.
+  OwnShards parsed_shards() const {
+    OwnShards shards = own_shards(data_->files());
+    if (shards.format == formats::Format::none)
+      throw RunError(data_->files().root() +
+                     ": samples are decoded out of tar, TFRecord and MDS files, and these are none "
+                     "(codec: none, with cpu_time_per_sample, leaves decoding out)");
+    return shards;
+  }
+  void find_several() {
+    shards_ = parsed_shards();
+    several_.clear();
+    for (unsigned i = 0; i < io_.workers; ++i) several_.emplace_back(shards_, decoding_.payload(sample_size_));
   }
   /// Decodes what was read. False: it cannot be, and `done` says so.
   bool decode(unsigned worker, SampleRead& done) noexcept {
-    std::uint64_t offset = 0;
+    std::uint64_t offset = done.data_offset;
     if (decoding_.run(worker, done.data, done.file, offset)) return true;
     done.error = {.code = OperationError::kBadSample,
                   .file = done.file,
@@ -445,16 +499,48 @@ class InputPipeline final : public Workload {
     return false;
   }
 
+  /// Decodes each sample of a file that was read; what cannot be used is counted where it is passed over. False: none can
+  /// be, or one cannot and that is to fail; `done` says so.
+  bool decode_several(unsigned worker, SampleRead& done, Tally& tally) noexcept {
+    FileSamples& samples = several_[worker];
+    samples.begin(done.data);
+    const std::uint32_t file = done.file;
+    bool some = false;
+    formats::Flaw flaw;
+    for (std::uint64_t offset = 0; samples.next(flaw, offset);) {
+      SampleRead one = done;
+      one.data = samples.bytes();
+      one.data_offset = offset;
+      if (flaw == formats::Flaw::none && decode(worker, one)) {
+        some = true;
+        ++tally.decoded;
+        continue;
+      }
+      if (flaw != formats::Flaw::none) {
+        one.error = {.code = OperationError::kBadSample,
+                     .file = file,
+                     .offset = offset,
+                     .part = kDecode,
+                     .flaw = static_cast<std::uint8_t>(flaw)};
+        tally.bad.add(one.error);
+      }
+      done.error = one.error;
+      if (!passes_over_bad_) return false;
+    }
+    if (some) done.error = {};
+    return some;
+  }
+
   /// Untimed: which files are shards to be parsed. Throws RunError where there is too little and that is to fail.
   void find_shards() {
     idle_workers_ = 0;
     shards_ = {};
-    if (data_->generated()) {
+    if (data_->generated() && !data_->holds_samples()) {
       shards_.files.resize(data_->files().count());
       std::iota(shards_.files.begin(), shards_.files.end(), 0u);
       return;
     }
-    shards_ = own_shards(data_->files());
+    shards_ = decoding_.active() ? parsed_shards() : own_shards(data_->files());
     if (shards_.format == formats::Format::none) return;
     for (unsigned i = 0; i < io_.workers; ++i)
       idle_workers_ += shards_.of(i, io_.workers, team_index_, team_size_).empty();
@@ -472,6 +558,11 @@ class InputPipeline final : public Workload {
     if (shards_.others > 0)
       shard_notes_.push_back(fmt::format("{} other files beside the shards are not read", shards_.others));
   }
+  std::uint64_t passed_over_samples() const {
+    std::uint64_t bad = decoding_.bad();
+    for (const Tally& t : tallies_) bad += t.bad.count();
+    return bad;
+  }
   void collect_bad() {
     for (const Tally& t : tallies_) bad_.add(t.bad);
     for (Tally& t : tallies_) t.bad = {};
@@ -482,8 +573,8 @@ class InputPipeline final : public Workload {
     const std::uint64_t per_batch = operations_at_once();
     const auto decode_ns = static_cast<std::uint64_t>(std::llround(1e9 * cpu_time_s_ * samples_per_operation()));
     pipeline::SpanLog& spans = spans_[worker.index];
-    const auto decodes =
-        decoding_.active() ? static_cast<unsigned>(std::max(1.0, std::round(samples_per_operation()))) : 0u;
+    const double held = decodes_what_is_read() ? 1 : std::max(1.0, std::round(samples_per_operation()));
+    const auto decodes = decoding_.active() ? static_cast<unsigned>(held) : 0u;
     std::uint64_t now = now_ns();
     for (std::uint64_t batch = 0; source.has(batch); ++batch) {
       const bool goes_on = pipeline_->begin(worker.index, recorder);
@@ -502,8 +593,10 @@ class InputPipeline final : public Workload {
         bytes += done.bytes;
         if (done.over) break;
         const bool parsed = done.error.code == 0;
-        if (parsed && decodes) {
-          // A file of several samples has each of them decoded.
+        if (parsed && decodes > 0 && !several_.empty()) {
+          decode_several(worker.index, done, tally);
+        } else if (parsed && decodes > 0) {
+          // What lies in memory stands for each sample of a file.
           for (unsigned k = 0; k < decodes && decode(worker.index, done); ++k) {
           }
         } else if (parsed) {
@@ -558,6 +651,7 @@ class InputPipeline final : public Workload {
   StorageEngine* engine_ = nullptr;
   std::optional<BlockPlaces> places_;
   OwnShards shards_;
+  std::vector<FileSamples> several_;  // of each worker, where files hold several samples that are decoded
   unsigned idle_workers_ = 0;
   std::vector<std::string> shard_notes_;
   NamedBadSamples bad_;

@@ -1,9 +1,11 @@
 #include "workloads/storage/own_shards.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <numeric>
 #include <utility>
 
@@ -17,23 +19,20 @@
 namespace headrace {
 namespace {
 
+using formats::Flaw;
 using formats::Format;
 using formats::Found;
-
-std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all) {
-  if (all.format == Format::mds) return formats::mds_parser(all.columns);
-  return all.format == Format::tar ? formats::tar_parser(all.parts) : formats::tfrecord_parser();
-}
 
 class ParsedShards final : public SampleSource {
  public:
   ParsedShards(std::unique_ptr<BlockReader> reader, const FileTable& files, std::vector<std::uint32_t> shards,
-               std::uint64_t block_size, const OwnShards& all)
+               std::uint64_t block_size, const OwnShards& all, std::unique_ptr<formats::Payload> keep)
       : reader_(std::move(reader)),
         files_(files),
         shards_(std::move(shards)),
         block_size_(block_size),
-        parser_(parser_of(all)),
+        keep_(std::move(keep)),
+        parser_(parser_of(all, keep_.get())),
         order_(shards_.size()) {}
   void attach() override { reader_->attach(); }
   void detach() noexcept override { reader_->detach(); }
@@ -69,7 +68,12 @@ class ParsedShards final : public SampleSource {
       }
       done.end_ns = now_ns();  // with parsing
       if (done.begin_ns == 0) done.begin_ns = done.end_ns;
-      if (found.kind == Found::Kind::sample) return done;
+      if (found.kind == Found::Kind::sample && keep_) found.flaw = keep_->flaw();
+      if (found.kind == Found::Kind::sample && found.flaw == Flaw::none) {
+        done.file = file();
+        if (keep_) done.data = keep_->bytes(), done.data_offset = keep_->offset();
+        return done;
+      }
       done.error = {.code = OperationError::kBadSample,
                     .file = file(),
                     .offset = found.offset,
@@ -110,6 +114,7 @@ class ParsedShards final : public SampleSource {
   const FileTable& files_;
   const std::vector<std::uint32_t> shards_;
   const std::uint64_t block_size_;
+  std::unique_ptr<formats::Payload> keep_;  // outlives the parser
   std::unique_ptr<formats::SampleParser> parser_;
   std::vector<std::uint32_t> order_;      // positions in shards_
   std::size_t turn_ = 0;                  // in order_
@@ -128,6 +133,11 @@ std::vector<std::uint32_t> OwnShards::of(unsigned worker, unsigned workers, unsi
   for (std::size_t i = node; i < files.size(); i += nodes)
     if (i / nodes % workers == worker) own.push_back(files[i]);
   return own;
+}
+
+std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::Payload* keep) {
+  if (all.format == Format::mds) return formats::mds_parser(all.columns, keep);
+  return all.format == Format::tar ? formats::tar_parser(all.parts, keep) : formats::tfrecord_parser(keep);
 }
 
 OwnShards own_shards(const FileTable& files) {
@@ -161,8 +171,55 @@ OwnShards own_shards(const FileTable& files) {
 
 std::unique_ptr<SampleSource> own_shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
                                                 std::vector<std::uint32_t> shards, std::uint64_t block_size,
-                                                const OwnShards& all) {
-  return std::make_unique<ParsedShards>(std::move(reader), files, std::move(shards), block_size, all);
+                                                const OwnShards& all, std::unique_ptr<formats::Payload> keep) {
+  return std::make_unique<ParsedShards>(std::move(reader), files, std::move(shards), block_size, all, std::move(keep));
+}
+
+FileSamples::FileSamples(const OwnShards& all, std::unique_ptr<formats::Payload> keep)
+    : keep_(std::move(keep)), parser_(parser_of(all, keep_.get())) {}
+
+void FileSamples::begin(std::span<const unsigned char> file) noexcept {
+  rest_ = file;
+  lost_ = false;
+  parser_->begin();
+}
+
+bool FileSamples::next(formats::Flaw& flaw, std::uint64_t& offset) noexcept {
+  while (!lost_) {
+    const Found found = rest_.empty() ? parser_->end() : parser_->take(rest_);
+    rest_ = rest_.subspan(std::min<std::size_t>(found.used, rest_.size()));
+    if (found.kind == Found::Kind::more) continue;
+    if (found.kind == Found::Kind::over) return false;
+    flaw = found.kind == Found::Kind::sample ? keep_->flaw() : found.flaw;
+    offset = flaw == Flaw::none ? keep_->offset() : found.offset;
+    lost_ = rest_is_lost(flaw);
+    return true;
+  }
+  return false;
+}
+
+void first_samples(const FileTable& files, const OwnShards& all, std::unique_ptr<formats::Payload> keep,
+                   const std::function<bool(std::span<const unsigned char>, std::uint32_t, std::uint64_t)>& seen) {
+  FileSamples samples(all, std::move(keep));
+  constexpr std::uint64_t kMost = 64 << 20;  // of one shard: enough for samples to be taken from [B]
+  std::vector<unsigned char> bytes;
+  for (const std::uint32_t file : all.files) {
+    const auto fd = opened(files, file);
+    if (!fd) continue;
+    bytes.resize(std::min(files.size(file), kMost));
+    std::size_t got = 0;
+    while (got < bytes.size()) {
+      const ssize_t n = ::pread(fd.get(), bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      got += static_cast<std::size_t>(n);
+    }
+    samples.begin(std::span(bytes).first(got));
+    Flaw flaw;
+    std::uint64_t offset = 0;
+    while (samples.next(flaw, offset))
+      if (flaw == Flaw::none && !seen(samples.bytes(), file, offset)) return;
+  }
 }
 
 }  // namespace headrace

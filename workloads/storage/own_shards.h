@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,8 @@
 #include "harness/backends/file_io.h"
 #include "harness/formats/format.h"
 #include "harness/formats/mds.h"
+#include "harness/formats/payload.h"
+#include "harness/formats/sample_parser.h"
 #include "harness/record/file_table.h"
 #include "workloads/storage/sample_source.h"
 
@@ -32,10 +35,38 @@ struct OwnShards {
 /// By the files' names; where those do not tell, by the content of the first. Untimed; opens a few files.
 OwnShards own_shards(const FileTable& files);
 
+/// For one worker. `keep`: of samples that are to be decoded, outlives the parser; nullptr: they are not.
+std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::Payload* keep);
+
 /// Parses `shards`, each from front to back by `block_size`, in a shuffled order. What is no sample comes as an error
-/// kBadSample with its flaw; the next read goes on behind it. `reader`: over `shards`.
+/// kBadSample with its flaw; the next read goes on behind it. `reader`: over `shards`. With
+/// `keep`, what is to be decoded of a sample comes with it.
 std::unique_ptr<SampleSource> own_shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
                                                 std::vector<std::uint32_t> shards, std::uint64_t block_size,
-                                                const OwnShards& all);
+                                                const OwnShards& all, std::unique_ptr<formats::Payload> keep = nullptr);
+
+/// The samples of files that are small shards and were read whole. Of one worker.
+class FileSamples {
+ public:
+  FileSamples(const OwnShards& all, std::unique_ptr<formats::Payload> keep);
+  /// `file` stays where it is until next() is false.
+  void begin(std::span<const unsigned char> file) noexcept;
+  /// The next sample, or what is wrong in its place: `flaw`. `offset`: of bytes() in the file, or of what is wrong. False:
+  /// there is no more.
+  bool next(formats::Flaw& flaw, std::uint64_t& offset) noexcept;
+  /// To be decoded, of the sample that next() found; until the next call.
+  std::span<const unsigned char> bytes() const noexcept { return keep_->bytes(); }
+
+ private:
+  std::unique_ptr<formats::Payload> keep_;  // outlives the parser
+  std::unique_ptr<formats::SampleParser> parser_;
+  std::span<const unsigned char> rest_;
+  bool lost_ = false;
+};
+
+/// Untimed: what is to be decoded of samples that can be, shard after shard, with its file and offset there, until `seen`
+/// says false. Of each shard the first 64 MiB.
+void first_samples(const FileTable& files, const OwnShards& all, std::unique_ptr<formats::Payload> keep,
+                   const std::function<bool(std::span<const unsigned char>, std::uint32_t, std::uint64_t)>& seen);
 
 }  // namespace headrace

@@ -68,46 +68,69 @@ std::optional<Skip> SampleDecoding::check(Node& node) const {
 void SampleDecoding::prepare(Node& node, unsigned workers) {
   clear();
   if (!active()) return;
+  beginnings_ = node.backends().codec(codec_).beginnings();
   hands_.reserve(workers);
   for (unsigned i = 0; i < workers; ++i)
     hands_.emplace_back(decode::SampleDecoder(node.backends().codec(codec_), recipe_));
   if (recipe_.scaling) told_.emplace_back("decoded at a smaller scale where that suffices: not a full decode's pixels");
 }
 
-void SampleDecoding::hold(Node& node, const FileTable* files, std::uint64_t sample_size, bool skip) {
+bool SampleDecoding::keep(std::vector<unsigned char> bytes, const std::string& name, std::uint64_t at, bool skip) {
+  if (!held_.empty() && held_bytes_ + bytes.size() > kHeld) return false;
+  decode::SampleDecoder& decoder = hands_.front().decoder;
+  std::uint64_t pixels = 0;
+  if (decoder.run_whole(bytes, pixels)) {
+    held_bytes_ += bytes.size();
+    held_.push_back(std::move(bytes));
+    return true;
+  }
+  wrong_ = fmt::format("{} at offset {}: {}", name, at + decoder.error().offset, decoder.error().what.data());
+  if (!skip) throw RunError("bad sample: " + wrong_ + " (on_error: skip passes over such)");
+  return true;
+}
+
+void SampleDecoding::hold(const FileTable& files, const OwnShards* shards, bool skip) {
+  holds_ = true;
+  if (shards != nullptr) {
+    first_samples(files, *shards, payload(0), [&](std::span<const unsigned char> bytes, std::uint32_t file, auto at) {
+      return keep({bytes.begin(), bytes.end()}, files.full_path(file), at, skip);
+    });
+    if (held_.empty() && wrong_.empty()) wrong_ = "none was found in " + files.root();
+  } else {
+    for (std::uint32_t i = 0; i < files.count(); ++i) {
+      if (!held_.empty() && held_bytes_ + files.size(i) > kHeld) break;
+      keep(stored(files, i), files.full_path(i), 0, skip);
+    }
+  }
+  if (held_.empty()) throw RunError("no sample can be decoded: " + wrong_);
+  tell_held("of the samples");
+}
+
+void SampleDecoding::hold_drawn(Node& node, std::uint64_t sample_size) {
   holds_ = true;
   const Codec& codec = node.backends().codec(codec_);
-  std::uint64_t held = 0;
-  std::string wrong;
-  const auto keep = [&](std::vector<unsigned char> bytes, const std::string& name) {
-    decode::SampleDecoder& decoder = hands_.front().decoder;
-    std::uint64_t pixels = 0;
-    if (!decoder.run_whole(bytes, pixels)) {
-      wrong = fmt::format("{} at offset {}: {}", name, decoder.error().offset, decoder.error().what.data());
-      if (!skip) throw RunError("bad sample: " + wrong + " (on_error: skip passes over such)");
-      return;
-    }
-    held += bytes.size();
-    held_.push_back(std::move(bytes));
-  };
-  if (files != nullptr) {
-    for (std::uint32_t i = 0; i < files->count() && (held_.empty() || held + files->size(i) <= kHeld); ++i)
-      keep(stored(*files, i), files->full_path(i));
-    if (held_.empty()) throw RunError("no sample can be decoded: " + wrong);
-  } else {
-    sample_size = std::min(sample_size, kMostDrawn);
-    const std::uint32_t width = decode::width_for(codec, sample_size, kQuality);
-    for (std::uint64_t i = 0; i < kMostHeld && (held_.empty() || held + sample_size <= kHeld); ++i)
-      keep(decode::draw_sample(codec, i, width, kQuality), "a drawn image");
-  }
-  told_.push_back(fmt::format("decoded are {} {} of {} each on average, which lie in memory", held_.size(),
-                              files != nullptr ? "of the samples" : "drawn images",
-                              format_quantity(static_cast<double>(held / held_.size()), Dimension::bytes)));
+  sample_size = std::min(sample_size, kMostDrawn);
+  const std::uint32_t width = decode::width_for(codec, sample_size, kQuality);
+  for (std::uint64_t i = 0;
+       i < kMostHeld && keep(decode::draw_sample(codec, i, width, kQuality), "a drawn image", 0, false);)
+    ++i;
+  tell_held("drawn images");
+}
+
+void SampleDecoding::tell_held(const char* what) {
+  told_.push_back(fmt::format("decoded are {} {} of {} each on average, which lie in memory", held_.size(), what,
+                              format_quantity(static_cast<double>(held_bytes_ / held_.size()), Dimension::bytes)));
+}
+
+std::unique_ptr<formats::Payload> SampleDecoding::payload(std::uint64_t sample_size) const {
+  return std::make_unique<formats::Payload>(beginnings_, 2 * std::min(sample_size, kMostDrawn));
 }
 
 void SampleDecoding::clear() {
   hands_.clear();
   held_.clear();
+  held_bytes_ = 0;
+  wrong_.clear();
   holds_ = false;
   told_.clear();
 }
@@ -129,9 +152,12 @@ bool SampleDecoding::run(unsigned worker, std::span<const unsigned char> read, s
   }
   std::uint64_t pixels = 0;
   if (hand.decoder.run(read, hand.random, pixels)) return true;
-  if (hand.bad < kKept) hand.kept[hand.bad] = {file, hand.decoder.error()};
+  offset += hand.decoder.error().offset;
+  if (hand.bad < kKept) {
+    hand.kept[hand.bad] = {file, hand.decoder.error()};
+    hand.kept[hand.bad].error.offset = offset;
+  }
   ++hand.bad;
-  offset = hand.decoder.error().offset;
   return false;
 }
 
@@ -145,7 +171,9 @@ void SampleDecoding::collect() {
   for (Hand& hand : hands_) {
     most_bad_ = std::max(most_bad_, hand.bad);
     for (std::size_t i = 0; i < std::min<std::uint64_t>(hand.bad, kKept); ++i) {
-      const auto same = [&](const Bad& b) { return b.file == hand.kept[i].file; };
+      const auto same = [&](const Bad& b) {
+        return b.file == hand.kept[i].file && b.error.offset == hand.kept[i].error.offset;
+      };
       if (std::none_of(named_.begin(), named_.end(), same)) named_.push_back(hand.kept[i]);
     }
     hand.bad = 0;
@@ -154,7 +182,9 @@ void SampleDecoding::collect() {
 
 void SampleDecoding::tell(const FileTable* files, std::vector<std::string>& notes) {
   collect();
-  std::sort(named_.begin(), named_.end(), [](const Bad& a, const Bad& b) { return a.file < b.file; });
+  std::sort(named_.begin(), named_.end(), [](const Bad& a, const Bad& b) {
+    return a.file != b.file ? a.file < b.file : a.error.offset < b.error.offset;
+  });
   constexpr std::size_t kTold = 16;
   for (std::size_t i = 0; files != nullptr && i < std::min(named_.size(), kTold); ++i)
     notes.push_back(fmt::format("bad sample: {} at offset {}: {}", files->full_path(named_[i].file),

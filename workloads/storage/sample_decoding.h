@@ -11,6 +11,7 @@
 #include "harness/decode/sample_decoder.h"
 #include "harness/storage/data_set.h"
 #include "harness/workload.h"
+#include "workloads/storage/own_shards.h"
 
 namespace headrace {
 
@@ -27,15 +28,19 @@ class SampleDecoding {
 
   /// Untimed: a decoder for each worker.
   void prepare(Node& node, unsigned workers);
-  /// Untimed: samples to decode in the place of what is read: the first files of `files`, or drawn ones of `sample_size`
-  /// bytes where there are none. `skip`: what cannot be decoded is left out; else RunError names it.
-  void hold(Node& node, const FileTable* files, std::uint64_t sample_size, bool skip);
+  /// Untimed: samples to decode in the place of what is read: drawn ones of `sample_size` bytes.
+  void hold_drawn(Node& node, std::uint64_t sample_size);
+  /// So, too: the first of `files`; of `shards` where files hold several. `skip`: what cannot be decoded is left out; else
+  /// RunError names it.
+  void hold(const FileTable& files, const OwnShards* shards, bool skip);
+  /// For a source that keeps what is to be decoded of the samples it parses: one worker's. `sample_size`: the mean [B].
+  std::unique_ptr<formats::Payload> payload(std::uint64_t sample_size) const;
   void clear();
 
   /// Untimed, before a phase.
   void begin(std::uint64_t seed);
-  /// On the worker's thread. `read`: of file number `file`; not looked at where samples are held. False: where it is wrong
-  /// is put into `offset`.
+  /// On the worker's thread. `read`: of file number `file`, in which it begins at `offset`; not looked at where samples are
+  /// held. False: where in the file it is wrong is put into `offset`.
   bool run(unsigned worker, std::span<const unsigned char> read, std::uint32_t file, std::uint64_t& offset) noexcept;
 
   /// That could not be decoded since begin().
@@ -57,11 +62,17 @@ class SampleDecoding {
     std::array<Bad, kKept> kept;
   };
   void collect();
+  /// False: there is room for no more.
+  bool keep(std::vector<unsigned char> bytes, const std::string& name, std::uint64_t at, bool skip);
+  void tell_held(const char* what);
 
   std::string codec_;
   decode::Recipe recipe_;
   std::vector<Hand> hands_;
   std::vector<std::vector<unsigned char>> held_;
+  std::uint64_t held_bytes_ = 0;
+  std::string wrong_;  // of the samples that were to be held, the last that cannot be
+  std::vector<std::string_view> beginnings_;
   bool holds_ = false;
   std::vector<Bad> named_;
   std::uint64_t most_bad_ = 0;

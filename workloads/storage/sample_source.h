@@ -19,9 +19,11 @@ namespace headrace {
 struct SampleRead {
   std::uint64_t begin_ns = 0, end_ns = 0, bytes = 0;
   OperationError error;
-  std::span<const unsigned char> data{};  // of a whole file, where the reader keeps it; valid until the next read
-  std::uint32_t file = 0;                 // that `data` is of
-  bool over = false;                      // there was no more
+  /// What is to be decoded: a whole file, or what was parsed, where the source keeps it; valid until the next read.
+  std::span<const unsigned char> data{};
+  std::uint32_t file = 0;         // that `data` is of
+  std::uint64_t data_offset = 0;  // where it begins in the file
+  bool over = false;              // there was no more
 };
 
 /// Of one worker; used on its thread.

@@ -38,7 +38,7 @@ class SmallFileRead final : public Workload {
                                        "image; mmap: mapped and copied out"))),
         io_(StorageParams::declare(
             p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = false, .engine = loader_.engine()})),
-        spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB})),
+        spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB, .samples = true})),
         samples_per_file_(p.ratio("samples_per_file", 1, {.min = 1e-9}, "samples that one file holds")),
         open_loop_(OpenLoop::declare(p, per_file())) {
     loader_.check(p, io_.engine, open_loop_, false);

@@ -14,6 +14,7 @@ namespace {
 
 class JpegCodec final : public Codec {
  public:
+  std::vector<std::string_view> beginnings() const override { return {"\xff\xd8\xff"}; }
   std::unique_ptr<ImageDecoder> image_decoder(const DecodeLimits& limits) const override {
     return make_decoder(limits);
   }

@@ -10,6 +10,7 @@ namespace {
 
 class PngCodec final : public Codec {
  public:
+  std::vector<std::string_view> beginnings() const override { return {"\x89PNG"}; }
   std::unique_ptr<ImageDecoder> image_decoder(const DecodeLimits& limits) const override {
     return make_decoder(limits);
   }

@@ -71,6 +71,10 @@ class Decoder final : public ByteDecoder {
 
 class ZstdCodec final : public Codec {
  public:
+  /// A frame, or one that is skipped.
+  std::vector<std::string_view> beginnings() const override {
+    return {"\x28\xb5\x2f\xfd", std::string_view("\x50\x2a\x4d\x18", 4)};
+  }
   std::unique_ptr<ByteDecoder> byte_decoder(const DecodeLimits& limits) const override {
     return std::make_unique<Decoder>(limits);
   }

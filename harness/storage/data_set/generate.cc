@@ -29,6 +29,16 @@ namespace {
 /// More than there are cores: direct writes wait for the storage.
 unsigned threads_for(const Node& node) { return std::clamp(node.cores(), 8u, 32u); }
 
+std::uint64_t sample_bytes(const DataSetSpec& spec) {
+  return spec.content_sample > 0 ? spec.content_sample : spec.file_size;
+}
+/// Samples are encoded: as many as there are cores, and no more than have room for their pixels.
+unsigned encoders_for(const Node& node, const DataSetSpec& spec) {
+  constexpr std::uint64_t kRoom = 1 << 30, kPixelsPerByte = 16;
+  const auto most = static_cast<unsigned>(std::min<std::uint64_t>(32, kRoom / kPixelsPerByte / sample_bytes(spec)));
+  return std::clamp(node.cores() + 1, 1u, std::max(1u, most));
+}
+
 /// Those of the first `files` that are not there as a finished set has them.
 std::vector<std::uint64_t> missing_files(const DataSetLayout& layout, const files::Folder& root, const Node& node,
                                          std::uint64_t files) {
@@ -137,7 +147,7 @@ std::uint64_t whole_files(const DataSetLayout& layout, const files::Folder& root
   return missing.empty() ? manifest->made : missing.front();
 }
 
-std::uint64_t generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node,
+std::uint64_t generate(const DataSetLayout& layout, const MarkedFolder& folder, const Node& node, const Codec* codec,
                        const DataProgress& progress, std::optional<double> limit_s) {
   const files::Folder& root = folder.folder();
   const auto before = read_manifest(root, layout.spec());
@@ -159,7 +169,10 @@ std::uint64_t generate(const DataSetLayout& layout, const MarkedFolder& folder, 
   write_manifest(root, {layout.spec(), false, before ? std::min(before->made, whole(0)) : 0});
   Pace pace(layout.spec().file_size, limit_s);
   const std::function<bool()> late = [&pace] { return pace.late(); };
-  std::vector<std::unique_ptr<FileWriter>> writers(threads_for(node));
+  std::optional<decode::SampleMaker> maker;
+  if (codec != nullptr) maker.emplace(*codec, sample_bytes(layout.spec()));
+  const unsigned threads = maker ? encoders_for(node, layout.spec()) : threads_for(node);
+  std::vector<std::unique_ptr<FileWriter>> writers(threads);
   std::size_t next = 0;
   try {
     for (std::uint64_t number = 0; number < layout.folders(); ++number) root.make(layout.folder(number));
@@ -167,10 +180,11 @@ std::uint64_t generate(const DataSetLayout& layout, const MarkedFolder& folder, 
     while (const std::size_t count = pace.next(todo.size() - next)) {
       std::atomic<std::size_t> end{next + count};  // the first that was given up
       parallel_for(
-          count, threads_for(node),
+          count, threads,
           [&](unsigned worker, std::uint64_t item) {
             auto& writer = writers[worker];
-            if (!writer) writer = std::make_unique<FileWriter>(layout, proof, root, done, late);
+            if (!writer)
+              writer = std::make_unique<FileWriter>(layout, proof, root, done, late, maker ? &*maker : nullptr);
             const std::size_t at = next + item;
             if (!late() && writer->write(todo[at])) return;
             for (std::size_t first = end; at < first && !end.compare_exchange_weak(first, at);) {

@@ -33,13 +33,20 @@ std::optional<std::uint64_t> number_in(std::string_view text, std::string_view b
   return number;
 }
 
+std::string ending_of(const DataSetSpec& spec) {
+  if (!spec.holds_samples()) return ".bin";
+  if (spec.content_sample > 0) return ".tar";
+  return spec.content == "jpeg" ? ".jpg" : spec.content == "png" ? ".png" : ".zst";
+}
+
 }  // namespace
 
-DataSetLayout::DataSetLayout(const DataSetSpec& spec) : spec_(spec), key_(data_set_key(spec.id())) {}
+DataSetLayout::DataSetLayout(const DataSetSpec& spec)
+    : spec_(spec), ending_(ending_of(spec)), key_(data_set_key(spec.id())) {}
 
 std::string DataSetLayout::folder(std::uint64_t number) const { return fmt::format("d{:03}", number); }
 
-std::string DataSetLayout::name(std::uint64_t file) const { return fmt::format("f{:06}.bin", file); }
+std::string DataSetLayout::name(std::uint64_t file) const { return fmt::format("f{:06}{}", file, ending_); }
 
 std::string DataSetLayout::path(std::uint64_t file) const { return folder(folder_of(file)) + "/" + name(file); }
 
@@ -50,7 +57,7 @@ std::optional<std::uint64_t> DataSetLayout::folder_number(std::string_view folde
 }
 
 std::optional<std::uint64_t> DataSetLayout::file_number(std::string_view name) const {
-  const auto number = number_in(name, "f", ".bin");
+  const auto number = number_in(name, "f", ending_);
   if (!number || *number >= files() || this->name(*number) != name) return std::nullopt;
   return number;
 }

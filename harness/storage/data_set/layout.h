@@ -19,7 +19,7 @@ class DataSetLayout {
   /// "d000"
   std::string folder(std::uint64_t number) const;
   std::uint64_t folder_of(std::uint64_t file) const { return file / spec_.files_per_folder; }
-  /// "f000003.bin"
+  /// "f000003.bin"; "f000003.jpg" and such where files hold samples
   std::string name(std::uint64_t file) const;
   /// "d000/f000003.bin"
   std::string path(std::uint64_t file) const;
@@ -36,6 +36,7 @@ class DataSetLayout {
 
  private:
   DataSetSpec spec_;
+  std::string ending_;  // of files' names
   std::uint64_t key_;
 };
 

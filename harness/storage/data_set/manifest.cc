@@ -43,6 +43,11 @@ std::optional<Manifest> parse_manifest(std::string_view text) {
   manifest.spec.file_size_spread = number_at(json, "file_size_spread");
   manifest.spec.files_per_folder = number_at(json, "files_per_folder");
   manifest.spec.seed = number_at(json, "data_seed");
+  if (json.contains("content")) {
+    if (!json["content"].is_string()) return std::nullopt;
+    manifest.spec.content = json["content"];
+    manifest.spec.content_sample = number_at(json, "content_sample");
+  }
   if (manifest.spec.files == 0 || manifest.spec.file_size == 0 || manifest.spec.files_per_folder == 0)
     return std::nullopt;
   manifest.made = manifest.complete ? manifest.spec.files : std::min(number_at(json, "made"), manifest.spec.files);
@@ -51,15 +56,19 @@ std::optional<Manifest> parse_manifest(std::string_view text) {
 
 std::string manifest_text(const Manifest& manifest) {
   const DataSetSpec& spec = manifest.spec;
-  const nlohmann::ordered_json json{{"kind", kKind},
-                                    {"schema", kSchema},
-                                    {"state", manifest.complete ? "complete" : "making"},
-                                    {"made", manifest.complete ? spec.files : manifest.made},
-                                    {"files", spec.files},
-                                    {"file_size", spec.file_size},
-                                    {"file_size_spread", spec.file_size_spread},
-                                    {"files_per_folder", spec.files_per_folder},
-                                    {"data_seed", spec.seed}};
+  nlohmann::ordered_json json{{"kind", kKind},
+                              {"schema", kSchema},
+                              {"state", manifest.complete ? "complete" : "making"},
+                              {"made", manifest.complete ? spec.files : manifest.made},
+                              {"files", spec.files},
+                              {"file_size", spec.file_size},
+                              {"file_size_spread", spec.file_size_spread},
+                              {"files_per_folder", spec.files_per_folder},
+                              {"data_seed", spec.seed}};
+  if (spec.holds_samples()) {
+    json["content"] = spec.content;
+    json["content_sample"] = spec.content_sample;
+  }
   return json.dump(2) + "\n";
 }
 

@@ -9,6 +9,7 @@
 
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/storage/data_set/manifest.h"
+#include "harness/storage/data_set/sample_files.h"
 #include "harness/system/open_quiet.h"
 
 namespace headrace {
@@ -20,6 +21,16 @@ bool later(const struct timespec& a, const struct timespec& b) {
 
 bool read_at(int fd, std::uint64_t at, unsigned char* to, std::uint64_t length) {
   return ::pread(fd, to, length, static_cast<off_t>(at)) == static_cast<ssize_t>(length);
+}
+
+bool are_whole(const SampleFile& file, int fd) {
+  std::vector<unsigned char> bytes;
+  for (std::uint64_t i = 0; i < file.count(); ++i) {
+    const SamplePlace place = file.place(i);
+    bytes.resize(place.size);
+    if (!read_at(fd, place.offset, bytes.data(), place.size) || !file.wrong(i, bytes).empty()) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -63,9 +74,12 @@ FileProof::Found FileProof::judge(const files::Folder& folder, const char* name,
   if (!fd || ::fstat(fd.get(), &opened) != 0 || !files::same(opened, status)) return Found::foreign;
   unsigned char expected[kBlock], found[kBlock];
   const std::uint64_t first = std::min(kBlock, size);
-  fill_range(layout_.key(), file, 0, expected, first);
+  const bool samples = layout_.spec().holds_samples();
+  if (!samples) fill_range(layout_.key(), file, 0, expected, first);
   if (!read_at(fd.get(), 0, found, first)) return Found::foreign;
-  if (std::memcmp(expected, found, first) != 0) {
+  const bool own =
+      samples ? SampleFile(layout_, file).is_begin({found, first}) : std::memcmp(expected, found, first) == 0;
+  if (!own) {
     // Space that was set aside and never written, as after a loss of power.
     const bool empty = std::all_of(found, found + first, [](unsigned char c) { return c == 0; });
     if (!marked || !empty) return Found::foreign;
@@ -75,6 +89,7 @@ FileProof::Found FileProof::judge(const files::Folder& folder, const char* name,
   // What storage does to a finished set is for verify and the sample to find, not to be mended
   // unseen; one that was cut short may end in blocks that never reached the storage.
   if (settled(file)) return Found::whole;
+  if (samples) return are_whole(SampleFile(layout_, file), fd.get()) ? Found::whole : Found::part;
   const std::uint64_t last = (full - 1) / kBlock * kBlock;
   fill_range(layout_.key(), file, last, expected, full - last);
   const bool whole = read_at(fd.get(), last, found, full - last) && std::memcmp(expected, found, full - last) == 0;

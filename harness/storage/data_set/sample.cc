@@ -50,6 +50,11 @@ std::vector<WrongBlock> wrong_in_sample(const DataSet& data, std::uint64_t seed)
   for (unsigned i = 0; i < kMost && now_ns() < end; ++i) {
     const auto file = static_cast<std::uint32_t>(random.below(files.count()));
     if (files.size(file) == 0) continue;
+    if (data.holds_samples()) {
+      const std::uint64_t number = random.next();
+      if (auto found = data.wrong_sample(file, number)) wrong.push_back(std::move(*found));
+      continue;
+    }
     const std::uint64_t at = random.below((files.size(file) + kBlock - 1) / kBlock) * kBlock;
     if (!taken.insert({file, at}).second) continue;
     if (auto found = wrong_block(data, file, at)) wrong.push_back(std::move(*found));

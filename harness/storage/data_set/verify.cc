@@ -8,12 +8,14 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <tuple>
 
 #include "harness/base/error.h"
 #include "harness/base/parallel.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/data_set/block_pattern.h"
+#include "harness/storage/data_set/sample_files.h"
 #include "harness/system/open_quiet.h"
 
 namespace headrace {
@@ -77,6 +79,65 @@ bool DataSet::check(std::uint32_t file, std::uint64_t offset, const unsigned cha
   return true;
 }
 
+namespace {
+
+/// `place` of the file that is open as `fd`; what is wrong with it by `check` of its bytes.
+std::optional<WrongBlock> wrong_place(int fd, const std::string& path, const SamplePlace& place,
+                                      std::vector<unsigned char>& buffer, auto&& check) {
+  buffer.resize(place.size);
+  for (std::uint64_t at = 0; at < place.size;) {
+    const ssize_t got = ::pread(fd, buffer.data() + at, place.size - at, static_cast<off_t>(place.offset + at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return WrongBlock{path, place.offset + at, system_error("read", "", errno).what()};
+    if (got == 0) return WrongBlock{path, place.offset + at, "the file ends here"};
+    at += static_cast<std::uint64_t>(got);
+  }
+  std::string why = check(buffer);
+  if (why.empty()) return std::nullopt;
+  return WrongBlock{path, place.offset, std::move(why)};
+}
+
+}  // namespace
+
+std::optional<WrongBlock> DataSet::wrong_sample(std::uint32_t file, std::uint64_t number) const {
+  const DataSetLayout layout(spec_);
+  const SampleFile made(layout, file);
+  const std::string path = files_.full_path(file);
+  const system::UniqueFd fd = system::open_quiet(files_.root_fd(), files_.path(file), O_NOFOLLOW);
+  if (!fd) return WrongBlock{path, 0, system_error("open", "", errno).what()};
+  number %= made.count();
+  std::vector<unsigned char> buffer;
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // no more than this sample comes into memory
+  return wrong_place(fd.get(), path, made.place(number), buffer,
+                     [&](const std::vector<unsigned char>& bytes) { return made.wrong(number, bytes); });
+}
+
+std::vector<WrongBlock> DataSet::wrong_samples(std::uint32_t file, std::vector<unsigned char>& buffer) const {
+  std::vector<WrongBlock> wrong;
+  const DataSetLayout layout(spec_);
+  const SampleFile made(layout, file);
+  const std::string path = files_.full_path(file);
+  const system::UniqueFd fd = system::open_quiet(files_.root_fd(), files_.path(file), O_NOFOLLOW);
+  if (!fd) return {{path, 0, system_error("open", "", errno).what()}};
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+  for (std::uint64_t i = 0, at = 0; i <= made.count(); ++i) {
+    const std::string between = made.before(i);
+    if (auto found =
+            wrong_place(fd.get(), path, {at, between.size()}, buffer, [&](const std::vector<unsigned char>& b) {
+              return std::memcmp(b.data(), between.data(), b.size()) == 0 ? std::string()
+                                                                          : "a header of the shard is wrong";
+            }))
+      wrong.push_back(std::move(*found));
+    if (i == made.count()) break;
+    const SamplePlace place = made.place(i);
+    if (auto found = wrong_place(fd.get(), path, place, buffer,
+                                 [&](const std::vector<unsigned char>& b) { return made.wrong(i, b); }))
+      wrong.push_back(std::move(*found));
+    at = place.offset + place.size;
+  }
+  return wrong;
+}
+
 std::vector<WrongBlock> DataSet::verify(const DataProgress& progress, std::size_t most) const {
   std::vector<WrongBlock> wrong;
   if (!generated_) return wrong;
@@ -87,6 +148,11 @@ std::vector<WrongBlock> DataSet::verify(const DataProgress& progress, std::size_
     if (wrong.size() < most) wrong.push_back(std::move(block));
   };
   const auto check_file = [&](std::uint32_t file, std::vector<unsigned char>& buffer) {
+    if (holds_samples()) {
+      for (WrongBlock& block : wrong_samples(file, buffer)) report(std::move(block));
+      done.fetch_add(files_.size(file), std::memory_order_relaxed);
+      return;
+    }
     const system::UniqueFd fd = system::open_quiet(files_.root_fd(), files_.path(file), O_NOFOLLOW);
     if (!fd) return report({files_.full_path(file), 0, system_error("open", "", errno).what()});
     // What the storage holds is checked, not what memory holds of it.

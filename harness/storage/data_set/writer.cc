@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <optional>
 
 #include "harness/base/error.h"
 #include "harness/files/write_fully.h"
@@ -26,8 +27,9 @@ std::uint64_t round_up(std::uint64_t size) { return (size + kBlock - 1) / kBlock
 }  // namespace
 
 FileWriter::FileWriter(const DataSetLayout& layout, const FileProof& proof, const files::Folder& root,
-                       std::atomic<std::uint64_t>& done, const std::function<bool()>& stop)
-    : layout_(layout), proof_(proof), root_(root), done_(done), stop_(stop) {
+                       std::atomic<std::uint64_t>& done, const std::function<bool()>& stop,
+                       const decode::SampleMaker* maker)
+    : layout_(layout), proof_(proof), root_(root), done_(done), stop_(stop), maker_(maker) {
   void* memory = ::mmap(nullptr, kBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   ::madvise(memory, kBuffer, MADV_HUGEPAGE);  // fewer segments per direct write
@@ -84,6 +86,8 @@ bool FileWriter::write(std::uint64_t file) {
 bool FileWriter::fill(UniqueFd fd, const std::string& shown, std::uint64_t file) {
   const std::uint64_t size = layout_.size(file);
   const bool direct = size >= kDirectFrom;
+  std::optional<SampleStream> samples;
+  if (maker_ != nullptr) samples.emplace(layout_, *maker_, file);
   if (direct) {
     ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_DIRECT);  // refused: then through the cache
     // One piece on the disk instead of many, where the file system can; the size stays until data
@@ -92,7 +96,12 @@ bool FileWriter::fill(UniqueFd fd, const std::string& shown, std::uint64_t file)
   }
   for (std::uint64_t at = 0; at < size; at += kBuffer) {
     const std::uint64_t length = std::min(kBuffer, size - at), whole = direct ? round_up(length) : length;
-    fill_range(layout_.key(), file, at, buffer_, whole);
+    if (samples) {
+      samples->fill(buffer_, length);
+      std::fill(buffer_ + length, buffer_ + whole, 0);
+    } else {
+      fill_range(layout_.key(), file, at, buffer_, whole);
+    }
     if (!files::write_fully(fd.get(), buffer_, whole, at)) throw system_error("write", shown, errno);
     done_.fetch_add(length, std::memory_order_relaxed);
     if (at + length < size && stop_()) return false;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/storage/data_set/proof.h"
+#include "harness/storage/data_set/sample_files.h"
 
 namespace headrace {
 
@@ -19,9 +20,9 @@ class FileWriter {
   static constexpr std::uint64_t kBuffer = 4 << 20;  // [B]
 
   /// Below `root`, the data set's folder. Adds what is written (or found to be right) to `done`
-  /// [B]. A file under way is given up when `stop` says so.
+  /// [B]. `maker`: of the samples that files hold; nullptr: they hold blocks. A file under way is given up when `stop` says so.
   FileWriter(const DataSetLayout& layout, const FileProof& proof, const files::Folder& root,
-             std::atomic<std::uint64_t>& done, const std::function<bool()>& stop);
+             std::atomic<std::uint64_t>& done, const std::function<bool()>& stop, const decode::SampleMaker* maker);
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
 
@@ -46,6 +47,7 @@ class FileWriter {
   std::vector<std::uint64_t> made_;
   std::atomic<std::uint64_t>& done_;
   const std::function<bool()>& stop_;
+  const decode::SampleMaker* const maker_;
   unsigned char* buffer_;
 };
 
