@@ -496,3 +496,17 @@ def test_the_comparison_with_other_decoders_runs(headrace):
     (folder / "0.jpg").write_bytes(b"no image")
     result = subprocess.run([*words, "--own", folder], capture_output=True, text=True, check=False)
     assert result.returncode != 0, "a side that failed gives no figure"
+
+
+def test_the_comparison_with_a_loader_runs(headrace):
+    pytest.importorskip("torch")
+    pytest.importorskip("torchvision")
+    bench = pathlib.Path(__file__).parents[2] / "benches/loader.py"
+    folder = headrace.path("classes/one")
+    folder.mkdir(parents=True)
+    for number in range(16):
+        (folder / f"{number}.jpg").write_bytes(jpeg(number))
+    words = [sys.executable, "-B", bench, "cpu", folder.parent, "--turns", "1", "--headrace", BINARY]
+    result = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"^headrace over DataLoader: -?\d+\.\d\d \[", result.stdout, re.M), result.stdout

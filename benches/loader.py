@@ -1,0 +1,147 @@
+"""headrace's input_pipeline beside PyTorch's DataLoader with torchvision's ImageFolder: the same JPEGs, the same step, by turns.
+
+    python3 benches/loader.py au FOLDER [--case NAME] [--workers 1,2,4] [--turns 3] [--warm] [--headrace build/release/headrace]
+    python3 benches/loader.py cpu FOLDER [--turns 5] [--headrace ...]
+
+`au`: the GPU takes twice what DataLoader gives, so that accelerator utilization is about a half and follows the rate. Decoding
+costs headrace what it was measured to cost Pillow (`cpu_time_per_sample`); prints lines of the table in docs/rehearsal.md. The data
+is read cold, or with --warm out of the page cache. `cpu`: processor time of a sample, workers and consumer together, both sides
+decoding for real out of the page cache; prints the ratio. FOLDER is filled with drawn JPEGs where it is empty: on whatever storage
+is meant. Needs torch, torchvision, Pillow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+TRAINER = pathlib.Path(__file__).parent / "peers/image_folder.py"
+BATCH, PREFETCH, COUNT, CLASSES = 8, 2, 240, 4
+
+
+def fill(folder: pathlib.Path) -> None:
+    from PIL import Image
+
+    rng = random.Random(1)
+    for number in range(COUNT):
+        own = folder / f"class{number % CLASSES}"
+        own.mkdir(parents=True, exist_ok=True)
+        width = rng.randint(250, 550)
+        shapes = Image.effect_noise((12, 9), 120).convert("L").resize((width, width * 3 // 4), Image.BICUBIC)
+        bands = [Image.blend(shapes, Image.effect_noise(shapes.size, 30), 0.25 + 0.1 * band) for band in range(3)]
+        Image.merge("RGB", bands).save(own / f"{number:04}.jpg", quality=90)
+
+
+class Trainer:
+    def __init__(self, folder: pathlib.Path, workers: int):
+        words = [sys.executable, str(TRAINER), str(folder), str(workers), str(BATCH), str(PREFETCH)]
+        self.process = subprocess.Popen(words, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.cpu_s = float(self.process.stdout.readline())
+
+    def epoch(self, step_s: float, epochs: int = 1, cold: bool = True) -> list[float]:
+        self.process.stdin.write(f"{step_s} {epochs} {int(cold)}\n")
+        self.process.stdin.flush()
+        return list(map(float, self.process.stdout.readline().split()))
+
+    def end(self) -> float:
+        """Processor time of the loader and its workers [s]."""
+        self.process.stdin.close()
+        _, _, usage = os.wait4(self.process.pid, 0)
+        self.process.returncode = 0
+        return usage.ru_utime + usage.ru_stime
+
+
+def headrace(binary: str, entry: dict) -> tuple[dict, dict, float]:
+    """Its metrics, repetitions' operations and processor time [s]."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        config = folder / "loader.yaml"
+        config.write_text(json.dumps({"schema": 1, "target": {"path": name + "/scratch"}, "workloads": [
+            {"use": "input_pipeline", "read_profile": "pil", "batch_size": BATCH, "prefetch_factor": PREFETCH, **entry}]}))
+        words = [binary, "run", "-c", str(config), "--no-report", "--progress", "none", "--out", name + "/out"]
+        process = subprocess.Popen(words, cwd=name, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        told = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            sys.exit(f"headrace ended with {process.returncode}:\n{told}")
+        point = json.loads((folder / "out/run.json").read_text())["points"][0]
+        samples = sum(phase["operations"] for repetition in point["repetitions"] for phase in repetition["phases"])
+        return {m["name"]: m["median"] for m in point["metrics"]}, samples, usage.ru_utime + usage.ru_stime
+
+
+def utilization(arguments: argparse.Namespace) -> None:
+    for workers in map(int, arguments.workers.split(",")):
+        trainer = Trainer(arguments.folder, workers)
+        cold = not arguments.warm
+        rate = trainer.epoch(0.0, 1, cold)[1]
+        step_s = BATCH / rate / 2
+        entry = {"path": str(arguments.folder), "workers": workers, "step_time": f"{step_s}s", "cache": "cold" if cold else "warm",
+                 "cpu_time_per_sample": f"{trainer.cpu_s}s", "repeat": 1}
+        ours, theirs = [], []
+        for turn in range(arguments.turns):
+            for side in ("theirs", "ours")[::-1 if turn % 2 else 1]:
+                if side == "theirs":
+                    theirs.append(trainer.epoch(step_s, 1, cold)[:2])
+                else:
+                    metrics, _, _ = headrace(arguments.headrace, entry)
+                    ours.append([metrics["accelerator_utilization"], metrics["ideal_share"] * BATCH / step_s])
+        trainer.end()
+        (au, rate), (their_au, their_rate) = ([statistics.median(column) for column in zip(*side)] for side in (ours, theirs))
+        scatter = max(max(column) - min(column) for side in (ours, theirs) for column in [[one[0] for one in side]])
+        print(f"| {arguments.case}-{workers} | {their_au:.3f} | {au:.3f} | {au - their_au:+.3f} | {their_rate:.1f} | {rate:.1f} | "
+              f"{100 * (rate / their_rate - 1):+.1f} % | {scatter:.3f} |", flush=True)
+
+
+def processor_time(arguments: argparse.Namespace) -> None:
+    workers, few, many = 2, 1, 5
+    ratios = []
+    for _ in range(arguments.turns):
+        costs = {}
+        for side in ("DataLoader", "headrace"):
+            used, samples = [], []
+            for epochs in (few, many):
+                if side == "DataLoader":
+                    trainer = Trainer(arguments.folder, workers)
+                    count = trainer.epoch(0.0, epochs, False)[2] * epochs
+                    used.append(trainer.end())
+                else:
+                    entry = {"path": str(arguments.folder), "workers": workers, "step_time": "0s", "cache": "asis", "codec": "jpeg",
+                             "repeat": 2 * epochs}
+                    _, count, cpu_s = headrace(arguments.headrace, entry)
+                    used.append(cpu_s)
+                samples.append(count)
+            # What starting takes is in both runs of a side.
+            costs[side] = (used[1] - used[0]) / (samples[1] - samples[0])
+        ratios.append(costs["headrace"] / costs["DataLoader"])
+        print(f"DataLoader {1e3 * costs['DataLoader']:.2f} ms, headrace {1e3 * costs['headrace']:.2f} ms of processor time per sample: "
+              f"{ratios[-1]:.2f}", flush=True)
+    print(f"headrace over DataLoader: {statistics.median(ratios):.2f} [{min(ratios):.2f}, {max(ratios):.2f}]")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["au", "cpu"])
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--case", default="storage")
+    parser.add_argument("--workers", default="1,2,4")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--warm", action="store_true")
+    parser.add_argument("--headrace", default="build/release/headrace")
+    arguments = parser.parse_args()
+    arguments.headrace = str(pathlib.Path(arguments.headrace).resolve())
+    arguments.folder = arguments.folder.resolve()
+    if not any(arguments.folder.glob("*/*.jpg")):
+        fill(arguments.folder)
+    utilization(arguments) if arguments.what == "au" else processor_time(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""PyTorch's DataLoader over torchvision's ImageFolder, with its consumer: images are read by Pillow, cropped, resized, flipped and
+normalized, each step is slept through.
+
+    image_folder.py FOLDER WORKERS BATCH PREFETCH
+
+First prints the processor time of one sample, batched, in one process [s]. Then for each line `STEP_S EPOCHS COLD` on standard
+input, of the last of so many epochs, read cold where COLD is 1: accelerator utilization (A21: the first step left out), samples per
+second with the first step, and samples. Ends with its input.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import torch
+from torch.utils.data import DataLoader
+from torchvision import datasets, transforms
+
+
+def evict(paths: list[str]) -> None:
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+
+
+def epoch(loader: DataLoader, step_s: float) -> tuple[float, float, int]:
+    begin = now = time.monotonic()
+    ends, samples = [], 0
+    for images, _ in loader:
+        samples += len(images)
+        now = max(now, time.monotonic()) + step_s
+        time.sleep(max(0.0, now - time.monotonic()))
+        ends.append(now)
+    return step_s * (len(ends) - 1) / (ends[-1] - ends[0]), samples / (ends[-1] - begin), samples
+
+
+def main() -> None:
+    workers, batch, prefetch = map(int, sys.argv[2:5])
+    torch.set_num_threads(1)
+    data = datasets.ImageFolder(sys.argv[1], transforms.Compose([
+        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.ToTensor(),
+        transforms.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])]))
+    paths = [path for path, _ in data.samples]
+    loader = DataLoader(data, batch_size=batch, shuffle=True, num_workers=workers, prefetch_factor=prefetch,
+                        persistent_workers=True, drop_last=True)
+    data[0]  # libraries are loaded with the first
+    begin = time.thread_time()
+    for _ in DataLoader(data, batch_size=batch):
+        pass
+    print((time.thread_time() - begin) / len(data), flush=True)
+    for _ in loader:  # starts the workers
+        pass
+    for line in sys.stdin:
+        step_s, epochs, cold = line.split()
+        for _ in range(int(epochs)):
+            if int(cold):
+                evict(paths)
+            told = epoch(loader, float(step_s))
+        print(*told, flush=True)
+
+
+if __name__ == "__main__":
+    main()
