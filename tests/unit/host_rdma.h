@@ -51,6 +51,7 @@ class HostFabric {
   std::uint32_t next_queue = 100, next_key = 1;
   HostRdmaFaults faults;
   std::uint64_t requests = 0;
+  std::vector<RdmaSettings> opened;  // of each endpoint
 
   /// Hands over what waits, as far as there are receives. Under the mutex.
   static void match(Queue& q) {
@@ -76,6 +77,7 @@ class HostEndpoint final : public RdmaEndpoint {
     address_.mtu = port.mtu;
     address_.reads = 16;
     const std::lock_guard lock(fabric_->mutex);
+    fabric_->opened.push_back(settings);
     for (unsigned i = 0; i < settings.queue_pairs; ++i) {
       address_.queue_pairs.push_back(fabric_->next_queue);
       HostFabric::Queue& queue = fabric_->queues[fabric_->next_queue++];

@@ -1,7 +1,9 @@
 // The RDMA workloads on devices that are host memory: both ends of a pair, a ring of several ranks, a follower that is
 // told each step; and what is said when data is wrong or nothing comes.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 #include <mutex>
 
@@ -24,6 +26,7 @@ struct Outcome {
   std::optional<PairMatrix> pairs;
   std::uint64_t operations = 0;
   std::optional<GroupShape> group;
+  bool relaxed_ordering = false;  // asked for by this or another rank
   std::string error, skip;
   std::string why_no_port;  // as why_missing("nic_bandwidth")
 };
@@ -69,6 +72,9 @@ std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, con
     // Whatever failed, failed for all at the same exchange: the next one finds everybody.
     EXPECT_NO_THROW(ranks->barrier("the end", 5)) << outcome.error;
   });
+  for (Outcome& outcome : outcomes)
+    outcome.relaxed_ordering = std::any_of(fabric->opened.begin(), fabric->opened.end(),
+                                           [](const RdmaSettings& settings) { return settings.relaxed_ordering; });
   return outcomes;
 }
 
@@ -101,6 +107,24 @@ TEST_P(RdmaPairs, MoveDataAndFindItRight) {
     EXPECT_TRUE(both || first.metrics.at("nic_bandwidth") == first.metrics.at("bandwidth")) << more;
     EXPECT_TRUE(second.metrics.empty()) << more;
   }
+}
+
+TEST_P(RdmaPairs, EndWhateverListsAndCompletionsAre) {
+  for (const unsigned depth : {7u, 16u, 100u})
+    for (const unsigned list : {1u, 3u, 7u})
+      for (const unsigned moderation : {1u, depth - 1, depth, 2 * depth}) {
+        const std::string settings =
+            fmt::format("message_size: 64B, tx_depth: {}, post_list: {}, cq_moderation: {}", depth, list, moderation);
+        const auto all = run_ranks(2, GetParam(), settings + kQuick, {}, 1);
+        EXPECT_EQ(all[0].error + all[1].error, "") << settings;
+        EXPECT_GT(all[0].operations, 0u) << settings;
+      }
+}
+
+TEST_P(RdmaPairs, LetMemoryBeWrittenInAnyOrderOnlyWhereNobodyLooksThere) {
+  EXPECT_TRUE(run_ranks(2, GetParam(), std::string("message_size: 4KiB") + kQuick)[0].relaxed_ordering);
+  EXPECT_FALSE(
+      run_ranks(2, GetParam(), std::string("message_size: 4KiB, measure: latency") + kQuick)[0].relaxed_ordering);
 }
 
 TEST_P(RdmaPairs, GoToAndFro) {

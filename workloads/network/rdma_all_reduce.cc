@@ -150,7 +150,7 @@ class RdmaAllReduce final : public Paired {
     came_ = reinterpret_cast<float*>(memory_->begin() + half_);
     std::fill_n(data_, half_ / sizeof(float), 0.0f);
     rx_depth_ = std::min(messages_ + chunks_ + 1, end_.port().most_work - 1);
-    endpoint_ = end_.open({.queue_pairs = 2, .tx_depth = tx_depth_, .rx_depth = rx_depth_});
+    endpoint_ = end_.open({.queue_pairs = 2, .tx_depth = tx_depth_, .rx_depth = rx_depth_, .relaxed_ordering = true});
     enrolled_ = endpoint_->enroll({memory_->begin(), 2 * half_});
     return to_bytes(RdmaCard{endpoint_->address(), reinterpret_cast<std::uint64_t>(memory_->begin()), 2 * half_,
                              enrolled_->remote_key()});

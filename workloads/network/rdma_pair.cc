@@ -172,7 +172,8 @@ std::string RdmaPair::open(Node& node, const std::vector<unsigned>& partners) {
                          .in_use = traffic_.queue_pairs,
                          .tx_depth = traffic_.tx_depth + 1,  // and the word that ends a stream
                          .rx_depth = traffic_.sends() ? traffic_.rx_depth : 1,
-                         .inline_size = inlined ? static_cast<unsigned>(traffic_.size) : 0});
+                         .inline_size = inlined ? static_cast<unsigned>(traffic_.size) : 0,
+                         .relaxed_ordering = !traffic_.latency});
   area_->enroll(*endpoint_);
   links_.reserve(partners.size());
   for (unsigned i = 0; i < partners.size(); ++i)

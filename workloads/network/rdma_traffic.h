@@ -38,8 +38,12 @@ struct RdmaTraffic {
                        "distinct bytes that messages are sent from, and received into, in turn")) {
     if (latency && both()) p.conflict("direction", "latency is measured to and fro anyway");
     if (latency && queue_pairs > 1) p.conflict("queue_pairs", "latency is measured with one");
-    if (post_list > tx_depth) p.conflict("post_list", "more than tx_depth");
-    moderation = std::min(moderation, tx_depth);
+    if (post_list > tx_depth) {
+      p.conflict("post_list", "more than tx_depth");
+      return;
+    }
+    // Requests go out in whole lists: of more than fit none would have a completion, and all would wait for one.
+    moderation = std::min(moderation, tx_depth / post_list * post_list);
   }
 
   enum class Direction { one_way, each_way, both };

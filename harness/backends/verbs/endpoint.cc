@@ -14,7 +14,9 @@ namespace {
 
 // Soft-RoCE and some cards take 7 as "for ever": a peer that is gone would never be reported.
 constexpr std::uint8_t kRetries = 6;
-constexpr std::uint8_t kReceiverRetries = 6;
+// For ever, as perftest and NCCL do: a receiver that answers is there, and may have been preempted for longer than a few
+// retries take. One that stays so is StallWatch's to tell.
+constexpr std::uint8_t kReceiverRetries = 7;
 constexpr std::uint8_t kTimeout = 14;        // 4.096 us * 2^14 = 67 ms
 constexpr std::uint8_t kReceiverDelay = 12;  // 0.64 ms before a message that found no receive comes again
 constexpr std::uint8_t kHops = 64;
@@ -56,6 +58,7 @@ constexpr ibv_wr_opcode opcode(RdmaOp op) {
   return kCodes[static_cast<unsigned>(op)];
 }
 
+// Old cards refuse to write where the owner may not: this process must be able to write it, too.
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 class Endpoint final : public RdmaEndpoint {
@@ -96,14 +99,13 @@ class Endpoint final : public RdmaEndpoint {
   }
 
   std::unique_ptr<RdmaMemory> enroll(std::span<unsigned char> memory) override {
-    // Old cards refuse to write where the owner may not: this process must be able to write it, too.
-    ibv_mr* region = ibv_reg_mr(domain_->pd.get(), memory.data(), memory.size(), kAccess);
+    ibv_mr* region = ibv_reg_mr(domain_->pd.get(), memory.data(), memory.size(), access());
     if (!region) throw refused_memory(port_.name(), memory.size(), domain_->enrolled + memory.size(), errno);
     return std::make_unique<Memory>(domain_, region);
   }
   std::unique_ptr<RdmaMemory> enroll_dma_buf(int fd, std::uint64_t offset, std::uint64_t length,
                                              std::uint64_t address) override {
-    ibv_mr* region = ibv_reg_dmabuf_mr(domain_->pd.get(), offset, length, address, fd, kAccess);
+    ibv_mr* region = ibv_reg_dmabuf_mr(domain_->pd.get(), offset, length, address, fd, access());
     if (!region) throw refused(port_.name(), fmt::format("register {} bytes of a device by dma-buf", length), errno);
     return std::make_unique<Memory>(domain_, region);
   }
@@ -145,6 +147,9 @@ class Endpoint final : public RdmaEndpoint {
   std::string why(int status) const override { return port_.name() + ": " + completion_text(status, mtu_); }
 
  private:
+  int access() const noexcept {
+    return kAccess | (settings_.relaxed_ordering ? static_cast<int>(IBV_ACCESS_RELAXED_ORDERING) : 0);
+  }
   static const char* layer(bool ethernet) { return ethernet ? "RoCE" : "InfiniBand"; }
 
   Held<ibv_cq> completion_queue(unsigned entries) {
