@@ -43,6 +43,17 @@ TEST_F(NcclDebugLog, IsOnlyWrittenBetweenOnAndOff) {
   EXPECT_EQ(resets, 4);
 }
 
+TEST_F(NcclDebugLog, TellsWhatNcclComplainedOfOnceAndTheLastThree) {
+  DebugLog log([] { ++resets; });
+  EXPECT_EQ(log.complaints(), "");
+  std::FILE* file = std::fopen(std::getenv("NCCL_DEBUG_FILE"), "w");
+  ASSERT_NE(file, nullptr);
+  for (const char* said : {"first", "old", "no socket", "net.cc:7 refused", "no socket", "last"})
+    std::fprintf(file, "host:12:34 [0] NCCL WARN %s\nhost:12:34 [0] NCCL INFO chatter\n", said);
+  std::fclose(file);
+  EXPECT_EQ(log.complaints(), "net.cc:7 refused; no socket; last");
+}
+
 TEST_F(NcclDebugLog, LogsNoOperationsWhereItCannotBeSwitchedOff) {
   DebugLog log(nullptr);
   EXPECT_EQ(std::string(std::getenv("NCCL_DEBUG_SUBSYS")).find("TUNING"), std::string::npos);

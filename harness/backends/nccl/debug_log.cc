@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 extern char** environ;
 
@@ -63,17 +65,40 @@ void DebugLog::on() {
 std::string DebugLog::off() {
   if (!on_) return "";
   on_ = false;
-  std::string text;
-  char piece[65536];
-  off_t at = 0;
-  for (ssize_t n; (n = ::pread(file_, piece, sizeof piece, at)) > 0; at += n)
-    text.append(piece, static_cast<std::size_t>(n));
+  std::string text = written();
   if (reset_ != nullptr) {
     set_level("WARN");
     reset_();
     if (::ftruncate(file_, 0) != 0) return text;
   }
   return text;
+}
+
+std::string DebugLog::written() const {
+  std::string text;
+  char piece[65536];
+  off_t at = 0;
+  for (ssize_t n; file_ >= 0 && (n = ::pread(file_, piece, sizeof piece, at)) > 0; at += n)
+    text.append(piece, static_cast<std::size_t>(n));
+  return text;
+}
+
+std::string DebugLog::complaints() const {
+  constexpr std::string_view kMark = " NCCL WARN ";
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> found;
+  std::istringstream lines(written());
+  for (std::string line; std::getline(lines, line);) {
+    const auto at = line.find(kMark);
+    if (at == std::string::npos) continue;
+    std::string said = line.substr(at + kMark.size());
+    std::erase(found, said);
+    found.push_back(std::move(said));
+  }
+  if (found.size() > kMost) found.erase(found.begin(), found.end() - kMost);
+  std::string all;
+  for (const std::string& said : found) all += (all.empty() ? "" : "; ") + said;
+  return all;
 }
 
 std::vector<std::string> DebugLog::settings() const {

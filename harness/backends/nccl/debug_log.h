@@ -21,11 +21,16 @@ class DebugLog {
   void on();
   /// What was written since on().
   std::string off();
+  /// What NCCL complained of since the last off() that could be cut, each once, the last three: "no socket interface
+  /// found; ...". "" where it did not, or where nothing is written down.
+  std::string complaints() const;
   const std::string& why_deaf() const { return why_deaf_; }
   /// NCCL_* variables in force, "NAME=VALUE", sorted; without those that this class set.
   std::vector<std::string> settings() const;
 
  private:
+  std::string written() const;
+
   void (*reset_)();
   int file_ = -1;  // memory alone
   bool on_ = false, read_before_ = false;

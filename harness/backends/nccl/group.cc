@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <utility>
 #include <vector>
 
 #include "harness/base/clock.h"
@@ -21,8 +22,9 @@ struct Member {
 
 class Group final : public NcclGroup {
  public:
-  Group(const Api& api, const ncclUniqueId& id, unsigned size, std::span<const NcclMember> members, double timeout_s)
-      : api_(api), size_(size) {
+  Group(const Api& api, const ncclUniqueId& id, unsigned size, std::span<const NcclMember> members, double timeout_s,
+        Complaints complaints)
+      : api_(api), complaints_(std::move(complaints)), size_(size) {
     for (const NcclMember& who : members) members_.push_back({who, nullptr, nullptr});
     try {
       start(id, timeout_s);
@@ -50,9 +52,9 @@ class Group final : public NcclGroup {
 
   void queue(Collective what, std::span<const NcclBuffers> buffers, std::uint64_t count) override {
     check_alive();
-    expect(api_.group_start(), "group");
-    for (std::size_t i = 0; i < members_.size(); ++i) queue_one(members_[i], what, buffers[i], count);
-    expect(api_.group_end(), "group");
+    together("group", [&] {
+      for (std::size_t i = 0; i < members_.size(); ++i) queue_one(members_[i], what, buffers[i], count);
+    });
     // A non-blocking communicator may still be at it: the first operation connects the ranks.
     settle("queue an operation", kQueue_s);
   }
@@ -95,15 +97,29 @@ class Group final : public NcclGroup {
       if (const cudaError_t code = cudaStreamCreateWithFlags(&m.stream, cudaStreamNonBlocking); code != cudaSuccess)
         fail(m, "make a stream", cudaGetErrorString(code));
     }
-    expect(api_.group_start(), "group");
-    for (Member& m : members_) {
-      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-      config.blocking = 0;
-      cudaSetDevice(static_cast<int>(m.who.gpu));
-      expect(api_.init(&m.comm, static_cast<int>(size_), id, static_cast<int>(m.who.rank), &config), "join");
-    }
-    expect(api_.group_end(), "join");
+    together("join", [&] {
+      for (Member& m : members_) {
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 0;
+        cudaSetDevice(static_cast<int>(m.who.gpu));
+        expect(api_.init(&m.comm, static_cast<int>(size_), id, static_cast<int>(m.who.rank), &config), "join");
+      }
+    });
     settle("join", timeout_s);
+  }
+
+  /// `calls` as one of NCCL's groups, which is ended whatever they throw: NCCL counts per thread how many are open, and
+  /// with one left open everything later would only be queued, an abort too.
+  template <class Calls>
+  void together(const char* what, Calls calls) {
+    expect(api_.group_start(), what);
+    try {
+      calls();
+    } catch (...) {
+      api_.group_end();
+      throw;
+    }
+    expect(api_.group_end(), what);
   }
 
   void queue_one(Member& m, Collective what, const NcclBuffers& b, std::uint64_t count) {
@@ -161,7 +177,7 @@ class Group final : public NcclGroup {
   void expect(ncclResult_t code, const char* what) {
     if (code == ncclSuccess || code == ncclInProgress) return;
     given_up_ = true;
-    throw RunError(fmt::format("NCCL: {}: {}", what, words(code, nullptr)));
+    throw RunError(fmt::format("NCCL: {}: {}{}", what, words(code, nullptr), complained()));
   }
   std::string words(ncclResult_t code, ncclComm_t comm) const {
     const char* more = api_.last_error(comm);
@@ -169,13 +185,18 @@ class Group final : public NcclGroup {
   }
   [[noreturn]] void fail(const Member& m, const char* what, const std::string& why) {
     given_up_ = true;
-    throw RunError(fmt::format("NCCL: rank {} (gpu{}): {}: {}", m.who.rank, m.who.gpu, what, why));
+    throw RunError(fmt::format("NCCL: rank {} (gpu{}): {}: {}{}", m.who.rank, m.who.gpu, what, why, complained()));
+  }
+  std::string complained() const {
+    const std::string said = complaints_();
+    return said.empty() ? said : "; NCCL warned: " + said;
   }
   void check_alive() const {
     if (given_up_) throw RunError("NCCL: the group was given up before");
   }
 
   const Api& api_;
+  const Complaints complaints_;
   const unsigned size_;
   std::vector<Member> members_;
   bool given_up_ = false, aborted_ = false;
@@ -184,8 +205,8 @@ class Group final : public NcclGroup {
 }  // namespace
 
 std::unique_ptr<NcclGroup> make_group(const Api& api, const ncclUniqueId& id, unsigned size,
-                                      std::span<const NcclMember> members, double timeout_s) {
-  return std::make_unique<Group>(api, id, size, members, timeout_s);
+                                      std::span<const NcclMember> members, double timeout_s, Complaints complaints) {
+  return std::make_unique<Group>(api, id, size, members, timeout_s, std::move(complaints));
 }
 
 }  // namespace headrace::nccl

@@ -1,6 +1,7 @@
 // Non-blocking communicators of this process's GPUs, polled with a deadline and given up when it passes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,8 +11,11 @@
 
 namespace headrace::nccl {
 
+/// What the library complained of, "" when of nothing: told with each failure.
+using Complaints = std::function<std::string()>;
+
 /// Throws RunError.
 std::unique_ptr<NcclGroup> make_group(const Api& api, const ncclUniqueId& id, unsigned size,
-                                      std::span<const NcclMember> members, double timeout_s);
+                                      std::span<const NcclMember> members, double timeout_s, Complaints complaints);
 
 }  // namespace headrace::nccl

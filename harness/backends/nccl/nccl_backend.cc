@@ -45,7 +45,7 @@ class Backend final : public NcclBackend {
     ncclUniqueId unique;
     if (id.size() != sizeof unique) throw RunError("NCCL: a group's name of another version");
     std::memcpy(&unique, id.data(), sizeof unique);
-    return make_group(api_, unique, size, members, timeout_s);
+    return make_group(api_, unique, size, members, timeout_s, [this] { return log_->complaints(); });
   }
 
  private:
