@@ -42,8 +42,9 @@ struct RdmaTraffic {
       p.conflict("post_list", "more than tx_depth");
       return;
     }
-    // Requests go out in whole lists: of more than fit none would have a completion, and all would wait for one.
-    moderation = std::min(moderation, tx_depth / post_list * post_list);
+    // With all completions taken, up to moderation - 1 messages lie there without one: a list must fit beside them, or
+    // nothing moves any more.
+    moderation = std::min(moderation, tx_depth - post_list + 1);
   }
 
   enum class Direction { one_way, each_way, both };
