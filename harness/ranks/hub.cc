@@ -105,7 +105,11 @@ struct Hub::Impl {
     if (const auto failed = failures.find(key); failed != failures.end())
       return send_failure(rank, key, failed->second);
     Exchange& exchange = exchanges[key];
-    if (exchange.said.empty() && exchange.failure.empty()) exchange.begin_ns = now_ns();
+    if (exchange.said.empty() && exchange.failure.empty())
+      exchange.begin_ns = now_ns();
+    else if (exchange.failure.empty() && c.what != exchange.first.what)
+      exchange.failure = fmt::format("{} is at '{}', {} is at '{}': one of them missed a step", who(rank), c.what,
+                                     who(exchange.said.begin()->first), exchange.first.what);
     exchange.said[rank] = std::move(c.own);
     c.own.clear();
     exchange.first = std::move(c);
@@ -128,6 +132,7 @@ struct Hub::Impl {
   }
 
   bool ended(Exchange& exchange) const {
+    if (!exchange.failure.empty()) return true;
     std::string late;
     for (const unsigned rank : exchange.first.group) {
       if (exchange.said.count(rank) != 0) continue;

@@ -17,11 +17,14 @@ const std::map<std::string, double> kFactorsOfFour{{"nccl_all_reduce", 1.5},    
                                                    {"nccl_reduce_scatter", 0.75}, {"nccl_all_to_all", 0.75},
                                                    {"nccl_broadcast", 1},         {"nccl_send_recv", 1}};
 
+void equip(Node& node, const std::shared_ptr<NcclFabric>& fabric, const HostBackendSettings& settings) {
+  node.backends().replace_gpu(std::make_unique<HostGpuBackend>(settings));
+  node.backends().replace_nccl(std::make_unique<HostNcclBackend>(fabric));
+}
 void equip(Node& node, const std::shared_ptr<NcclFabric>& fabric, unsigned gpus) {
   HostBackendSettings settings;
   settings.gpus.resize(gpus);
-  node.backends().replace_gpu(std::make_unique<HostGpuBackend>(settings));
-  node.backends().replace_nccl(std::make_unique<HostNcclBackend>(fabric));
+  equip(node, fabric, settings);
 }
 
 struct OneProcess : ::testing::Test {
@@ -113,10 +116,18 @@ TEST_F(OneProcess, TellsWhatTheLogSays) {
   EXPECT_EQ(runner->group()->ranks, 4u);
 }
 
-/// What each rank threw; rank `leaves` goes away before its first repetition, -1: none.
+/// What goes wrong, and on which rank; -1: nowhere.
+struct Trouble {
+  int leaves = -1;  // before its first repetition
+  int has_too_few_gpus = -1, cannot_pin = -1, cannot_allocate = -1;
+  bool corrupts = false;  // what the last rank of each group gets
+};
+
+/// What each rank threw, or why it cannot run.
 std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, const std::string& parameters,
-                                   int leaves = -1, unsigned ranks_per_host = 1) {
+                                   Trouble trouble = {}, unsigned ranks_per_host = 1) {
   const auto fabric = std::make_shared<NcclFabric>();
+  fabric->corrupts = trouble.corrupts;
   std::vector<std::string> hosts, errors(ranks);
   for (unsigned r = 0; r < ranks; ++r) hosts.push_back(std::string(1, static_cast<char>('a' + r / ranks_per_host)));
   on_ranks(hosts, 5, [&](std::unique_ptr<Ranks> own) {
@@ -124,15 +135,25 @@ std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, 
     WorkloadRunner runner(workload, "{" + parameters + "}");
     runner.node().join(std::shared_ptr<Ranks>(std::move(own)));
     runner.node().set_team(runner.node().ranks().everyone());
-    equip(runner.node(), fabric, 2);
+    const auto is = [&](int which) { return static_cast<int>(rank) == which; };
+    HostBackendSettings settings;
+    settings.gpus.resize(is(trouble.has_too_few_gpus) ? 1 : 2);
+    if (is(trouble.cannot_pin)) settings.most_pinned = 1;
+    if (is(trouble.cannot_allocate))
+      for (HostGpuSettings& gpu : settings.gpus) gpu.facts.memory = 1;
+    equip(runner.node(), fabric, settings);
     try {
       if (const auto skip = runner.check()) throw RunError(skip->reason);
       runner.prepare();
-      if (static_cast<int>(rank) == leaves) return;
+      if (is(trouble.leaves)) return;
       runner.repeat();
       runner->verify({});
     } catch (const std::exception& e) {
       errors[rank] = e.what();
+    }
+    // Whatever failed, failed for all at the same exchange: the next one finds everybody who stayed.
+    if (trouble.leaves < 0) {
+      EXPECT_NO_THROW(runner.node().ranks().barrier("the end", 5)) << errors[rank];
     }
   });
   return errors;
@@ -140,7 +161,7 @@ std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, 
 
 TEST(NcclRanks, AProcessPerGpu) {
   for (const char* workload : {"nccl_all_reduce", "nccl_all_to_all"})
-    for (const std::string& error : run_ranks(4, workload, "message_size: 4000B, calls: 5", -1, 2))
+    for (const std::string& error : run_ranks(4, workload, "message_size: 4000B, calls: 5", {}, 2))
       EXPECT_EQ(error, "") << workload;
 }
 
@@ -148,24 +169,46 @@ TEST(NcclRanks, InGroups) {
   for (const char* group :
        {"group: intra_node", "group: per_rail", "group: inter_node", "group_size: 2, group_stride: 2"})
     for (const std::string& error :
-         run_ranks(4, "nccl_all_gather", std::string("message_size: 4000B, ") + group, -1, 2))
+         run_ranks(4, "nccl_all_gather", std::string("message_size: 4000B, ") + group, {}, 2))
       EXPECT_EQ(error, "") << group;
 }
 
 TEST(NcclRanks, WantAGpuEach) {
-  for (const std::string& error : run_ranks(3, "nccl_all_reduce", "message_size: 4000B", -1, 3))
+  for (const std::string& error : run_ranks(3, "nccl_all_reduce", "message_size: 4000B", {}, 3))
     EXPECT_EQ(error, "3 ranks share 2 GPUs of a: NCCL wants a GPU for each");
 }
 
+TEST(NcclRanks, AllSayWhatOneOfThemLacks) {
+  const std::string size = "message_size: 4000B, calls: 5";
+  const auto gpus = run_ranks(4, "nccl_all_reduce", size, {.has_too_few_gpus = 3}, 2);
+  EXPECT_EQ(gpus[3], "2 ranks share 1 GPUs of b: NCCL wants a GPU for each");
+  const auto pins = run_ranks(3, "nccl_all_reduce", size, {.cannot_pin = 1});
+  EXPECT_EQ(pins[1], "pin 4000 bytes: refused by the test");
+  const auto memory = run_ranks(3, "nccl_all_reduce", size, {.cannot_allocate = 2});
+  EXPECT_NE(memory[2].find("out of memory"), std::string::npos) << memory[2];
+  for (const unsigned other : {0u, 1u, 2u}) {
+    EXPECT_EQ(gpus[other], "rank 3 (b): " + gpus[3]);
+    EXPECT_EQ(pins[other], other == 1 ? pins[1] : "rank 1 (b): " + pins[1]);
+    EXPECT_EQ(memory[other], other == 2 ? memory[2] : "rank 2 (c): " + memory[2]);
+  }
+}
+
+TEST(NcclRanks, AllSayWhoseDataIsWrong) {
+  const auto errors = run_ranks(3, "nccl_all_reduce", "message_size: 4000B, calls: 5", {.corrupts = true});
+  EXPECT_NE(errors[2].find("rank 2 on c: wrong data: element 0 is "), std::string::npos) << errors[2];
+  for (const unsigned other : {0u, 1u}) EXPECT_EQ(errors[other], "rank 2 (c): " + errors[2]);
+}
+
 TEST(NcclRanks, NameTheOneThatLeftAnotherGroup) {
-  const auto errors =
-      run_ranks(4, "nccl_all_reduce", "message_size: 4000B, calls: 5, peer_timeout: 200ms, group: per_rail", 3, 2);
+  const auto errors = run_ranks(
+      4, "nccl_all_reduce", "message_size: 4000B, calls: 5, peer_timeout: 200ms, group: per_rail", {.leaves = 3}, 2);
   for (const unsigned rank : {0u, 2u}) EXPECT_NE(errors[rank].find("rank "), std::string::npos) << errors[rank];
   EXPECT_NE(errors[0].find("rank 3 (b)"), std::string::npos) << errors[0];
 }
 
 TEST(NcclRanks, NameTheOneThatLeft) {
-  const auto errors = run_ranks(3, "nccl_all_reduce", "message_size: 4000B, calls: 5, peer_timeout: 200ms", 2);
+  const auto errors =
+      run_ranks(3, "nccl_all_reduce", "message_size: 4000B, calls: 5, peer_timeout: 200ms", {.leaves = 2});
   EXPECT_NE(errors[0].find("rank 2 (c)"), std::string::npos) << errors[0];
   // Or the leader, which has given up by then.
   EXPECT_TRUE(errors[1].find("rank 2 (c)") != std::string::npos ||

@@ -102,6 +102,16 @@ TEST(Ranks, NameWhoLeft) {
   });
 }
 
+/// Two exchanges are never taken for one.
+TEST(Ranks, TellWhoIsAtAnotherStep) {
+  on_ranks({"node1", "node2"}, 10, [](std::unique_ptr<Ranks> ranks) {
+    const bool first = ranks->rank() == 0;
+    const std::string why = failure_of([&] { ranks->barrier(first ? "name the groups" : "preparing", 10); });
+    EXPECT_NE(why.find("rank 0 (node1) is at 'name the groups'"), std::string::npos) << why;
+    EXPECT_NE(why.find("rank 1 (node2) is at 'preparing'"), std::string::npos) << why;
+  });
+}
+
 /// Who comes last is told of the one who was missing, not of those who gave up on it meanwhile.
 TEST(Ranks, NameWhoLeftToThoseWhoComeAfterTheOthersGaveUp) {
   std::atomic<int> gave_up{0};

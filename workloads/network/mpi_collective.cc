@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/backends/loader.h"
+#include "harness/ranks/all_or_none.h"
 #include "workloads/network/expected_sums.h"
 
 namespace headrace::network {
@@ -34,18 +35,25 @@ std::optional<Skip> MpiCollective::check(Node& node) {
 }
 
 void MpiCollective::prepare(Node& node, const DataProgress&) {
-  ranks_ = &node.ranks();
-  team_ = node.team();
+  team_ = std::make_unique<ranks::Team>(node.ranks(), node.team());
   own_ = groups_.of(node.team_index());
-  if (own_) {
-    std::vector<unsigned> members;
-    for (const unsigned i : groups_[*own_]) members.push_back(team_[i]);
-    group_ = node.backends().mpi().group(members);
-    count_ = groups_.count(*own_, what_, message_size_);
-    in_.assign(count_, 0.0f);
-    if (!in_place_) out_.assign(count_, 0.0f);
-    check_data();
-  }
+  in_concert(*team_, "make room for messages", kStep_s, [&] {
+    if (own_) {
+      count_ = groups_.count(*own_, what_, message_size_);
+      in_.assign(count_, 0.0f);
+      if (!in_place_) out_.assign(count_, 0.0f);
+    }
+    return std::string();
+  });
+  in_concert(*team_, "check the data", kStep_s, [&] {
+    if (own_) {
+      std::vector<unsigned> members;
+      for (const unsigned i : groups_[*own_]) members.push_back(node.team()[i]);
+      group_ = node.backends().mpi().group(members);
+      check_data();
+    }
+    return std::string();
+  });
   const double each_s = time_of_call();
   constexpr double kRepetition_s = 0.2, kMost = 200'000, kBatch_s = 10e-6;
   chosen_ = calls_ != 0 ? calls_ : static_cast<std::uint64_t>(std::clamp(kRepetition_s / each_s, 5.0, kMost));
@@ -74,7 +82,7 @@ void MpiCollective::run(Worker& worker) {
 
 void MpiCollective::report(const Repetition&, MetricSink& sink) const {
   const double own_s = 1e-9 * static_cast<double>(end_ns_ - begin_ns_) / static_cast<double>(chosen_);
-  const auto said = ranks_->gather("time of one call", team_, fmt::format("{}", own_s), kWords_s);
+  const auto said = team_->all_gather("time of one call", fmt::format("{}", own_s), kWords_s);
   std::vector<double> times(groups_.size(), 0);
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (const unsigned i : groups_[g]) times[g] = std::max(times[g], std::stod(said.at(i)));
@@ -123,7 +131,7 @@ double MpiCollective::time_of(unsigned calls) {
 
 double MpiCollective::slowest(double own_s) {
   double most_s = 1e-7;
-  for (const std::string& said : ranks_->gather("time of one call", team_, fmt::format("{}", own_s), kWords_s))
+  for (const std::string& said : team_->all_gather("time of one call", fmt::format("{}", own_s), kWords_s))
     most_s = std::max(most_s, std::stod(said));
   return most_s;
 }

@@ -10,6 +10,7 @@
 
 #include "harness/backends/collective.h"
 #include "harness/backends/ranks.h"
+#include "harness/ranks/team.h"
 #include "harness/workload.h"
 #include "workloads/network/collective_groups.h"
 
@@ -35,10 +36,12 @@ class MpiCollective : public Workload {
   void cleanup(Node&) override;
 
  private:
-  static constexpr double kWords_s = 60;
+  // Between the first rank that is done with a step and the last.
+  static constexpr double kWords_s = 60, kStep_s = 600;
 
   std::uint64_t bytes() const { return count_ * sizeof(float); }
   ExpectedSums expected() const;
+  /// One call of known numbers, whose result is looked at. Throws RunError.
   void check_data();
   /// What one call takes in the slowest group [s], the same for all: from a few calls, and again
   /// from many where they are short.
@@ -52,8 +55,7 @@ class MpiCollective : public Workload {
   std::uint64_t calls_, chosen_ = 1, count_ = 0;
   std::uint32_t batch_ = 1;  // calls between two looks at the clock
   CollectiveGroups groups_;
-  Ranks* ranks_ = nullptr;
-  std::vector<unsigned> team_;
+  std::unique_ptr<ranks::Team> team_;
   std::optional<std::size_t> own_;  // this rank's group
   std::unique_ptr<MpiGroup> group_;
   std::vector<float> in_, out_;

@@ -7,6 +7,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/nccl_log.h"
+#include "harness/ranks/all_or_none.h"
 #include "workloads/network/expected_sums.h"
 
 namespace headrace::network {
@@ -58,6 +59,20 @@ NcclCollective::NcclCollective(Params& p, Collective what)
 NcclCollective::~NcclCollective() = default;
 
 std::optional<Skip> NcclCollective::check(Node& node) {
+  if (node.team().size() < 2) return check_here(node);
+  ranks::Team team(node.ranks(), node.team());
+  try {
+    in_concert(team, "what each rank has", kWords_s, [&] {
+      if (const auto skip = check_here(node)) throw Unsupported(skip->reason);
+      return std::string();
+    });
+  } catch (const Unsupported& e) {
+    return Skip{e.what()};
+  }
+  return std::nullopt;
+}
+
+std::optional<Skip> NcclCollective::check_here(Node& node) {
   for (const Gives backend : {Gives::gpu_collectives, Gives::gpus})
     if (std::string why = node.backends().why_not(backend); !why.empty()) return Skip{std::move(why)};
   const unsigned here = node.backends().gpu().count();
@@ -73,15 +88,17 @@ std::optional<Skip> NcclCollective::check(Node& node) {
 }
 
 void NcclCollective::prepare(Node& node, const DataProgress&) {
-  ranks_ = &node.ranks();
-  team_ = node.team();
+  team_ = std::make_unique<ranks::Team>(node.ranks(), node.team());
   broken_.clear();
   bytes_at_once_ = 0;
   NcclBackend& nccl = node.backends().nccl();
-  for (std::size_t g = 0; g < groups_.size(); ++g) add_part(node, g);
-  staging_ = node.backends().gpu().pinned(std::min(kPiece, message_size_), false);
-  nccl.listen();
-  guarded([&] { join(nccl); });
+  in_concert(*team_, "make room for messages", kStep_s, [&] {
+    for (std::size_t g = 0; g < groups_.size(); ++g) add_part(node, g);
+    staging_ = node.backends().gpu().pinned(std::min(kPiece, message_size_), false);
+    nccl.listen();
+    return std::string();
+  });
+  join(nccl);
   check_data();
   chosen_ = calls_ != 0 ? calls_ : calls_for(0.2);
   tell_facts(nccl);
@@ -96,8 +113,8 @@ void NcclCollective::before_phase(unsigned, unsigned, std::uint64_t) {
 void NcclCollective::run(Worker& worker) {
   begin_ns_ = end_ns_ = now_ns();
   done_ = 0;
-  if (parts_.empty()) return;
-  guarded([&] {
+  guarded("operations", kStep_s, [&] {
+    if (parts_.empty()) return;
     while (done_ < chosen_) {
       const std::uint64_t now = std::min(batch_, chosen_ - done_);
       queue(now);
@@ -113,7 +130,7 @@ void NcclCollective::run(Worker& worker) {
 
 void NcclCollective::report(const Repetition&, MetricSink& sink) const {
   const double own_s = 1e-9 * static_cast<double>(end_ns_ - begin_ns_) / static_cast<double>(chosen_);
-  const auto said = ranks_->gather("time of one operation", team_, fmt::format("{}", own_s), kWords_s);
+  const auto said = team_->all_gather("time of one operation", fmt::format("{}", own_s), kWords_s);
   std::vector<double> times(groups_.size(), 0);
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (const unsigned member : groups_[g]) times[g] = std::max(times[g], std::stod(said.at(several() ? member : 0)));
@@ -149,8 +166,8 @@ void NcclCollective::add_part(Node& node, std::size_t g) {
     const unsigned member = groups_[g][rank];
     if (!several())
       part.members.push_back({rank, member});
-    else if (team_[member] == ranks_->rank())
-      part.members.push_back({rank, ranks_->places()[ranks_->rank()].local_rank});
+    else if (member == team_->rank())
+      part.members.push_back({rank, node.ranks().places()[node.ranks().rank()].local_rank});
   }
   if (part.members.empty()) return;
   for (const NcclMember& m : part.members) {
@@ -162,14 +179,14 @@ void NcclCollective::add_part(Node& node, std::size_t g) {
 }
 
 void NcclCollective::join(NcclBackend& nccl) {
-  if (!several()) {
-    for (Part& part : parts_) part.joined = nccl.join(nccl.make_id(), part.size, part.members, join_s_);
-    return;
-  }
-  const bool names = !parts_.empty() && parts_.front().members.front().rank == 0;
-  const auto said = ranks_->gather("name the groups", team_, names ? nccl.make_id() : "", kWords_s);
-  for (Part& part : parts_)
-    part.joined = nccl.join(said.at(groups_[part.group].front()), part.size, part.members, join_s_);
+  const bool names = several() && !parts_.empty() && parts_.front().members.front().rank == 0;
+  const auto said =
+      in_concert(*team_, "name the groups", kStep_s, [&] { return names ? nccl.make_id() : std::string(); });
+  guarded("join the groups", kStep_s, [&] {
+    for (Part& part : parts_)
+      part.joined = nccl.join(several() ? said.at(groups_[part.group].front()) : nccl.make_id(), part.size,
+                              part.members, join_s_);
+  });
 }
 
 void NcclCollective::queue(std::uint64_t times) {
@@ -181,10 +198,12 @@ void NcclCollective::wait(double timeout_s) {
   for (Part& part : parts_) part.joined->wait(timeout_s);
 }
 
-template <class Step>
-void NcclCollective::guarded(Step step) {
+void NcclCollective::guarded(const char* what, double timeout_s, const std::function<void()>& step) {
   try {
-    step();
+    in_concert(*team_, what, timeout_s, [&] {
+      step();
+      return std::string();
+    });
   } catch (const RunError& e) {
     broken_ = e.what();
     for (Part& part : parts_)
@@ -196,14 +215,14 @@ void NcclCollective::guarded(Step step) {
 
 std::string NcclCollective::roll_call() const {
   if (!several()) return "";
-  if (const std::string lost = ranks_->lost(); !lost.empty()) return "; " + lost;
+  if (const std::string lost = team_->lost(); !lost.empty()) return "; " + lost;
   try {
-    const auto said = ranks_->gather("roll call after a failure", team_, std::to_string(done_), patience_s_);
+    const auto said = team_->all_gather("roll call after a failure", std::to_string(done_), patience_s_);
     const auto behind = std::min_element(said.begin(), said.end(), [](const std::string& a, const std::string& b) {
       return std::stoull(a) < std::stoull(b);
     });
     return fmt::format("; all ranks still answer; {} has finished the fewest operations ({})",
-                       ranks_->who(team_[static_cast<std::size_t>(behind - said.begin())]), *behind);
+                       team_->who(static_cast<unsigned>(behind - said.begin())), *behind);
   } catch (const RunError& e) {
     return fmt::format("; {}", e.what());
   }
@@ -236,42 +255,49 @@ void NcclCollective::check(const Part& part, End& end) {
     end.copies->copy(staged, out + at * sizeof(float), n * sizeof(float), CopyKind::d2h);
     end.copies->wait();
     if (const auto why = data.wrong(staged, at, n))
-      throw RunError(fmt::format("rank {} on {}: {}", end.member.rank, ranks_->host(ranks_->rank()), *why));
+      throw RunError(fmt::format("rank {} on {}: {}", end.member.rank, team_->host(team_->rank()), *why));
   });
 }
 
 void NcclCollective::check_data() {
-  for (Part& part : parts_)
-    for (const auto& end : part.ends) fill(part, *end);
-  meet("check the data", kWords_s + join_s_);
-  guarded([&] {
+  in_concert(*team_, "bring known numbers", kStep_s, [&] {
+    for (Part& part : parts_)
+      for (const auto& end : part.ends) fill(part, *end);
+    return std::string();
+  });
+  guarded("an operation of known numbers", kStep_s, [&] {
     queue(1);
     wait(patience_s_ + join_s_);  // the first operation connects the ranks
   });
-  for (Part& part : parts_)
-    for (const auto& end : part.ends) check(part, *end);
+  in_concert(*team_, "check the data", kStep_s, [&] {
+    for (Part& part : parts_)
+      for (const auto& end : part.ends) check(part, *end);
+    return std::string();
+  });
 }
 
 std::uint64_t NcclCollective::calls_for(double seconds) {
   constexpr unsigned kTried = 5;
   std::uint64_t calls = kMostCalls;
+  const std::uint64_t begin = now_ns();
+  std::uint64_t end = begin;
+  guarded("operations to count", kStep_s, [&] {
+    queue(kTried);
+    wait(patience_s_);
+    end = now_ns();
+  });
   if (!parts_.empty()) {
-    const std::uint64_t begin = now_ns();
-    guarded([&] {
-      queue(kTried);
-      wait(patience_s_);
-    });
-    const double each_s = std::max(1e-7, 1e-9 * static_cast<double>(now_ns() - begin) / kTried);
+    const double each_s = std::max(1e-7, 1e-9 * static_cast<double>(end - begin) / kTried);
     calls = static_cast<std::uint64_t>(std::clamp(seconds / each_s, 5.0, static_cast<double>(kMostCalls)));
   }
-  for (const std::string& said : ranks_->gather("the number of operations", team_, std::to_string(calls), kWords_s))
+  for (const std::string& said : team_->all_gather("the number of operations", std::to_string(calls), kWords_s))
     calls = std::min<std::uint64_t>(calls, std::stoull(said));
   return calls;
 }
 
 void NcclCollective::tell_facts(NcclBackend& nccl) {
   NcclLog log = read_nccl_log(nccl.heard());
-  for (const std::string& said : ranks_->gather("what NCCL decided", team_, to_words(log), kWords_s))
+  for (const std::string& said : team_->all_gather("what NCCL decided", to_words(log), kWords_s))
     log = merged(log, from_words(said));
   facts_ = {{"nccl", nccl.version()}};
   for (auto& [name, value] : facts_of(log)) facts_.emplace_back(name, std::move(value));
@@ -284,7 +310,7 @@ void NcclCollective::tell_facts(NcclBackend& nccl) {
   notes_.clear();
   if (const std::string words = groups_.words(); !words.empty()) notes_.push_back(words);
   notes_.push_back(fmt::format("NCCL {}, {}{}", nccl.version(),
-                               several() ? fmt::format("{} processes", team_.size()) : "one process",
+                               several() ? fmt::format("{} processes", team_->size()) : "one process",
                                log.empty() ? "" : ": " + in_short(log)));
 }
 

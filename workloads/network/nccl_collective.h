@@ -2,6 +2,7 @@
 // last is done. Each operation is a workload of its own that derives from this.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "harness/backends/gpu.h"
 #include "harness/backends/nccl.h"
 #include "harness/backends/ranks.h"
+#include "harness/ranks/team.h"
 #include "harness/workload.h"
 #include "workloads/network/collective_groups.h"
 
@@ -25,6 +27,7 @@ class NcclCollective : public Workload {
   AcrossRanks across_ranks() const override { return AcrossRanks::first; }
   Footprint footprint() const override { return {}; }
 
+  /// Of all ranks: what one of them lacks is said by all.
   std::optional<Skip> check(Node& node) override;
   void prepare(Node& node, const DataProgress&) override;
   void before_phase(unsigned, unsigned, std::uint64_t) override;
@@ -38,27 +41,29 @@ class NcclCollective : public Workload {
   void cleanup(Node&) override;
 
  private:
-  static constexpr double kWords_s = 60;
+  // Between the first rank that is done with a step and the last.
+  static constexpr double kWords_s = 60, kStep_s = 600;
   static constexpr std::uint64_t kPiece = std::uint64_t{64} << 20;  // filled and checked at once
   static constexpr std::uint64_t kMostCalls = 200'000;
 
   struct End;   // one GPU of this process
   struct Part;  // this process's members of one group
 
+  std::optional<Skip> check_here(Node& node);
   /// A rank each, or a GPU each of the only process.
   static std::vector<RankPlace> places_of(Node& node);
-  bool several() const { return ranks_->size() > 1; }
+  bool several() const { return team_->size() > 1; }
   void add_part(Node& node, std::size_t g);
   /// Each group is named by its first member, and all groups are joined at the same time.
   void join(NcclBackend& nccl);
 
-  void meet(const char* what, double timeout_s) { ranks_->gather(what, team_, "", timeout_s); }
+  void meet(const char* what, double timeout_s) { team_->barrier(what, timeout_s); }
   void queue(std::uint64_t times);
   void wait(double timeout_s);
 
-  /// Does what may hang or fail: then the groups are ended everywhere, and who was missing is told.
-  template <class Step>
-  void guarded(Step step);
+  /// All do what may hang or fail, within `timeout_s` of each other: where it fails for one, the groups are ended
+  /// everywhere, and who was missing is told.
+  void guarded(const char* what, double timeout_s, const std::function<void()>& step);
   /// Who does not answer any more, or is behind; "" when that tells nothing.
   std::string roll_call() const;
 
@@ -83,8 +88,7 @@ class NcclCollective : public Workload {
   const std::uint64_t calls_, batch_;
   const double join_s_, patience_s_;
   CollectiveGroups groups_;
-  Ranks* ranks_ = nullptr;
-  std::vector<unsigned> team_;
+  std::unique_ptr<ranks::Team> team_;
   std::uint64_t chosen_ = 1, done_ = 0, begin_ns_ = 0, end_ns_ = 0, bytes_at_once_ = 0;
   std::unique_ptr<GpuMemory> staging_;
   std::vector<Part> parts_;
