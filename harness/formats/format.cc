@@ -28,7 +28,7 @@ Format format_by_name(std::string_view name) noexcept {
     if (name.ends_with(end)) return Format::tar;
   for (const char* end : {".tfrecord", ".tfrecords", ".tfrec", ".tfrecord.gz"})
     if (name.ends_with(end)) return Format::tfrecord;
-  for (const char* end : {".mds", ".mds.zstd", ".mds.gz", ".mds.bz2"})
+  for (const char* end : {".mds", ".mds.zstd", ".mds.gz", ".mds.bz2", ".mds.br", ".mds.snappy"})
     if (name.ends_with(end)) return Format::mds;
   return Format::none;
 }

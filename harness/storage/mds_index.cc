@@ -37,11 +37,12 @@ std::optional<Told> told(const nlohmann::json& shard, const char* key) {
 
 class Check {
  public:
-  Check(const FileTable& files, std::span<const std::uint32_t> shards) : files_(files) {
+  Check(const FileTable& files, std::span<const std::uint32_t> shards, std::span<const std::string> empty)
+      : files_(files), empty_(empty.begin(), empty.end()) {
     for (const std::uint32_t file : shards) shards_.emplace(files.path(file), file);
   }
 
-  std::vector<std::string> faults() {
+  std::vector<MdsIndexFault> faults() {
     bool any = false;
     for (std::uint32_t file = 0; file < files_.count(); ++file) {
       const std::string_view path = files_.path(file);
@@ -49,8 +50,10 @@ class Check {
       any = true;
       index(file, std::string(path.substr(0, path.size() - kIndex.size())));
     }
+    if (!any && !empty_.contains(std::string(kIndex)))
+      faults_.push_back({files_.root() + ": no index.json: StreamingDataset opens no MDS shards without one", {}});
     for (const auto& [path, file] : shards_)
-      if (any && !named_.contains(file)) add(path, "no index.json names this shard");
+      if (any && !named_.contains(file)) add(path, "no index.json names this shard", file);
     return std::move(faults_);
   }
 
@@ -75,38 +78,43 @@ class Check {
     auto found = shards_.find(folder + raw->name);
     const bool zipped = found == shards_.end() && zip;
     if (zipped) found = shards_.find(folder + zip->name);
+    if (found == shards_.end() && empty_.contains(folder + raw->name)) return;
     if (found == shards_.end()) return add(index, fmt::format("shards[{}], {}, is not there", number, raw->name));
     const auto& [path, file] = *found;
     named_.insert(file);
     const std::uint64_t bytes = zipped ? zip->bytes : raw->bytes;
     if (bytes != files_.size(file))
-      return add(path, fmt::format("{} bytes, of which {} tells {}", files_.size(file), index, bytes));
+      return add(path, fmt::format("{} bytes, of which {} tells {}", files_.size(file), index, bytes), file);
     const auto samples = one.find("samples");
     if (zipped || samples == one.end() || !samples->is_number_unsigned()) return;
     std::array<unsigned char, 4> count{};
     const auto fd = system::open_quiet(files_.root_fd(), path.c_str(), O_NOFOLLOW);
     if (!fd || ::pread(fd.get(), count.data(), count.size(), 0) != static_cast<ssize_t>(count.size())) return;
     if (formats::little_endian_32(count.data()) != samples->get<std::uint64_t>())
-      add(path, fmt::format("{} samples, of which {} tells {}", formats::little_endian_32(count.data()), index,
-                            samples->get<std::uint64_t>()));
+      add(path,
+          fmt::format("{} samples, of which {} tells {}", formats::little_endian_32(count.data()), index,
+                      samples->get<std::uint64_t>()),
+          file);
   }
 
-  void add(const std::string& path, const std::string& what) {
-    faults_.push_back(files_.root() + "/" + path + ": " + what);
+  void add(const std::string& path, const std::string& what, std::optional<std::uint32_t> shard = {}) {
+    faults_.push_back({files_.root() + "/" + path + ": " + what, shard});
   }
 
   const FileTable& files_;
   std::map<std::string, std::uint32_t> shards_;
+  const std::set<std::string> empty_;
   std::set<std::uint32_t> named_;  // by an index
-  std::vector<std::string> faults_;
+  std::vector<MdsIndexFault> faults_;
 };
 
 }  // namespace
 
 bool is_mds_index(std::string_view path) noexcept { return path == kIndex || path.ends_with("/index.json"); }
 
-std::vector<std::string> mds_index_faults(const FileTable& files, std::span<const std::uint32_t> shards) {
-  return Check(files, shards).faults();
+std::vector<MdsIndexFault> mds_index_faults(const FileTable& files, std::span<const std::uint32_t> shards,
+                                            std::span<const std::string> empty) {
+  return Check(files, shards, empty).faults();
 }
 
 }  // namespace headrace

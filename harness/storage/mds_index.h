@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,9 +15,16 @@ namespace headrace {
 /// By its name.
 bool is_mds_index(std::string_view path) noexcept;
 
-/// Where an index.json of the data set contradicts it, in words that begin with the file: a shard that is not there, of
-/// another size, with another count of samples, or that no index names. None where there is no index. Untimed: opens
-/// `shards` (in `files`), each once.
-std::vector<std::string> mds_index_faults(const FileTable& files, std::span<const std::uint32_t> shards);
+/// One contradiction, in words that begin with the file.
+struct MdsIndexFault {
+  std::string words;
+  std::optional<std::uint32_t> shard;  // in the data set: it is there, and is not as the index has it
+};
+
+/// Where the index.json of a data set are not as StreamingDataset needs them: there is none; or one names a shard that is not
+/// there, of another size or with another count of samples; or none names a shard. Untimed: opens `shards` (in `files`), each
+/// once. `empty`: names of files of no bytes, which are not in `files` and are told by others.
+std::vector<MdsIndexFault> mds_index_faults(const FileTable& files, std::span<const std::uint32_t> shards,
+                                            std::span<const std::string> empty);
 
 }  // namespace headrace

@@ -41,11 +41,37 @@ def test_every_sample_is_found(headrace, own):
         assert not any("other files" in note for note in point["notes"]), "the index is one of the set"
 
 
-def test_an_index_is_not_asked_for(headrace, own):
+def test_a_missing_index_is_told(headrace, own):
     mds(own)
     (own / "index.json").unlink()
+    words = "own: no index.json: StreamingDataset opens no MDS shards without one"
+    outcome, point = read(headrace, "skip")
+    assert outcome.code == 0 and operations(point) == 2 * SAMPLES and metric(point, "bad_samples") == 1, (outcome, point)
+    assert any(words in n for n in point["notes"]), point["notes"]
     outcome, point = read(headrace, "fail")
-    assert outcome.code == 0 and operations(point) == 2 * SAMPLES, (outcome, point)
+    assert outcome.code == 1 and words in " ".join((outcome.out + outcome.err).split()), outcome
+
+
+def test_the_shard_an_unpacked_one_came_of_is_not_read(headrace, own):
+    """StreamingDataset with keep_zip leaves both in its folder."""
+    mds(own)
+    (own / "shard.00001.mds.zstd").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(500))
+    outcome, point = read(headrace, "fail")
+    assert outcome.code == 0 and operations(point) == 2 * SAMPLES and metric(point, "bad_samples") == 0, (outcome, point)
+    assert any("1 other files beside the shards" in n for n in point["notes"]), point["notes"]
+
+
+@pytest.mark.parametrize("on_error", ["fail", "skip"])
+@pytest.mark.parametrize("end", ["zstd", "gz", "br", "snappy"])
+def test_a_set_of_compressed_shards_is_refused(headrace, own, end, on_error):
+    mds(own)
+    for path in own.glob("*.mds"):
+        path.rename(f"{path}.{end}")
+    outcome, point = read(headrace, on_error)
+    error = " ".join((outcome.out + outcome.err).split())
+    assert outcome.code == 1 and point["status"] == "error", outcome
+    assert f"shard.00000.mds.{end}: MDS shards that are compressed ({end}) are not read, and all 2 are" in error, outcome
+    assert "StreamingDataset unpacks them into its local folder" in error, outcome
 
 
 def cut(own, begins):
@@ -76,6 +102,20 @@ def compressed(own, begins):
     return 0, "compressed, which is not read", SAMPLES
 
 
+def reindexed(own):
+    """An index that has the shards as they are now."""
+    index = json.loads((own / "index.json").read_text())
+    for shard in index["shards"]:
+        path = own / shard["raw_data"]["basename"]
+        if not path.exists():
+            zipped = own / (path.name + ".zstd")
+            shard["zip_data"] = {"basename": zipped.name, "bytes": zipped.stat().st_size, "hashes": {}}
+            continue
+        shard["raw_data"]["bytes"] = path.stat().st_size
+        (shard["samples"],) = struct.unpack("<I", path.read_bytes()[:4])
+    (own / "index.json").write_text(json.dumps(index))
+
+
 def no_sample(own, begins):
     (own / "shard.00001.mds").write_bytes(struct.pack("<II", 0, 8))
     return 0, "holds no sample", SAMPLES
@@ -87,8 +127,8 @@ FLAWS = [cut, cut_table, wrong_column, wrong_table, compressed, no_sample]
 @pytest.mark.parametrize("spoil", FLAWS, ids=[f.__name__ for f in FLAWS])
 def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
     begins = mds(own)[1]
-    (own / "index.json").unlink()
     at, words, lost = spoil(own, begins)
+    reindexed(own)
     outcome, point = read(headrace, "skip")
     assert outcome.code == 0 and metric(point, "bad_samples") == 1, (outcome, point["metrics"])
     assert operations(point) == 2 * SAMPLES - lost, "the others are read"
@@ -98,6 +138,23 @@ def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
     outcome, point = read(headrace, "fail")
     error = " ".join((outcome.out + outcome.err).split())
     assert outcome.code == 1 and f" at offset {at}: " in error and words in error, outcome
+
+
+@pytest.mark.parametrize("spoil", [cut, cut_table, no_sample])
+def test_what_the_index_told_already_is_counted_once(headrace, own, spoil):
+    at, words, lost = spoil(own, mds(own)[1])
+    outcome, point = read(headrace, "skip")
+    assert outcome.code == 0 and metric(point, "bad_samples") == 1, (outcome, point["metrics"])
+    assert operations(point) == 2 * SAMPLES - lost, "the others are read"
+    told = " ".join(point["notes"])
+    assert "bytes, of which index.json tells" in told and f"shard.00001.mds at offset {at}: " in told and words in told, told
+
+
+def test_a_shard_of_no_bytes_is_counted_once(headrace, own):
+    mds(own)
+    (own / "shard.00001.mds").write_bytes(b"")
+    outcome, point = read(headrace, "skip", workers=1)
+    assert outcome.code == 0 and metric(point, "bad_samples") == 1 and operations(point) == SAMPLES, (outcome, point)
 
 
 def other_count(index):

@@ -21,25 +21,28 @@ class BadSamples {
  public:
   static constexpr std::size_t kKept = 8;
 
-  void add(const OperationError& error) noexcept {
-    if (count_ < kept_.size()) kept_[count_] = {error.file, error.offset, static_cast<formats::Flaw>(error.flaw)};
-    ++count_;
+  /// `counts`: it was not counted elsewhere.
+  void add(const OperationError& error, bool counts = true) noexcept {
+    if (named_ < kept_.size()) kept_[named_] = {error.file, error.offset, static_cast<formats::Flaw>(error.flaw)};
+    ++named_;
+    if (counts) ++count_;
   }
   std::uint64_t count() const noexcept { return count_; }
+  std::uint64_t named() const noexcept { return named_; }
   std::span<const formats::BadSample> kept() const noexcept {
-    return std::span(kept_).first(std::min<std::size_t>(count_, kept_.size()));
+    return std::span(kept_).first(std::min<std::size_t>(named_, kept_.size()));
   }
 
  private:
   std::array<formats::BadSample, kKept> kept_{};
-  std::uint64_t count_ = 0;
+  std::uint64_t named_ = 0, count_ = 0;
 };
 
 /// Of all workers and repetitions, each once.
 class NamedBadSamples {
  public:
   void add(const BadSamples& more) {
-    most_ = std::max(most_, more.count());
+    most_ = std::max(most_, more.named());
     for (const formats::BadSample& bad : more.kept())
       if (std::find(named_.begin(), named_.end(), bad) == named_.end()) named_.push_back(bad);
   }

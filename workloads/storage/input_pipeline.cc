@@ -475,7 +475,7 @@ class InputPipeline final : public Workload {
   }
   /// Throws RunError: what is to be decoded cannot be told apart.
   OwnShards parsed_shards() const {
-    OwnShards shards = own_shards(data_->files());
+    OwnShards shards = own_shards(data_->files(), data_->empty_files());
     if (shards.format == formats::Format::none)
       throw RunError(data_->files().root() +
                      ": samples are decoded out of tar, TFRecord and MDS files, and these are none "
@@ -540,11 +540,12 @@ class InputPipeline final : public Workload {
       std::iota(shards_.files.begin(), shards_.files.end(), 0u);
       return;
     }
-    shards_ = decoding_.active() ? parsed_shards() : own_shards(data_->files());
+    shards_ = decoding_.active() ? parsed_shards() : own_shards(data_->files(), data_->empty_files());
     if (shards_.format == formats::Format::none) return;
     for (unsigned i = 0; i < io_.workers; ++i)
       idle_workers_ += shards_.of(i, io_.workers, team_index_, team_size_).empty();
-    std::vector<std::string> lacking = shards_.faults;
+    std::vector<std::string> lacking;
+    for (const MdsIndexFault& fault : shards_.faults) lacking.push_back(fault.words);
     for (const std::string& name : data_->empty_files())
       lacking.push_back(data_->files().root() + "/" + name + ": the shard is empty (0 bytes)");
     if (idle_workers_ > 0)
@@ -562,6 +563,12 @@ class InputPipeline final : public Workload {
     std::uint64_t bad = decoding_.bad();
     for (const Tally& t : tallies_) bad += t.bad.count();
     return bad;
+  }
+  /// What ends a shard that an index told already is named, and not counted again.
+  void add_bad(Tally& tally, const OperationError& error) const noexcept {
+    const auto flaw = static_cast<formats::Flaw>(error.flaw);
+    const bool of_shard = rest_is_lost(flaw) || flaw == formats::Flaw::no_sample;
+    tally.bad.add(error, !of_shard || !shards_.told(error.file));
   }
   void collect_bad() {
     for (const Tally& t : tallies_) bad_.add(t.bad);
@@ -612,7 +619,7 @@ class InputPipeline final : public Workload {
         const bool bad = done.error.code == OperationError::kBadSample;
         if (done.error.code != 0 && !(bad && passes_over_bad_)) recorder.fail(done.error, now);
         if (bad && (!parsed || passes_over_bad_)) {
-          if (!parsed) tally.bad.add(done.error);
+          if (!parsed) add_bad(tally, done.error);
           recorder.extend(now);
           source.pass_over();
           if (pipeline_->over()) return;

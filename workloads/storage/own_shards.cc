@@ -1,19 +1,21 @@
 #include "workloads/storage/own_shards.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "harness/base/clock.h"
+#include "harness/base/error.h"
 #include "harness/base/random.h"
 #include "harness/formats/sample_parser.h"
 #include "harness/formats/tar.h"
-#include "harness/storage/mds_index.h"
 #include "harness/system/open_quiet.h"
 
 namespace headrace {
@@ -126,6 +128,29 @@ system::UniqueFd opened(const FileTable& files, std::uint32_t file) {
   return system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
 }
 
+/// "a.mds.zstd" -> "a.mds"; "" of a shard that is not compressed.
+std::string_view unpacked_name(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return path.substr(0, dot).ends_with(".mds") ? path.substr(0, dot) : std::string_view{};
+}
+
+/// StreamingDataset reads shards as they lie in its local folder once they are unpacked; with keep_zip what they came of lies
+/// beside them.
+void leave_out_packed(const FileTable& files, OwnShards& shards) {
+  std::set<std::string_view> plain;
+  for (const std::uint32_t file : shards.files) plain.insert(files.path(file));
+  const auto packed_again = [&](std::uint32_t file) { return plain.contains(unpacked_name(files.path(file))); };
+  shards.others += static_cast<std::uint32_t>(std::erase_if(shards.files, packed_again));
+  const auto is_packed = [&](std::uint32_t file) { return !unpacked_name(files.path(file)).empty(); };
+  if (!std::all_of(shards.files.begin(), shards.files.end(), is_packed)) return;
+  const std::string path = files.full_path(shards.files.front());
+  throw RunError(
+      fmt::format("{}: MDS shards that are compressed ({}) are not read, and all {} are: StreamingDataset unpacks them "
+                  "into its local "
+                  "folder and reads them there; give that folder, or unpack them beside their index.json",
+                  path, path.substr(path.rfind('.') + 1), shards.files.size()));
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> OwnShards::of(unsigned worker, unsigned workers, unsigned node, unsigned nodes) const {
@@ -140,7 +165,7 @@ std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::
   return all.format == Format::tar ? formats::tar_parser(all.parts, keep) : formats::tfrecord_parser(keep);
 }
 
-OwnShards own_shards(const FileTable& files) {
+OwnShards own_shards(const FileTable& files, std::span<const std::string> empty) {
   OwnShards shards;
   std::array<std::uint32_t, 4> named{};
   const auto by_name = [&](std::uint32_t file) { return formats::format_by_name(files.path(file)); };
@@ -162,10 +187,11 @@ OwnShards own_shards(const FileTable& files) {
     if (const auto fd = opened(files, shards.files[i]))
       shards.parts = formats::parts_of_first_samples(fd.get(), files.size(shards.files[i]));
   if (shards.format != Format::mds) return shards;
+  leave_out_packed(files, shards);
   for (std::size_t i = 0; !shards.columns && i < shards.files.size() && i < 8; ++i)
     if (const auto fd = opened(files, shards.files[i]))
       shards.columns = formats::mds_columns_of(fd.get(), files.size(shards.files[i]));
-  shards.faults = mds_index_faults(files, shards.files);
+  shards.faults = mds_index_faults(files, shards.files, empty);
   return shards;
 }
 

@@ -1,6 +1,7 @@
 // The user's own shards, read sample by sample as they really are: which files are shards, and one worker's way through its.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "harness/formats/payload.h"
 #include "harness/formats/sample_parser.h"
 #include "harness/record/file_table.h"
+#include "harness/storage/mds_index.h"
 #include "workloads/storage/sample_source.h"
 
 namespace headrace {
@@ -26,14 +28,20 @@ struct OwnShards {
   std::uint32_t others = 0;                        // files that are no shards of that format
   std::vector<std::string> parts;                  // tar: what each sample has to have, as the first ones have it
   std::optional<formats::MdsColumns> columns;      // MDS: of the first shard whose head is whole
-  std::vector<std::string> faults;                 // MDS: where an index.json contradicts the files
+  std::vector<MdsIndexFault> faults;               // MDS: where an index.json is missing, or contradicts the files
+
+  /// Was this shard told as a fault already? What is then found to be lost of it is the same fault.
+  bool told(std::uint32_t file) const noexcept {
+    return std::any_of(faults.begin(), faults.end(), [file](const MdsIndexFault& one) { return one.shard == file; });
+  }
 
   /// Those of one worker of all nodes' workers: split over nodes first, as WebDataset does.
   std::vector<std::uint32_t> of(unsigned worker, unsigned workers, unsigned node, unsigned nodes) const;
 };
 
-/// By the files' names; where those do not tell, by the content of the first. Untimed; opens a few files.
-OwnShards own_shards(const FileTable& files);
+/// By the files' names; where those do not tell, by the content of the first. `empty`: names of files of no bytes, which are not
+/// in `files`. Untimed; opens a few files. Throws RunError where all are compressed MDS shards.
+OwnShards own_shards(const FileTable& files, std::span<const std::string> empty);
 
 /// For one worker. `keep`: of samples that are to be decoded, outlives the parser; nullptr: they are not.
 std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::Payload* keep);
