@@ -77,7 +77,9 @@ packing::Options options_of(const Arguments& given) {
   if (size.value < kLeast || size.value > kMost) throw UsageError("--shard-size: must be 1MiB..16TiB");
   return {.source = given.source,
           .target = given.target,
-          .format = given.format == "tar" ? formats::Format::tar : formats::Format::tfrecord,
+          .format = given.format == "tar"   ? formats::Format::tar
+                    : given.format == "mds" ? formats::Format::mds
+                                            : formats::Format::tfrecord,
           .shard_size = static_cast<std::uint64_t>(size.value),
           .shuffled = given.order == "shuffled"};
 }
@@ -131,8 +133,9 @@ void add_pack(Verbs& verbs, Shared& shared) {
   verb.option("--to DIR", given->target,
               "Where shards go: a new or empty folder, or one that an earlier try left, which is continued")
       .required();
-  verb.option("--format FORMAT", given->format, "tar: as WebDataset reads; tfrecord: of tf.train.Example")
-      .one_of({"tar", "tfrecord"})
+  verb.option("--format FORMAT", given->format,
+              "tar: as WebDataset reads; tfrecord: of tf.train.Example; mds: as StreamingDataset reads")
+      .one_of({"tar", "tfrecord", "mds"})
       .shows_default();
   verb.option("--shard-size SIZE", given->shard_size, "Most bytes of one shard").shows_default();
   verb.option("--order ORDER", given->order, "Of the samples: shuffled, the same each time, or listed, by name")

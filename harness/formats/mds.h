@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,5 +28,25 @@ std::optional<MdsColumns> mds_columns(std::string_view settings);
 
 /// Of the shard that is open as `fd` and has `size` bytes; nothing where its head is damaged or larger than it can be.
 std::optional<MdsColumns> mds_columns_of(int fd, std::uint64_t size);
+
+// Writing.
+
+inline constexpr std::uint64_t kMostMdsShard = 0xffffffff;  // [B]: places are told by 4 bytes
+
+struct MdsColumn {
+  std::string name, encoding;           // "bytes", "int", "jpeg", "png"
+  std::optional<std::uint64_t> size{};  // of one size [B]; else it is told in each sample
+};
+/// Of a data set whose shards have `most_bytes` at most, by the order of their names, as streaming's writer sorts them.
+std::string mds_settings(const std::vector<MdsColumn>& columns, std::uint64_t most_bytes);
+/// What a shard begins with: samples of so many bytes follow.
+std::string mds_head(std::span<const std::uint64_t> sizes, std::string_view settings);
+
+struct MdsShard {
+  std::string name;
+  std::uint64_t bytes = 0, samples = 0;
+};
+/// The text of index.json, without which StreamingDataset opens nothing.
+std::string mds_index(std::span<const MdsShard> shards, std::string_view settings);
 
 }  // namespace headrace::formats

@@ -1,12 +1,18 @@
 #include "harness/packing/encoder.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <map>
+#include <set>
 
+#include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/formats/little_endian.h"
 #include "harness/formats/tar.h"
 #include "harness/formats/tfrecord.h"
 #include "harness/system/open_quiet.h"
@@ -82,15 +88,92 @@ void encode_record(const ImageFolder& from, const Sample& sample, std::string& o
   formats::put_record(example.serialized(), out);
 }
 
-}  // namespace
+constexpr const char* kImageColumn = "x";
+constexpr const char* kClassColumn = "y";
+constexpr std::uint64_t kClassBytes = 8;  // streaming's "int"
 
-void encode(const ImageFolder& from, const Sample& sample, Format format, std::string& out) {
-  out.clear();
-  format == Format::tar ? encode_tar(from, sample, out) : encode_record(from, sample, out);
+/// Of a file: which column of an MDS sample it is.
+std::string column_of(std::string_view part) {
+  if (formats::is_image(part)) return kImageColumn;
+  return part == kImageColumn || part == kClassColumn ? "." + std::string(part) : std::string(part);
+}
+std::string part_of(const ImageFolder& from, const Sample& sample, std::uint32_t number) {
+  return cut_extension(from.files.path(from.order[sample.first + number])).second;
 }
 
-std::uint64_t encoded_bytes(const ImageFolder& from, const Sample& sample, Format format) {
+void encode_mds(const ImageFolder& from, const Sample& sample, const Encoding& as, std::string& out) {
+  std::vector<std::uint32_t> files;  // of the columns that are files, in their order
+  for (std::size_t column = 0; column < as.columns.size(); ++column)
+    for (std::uint32_t i = 0; i < sample.count && !as.columns[column].size; ++i)
+      if (column_of(part_of(from, sample, i)) == as.columns[column].name) files.push_back(from.order[sample.first + i]);
+  for (const std::uint32_t file : files)
+    formats::put_little_endian_32(static_cast<std::uint32_t>(from.files.size(file)), out);
+  auto file = files.begin();
+  for (const formats::MdsColumn& column : as.columns) {
+    if (!column.size) {
+      append_file(from, *file++, out);
+      continue;
+    }
+    const auto label = static_cast<std::uint32_t>(sample.label);
+    formats::put_little_endian_32(label, out);
+    formats::put_little_endian_32(0, out);
+  }
+}
+
+}  // namespace
+
+Encoding encoding_of(const ImageFolder& from, Format format) {
+  Encoding as{.format = format, .columns = {}};
+  if (format != Format::mds) return as;
+  std::map<std::string, std::set<std::string>> columns;  // and what ends the names of their files
+  const auto name_of = [&](const Sample& sample) { return from.files.full_path(from.order[sample.first]); };
+  for (const Sample& sample : from.samples) {
+    std::set<std::string> own;
+    for (std::uint32_t i = 0; i < sample.count; ++i) {
+      const std::string part = part_of(from, sample, i);
+      if (!own.insert(column_of(part)).second)
+        throw UsageError(
+            fmt::format("pack: {} and what lies beside it are two images of one sample, of which an MDS "
+                        "sample has one",
+                        name_of(sample)));
+      columns[column_of(part)].insert(part);
+    }
+  }
+  for (const Sample& sample : from.samples) {
+    if (sample.count == columns.size()) continue;
+    for (std::uint32_t i = 0; i < sample.count; ++i) columns.erase(column_of(part_of(from, sample, i)));
+    const auto& parts = columns.begin()->second;
+    throw UsageError(
+        fmt::format("pack: {} has no .{} beside it, which others have: samples of MDS have the same columns",
+                    name_of(sample), *parts.begin()));
+  }
+  for (const auto& [name, parts] : columns) {
+    const auto all = [&parts](std::string_view one, std::string_view other) {
+      return std::all_of(parts.begin(), parts.end(),
+                         [&](const std::string& part) { return part == one || part == other; });
+    };
+    const char* encoding = name != kImageColumn ? "bytes"
+                           : all("jpg", "jpeg") ? "jpeg"
+                           : all("png", "png")  ? "png"
+                                                : "bytes";
+    as.columns.push_back({.name = name, .encoding = encoding});
+  }
+  if (!from.classes.empty()) as.columns.push_back({.name = kClassColumn, .encoding = "int", .size = kClassBytes});
+  std::sort(as.columns.begin(), as.columns.end(),
+            [](const formats::MdsColumn& a, const formats::MdsColumn& b) { return a.name < b.name; });
+  return as;
+}
+
+void encode(const ImageFolder& from, const Sample& sample, const Encoding& as, std::string& out) {
+  out.clear();
+  if (as.format == Format::mds) return encode_mds(from, sample, as, out);
+  as.format == Format::tar ? encode_tar(from, sample, out) : encode_record(from, sample, out);
+}
+
+std::uint64_t encoded_bytes(const ImageFolder& from, const Sample& sample, const Encoding& as) {
+  const Format format = as.format;
   std::uint64_t bytes = 0;
+  if (format == Format::mds) return from.bytes(sample) + 4 * sample.count + (from.classes.empty() ? 0 : kClassBytes);
   std::string header;
   for (std::uint32_t i = 0; i < sample.count; ++i) {
     const std::uint32_t file = from.order[sample.first + i];

@@ -36,7 +36,7 @@ void take_away(const Plan& sample) {
   for (const std::string& name : there.entries()) {
     const auto status = there.look(name);
     if (status && S_ISREG(status->st_mode) && (known_shard(*folder, name, *status) || files::bears_mark(*status)) &&
-        name != MarkedFolder::kMark && !name.ends_with(".json"))
+        name != MarkedFolder::kMark && (!name.ends_with(".json") || name == "index.json"))
       there.remove(name, *status);
   }
   folder->remove();
@@ -48,7 +48,7 @@ Plan sample_of(Plan plan, const GainOptions& options) {
   std::uint64_t bytes = 0;
   std::size_t count = 0;
   for (; count < plan.order.size() && (bytes < options.bytes || count < options.workers); ++count)
-    bytes += encoded_bytes(plan.from, plan.from.samples[plan.order[count]], plan.options.format);
+    bytes += encoded_bytes(plan.from, plan.from.samples[plan.order[count]], plan.as);
   plan.order.resize(count);
   plan.options.target += ".rehearsal";
   plan.options.kind = kRehearsalKind;

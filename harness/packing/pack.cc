@@ -28,6 +28,7 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kManifest = ".headrace-pack.json";
+constexpr const char* kIndex = "index.json";  // of MDS shards
 constexpr std::size_t kLongestManifest = 1 << 30;
 constexpr std::uint64_t kLargestSample = std::uint64_t{2} << 30;  // one lies in memory as a whole
 constexpr std::uint64_t kSeed = 1;
@@ -90,29 +91,30 @@ class Manifest {
     if (differs("source_mark"))
       throw UsageError(fmt::format("pack: {} was changed since {} was begun: name another --to",
                                    now_["source"].get<std::string>(), folder.path()));
+    if (before.contains("index")) know(before["index"]);
     if (!before.contains("shards") || !before["shards"].is_array()) return;
-    for (const Json& shard : before["shards"])
-      if (shard.is_object() && shard.contains("name") && shard["name"].is_string()) known_[shard["name"]] = shard;
+    for (const Json& shard : before["shards"]) know(shard);
   }
 
   /// Is the shard there as it was written? Throws RunError when something else has its name.
-  bool has(const std::string& name, std::uint64_t& size) {
-    const auto there = folder_.folder().look(name);
-    const auto known = known_.find(name);
-    if (!there) return false;
-    if (known == known_.end() || !S_ISREG(there->st_mode) || !known->second.contains("bytes") ||
-        known->second["bytes"] != static_cast<std::uint64_t>(there->st_size))
-      throw RunError(folder_.folder().path_of(name) + ": is not the shard that was packed there: move it away");
-    size = static_cast<std::uint64_t>(there->st_size);
-    now_["shards"].push_back(known->second);
+  bool has(const std::string& name) {
+    if (!is_there(name)) return false;
+    now_["shards"].push_back(known_[name]);
+    return true;
+  }
+  bool has_index() {
+    if (!is_there(kIndex)) return false;
+    now_["index"] = known_[kIndex];
     return true;
   }
   /// Before the shard gets its name, so that one with a name is always known.
   void add(const ShardFile& shard, std::uint64_t samples) {
-    now_["shards"].push_back({{"name", shard.name()},
-                              {"bytes", shard.bytes()},
-                              {"samples", samples},
-                              {"crc32c", fmt::format("{:08x}", shard.crc())}});
+    now_["shards"].push_back(told(shard));
+    now_["shards"].back()["samples"] = samples;
+    write();
+  }
+  void add_index(const ShardFile& index) {
+    now_["index"] = told(index);
     write();
   }
   void complete() {
@@ -122,6 +124,22 @@ class Manifest {
   void write() const { folder_.write(kManifest, text_of(now_)); }
 
  private:
+  void know(const Json& file) {
+    if (file.is_object() && file.contains("name") && file["name"].is_string()) known_[file["name"]] = file;
+  }
+  static Json told(const ShardFile& file) {
+    return {{"name", file.name()}, {"bytes", file.bytes()}, {"crc32c", fmt::format("{:08x}", file.crc())}};
+  }
+  bool is_there(const std::string& name) const {
+    const auto there = folder_.folder().look(name);
+    const auto known = known_.find(name);
+    if (!there) return false;
+    if (known == known_.end() || !S_ISREG(there->st_mode) || !known->second.contains("bytes") ||
+        known->second["bytes"] != static_cast<std::uint64_t>(there->st_size))
+      throw RunError(folder_.folder().path_of(name) + ": is not the shard that was packed there: move it away");
+    return true;
+  }
+
   const MarkedFolder& folder_;
   Json now_;
   std::map<std::string, Json> known_;
@@ -139,9 +157,9 @@ class Packer {
   Packed run() {
     const auto start = Clock::now();
     std::vector<std::size_t> todo;
-    std::uint64_t missing = 0, size = 0;
+    std::uint64_t missing = 0;
     for (std::size_t i = 0; i < plan_.shards.size(); ++i) {
-      if (manifest_.has(plan_.name(i), size)) {
+      if (manifest_.has(plan_.name(i))) {
         ++packed_.kept;
         done_ += plan_.shards[i].bytes;
         continue;
@@ -158,9 +176,10 @@ class Packer {
       const auto begin = plan_.order.begin() + static_cast<std::ptrdiff_t>(plan_.shards[i].first);
       order.insert(order.end(), begin, begin + static_cast<std::ptrdiff_t>(plan_.shards[i].samples));
     }
-    SampleReader samples(plan_.from, order, plan_.options.format);
+    SampleReader samples(plan_.from, order, plan_.as);
     for (const std::size_t i : todo) write(i, samples);
     check_last();
+    if (plan_.options.format == formats::Format::mds && !manifest_.has_index()) write_index();
     manifest_.complete();
     packed_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     return packed_;
@@ -170,6 +189,7 @@ class Packer {
   void write(std::size_t number, SampleReader& samples) {
     const Shard& planned = plan_.shards[number];
     auto shard = std::make_unique<ShardFile>(folder_.folder(), plan_.name(number), planned.bytes);
+    if (plan_.options.format == formats::Format::mds) shard->append(head(planned));
     for (std::uint64_t i = 0; i < planned.samples; ++i) {
       const std::string sample = samples.next();
       shard->append(sample);
@@ -178,10 +198,32 @@ class Packer {
     }
     if (plan_.options.format == formats::Format::tar) shard->append(std::string(formats::kTarEnd, '\0'));
     shard->finish();
+    if (plan_.options.format == formats::Format::mds && shard->bytes() != planned.bytes)
+      throw RunError(fmt::format("{}: has {} bytes, not the {} that were planned", plan_.name(number), shard->bytes(),
+                                 planned.bytes));
     check_last();
     last_ = std::move(shard);
     last_samples_ = planned.samples;
     reading_back_ = std::async(std::launch::async, [file = last_.get()] { file->read_back(); });
+  }
+  std::string head(const Shard& shard) const {
+    std::vector<std::uint64_t> sizes;
+    for (std::uint64_t i = shard.first; i < shard.first + shard.samples; ++i)
+      sizes.push_back(encoded_bytes(plan_.from, plan_.from.samples[plan_.order[i]], plan_.as));
+    return formats::mds_head(sizes, plan_.settings);
+  }
+  /// Last, as it makes a data set of the shards.
+  void write_index() {
+    std::vector<formats::MdsShard> shards;
+    for (std::size_t i = 0; i < plan_.shards.size(); ++i)
+      shards.push_back({.name = plan_.name(i), .bytes = plan_.shards[i].bytes, .samples = plan_.shards[i].samples});
+    const std::string text = formats::mds_index(shards, plan_.settings);
+    ShardFile index(folder_.folder(), kIndex, text.size());
+    index.append(text);
+    index.finish();
+    index.read_back();
+    manifest_.add_index(index);
+    index.publish();
   }
   void check_last() {
     if (!last_) return;
@@ -211,21 +253,28 @@ class Packer {
 }  // namespace
 
 std::string Plan::name(std::size_t shard) const {
+  if (options.format == formats::Format::mds) return fmt::format("shard.{:05}.mds", shard);
   return fmt::format("shard-{:06}.{}", shard, to_string(options.format));
 }
 
 void cut_into_shards(Plan& plan) {
   plan.shards.clear();
   plan.bytes = 0;
-  const std::uint64_t end = plan.options.format == formats::Format::tar ? formats::kTarEnd : 0;
+  const bool mds = plan.options.format == formats::Format::mds;
+  // Of each shard, and of a sample beside itself: where it ends.
+  const std::uint64_t fixed = mds ? formats::mds_head({}, plan.settings).size()
+                              : plan.options.format == formats::Format::tar ? formats::kTarEnd
+                                                                            : 0;
+  const std::uint64_t beside = mds ? 4 : 0;
   for (std::uint64_t i = 0; i < plan.order.size(); ++i) {
     const Sample& sample = plan.from.samples[plan.order[i]];
     if (plan.from.bytes(sample) > kLargestSample)
       throw UsageError(fmt::format("pack: {} is larger than a sample can be ({})",
                                    plan.from.files.full_path(plan.from.order[sample.first]), bytes(kLargestSample)));
-    const std::uint64_t size = encoded_bytes(plan.from, sample, plan.options.format);
-    if (plan.shards.empty() || plan.shards.back().bytes + size > plan.options.shard_size)
-      plan.shards.push_back({.first = i, .samples = 0, .bytes = end});
+    const std::uint64_t size = encoded_bytes(plan.from, sample, plan.as) + beside;
+    if (plan.shards.empty() || plan.shards.back().bytes + size > plan.options.shard_size ||
+        (mds && plan.shards.back().samples == formats::kMostMdsSamples))
+      plan.shards.push_back({.first = i, .samples = 0, .bytes = fixed});
     ++plan.shards.back().samples;
     plan.shards.back().bytes += size;
   }
@@ -235,10 +284,11 @@ void cut_into_shards(Plan& plan) {
 bool known_shard(const MarkedFolder& folder, const std::string& name, const struct stat& status) {
   const Json manifest = Json::parse(folder.folder().read(kManifest, kLongestManifest), nullptr, false);
   if (!manifest.is_object() || !manifest.contains("shards") || !manifest["shards"].is_array()) return false;
-  return std::ranges::any_of(manifest["shards"], [&](const Json& shard) {
+  const auto is_it = [&](const Json& shard) {
     return shard.is_object() && shard.contains("name") && shard["name"] == name && shard.contains("bytes") &&
            shard["bytes"] == static_cast<std::uint64_t>(status.st_size);
-  });
+  };
+  return std::ranges::any_of(manifest["shards"], is_it) || (manifest.contains("index") && is_it(manifest["index"]));
 }
 
 Plan plan(const Options& options, const DataProgress& progress) {
@@ -246,6 +296,12 @@ Plan plan(const Options& options, const DataProgress& progress) {
   Plan plan;
   plan.options = options;
   plan.from = list_images(options.source, progress);
+  plan.as = encoding_of(plan.from, options.format);
+  const bool mds = options.format == formats::Format::mds;
+  if (mds) plan.settings = formats::mds_settings(plan.as.columns, options.shard_size);
+  if (mds && options.shard_size > formats::kMostMdsShard)
+    throw UsageError(
+        fmt::format("pack: an MDS shard has less than 4GiB: --shard-size {} is more", bytes(options.shard_size)));
   plan.order.resize(plan.from.samples.size());
   std::iota(plan.order.begin(), plan.order.end(), 0u);
   Random random(kSeed);

@@ -10,6 +10,7 @@
 
 #include "harness/files/marked_folder.h"
 #include "harness/formats/format.h"
+#include "harness/packing/encoder.h"
 #include "harness/packing/image_folder.h"
 #include "harness/record/data_report.h"
 
@@ -30,17 +31,19 @@ struct Options {
 
 struct Shard {
   std::uint64_t first = 0, samples = 0;  // in Plan::order
-  std::uint64_t bytes = 0;               // of TFRecord no less than it takes
+  std::uint64_t bytes = 0;               // of TFRecord no less than it takes, else what it takes
 };
 
 struct Plan {
   Options options;
   ImageFolder from;
+  Encoding as;
+  std::string settings;              // of MDS, as its shards have them
   std::vector<std::uint32_t> order;  // numbers of samples
   std::vector<Shard> shards;
   std::uint64_t bytes = 0;
 
-  /// "shard-000003.tar"
+  /// "shard-000003.tar"; of MDS "shard.00003.mds"
   std::string name(std::size_t shard) const;
 };
 

@@ -5,8 +5,8 @@
 
 namespace headrace::packing {
 
-SampleReader::SampleReader(const ImageFolder& from, std::span<const std::uint32_t> order, formats::Format format)
-    : from_(from), order_(order), format_(format), slots_(kSlots) {
+SampleReader::SampleReader(const ImageFolder& from, std::span<const std::uint32_t> order, const Encoding& as)
+    : from_(from), order_(order), as_(as), slots_(kSlots) {
   for (unsigned i = 0; i < kThreads; ++i) threads_.emplace_back([this] { read_all(); });
 }
 
@@ -31,7 +31,7 @@ void SampleReader::read_all() {
     lock.unlock();
     std::exception_ptr failed;
     try {
-      encode(from_, sample, format_, slot.bytes);
+      encode(from_, sample, as_, slot.bytes);
     } catch (...) {
       failed = std::current_exception();
     }

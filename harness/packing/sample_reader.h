@@ -18,7 +18,7 @@ namespace headrace::packing {
 class SampleReader {
  public:
   /// `order`: numbers of samples, those that are wanted, in turn.
-  SampleReader(const ImageFolder& from, std::span<const std::uint32_t> order, formats::Format format);
+  SampleReader(const ImageFolder& from, std::span<const std::uint32_t> order, const Encoding& as);
   ~SampleReader();
   SampleReader(const SampleReader&) = delete;
 
@@ -39,7 +39,7 @@ class SampleReader {
 
   const ImageFolder& from_;
   const std::span<const std::uint32_t> order_;
-  const formats::Format format_;
+  const Encoding& as_;
   std::mutex mutex_;
   std::condition_variable ready_, room_;
   std::vector<Slot> slots_;            // a ring

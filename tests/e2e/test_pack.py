@@ -74,7 +74,7 @@ def test_what_comes_out_is_what_went_in(headrace):
 
 def test_headrace_reads_them_as_a_loader_does(headrace):
     images(headrace.path("images"))
-    for form in ("tar", "tfrecord"):
+    for form in ("tar", "tfrecord", "mds"):
         assert headrace("pack", "images", "--to", "own", "--format", form).code == 0
         outcome, point = test_shards.read(headrace, "fail", workers=1)
         assert outcome.code == 0 and test_shards.operations(point) == 60 and test_shards.metric(point, "bad_samples") == 0, point
@@ -128,6 +128,109 @@ def test_records_are_examples(headrace):
         label = example["image/class/text"].decode()
         assert example["image/class/label"] == CLASSES.index(label) and example["image/format"] == b"jpeg"
         assert example["image/encoded"] == (folder / label / example["image/filename"].decode()).read_bytes()
+
+
+def mds_samples(shards):
+    """By the index, as StreamingDataset finds them: (class, bytes of the image, the other columns), in order."""
+    index, samples = json.loads((shards / "index.json").read_text()), []
+    assert index["version"] == 2
+    for shard in index["shards"]:
+        assert shard["format"] == "mds" and shard["compression"] is None and shard["zip_data"] is None
+        data = (shards / shard["raw_data"]["basename"]).read_bytes()
+        assert len(data) == shard["raw_data"]["bytes"] <= shard["size_limit"]
+        count, *places = struct.unpack_from(f"<{shard['samples'] + 2}I", data)
+        assert count == shard["samples"] and places[-1] == len(data)
+        settings = json.loads(data[4 * (count + 2):places[0]])
+        assert settings == {key: shard[key] for key in settings} and settings["column_names"] == sorted(settings["column_names"])
+        for begin, end in zip(places, places[1:]):
+            unknown = sum(size is None for size in settings["column_sizes"])
+            sizes, at, sample = list(struct.unpack_from(f"<{unknown}I", data, begin)), begin + 4 * unknown, {}
+            for name, size in zip(settings["column_names"], settings["column_sizes"]):
+                size = sizes.pop(0) if size is None else size
+                sample[name] = data[at:at + size]
+                at += size
+            assert at == end
+            samples.append((struct.unpack("<q", sample.pop("y"))[0] if "y" in sample else None, sample.pop("x"), sample))
+    return samples, index["shards"][0]
+
+
+def test_mds_shards_hold_what_went_in(headrace):
+    folder = images(headrace.path("images"), each=300)
+    outcome = pack(headrace, "--format", "mds")
+    shards = headrace.path("shards")
+    assert outcome.code == 0 and "packed 900 samples into" in outcome.out, outcome
+    samples, shard = mds_samples(shards)
+    assert sorted(samples, key=lambda s: s[:2]) == sorted(
+        ((number, path.read_bytes(), {}) for number, label in enumerate(CLASSES) for path in (folder / label).iterdir()),
+        key=lambda s: s[:2])
+    assert shard["column_names"] == ["x", "y"] and shard["column_encodings"] == ["jpeg", "int"] and shard["column_sizes"] == [None, 8]
+    assert len(list(shards.glob("shard.?????.mds"))) > 3
+    before = state(shards)
+    assert pack(headrace, "--format", "mds").code == 0
+    assert {k: v for k, v in state(shards).items() if k[0] != "."} == {k: v for k, v in before.items() if k[0] != "."}
+
+
+def test_an_mds_index_is_written_last(headrace):
+    folder, shards = images(headrace.path("images"), each=400, size=12_000), headrace.path("shards")
+    process = headrace.start("pack", "images", "--to", "shards", "--shard-size", "1MiB", "--format", "mds")
+    end = time.monotonic() + 60
+    while process.poll() is None and len(list(shards.glob("*.mds"))) < 2 and time.monotonic() < end:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    if process.returncode == 0:
+        pytest.skip("it was over before")
+    assert list(shards.glob("*.mds")) and not (shards / "index.json").exists()
+    kept = {p.name: p.stat().st_ino for p in shards.glob("*.mds")}
+    assert pack(headrace, "--format", "mds").code == 0 and len(mds_samples(shards)[0]) == 1200
+    assert kept.items() <= {p.name: p.stat().st_ino for p in shards.glob("*.mds")}.items(), "what was there stays"
+    (shards / "index.json").unlink()
+    assert pack(headrace, "--format", "mds").code == 0 and len(mds_samples(shards)[0]) == 1200, "and it comes again"
+    (shards / "index.json").write_text("{}")
+    outcome = pack(headrace, "--format", "mds")
+    assert outcome.code == 1 and "index.json: is not the shard that was packed there" in outcome.err, outcome
+    assert len(list(folder.rglob("*.JPEG"))) == 1200
+
+
+def test_mds_samples_have_the_same_columns(headrace):
+    folder = headrace.path("images")
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.png").write_bytes(name.encode())
+        (folder / f"{name}.json").write_bytes(b"{}")
+    assert headrace("pack", "images", "--to", "whole", "--format", "mds").code == 0
+    samples, shard = mds_samples(headrace.path("whole"))
+    assert sorted(s[1:] for s in samples) == [(b"a", {"json": b"{}"}), (b"b", {"json": b"{}"})] and shard["column_encodings"] == [
+        "bytes", "png"]
+    (folder / "b.json").unlink()
+    outcome = pack(headrace, "--format", "mds")
+    assert outcome.code == 2 and "b.png has no .json beside it, which others have" in outcome.err, outcome
+    assert pack(headrace).code == 0, "a tar may have them"
+    (folder / "b.jpg").write_bytes(b"b")
+    outcome = headrace("pack", "images", "--to", "other", "--format", "mds")
+    assert outcome.code == 2 and "two images of one sample" in outcome.err, outcome
+
+
+def test_an_mds_shard_has_less_than_4_gib(headrace):
+    images(headrace.path("images"))
+    outcome = headrace("pack", "images", "--to", "shards", "--format", "mds", "--shard-size", "4GiB")
+    assert outcome.code == 2 and "an MDS shard has less than 4GiB" in outcome.err, outcome
+    assert headrace("pack", "images", "--to", "shards", "--format", "tar", "--shard-size", "4GiB").code == 0
+
+
+def test_the_real_library_reads_mds_shards(headrace):
+    streaming = pytest.importorskip("streaming", reason="mosaicml-streaming is not installed")
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    folder = headrace.path("images")
+    for number, label in enumerate(CLASSES):
+        (folder / label).mkdir(parents=True)
+        for shade in range(40):
+            image.new("RGB", (20 + shade, 10), (number, shade, 7)).save(folder / label / f"{shade}.png")
+    assert pack(headrace, "--format", "mds", "--order", "listed").code == 0
+    data = streaming.StreamingDataset(local=str(headrace.path("shards")), shuffle=False, batch_size=1)
+    assert len(data) == 120
+    seen = [(int(s["y"]), s["x"].size[0] - 20, s["x"].convert("RGB").getpixel((3, 3))) for s in (data[i] for i in range(120))]
+    assert sorted(seen) == [(c, s, (c, s, 7)) for c in range(3) for s in range(40)]
 
 
 def test_a_dry_run_writes_nothing(headrace):

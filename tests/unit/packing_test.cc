@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 using formats::Format;
 using headrace::testing::TemporaryFolder;
 
+const Encoding kTar{.format = Format::tar, .columns = {}}, kRecord{.format = Format::tfrecord, .columns = {}};
+
 class PackingTest : public ::testing::Test {
  protected:
   void put(const std::string& name, std::size_t size, char byte = 'x') {
@@ -114,12 +116,26 @@ TEST_F(PackingTest, ASampleTakesWhatWasPlanned) {
   const ImageFolder from = listed();
   for (const Sample& sample : from.samples) {
     std::string out = "what was there before";
-    encode(from, sample, Format::tar, out);
+    encode(from, sample, kTar, out);
     EXPECT_EQ(out.size() % formats::kTarBlock, 0u);
-    EXPECT_LE(out.size(), encoded_bytes(from, sample, Format::tar)) << from.key(sample);
-    EXPECT_GE(out.size() + 2 * formats::kTarBlock, encoded_bytes(from, sample, Format::tar)) << from.key(sample);
-    encode(from, sample, Format::tfrecord, out);
-    EXPECT_LE(out.size(), encoded_bytes(from, sample, Format::tfrecord)) << from.key(sample);
+    EXPECT_LE(out.size(), encoded_bytes(from, sample, kTar)) << from.key(sample);
+    EXPECT_GE(out.size() + 2 * formats::kTarBlock, encoded_bytes(from, sample, kTar)) << from.key(sample);
+    encode(from, sample, kRecord, out);
+    EXPECT_LE(out.size(), encoded_bytes(from, sample, kRecord)) << from.key(sample);
+  }
+}
+
+TEST_F(PackingTest, ASampleOfMdsTakesWhatWasPlannedToTheByte) {
+  for (const std::size_t size : {1u, 7u, 100'000u}) {
+    put("cat/s" + std::to_string(size) + ".jpg", size);
+    put("cat/s" + std::to_string(size) + ".json", size + 7);
+  }
+  const ImageFolder from = listed();
+  const Encoding as = encoding_of(from, Format::mds);
+  for (const Sample& sample : from.samples) {
+    std::string out = "what was there before";
+    encode(from, sample, as, out);
+    EXPECT_EQ(out.size(), encoded_bytes(from, sample, as)) << from.key(sample);
   }
 }
 
@@ -128,11 +144,10 @@ TEST_F(PackingTest, AFileThatChangedSinceItWasListedIsNamed) {
   const ImageFolder from = listed();
   put("a/1.jpg", 11);
   std::string out;
-  const std::string told = thrown_by<RunError>([&] { encode(from, from.samples[0], Format::tar, out); });
+  const std::string told = thrown_by<RunError>([&] { encode(from, from.samples[0], kTar, out); });
   EXPECT_NE(told.find("/a/1.jpg: was changed while it was packed"), std::string::npos) << told;
   fs::remove(source_ + "/a/1.jpg");
-  EXPECT_NE(thrown_by<RunError>([&] { encode(from, from.samples[0], Format::tar, out); }).find("/a/1.jpg"),
-            std::string::npos);
+  EXPECT_NE(thrown_by<RunError>([&] { encode(from, from.samples[0], kTar, out); }).find("/a/1.jpg"), std::string::npos);
 }
 
 TEST_F(PackingTest, SamplesComeInTheirOrderHoweverManyThreadsReadThem) {
@@ -140,10 +155,10 @@ TEST_F(PackingTest, SamplesComeInTheirOrderHoweverManyThreadsReadThem) {
   const ImageFolder from = listed();
   std::vector<std::uint32_t> order(from.samples.size());
   std::iota(order.rbegin(), order.rend(), 0u);
-  SampleReader reader(from, order, Format::tar);
+  SampleReader reader(from, order, kTar);
   for (const std::uint32_t number : order) {
     std::string expected;
-    encode(from, from.samples[number], Format::tar, expected);
+    encode(from, from.samples[number], kTar, expected);
     EXPECT_EQ(reader.next(), expected);
   }
 }
@@ -154,7 +169,7 @@ TEST_F(PackingTest, AReaderThrowsWhatAReadThrewAndEndsBeforeItsSamplesDo) {
   std::vector<std::uint32_t> order(from.samples.size());
   std::iota(order.begin(), order.end(), 0u);
   fs::remove(from.files.full_path(from.order[from.samples[1].first]));
-  SampleReader reader(from, order, Format::tar);
+  SampleReader reader(from, order, kTar);
   reader.next();
   EXPECT_THROW(reader.next(), RunError);
 }
