@@ -218,6 +218,13 @@ def put_mds(path, images):
     path.write_bytes(struct.pack(f"<{len(images) + 2}I", len(images), *offsets) + settings + b"".join(bodies))
 
 
+def put_index(folder, samples):
+    shards = [{**SETTINGS, "samples": samples, "zip_data": None,
+               "raw_data": {"basename": shard.name, "bytes": shard.stat().st_size, "hashes": {}}}
+              for shard in sorted(folder.glob("*.mds"))]
+    (folder / "index.json").write_text(json.dumps({"version": 2, "shards": shards}))
+
+
 FORMATS = {"tar": put_tar, "tfrecord": put_tfrecord, "mds": put_mds}
 
 
@@ -229,6 +236,8 @@ def shards(headrace, form, spoil=lambda image: image, count=4, samples=12):
     for number in range(count):
         own = [spoil(image) if (number, i) == (1, 5) else image for i, image in enumerate(images)]
         FORMATS[form](folder / f"{number:02}.{form}", own)
+    if form == "mds":
+        put_index(folder, samples)
     return folder, images
 
 

@@ -173,7 +173,10 @@ class InputPipeline final : public Workload {
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
     if (layout_ == Layout::files && data_) {
-      order_.fill(data_->files(), seed);
+      if (several_.empty())
+        order_.fill(data_->files(), seed);
+      else
+        order_.fill(data_->files(), shards_.files, seed);  // an index.json beside them is none
       order_.split(team_index_, team_size_);
     }
     for (const auto& one : sources_) one->rewind(seed + team_index_);

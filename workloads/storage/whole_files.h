@@ -22,12 +22,14 @@ class FileQueue {
  public:
   /// Untimed.
   void fill(const FileTable& files, std::uint64_t seed) {
-    files_ = &files;
     order_.resize(files.count());
     std::iota(order_.begin(), order_.end(), 0u);
-    Random random(seed);
-    shuffle(std::span(order_), random);
-    next_ = 0;
+    shuffle_all(files, seed);
+  }
+  /// Untimed: these of `files` alone.
+  void fill(const FileTable& files, std::span<const std::uint32_t> these, std::uint64_t seed) {
+    order_.assign(these.begin(), these.end());
+    shuffle_all(files, seed);
   }
   /// Untimed, after fill(): makes room for the intended starts of an open loop.
   void keep_due() { due_.resize(order_.size()); }
@@ -54,6 +56,13 @@ class FileQueue {
   }
 
  private:
+  void shuffle_all(const FileTable& files, std::uint64_t seed) {
+    files_ = &files;
+    Random random(seed);
+    shuffle(std::span(order_), random);
+    next_ = 0;
+  }
+
   static constexpr std::uint64_t kClosed = std::uint64_t{1} << 62;
 
   const FileTable* files_ = nullptr;
