@@ -125,6 +125,7 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
   out += in_lines("capacity   " + Text(s.capacity.explanation), terminal, 11) + "\n";
   if (s.calendar) out += calendar_text(*s.calendar, terminal);
   if (s.starvation) out += cost_text(*s.starvation, terminal);
+  for (const PredictionRecord& r : s.predictions) out += in_lines("predicted  " + Text(r.told), terminal, 11) + "\n";
   out += fixes_text(s, terminal);
   return out + "\n" + in_lines(s.sentence, terminal, 0) + "\n";
 }

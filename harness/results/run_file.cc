@@ -170,6 +170,12 @@ StoredRun parse_run(std::string_view text, const std::string& path) {
       facts.each_member(
           [&](const std::string& key, const JsonPlace& value) { run.environment[section + "." + key] = value.word(); });
     });
+  if (root.has("rehearsal") && root.at("rehearsal").has("prediction")) {
+    const JsonPlace prediction = root.at("rehearsal").at("prediction");
+    run.prediction = {.predicted = prediction.at("utilization").at("value").number(),
+                      .error = prediction.at("error").number(),
+                      .grade = prediction.at("grade").text()};
+  }
   if (root.has("noise_floor")) {
     read_fields(root.at("noise_floor"), run.noise.emplace());
   }

@@ -56,13 +56,20 @@ struct StoredPoint {
   const StoredMetric* find(std::string_view metric) const;
 };
 
+/// Of a rehearsal: the utilization of its GPUs that single measurements had predicted, less what was rehearsed. Ratios.
+struct StoredPrediction {
+  double predicted = 0, error = 0;
+  std::string grade;
+};
+
 struct StoredRun : StoredVerdict {
   std::map<std::string, std::string> job;  // values of the job, by path; empty = there was none
   std::string job_name;
   std::vector<StoredPoint> points;
   /// "kernel.release" -> "6.1.0".
   std::map<std::string, std::string> environment;
-  std::optional<NoiseFloor> noise;  // of `headrace aa` on this system, where it was run
+  std::optional<StoredPrediction> prediction;  // of a rehearsal that was predicted
+  std::optional<NoiseFloor> noise;             // of `headrace aa` on this system, where it was run
 
   const StoredPoint* find(std::string_view point) const;
 };

@@ -175,6 +175,7 @@ Sizing size(const Job& job, const std::string& job_file, std::span<const results
   s.job = job;
   s.job_file = job_file;
   s.sessions = sessions_of(runs);
+  s.predictions = predictions_of(runs);
   const auto needs = requirements::derive_needs(job);
   add_phases(needs, s);
   if (s.phases.empty()) {

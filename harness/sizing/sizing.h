@@ -10,6 +10,7 @@
 #include "harness/comparison/noise.h"
 #include "harness/requirements/needs.h"
 #include "harness/sizing/curve.h"
+#include "harness/sizing/predictions.h"
 #include "harness/verdict/verdict.h"
 
 namespace headrace::sizing {
@@ -162,6 +163,7 @@ struct Sizing {
   std::vector<Assumption> assumptions;
   std::vector<Derived> formulas;
   std::vector<NotMeasured> not_measured;
+  std::vector<PredictionRecord> predictions;  // how good those of rehearsals among the runs were; empty: there are none
 };
 
 /// More than so many times the job's GPUs is told as just that.

@@ -207,6 +207,22 @@ std::string sizing_json(const Sizing& s) {
   all["not_measured"] = Json::array();
   for (const NotMeasured& n : s.not_measured)
     all["not_measured"].push_back({{"phase", n.phase}, {"title", n.title}, {"why", n.why}, {"command", n.command}});
+  for (const PredictionRecord& r : s.predictions) {
+    Json each = Json::array();
+    for (const PastPrediction& p : r.each)
+      each.push_back({{"run", p.run},
+                      {"job", p.job},
+                      {"predicted", p.predicted},
+                      {"rehearsed", p.rehearsed},
+                      {"error", p.error},
+                      {"grade", p.grade}});
+    all["predictions"].push_back({{"node", r.node},
+                                  {"typical_error", r.typical},
+                                  {"median_error", r.bias},
+                                  {"worst_error", r.worst},
+                                  {"told", r.told},
+                                  {"rehearsals", std::move(each)}});
+  }
   return results::json_text(all);
 }
 
