@@ -46,6 +46,7 @@ struct PhaseSpec {
 ///   constructor(Params&)   declares every parameter; no I/O
 ///   check                  can it run here?
 ///   prepare, search        once, untimed: makes or opens its data, allocates; searches settings if asked
+///   connect                once, untimed, of several ranks: all together, after the last one has prepared
 ///   per repetition and phase: engine re-makes the cache state, then before_phase (untimed),
 ///     then before_run (untimed) on each of workers() threads, and run() on the same threads, which start together:
 ///     the timed region and nothing else
@@ -76,6 +77,8 @@ class Workload {
   virtual void prepare(Node&, const DataProgress&) {}
   /// Once, untimed, after prepare: finds the best settings by trials, where the config asks for it.
   virtual void search(const RunTrial&) {}
+  /// Of several ranks: makes the connections between them that running needs. Throws RunError.
+  virtual void connect(Node&) {}
   /// The data set that is read, if it is one; nullptr = none.
   virtual const DataSet* data() const { return nullptr; }
   /// The files whose cache state the engine makes and proves, and whose names errors tell, where they are no data set.
@@ -94,6 +97,9 @@ class Workload {
   virtual std::vector<std::string> devices() const { return {}; }
   /// What the repetition that has just run gave for each pair of nodes, at the first rank of the team.
   virtual std::optional<PairMatrix> pairs() const { return std::nullopt; }
+  /// Of ranks that wait for each other, so that all are as fast: which one held back the others in the repetition that has
+  /// just run, as a place in the team. Nothing: their rates tell.
+  virtual std::optional<unsigned> slowest() const { return std::nullopt; }
   virtual AcrossRanks across_ranks() const { return AcrossRanks::add; }
   /// Why the repetition that has just run is to be doubted, as the workload's own device tells ("gpu0 was held back:
   /// thermal"); "" = it is not. Asked once per repetition, before report.

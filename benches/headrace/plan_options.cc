@@ -173,7 +173,7 @@ PlanOptions plan_options(const PlanArguments& arguments) {
       throw UsageError(fmt::format("--max-write: '{}' is out of range: 1B or more, such as 4GiB", arguments.max_write));
     options.max_write = static_cast<std::uint64_t>(most.value);
   }
-  options.several = ranks::launched().several();
+  options.processes = ranks::launched().size;
   options.seed = arguments.seed;
   options.max_points = arguments.max_points;
   return options;

@@ -19,6 +19,9 @@ std::string rate(double value) { return format_quantity(value, Dimension::per_se
 /// As the framework of the job's loader has it, and as others have.
 std::vector<std::string> settings(const Job& job, double workers) {
   const double batch = job.step.micro_batch, ahead = job.loader.prefetch_factor;
+  if (job.loader.kind == LoaderKind::in_flight)
+    return {fmt::format("{:.0f} reading thread{} for each GPU, with as many requests in flight as were rehearsed",
+                        workers, workers > 1 ? "s" : "")};
   if (job.loader.kind == LoaderKind::tfdata)
     return {fmt::format("tf.data: dataset.map(decode, num_parallel_calls={:.0f}).batch({:.0f}).prefetch({:.0f})",
                         workers, batch, ahead)};

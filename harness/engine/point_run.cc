@@ -68,7 +68,7 @@ class PointRunner::Session {
       if (ready)
         ready = goes_on(
             touch_for_reading(point_, owner_.node_, owner_.plan_.budget_s, owner_.limits_, progress(), result_));
-      return agreed(ready);
+      return agreed(ready) && connected();
     } catch (const RanksError& e) {
       return hang(e.what());
     }
@@ -145,6 +145,29 @@ class PointRunner::Session {
     take_notes();
     started_ = Clock::now();
     return true;
+  }
+
+  /// Those that take part are connected with each other, or nobody goes on.
+  bool connected() {
+    if (rank_sync().alone()) return true;
+    Word own;
+    if (owner_.node_.team_index() < owner_.node_.team().size()) {
+      try {
+        const WatchedEnd end = run_watched(
+            "connecting the ranks", owner_.limits_, {},
+            [workload = point_.workload, node = &owner_.node_](const DataProgress&) { workload->connect(*node); });
+        if (end.hung) hang(end.why);
+      } catch (const std::exception& e) {
+        fail(e.what());
+      }
+      if (result_.status == PointStatus::error)
+        own = {owner_.hung_ ? Word::Kind::hung : Word::Kind::failed, result_.reason};
+    }
+    const Word all = rank_sync().agree("connecting the ranks", own);
+    if (all.kind == Word::Kind::ok) return true;
+    if (own.kind == Word::Kind::ok) fail(all.why);
+    owner_.hung_ = owner_.hung_ || all.kind == Word::Kind::hung;
+    return false;
   }
 
   /// All looks. Sets status and reason.

@@ -217,7 +217,7 @@ void RankSync::wait(const std::string& what) const {
 }
 
 Repetition RankSync::merged(Repetition own, const std::vector<unsigned>& team, AcrossRanks across,
-                            const std::vector<MetricInfo>& catalogue) const {
+                            const std::vector<MetricInfo>& catalogue, std::optional<unsigned> slowest) const {
   if (alone()) return own;
   const auto said = ranks_.gather("the results of a repetition", ranks_.everyone(), packed(own), kWhileAlive_s, 0);
   if (!leads()) return own;
@@ -240,7 +240,12 @@ Repetition RankSync::merged(Repetition own, const std::vector<unsigned>& team, A
   std::size_t phases = 0;
   for (const Repetition& r : all) phases = std::max(phases, r.phases.size());
   own.phases.clear();
-  for (std::size_t p = 0; p < phases; ++p) own.phases.push_back(merged_phase(team, all, p));
+  for (std::size_t p = 0; p < phases; ++p) {
+    own.phases.push_back(merged_phase(team, all, p));
+    if (!slowest || *slowest >= all.size() || p >= all[*slowest].phases.size()) continue;
+    own.phases.back().slowest_rank = static_cast<int>(team[*slowest]);
+    own.phases.back().slowest_series = all[*slowest].phases[p].series;
+  }
   own.disturbance.disturbed = false;
   own.disturbance.why.clear();
   if (const std::string why = disturbed_together(team, all, own.phases); !why.empty()) {

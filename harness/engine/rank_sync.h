@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,9 @@ class RankSync {
   /// Waits until `stage` is over: ranks of another stage do nothing meanwhile.
   void wait(const std::string& what) const;
   /// Of all ranks, at rank 0; elsewhere what was given. `team`: those that took part.
+  /// `slowest`: as Workload::slowest().
   Repetition merged(Repetition own, const std::vector<unsigned>& team, AcrossRanks across,
-                    const std::vector<MetricInfo>& catalogue) const;
+                    const std::vector<MetricInfo>& catalogue, std::optional<unsigned> slowest = {}) const;
 
  private:
   /// Why what all did is to be doubted, or "". Of many ranks some are always disturbed: that

@@ -9,6 +9,7 @@
 #include "harness/engine/rules_kept.h"
 #include "harness/plan/rehearsal.h"
 #include "harness/requirements/formula.h"
+#include "harness/statistics/summary.h"
 #include "harness/storage/pipeline/limiting_stage.h"
 
 namespace headrace::engine {
@@ -49,17 +50,40 @@ double param(const Point& point, const char* name) {
   return number == nullptr ? 0 : *number;
 }
 
-/// Samples per second of GPUs that never wait: A1 of what the pipeline was run with.
-double taken_by(const Point& point) {
-  return requirements::apply("A1", {{"global_batch_samples_count", param(point, "batch_size") * param(point, "gpus") *
-                                                                       param(point, "batches_per_step")},
-                                    {"step_time_s", param(point, "step_time")}})
+/// Samples per second of GPUs that never wait, of all nodes: A1 of what the pipeline was run with.
+double taken_by(const Point& point, double nodes) {
+  return requirements::apply(
+             "A1", {{"global_batch_samples_count",
+                     nodes * param(point, "batch_size") * param(point, "gpus") * param(point, "batches_per_step")},
+                    {"step_time_s", param(point, "step_time")}})
       .value();
+}
+
+/// Of nodes that step together each gets what the slowest does: the share of all nodes' samples that is so many times the
+/// slowest one's, the median of the repetitions that count.
+double share_in_step(const PointResult& point) {
+  std::vector<double> shares;
+  for (const Repetition& r : point.repetitions) {
+    if (!r.counted || r.phases.empty() || r.phases.front().ranks.size() < 2) continue;
+    double sum = 0, least = INFINITY;
+    for (const RankPhase& rank : r.phases.front().ranks) {
+      const double rate = rank.elapsed_s > 0 ? static_cast<double>(rank.operations) / rank.elapsed_s : 0;
+      sum += rate;
+      least = std::min(least, rate);
+    }
+    if (sum > 0) shares.push_back(least * static_cast<double>(r.phases.front().ranks.size()) / sum);
+  }
+  return shares.empty() ? 1 : std::min(1.0, statistics::median(shares));
 }
 
 void predict(const std::vector<PointResult>& points, const Point& whole, Rehearsal& r) {
   const PointResult* alone = storage_alone(points);
-  const auto storage = metric(alone, "sample_rate");
+  auto storage = metric(alone, "sample_rate");
+  const double nodes = r.nodes ? r.nodes->count : 1;
+  if (storage && r.nodes) {
+    const double share = share_in_step(*alone);
+    *storage = {share * storage->value, share * storage->low, share * storage->high};
+  }
   if (!storage || storage->low <= 0) return;
   // Samples that are decoded for real cost what decoding alone was measured to.
   const PointResult* decoding = find(points, "decode", rehearsal::kJob);
@@ -71,8 +95,8 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   r.predicted =
       predict_utilization({.storage = *storage,
                            .cpu_time_s = value(decoding, "cpu_time_per_sample") + param(whole, "cpu_time_per_sample"),
-                           .cores = value(find(points, "host_facts", ""), "cpu_cores"),
-                           .workers = param(whole, "workers"),
+                           .cores = nodes * value(find(points, "host_facts", ""), "cpu_cores"),
+                           .workers = nodes * param(whole, "workers"),
                            .taken = r.rates.taken});
   // Storage alone says nothing of checkpoints.
   const Estimate& rehearsed = r.saves ? r.saves->without : r.utilization;
@@ -127,7 +151,32 @@ void look_at_saves(const std::vector<PointResult>& points, const PointResult& wh
   r.saves = saves;
 }
 
-/// By workers: every point that has the whole pipeline's loader and no step.
+std::string told_of(const RehearsedNodes& n) {
+  std::string text = fmt::format("{} nodes step together", n.count);
+  if (n.of_job != n.count) text += fmt::format(" (the job has {:.0f})", n.of_job);
+  const std::string others = n.count == 2 ? "the other waits" : fmt::format("the other {} wait", n.count - 1);
+  if (n.holds_back)
+    return text + fmt::format(
+                      ": rank {} ({}) holds them back: at the end of steps {} {} of the time, it {}; what is "
+                      "told of waiting for data, of reading and decoding is its own",
+                      n.slowest->rank, n.slowest->host, others, percent(n.others), percent(n.least));
+  return text + fmt::format(": none holds the others back; they wait for each other {} of the time", percent(n.others));
+}
+
+std::optional<RehearsedNodes> nodes_of(const PointResult& whole, const Plan& plan) {
+  if (whole.processes < 2) return std::nullopt;
+  RehearsedNodes nodes{.count = whole.processes,
+                       .of_job = plan.job->cluster.nodes,
+                       .slowest = whole.slowest,
+                       .least = value(&whole, "least_others_fraction"),
+                       .others = value(&whole, "others_fraction"),
+                       .holds_back = false};
+  nodes.holds_back = nodes.slowest && 2 * nodes.slowest->times > nodes.slowest->of &&
+                     nodes.others >= pipeline::kNoStall && nodes.least < nodes.others / 2;
+  return nodes;
+}
+
+/// By workers, of one node: every point that has the whole pipeline's loader and no step.
 std::vector<LoaderTuning::Tried> tried_workers(const std::vector<PointResult>& points, const Point& whole) {
   std::vector<LoaderTuning::Tried> tried;
   bool asked = false;
@@ -138,8 +187,10 @@ std::vector<LoaderTuning::Tried> tried_workers(const std::vector<PointResult>& p
     if (!other && id != fmt::format("{}/{}", kPipeline, rehearsal::kNoStep) &&
         id != fmt::format("{}/{}", kPipeline, rehearsal::kDoubleWorkers))
       continue;
+    const double nodes = p.processes;
     if (const auto rate = metric(&p, "sample_rate"))
-      tried.push_back({.workers = param(*p.point, "workers") / param(whole, "gpus"), .rate = *rate});
+      tried.push_back({.workers = param(*p.point, "workers") / param(whole, "gpus"),
+                       .rate = {rate->value / nodes, rate->low / nodes, rate->high / nodes}});
   }
   return asked ? tried : std::vector<LoaderTuning::Tried>{};
 }
@@ -167,7 +218,13 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
                                                                          .host = r.host,
                                                                          .reading = value(whole, "reading_share"),
                                                                          .decoding = value(whole, "decoding_share")})));
-  r.rates.taken = taken_by(*whole->point);
+  for (const Repetition& one : whole->repetitions)
+    for (const MetricValue& m : one.metrics) {
+      if (m.name == "stalled_reads") r.stalled += m.value;
+      if (m.name == "longest_read_s") r.longest_s = std::max(r.longest_s, m.value);
+    }
+  r.nodes = nodes_of(*whole, plan);
+  r.rates.taken = taken_by(*whole->point, whole->processes);
   const auto rate = [&](const char* label) { return metric(find(points, kPipeline, label), "sample_rate"); };
   r.rates.loader = rate(rehearsal::kNoStep);
   r.rates.no_decode = rate(rehearsal::kNoDecode);
@@ -182,7 +239,7 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   look_at_saves(points, *whole, plan.job->step.target_utilization, r);
   predict(points, *whole->point, r);
   if (std::vector<LoaderTuning::Tried> tried = tried_workers(points, *whole->point); !tried.empty())
-    r.tuning = tune_loader(*plan.job, param(*whole->point, "gpus"), r.rates.taken, std::move(tried),
+    r.tuning = tune_loader(*plan.job, param(*whole->point, "gpus"), r.rates.taken / whole->processes, std::move(tried),
                            value(find(points, "decode", rehearsal::kJob), "cpu_time_per_sample"));
   r.rules = plan.rules;
   if (!r.rules.empty()) {
@@ -202,6 +259,12 @@ std::vector<std::string> told(const Rehearsal& r) {
                   "batches that can be are ready when a step begins",
                   percent(r.utilization.value), percent(r.utilization.low), percent(r.utilization.high),
                   percent(r.stall), percent(r.host), 100 * r.ready));
+  if (r.nodes) all.push_back(told_of(*r.nodes));
+  if (r.stalled > 0)
+    all.push_back(
+        fmt::format("storage stalled: {:.0f} sample{} kept a worker for longer than stalled_after, the longest "
+                    "for {}; the notes of {} name files and places, and the time is in the utilization",
+                    r.stalled, r.stalled == 1 ? "" : "s", format_quantity(r.longest_s, Dimension::seconds), r.point));
   all.push_back(r.proof.sentence);
   if (r.proof.limit != Limit::unknown && r.proof.limit != Limit::workers && r.by_times != to_string(r.proof.limit))
     all.push_back(fmt::format("where its time went named {}: counter-experiments did not confirm it", r.by_times));

@@ -109,7 +109,7 @@ class RepetitionRunner::Attempt {
     if (runner_.rank_sync_.alone() || lost_) return std::move(result_);
     try {
       return runner_.rank_sync_.merged(std::move(result_), runner_.node_.team(), workload_.across_ranks(),
-                                       runner_.catalogue());
+                                       runner_.catalogue(), slowest_);
     } catch (const RanksError& e) {
       lose(e.what());
       return std::move(result_);
@@ -139,7 +139,7 @@ class RepetitionRunner::Attempt {
           "storage",
           limit);
     if (minds)
-      result_.disturbance = ledger_.judge(delivered_, before, ledger_.can_drift() ? runner_.probe_after(before) : -1);
+      result_.disturbance = ledger_.judge(moved_, before, ledger_.can_drift() ? runner_.probe_after(before) : -1);
     if (result_.status == RepetitionStatus::ok) {
       if (!takes_part_) return;
       try {
@@ -147,6 +147,7 @@ class RepetitionRunner::Attempt {
         if (minds) doubt(standstill());
         report();
         result_.pairs = workload_.pairs();
+        slowest_ = workload_.slowest();
       } catch (const std::exception& e) {
         fail(e.what());
       }
@@ -337,7 +338,7 @@ class RepetitionRunner::Attempt {
     phase.cpu_s = ledger.cpu_s();
     phase.storage_bytes = ledger.storage_bytes();
     phase.device_bytes = ledger.device_bytes();
-    delivered_ += phase.bytes;
+    moved_ += phase.bytes + (phase.background ? phase.background->bytes : 0);
     phase.must_be = level_of(phase, spec);
     // Of several ranks each would cut another warm-up; and where the change is what is measured,
     // none is cut.
@@ -405,9 +406,10 @@ class RepetitionRunner::Attempt {
   std::uint64_t seed_ = 0;
   Repetition result_;
   Ledger ledger_;
-  std::uint64_t delivered_ = 0;
+  std::uint64_t moved_ = 0;  // read, and written by what goes on beside
   double stood_still_s_ = 0;
   unsigned proofs_ = 0;
+  std::optional<unsigned> slowest_;
   bool takes_part_, started_together_ = false, lost_ = false;
 };
 

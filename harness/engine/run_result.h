@@ -89,6 +89,16 @@ struct RehearsedSaves {
   bool decides = false;  // with them the utilization is too low, without them it is not
 };
 
+/// Several nodes that were rehearsed together, each step ending when the slowest one's has.
+struct RehearsedNodes {
+  unsigned count = 0;
+  double of_job = 0;                   // nodes that the job has
+  std::optional<SlowestRank> slowest;  // that waited least for the others, in how many repetitions
+  double least = 0;                    // share of the time in which it did
+  double others = 0;                   // share in which the others waited, their mean
+  bool holds_back = false;             // it is the same one again and again, and the others wait for it noticeably
+};
+
 /// What a rehearsal of a job's input pipeline came to.
 struct Rehearsal {
   std::string point;                      // the whole pipeline
@@ -110,8 +120,11 @@ struct Rehearsal {
   std::vector<StageError> stage_errors;
   std::optional<LoaderTuning> tuning;
   std::optional<RehearsedSaves> saves;  // of a job that saves
-  std::string rules;                    // of a benchmark, that it was held against; "" = none
-  std::vector<RuleCheck> checked;       // each of them
+  std::optional<RehearsedNodes> nodes;  // of several
+  double stalled = 0,
+         longest_s = 0;            // samples of all repetitions that storage stalled for, and the longest wait for one
+  std::string rules;               // of a benchmark, that it was held against; "" = none
+  std::vector<RuleCheck> checked;  // each of them
 };
 
 /// The program that measured.

@@ -22,6 +22,7 @@ struct Means {
   bool root = false;         // may drop names and attributes from memory
   bool gpus = false;         // a GPU answers here
   bool ranks = false;        // other processes take part
+  double processes = 1;      // that rehearse together, a node each
   std::string rules;         // of a benchmark, by which it is rehearsed; "" = none
   double host_memory = 0;    // of this node [B]
   bool tune = false;         // a rehearsal tries other numbers of workers, too

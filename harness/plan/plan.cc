@@ -134,7 +134,7 @@ class Planner {
     means.space = static_cast<std::uint64_t>(
         plan_.max_write > 0 ? std::min(kUsable * static_cast<double>(plan_.max_write), free) : free);
     means.memory = node.memory_available();
-    if (options_.several) {
+    if (options_.processes > 1) {
       // Processes of several nodes come to the same plan, whatever is free on each; where that is too little, check_room
       // tells.
       const double most = plan_.max_write > 0 ? static_cast<double>(plan_.max_write) : kMostOfSeveral;
@@ -146,7 +146,8 @@ class Planner {
     means.host_memory = static_cast<double>(node.memory_total());
     means.root = node.is_root();
     means.gpus = std::filesystem::exists("/dev/nvidiactl");
-    means.ranks = options_.several;
+    means.ranks = options_.processes > 1;
+    means.processes = options_.processes;
     FromJob made =
         options_.rehearse ? rehearsal_from_job(*plan_.job, std::move(means)) : points_from_job(*plan_.job, means);
     plan_.remarks = std::move(made.remarks);

@@ -79,7 +79,7 @@ struct Plan {
 struct PlanOptions {
   std::string config_file;                 // "" = the points follow from the job
   std::string job_file;                    // "" = none
-  bool several = false;                    // other processes take part
+  unsigned processes = 1;                  // that take part, this one among them
   bool rehearse = false;                   // of a job: its input pipeline as a whole, and what limits it
   bool tune = false;                       // so, too: which fewer workers suffice
   std::string rules;                       // of a benchmark, by which it is rehearsed; "" = none

@@ -78,7 +78,7 @@ class Rehearsal {
     const double workers = number(free, "workers", Dimension::count);
     // Own shards do not become more.
     const bool shards_left = means_.data.empty() || alone.find("use")->text != "shard_stream" ||
-                             2 * workers <= files_of_own_data(means_.data);
+                             2 * workers * means_.processes <= files_of_own_data(means_.data);
     if (2 * workers <= kMostWorkers && shards_left)
       add(with(free, "workers", fmt::format("{:.0f}", 2 * workers)), rehearsal::kDoubleWorkers);
     for (const double each : others_)
@@ -95,12 +95,13 @@ class Rehearsal {
   }
 
  private:
-  /// Shards for twice the workers, too: each has its own.
+  /// Shards for twice the workers of every node, too: each has its own.
   void share_shards(Value& alone) const {
     if (alone.find("use")->text != "shard_stream" || !means_.data.empty()) return;
     const double files = number(alone, "files", Dimension::count), size = number(alone, "file_size", Dimension::bytes);
-    alone = with(std::move(alone), "files", fmt::format("{:.0f}", 2 * files));
-    alone = with(std::move(alone), "file_size", fmt::format("{:.0f}B", std::ceil(size / 2)));
+    const double more = 2 * means_.processes;
+    alone = with(std::move(alone), "files", fmt::format("{:.0f}", more * files));
+    alone = with(std::move(alone), "file_size", fmt::format("{:.0f}B", std::ceil(size / more)));
   }
 
   static Value with(Value entry, const char* key, std::string text) {
@@ -173,7 +174,8 @@ class Rehearsal {
     static constexpr std::array kTaken{
         "path",        "files",           "file_size",    "file_size_spread", "samples_per_file",
         "sample_size", "block_size",      "read_profile", "loader",           "workers",
-        "cache",       "prefetch_factor", "content",      "content_sample"};
+        "cache",       "prefetch_factor", "content",      "content_sample",   "engine",
+        "queue_depth"};
     static constexpr std::array kLayouts{"files", "shards", "indexed"};
     Value entry;
     entry.kind = Value::Kind::map;
@@ -207,6 +209,9 @@ class Rehearsal {
                    exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
     if (job_.loader.skips_bad_samples && (layout == 1 || decodes()) && !means_.data.empty())
       entry = with(std::move(entry), "on_error", "skip");
+    if (job_.loader.kind == LoaderKind::in_flight)  // reads alone have no batches
+      entry = with(std::move(entry), "prefetch_factor",
+                   fmt::format("{:.0f}", std::clamp(job_.loader.prefetch_factor, 1.0, 64.0)));
     own_workers_ = workers / gpus;
     if (means_.tune) others_ = other_workers(gpus, own_workers_);
     // Of tf.data all workers prepare each batch together.
@@ -241,7 +246,7 @@ class Rehearsal {
   /// shorter: the GPUs take as many samples per second. `at_once`: batches that each GPU's workers prepare side by side.
   Value steps(Value entry, double gpus, double at_once) {
     const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0), parts = job_.step.accumulation;
-    const double samples = data_bytes_ / job_.dataset.sample_size / gpus;
+    const double samples = data_bytes_ / job_.dataset.sample_size / gpus / means_.processes;
     const double wanted = std::max(kSteps, kStepsOfEachWorker * at_once / parts);
     const double least =
         (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : rows_of_group(entry);
@@ -361,10 +366,6 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
     job.dataset.cpu_time_per_sample.reset();  // they leave decoding out
     job.dataset.codec = requirements::SampleCodec::none;
   }
-  if (job.loader.kind == LoaderKind::in_flight)
-    throw UsageError(
-        "no rehearsal: loader.kind in_flight is not rehearsed, only pytorch, pytorch_iterable and tfdata (--set "
-        "job.loader.kind=pytorch rehearses the job with such a loader)");
   if (job.step.time <= 0) throw UsageError("no rehearsal: the job does not tell step.time, which GPUs are emulated by");
   // Saves, names and networks have points of their own in `qualify`; the space that those would take, the data has.
   Job reading = job;

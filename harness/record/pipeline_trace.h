@@ -15,14 +15,16 @@ struct PipelineTrace {
     double begin_s = 0, end_s = 0;
     std::uint64_t steps = 0;
     double ready = 0;  // batches that are ready when a step begins, as a share of those that can be
-    double waiting = 0, host = 0, saving = 0;  // shares of the time
+    double waiting = 0, host = 0, saving = 0, others = 0;  // shares of the time
   };
   /// One step, each of whose parts is the mean of the GPUs.
   struct Step {
     std::uint64_t number = 0;  // from 0
     double begin_s = 0, end_s = 0;
-    double wait_s = 0;  // for data
-    double host_s = 0;  // for a host that was late
+    double wait_s = 0;    // for data
+    double host_s = 0;    // for a host that was late
+    double others_s = 0;  // for the GPUs of other nodes, after its own were done
+    double save_s = 0;    // that they stood still after it, for a checkpoint
     double ready = 0;
   };
   double compute_s = 0;         // of one step by the job; 0 = batches are taken as they come

@@ -62,8 +62,8 @@ Json collective(const CollectiveCurve& c) {
 }
 
 Json step_part(const PipelineTrace::Step& s) {
-  return {{"number", s.number}, {"begin_s", s.begin_s}, {"end_s", s.end_s},
-          {"wait_s", s.wait_s}, {"host_s", s.host_s},   {"ready", s.ready}};
+  return {{"number", s.number}, {"begin_s", s.begin_s},   {"end_s", s.end_s},   {"wait_s", s.wait_s},
+          {"host_s", s.host_s}, {"others_s", s.others_s}, {"save_s", s.save_s}, {"ready", s.ready}};
 }
 
 /// Of the steps alone; what was done with each sample, a trace of its own tells.
@@ -76,7 +76,8 @@ Json steps_part(const PipelineTrace& t) {
                        {"ready", w.ready},
                        {"waiting", w.waiting},
                        {"host", w.host},
-                       {"saving", w.saving}});
+                       {"saving", w.saving},
+                       {"others", w.others}});
   for (const PipelineTrace::Step& s : t.first) first.push_back(step_part(s));
   for (const PipelineTrace::Step& s : t.slowest) slowest.push_back(step_part(s));
   return {{"compute_s", t.compute_s},
@@ -202,6 +203,20 @@ Json rehearsal(const Rehearsal& r) {
                           {"save_fraction", r.saves->standing},
                           {"time_to_durable_s", r.saves->durable_s},
                           {"decide", r.saves->decides}};
+  if (r.stalled > 0) all["stalls"] = {{"samples", r.stalled}, {"longest_s", r.longest_s}};
+  if (r.nodes) {
+    Json nodes{{"count", r.nodes->count},
+               {"of_job", r.nodes->of_job},
+               {"least_others_fraction", r.nodes->least},
+               {"others_fraction", r.nodes->others},
+               {"holds_back", r.nodes->holds_back}};
+    if (r.nodes->slowest)
+      nodes["slowest_rank"] = {{"rank", r.nodes->slowest->rank},
+                               {"host", r.nodes->slowest->host},
+                               {"times", r.nodes->slowest->times},
+                               {"of", r.nodes->slowest->of}};
+    all["nodes"] = std::move(nodes);
+  }
   if (!r.rules.empty()) {
     Json checks = Json::array();
     for (const RuleCheck& c : r.checked) checks.push_back({{"rule", c.rule}, {"kept", c.kept}, {"told", c.told}});

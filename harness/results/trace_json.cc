@@ -45,7 +45,10 @@ class Events {
     const double wait = std::min(all, 1e6 * s.wait_s), host = std::min(all - wait, 1e6 * s.host_s);
     if (wait > 0) part("waits for data", begin, wait, s);
     if (host > 0) part("waits for the host", begin + wait, host, s);
-    part("computes", begin + wait + host, all - wait - host, s);
+    const double others = std::min(all - wait - host, 1e6 * s.others_s);
+    part("computes", begin + wait + host, all - wait - host - others, s);
+    if (others > 0) part("waits for other nodes", begin + all - others, others, s);
+    if (s.save_s > 0) part("stands still for a checkpoint", begin + all, 1e6 * s.save_s, s);
     next();
     fmt::format_to(std::back_inserter(text_),
                    R"({{"ph":"C","name":"batches ready","pid":{},"ts":{:.3f},"args":{{"share":{:.4f}}}}})", kGpus,

@@ -7,14 +7,19 @@
 namespace headrace {
 namespace {
 
+constexpr std::uint64_t kStall = 1'000'000'000;  // [ns] a wait that is told although its step never ended
 constexpr std::uint64_t kLook = 20'000'000;  // between two looks whether to stop [ns]
 
 }  // namespace
 
 using pipeline::BatchQueue;
 
-Pipeline::Pipeline(const Shape& shape, pipeline::SavesInLoop* saves)
-    : shape_(shape), saves_(saves), account_(shape.compute_ns * shape.batches_per_step), steps_(shape.kept_steps) {
+Pipeline::Pipeline(const Shape& shape, pipeline::SavesInLoop* saves, pipeline::StepBarrier* others)
+    : shape_(shape),
+      saves_(saves),
+      others_(others),
+      account_(shape.compute_ns * shape.batches_per_step),
+      steps_(shape.kept_steps) {
   for (unsigned i = 0; i < shape.gpus; ++i)
     queues_.push_back(std::make_unique<BatchQueue>(
         BatchQueue::Shape{.workers = shape.workers, .ahead = shape.ahead, .order = shape.order, .pieces = shape.pieces},
@@ -76,19 +81,32 @@ Pipeline::Given Pipeline::give(pipeline::StepClock& clock, std::uint64_t now, st
   return given;
 }
 
+bool Pipeline::end_together(pipeline::StepClock& clock, pipeline::StepClock::Step& step,
+                            const Recorder& recorder) noexcept {
+  if (others_ == nullptr) return true;
+  const pipeline::StepBarrier::End all = others_->meet(step.end_ns, recorder);
+  if (all.over) return false;
+  step.others_ns = all.end_ns - step.end_ns;
+  step.end_ns = all.end_ns;
+  clock.start(step.end_ns);
+  return true;
+}
+
 void Pipeline::train(Recorder& recorder, unsigned first_part) noexcept {
   pipeline::StepClock clock(shape_.gpus, shape_.batches_per_step, shape_.compute_ns);
+  const bool together = others_ == nullptr || others_->begin(recorder);
   clock.start(now_ns());
   std::uint64_t step_end_ns = 0;  // of the step before, not woken from yet; 0 = none
   std::uint64_t late_ns = 0;
   double ready = share_ready();
-  while (recorder.running()) {
+  while (together && recorder.running()) {
     const std::uint32_t looked = gpus_bell_.look();
     std::uint64_t now = now_ns();
     if (step_end_ns != 0 && now >= step_end_ns) {
       if (saves_ != nullptr && saves_->due(account_.steps())) {
         now = saves_->save(recorder);
         account_.stand(now - step_end_ns);
+        steps_.stand(now - step_end_ns);
         clock.start(now);
         recorder.extend(now);
         step_end_ns = now;
@@ -105,7 +123,9 @@ void Pipeline::train(Recorder& recorder, unsigned first_part) noexcept {
       break;
     }
     if (clock.full()) {
-      const pipeline::StepClock::Step step = clock.end();
+      pipeline::StepClock::Step step = clock.end();
+      if (!end_together(clock, step, recorder)) break;
+      now = now_ns();
       recorder.part(first_part + kWait, step.wait_ns);
       recorder.part(first_part + kStep, step.end_ns - step.begin_ns);
       recorder.part(first_part + kLate, late_ns);
@@ -125,6 +145,12 @@ void Pipeline::train(Recorder& recorder, unsigned first_part) noexcept {
     sleep_until(next_ns);
   }
   gpus_bell_.leave();
+  // What is cut off at the end is as good as what came before; but not where storage stalled, and that is why no step ends.
+  if (const std::uint64_t starved_ns = clock.starved_ns(now_ns()); together && !out_of_data_ && starved_ns > kStall) {
+    recorder.part(first_part + kWait, starved_ns);
+    account_.starved(starved_ns);
+  }
+  if (others_ != nullptr) others_->leave();
   recorder.extend(now_ns());
   over_.store(true);
   if (saves_ != nullptr) saves_->end();

@@ -15,6 +15,7 @@
 #include "harness/storage/pipeline/saves_in_loop.h"
 #include "harness/storage/pipeline/span_log.h"
 #include "harness/storage/pipeline/step_account.h"
+#include "harness/storage/pipeline/step_barrier.h"
 #include "harness/storage/pipeline/step_clock.h"
 #include "harness/storage/pipeline/step_log.h"
 
@@ -33,8 +34,9 @@ class Pipeline {
     pipeline::Order order = pipeline::Order::by_turns;
     std::size_t kept_steps = 0;  // that are told one by one, beside the first and the slowest
   };
-  /// `saves`: checkpoints on the way, outlives it; nullptr: none.
-  explicit Pipeline(const Shape& shape, pipeline::SavesInLoop* saves = nullptr);
+  /// `saves`: checkpoints on the way; `others`: the nodes that step with this one. They outlive it; nullptr: none.
+  explicit Pipeline(const Shape& shape, pipeline::SavesInLoop* saves = nullptr,
+                    pipeline::StepBarrier* others = nullptr);
 
   // Reader `number` of gpus * workers, on its own thread: worker number / gpus of GPU number % gpus.
 
@@ -63,6 +65,8 @@ class Pipeline {
 
  private:
   pipeline::BatchQueue& queue(unsigned number) noexcept { return *queues_[number % shape_.gpus]; }
+  /// Of a step whose own end is known: when it ends for all nodes. False: it ends for none.
+  bool end_together(pipeline::StepClock& clock, pipeline::StepClock::Step& step, const Recorder& recorder) noexcept;
   enum class Given { some, none, over };
   /// Gives each GPU that is free at `now_ns` the batch that it wants, where there is one. `next_ns`: when the next one
   /// that has a batch becomes free.
@@ -71,6 +75,7 @@ class Pipeline {
 
   const Shape shape_;
   pipeline::SavesInLoop* const saves_;
+  pipeline::StepBarrier* const others_;
   pipeline::Bell gpus_bell_;
   std::vector<std::unique_ptr<pipeline::BatchQueue>> queues_;  // one for each GPU
   pipeline::StepAccount account_;

@@ -282,6 +282,7 @@ class StepWindow:
     waiting: float
     host: float
     saving: float = 0.0
+    others: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -294,6 +295,8 @@ class Step:
     wait_s: float
     host_s: float
     ready: float
+    others_s: float = 0.0
+    save_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import sys
 import bench
 
 what = sys.argv[2]
-LIMITS = {"device": ["--size", "1G", "--in-memory", "--read-bps", "200M"], "quota": ["--size", "512M", "--cores", "0.3"],
+LIMITS = {"device": ["--size", "1G", "--in-memory", "--read-bps", "200M"], "saving": ["--size", "1G", "--in-memory"],
+          "quota": ["--size", "512M", "--cores", "0.3"],
           "programs": ["--size", "512M"]}
 disk = bench.limited(*LIMITS[what])
 
@@ -55,6 +56,30 @@ if what == "device":
     assert len(entries) == 4, "taken again, twice"
     phase = result.point["repetitions"][0]["phases"][0]
     assert phase["device_bytes"] > phase["bytes"] > 0.95 * phase["storage_bytes"]
+elif what == "saving":
+    # Beside a test that saves more than it reads, foreign I/O is held against both.
+    other = f"{disk}/other"
+    with open(other, "wb") as file:
+        file.write(os.urandom(1 << 20))
+        os.fsync(file.fileno())
+    some = ["sh", "-c", f"while :; do dd if={other} of=/dev/null bs=1M iflag=direct 2>/dev/null; sleep 0.25; done"]
+    pipeline = {"use": "input_pipeline", "files": 600, "file_size": "32KiB", "batch_size": 4, "step_time": "40ms",
+                "checkpoint_every": 10, "checkpoint_shard_size": "100MB", "cache": "cold"}
+    mixed = {"use": "mixed", "files": 400, "file_size": "32KiB", "rate": "100/s", "around": "1s",
+             "checkpoint_ranks": 4, "checkpoint_shard_size": "100MB", "cache": "cold"}
+    for workload in pipeline, mixed:
+        result, _ = ledger(workload, some)
+        told_apart = 0
+        for r in result.point["repetitions"]:
+            read = sum(p["bytes"] for p in r["phases"])
+            written = sum(p.get("background", {}).get("bytes", 0) for p in r["phases"])
+            foreign = r["disturbance"]["foreign_bytes"]
+            print(f"{workload['use']}: read {read}, written {written}, foreign {foreign}: {r['disturbance']['why']}")
+            assert written > read, "it saves"
+            too_much = foreign > 4 << 20 and foreign > 0.02 * (read + written)
+            assert ("foreign I/O" in r["disturbance"]["why"]) == too_much, r["disturbance"]
+            told_apart += foreign > 4 << 20 and 0.02 * read < foreign and not too_much
+        print(f"{workload['use']}: {told_apart} would have been told by what was read alone")
 elif what == "quota":
     busy = {"use": "shard_stream", "files": 2, "file_size": "32MiB", "passes": 1000, "duration": "1500ms", "cache": "warm"}
     _, entries = ledger(busy)

@@ -81,7 +81,6 @@ def test_other_layouts(headrace):
 
 
 @pytest.mark.parametrize("words, told", [
-    (["resnet50-imagenet.yaml", "--set", "job.loader.kind=in_flight"], "loader.kind in_flight is not rehearsed"),
     (["resnet50-imagenet.yaml", "--set", "job.step.time=90min"], "a step takes"),
     (["mlperf-unet3d-h100.yaml", "--set", "job.loader.kind=pytorch"], "no batch for each of its workers: --max-write SIZE"),
     (["resnet50-imagenet.yaml", "--max-write", "1kB"], "no file of 130 kB is made"),
@@ -117,6 +116,26 @@ def test_gpus_that_take_little_are_not_told_that_storage_limits(headrace):
         assert any(m["name"] == metric for m in run["points"][0]["metrics"]), metric
 
 
+def test_sizing_tells_how_good_predictions_have_been_here(headrace):
+    file = job(headrace, "100ms")
+    plain = headrace("qualify", file, "--at", "scratch", "--budget", "5s", "--max-write", "16MiB", "--no-report", "--out", "plain",
+                     "--only", "small_file_read/job")
+    assert plain.code in (0, 10, 11, 12), plain
+    sized = headrace("size", file, "--runs", "plain", "--json")
+    assert "predictions" not in json.loads(sized.out), "nothing was rehearsed"
+    words = ("--only", "input_pipeline/job", "--only", "small_file_read/job", "--looks", "1")
+    told = [rehearse(headrace, file, *words, budget="8s", out=out)[1]["rehearsal"].get("prediction") for out in ("r1", "r2")]
+    runs = [f"r{i + 1}" for i, one in enumerate(told) if one]
+    if not runs:
+        pytest.skip("others use this machine: storage alone was not measured in time")
+    sized = headrace("size", file, "--runs", "plain", *(w for run in runs for w in ("--runs", run)), "--json")
+    (record,) = json.loads(sized.out)["predictions"]
+    assert [r["error"] for r in record["rehearsals"]] == [one["error"] for one in told if one], record
+    assert record["worst_error"] == max((r["error"] for r in record["rehearsals"]), key=abs), record
+    words = " ".join(headrace("size", file, "--runs", "plain", *(w for run in runs for w in ("--runs", run))).out.split())
+    assert "predicted " + " ".join(record["told"].split()) in words, words
+
+
 def test_a_job_that_decodes_for_long_is_not_told_that_storage_limits(headrace):
     result, run = rehearse(headrace, job(headrace, "10ms", decode="30ms"))
     told = run["rehearsal"]
@@ -128,6 +147,20 @@ def test_a_job_that_decodes_for_long_is_not_told_that_storage_limits(headrace):
     assert told["sample_rates"]["loader"]["value"] <= 70, told
     assert result.code in (10, 11) and run["judgements"][0]["outcome"] in ("FAIL", "INCONCLUSIVE"), result
     assert run["judgements"][0]["metric"] == "input_pipeline.accelerator_utilization"
+
+
+def test_a_loader_that_keeps_requests_in_flight(headrace):
+    file = job(headrace, "40ms")
+    words = ("--set", "job.loader.kind=in_flight")
+    points, _ = planned(headrace, file, *words)
+    own, alone = points["input_pipeline/job"], points["small_file_read/job"]
+    assert own["loader"] == "in_flight" and own["engine"] == alone["engine"] == "io_uring" and own["batch_size"] > 1, own
+    assert own["queue_depth"] == alone["queue_depth"] > 1 and own["prefetch_factor"] == 2, own
+    result, run = rehearse(headrace, file, *words, "--only", "input_pipeline/job", "--looks", "1", budget="8s")
+    point = run["points"][0]
+    if point["status"] == "skipped":
+        pytest.skip(point["reason"])
+    assert point["status"] == "ok" and run["rehearsal"]["utilization"]["value"] > 0.2, result
 
 
 def test_several_gpus_step_together(headrace):

@@ -45,6 +45,42 @@ TEST(InputPipelineTest, WorkersOfTfDataMakeBatchesTogether) {
   EXPECT_EQ(shards.metrics["steps"], 2);
 }
 
+TEST(InputPipelineTest, RequestsInFlightBringEverySampleOnce) {
+  const std::string flies = "loader: in_flight\nworkers: 2\nqueue_depth: 5\nbatch_size: 4\nstep_time: 0s\n";
+  for (const std::string& data :
+       {files(43),
+        std::string("layout: shards\nfiles: 2\nfile_size: 1000000B\nsample_size: 30000B\nblock_size: 64KiB\n"),
+        std::string("layout: indexed\nfiles: 2\nfile_size: 1MiB\nsample_size: 16KiB\nblock_size: 8KiB\n")}) {
+    WorkloadRunner runner("input_pipeline", data + flies);
+    if (const auto skip = runner.check()) GTEST_SKIP() << skip->reason;
+    runner.prepare();
+    for (int again = 0; again < 2; ++again) {
+      const Repetition r = runner.repeat();
+      EXPECT_EQ(r.phases.front().errors, 0u) << data;
+      // Each worker has 22 or 21 files, a shard of 33 samples, or 64 samples: whole batches of four.
+      const std::uint64_t samples = data.starts_with("layout: shards") ? 2 * 32
+                                    : data.starts_with("layout")       ? 2 * 64
+                                                                       : 2 * 20;
+      EXPECT_LE(r.phases.front().operations, samples) << data;
+      EXPECT_GE(r.phases.front().operations, samples - (data.starts_with("layout: indexed") ? 24 : 0)) << data;
+      EXPECT_EQ(runner.metrics["steps"], r.phases.front().operations / 4 - 1) << data;
+      if (data.starts_with("files")) {
+        EXPECT_EQ(r.phases.front().bytes, samples * 20000);
+      }
+      if (data.starts_with("layout: indexed")) {
+        EXPECT_EQ(r.phases.front().bytes, r.phases.front().operations * (16u << 10));
+      }
+    }
+  }
+}
+
+TEST(InputPipelineTest, RequestsInFlightNeedAnEngineThatQueues) {
+  EXPECT_NE(problems_of("input_pipeline", "loader: in_flight\nengine: posix\n").find("waits for each"),
+            std::string::npos);
+  EXPECT_NE(problems_of("input_pipeline", "loader: in_flight\nread_profile: pil\n").find("waits for each read"),
+            std::string::npos);
+}
+
 TEST(InputPipelineTest, CheckpointsAreSavedOnTheWay) {
   const std::string yaml = files(100) +
                            "workers: 2\nbatch_size: 5\nstep_time: 5ms\ncheckpoint_every: 4\ncheckpoint_ranks: 2\n"

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "harness/backends/loader.h"
+#include "harness/backends/ranks.h"
 #include "harness/backends/read_profiles.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/storage/loader.h"
@@ -16,9 +19,11 @@
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"
 #include "workloads/storage/bad_samples.h"
+#include "workloads/storage/in_flight_sources.h"
 #include "workloads/storage/own_shards.h"
 #include "workloads/storage/sample_decoding.h"
 #include "workloads/storage/sample_source.h"
+#include "workloads/storage/stalls.h"
 #include "workloads/storage/whole_files.h"
 
 namespace {
@@ -53,8 +58,15 @@ constexpr std::array kMetrics{
     Metric{"save_fraction", "ratio", Better::lower, "Share of the time in which GPUs stand still for a checkpoint"},
     Metric{"saves", "count", Better::neither, "Checkpoints that became durable"},
     Metric{"time_to_durable_s", "s", Better::lower, "From the begin of a checkpoint until it is durable, the mean"},
+    Metric{
+        "others_fraction", "ratio", Better::lower,
+        "Of several nodes: share of the time in which GPUs are done with a step and wait for other nodes', the mean of "
+        "all nodes but the one that waits least: that one holds back the others"},
+    Metric{"least_others_fraction", "ratio", Better::neither, "The same of the node that waits least"},
     Metric{"bad_samples", "count", Better::lower,
            "Samples and shards of one's own that could not be used, and were passed over"},
+    Metric{"stalled_reads", "count", Better::lower, "Samples that were waited for longer than stalled_after"},
+    Metric{"longest_read_s", "s", Better::lower, "The longest that a worker waited for one sample"},
     Metric{"idle_workers", "count", Better::lower, "Workers that no shard of one's own was left for"},
 };
 
@@ -62,14 +74,25 @@ enum class Layout { files, shards, indexed };
 
 /// Where one worker's time went.
 struct alignas(128) Tally {
-  std::uint64_t reading_ns = 0, decoding_ns = 0, waiting_ns = 0, samples = 0;
+  std::uint64_t reading_ns = 0, decoding_ns = 0, waiting_ns = 0, samples = 0, longest_ns = 0;
   std::uint64_t decoded = 0;  // samples of files that hold several
   BadSamples bad;
+  Stalls stalls;
 };
 
 using Stage = PipelineTrace::Stage;
 constexpr std::size_t kTracedSpans = 400'000, kTracedSteps = 20'000;  // that a trace has room for
 
+/// What a node tells the others after a repetition; shares of the time.
+struct NodeShares {
+  double rate = 0;  // samples/s
+  double steps = 0;
+  pipeline::Utilization gpus;
+  double reading = 0, decoding = 0, waiting = 0;  // of the workers'
+};
+static_assert(std::is_trivially_copyable_v<NodeShares>);
+
+constexpr double kWords_s = 60;                // for the others' words after a repetition
 constexpr std::uint64_t kMemory = 64_MiB;      // more than processors keep to themselves
 constexpr unsigned kDecode = 1, kTrainer = 2;  // latency parts
 
@@ -88,9 +111,10 @@ class InputPipeline final : public Workload {
                 .block_size = profile_ == ReadProfile::wds ? kTarRecord : 1_MiB,
                 .direct_allowed = false,
                 .maps = true,
-                .queues = false,
+                .queues = loader_.kind() == Loader::Kind::in_flight,
                 .workers_help = "reading and decoding threads, of all GPUs together",
-                .engine = layout_ == Layout::indexed && profile_ == ReadProfile::mmap ? mapping_engine() : ""})),
+                .engine = layout_ == Layout::indexed && profile_ == ReadProfile::mmap ? mapping_engine()
+                                                                                      : loader_.engine()})),
         spec_(DataSetSpec::declare(p, {.files = layout_ == Layout::files ? 10'000u : 4u,
                                        .file_size = layout_ == Layout::files ? 128_KiB : 256_MiB,
                                        .samples = true})),
@@ -103,6 +127,8 @@ class InputPipeline final : public Workload {
         step_time_s_(p.seconds("step_time", 0.1, {.min = 0, .max = 3600},
                                "compute time of one step of batches_per_step batches; 0s: batches are taken as fast as "
                                "they come, and no utilization is told")),
+        stalled_after_s_(p.seconds("stalled_after", 1, {.min = 0.001, .max = 3600},
+                                   "a sample that takes longer to read is told as a stall of storage, by its place")),
         passes_over_bad_(
             p.choice(
                 "on_error", "fail", {"fail", "skip"},
@@ -168,6 +194,11 @@ class InputPipeline final : public Workload {
     for (unsigned i = 0; i < io_.workers; ++i) sources_.push_back(source(i));
     if (saves()) saver_ = std::make_unique<checkpoint::Saver>(save_, node, progress);
   }
+  void connect(Node& node) override {
+    ranks_ = &node.ranks();
+    team_ = node.team();
+    if (compute_ns() > 0 && team_.size() > 1) others_ = std::make_unique<pipeline::StepBarrier>(*ranks_, team_);
+  }
   const DataSet* data() const override { return data_.get(); }
   CacheUse cache_use() const override { return {.whole_files = layout_ == Layout::files}; }
 
@@ -184,15 +215,16 @@ class InputPipeline final : public Workload {
       saver_->fill(seed);
       in_loop_ = std::make_unique<pipeline::SavesInLoop>(*saver_, save_every_);
     }
-    pipeline_ = std::make_unique<Pipeline>(Pipeline::Shape{.gpus = gpus_,
-                                                           .workers = io_.workers / gpus_,
-                                                           .ahead = ahead(),
-                                                           .pieces = pieces(),
-                                                           .batches_per_step = batches_per_step_,
-                                                           .compute_ns = compute_ns(),
-                                                           .order = pipeline::Order::by_turns,
-                                                           .kept_steps = traced_ ? kTracedSteps : 0},
-                                           in_loop_.get());
+    pipeline_ = std::make_unique<Pipeline>(
+        Pipeline::Shape{.gpus = gpus_,
+                        .workers = io_.workers / gpus_,
+                        .ahead = ahead(),
+                        .pieces = pieces(),
+                        .batches_per_step = batches_per_step_,
+                        .compute_ns = compute_ns(),
+                        .order = flies() ? pipeline::Order::as_ready : pipeline::Order::by_turns,
+                        .kept_steps = traced_ ? kTracedSteps : 0},
+        in_loop_.get(), others_.get());
     collect_bad();
     decoding_.begin(seed + team_index_);
     tallies_.assign(io_.workers, {});
@@ -205,7 +237,13 @@ class InputPipeline final : public Workload {
   }
 
   void run(Worker& worker) override {
-    if (worker.index == io_.workers) return pipeline_->train(worker.recorder, kTrainer);
+    if (worker.index == io_.workers) {
+      pipeline_->train(worker.recorder, kTrainer);
+      if (others_)
+        if (const std::string who = others_->lost(); !who.empty())
+          throw RunError("no step can end any more: " + who + " fell silent");
+      return;
+    }
     if (worker.index > io_.workers) return in_loop_->run(worker.index - io_.workers - 1, worker.recorder);
     Tally tally;
     SampleSource& source = *sources_[worker.index];
@@ -224,7 +262,9 @@ class InputPipeline final : public Workload {
   }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
-    const pipeline::Utilization u = pipeline::utilization(pipeline_->account(), pipeline_->settling());
+    NodeShares told = shares(repetition);
+    tell_others(told, sink);
+    const pipeline::Utilization& u = told.gpus;
     const std::uint64_t passed_over = passed_over_samples();
     if (passed_over > 0 && repetition.phases.front().operations == 0)
       throw RunError(fmt::format(
@@ -258,28 +298,19 @@ class InputPipeline final : public Workload {
                  1e-9 * static_cast<double>(in_loop_->durable_ns()) / static_cast<double>(in_loop_->durable()));
     }
     sink.put("queue_occupancy", u.ready);
-    const PhaseResult& phase = repetition.phases.front();
-    // Where batches are taken as they come, what was read tells more than whole batches do.
-    sink.put("sample_rate", compute_ns() == 0
-                                ? phase.operations_per_s() * samples_per_operation()
-                                : settled_step_rate(pipeline_->account(), pipeline_->settling()) * samples_per_step());
-    sink.put("read_bandwidth", phase.bytes_per_s());
-    Tally all;
-    for (const Tally& t : tallies_) {
-      all.reading_ns += t.reading_ns;
-      all.decoding_ns += t.decoding_ns;
-      all.waiting_ns += t.waiting_ns;
-      all.samples += t.samples;
-    }
-    const auto time = static_cast<double>(all.reading_ns + all.decoding_ns + all.waiting_ns);
-    const auto share = [time](std::uint64_t ns) { return time > 0 ? static_cast<double>(ns) / time : 0; };
-    sink.put("reading_share", share(all.reading_ns));
-    sink.put("decoding_share", share(all.decoding_ns));
-    sink.put("waiting_share", share(all.waiting_ns));
+    sink.put("sample_rate", told.rate);
+    sink.put("read_bandwidth", repetition.phases.front().bytes_per_s());
+    sink.put("reading_share", told.reading);
+    sink.put("decoding_share", told.decoding);
+    sink.put("waiting_share", told.waiting);
+    const Tally all = tally();
+    sink.put("stalled_reads", static_cast<double>(all.stalls.count()));
+    sink.put("longest_read_s", 1e-9 * static_cast<double>(all.longest_ns));
     if (all.samples > 0)
       sink.put("decode_time_s", 1e-9 * static_cast<double>(all.decoding_ns) /
                                     (static_cast<double>(all.samples) * samples_per_operation()));
   }
+  std::optional<unsigned> slowest() const override { return slowest_; }
   std::string why_missing(std::string_view) const override {
     if (!pipeline_ || pipeline_->account().steps() > 1) return "";
     return pipeline_->out_of_data() ? "the data set has fewer than two steps of whole batches for every GPU"
@@ -298,6 +329,8 @@ class InputPipeline final : public Workload {
     if (engine_ != nullptr) notes = engine_->take_notes();
     if (saver_) notes.insert(notes.end(), saver_->notes().begin(), saver_->notes().end());
     collect_bad();
+    if (!held_back_.empty()) notes.push_back(held_back_);
+    held_back_.clear();
     decoding_.tell(data_ ? &data_->files() : nullptr, notes);
     if (data_) bad_.tell(data_->files(), notes);
     double files = 0, decoded = 0;
@@ -307,6 +340,8 @@ class InputPipeline final : public Workload {
           fmt::format("files hold {:.3g} samples each on average that can be decoded, not {:.6g} "
                       "(samples_per_file), which rates count",
                       decoded / files, samples_per_file_));
+    stalls_.tell(data_ ? &data_->files() : nullptr, notes);
+    stalls_ = {};
     std::move(shard_notes_.begin(), shard_notes_.end(), std::back_inserter(notes));
     shard_notes_.clear();
     return notes;
@@ -315,6 +350,8 @@ class InputPipeline final : public Workload {
     sources_.clear();
     decoding_.clear();
     several_.clear();
+    pipeline_.reset();
+    others_.reset();
     in_loop_.reset();
     saver_.reset();
     places_.reset();
@@ -346,10 +383,11 @@ class InputPipeline final : public Workload {
   }
 
   void check_params(Params& p) const {
-    if (loader_.kind() == Loader::Kind::in_flight)
-      p.conflict("loader",
-                 "a loader that keeps requests in flight is not rehearsed: pytorch with more workers comes "
-                 "nearest");
+    if (flies() && !io_.traits().queues())
+      p.conflict("engine", "a loader that keeps requests in flight reads with " + queueing_engine() + "; engine " +
+                               io_.engine + " waits for each");
+    if (flies() && profile_ != ReadProfile::whole && profile_ != ReadProfile::ranged)
+      p.conflict("read_profile", "who reads like that waits for each read: a loader with requests in flight does not");
     const bool parses = layout_ == Layout::shards || (layout_ == Layout::files && decoding_.active());
     if (passes_over_bad_ && (!parses || spec_.path.empty()))
       p.conflict("on_error", "skip goes with a path, and layout shards or a codec: nothing else is parsed or decoded");
@@ -381,6 +419,70 @@ class InputPipeline final : public Workload {
       p.conflict("block_size", "wds reads 10 KiB at a time");
   }
 
+  Tally tally() const {
+    Tally all;
+    for (const Tally& t : tallies_) {
+      all.reading_ns += t.reading_ns;
+      all.decoding_ns += t.decoding_ns;
+      all.waiting_ns += t.waiting_ns;
+      all.samples += t.samples;
+      all.longest_ns = std::max(all.longest_ns, t.longest_ns);
+      all.stalls.add(t.stalls);
+    }
+    return all;
+  }
+  /// Of this node.
+  NodeShares shares(const Repetition& repetition) const {
+    NodeShares own;
+    own.gpus = pipeline::utilization(pipeline_->account(), pipeline_->settling());
+    // Where batches are taken as they come, what was read tells more than whole batches do.
+    own.rate = compute_ns() == 0 ? repetition.phases.front().operations_per_s() * samples_per_operation()
+                                 : settled_step_rate(pipeline_->account(), pipeline_->settling()) * samples_per_step();
+    const Tally all = tally();
+    const auto time = static_cast<double>(all.reading_ns + all.decoding_ns + all.waiting_ns);
+    const auto share = [time](std::uint64_t ns) { return time > 0 ? static_cast<double>(ns) / time : 0; };
+    own.reading = share(all.reading_ns);
+    own.decoding = share(all.decoding_ns);
+    own.waiting = share(all.waiting_ns);
+    return own;
+  }
+  /// Of several nodes: all say what they did, and what is told is the slowest one's, as its steps are everybody's. Where
+  /// nothing computes no step waits for another; then each node counts for as much as the slowest gives.
+  void tell_others(NodeShares& told, MetricSink& sink) const {
+    slowest_.reset();
+    held_back_.clear();
+    if (team_.size() < 2) return;
+    const std::string own(reinterpret_cast<const char*>(&told), sizeof told);
+    std::vector<NodeShares> all;
+    for (const std::string& words : ranks_->gather("shares of the steps", team_, own, kWords_s))
+      std::memcpy(&all.emplace_back(), words.data(), std::min(words.size(), sizeof told));
+    if (compute_ns() == 0) {
+      const auto least = std::ranges::min_element(all, {}, &NodeShares::rate);
+      slowest_ = static_cast<unsigned>(least - all.begin());
+      told.rate = least->rate;
+      return;
+    }
+    // Who ends a step last waits for nobody. How often one does says less: of steps that come in bursts only the first is
+    // waited for.
+    const auto least = std::ranges::min_element(all, {}, [](const NodeShares& each) { return each.gpus.others; });
+    slowest_ = static_cast<unsigned>(least - all.begin());
+    double others = 0;
+    for (const NodeShares& each : all) others += each.gpus.others;
+    others = (others - least->gpus.others) / static_cast<double>(all.size() - 1);
+    const double rate = told.rate;
+    const std::uint64_t steps = told.gpus.steps;
+    told = *least;
+    told.rate = rate;
+    told.gpus.steps = steps;
+    sink.put("others_fraction", others);
+    sink.put("least_others_fraction", told.gpus.others);
+    held_back_ =
+        fmt::format("in the last repetition {} waited for other nodes {:.1f} % of the time, the other{} {:.1f} %",
+                    ranks_->who(team_[*slowest_]), 100 * told.gpus.others, all.size() == 2 ? "" : "s", 100 * others);
+  }
+
+  /// Does a worker keep several requests in flight?
+  bool flies() const { return loader_.kind() == Loader::Kind::in_flight; }
   bool saves() const { return save_every_ > 0 && !saves_left_out_; }
   std::uint64_t operations_per_batch() const { return loader_.operations_per_batch(samples_per_operation()); }
   /// That a worker hands over at once.
@@ -427,6 +529,7 @@ class InputPipeline final : public Workload {
         options.keep_data = decodes_what_is_read();
         if (options.keep_data)
           options.block_size = std::max(options.block_size, (files.largest() + 4095) / 4096 * 4096);
+        if (flies()) return files_in_flight(engine_->whole_file_reader(files, options), order_, share);
         return whole_files_source(profile_ == ReadProfile::whole
                                       ? engine_->whole_file_reader(files, options)
                                       : profile_file_reader(profile_, files, options.keep_data),
@@ -437,6 +540,11 @@ class InputPipeline final : public Workload {
         options.advice = Advice::sequential;
         auto reader = profile_ == ReadProfile::ranged ? engine_->block_reader(files, shards, options)
                                                       : profile_block_reader(profile_, files, shards, io_.block_size);
+        if (flies()) {
+          std::vector<std::uint64_t> sizes;
+          for (const std::uint32_t shard : shards) sizes.push_back(files.size(shard));
+          reader = read_ahead(std::move(reader), std::move(sizes), io_.block_size, io_.queue_depth);
+        }
         if (shards_.format != formats::Format::none)
           return own_shards_source(std::move(reader), files, std::move(shards), io_.block_size, shards_,
                                    decodes_what_is_read() ? decoding_.payload(sample_size_) : nullptr);
@@ -450,6 +558,9 @@ class InputPipeline final : public Workload {
     auto reader = plain ? engine_->block_reader(files, places_->selected(), options)
                         : profile_block_reader(profile_, files, places_->selected(), io_.block_size);
     const std::uint64_t blocks = (sample_size_ + io_.block_size - 1) / io_.block_size;
+    if (flies())
+      return places_in_flight(std::move(reader), *places_, io_.block_size, blocks, number, io_.workers, per_batch,
+                              io_.queue_depth);
     return places_source(std::move(reader), *places_, io_.block_size, blocks, number, io_.workers, per_batch);
   }
 
@@ -574,8 +685,12 @@ class InputPipeline final : public Workload {
     tally.bad.add(error, !of_shard || !shards_.told(error.file));
   }
   void collect_bad() {
-    for (const Tally& t : tallies_) bad_.add(t.bad);
-    for (Tally& t : tallies_) t.bad = {};
+    for (Tally& t : tallies_) {
+      bad_.add(t.bad);
+      stalls_.add(t.stalls);
+      t.bad = {};
+      t.stalls = {};
+    }
   }
 
   void read_batches(Worker& worker, SampleSource& source, Tally& tally) noexcept {
@@ -585,6 +700,7 @@ class InputPipeline final : public Workload {
     pipeline::SpanLog& spans = spans_[worker.index];
     const double held = decodes_what_is_read() ? 1 : std::max(1.0, std::round(samples_per_operation()));
     const auto decodes = decoding_.active() ? static_cast<unsigned>(held) : 0u;
+    const auto stalled_ns = static_cast<std::uint64_t>(1e9 * stalled_after_s_);
     std::uint64_t now = now_ns();
     for (std::uint64_t batch = 0; source.has(batch); ++batch) {
       const bool goes_on = pipeline_->begin(worker.index, recorder);
@@ -597,9 +713,18 @@ class InputPipeline final : public Workload {
       std::uint64_t bytes = 0;  // read for samples that cannot be used
       for (std::uint64_t i = 0; i < per_batch;) {
         SampleRead done = source.read(batch, i);
-        tally.reading_ns += done.end_ns - now;
-        spans.add(Stage::reading, now, done.end_ns, batch, i);
-        now = done.end_ns;
+        const std::uint64_t came = std::max(now, done.end_ns);  // of those in flight some have come before
+        const std::uint64_t took = came - now;
+        tally.reading_ns += took;
+        tally.longest_ns = std::max(tally.longest_ns, took);
+        if (took > stalled_ns)
+          tally.stalls.add({.ns = took,
+                            .begin_ns = now - recorder.started_ns(),
+                            .offset = done.offset,
+                            .file = done.file,
+                            .worker = worker.index});
+        spans.add(Stage::reading, now, came, batch, i);
+        now = came;
         bytes += done.bytes;
         if (done.over) break;
         const bool parsed = done.error.code == 0;
@@ -650,6 +775,7 @@ class InputPipeline final : public Workload {
   std::uint64_t sample_size_;
   unsigned gpus_, batches_per_step_;
   double step_time_s_;
+  double stalled_after_s_;
   bool passes_over_bad_;
   double cpu_time_s_;
   SampleDecoding decoding_;
@@ -657,6 +783,11 @@ class InputPipeline final : public Workload {
   bool saves_left_out_;
   checkpoint::SaveParams save_;
   unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
+  Ranks* ranks_ = nullptr;                   // where there are several
+  std::vector<unsigned> team_;
+  std::unique_ptr<pipeline::StepBarrier> others_;  // they step with this node
+  mutable std::optional<unsigned> slowest_;        // by its place, of the last repetition
+  mutable std::string held_back_;
   std::shared_ptr<DataSet> data_;
   StorageEngine* engine_ = nullptr;
   std::optional<BlockPlaces> places_;
@@ -665,6 +796,7 @@ class InputPipeline final : public Workload {
   unsigned idle_workers_ = 0;
   std::vector<std::string> shard_notes_;
   NamedBadSamples bad_;
+  Stalls stalls_;  // of all repetitions
   std::vector<unsigned char> memory_;
   FileQueue order_;
   std::vector<std::unique_ptr<SampleSource>> sources_;

@@ -178,6 +178,11 @@ bool read_block(BlockReader& reader, const BlockRequest& request, std::uint64_t 
   const BlockCompletion& block = reader.exchange({&request, 1}, 1).front();
   if (done.begin_ns == 0) done.begin_ns = block.begin_ns;
   done.end_ns = block.end_ns;
+  if (block.end_ns - block.begin_ns > done.longest_ns) {
+    done.longest_ns = block.end_ns - block.begin_ns;
+    done.file = file;
+    done.offset = request.offset;
+  }
   if (block.result >= static_cast<std::int64_t>(wanted)) {
     done.bytes += wanted;
     return true;

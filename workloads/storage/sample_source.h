@@ -21,8 +21,10 @@ struct SampleRead {
   OperationError error;
   /// What is to be decoded: a whole file, or what was parsed, where the source keeps it; valid until the next read.
   std::span<const unsigned char> data{};
-  std::uint32_t file = 0;         // that `data` is of
-  std::uint64_t data_offset = 0;  // where it begins in the file
+  std::uint32_t file = 0;         // that it was read from
+  std::uint64_t data_offset = 0;  // where `data` begins in the file
+  std::uint64_t offset = 0;       // of its block that took the longest
+  std::uint64_t longest_ns = 0;   // how long that took; 0: not told
   bool over = false;              // there was no more
 };
 

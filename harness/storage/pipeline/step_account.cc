@@ -53,6 +53,7 @@ void Record::add(const Record& more) noexcept {
   host_ns += more.host_ns;
   late_ns += more.late_ns;
   save_ns += more.save_ns;
+  others_ns += more.others_ns;
   ready += more.ready;
 }
 
@@ -65,6 +66,7 @@ void StepAccount::add(const StepClock::Step& step, std::uint64_t late_ns, double
                    .host_ns = step.host_ns,
                    .late_ns = late_ns,
                    .save_ns = 0,
+                   .others_ns = step.others_ns,
                    .ready = ready};
   if (steps_++ == 0) {
     first_ = one;
@@ -89,6 +91,12 @@ void StepAccount::stand(std::uint64_t ns) noexcept {
   records_.back().save_ns += ns;
 }
 
+void StepAccount::starved(std::uint64_t ns) noexcept {
+  if (records_.empty()) return;
+  records_.back().time_ns += ns;
+  records_.back().wait_ns += ns;
+}
+
 Utilization utilization(const StepAccount& account, std::uint64_t settling) {
   Utilization u;
   const std::vector<Record>& records = account.others();
@@ -104,6 +112,7 @@ Utilization utilization(const StepAccount& account, std::uint64_t settling) {
   u.wait = share(static_cast<double>(all.wait_ns), time);
   u.host = share(stood, time);
   u.save = share(static_cast<double>(all.save_ns), time);
+  u.others = share(static_cast<double>(all.others_ns), time);
   u.ready = share(all.ready, steps);
   u.low = u.high = u.rule;
   const std::size_t from = settled_from(account, settling), left = records.size() - from;

@@ -21,13 +21,16 @@ class StepAccount {
   /// After a step that is not the first: the GPUs stood still for `ns`, for a checkpoint.
   void stand(std::uint64_t ns) noexcept;
 
+  /// At the end, of a step that did not end in time: the GPUs waited for data for `ns`, and nothing came.
+  void starved(std::uint64_t ns) noexcept;
+
   std::uint64_t steps() const noexcept { return steps_; }
   std::uint64_t began_ns() const noexcept { return began_ns_; }
   std::uint64_t compute_ns() const noexcept { return compute_ns_; }
 
   /// Steps that were told together, each with all that its time went to [ns].
   struct Record {
-    std::uint64_t steps = 0, time_ns = 0, wait_ns = 0, host_ns = 0, late_ns = 0, save_ns = 0;
+    std::uint64_t steps = 0, time_ns = 0, wait_ns = 0, host_ns = 0, late_ns = 0, save_ns = 0, others_ns = 0;
     double ready = 0;  // summed
     void add(const Record& more) noexcept;
   };
@@ -54,6 +57,7 @@ struct Utilization {
   double wait = 0;           // share of the time in which GPUs waited for data
   double host = 0;           // share in which they waited for the host
   double save = 0;           // share in which they stood still for a checkpoint
+  double others = 0;         // share in which they were done, and waited for other nodes' GPUs
   double ready = 0;          // batches that were ready when a step began, as a share of those that can be
 };
 /// `settling`: steps at the begin that were prepared while the first was waited for; windows begin after them.

@@ -38,18 +38,29 @@ class StepClock {
     ++one.done;
     --left_;
   }
+  /// For how long the GPUs that want a batch have had none, their mean over all GPUs.
+  std::uint64_t starved_ns(std::uint64_t now_ns) const noexcept {
+    std::uint64_t ns = 0;
+    for (const Gpu& gpu : gpus_)
+      if (gpu.done < batches_ && gpu.free_ns < now_ns) ns += now_ns - gpu.free_ns;
+    return ns / gpus_.size();
+  }
   /// Has every GPU all batches of this step?
   bool full() const noexcept { return left_ == 0; }
 
   struct Step {
     std::uint64_t begin_ns = 0, end_ns = 0;
-    std::uint64_t wait_ns = 0;  // for data, the mean of the GPUs
-    std::uint64_t host_ns = 0;  // for a host that was late, likewise
+    std::uint64_t wait_ns = 0;    // for data, the mean of the GPUs
+    std::uint64_t host_ns = 0;    // for a host that was late, likewise
+    std::uint64_t others_ns = 0;  // for the GPUs of other nodes, after its own were done; told by who knows them
   };
   /// Of a step that is full: when it ends, for all GPUs. The next one begins then.
   Step end() noexcept {
-    Step step{
-        .begin_ns = begin_ns_, .end_ns = 0, .wait_ns = wait_ns_ / gpus_.size(), .host_ns = host_ns_ / gpus_.size()};
+    Step step{.begin_ns = begin_ns_,
+              .end_ns = 0,
+              .wait_ns = wait_ns_ / gpus_.size(),
+              .host_ns = host_ns_ / gpus_.size(),
+              .others_ns = 0};
     for (const Gpu& gpu : gpus_) step.end_ns = std::max(step.end_ns, gpu.free_ns);
     start(step.end_ns);
     return step;

@@ -16,13 +16,23 @@ PipelineTrace::Window window(const StepAccount::Record& r, std::uint64_t begin_n
           .ready = r.steps > 0 ? r.ready / static_cast<double>(r.steps) : 0,
           .waiting = share(r.wait_ns),
           .host = share(r.host_ns),
-          .saving = share(r.save_ns)};
+          .saving = share(r.save_ns),
+          .others = share(r.others_ns)};
 }
 
 }  // namespace
 
+void StepLog::stand(std::uint64_t ns) noexcept {
+  if (steps_ == 0) return;
+  const std::uint64_t number = steps_ - 1;
+  if (number < kShown) first_[number].save_ns = ns;
+  if (number < all_.size()) all_[number].save_ns = ns;
+  for (std::size_t i = 0; i < slowest_used_; ++i)
+    if (slowest_[i].number == number) slowest_[i].save_ns = ns;
+}
+
 void StepLog::add(const StepClock::Step& step, double ready) noexcept {
-  const Entry one{.number = steps_, .step = step, .ready = ready};
+  const Entry one{.number = steps_, .step = step, .ready = ready, .save_ns = 0};
   if (steps_ < kShown) first_[steps_] = one;
   if (all_.size() < room_) all_.push_back(one);
   if (steps_++ == 0) return;  // it fills the pipeline
@@ -48,6 +58,8 @@ PipelineTrace StepLog::trace(const StepAccount& account) const {
                                .end_s = seconds(e.step.end_ns - all.began_ns),
                                .wait_s = seconds(e.step.wait_ns),
                                .host_s = seconds(e.step.host_ns),
+                               .others_s = seconds(e.step.others_ns),
+                               .save_s = seconds(e.save_ns),
                                .ready = e.ready};
   };
   for (std::size_t i = 0; i < std::min<std::uint64_t>(steps_, kShown); ++i) all.first.push_back(told(first_[i]));

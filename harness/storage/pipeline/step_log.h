@@ -21,6 +21,8 @@ class StepLog {
   explicit StepLog(std::size_t room = 0) : room_(room) { all_.reserve(room); }
 
   void add(const StepClock::Step& step, double ready) noexcept;
+  /// After the last step that was added the GPUs stood still for `ns`, for a checkpoint.
+  void stand(std::uint64_t ns) noexcept;
   /// After the phase, of whose steps `account` tells: windows, first and slowest steps, and all that were kept.
   PipelineTrace trace(const StepAccount& account) const;
 
@@ -29,6 +31,7 @@ class StepLog {
     std::uint64_t number = 0;
     StepClock::Step step;
     double ready = 0;
+    std::uint64_t save_ns = 0;
   };
   static std::uint64_t took(const Entry& e) noexcept { return e.step.end_ns - e.step.begin_ns; }
 

@@ -14,10 +14,12 @@ from .style import COLOUR, WIDTH, canvas, place, series, styled
 
 WORKLOAD = "input_pipeline"
 ROW_PX = 11
+NAMED = 0.12  # a part that is as wide has its name on it; the others have a key below
 # Metric, name: of the workers' time, and of the GPUs'.
 WORKERS = (("reading_share", "reading"), ("decoding_share", "decoding"), ("waiting_share", "far enough ahead"))
 GPUS = (("accelerator_utilization", "computing"), ("stall_fraction", "waiting for data"),
         ("host_fraction", "waiting for the host"), ("save_fraction", "saving"))
+SAVING, OTHERS = series(4), series(1)
 
 
 def over_time(point: Point) -> Optional[Figure]:
@@ -34,9 +36,12 @@ def over_time(point: Point) -> Optional[Figure]:
         top.stairs([100 * w.ready for w in windows], edges, color=series(0), linewidth=1.6)
         waited = np.array([100 * w.waiting for w in windows])
         saved = np.array([100 * w.saving for w in windows])
+        others = np.array([100 * w.others for w in windows])
         bottom.stairs(waited, edges, fill=True, color=COLOUR["fail"], alpha=0.7)
         if saved.any():
-            bottom.stairs(waited + saved, edges, baseline=waited, fill=True, color=COLOUR["muted"])
+            bottom.stairs(waited + saved, edges, baseline=waited, fill=True, color=SAVING)
+        if others.any():
+            bottom.stairs(waited + saved + others, edges, baseline=waited + saved, fill=True, color=OTHERS)
         for axes, label in ((top, "ready (%)"), (bottom, "standing still (%)")):
             axes.set_ylim(0, 104)
             axes.set_ylabel(label)
@@ -52,15 +57,18 @@ def over_time(point: Point) -> Optional[Figure]:
         finding += f"; for {share(empty)} of the time there is none"
     keys = [Key("full", "batches that are ready"), Key("fill-fail", "GPUs wait for data")]
     if saved.any():
-        keys.append(Key("fill-muted", "GPUs stand still for a checkpoint"))
+        keys.append(Key("fill-5", "GPUs stand still for a checkpoint"))
+    if others.any():
+        keys.append(Key("fill-2", "GPUs wait for other nodes"))
     return Figure(
         finding=finding, question="Does the loader stay ahead of the GPUs, all the time?",
         description=f"{finding}. The first step, in which the pipeline is empty, took "
                     f"{quantity(windows[0].end_s, 's')}; {sum(w.steps for w in windows)} steps in all.",
         drawing=drawing, keys=keys,
-        table=Table(["from", "to", "steps", "ready", "waiting for data", "waiting for the host", "saving"], [
+        table=Table(["from", "to", "steps", "ready", "waiting for data", "waiting for the host", "saving",
+                     "waiting for other nodes"], [
             [quantity(w.begin_s, "s"), quantity(w.end_s, "s"), str(w.steps), share(w.ready), share(w.waiting), share(w.host),
-             share(w.saving)] for w in windows]))
+             share(w.saving), share(w.others)] for w in windows]))
 
 
 def gantt(point: Point) -> Optional[Figure]:
@@ -68,7 +76,7 @@ def gantt(point: Point) -> Optional[Figure]:
     if point.steps is None or not point.steps.slowest:
         return None
     rows: List[Optional[Step]] = [*point.steps.first, None, *point.steps.slowest]
-    longest = max(_took(step) for step in rows if step)
+    longest = max(_took(step) + step.save_s for step in rows if step)
     factor, unit = _scale(longest)
     with styled():
         drawing = canvas(WIDTH, 62 + ROW_PX * len(rows))
@@ -93,10 +101,11 @@ def gantt(point: Point) -> Optional[Figure]:
         finding=_gantt_finding(point.steps), question="Which steps wait, how long, and for what?",
         description=f"Above the line the first {len(point.steps.first)} steps, below it the {len(point.steps.slowest)} slowest "
                     f"of all others. {_gantt_finding(point.steps)}.",
-        drawing=drawing, keys=[Key("full", "computing"), Key("fill-fail", "waiting for data"), Key("fill-muted", "waiting for the host")],
-        table=Table(["step", "from", "took", "waiting for data", "waiting for the host", "ready"], [
+        drawing=drawing, keys=_gantt_keys([step for step in rows if step]),
+        table=Table(["step", "from", "took", "waiting for data", "waiting for the host", "waiting for other nodes",
+                     "saving after it", "ready"], [
             [f"{s.number:,}", quantity(s.begin_s, "s"), quantity(_took(s), "s"), quantity(s.wait_s, "s"), quantity(s.host_s, "s"),
-             share(s.ready)] for s in rows if s]))
+             quantity(s.others_s, "s"), quantity(s.save_s, "s"), share(s.ready)] for s in rows if s]))
 
 
 def shares(point: Point) -> Optional[Figure]:
@@ -106,7 +115,10 @@ def shares(point: Point) -> Optional[Figure]:
     if point.workload != WORKLOAD or len(bars) < 2:
         return None
     by_name = {"reading": series(3), "decoding": series(2), "far enough ahead": COLOUR["grid"], "computing": series(0),
-               "waiting for data": COLOUR["fail"], "waiting for the host": COLOUR["muted"], "saving": series(4)}
+               "waiting for data": COLOUR["fail"], "waiting for the host": COLOUR["muted"], "saving": SAVING}
+    marks = {"reading": "fill-4", "decoding": "fill-3", "far enough ahead": "shade-grey", "computing": "full",
+             "waiting for data": "fill-fail", "waiting for the host": "fill-muted", "saving": "fill-5"}
+    narrow = [name for _, parts in bars for name, value in parts if 0.005 <= value < NAMED]
     with styled():
         drawing = canvas(WIDTH, 130)
         axes = drawing.add_axes(place(drawing, 64, 10, 8, 46))
@@ -114,7 +126,7 @@ def shares(point: Point) -> Optional[Figure]:
             left = 0.0
             for name, value in parts:
                 axes.barh(row, 100 * value, left=100 * left, height=0.6, color=by_name[name], edgecolor=COLOUR["paper"], zorder=3)
-                if value >= 0.12:
+                if value >= NAMED:
                     axes.text(100 * (left + value / 2), row - 0.42, name, ha="center", va="bottom", fontsize=9, zorder=4)
                 left += value
         axes.set_ylim(1.5, -0.85)
@@ -126,6 +138,7 @@ def shares(point: Point) -> Optional[Figure]:
     largest = max(bars[0][1], key=lambda part: part[1])
     return Figure(finding=f"Workers spend most of their time {_doing(largest[0])}: {share(largest[1])}",
                   question="Where does the time go, of who reads and of who computes?", description=told + ".", drawing=drawing,
+                  keys=[Key(marks[name], name) for name in narrow],
                   table=Table(["who", "what", "share"], [[who, name, share(value)] for who, parts in bars for name, value in parts]))
 
 
@@ -141,7 +154,18 @@ def _shares(point: Point, names: Tuple[Tuple[str, str], ...]) -> List[Tuple[str,
 def _parts(step: Step) -> List[Tuple[float, str]]:
     wait = min(step.wait_s, _took(step))
     host = min(step.host_s, _took(step) - wait)
-    return [(wait, COLOUR["fail"]), (host, COLOUR["muted"]), (_took(step) - wait - host, series(0))]
+    others = min(step.others_s, _took(step) - wait - host)
+    return [(wait, COLOUR["fail"]), (host, COLOUR["muted"]), (_took(step) - wait - host - others, series(0)),
+            (others, OTHERS), (step.save_s, SAVING)]
+
+
+def _gantt_keys(steps: List[Step]) -> List[Key]:
+    keys = [Key("full", "computing"), Key("fill-fail", "waiting for data"), Key("fill-muted", "waiting for the host")]
+    if any(step.others_s for step in steps):
+        keys.append(Key("fill-2", "waiting for other nodes"))
+    if any(step.save_s for step in steps):
+        keys.append(Key("fill-5", "standing still for a checkpoint after the step"))
+    return keys
 
 
 def _took(step: Step) -> float:
