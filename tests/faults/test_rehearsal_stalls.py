@@ -40,7 +40,7 @@ def test_storage_that_stalls_is_counted_and_named_and_in_the_utilization(tmp_pat
     assert read, "a repetition has every file"
     for r in read:
         m = r["metrics"]
-        assert m["stalled_reads"] >= 1 and m["step_latency_max_ns"] >= 0.9e9 * STALL_S, m
+        assert m["stalled_reads"] >= 1 and m["batch_wait_latency_max_ns"] > 1.5e9, m
         # 100 steps of 10 ms are a second; that nothing was ready for four is no average of the others.
         assert m["stall_fraction"] * r["phases"][0]["elapsed_s"] > 0.8 * STALL_S and m["accelerator_utilization"] < 0.3, m
     named = [n for n in point["notes"] if n.startswith("storage stalled: worker")]

@@ -197,7 +197,6 @@ TEST(InputPipelineParamsTest, TellsWhatCannotBe) {
     const std::string problems = problems_of("input_pipeline", yaml);
     EXPECT_NE(problems.find(words), std::string::npos) << yaml << problems;
   };
-  told("loader: in_flight\n", "is not rehearsed");
   told("loader: none\n", "'none' is not one of");
   told("workers: 3\ngpus: 2\n", "a multiple of gpus");
   told("layout: shards\n", "workers have shards of their own: pytorch_iterable");
