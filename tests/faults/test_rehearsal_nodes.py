@@ -31,11 +31,11 @@ exec "$@"
 """
 
 
-def rehearse(folder, faults, *words, nodes=3, text=JOB, only=("input_pipeline/job",)):
+def rehearse(folder, faults, *words, nodes=3, text=JOB, only=("input_pipeline/job",), out="out"):
     if "mpi       not" in subprocess.run([BINARY, "--version"], capture_output=True, text=True).stdout:
         pytest.skip("headrace was built without MPI")
     (folder / "job.yaml").write_text(text)
-    out = folder / "out"
+    out = folder / out
     environment = {**os.environ, **MPI, "SEEN_BY_1": str(faults.mount), "STORAGE": str(faults.backing)}
     under = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(nodes), "unshare", "--uts", "--mount", "sh", "-c", AS_NODE,
              "sh"]
@@ -56,7 +56,7 @@ def median(point, name):
 
 def test_the_node_whose_storage_is_slow_is_named(tmp_path, faults):
     """Node 1 has 12 ms for each file: its two workers read a batch of four in 24 ms at best, and a step takes 10 ms."""
-    rehearse(tmp_path, faults, "--budget", "8s", nodes=1)  # the data is there before it becomes slow
+    rehearse(tmp_path, faults, "--budget", "8s", nodes=1, out="made")  # the data is there before it becomes slow
     faults.set("delay f*.bin op=read ms=12")
     done, run, point = rehearse(tmp_path, faults, "--budget", "20s", only=("input_pipeline/job", "small_file_read/job"))
     told = run["rehearsal"]["nodes"]

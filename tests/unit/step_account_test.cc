@@ -74,6 +74,19 @@ TEST(StepAccountTest, BoundsAreOfTheTotalTimeAndNotOfAMeanOfShares) {
   }
 }
 
+TEST(StepAccountTest, AWaitThatNoStepEndedIsInTheTotal) {
+  StepAccount account = account_of({1000, 100, 100, 100, 100});
+  EXPECT_DOUBLE_EQ(utilization(account, 1).rule, 1);
+  account.starved(400);
+  const Utilization u = utilization(account, 1);
+  EXPECT_EQ(u.steps, 4u);
+  EXPECT_DOUBLE_EQ(u.rule, 0.5);
+  EXPECT_DOUBLE_EQ(u.wait, 0.5);
+  StepAccount none(kCompute);
+  none.starved(400);
+  EXPECT_EQ(utilization(none, 1).steps, 0u);
+}
+
 TEST(StepAccountTest, TooFewStepsHaveNoBounds) {
   const Utilization u = utilization(account_of({200, 200, 200}), 1);
   EXPECT_EQ(u.windows, 0u);

@@ -74,5 +74,16 @@ TEST(StepClockTest, WithoutComputingAStepEndsWhenItsBatchIsTaken) {
   EXPECT_EQ(step.host_ns, 20u);
 }
 
+TEST(StepClockTest, TellsHowLongGpusHaveHadNothing) {
+  StepClock clock(2, 1, 100);
+  clock.start(1000);
+  EXPECT_EQ(clock.starved_ns(1000), 0u);
+  EXPECT_EQ(clock.starved_ns(1500), 500u);
+  clock.take(0, 1000, 1000);
+  EXPECT_EQ(clock.starved_ns(1500), 250u) << "one of two";
+  clock.take(1, 1000, 1500);
+  EXPECT_EQ(clock.starved_ns(9000), 0u) << "both have theirs";
+}
+
 }  // namespace
 }  // namespace headrace::pipeline
