@@ -148,8 +148,9 @@ Encoding encoding_of(const ImageFolder& from, Format format) {
                     name_of(sample), *parts.begin()));
   }
   for (const auto& [name, parts] : columns) {
-    const auto all = [&parts](std::string_view one, std::string_view other) {
-      return std::all_of(parts.begin(), parts.end(),
+    // Named anew: clang 14 lets no lambda capture a structured binding.
+    const auto all = [&of_column = parts](std::string_view one, std::string_view other) {
+      return std::all_of(of_column.begin(), of_column.end(),
                          [&](const std::string& part) { return part == one || part == other; });
     };
     const char* encoding = name != kImageColumn ? "bytes"
