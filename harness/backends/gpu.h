@@ -130,6 +130,12 @@ class Gpu {
   /// Device memory. Throws RunError with what was asked for and what is free.
   virtual std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) = 0;
   virtual std::unique_ptr<GpuStream> stream() = 0;
+  /// Host memory that every GPU can copy to and from by itself, pinned by way of this one: no other is touched, which may
+  /// be another process's alone. Write-combined: not cached, for the GPU to read. Lies where the calling thread's memory
+  /// policy says. Throws RunError when it is refused.
+  virtual std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool write_combined) = 0;
+  /// Pins memory that is there, as long as the object lives. `memory` is whole pages. Throws RunError.
+  virtual std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) = 0;
   /// A file descriptor by which other devices reach `memory` (of this GPU, whole, from its beginning): the caller's to
   /// close. -1: the driver or the GPU has no dma-buf.
   virtual int dma_buf(const GpuMemory& /*memory*/) { return -1; }
@@ -149,13 +155,6 @@ class GpuBackend {
   virtual std::optional<std::string> unusable() const = 0;
   virtual unsigned count() const = 0;
   virtual Gpu& gpu(unsigned index) = 0;
-  /// Host memory that every GPU can copy to and from by itself. Write-combined: not cached, for the
-  /// GPU to read. Lies where the calling thread's memory policy says. Throws RunError when it is
-  /// refused.
-  virtual std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool write_combined) = 0;
-  /// Pins memory that is there, as long as the object lives. `memory` is whole pages. Throws
-  /// RunError.
-  virtual std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) = 0;
   /// Why files cannot be read straight into GPUs ("libcufile.so.0 not found"), or nothing.
   virtual std::optional<std::string> no_file_reader() const = 0;
 };

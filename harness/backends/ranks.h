@@ -69,7 +69,7 @@ class Ranks {
   std::string broadcast(std::string_view what, unsigned root, std::string_view own, double timeout_s) {
     return gather(what, everyone(), rank() == root ? own : std::string_view(), timeout_s).at(root);
   }
-  void barrier(std::string_view what, double timeout_s) { gather(what, everyone(), "", timeout_s); }
+  void barrier(std::string_view what, double timeout_s) { gather(what, everyone(), "", timeout_s, 0); }
   /// What `peer` says, who calls this with this rank: connection data of a pair.
   std::string exchange(std::string_view what, unsigned peer, std::string_view own, double timeout_s) {
     const bool first = rank() < peer;

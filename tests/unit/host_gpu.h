@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -33,7 +34,7 @@ struct HostGpuSettings {
   std::uint64_t copy_ns = 0;                               // of each copy, besides its bytes
   GpuFacts facts{.name = "Test GPU",
                  .driver = "1.0",
-                 .uuid = "GPU-0",
+                 .uuid = "",  // GPU-0 and so on
                  .pci_address = "",
                  .memory = std::uint64_t{1} << 30,
                  .numa_node = -1,
@@ -71,8 +72,10 @@ struct HostBackendSettings {
 class HostGpuBackend final : public GpuBackend {
  public:
   explicit HostGpuBackend(HostBackendSettings settings) : settings_(std::move(settings)) {
-    for (unsigned i = 0; i < settings_.gpus.size(); ++i)
+    for (unsigned i = 0; i < settings_.gpus.size(); ++i) {
+      if (settings_.gpus[i].facts.uuid.empty()) settings_.gpus[i].facts.uuid = "GPU-" + std::to_string(i);
       gpus_.push_back(std::make_unique<Device>(*this, i, settings_.gpus[i]));
+    }
   }
 
   std::optional<std::string> unusable() const override {
@@ -80,15 +83,6 @@ class HostGpuBackend final : public GpuBackend {
   }
   unsigned count() const override { return static_cast<unsigned>(gpus_.size()); }
   Gpu& gpu(unsigned index) override { return *gpus_.at(index); }
-  std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool) override {
-    if (bytes > settings_.most_pinned) throw RunError("pin " + std::to_string(bytes) + " bytes: refused by the test");
-    return std::make_unique<Pinned>(*this, bytes);
-  }
-  std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) override {
-    if (memory.size() > settings_.most_pinned)
-      throw RunError("register " + std::to_string(memory.size()) + " bytes: refused by the test");
-    return std::make_unique<Pinned>(*this, memory);
-  }
   std::optional<std::string> no_file_reader() const override {
     return settings_.no_files.empty() ? std::nullopt : std::optional(settings_.no_files);
   }
@@ -104,6 +98,8 @@ class HostGpuBackend final : public GpuBackend {
   }
   /// Streams and device memory that live.
   int objects() const { return objects_; }
+  /// GPUs of which anything was asked that starts a context on it.
+  const std::set<unsigned>& touched() const { return touched_; }
   unsigned most_held() const { return most_held_; }  // copies behind a closed gate at once
 
  private:
@@ -148,15 +144,38 @@ class HostGpuBackend final : public GpuBackend {
 
   struct Device final : Gpu {
     Device(HostGpuBackend& owner, unsigned index, HostGpuSettings settings)
-        : owner(owner), name("gpu" + std::to_string(index)), settings(std::move(settings)) {}
+        : owner(owner), index(index), name("gpu" + std::to_string(index)), settings(std::move(settings)) {}
     const GpuFacts& facts() const override { return settings.facts; }
     GpuState state() override { return settings.state; }
     std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) override {
+      touch();
       if (bytes > settings.facts.memory) throw RunError("allocate on " + name + ": out of memory");
       return std::make_unique<Memory>(owner, this, bytes);
     }
-    std::unique_ptr<GpuStream> stream() override { return std::make_unique<Stream>(owner, *this); }
-    bool reaches(Gpu& other) override { return settings.has_peers && &other != this; }
+    std::unique_ptr<GpuStream> stream() override {
+      touch();
+      return std::make_unique<Stream>(owner, *this);
+    }
+    std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool) override {
+      touch();
+      if (bytes > owner.settings_.most_pinned)
+        throw RunError("pin " + std::to_string(bytes) + " bytes: refused by the test");
+      return std::make_unique<Pinned>(owner, bytes);
+    }
+    std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) override {
+      touch();
+      if (memory.size() > owner.settings_.most_pinned)
+        throw RunError("register " + std::to_string(memory.size()) + " bytes: refused by the test");
+      return std::make_unique<Pinned>(owner, memory);
+    }
+    bool reaches(Gpu& other) override {
+      touch();
+      return settings.has_peers && &other != this;
+    }
+    void touch() {
+      const std::lock_guard lock(owner.mutex_);
+      owner.touched_.insert(index);
+    }
     std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                const GpuMemory& memory) override;
     void check() const {
@@ -165,6 +184,7 @@ class HostGpuBackend final : public GpuBackend {
     }
 
     HostGpuBackend& owner;
+    unsigned index;
     std::string name;
     HostGpuSettings settings;
     std::uint64_t copies = 0;
@@ -370,6 +390,7 @@ class HostGpuBackend final : public GpuBackend {
   std::list<const Memory*> memories_;
   std::atomic<int> objects_{0};
   unsigned most_held_ = 0;
+  std::set<unsigned> touched_;
 };
 
 /// Reads files with pread into memory that plays a GPU's.
@@ -392,6 +413,7 @@ class HostFileReader final : public GpuFileReader {
 inline std::unique_ptr<GpuFileReader> HostGpuBackend::Device::file_reader(const FileTable& files,
                                                                           std::span<const std::uint32_t> selected,
                                                                           const GpuMemory& memory) {
+  touch();
   return std::make_unique<HostFileReader>(files, selected, memory);
 }
 

@@ -17,9 +17,12 @@ const std::map<std::string, double> kFactorsOfFour{{"nccl_all_reduce", 1.5},    
                                                    {"nccl_reduce_scatter", 0.75}, {"nccl_all_to_all", 0.75},
                                                    {"nccl_broadcast", 1},         {"nccl_send_recv", 1}};
 
-void equip(Node& node, const std::shared_ptr<NcclFabric>& fabric, const HostBackendSettings& settings) {
-  node.backends().replace_gpu(std::make_unique<HostGpuBackend>(settings));
+HostGpuBackend& equip(Node& node, const std::shared_ptr<NcclFabric>& fabric, const HostBackendSettings& settings) {
+  auto gpus = std::make_unique<HostGpuBackend>(settings);
+  HostGpuBackend& own = *gpus;
+  node.backends().replace_gpu(std::move(gpus));
   node.backends().replace_nccl(std::make_unique<HostNcclBackend>(fabric));
+  return own;
 }
 void equip(Node& node, const std::shared_ptr<NcclFabric>& fabric, unsigned gpus) {
   HostBackendSettings settings;
@@ -118,8 +121,10 @@ TEST_F(OneProcess, TellsWhatTheLogSays) {
 
 /// What goes wrong, and on which rank; -1: nowhere.
 struct Trouble {
-  int leaves = -1;  // before its first repetition
-  int has_too_few_gpus = -1, cannot_pin = -1, cannot_allocate = -1;
+  int leaves = -1;             // before its first repetition
+  bool share_a_gpu = false;    // all ranks see the same one, and no other
+  bool see_their_own = false;  // each rank sees one GPU, and no two the same
+  int sees_one_of_two = -1, cannot_pin = -1, cannot_allocate = -1;
   bool corrupts = false;  // what the last rank of each group gets
 };
 
@@ -137,11 +142,13 @@ std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, 
     runner.node().set_team(runner.node().ranks().everyone());
     const auto is = [&](int which) { return static_cast<int>(rank) == which; };
     HostBackendSettings settings;
-    settings.gpus.resize(is(trouble.has_too_few_gpus) ? 1 : 2);
+    const bool sees_one = trouble.share_a_gpu || trouble.see_their_own || is(trouble.sees_one_of_two);
+    settings.gpus.resize(sees_one ? 1 : 2);
+    if (trouble.see_their_own) settings.gpus[0].facts.uuid = "GPU-of-" + std::to_string(rank);
     if (is(trouble.cannot_pin)) settings.most_pinned = 1;
     if (is(trouble.cannot_allocate))
       for (HostGpuSettings& gpu : settings.gpus) gpu.facts.memory = 1;
-    equip(runner.node(), fabric, settings);
+    const HostGpuBackend& gpus = equip(runner.node(), fabric, settings);
     try {
       if (const auto skip = runner.check()) throw RunError(skip->reason);
       runner.prepare();
@@ -151,6 +158,7 @@ std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, 
     } catch (const std::exception& e) {
       errors[rank] = e.what();
     }
+    EXPECT_LE(gpus.touched().size(), 1u) << "a context on another rank's GPU: refused where they are exclusive";
     // Whatever failed, failed for all at the same exchange: the next one finds everybody who stayed.
     if (trouble.leaves < 0) {
       EXPECT_NO_THROW(runner.node().ranks().barrier("the end", 5)) << errors[rank];
@@ -180,17 +188,22 @@ TEST(NcclRanks, WantAGpuEach) {
 
 TEST(NcclRanks, AllSayWhatOneOfThemLacks) {
   const std::string size = "message_size: 4000B, calls: 5";
-  const auto gpus = run_ranks(4, "nccl_all_reduce", size, {.has_too_few_gpus = 3}, 2);
-  EXPECT_EQ(gpus[3], "2 ranks share 1 GPUs of b: NCCL wants a GPU for each");
   const auto pins = run_ranks(3, "nccl_all_reduce", size, {.cannot_pin = 1});
   EXPECT_EQ(pins[1], "pin 4000 bytes: refused by the test");
   const auto memory = run_ranks(3, "nccl_all_reduce", size, {.cannot_allocate = 2});
   EXPECT_NE(memory[2].find("out of memory"), std::string::npos) << memory[2];
   for (const unsigned other : {0u, 1u, 2u}) {
-    EXPECT_EQ(gpus[other], "rank 3 (b): " + gpus[3]);
     EXPECT_EQ(pins[other], other == 1 ? pins[1] : "rank 1 (b): " + pins[1]);
     EXPECT_EQ(memory[other], other == 2 ? memory[2] : "rank 2 (c): " + memory[2]);
   }
+}
+
+TEST(NcclRanks, TakeTheGpusThatTheirLauncherGaveThem) {
+  const std::string size = "message_size: 4000B, calls: 5";
+  for (const Trouble& bound : {Trouble{.see_their_own = true}, Trouble{.sees_one_of_two = 3}})
+    for (const std::string& error : run_ranks(4, "nccl_all_reduce", size, bound, 2)) EXPECT_EQ(error, "");
+  for (const std::string& error : run_ranks(3, "nccl_all_reduce", size, {.share_a_gpu = true}, 2))
+    EXPECT_EQ(error, "2 ranks share 1 GPUs of a: NCCL wants a GPU for each");
 }
 
 TEST(NcclRanks, AllSayWhoseDataIsWrong) {

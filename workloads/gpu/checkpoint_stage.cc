@@ -60,7 +60,7 @@ class CheckpointStage final : public Workload {
     watch_.open(backend);
     for (unsigned i = 0; i < backend.count(); ++i) {
       const NumaNode* place = placement_.node_of(i, backend.gpu(i).facts(), notes_);
-      ranks_.push_back(std::make_unique<Rank>(*this, backend, i, place));
+      ranks_.push_back(std::make_unique<Rank>(*this, backend.gpu(i), i, place));
       notes_.push_back(watch_.names()[i] + ": buffers " + ranks_.back()->host.placement());
     }
   }
@@ -133,12 +133,12 @@ class CheckpointStage final : public Workload {
  private:
   /// One GPU with its state, and the host memory that it is saved to.
   struct Rank {
-    Rank(CheckpointStage& owner, GpuBackend& backend, unsigned index, const NumaNode* place)
+    Rank(CheckpointStage& owner, Gpu& gpu, unsigned index, const NumaNode* place)
         : index(index),
           place(place),
-          host(backend, owner.memory_, owner.size_, place, owner.huge_pages_),
-          state(backend.gpu(index).allocate(owner.size_)),
-          stream(backend.gpu(index).stream()) {
+          host(gpu, owner.memory_, owner.size_, place, owner.huge_pages_),
+          state(gpu.allocate(owner.size_)),
+          stream(gpu.stream()) {
       fill_pattern(host.begin(), owner.size_, index);
       stream->copy(state->begin(), host.begin(), owner.size_, CopyKind::h2d);
       stream->wait();

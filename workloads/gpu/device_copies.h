@@ -88,9 +88,9 @@ class DeviceCopies : public Workload {
   }
   std::vector<WrongBlock> verify(const DataProgress&) override {
     std::vector<WrongBlock> wrong;
-    const auto back = backend_->pinned(size_, false);
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       Pair& pair = *pairs_[i];
+      const auto back = backend_->gpu(pair.to).pinned(size_, false);
       pair.stream->attach();
       pair.stream->wait();
       const auto reader = backend_->gpu(pair.to).stream();
@@ -126,7 +126,7 @@ class DeviceCopies : public Workload {
       target = backend.gpu(to).allocate(owner.size_);
       stream = backend.gpu(from).stream();
       route = {stream.get(), target->begin(), source->begin()};
-      const auto pattern = backend.pinned(owner.size_, false);
+      const auto pattern = backend.gpu(from).pinned(owner.size_, false);
       fill_pattern(pattern->begin(), owner.size_, key());
       stream->copy(source->begin(), pattern->begin(), owner.size_, CopyKind::h2d);
       stream->wait();

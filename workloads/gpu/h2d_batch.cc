@@ -68,7 +68,7 @@ class H2dBatch final : public Workload {
     notes_.clear();
     watch_.open(backend);
     const NumaNode* place = placement_.node_of(0, backend.gpu(0).facts(), notes_);
-    feed_ = std::make_unique<Feed>(*this, backend, place);
+    feed_ = std::make_unique<Feed>(*this, backend.gpu(0), place);
     notes_.push_back("gpu0 alone is fed; staging buffers " + feed_->staging[0].placement());
   }
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
@@ -135,7 +135,7 @@ class H2dBatch final : public Workload {
   /// pool.
   std::vector<WrongBlock> verify(const DataProgress&) override {
     std::vector<WrongBlock> wrong;
-    const auto back = feed_->backend.pinned(batch_bytes(), false);
+    const auto back = feed_->gpu.pinned(batch_bytes(), false);
     for (unsigned slot = 0; slot < kSlots; ++slot) {
       feed_->copies->attach();
       feed_->copies->copy(back->begin(), feed_->device[slot]->begin(), batch_bytes(), CopyKind::d2h);
@@ -171,19 +171,18 @@ class H2dBatch final : public Workload {
                             kComputed = kComputing + kRing;  // and of the computing one
 
   struct Feed {
-    Feed(H2dBatch& owner, GpuBackend& backend, const NumaNode* place)
-        : backend(backend),
+    Feed(H2dBatch& owner, Gpu& gpu, const NumaNode* place)
+        : gpu(gpu),
           place(place),
           pool_samples(std::max<std::uint64_t>(1, owner.pool_ / owner.sample_size_)),
-          pool(backend, HostMemory::pageable, pool_samples * owner.sample_size_, place),
-          staging{{backend, owner.memory_, owner.batch_bytes(), place},
-                  {backend, owner.memory_, owner.batch_bytes(), place}},
-          device{backend.gpu(0).allocate(owner.batch_bytes()), backend.gpu(0).allocate(owner.batch_bytes())},
-          copies(backend.gpu(0).stream()),
-          compute(backend.gpu(0).stream()) {
+          pool(gpu, HostMemory::pageable, pool_samples * owner.sample_size_, place),
+          staging{{gpu, owner.memory_, owner.batch_bytes(), place}, {gpu, owner.memory_, owner.batch_bytes(), place}},
+          device{gpu.allocate(owner.batch_bytes()), gpu.allocate(owner.batch_bytes())},
+          copies(gpu.stream()),
+          compute(gpu.stream()) {
       fill_pattern(pool.begin(), pool_samples * owner.sample_size_, 1);
     }
-    GpuBackend& backend;
+    Gpu& gpu;
     const NumaNode* place;
     std::uint64_t pool_samples;
     gpu::HostArea pool;

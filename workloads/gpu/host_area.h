@@ -32,18 +32,18 @@ inline HostMemory declare_memory(Params& params, HostMemory fallback) {
   return static_cast<HostMemory>(std::find(names.begin(), names.end(), chosen) - names.begin());
 }
 
-/// One buffer, touched. Lies on `node`, where the kernel lets it.
+/// One buffer, touched; pinned by way of `gpu`. Lies on `node`, where the kernel lets it.
 class HostArea {
  public:
-  HostArea(GpuBackend& backend, HostMemory kind, std::uint64_t bytes, const NumaNode* node, bool huge_pages = false) {
+  HostArea(Gpu& gpu, HostMemory kind, std::uint64_t bytes, const NumaNode* node, bool huge_pages = false) {
     const OnNumaNode there(node);
     refused_ = there.refused();
     if (kind == HostMemory::pageable || kind == HostMemory::registered) {
       buffer_.emplace(1, bytes, huge_pages);
       begin_ = buffer_->begin();
-      if (kind == HostMemory::registered) pinned_ = backend.pin({buffer_->begin(), buffer_->length()});
+      if (kind == HostMemory::registered) pinned_ = gpu.pin({buffer_->begin(), buffer_->length()});
     } else {
-      pinned_ = backend.pinned(bytes, kind == HostMemory::write_combined);
+      pinned_ = gpu.pinned(bytes, kind == HostMemory::write_combined);
       begin_ = pinned_->begin();
       std::memset(begin_, 0x5a, bytes);
     }

@@ -35,7 +35,7 @@ class PinMemory final : public Workload {
   std::vector<std::string> latency_parts() const override { return {"unpin"}; }
 
   void prepare(Node& node, const DataProgress&) override {
-    backend_ = &node.backends().gpu();
+    gpu_ = &node.backends().gpu().gpu(0);
     if (register_) buffer_.emplace(1, size_, false);
     pin();  // the first one also starts the driver
   }
@@ -64,12 +64,12 @@ class PinMemory final : public Workload {
 
  private:
   std::unique_ptr<GpuMemory> pin() {
-    return register_ ? backend_->pin({buffer_->begin(), size_}) : backend_->pinned(size_, false);
+    return register_ ? gpu_->pin({buffer_->begin(), size_}) : gpu_->pinned(size_, false);
   }
 
   bool register_;
   std::uint64_t size_, times_;
-  GpuBackend* backend_ = nullptr;
+  Gpu* gpu_ = nullptr;
   std::optional<Buffers> buffer_;
   std::uint64_t pin_ns_ = 0, unpin_ns_ = 0, done_ = 0;
 };

@@ -180,8 +180,8 @@ class StorageToGpu final : public Workload {
   std::vector<WrongBlock> verify(const DataProgress& progress) override {
     std::vector<WrongBlock> wrong = data_->verify(progress);
     if (!data_->generated()) return wrong;
-    const auto back = backends_->gpu().pinned(slot_bytes(), false);
     for (Lane& lane : lanes_) {
+      const auto back = backends_->gpu().gpu(lane.gpu).pinned(slot_bytes(), false);
       for (std::size_t slot = 0; slot < lane.blocks.size(); ++slot) {
         const Block& block = lane.blocks[slot];
         if (block.length == 0) continue;
@@ -249,7 +249,7 @@ class StorageToGpu final : public Workload {
     lane.reader = backends_->storage(io_.engine).block_reader(data_->files(), lane.shards, options);
     if (method_ == Method::pageable) return;
     for (std::uint32_t slot = 0; slot < io_.queue_depth; ++slot)
-      lane.pins.push_back(backend.pin({lane.reader->data(slot), slot_bytes()}));
+      lane.pins.push_back(gpu.pin({lane.reader->data(slot), slot_bytes()}));
   }
 
   /// Goes through a lane's shards block by block.

@@ -86,10 +86,10 @@ class Transfer : public Workload {
     watch_.open(backend);
     for (unsigned i = 0; i < backend.count(); ++i) {
       const NumaNode* place = placement_.node_of(i, backend.gpu(i).facts(), notes_);
-      lanes_.push_back(std::make_unique<Lane>(*this, backend, i, place));
+      lanes_.push_back(std::make_unique<Lane>(*this, backend.gpu(i), i, place));
       note_placement(*lanes_.back(), i);
     }
-    if (memory_ == HostMemory::pageable && streams_ == 1) calibrate(backend);
+    if (memory_ == HostMemory::pageable && streams_ == 1) calibrate();
   }
   void before_phase(unsigned phase, unsigned, std::uint64_t) override {
     if (phase > 0) return;
@@ -198,8 +198,8 @@ class Transfer : public Workload {
 
   /// One GPU with its streams and buffers.
   struct Lane {
-    Lane(Transfer& owner, GpuBackend& backend, unsigned index, const NumaNode* place)
-        : owner(owner), backend(backend), index(index), gpu(backend.gpu(index)), place(place) {
+    Lane(Transfer& owner, Gpu& gpu, unsigned index, const NumaNode* place)
+        : owner(owner), index(index), gpu(gpu), place(place) {
       for (unsigned s = 0; s < owner.streams_; ++s) routes.push_back(route(owner.kind_, owner.memory_));
       if (owner.both_) {
         const CopyKind back = owner.kind_ == CopyKind::h2d ? CopyKind::d2h : CopyKind::h2d;
@@ -210,7 +210,7 @@ class Transfer : public Workload {
     }
 
     Route route(CopyKind kind, HostMemory memory) {
-      hosts.push_back(std::make_unique<HostArea>(backend, memory, owner.size_, place, owner.huge_pages_));
+      hosts.push_back(std::make_unique<HostArea>(gpu, memory, owner.size_, place, owner.huge_pages_));
       devices.push_back(gpu.allocate(owner.size_));
       streams.push_back(gpu.stream());
       unsigned char *host = hosts.back()->begin(), *device = devices.back()->begin();
@@ -224,7 +224,7 @@ class Transfer : public Workload {
         fill_pattern(hosts[stream]->begin(), owner.size_, key(stream));
         return;
       }
-      const auto source = backend.pinned(owner.size_, false);
+      const auto source = gpu.pinned(owner.size_, false);
       fill_pattern(source->begin(), owner.size_, key(stream));
       streams[stream]->copy(devices[stream]->begin(), source->begin(), owner.size_, CopyKind::h2d);
       streams[stream]->wait();
@@ -236,7 +236,7 @@ class Transfer : public Workload {
           check_pattern(hosts[s]->begin(), owner.size_, key(s), where, wrong);
           continue;
         }
-        const auto back = backend.pinned(owner.size_, false);
+        const auto back = gpu.pinned(owner.size_, false);
         streams[s]->attach();
         streams[s]->copy(back->begin(), devices[s]->begin(), owner.size_, CopyKind::d2h);
         streams[s]->wait();
@@ -259,7 +259,6 @@ class Transfer : public Workload {
     }
 
     Transfer& owner;
-    GpuBackend& backend;
     unsigned index;
     Gpu& gpu;
     const NumaNode* place;
@@ -314,7 +313,7 @@ class Transfer : public Workload {
 
   /// Untimed: what bounds a pageable copy (B8, B9): one thread's copy, and the link with pinned
   /// memory.
-  void calibrate(GpuBackend& backend) {
+  void calibrate() {
     constexpr unsigned kRounds = 3;
     Lane& lane = *lanes_.front();
     const OnNumaNode there(lane.place);
@@ -333,7 +332,7 @@ class Transfer : public Workload {
       const double s = 1e-9 * static_cast<double>(now_ns() - begin);
       memcpy_rate_ = std::max(memcpy_rate_, static_cast<double>(rounds * bytes) / s);
     }
-    const HostArea pinned(backend, HostMemory::pinned, size_, lane.place);
+    const HostArea pinned(lane.gpu, HostMemory::pinned, size_, lane.place);
     const Route& own = lane.routes.front();
     const Route route = kind_ == CopyKind::h2d ? Route{own.stream, own.to, pinned.begin()}
                                                : Route{own.stream, pinned.begin(), own.from};

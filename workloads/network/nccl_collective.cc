@@ -9,6 +9,7 @@
 #include "harness/backends/nccl_log.h"
 #include "harness/ranks/all_or_none.h"
 #include "workloads/network/expected_sums.h"
+#include "workloads/network/rank_gpus.h"
 
 namespace headrace::network {
 
@@ -62,10 +63,11 @@ std::optional<Skip> NcclCollective::check(Node& node) {
   if (node.team().size() < 2) return check_here(node);
   ranks::Team team(node.ranks(), node.team());
   try {
-    in_concert(team, "what each rank has", kWords_s, [&] {
+    const auto seen = in_concert(team, "what each rank has", kWords_s, [&] {
       if (const auto skip = check_here(node)) throw Unsupported(skip->reason);
-      return std::string();
+      return seen_gpus(node.backends().gpu());
     });
+    gpu_ = share_gpus_out(team.places(), seen).at(team.rank());
   } catch (const Unsupported& e) {
     return Skip{e.what()};
   }
@@ -75,15 +77,9 @@ std::optional<Skip> NcclCollective::check(Node& node) {
 std::optional<Skip> NcclCollective::check_here(Node& node) {
   for (const Gives backend : {Gives::gpu_collectives, Gives::gpus})
     if (std::string why = node.backends().why_not(backend); !why.empty()) return Skip{std::move(why)};
-  const unsigned here = node.backends().gpu().count();
   std::vector<RankPlace> places = places_of(node);
   if (places.size() < 2)
     return Skip{"one GPU moves nothing between GPUs: needs two, or several ranks (mpirun -n 8 headrace run ...)"};
-  const RankPlace& own = node.ranks().places()[node.ranks().rank()];
-  unsigned sharing = 0;
-  for (const RankPlace& p : places) sharing += p.node == own.node;
-  if (node.ranks().size() > 1 && sharing > here)
-    return Skip{fmt::format("{} ranks share {} GPUs of {}: NCCL wants a GPU for each", sharing, here, own.host)};
   return groups_.split(std::move(places), what_, message_size_);
 }
 
@@ -94,7 +90,8 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
   NcclBackend& nccl = node.backends().nccl();
   in_concert(*team_, "make room for messages", kStep_s, [&] {
     for (std::size_t g = 0; g < groups_.size(); ++g) add_part(node, g);
-    staging_ = node.backends().gpu().pinned(std::min(kPiece, message_size_), false);
+    // By way of a GPU of this process's own: in exclusive mode the others have theirs.
+    if (!parts_.empty()) staging_ = parts_.front().ends.front()->gpu.pinned(std::min(kPiece, message_size_), false);
     nccl.listen();
     return std::string();
   });
@@ -167,7 +164,7 @@ void NcclCollective::add_part(Node& node, std::size_t g) {
     if (!several())
       part.members.push_back({rank, member});
     else if (member == team_->rank())
-      part.members.push_back({rank, node.ranks().places()[node.ranks().rank()].local_rank});
+      part.members.push_back({rank, gpu_});
   }
   if (part.members.empty()) return;
   for (const NcclMember& m : part.members) {

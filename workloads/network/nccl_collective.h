@@ -89,6 +89,7 @@ class NcclCollective : public Workload {
   const double join_s_, patience_s_;
   CollectiveGroups groups_;
   std::unique_ptr<ranks::Team> team_;
+  unsigned gpu_ = 0;  // of a process among several
   std::uint64_t chosen_ = 1, done_ = 0, begin_ns_ = 0, end_ns_ = 0, bytes_at_once_ = 0;
   std::unique_ptr<GpuMemory> staging_;
   std::vector<Part> parts_;

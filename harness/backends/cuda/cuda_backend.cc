@@ -6,7 +6,6 @@
 
 #include "harness/backends/cuda/cufile.h"
 #include "harness/backends/cuda/device.h"
-#include "harness/backends/cuda/memory.h"
 #include "harness/backends/cuda/status.h"
 #include "harness/backends/library.h"
 #include "harness/backends/plugin.h"
@@ -57,12 +56,6 @@ class Backend final : public GpuBackend {
   std::optional<std::string> unusable() const override { return why_; }
   unsigned count() const override { return static_cast<unsigned>(devices_.size()); }
   Gpu& gpu(unsigned index) override { return *devices_.at(index); }
-  std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool write_combined) override {
-    return pinned_memory(*devices_.front(), bytes, write_combined);
-  }
-  std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) override {
-    return pinned_in_place(*devices_.front(), memory);
-  }
   std::optional<std::string> no_file_reader() const override { return CuFile::instance().unusable(); }
 
  private:

@@ -69,6 +69,12 @@ GpuState Device::state() { return given_up_ ? GpuState{} : Nvml::instance().stat
 
 std::unique_ptr<GpuMemory> Device::allocate(std::uint64_t bytes) { return device_memory(*this, bytes); }
 
+std::unique_ptr<GpuMemory> Device::pinned(std::uint64_t bytes, bool write_combined) {
+  return pinned_memory(*this, bytes, write_combined);
+}
+
+std::unique_ptr<GpuMemory> Device::pin(std::span<unsigned char> memory) { return pinned_in_place(*this, memory); }
+
 int Device::dma_buf(const GpuMemory& memory) { return dma_buf_of(*this, memory); }
 
 std::unique_ptr<GpuStream> Device::stream() { return std::make_unique<Stream>(*this); }

@@ -21,6 +21,8 @@ class Device final : public Gpu {
   GpuState state() override;
   std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) override;
   std::unique_ptr<GpuStream> stream() override;
+  std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool write_combined) override;
+  std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) override;
   int dma_buf(const GpuMemory& memory) override;
   bool reaches(Gpu& other) override;
   std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
@@ -30,6 +32,8 @@ class Device final : public Gpu {
   const std::string& name() const { return name_; }  // "gpu0"
   /// Makes it the calling thread's GPU. Throws when it was given up.
   void use();
+  /// The same where something is given back: false when it was given up or does not answer.
+  bool used() noexcept { return !given_up_ && cudaSetDevice(index_) == cudaSuccess; }
   void check() const {
     if (given_up_.load(std::memory_order_relaxed)) throw_given_up();
   }

@@ -38,7 +38,7 @@ class DeviceMemory final : public GpuMemory {
     size_ = bytes;
   }
   ~DeviceMemory() override {
-    if (!device_.given_up()) cudaFree(begin_);
+    if (device_.used()) cudaFree(begin_);
   }
 
  private:
@@ -47,7 +47,8 @@ class DeviceMemory final : public GpuMemory {
 
 class PinnedMemory final : public GpuMemory {
  public:
-  PinnedMemory(std::uint64_t bytes, bool write_combined) {
+  PinnedMemory(Device& device, std::uint64_t bytes, bool write_combined) : device_(device) {
+    device_.use();
     const unsigned flags = cudaHostAllocPortable | (write_combined ? cudaHostAllocWriteCombined : 0u);
     void* memory = nullptr;
     if (const auto code = cudaHostAlloc(&memory, bytes, flags); code != cudaSuccess) throw refused("pin", bytes, code);
@@ -55,21 +56,28 @@ class PinnedMemory final : public GpuMemory {
     size_ = bytes;
   }
   ~PinnedMemory() override {
-    if (!Device::any_given_up()) cudaFreeHost(begin_);
+    if (!Device::any_given_up() && device_.used()) cudaFreeHost(begin_);
   }
+
+ private:
+  Device& device_;
 };
 
 class PinnedInPlace final : public GpuMemory {
  public:
-  explicit PinnedInPlace(std::span<unsigned char> memory) {
+  PinnedInPlace(Device& device, std::span<unsigned char> memory) : device_(device) {
+    device_.use();
     if (const auto code = cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable); code != cudaSuccess)
       throw refused("register", memory.size(), code);
     begin_ = memory.data();
     size_ = memory.size();
   }
   ~PinnedInPlace() override {
-    if (!Device::any_given_up()) cudaHostUnregister(begin_);
+    if (!Device::any_given_up() && device_.used()) cudaHostUnregister(begin_);
   }
+
+ private:
+  Device& device_;
 };
 
 }  // namespace
@@ -103,14 +111,12 @@ int dma_buf_of(Device& device, const GpuMemory& memory) {
   return code == 0 ? fd : -1;
 }
 
-std::unique_ptr<GpuMemory> pinned_memory(Device& gpu, std::uint64_t bytes, bool write_combined) {
-  gpu.use();
-  return std::make_unique<PinnedMemory>(bytes, write_combined);
+std::unique_ptr<GpuMemory> pinned_memory(Device& device, std::uint64_t bytes, bool write_combined) {
+  return std::make_unique<PinnedMemory>(device, bytes, write_combined);
 }
 
-std::unique_ptr<GpuMemory> pinned_in_place(Device& gpu, std::span<unsigned char> memory) {
-  gpu.use();
-  return std::make_unique<PinnedInPlace>(memory);
+std::unique_ptr<GpuMemory> pinned_in_place(Device& device, std::span<unsigned char> memory) {
+  return std::make_unique<PinnedInPlace>(device, memory);
 }
 
 }  // namespace headrace::cuda

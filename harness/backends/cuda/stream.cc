@@ -36,7 +36,7 @@ Stream::Stream(Device& device) : device_(device) {
 Stream::~Stream() { free(); }
 
 void Stream::free() noexcept {
-  if (device_.given_up() || Device::any_given_up()) return;
+  if (Device::any_given_up() || !device_.used()) return;
   if (stream_) cudaStreamDestroy(stream_);
   for (const cudaEvent_t mark : marks_) {
     if (mark) cudaEventDestroy(mark);
