@@ -21,6 +21,7 @@ enum class Kind : std::uint32_t {
   lost,     // hub -> rank: who is gone
   bye,      // rank -> hub: leaves as it should
   step,     // leader -> follower (harness/peer): what to do next
+  refused,  // hub -> rank, instead of welcome: why nobody is let in
 };
 
 /// Longer than anything that ranks say to each other [bytes].

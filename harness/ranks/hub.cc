@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <map>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "harness/ranks/frame.h"
 #include "harness/ranks/messages.h"
+#include "harness/system/limits.h"
 #include "harness/system/own_addresses.h"
 #include "harness/system/socket.h"
 #include "harness/system/token.h"
@@ -23,6 +25,8 @@ constexpr double kWrite_s = 10;                // a rank that does not read for 
 constexpr double kHello_s = 5;                 // strangers are dropped after that
 constexpr std::uint64_t kLongestHello = 4096;  // nobody makes this process hold more before the token
 constexpr double kLook_s = 0.1;
+constexpr unsigned kMoreFiles = 64;    // open files beside one for each rank: strangers, and what measuring opens
+constexpr std::size_t kMostNamed = 8;  // of those who are late
 
 struct Peer {
   Connection connection;
@@ -62,8 +66,10 @@ struct Hub::Impl {
   double silence_s;
   HubAddress address;
   system::UniqueFd listener, wake_read, wake_write;
+  system::UniqueFd spare;  // given up for a moment, to tell who comes that there is no open file left
   std::vector<Peer> peers;
   std::vector<Stranger> strangers;
+  unsigned gone = 0;  // peers that were here and are not any more
   std::map<std::string, Exchange> exchanges;
   /// Why exchanges failed, for who comes to one afterwards: those who were told may have left since,
   /// and would be blamed for it.
@@ -83,6 +89,7 @@ struct Hub::Impl {
     Peer& peer = peers[rank];
     if (peer.state != Peer::State::here) return;
     peer.state = Peer::State::lost;
+    ++gone;
     peer.fate = std::move(fate);
     peer.connection.close();
     for (unsigned r = 0; r < peers.size(); ++r) send(r, Kind::lost, peers[rank].fate);
@@ -92,6 +99,7 @@ struct Hub::Impl {
   void leave(unsigned rank) {
     Peer& peer = peers[rank];
     peer.state = Peer::State::left;
+    ++gone;
     peer.fate = who(rank) + " has left the run";
     peer.connection.close();
     settle();
@@ -132,22 +140,27 @@ struct Hub::Impl {
   }
 
   bool ended(Exchange& exchange) const {
-    if (!exchange.failure.empty()) return true;
-    std::string late;
-    for (const unsigned rank : exchange.first.group) {
-      if (exchange.said.count(rank) != 0) continue;
+    // Asked at each word of each rank: the ranks are looked through only where that can tell anything.
+    if (!exchange.failure.empty() || exchange.said.size() == exchange.first.group.size()) return true;
+    for (const unsigned rank : gone > 0 ? std::span(exchange.first.group) : std::span<const unsigned>()) {
       const Peer& peer = peers[rank];
-      if (peer.state == Peer::State::lost || peer.state == Peer::State::left) {
-        exchange.failure = fmt::format("{}: {}", exchange.first.what, peer.fate);
-        return true;
-      }
-      late += (late.empty() ? "" : ", ") + who(rank);
+      if (exchange.said.count(rank) != 0 || (peer.state != Peer::State::lost && peer.state != Peer::State::left))
+        continue;
+      exchange.failure = fmt::format("{}: {}", exchange.first.what, peer.fate);
+      return true;
     }
-    if (late.empty()) return true;
     if (seconds_since(exchange.begin_ns) < exchange.first.timeout_s) return false;
-    exchange.failure =
-        fmt::format("{}: no word within {:g} s from {}", exchange.first.what, exchange.first.timeout_s, late);
+    exchange.failure = fmt::format("{}: no word within {:g} s from {}", exchange.first.what, exchange.first.timeout_s,
+                                   late_ones(exchange));
     return true;
+  }
+
+  std::string late_ones(const Exchange& exchange) const {
+    std::string late;
+    std::size_t count = 0;
+    for (const unsigned rank : exchange.first.group)
+      if (exchange.said.count(rank) == 0 && ++count <= kMostNamed) late += (late.empty() ? "" : ", ") + who(rank);
+    return count <= kMostNamed ? late : fmt::format("{} and {} more", late, count - kMostNamed);
   }
 
   void answer(const std::string& key, const Exchange& exchange) {
@@ -175,8 +188,25 @@ struct Hub::Impl {
   }
 
   void accept_strangers() {
-    while (system::Accepted caller = system::accepted(listener.get()))
-      strangers.push_back({Connection(std::move(caller.socket), kLongestHello), now_ns()});
+    for (;;) {
+      system::Accepted caller = system::accepted(listener.get());
+      if (caller.no_room && !turn_away()) return;
+      if (caller) strangers.push_back({Connection(std::move(caller.socket), kLongestHello), now_ns()});
+      if (!caller && !caller.no_room) return;
+    }
+  }
+
+  /// Tells the next who waits that nobody can be let in. False: nobody waits, or not even that goes.
+  bool turn_away() {
+    if (!spare) return false;
+    spare = system::UniqueFd();
+    system::Accepted caller = system::accepted(listener.get());
+    const bool there = static_cast<bool>(caller);
+    if (there)
+      Connection(std::move(caller.socket), kLongestHello)
+          .write(Kind::refused, "has no open file left for another connection: raise the limit (ulimit -n)", 1);
+    spare = system::UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return there;
   }
 
   /// True when it is a stranger no more, for better or worse.
@@ -267,6 +297,13 @@ Hub::Hub(std::vector<RankPlace> places, double silence_s) : impl_(std::make_uniq
   impl_->places = std::move(places);
   impl_->silence_s = silence_s;
   impl_->peers = std::vector<Peer>(impl_->places.size());
+  const std::uint64_t needed = impl_->places.size() + kMoreFiles;
+  if (const std::uint64_t room = system::make_room_for_files(needed); room < needed)
+    throw RunError(fmt::format(
+        "rank 0 ({}) needs {} more open files, one for each rank among them, and may open {}: raise the limit on that "
+        "host (ulimit -n; LimitNOFILE of the service that starts jobs)",
+        impl_->places.front().host, needed, room));
+  impl_->spare = system::UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   impl_->address.addresses = system::own_addresses();
   impl_->address.token = system::new_token();
   impl_->listener = system::listening();

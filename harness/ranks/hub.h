@@ -25,7 +25,7 @@ struct HubAddress {
 class Hub {
  public:
   /// `places`: one per rank. A rank that answers no ping for `silence_s` is lost. Throws RunError
-  /// when no socket can be had.
+  /// when no socket can be had, or this process may not open a file for each.
   Hub(std::vector<RankPlace> places, double silence_s);
   ~Hub();
   Hub(const Hub&) = delete;

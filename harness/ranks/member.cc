@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "harness/base/printable.h"
 #include "harness/ranks/frame.h"
 #include "harness/ranks/messages.h"
 #include "harness/system/socket.h"
@@ -26,9 +27,9 @@ constexpr double kTry_s = 3;  // for one address, before the next is tried
 constexpr double kWrite_s = 10;
 constexpr double kLook_s = 0.1;
 
-/// A connection whose other end is our hub, or why not.
+/// A connection whose other end is our hub, or why not; `refused`: what the hub said of it.
 std::optional<Connection> try_address(const HubAddress& hub, const std::string& address, unsigned rank,
-                                      std::string& why) {
+                                      std::string& why, std::string& refused) {
   const auto to = system::SocketAddress::numeric(address, hub.port);
   if (!to) return std::nullopt;
   system::Connected there = system::connected(*to, Deadline(kTry_s));
@@ -43,7 +44,9 @@ std::optional<Connection> try_address(const HubAddress& hub, const std::string& 
     const bool open = connection.read_some();
     if (const auto frame = connection.next()) {
       if (frame->kind == Kind::welcome) return connection;
-      break;
+      if (frame->kind != Kind::refused) break;
+      refused = printable(frame->bytes);
+      return std::nullopt;
     }
     if (!open || connection.fd() < 0) break;
   }
@@ -182,11 +185,15 @@ std::unique_ptr<Ranks> join(const HubAddress& hub, unsigned rank, std::vector<Ra
                             double timeout_s) {
   const std::uint64_t begin = now_ns();
   std::vector<std::string> whys(hub.addresses.size());
+  std::string refused;
   for (;;) {
     for (std::size_t i = 0; i < hub.addresses.size(); ++i) {
-      if (auto connection = try_address(hub, hub.addresses[i], rank, whys[i]))
+      if (auto connection = try_address(hub, hub.addresses[i], rank, whys[i], refused))
         return std::make_unique<Member>(std::move(*connection), rank, std::move(places), silence_s);
       if (seconds_since(begin) <= timeout_s) continue;
+      if (!refused.empty())
+        throw RanksError(
+            fmt::format("rank {} ({}) cannot join: rank 0 ({}) {}", rank, places[rank].host, places[0].host, refused));
       std::string all;
       for (const std::string& why : whys)
         if (!why.empty()) all += "; " + why;

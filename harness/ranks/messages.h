@@ -9,6 +9,30 @@
 
 namespace headrace::ranks {
 
+/// Ranks in ascending order, by their runs: "all of 4096" is two numbers.
+inline void put_group(wire::Writer& out, const std::vector<unsigned>& group) {
+  std::vector<unsigned> runs;  // the first and the last of each
+  for (const unsigned rank : group) {
+    if (!runs.empty() && rank == runs.back() + 1)
+      runs.back() = rank;
+    else
+      runs.insert(runs.end(), {rank, rank});
+  }
+  out.put(runs);
+}
+
+/// Throws RunError where put_group() wrote no such thing.
+inline void get_group(wire::Reader& in, std::vector<unsigned>& group) {
+  constexpr unsigned kMost = 1u << 20;
+  const auto runs = in.get<std::vector<unsigned>>();
+  bool sound = runs.size() % 2 == 0;
+  for (std::size_t i = 0; sound && i < runs.size(); i += 2) {
+    sound = runs[i] <= runs[i + 1] && runs[i + 1] < kMost && (i == 0 || runs[i] > runs[i - 1] + 1);
+    for (unsigned rank = runs[i]; sound && rank <= runs[i + 1]; ++rank) group.push_back(rank);
+  }
+  if (!sound) throw RunError("a message from another rank names no group of ranks");
+}
+
 /// What one rank says in one exchange.
 struct Contribution {
   std::vector<unsigned> group;
@@ -18,15 +42,21 @@ struct Contribution {
   std::string what, own;
 
   /// Which exchange: the same for all of its members.
-  std::string key() const { return wire::Writer().put(group).put(number).bytes(); }
+  std::string key() const {
+    wire::Writer out;
+    put_group(out, group);
+    return out.put(number).bytes();
+  }
 
   std::string packed() const {
-    return wire::Writer().put(group).put(number).put(root).put(timeout_s).put(what).put(own).bytes();
+    wire::Writer out;
+    put_group(out, group);
+    return out.put(number).put(root).put(timeout_s).put(what).put(own).bytes();
   }
   static Contribution unpacked(const std::string& bytes) {
     wire::Reader in(bytes);
     Contribution c;
-    in.get(c.group);
+    get_group(in, c.group);
     in.get(c.number);
     in.get(c.root);
     in.get(c.timeout_s);

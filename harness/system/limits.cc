@@ -1,5 +1,9 @@
 #include "harness/system/limits.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
 #include "harness/base/units.h"
 
 namespace headrace::system {
@@ -8,6 +12,21 @@ Limit limit_of(int resource) {
   rlimit limit{};
   if (getrlimit(static_cast<decltype(RLIMIT_NOFILE)>(resource), &limit) != 0) return {};
   return {limit.rlim_cur, limit.rlim_max};
+}
+
+std::uint64_t make_room_for_files(std::uint64_t more) {
+  std::error_code none;
+  std::uint64_t open = 0;
+  for (std::filesystem::directory_iterator at("/proc/self/fd", none), end; !none && at != end; at.increment(none))
+    ++open;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return more;
+  if (limit.rlim_cur < open + more && limit.rlim_cur < limit.rlim_max) {
+    rlimit raised = limit;
+    raised.rlim_cur = std::min<rlim_t>(open + more, limit.rlim_max);
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  return limit.rlim_cur > open ? limit.rlim_cur - open : 0;
 }
 
 std::string limit_in_words(const Limit& limit, bool bytes) {

@@ -16,6 +16,10 @@ struct Limit {
 /// RLIMIT_NOFILE, RLIMIT_MEMLOCK ...; zeros when the kernel does not say.
 Limit limit_of(int resource);
 
+/// Raises this process's own limit of open files as far as `more` than are open now need it and it may. What may be opened
+/// then beside those.
+std::uint64_t make_room_for_files(std::uint64_t more);
+
 /// "1024 (up to 524288)", "8.00 MiB", "unlimited".
 std::string limit_in_words(const Limit& limit, bool bytes);
 

@@ -125,7 +125,7 @@ Accepted accepted(int listener) {
   sockaddr_storage from{};
   socklen_t length = sizeof from;
   UniqueFd socket(::accept4(listener, reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket) return {};
+  if (!socket) return {{}, {}, errno == EMFILE || errno == ENFILE};
   return {std::move(socket), {&from, length}};
 }
 

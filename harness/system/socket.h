@@ -53,6 +53,7 @@ UniqueFd listening_at(const SocketAddress& at, int& error);
 struct Accepted {
   UniqueFd socket;  // non-blocking; none when nobody waits
   SocketAddress from;
+  bool no_room = false;  // somebody may wait, but this process or machine has no open file left
   explicit operator bool() const { return static_cast<bool>(socket); }
 };
 /// The next who has connected to a listener.

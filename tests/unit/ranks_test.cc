@@ -1,15 +1,22 @@
 #include "harness/backends/ranks.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 
 #include "harness/base/clock.h"
+#include "harness/ranks/frame.h"
+#include "harness/ranks/messages.h"
 #include "harness/ranks/wire.h"
-#include "thread_ranks.h"
+#include "harness/system/limits.h"
+#include "harness/system/socket.h"
+#include "tests/unit/thread_ranks.h"
 
 namespace headrace {
 namespace {
@@ -179,6 +186,126 @@ TEST(Ranks, StrangersAreNotLetIn) {
   EXPECT_NE(failure_of([&] { ranks::join(forged, 1, places, 10, 0.1); }).find("not rank 0 of this run"),
             std::string::npos);
   EXPECT_NE(ranks::join(hub.address(), 1, places, 10, 5), nullptr);
+}
+
+/// A rank without a thread: what it says and hears, frame by frame.
+struct BareMember {
+  ranks::Connection connection;
+  BareMember(const ranks::HubAddress& hub, unsigned rank) {
+    const auto to = system::SocketAddress::numeric("127.0.0.1", hub.port);
+    connection = ranks::Connection(system::connected(*to, Deadline(120)).socket);
+    connection.write(ranks::Kind::hello, wire::Writer().put(hub.token).put(rank).bytes(), 120);
+  }
+  void say(const ranks::Contribution& c) { connection.write(ranks::Kind::gather, c.packed(), 120); }
+  /// The bytes of the next frame of this kind; "" = the connection ended before.
+  std::string hear(ranks::Kind kind) {
+    for (const Deadline guard(120);;) {
+      while (const auto frame = connection.next())
+        if (frame->kind == kind) return frame->bytes;
+      if (!system::wait_readable(connection.fd(), guard) || !connection.read_some()) return "";
+    }
+  }
+};
+
+std::vector<RankPlace> places_of_hosts(unsigned ranks, unsigned per_host) {
+  std::vector<std::string> hosts;
+  for (unsigned r = 0; r < ranks; ++r) hosts.push_back("node" + std::to_string(r / per_host));
+  return ranks::places_of(hosts);
+}
+
+TEST(Hub, TakesFourThousandRanks) {
+  constexpr unsigned kRanks = 4096, kSilent = 3996;
+  if (const auto room = system::make_room_for_files(2 * kRanks + 200); room < 2 * kRanks + 200)
+    GTEST_SKIP() << "only " << room << " files may be open";
+  const ranks::Hub hub(places_of_hosts(kRanks, 8), 600);
+  std::vector<BareMember> members;
+  for (unsigned r = 0; r < kRanks; ++r) members.emplace_back(hub.address(), r);
+  for (BareMember& member : members) member.hear(ranks::Kind::welcome);
+  ranks::Contribution all;
+  for (unsigned r = 0; r < kRanks; ++r) all.group.push_back(r);
+  all.timeout_s = 300;
+  all.what = "names";
+  for (unsigned r = 0; r < kRanks; ++r) {
+    all.own = std::to_string(r);
+    members[r].say(all);
+  }
+  EXPECT_LT(all.packed().size(), 100u) << "the group of all is named in a few bytes, not by each rank";
+  for (unsigned r = 0; r < kRanks; ++r) {
+    const std::string bytes = members[r].hear(ranks::Kind::result);
+    wire::Reader in(bytes);
+    ASSERT_EQ(in.get<std::string>(), all.key());
+    const auto said = in.get<std::vector<std::string>>();
+    ASSERT_EQ(said.size(), kRanks);
+    ASSERT_EQ(said[4095], "4095");
+  }
+  // A hundred come to the next exchange.
+  all.number = 1;
+  all.timeout_s = 0.2;
+  for (unsigned r = kSilent; r < kRanks; ++r) members[r].say(all);
+  const std::string bytes = members[kRanks - 1].hear(ranks::Kind::failure);
+  wire::Reader in(bytes);
+  EXPECT_EQ(in.get<std::string>(), all.key());
+  EXPECT_EQ(in.get<std::string>(),
+            "names: no word within 0.2 s from rank 0 (node0), rank 1 (node0), rank 2 (node0), rank 3 (node0), "
+            "rank 4 (node0), rank 5 (node0), rank 6 (node0), rank 7 (node0) and 3988 more");
+}
+
+/// In a process of its own: one hundred ranks where `soft` files may be open, and at most `hard`.
+void a_hundred_ranks(rlim_t soft, rlim_t hard) {
+  const rlimit limit{soft, hard};
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  try {
+    const ranks::Hub hub(places_of_hosts(100, 8), 600);
+    std::vector<BareMember> members;
+    for (unsigned r = 0; r < 100; ++r) members.emplace_back(hub.address(), r);
+    for (BareMember& member : members) member.hear(ranks::Kind::welcome);
+    std::fprintf(stderr, "all are in\n");
+  } catch (const RunError& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+  }
+  std::_Exit(0);
+}
+
+TEST(Hub, RaisesTheLimitOfOpenFilesOrTellsThatItIsTooLow) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  // The members' own sockets are in this process, too.
+  EXPECT_EXIT(a_hundred_ranks(64, 64), ::testing::ExitedWithCode(0),
+              "rank 0 \\(node0\\) needs 164 more open files, .* may open [0-9]+: raise the limit on that host");
+  if (system::limit_of(RLIMIT_NOFILE).hard >= 400) {
+    EXPECT_EXIT(a_hundred_ranks(220, 400), ::testing::ExitedWithCode(0), "all are in");
+  }
+}
+
+TEST(Hub, TellsWhoComesThatNoFileIsLeft) {
+  const auto places = ranks::places_of({"node1", "node2"});
+  ranks::Hub hub(places, 10);
+  ranks::HubAddress address = hub.address();
+  address.addresses = {"127.0.0.1"};
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const int lowest = ::dup(0);
+  ::close(lowest);
+  const rlimit one_more{static_cast<rlim_t>(lowest) + 1, before.rlim_max};  // for the member's own socket
+  ::setrlimit(RLIMIT_NOFILE, &one_more);
+  const std::string why = failure_of([&] { ranks::join(address, 1, places, 10, 0.2); });
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(why,
+            "rank 1 (node2) cannot join: rank 0 (node1) has no open file left for another connection: raise the limit "
+            "(ulimit -n)");
+  EXPECT_NE(ranks::join(address, 1, places, 10, 120), nullptr) << "and lets it in when there is one again";
+}
+
+TEST(Contributions, NameAGroupByItsRuns) {
+  ranks::Contribution c;
+  c.group = {0, 1, 2, 5, 7, 8};
+  c.own = "own";
+  EXPECT_EQ(ranks::Contribution::unpacked(c.packed()).group, c.group);
+  for (const std::vector<unsigned>& runs :
+       {std::vector<unsigned>{0}, {3, 2}, {0, 1, 2, 3}, {4, 5, 0, 1}, {0, 4'000'000'000}}) {
+    const std::string bytes = wire::Writer().put(runs).bytes();
+    wire::Reader in(bytes);
+    EXPECT_THROW(ranks::get_group(in, c.group), RunError);
+  }
 }
 
 TEST(Wire, GivesBackWhatWasPut) {

@@ -294,8 +294,10 @@ std::uint64_t NcclCollective::calls_for(double seconds) {
 
 void NcclCollective::tell_facts(NcclBackend& nccl) {
   NcclLog log = read_nccl_log(nccl.heard());
-  for (const std::string& said : team_->all_gather("what NCCL decided", to_words(log), kWords_s))
+  // Of thousands of ranks: to the first, and what that makes of it to all.
+  for (const std::string& said : team_->gather("what NCCL decided", team_->everyone(), to_words(log), kWords_s, 0))
     log = merged(log, from_words(said));
+  log = from_words(team_->broadcast("what NCCL decided on all ranks", 0, to_words(log), kWords_s));
   facts_ = {{"nccl", nccl.version()}};
   for (auto& [name, value] : facts_of(log)) facts_.emplace_back(name, std::move(value));
   const std::vector<std::string> settings = nccl.settings();
