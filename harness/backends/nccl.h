@@ -27,6 +27,25 @@ struct NcclBuffers {
   void* out = nullptr;
 };
 
+/// Operations in a row: 32-bit floats, sums.
+struct NcclCalls {
+  Collective what = Collective::all_reduce;
+  /// Of one operation; of operations with parts, of the whole buffer of size() parts (in place: a member's own part of it
+  /// is what all_gather sends and reduce_scatter leaves). send_recv sends to the next rank and receives from the one
+  /// before; broadcast is from rank 0.
+  std::uint64_t count = 0;
+  std::uint64_t times = 1;
+  std::uint64_t batch = 1;  // queued before they are waited for
+  double patience_s = 30;   // for a batch to end
+  bool meet = false;        // before the first, all ranks of the group wait for each other by an operation of their own
+};
+
+/// When a start()'s operations were done.
+struct NcclTimes {
+  std::uint64_t begin_ns = 0;               // when the ranks had met
+  std::vector<std::uint64_t> batch_end_ns;  // of each batch
+};
+
 /// The members that this process has of one group (a communicator each). Belongs to one thread at a time. What fails
 /// throws RunError and gives the group up: every later call throws. A member elsewhere that died is told by the library,
 /// or never: so every wait has a deadline.
@@ -34,15 +53,16 @@ class NcclGroup {
  public:
   virtual ~NcclGroup() = default;
   virtual unsigned size() const = 0;  // ranks of all processes
-  /// Queues one operation of `count` 32-bit floats on every member; `buffers` in the order of the members. Sums; of
-  /// operations with parts, `count` is of the whole buffer of size() parts (in place: a member's own part of it is what
-  /// all_gather sends and reduce_scatter leaves); send_recv sends to the next rank and receives from the one before;
-  /// broadcast is from rank 0.
-  virtual void queue(Collective what, std::span<const NcclBuffers> buffers, std::uint64_t count) = 0;
-  /// Until everything queued is done on every member.
-  virtual void wait(double timeout_s) = 0;
+  /// Begins operations on every member, and returns; `buffers` in the order of the members.
+  virtual void start(const NcclCalls& calls, std::span<const NcclBuffers> buffers) = 0;
+  /// Until all of them are done on every member.
+  virtual NcclTimes wait() = 0;
+  /// How many of them are, told at any time.
+  virtual std::uint64_t done() const = 0;
   /// Ends whatever hangs, without waiting for others. Every process of the group must do so.
   virtual void abort() noexcept = 0;
+  /// How the library is called: "blocking, ...".
+  virtual std::string mode() const { return ""; }
 };
 
 class NcclBackend {

@@ -2,6 +2,7 @@
 // has not. For everything around NCCL that needs no GPU; ranks may be threads of one process.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "harness/backends/nccl.h"
+#include "harness/base/clock.h"
 #include "harness/base/error.h"
 
 namespace headrace::testing {
@@ -32,7 +34,7 @@ struct NcclFabric {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::string, Group> groups;
-  unsigned ids = 0;
+  unsigned ids = 0, met = 0;
   bool corrupts = false;
   std::string log;  // what it would write
   bool listens = false;
@@ -96,7 +98,12 @@ class HostNcclGroup final : public NcclGroup {
   }
   unsigned size() const override { return size_; }
 
-  void queue(Collective what, std::span<const NcclBuffers> buffers, std::uint64_t count) override {
+  void start(const NcclCalls& calls, std::span<const NcclBuffers> buffers) override {
+    calls_ = calls;
+    done_ = 0;
+    for (std::uint64_t i = 0; i < calls.times; ++i) queue(calls.what, buffers, calls.count);
+  }
+  void queue(Collective what, std::span<const NcclBuffers> buffers, std::uint64_t count) {
     const std::lock_guard lock(fabric_->mutex);
     NcclFabric::Group& group = own();
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -114,12 +121,19 @@ class HostNcclGroup final : public NcclGroup {
       fabric_->changed.notify_all();
     }
   }
-  void wait(double timeout_s) override {
+  NcclTimes wait() override {
     std::unique_lock lock(fabric_->mutex);
+    NcclTimes times{.begin_ns = now_ns(), .batch_end_ns = {}};
+    if (calls_.meet) ++fabric_->met;
     const auto done = [&] { return own().done >= own().queued[members_.front().rank]; };
-    if (!fabric_->changed.wait_for(lock, std::chrono::duration<double>(timeout_s), done))
+    if (!fabric_->changed.wait_for(lock, std::chrono::duration<double>(calls_.patience_s), done))
       throw RunError("NCCL: operation: did not end in time");
+    done_ = calls_.times;
+    for (std::uint64_t b = 0; b < calls_.times; b += calls_.batch) times.batch_end_ns.push_back(now_ns() + b);
+    return times;
   }
+  std::uint64_t done() const override { return done_; }
+  std::string mode() const override { return "by the test"; }
   void abort() noexcept override { aborted = true; }
   bool aborted = false;
 
@@ -129,6 +143,8 @@ class HostNcclGroup final : public NcclGroup {
   std::string id_;
   unsigned size_;
   std::vector<NcclMember> members_;
+  NcclCalls calls_;
+  std::atomic<std::uint64_t> done_{0};
 };
 
 class HostNcclBackend final : public NcclBackend {

@@ -65,6 +65,17 @@ TEST_F(OneProcess, ChoosesTheNumberOfOperations) {
   EXPECT_GT(metrics["busbw"], 0);
 }
 
+TEST_F(OneProcess, TimesWhatFollowsAMeetingOfAllRanks) {
+  WorkloadRunner runner("nccl_all_reduce", "{message_size: 4000B, calls: 3}");
+  equip(runner.node(), fabric, 4);
+  ASSERT_FALSE(runner.check());
+  runner.prepare();
+  const unsigned before = fabric->met;
+  EXPECT_GT(before, 0u) << "the first one connects the ranks: not a timed one";
+  runner.repeat();
+  EXPECT_EQ(fabric->met, before + 1);
+}
+
 TEST_F(OneProcess, RoundsToWholeParts) {
   EXPECT_EQ(run("nccl_all_gather", "message_size: 400B, calls: 3", 3), "");
   EXPECT_NEAR(metrics["algbw"] * metrics["time_s"], 396, 1e-6);
@@ -114,6 +125,7 @@ TEST_F(OneProcess, TellsWhatTheLogSays) {
   EXPECT_EQ(facts["algorithm"], "Ring");
   EXPECT_EQ(facts["protocol"], "LL128");
   EXPECT_EQ(facts["settings"], "NCCL_ALGO=Ring");
+  EXPECT_EQ(facts["communicators"], "by the test");
   EXPECT_EQ(facts.count("decisions"), 0u);
   EXPECT_FALSE(fabric->listens) << "nothing may be timed while NCCL writes";
   EXPECT_EQ(runner->group()->ranks, 4u);

@@ -39,6 +39,7 @@ struct NcclCollective::Part {
   std::vector<NcclMember> members;
   std::vector<std::unique_ptr<End>> ends;
   std::vector<NcclBuffers> buffers;
+  NcclTimes times;                    // of what operate() did last
   std::unique_ptr<NcclGroup> joined;  // goes before the memory
 };
 
@@ -86,7 +87,6 @@ std::optional<Skip> NcclCollective::check_here(Node& node) {
 void NcclCollective::prepare(Node& node, const DataProgress&) {
   team_ = std::make_unique<ranks::Team>(node.ranks(), node.team());
   broken_.clear();
-  bytes_at_once_ = 0;
   NcclBackend& nccl = node.backends().nccl();
   in_concert(*team_, "make room for messages", kStep_s, [&] {
     for (std::size_t g = 0; g < groups_.size(); ++g) add_part(node, g);
@@ -97,8 +97,9 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
   });
   join(nccl);
   check_data();
+  tell_facts(nccl);                                                            // NCCL writes nothing more
+  guarded("meet", kStep_s, [&] { operate(1, patience_s_ + join_s_, true); });  // connects the ranks for that, too
   chosen_ = calls_ != 0 ? calls_ : calls_for(0.2);
-  tell_facts(nccl);
 }
 
 void NcclCollective::before_phase(unsigned, unsigned, std::uint64_t) {
@@ -108,25 +109,23 @@ void NcclCollective::before_phase(unsigned, unsigned, std::uint64_t) {
 }
 
 void NcclCollective::run(Worker& worker) {
-  begin_ns_ = end_ns_ = now_ns();
-  done_ = 0;
-  guarded("operations", kStep_s, [&] {
-    if (parts_.empty()) return;
-    while (done_ < chosen_) {
-      const std::uint64_t now = std::min(batch_, chosen_ - done_);
-      queue(now);
-      wait(patience_s_);
-      done_ += now;
-      const std::uint64_t end = now_ns(), each = (end - end_ns_) / now;
+  slowest_s_ = 0;
+  guarded("operations", kStep_s, [&] { operate(chosen_, patience_s_, true); });
+  for (const Part& part : parts_) {
+    std::uint64_t begin = part.times.begin_ns, left = chosen_;
+    for (const std::uint64_t end : part.times.batch_end_ns) {
       // The GPUs go through a batch by themselves: only its mean is known.
-      for (std::uint64_t i = 0; i < now; ++i) worker.recorder.op(end - each, end, bytes_at_once_);
-      end_ns_ = end;
+      const std::uint64_t now = std::min(batch_, left);
+      worker.recorder.ops(begin, end, static_cast<std::uint32_t>(now), now * part.bytes());
+      begin = end;
+      left -= now;
     }
-  });
+    slowest_s_ = std::max(slowest_s_, 1e-9 * static_cast<double>(begin - part.times.begin_ns));
+  }
 }
 
 void NcclCollective::report(const Repetition&, MetricSink& sink) const {
-  const double own_s = 1e-9 * static_cast<double>(end_ns_ - begin_ns_) / static_cast<double>(chosen_);
+  const double own_s = slowest_s_ / static_cast<double>(chosen_);
   const auto said = team_->all_gather("time of one operation", fmt::format("{}", own_s), kWords_s);
   std::vector<double> times(groups_.size(), 0);
   for (std::size_t g = 0; g < groups_.size(); ++g)
@@ -171,7 +170,6 @@ void NcclCollective::add_part(Node& node, std::size_t g) {
     part.ends.push_back(std::make_unique<End>(node.backends().gpu().gpu(m.gpu), m, part.bytes(), in_place_));
     part.buffers.push_back(part.ends.back()->buffers());
   }
-  bytes_at_once_ += part.bytes();
   parts_.push_back(std::move(part));
 }
 
@@ -186,13 +184,9 @@ void NcclCollective::join(NcclBackend& nccl) {
   });
 }
 
-void NcclCollective::queue(std::uint64_t times) {
-  for (std::uint64_t i = 0; i < times; ++i)
-    for (Part& part : parts_) part.joined->queue(what_, part.buffers, part.count);
-}
-
-void NcclCollective::wait(double timeout_s) {
-  for (Part& part : parts_) part.joined->wait(timeout_s);
+void NcclCollective::operate(std::uint64_t times, double patience_s, bool meet) {
+  for (Part& part : parts_) part.joined->start({what_, part.count, times, batch_, patience_s, meet}, part.buffers);
+  for (Part& part : parts_) part.times = part.joined->wait();
 }
 
 void NcclCollective::guarded(const char* what, double timeout_s, const std::function<void()>& step) {
@@ -214,7 +208,9 @@ std::string NcclCollective::roll_call() const {
   if (!several()) return "";
   if (const std::string lost = team_->lost(); !lost.empty()) return "; " + lost;
   try {
-    const auto said = team_->all_gather("roll call after a failure", std::to_string(done_), patience_s_);
+    std::uint64_t done = UINT64_MAX;  // of a rank in no group
+    for (const Part& part : parts_) done = std::min(done, part.joined ? part.joined->done() : 0);
+    const auto said = team_->all_gather("roll call after a failure", std::to_string(done), patience_s_);
     const auto behind = std::min_element(said.begin(), said.end(), [](const std::string& a, const std::string& b) {
       return std::stoull(a) < std::stoull(b);
     });
@@ -262,10 +258,8 @@ void NcclCollective::check_data() {
       for (const auto& end : part.ends) fill(part, *end);
     return std::string();
   });
-  guarded("an operation of known numbers", kStep_s, [&] {
-    queue(1);
-    wait(patience_s_ + join_s_);  // the first operation connects the ranks
-  });
+  // The first operation connects the ranks.
+  guarded("an operation of known numbers", kStep_s, [&] { operate(1, patience_s_ + join_s_, false); });
   in_concert(*team_, "check the data", kStep_s, [&] {
     for (Part& part : parts_)
       for (const auto& end : part.ends) check(part, *end);
@@ -276,16 +270,12 @@ void NcclCollective::check_data() {
 std::uint64_t NcclCollective::calls_for(double seconds) {
   constexpr unsigned kTried = 5;
   std::uint64_t calls = kMostCalls;
-  const std::uint64_t begin = now_ns();
-  std::uint64_t end = begin;
-  guarded("operations to count", kStep_s, [&] {
-    queue(kTried);
-    wait(patience_s_);
-    end = now_ns();
-  });
-  if (!parts_.empty()) {
-    const double each_s = std::max(1e-7, 1e-9 * static_cast<double>(end - begin) / kTried);
-    calls = static_cast<std::uint64_t>(std::clamp(seconds / each_s, 5.0, static_cast<double>(kMostCalls)));
+  guarded("operations to count", kStep_s, [&] { operate(kTried, patience_s_, true); });
+  for (const Part& part : parts_) {
+    const std::uint64_t took_ns = part.times.batch_end_ns.back() - part.times.begin_ns;
+    const double each_s = std::max(1e-7, 1e-9 * static_cast<double>(took_ns) / kTried);
+    calls =
+        std::min(calls, static_cast<std::uint64_t>(std::clamp(seconds / each_s, 5.0, static_cast<double>(kMostCalls))));
   }
   for (const std::string& said : team_->all_gather("the number of operations", std::to_string(calls), kWords_s))
     calls = std::min<std::uint64_t>(calls, std::stoull(said));
@@ -301,6 +291,7 @@ void NcclCollective::tell_facts(NcclBackend& nccl) {
   facts_ = {{"nccl", nccl.version()}};
   for (auto& [name, value] : facts_of(log)) facts_.emplace_back(name, std::move(value));
   const std::vector<std::string> settings = nccl.settings();
+  if (!parts_.empty()) facts_.emplace_back("communicators", parts_.front().joined->mode());
   facts_.emplace_back("settings",
                       settings.empty() ? "no NCCL_* variable" : fmt::format("{}", fmt::join(settings, ", ")));
   if (log.empty())

@@ -58,8 +58,8 @@ class NcclCollective : public Workload {
   void join(NcclBackend& nccl);
 
   void meet(const char* what, double timeout_s) { team_->barrier(what, timeout_s); }
-  void queue(std::uint64_t times);
-  void wait(double timeout_s);
+  /// So many operations of every group, all groups beside each other; until all are done.
+  void operate(std::uint64_t times, double patience_s, bool meet);
 
   /// All do what may hang or fail, within `timeout_s` of each other: where it fails for one, the groups are ended
   /// everywhere, and who was missing is told.
@@ -90,7 +90,8 @@ class NcclCollective : public Workload {
   CollectiveGroups groups_;
   std::unique_ptr<ranks::Team> team_;
   unsigned gpu_ = 0;  // of a process among several
-  std::uint64_t chosen_ = 1, done_ = 0, begin_ns_ = 0, end_ns_ = 0, bytes_at_once_ = 0;
+  std::uint64_t chosen_ = 1;
+  double slowest_s_ = 0;  // of this process's groups, all operations of a repetition
   std::unique_ptr<GpuMemory> staging_;
   std::vector<Part> parts_;
   std::string broken_;

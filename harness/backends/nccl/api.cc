@@ -20,7 +20,6 @@ bool load(Api& api, std::string& why) {
   find("ncclGetVersion", api.version);
   find("ncclGetUniqueId", api.unique_id);
   find("ncclCommInitRankConfig", api.init);
-  find("ncclCommFinalize", api.finalize);
   find("ncclCommDestroy", api.destroy);
   find("ncclCommAbort", api.abort);
   find("ncclCommGetAsyncError", api.async_error);

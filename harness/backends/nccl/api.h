@@ -12,7 +12,6 @@ struct Api {
   decltype(&::ncclGetVersion) version = nullptr;
   decltype(&::ncclGetUniqueId) unique_id = nullptr;
   decltype(&::ncclCommInitRankConfig) init = nullptr;
-  decltype(&::ncclCommFinalize) finalize = nullptr;
   decltype(&::ncclCommDestroy) destroy = nullptr;
   decltype(&::ncclCommAbort) abort = nullptr;
   decltype(&::ncclCommGetAsyncError) async_error = nullptr;

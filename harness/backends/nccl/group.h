@@ -1,4 +1,4 @@
-// Non-blocking communicators of this process's GPUs, polled with a deadline and given up when it passes.
+// Communicators of this process's GPUs, called by a thread that is left behind where a call does not come back in time.
 #pragma once
 
 #include <functional>

@@ -17,7 +17,7 @@ if(nccl_version_code LESS 21800)
   return()
 endif()
 
-set(nccl_sources nccl_backend.cc api.cc debug_log.cc group.cc)
+set(nccl_sources nccl_backend.cc api.cc debug_log.cc group.cc members.cc)
 list(TRANSFORM nccl_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 headrace_plugin(nccl ${nccl_sources})
 target_include_directories(headrace_nccl SYSTEM PRIVATE ${NCCL_INCLUDE_DIR})

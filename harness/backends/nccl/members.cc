@@ -1,0 +1,228 @@
+#include "harness/backends/nccl/members.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/base/clock.h"
+#include "harness/base/error.h"
+
+namespace headrace::nccl {
+namespace {
+
+constexpr unsigned kPolls = 64;  // of a stream, between two looks at the communicator
+
+}  // namespace
+
+Members::Members(const Api& api, unsigned size, std::span<const NcclMember> members, Complaints complaints)
+    : api_(api), complaints_(std::move(complaints)), size_(size) {
+  for (const NcclMember& who : members) all_.push_back({who, nullptr, nullptr, nullptr});
+}
+
+void Members::join(const ncclUniqueId& id) {
+  try {
+    for (Member& m : all_) prepare(m);
+    together("join", [&] {
+      for (Member& m : all_) {
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 1;  // as nccl-tests: of others NCCL makes and joins a thread for each operation
+        use(m);
+        expect(api_.init(&m.comm, static_cast<int>(size_), id, static_cast<int>(m.who.rank), &config), "join");
+      }
+    });
+    settle("join");
+    joined_ = true;
+  } catch (...) {
+    abort();
+    throw;
+  }
+  if (given_up_) abort();
+}
+
+void Members::run(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers) {
+  use(all_.front());  // NCCL leaves the thread with the GPU that it found
+  if (calls.meet) {
+    std::vector<NcclBuffers> words;
+    for (const Member& m : all_) words.push_back({m.word, m.word});
+    queue({.what = Collective::all_reduce, .count = 1}, words);
+    drain();
+  }
+  times_.begin_ns = now_ns();
+  for (std::uint64_t done = 0; done < calls.times;) {
+    const std::uint64_t now = std::min(calls.batch, calls.times - done);
+    for (std::uint64_t i = 0; i < now; ++i) queue(calls, buffers);
+    drain();
+    times_.batch_end_ns.push_back(now_ns());  // room for all was made before
+    done_.store(done += now, std::memory_order_relaxed);
+  }
+}
+
+void Members::leave() {
+  for (Member& m : all_) {
+    use(m);
+    if (m.comm) api_.destroy(std::exchange(m.comm, nullptr));
+    if (m.stream) cudaStreamDestroy(std::exchange(m.stream, nullptr));
+    if (m.word) cudaFree(std::exchange(m.word, nullptr));
+  }
+}
+
+void Members::abort() noexcept {
+  if (aborted_.exchange(true)) return;
+  for (Member& m : all_)
+    if (m.comm) api_.abort(m.comm);
+}
+
+std::string Members::names() const {
+  const NcclMember &first = all_.front().who, &last = all_.back().who;
+  if (all_.size() == 1) return all_.front().name();
+  return fmt::format("ranks {} to {} (gpu{} to gpu{})", first.rank, last.rank, first.gpu, last.gpu);
+}
+
+void Members::fail(const std::string& who, const char* what, const std::string& why) {
+  given_up_ = true;
+  throw RunError(fmt::format("NCCL: {}: {}: {}{}", who, what, why, complained()));
+}
+
+void Members::make_room(const NcclCalls& calls) {
+  done_ = 0;
+  times_ = {};
+  times_.batch_end_ns.reserve((calls.times + calls.batch - 1) / calls.batch);
+}
+
+std::string Members::Member::name() const { return fmt::format("rank {} (gpu{})", who.rank, who.gpu); }
+
+void Members::use(const Member& m) { expect(m, cudaSetDevice(static_cast<int>(m.who.gpu)), "use"); }
+
+void Members::prepare(Member& m) {
+  use(m);
+  expect(m, cudaStreamCreateWithFlags(&m.stream, cudaStreamNonBlocking), "make a stream");
+  void* word = nullptr;
+  expect(m, cudaMalloc(&word, sizeof(float)), "make room for a word");
+  m.word = static_cast<float*>(word);
+  expect(m, cudaMemset(word, 0, sizeof(float)), "clear a word");
+  expect(m, cudaDeviceSynchronize(), "clear a word");
+}
+
+/// `calls` as one of NCCL's groups, which is ended whatever they throw: NCCL counts per thread how many are open, and
+/// with one left open everything later would only be queued, an abort too.
+template <class Calls>
+void Members::together(const char* what, Calls calls) {
+  expect(api_.group_start(), what);
+  try {
+    calls();
+  } catch (...) {
+    api_.group_end();
+    throw;
+  }
+  expect(api_.group_end(), what);
+}
+
+void Members::queue(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers) {
+  const bool both_ways = calls.what == Collective::all_to_all || calls.what == Collective::send_recv;
+  if (all_.size() == 1 && !both_ways) {  // as nccl-tests and frameworks call it
+    queue_one(all_.front(), calls, buffers.front());
+  } else {
+    together("group", [&] {
+      for (std::size_t i = 0; i < all_.size(); ++i) queue_one(all_[i], calls, buffers[i]);
+    });
+  }
+  settle("queue an operation");
+}
+
+void Members::queue_one(Member& m, const NcclCalls& calls, const NcclBuffers& b) {
+  const std::uint64_t count = calls.count, part = count / size_;
+  const auto at = [&](const void* base, std::uint64_t parts) { return static_cast<const float*>(base) + parts * part; };
+  const auto to = [&](void* base, std::uint64_t parts) { return static_cast<float*>(base) + parts * part; };
+  const bool in_place = b.in == b.out;
+  const unsigned rank = m.who.rank;
+  const auto next = static_cast<int>((rank + 1) % size_), before = static_cast<int>((rank + size_ - 1) % size_);
+  switch (calls.what) {
+    case Collective::all_reduce:
+      return expect(api_.all_reduce(b.in, b.out, count, ncclFloat, ncclSum, m.comm, m.stream), "all_reduce");
+    case Collective::all_gather:
+      return expect(api_.all_gather(in_place ? at(b.in, rank) : b.in, b.out, part, ncclFloat, m.comm, m.stream),
+                    "all_gather");
+    case Collective::reduce_scatter:
+      return expect(
+          api_.reduce_scatter(b.in, in_place ? to(b.out, rank) : b.out, part, ncclFloat, ncclSum, m.comm, m.stream),
+          "reduce_scatter");
+    case Collective::broadcast:
+      return expect(api_.broadcast(b.in, b.out, count, ncclFloat, 0, m.comm, m.stream), "broadcast");
+    case Collective::all_to_all:
+      for (unsigned r = 0; r < size_; ++r) {
+        expect(api_.send(at(b.in, r), part, ncclFloat, static_cast<int>(r), m.comm, m.stream), "send");
+        expect(api_.receive(to(b.out, r), part, ncclFloat, static_cast<int>(r), m.comm, m.stream), "receive");
+      }
+      return;
+    case Collective::send_recv:
+      expect(api_.send(b.in, count, ncclFloat, next, m.comm, m.stream), "send");
+      return expect(api_.receive(b.out, count, ncclFloat, before, m.comm, m.stream), "receive");
+  }
+}
+
+void Members::drain() {
+  for (Member& m : all_) {
+    if (all_.size() > 1) use(m);
+    for (unsigned polls = 1;; ++polls) {
+      const cudaError_t state = cudaStreamQuery(m.stream);
+      if (state == cudaSuccess) break;
+      if (state != cudaErrorNotReady) fail(m.name(), "operation", cudaGetErrorString(state));
+      if (polls % kPolls != 0) continue;
+      go_on();
+      check(m, "operation");
+      ::sched_yield();
+    }
+    check(m, "operation");
+  }
+}
+
+/// Only NCCL_COMM_BLOCKING=0 makes calls come back before they are done.
+void Members::settle(const char* what) {
+  if (!in_progress_) return;
+  for (Member& m : all_) {
+    while (!check(m, what)) {
+      go_on();
+      ::sched_yield();
+    }
+  }
+}
+
+/// False: in progress. Throws what the library found meanwhile: a network that failed, a peer that is gone.
+bool Members::check(Member& m, const char* what) {
+  ncclResult_t state = ncclSuccess;
+  const ncclResult_t asked = api_.async_error(m.comm, &state);
+  if (asked != ncclSuccess) state = asked;
+  if (state == ncclInProgress) return false;
+  if (state != ncclSuccess) fail(m.name(), what, words(state, m.comm));
+  return true;
+}
+
+/// Nobody waits for what runs any more.
+void Members::go_on() const {
+  if (given_up_) throw RunError("NCCL: given up");
+}
+
+void Members::expect(ncclResult_t code, const char* what) {
+  if (code == ncclInProgress) in_progress_ = true;
+  if (code == ncclSuccess || code == ncclInProgress) return;
+  given_up_ = true;
+  throw RunError(fmt::format("NCCL: {}: {}{}", what, words(code, nullptr), complained()));
+}
+
+void Members::expect(const Member& m, cudaError_t code, const char* what) {
+  if (code != cudaSuccess) fail(m.name(), what, cudaGetErrorString(code));
+}
+
+std::string Members::words(ncclResult_t code, ncclComm_t comm) const {
+  const char* more = api_.last_error(comm);
+  return fmt::format("{}{}{}", api_.error_text(code), more && *more ? ": " : "", more ? more : "");
+}
+
+std::string Members::complained() const {
+  const std::string said = complaints_();
+  return said.empty() ? said : "; NCCL warned: " + said;
+}
+
+}  // namespace headrace::nccl
