@@ -81,7 +81,7 @@ class RdmaAllReduce final : public Paired {
     const std::vector<std::string> cards =
         in_concert(ranks, "connect the ring", kConnect_s, [&] { return open(node); });
     come_together("the ring is connected", kConnect_s,
-                  [&] { connect(card_from(cards.at(left())), card_from(cards.at(right()))); });
+                  [&] { connect_ring(card_from(cards.at(left())), card_from(cards.at(right()))); });
     shape_ = shape_of({ranks.everyone()}, ranks.places());
     const std::uint64_t n = ranks.size();
     notes_.push_back(ranks.host(rank()) + " by " + end_.words() + "; " + std::to_string(n) + " ranks, " +
@@ -156,7 +156,7 @@ class RdmaAllReduce final : public Paired {
                              enrolled_->remote_key()});
   }
 
-  void connect(const RdmaCard& before, const RdmaCard& next) {
+  void connect_ring(const RdmaCard& before, const RdmaCard& next) {
     next_ = next;
     if (next_.length != 2 * half_) throw RunError("the ranks' buffers differ: is message_size the same on all?");
     endpoint_->connect(next_.address, 0, 1, 1);
