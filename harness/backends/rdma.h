@@ -27,13 +27,16 @@ struct RdmaPort {
   unsigned number = 1;    // counts from 1
   bool ethernet = false;  // RoCE; else InfiniBand
   bool active = false;
-  std::string state;        // "ACTIVE", "DOWN"
-  double rate = 0;          // of the line, one way [B/s]; 0 = not told
-  unsigned mtu = 0;         // of a packet's payload, as the port is set: 256 .. 4096 [B]
-  unsigned most_mtu = 0;    // that it can be set to [B]
-  std::uint16_t lid = 0;    // InfiniBand: its address in the subnet
-  int numa_node = -1;       // -1 = not told
-  std::string pci_address;  // "0000:17:00.0"; "" = on no PCI bus
+  std::string state;                      // "ACTIVE", "DOWN"
+  double rate = 0;                        // of the line, one way [B/s]; 0 = not told
+  unsigned mtu = 0;                       // of a packet's payload, as the port is set: 256 .. 4096 [B]
+  unsigned most_mtu = 0;                  // that it can be set to [B]
+  std::uint16_t lid = 0;                  // InfiniBand: its address in the subnet
+  bool global_route = false;              // InfiniBand: packets must carry the global address, too
+  std::string unusable;                   // why no reliable connection can be made through it; "" = one can
+  std::vector<std::uint16_t> partitions;  // P_Keys by their index; 0 = none there
+  int numa_node = -1;                     // -1 = not told
+  std::string pci_address;                // "0000:17:00.0"; "" = on no PCI bus
   std::string firmware;
   std::uint64_t most_message = 0;  // [B]
   unsigned most_queue_pairs = 0, most_work = 0, most_completions = 0, most_reads = 0;
@@ -47,9 +50,10 @@ struct RdmaAddress {
   bool ethernet = false;
   std::array<std::uint8_t, 16> gid{};
   std::uint16_t lid = 0;
-  unsigned mtu = 0;            // [B]
-  unsigned reads = 0;          // that it answers at once, per queue pair
-  std::uint32_t sequence = 0;  // number of the first packet
+  unsigned mtu = 0;             // [B]
+  unsigned reads = 0;           // that it answers at once, per queue pair
+  std::uint32_t sequence = 0;   // number of the first packet
+  std::uint16_t partition = 0;  // P_Key; 0 = not known
   std::vector<std::uint32_t> queue_pairs;
 };
 
@@ -64,6 +68,8 @@ struct RdmaSettings {
   unsigned mtu = 0;            // 0 = the smaller of both ports'
   unsigned traffic_class = 0;  // RoCE: the IP header's; InfiniBand: of the global route
   unsigned service_level = 0;
+  unsigned flow_label = 0;  // RoCE: chooses the packets' UDP source port, and so their way; InfiniBand: of the route
+  unsigned partition_index = 0;  // of the port's table of P_Keys
   // Bytes may reach memory in another order than they were sent, completions last: not where their arrival is looked for
   // in memory. Without it, some hosts (EPYC) carry three quarters of a fast port. Cards that cannot leave it out.
   bool relaxed_ordering = false;

@@ -9,6 +9,8 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/network/rdma_rails.h"
+#include "harness/system/pci_path.h"
 
 namespace headrace {
 namespace {
@@ -47,38 +49,30 @@ std::string in_words(const RdmaGid& gid) {
                      gid.interface.empty() ? "" : ", " + gid.interface);
 }
 
-std::string all_in_words(std::span<const RdmaPort> ports) {
-  std::vector<std::string> words;
-  for (const RdmaPort& p : ports) words.push_back(fmt::format("{} is {}", p.name(), p.state));
-  return join(words);
-}
-
 std::string to_bring_up(const RdmaPort& port) {
   return port.ethernet ? "set its network interface up and look at the cable (rdma link)"
                        : "look at the cable; INIT means that no subnet manager (opensm) has set it up";
 }
 
-const RdmaPort& choose_port(std::span<const RdmaPort> ports, const RdmaWish& wish, const std::string& address) {
-  std::vector<std::string> devices;
-  const RdmaPort* found = nullptr;
-  for (const RdmaPort& p : ports) {
-    if (std::find(devices.begin(), devices.end(), p.device) == devices.end()) devices.push_back(p.device);
-    if (!wish.device.empty() && p.device != wish.device) continue;
-    if (wish.port != 0 && p.number != wish.port) continue;
-    const auto better = [&](const RdmaPort& a, const RdmaPort& b) {
-      if (a.active != b.active) return a.active;
-      return has_address(a, address) && !has_address(b, address);
-    };
-    if (!found || better(p, *found)) found = &p;
+/// Of the active ports of `rails` the one that has the address, else the nearest, else the one whose turn it is.
+unsigned choose_rail(const std::vector<const RdmaPort*>& rails, const RdmaWish& wish, const std::string& address) {
+  std::vector<unsigned> active;
+  for (unsigned r = 0; r < rails.size(); ++r) {
+    if (rails[r]->active && has_address(*rails[r], address)) return r;
+    if (rails[r]->active) active.push_back(r);
   }
-  const bool asked = !wish.device.empty() || wish.port != 0;
-  if (!found && !wish.device.empty() && std::find(devices.begin(), devices.end(), wish.device) == devices.end())
-    throw RunError(fmt::format("there is no RDMA device '{}'{} (devices: {})", wish.device,
-                               did_you_mean(wish.device, devices), join(devices)));
-  if (!found) throw RunError(fmt::format("there is no RDMA port {}: {}", wish.port, all_in_words(ports)));
-  if (found->active) return *found;
-  if (asked) throw RunError(fmt::format("RDMA port {} is {}: {}", found->name(), found->state, to_bring_up(*found)));
-  throw Unsupported(fmt::format("no RDMA port is active ({}): {}", all_in_words(ports), to_bring_up(*found)));
+  if (active.empty()) return static_cast<unsigned>(rails.size());
+  std::rotate(active.begin(), active.begin() + wish.turn % active.size(), active.end());
+  const auto way = [&](unsigned r) {
+    return system::shared_way(wish.near, system::pci_path(rails[r]->pci_address, wish.sys_root));
+  };
+  return *std::max_element(active.begin(), active.end(), [&](unsigned a, unsigned b) { return way(a) < way(b); });
+}
+
+std::string none_active(const std::vector<const RdmaPort*>& rails) {
+  std::vector<std::string> words;
+  for (const RdmaPort* p : rails) words.push_back(fmt::format("{} is {}", p->name(), p->state));
+  return fmt::format("no RDMA port is active ({}): {}", join(words), to_bring_up(*rails.front()));
 }
 
 /// The more, the better.
@@ -104,6 +98,22 @@ const RdmaGid& choose_gid(const RdmaPort& port, const RdmaWish& wish, const std:
                            [&](const RdmaGid& a, const RdmaGid& b) { return worth(a, address) < worth(b, address); });
 }
 
+/// The index of the partition asked for; of none the first: full membership of what the subnet manager made the default.
+unsigned choose_partition(const RdmaPort& port, std::uint16_t wanted) {
+  if (wanted == 0) return 0;
+  std::vector<std::string> there;
+  std::optional<unsigned> limited;  // the same partition, the other kind of membership
+  for (unsigned i = 0; i < port.partitions.size(); ++i) {
+    if (port.partitions[i] == wanted) return i;
+    if (port.partitions[i] == 0) continue;
+    if (((port.partitions[i] ^ wanted) & 0x7fff) == 0) limited = i;
+    there.push_back(fmt::format("{:#06x}", port.partitions[i]));
+  }
+  if (limited) return *limited;
+  throw RunError(fmt::format("{}: is in no partition {:#06x}; it is in: {} (the subnet manager's partitions.conf)",
+                             port.name(), wanted, there.empty() ? "none" : join(there)));
+}
+
 }  // namespace
 
 std::string gid_text(const RdmaGid& gid) {
@@ -117,25 +127,57 @@ std::string gid_text(const RdmaGid& gid) {
 }
 
 RdmaPlace choose_rdma_place(std::span<const RdmaPort> ports, const RdmaWish& wish) {
-  if (ports.empty()) throw Unsupported("no RDMA device");
   const std::string address = bare(wish.local_address);
-  const RdmaPort& port = choose_port(ports, wish, address);
+  const RdmaRails rails = rdma_rails(ports, wish.device, wish.port);
+  const bool asked = !wish.device.empty() || wish.port != 0;
+  RdmaPlace place;
+  place.rail = choose_rail(rails.ports, wish, address);
+  if (place.rail == rails.ports.size()) {
+    const RdmaPort& first = *rails.ports.front();
+    if (asked && rails.ports.size() == 1)
+      throw RunError(fmt::format("RDMA port {} is {}: {}", first.name(), first.state, to_bring_up(first)));
+    if (asked) throw RunError(none_active(rails.ports));
+    throw Unsupported(none_active(rails.ports));
+  }
+  const RdmaPort& port = *rails.ports[place.rail];
   const RdmaGid& gid = choose_gid(port, wish, address);
-  RdmaPlace place{.port = &port,
-                  .gid_index = gid.index,
-                  .words = fmt::format("{}, GID {}, MTU {}", port.name(), in_words(gid), port.mtu),
-                  .warning = ""};
+  place.port = &port;
+  place.gid_index = gid.index;
+  place.words = fmt::format("{}, GID {}, MTU {}", port.name(), in_words(gid), port.mtu);
+  place.partition_index = choose_partition(port, wish.partition);
+  if (!rails.left_out.empty()) place.notes.push_back(rails.left_out);
+  for (const RdmaPort* p : rails.ports)
+    if (!p->active) place.notes.push_back(fmt::format("{} is {}: {}", p->name(), p->state, to_bring_up(*p)));
   if (port.ethernet && gid.kind == RdmaGid::Kind::roce_v1)
-    place.warning = fmt::format(
-        "{}: GID {} is of RoCE v1, which no router passes on and whose packets carry no "
-        "traffic class: give its interface an IP address, or choose another gid_index",
-        port.name(), gid.index);
+    place.notes.push_back(
+        fmt::format("{}: GID {} is of RoCE v1, which no router passes on and whose packets carry no "
+                    "traffic class: give its interface an IP address, or choose another gid_index",
+                    port.name(), gid.index));
   else if (port.ethernet && is_link_local(gid))
-    place.warning = fmt::format(
-        "{}: GID {} is a link-local address, good for the same switch only: give its "
-        "interface an IP address",
-        port.name(), gid.index);
+    place.notes.push_back(
+        fmt::format("{}: GID {} is a link-local address, good for the same switch only: give its "
+                    "interface an IP address",
+                    port.name(), gid.index));
   return place;
+}
+
+std::size_t nearest_gpu(std::span<const std::string> ports, std::span<const std::string> gpus,
+                        const std::string& sys_root) {
+  std::vector<std::vector<std::string>> ways;
+  for (const std::string& gpu : gpus) ways.push_back(system::pci_path(gpu, sys_root));
+  std::vector<unsigned> users(gpus.size(), 0);
+  std::size_t chosen = 0;
+  for (const std::string& port : ports) {
+    const std::vector<std::string> way = system::pci_path(port, sys_root);
+    const auto worth = [&](std::size_t gpu) {
+      return std::pair(-static_cast<long>(system::shared_way(way, ways[gpu])), users[gpu]);
+    };
+    chosen = 0;
+    for (std::size_t gpu = 1; gpu < gpus.size(); ++gpu)
+      if (worth(gpu) < worth(chosen)) chosen = gpu;
+    ++users[chosen];
+  }
+  return chosen;
 }
 
 }  // namespace headrace

@@ -9,7 +9,7 @@ std::string to_bytes(const RdmaCard& card) {
   const RdmaAddress& a = card.address;
   writer.put(a.ethernet);
   for (const std::uint8_t byte : a.gid) writer.put(byte);
-  writer.put(a.lid).put(a.mtu).put(a.reads).put(a.sequence).put(a.queue_pairs);
+  writer.put(a.lid).put(a.mtu).put(a.reads).put(a.sequence).put(a.partition).put(a.queue_pairs);
   return writer.put(card.memory).put(card.length).put(card.key).bytes();
 }
 
@@ -23,6 +23,7 @@ RdmaCard card_from(const std::string& bytes) {
   reader.get(a.mtu);
   reader.get(a.reads);
   reader.get(a.sequence);
+  reader.get(a.partition);
   reader.get(a.queue_pairs);
   reader.get(card.memory);
   reader.get(card.length);

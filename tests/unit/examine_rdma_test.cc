@@ -48,6 +48,19 @@ TEST(ExamineRdma, NotesSmallPackets) {
   EXPECT_NE(finding.text.find("MTU 1024; could be 4096"), std::string::npos);
 }
 
+TEST(ExamineRdma, TellsWhichPortsRanksGoBy) {
+  Ports ports = one_port();
+  for (const char* name : {"host10", "host2", "host3"}) ports.all.emplace_back(ports.all.front()).device = name;
+  ports.all[2].rate *= 4;
+  ports.all[3].active = false;
+  ports.all[3].state = "DOWN";
+  const auto findings = examine_rdma(ports, kUnlimited, true);
+  const Finding& rails = findings.at(findings.size() - 2);
+  EXPECT_EQ(rails.subject, "rails");
+  EXPECT_EQ(rails.text, "host0/1, host3/1 (DOWN), host10/1");
+  EXPECT_NE(rails.advice.find("not used: host2/1 (RoCE, 320 Gbit/s)"), std::string::npos) << rails.advice;
+}
+
 TEST(ExamineRdma, LeavesPortsThatAreDownToTheirCables) {
   Ports ports = one_port();
   ports.all[0].active = false;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <future>
 #include <mutex>
+#include <set>
 
 #include "harness/backends/loader.h"
 #include "harness/peer/follow.h"
@@ -29,7 +30,17 @@ struct Outcome {
   bool relaxed_ordering = false;  // asked for by this or another rank
   std::string error, skip;
   std::string why_no_port;  // as why_missing("nic_bandwidth")
+  std::set<unsigned> gpus;  // that were touched
 };
+
+HostGpuBackend* give_gpus(Node& node) {
+  HostBackendSettings settings;
+  settings.gpus.resize(4);
+  auto gpus = std::make_unique<HostGpuBackend>(settings);
+  HostGpuBackend* own = gpus.get();
+  node.backends().replace_gpu(std::move(gpus));
+  return own;
+}
 
 /// Ranks that need not be all alike.
 struct Cast {
@@ -45,14 +56,14 @@ std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, con
   std::vector<Outcome> outcomes(cast.hosts.size());
   on_ranks(cast.hosts, 5, [&](std::unique_ptr<Ranks> own) {
     Outcome& outcome = outcomes[own->rank()];
+    const HostGpuBackend* gpus = nullptr;
     const unsigned ports = cast.ports.empty() ? 1 : cast.ports[own->rank()];
     WorkloadRunner runner(workload, "{" + parameters + "}");
     const std::shared_ptr<Ranks> ranks = std::move(own);
     runner.node().join(ranks);
     if (!cast.team.empty()) runner.node().set_team(cast.team);
     runner.node().backends().replace_rdma(std::make_unique<HostRdmaBackend>(fabric, ports));
-    if (parameters.find("memory: gpu") != std::string::npos)
-      runner.node().backends().replace_gpu(std::make_unique<HostGpuBackend>(HostBackendSettings{}));
+    if (parameters.find("memory: gpu") != std::string::npos) gpus = give_gpus(runner.node());
     try {
       if (runner.node().team_index() < runner.node().team().size()) {
         if (const auto skip = runner.check()) {
@@ -69,6 +80,7 @@ std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, con
     } catch (const std::exception& e) {
       outcome.error = e.what();
     }
+    if (gpus) outcome.gpus = gpus->touched();
     // Whatever failed, failed for all at the same exchange: the next one finds everybody.
     EXPECT_NO_THROW(ranks->barrier("the end", 5)) << outcome.error;
   });
@@ -296,6 +308,22 @@ TEST(RdmaPair, MovesWhatIsInGpus) {
       run_ranks(2, "rdma_write", std::string("message_size: 4KiB, memory: gpu") + kQuick, {.corrupts = true});
   EXPECT_EQ(wrong[0].error.find("rank 1 (b): wrong data on b"), 0u) << wrong[0].error;
   EXPECT_NE(problems_of("rdma_send", "{measure: latency, memory: gpu}").find("rdma_read's"), std::string::npos);
+}
+
+TEST(RdmaPair, MovesTheDataOfAGpuOfEachRanksOwn) {
+  const Cast two_nodes{.hosts = {"a", "a", "b", "b"}, .ports = {2, 2, 2, 2}, .team = {}};
+  const std::string what = std::string("message_size: 3000B, memory: gpu") + kQuick;
+  const auto nearest = run_cast(two_nodes, "rdma_write", what);
+  for (const unsigned rank : {0u, 1u, 2u, 3u}) {
+    EXPECT_EQ(nearest[rank].error, "");
+    EXPECT_EQ(nearest[rank].gpus, std::set{rank % 2}) << "eight NICs would share one GPU's link";
+  }
+  for (const Outcome& o : run_cast(two_nodes, "rdma_write", "gpu: 3, " + what)) EXPECT_EQ(o.gpus, std::set{3u});
+  EXPECT_EQ(run_cast(two_nodes, "rdma_write", "gpu: 4, " + what)[0].skip, "gpu: 4: here are 4");
+  EXPECT_NE(problems_of("rdma_write", "{memory: gpu, gpu: near}").find("must be nearest, or a number"),
+            std::string::npos);
+  EXPECT_NE(problems_of("rdma_write", "{partition: 65536}").find("must be a P_Key"), std::string::npos);
+  EXPECT_EQ(problems_of("rdma_write", "{partition: 0x8001, gpu: 1, device: 'mlx5_0,mlx5_3'}"), "");
 }
 
 TEST(RdmaPair, NeedsASecondProcess) {

@@ -22,8 +22,14 @@ namespace headrace::network {
 class RdmaArea {
  public:
   /// In host memory; with `gpu`, in its memory. Throws RunError.
-  RdmaArea(std::uint32_t count, std::uint64_t size, bool huge_pages, const NumaNode* node, Gpu* gpu)
-      : count_(count), size_(size), stride_(round_up(size, 64)), half_(round_up(stride_ * count, kPage)), gpu_(gpu) {
+  RdmaArea(std::uint32_t count, std::uint64_t size, bool huge_pages, const NumaNode* node, Gpu* gpu,
+           unsigned gpu_index = 0)
+      : count_(count),
+        size_(size),
+        stride_(round_up(size, 64)),
+        half_(round_up(stride_ * count, kPage)),
+        gpu_(gpu),
+        gpu_index_(gpu_index) {
     if (gpu_) {
       device_ = gpu_->allocate(round_up(2 * half_, kHugePage));  // whole pages of the GPU's: dma-buf wants them
       copies_ = gpu_->stream();
@@ -98,9 +104,10 @@ class RdmaArea {
     check_pattern(data, bytes, key + slot, "message buffer " + std::to_string(slot), wrong);
   }
 
-  /// "on NUMA node 1, in huge pages"; "in gpu memory, reached by dma-buf".
+  /// "on NUMA node 1, in huge pages"; "in the memory of gpu3 (NVIDIA H100), reached by dma-buf".
   std::string placement() const {
-    if (gpu_) return "in the memory of " + gpu_->facts().name + ", reached " + how_;
+    if (gpu_)
+      return "in the memory of gpu" + std::to_string(gpu_index_) + " (" + gpu_->facts().name + "), reached " + how_;
     return (node_ >= 0 ? "on NUMA node " + std::to_string(node_) : std::string("on a NUMA node that is not told")) +
            (memory_->pages() == Buffers::Pages::ordinary ? ", in ordinary pages" : ", in huge pages");
   }
@@ -116,6 +123,7 @@ class RdmaArea {
   std::uint32_t count_;
   std::uint64_t size_, stride_, half_;
   Gpu* gpu_;
+  unsigned gpu_index_;
   std::unique_ptr<Buffers> memory_;
   std::unique_ptr<GpuMemory> device_;
   std::unique_ptr<GpuStream> copies_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -18,7 +19,7 @@ RdmaPair::RdmaPair(Params& p, std::string_view name, RdmaOp op)
                               "next; bisection: the first half with the second, all at once; rails: the same port of "
                               "every node with each other's")),
       on_gpu_(p.choice("memory", "host", {"host", "gpu"}, "that messages are in at both ends") == "gpu"),
-      gpu_(static_cast<unsigned>(p.count("gpu", 0, {.min = 0, .max = 63}, "whose memory: the one near the port"))),
+      wanted_gpu_(wanted_gpu(p)),
       end_(p) {
   if (traffic_.latency && on_gpu_ && !traffic_.reads())
     p.conflict("memory", "the processor cannot see a message arrive in a GPU's memory: latency there is rdma_read's");
@@ -64,8 +65,18 @@ std::optional<Skip> RdmaPair::check_here(Node& node) {
   if (!on_gpu_) return std::nullopt;
   if (std::string why = node.backends().why_not(Gives::gpus); !why.empty()) return Skip{"memory: gpu: " + why};
   const unsigned count = node.backends().gpu().count();
-  return gpu_ < count ? std::nullopt
-                      : std::optional(Skip{"gpu: " + std::to_string(gpu_) + ": here are " + std::to_string(count)});
+  if (!wanted_gpu_ || *wanted_gpu_ < count) return std::nullopt;
+  return Skip{"gpu: " + std::to_string(*wanted_gpu_) + ": here are " + std::to_string(count)};
+}
+
+std::optional<unsigned> RdmaPair::wanted_gpu(Params& p) {
+  const std::string word =
+      p.text("gpu", "nearest", "of this end, whose memory: nearest to its port by PCI, or its number");
+  if (word == "nearest") return std::nullopt;
+  char* end = nullptr;
+  const unsigned long number = std::strtoul(word.c_str(), &end, 10);
+  if (word.empty() || *end != '\0' || number > 255) p.conflict("gpu", "must be nearest, or a number from 0");
+  return static_cast<unsigned>(number);
 }
 
 void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
@@ -73,7 +84,10 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
   notes_.clear();
   trouble_ = nullptr;
   const std::vector<std::string> rails = in_concert(ranks, "choose ports", kConnect_s, [&] {
-    end_.choose(node.backends().rdma(), ranks, peer());
+    GpuBackend* gpus = on_gpu_ ? &node.backends().gpu() : nullptr;
+    const bool one = gpus && gpus->count() == 1;  // as launchers bind them
+    end_.choose(node.backends().rdma(), ranks, peer(), one ? gpus->gpu(0).facts().pci_address : "");
+    if (gpus) gpu_ = wanted_gpu_.value_or(end_.near_gpu(*gpus));
     if (traffic_.size > end_.port().most_message)
       throw Unsupported(end_.port().name() + " takes messages of at most " + std::to_string(end_.port().most_message) +
                         " bytes");
@@ -90,7 +104,7 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
     return partners.empty() ? std::string() : open(node, partners);
   });
   in_concert(ranks, "queue pairs connected", kConnect_s, [&] {
-    for (RdmaLink& link : links_) connect(link, card_from(cards.at(link.partner())));
+    for (RdmaLink& link : links_) connect_to(link, card_from(cards.at(link.partner())));
     return std::string();
   });
   if (partners.empty()) return;
@@ -166,7 +180,7 @@ std::string RdmaPair::why_no_port(const std::vector<Rail>& rails) const {
 std::string RdmaPair::open(Node& node, const std::vector<unsigned>& partners) {
   const auto queue_pairs = static_cast<unsigned>(partners.size()) * traffic_.queue_pairs;
   area_ = std::make_unique<RdmaArea>(static_cast<std::uint32_t>(traffic_.slots()), traffic_.size, end_.huge_pages(),
-                                     end_.numa_node(), on_gpu_ ? &node.backends().gpu().gpu(gpu_) : nullptr);
+                                     end_.numa_node(), on_gpu_ ? &node.backends().gpu().gpu(gpu_) : nullptr, gpu_);
   const bool inlined = !on_gpu_ && !traffic_.reads() && traffic_.size <= traffic_.inline_size;
   endpoint_ = end_.open({.queue_pairs = queue_pairs,
                          .in_use = traffic_.queue_pairs,
@@ -182,7 +196,7 @@ std::string RdmaPair::open(Node& node, const std::vector<unsigned>& partners) {
   return to_bytes(RdmaCard{endpoint_->address(), area_->address(), area_->length(), area_->remote_key()});
 }
 
-void RdmaPair::connect(RdmaLink& link, const RdmaCard& card) {
+void RdmaPair::connect_to(RdmaLink& link, const RdmaCard& card) {
   const std::vector<unsigned> theirs = schedule_.partners(link.partner());
   const auto at = std::find(theirs.begin(), theirs.end(), ranks_->rank()) - theirs.begin();
   link.connect(card, static_cast<unsigned>(at) * traffic_.queue_pairs);

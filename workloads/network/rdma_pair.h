@@ -76,6 +76,8 @@ class RdmaPair : public Paired {
   /// A peer that was given up is not waited for again; of several ranks others may still be at it.
   double wait_s(double longest_s) const { return peer() && trouble_ ? end_.patience_s() : longest_s; }
 
+  static std::optional<unsigned> wanted_gpu(Params& p);
+
   std::uint64_t key_of(unsigned rank) const { return seed_ + rank * 0x9e3779b97f4a7c15u; }
   bool between_hosts(const PairSchedule::Meeting& m) const { return ranks_->host(m.from) != ranks_->host(m.to); }
 
@@ -84,7 +86,7 @@ class RdmaPair : public Paired {
 
   /// Memory and queue pairs to all partners; this end's card.
   std::string open(Node& node, const std::vector<unsigned>& partners);
-  void connect(RdmaLink& link, const RdmaCard& card);
+  void connect_to(RdmaLink& link, const RdmaCard& card);
 
   /// This rank's link in a turn; nullptr: it rests.
   RdmaLink* link(std::size_t turn);
@@ -103,7 +105,8 @@ class RdmaPair : public Paired {
   const RdmaTraffic traffic_;
   const std::string schedule_name_;
   const bool on_gpu_;
-  const unsigned gpu_;
+  const std::optional<unsigned> wanted_gpu_;  // none: the nearest to the port
+  unsigned gpu_ = 0;
   RdmaEnd end_;
 
   Ranks* ranks_ = nullptr;

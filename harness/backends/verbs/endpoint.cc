@@ -87,6 +87,9 @@ class Endpoint final : public RdmaEndpoint {
     if (other.ethernet != port_.ethernet)
       throw RunError(fmt::format("{}: {} here and {} at the other end do not talk: choose `device` on both",
                                  port_.name(), layer(port_.ethernet), layer(other.ethernet)));
+    if (address_.partition != 0 && other.partition != 0 && ((address_.partition ^ other.partition) & 0x7fff) != 0)
+      throw RunError(fmt::format("{}: partition {:#06x} here and {:#06x} at the other end do not talk: set `partition`",
+                                 port_.name(), address_.partition, other.partition));
     const unsigned mtu = settings_.mtu != 0 ? settings_.mtu : std::min(port_.mtu, other.mtu);
     if (mtu > port_.mtu || mtu > other.mtu)
       throw RunError(
@@ -167,6 +170,8 @@ class Endpoint final : public RdmaEndpoint {
     address_.mtu = port_.mtu;
     address_.reads = std::min(port_.most_reads, 16u);
     address_.sequence = std::random_device{}() & 0xffffff;
+    if (settings_.partition_index < port_.partitions.size())
+      address_.partition = port_.partitions[settings_.partition_index];
     const auto gid = std::find_if(port_.gids.begin(), port_.gids.end(),
                                   [&](const RdmaGid& g) { return g.index == settings_.gid_index; });
     if (gid != port_.gids.end()) address_.gid = gid->bytes;
@@ -191,6 +196,7 @@ class Endpoint final : public RdmaEndpoint {
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_INIT;
     attributes.port_num = static_cast<std::uint8_t>(port_.number);
+    attributes.pkey_index = static_cast<std::uint16_t>(settings_.partition_index);
     attributes.qp_access_flags = kAccess;
     change(queue.get(), attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
            "set a queue pair up");
@@ -210,13 +216,14 @@ class Endpoint final : public RdmaEndpoint {
     a.ah_attr.port_num = static_cast<std::uint8_t>(port_.number);
     a.ah_attr.sl = static_cast<std::uint8_t>(settings_.service_level);
     a.ah_attr.dlid = other.lid;
-    // RoCE has no other address; InfiniBand needs the global one only beyond its subnet.
+    // RoCE has no other address; InfiniBand needs the global one beyond its subnet, and where the port says so.
     const bool beyond = std::memcmp(other.gid.data(), address_.gid.data(), 8) != 0;
-    if (port_.ethernet || beyond) {
+    if (port_.ethernet || port_.global_route || beyond) {
       a.ah_attr.is_global = 1;
       std::memcpy(a.ah_attr.grh.dgid.raw, other.gid.data(), other.gid.size());
       a.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(settings_.gid_index);
       a.ah_attr.grh.hop_limit = kHops;
+      a.ah_attr.grh.flow_label = settings_.flow_label;
       a.ah_attr.grh.traffic_class = static_cast<std::uint8_t>(settings_.traffic_class);
     }
     change(queue, a,

@@ -1,5 +1,6 @@
 #include "harness/backends/verbs/ports.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <net/if.h>
 
@@ -70,6 +71,26 @@ void locate(const std::string& device, RdmaPort& port) {
   if (int number = -1; node >> number) port.numa_node = number;
 }
 
+/// "" where reliable connections can be made by what both ends tell each other.
+std::string why_unusable(const ibv_device& device) {
+  if (device.transport_type == IBV_TRANSPORT_IB) return "";
+  if (device.transport_type == IBV_TRANSPORT_IWARP)
+    return "it is an iWARP device, whose connections only rdma_cm makes, which headrace does not use";
+  return "it has no reliable connections (RC), as the Elastic Fabric Adapter has none";
+}
+
+std::vector<std::uint16_t> partitions_of(ibv_context* device, unsigned port, unsigned count) {
+  constexpr unsigned kMost = 128;  // as many as cards have
+  std::vector<std::uint16_t> keys;
+  for (unsigned i = 0; i < std::min(count, kMost); ++i) {
+    __be16 key = 0;
+    if (ibv_query_pkey(device, static_cast<std::uint8_t>(port), static_cast<int>(i), &key) != 0) break;
+    keys.push_back(ntohs(key));
+  }
+  while (!keys.empty() && keys.back() == 0) keys.pop_back();
+  return keys;
+}
+
 void add_ports(const Device& device, const std::string& name, Ports& all) {
   ibv_device_attr limits{};
   if (ibv_query_device(device.get(), &limits) != 0) return;
@@ -85,6 +106,9 @@ void add_ports(const Device& device, const std::string& name, Ports& all) {
     port.mtu = mtu_bytes(attributes.active_mtu);
     port.most_mtu = mtu_bytes(attributes.max_mtu);
     port.lid = attributes.lid;
+    port.global_route = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
+    port.unusable = why_unusable(*device->device);
+    port.partitions = partitions_of(device.get(), number, attributes.pkey_tbl_len);
     port.firmware = limits.fw_ver;
     port.most_message = attributes.max_msg_sz;
     port.most_queue_pairs = static_cast<unsigned>(limits.max_qp);

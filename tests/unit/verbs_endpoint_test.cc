@@ -1,0 +1,160 @@
+// How queue pairs and memory are asked for, with functions of the test instead of libibverbs': no device is there.
+#include <gtest/gtest.h>
+
+#ifdef HEADRACE_HAS_VERBS
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "harness/backends/verbs/endpoint.h"
+#include "harness/backends/verbs/ports.h"
+#include "harness/base/error.h"
+
+#undef ibv_reg_mr
+
+namespace {
+/// What was asked of the library.
+struct Asked {
+  std::vector<ibv_qp_attr> init, receive, send;  // of each queue pair, by the state that it was put in
+  std::vector<unsigned> access;                  // of each memory
+  std::vector<ibv_qp_init_attr> made;
+} asked;
+}  // namespace
+
+extern "C" {
+ibv_pd* ibv_alloc_pd(ibv_context*) {
+  static ibv_pd domain;
+  return &domain;
+}
+int ibv_dealloc_pd(ibv_pd*) { return 0; }
+ibv_cq* ibv_create_cq(ibv_context*, int, void*, ibv_comp_channel*, int) {
+  static ibv_cq queue;
+  return &queue;
+}
+int ibv_destroy_cq(ibv_cq*) { return 0; }
+ibv_qp* ibv_create_qp(ibv_pd*, ibv_qp_init_attr* wanted) {
+  static std::array<ibv_qp, 16> queues;
+  asked.made.push_back(*wanted);
+  ibv_qp& queue = queues.at(asked.made.size() - 1);
+  queue.qp_num = static_cast<std::uint32_t>(100 + asked.made.size());
+  return &queue;
+}
+int ibv_destroy_qp(ibv_qp*) { return 0; }
+int ibv_modify_qp(ibv_qp*, ibv_qp_attr* attributes, int) {
+  (attributes->qp_state == IBV_QPS_INIT  ? asked.init
+   : attributes->qp_state == IBV_QPS_RTR ? asked.receive
+                                         : asked.send)
+      .push_back(*attributes);
+  return 0;
+}
+ibv_mr* ibv_reg_mr(ibv_pd*, void*, size_t length, int access) {
+  asked.access.push_back(static_cast<unsigned>(access));
+  return new ibv_mr{nullptr, nullptr, nullptr, length, 0, 1, 2};
+}
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* begin, size_t length, uint64_t, unsigned int access) {
+  return ibv_reg_mr(domain, begin, length, static_cast<int>(access));
+}
+ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, uint64_t, size_t length, uint64_t, int, int access) {
+  return ibv_reg_mr(domain, nullptr, length, access);
+}
+int ibv_dereg_mr(ibv_mr* region) {
+  delete region;
+  return 0;
+}
+int ibv_close_device(ibv_context*) { return 0; }
+const char* ibv_wc_status_str(ibv_wc_status) { return "status"; }
+}
+
+namespace headrace::verbs {
+namespace {
+
+RdmaPort infiniband() {
+  RdmaPort port;
+  port.device = "mlx5_0";
+  port.active = true;
+  port.mtu = port.most_mtu = 4096;
+  port.lid = 7;
+  port.most_reads = 16;
+  port.partitions = {0xffff, 0x8001};
+  RdmaGid gid;
+  gid.bytes = {0xfe, 0x80};
+  port.gids = {gid};
+  return port;
+}
+
+struct VerbsEndpoint : ::testing::Test {
+  void SetUp() override { asked = {}; }
+  static std::unique_ptr<RdmaEndpoint> open(const RdmaPort& port, const RdmaSettings& settings = {}) {
+    static ibv_context context;
+    return make_endpoint(Device(&context, [](ibv_context*) {}), port, settings);
+  }
+  /// To another end on the same kind of port; `subnet` tells its address's from this one's.
+  static void connect(RdmaEndpoint& end, bool other_subnet = false) {
+    RdmaAddress other = end.address();
+    other.lid = 9;
+    if (other_subnet) other.gid[7] = 1;
+    end.connect(other);
+  }
+  std::array<unsigned char, 64> memory{};
+};
+
+TEST_F(VerbsEndpoint, AReceiverIsTriedForEverAndASenderIsNot) {
+  const auto end = open(infiniband(), {.queue_pairs = 2});
+  connect(*end);
+  ASSERT_EQ(asked.send.size(), 2u);
+  for (const ibv_qp_attr& a : asked.send) {
+    EXPECT_EQ(a.rnr_retry, 7);
+    EXPECT_LT(a.retry_cnt, 7);
+  }
+}
+
+TEST_F(VerbsEndpoint, OrderIsRelaxedForBandwidthAlone) {
+  const auto polled = open(infiniband()), streamed = open(infiniband(), {.relaxed_ordering = true});
+  const auto a = polled->enroll(memory), b = streamed->enroll(memory), c = streamed->enroll_dma_buf(0, 0, 64, 0);
+  ASSERT_EQ(asked.access.size(), 3u);
+  EXPECT_EQ(asked.access[0] & IBV_ACCESS_RELAXED_ORDERING, 0u);
+  EXPECT_NE(asked.access[1] & IBV_ACCESS_RELAXED_ORDERING, 0u);
+  EXPECT_NE(asked.access[2] & IBV_ACCESS_RELAXED_ORDERING, 0u);
+}
+
+TEST_F(VerbsEndpoint, AGlobalRouteIsGivenWhereItMustBe) {
+  const auto route = [](const RdmaPort& port, bool other_subnet) {
+    asked = {};
+    const auto end = open(port, {.traffic_class = 104, .flow_label = 0x12345});
+    connect(*end, other_subnet);
+    return asked.receive.at(0).ah_attr;
+  };
+  RdmaPort port = infiniband();
+  EXPECT_EQ(route(port, false).is_global, 0) << "a LID is enough within a subnet";
+  EXPECT_EQ(route(port, true).is_global, 1);
+  port.global_route = true;  // as virtual functions and some fabrics say (IBV_QPF_GRH_REQUIRED)
+  const ibv_ah_attr required = route(port, false);
+  EXPECT_EQ(required.is_global, 1);
+  EXPECT_EQ(required.dlid, 9);
+  EXPECT_EQ(required.grh.traffic_class, 104);
+  EXPECT_EQ(required.grh.flow_label, 0x12345u);
+}
+
+TEST_F(VerbsEndpoint, QueuePairsAreOfThePartitionAskedFor) {
+  const auto end = open(infiniband(), {.partition_index = 1});
+  EXPECT_EQ(asked.init.at(0).pkey_index, 1);
+  EXPECT_EQ(end->address().partition, 0x8001);
+  RdmaAddress other = end->address();
+  other.partition = 0x0001;  // a limited member of the same
+  EXPECT_NO_THROW(end->connect(other));
+  other.partition = 0xffff;
+  try {
+    end->connect(other);
+    FAIL() << "packets of another partition are dropped";
+  } catch (const RunError& e) {
+    EXPECT_STREQ(e.what(), "mlx5_0/1: partition 0x8001 here and 0xffff at the other end do not talk: set `partition`");
+  }
+}
+
+}  // namespace
+}  // namespace headrace::verbs
+
+#else
+TEST(VerbsEndpoint, NeedsTheHeadersOfLibibverbs) { GTEST_SKIP() << "built without libibverbs"; }
+#endif
