@@ -116,7 +116,7 @@ class GpuFileReader {
   /// `to` from the beginning of the memory given. Any thread.
   virtual std::int64_t read(std::uint32_t file, std::uint64_t offset, std::uint64_t length,
                             std::uint64_t to) noexcept = 0;
-  /// How it does that: "direct (nvidia-fs 2.24)", "compatibility mode: through host memory".
+  /// How it does that: "direct (nvidia-fs 2.24), as cuFile counted", "through host memory ...".
   virtual std::string mode() const = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/loader.h"
@@ -109,7 +110,10 @@ class StorageToGpu final : public Workload {
     lanes_.resize(io_.workers);
     for (std::uint32_t i = 0; i < data_->files().count(); ++i) lanes_[i % io_.workers].shards.push_back(i);
     for (unsigned i = 0; i < io_.workers; ++i) open(lanes_[i], i % backend.count(), backend);
-    if (method_ == Method::cufile) notes_.push_back("GPUDirect Storage: " + lanes_.front().direct->mode());
+    std::set<std::string> modes;
+    for (const Lane& lane : lanes_)
+      if (lane.direct) modes.insert(lane.direct->mode());
+    for (const std::string& mode : modes) notes_.push_back("GPUDirect Storage: " + mode);
   }
   const DataSet* data() const override { return data_.get(); }
 

@@ -1,19 +1,27 @@
 #include "harness/backends/cuda/cufile.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <vector>
 
+#include "harness/backends/buffers.h"
 #include "harness/backends/open_files.h"
 
 namespace headrace::cuda {
 namespace {
 
-constexpr unsigned kPeerToPeer = 1u << 11;  // CU_FILE_NVME_P2P_SUPPORTED: without the kernel module
+constexpr unsigned kPeerToPeer = 1u << 11;     // CU_FILE_NVME_P2P_SUPPORTED: without the kernel module
+constexpr std::size_t kMostTried = 64;         // files that are looked at
+constexpr std::uint64_t kTried = 1u << 20;     // read of each [B]
+constexpr std::size_t kStatistics = 1u << 16;  // more than CUfileStatsLevel3_t of any version
 
 class Reader final : public GpuFileReader {
  public:
-  Reader(CuFile& cufile, const FileTable& files, std::span<const std::uint32_t> selected, const GpuMemory& memory)
+  Reader(CuFile& cufile, const FileTable& files, std::span<const std::uint32_t> selected, const GpuMemory& memory,
+         const std::string& uuid)
       : cufile_(cufile), memory_(memory), files_(files, selected, direct()) {
     for (const int fd : files_.all()) {
       CuFile::Description description;
@@ -29,6 +37,7 @@ class Reader final : public GpuFileReader {
     }
     // Not registered is slower, not wrong: cuFile then goes through buffers of its own.
     registered_ = cufile_.register_memory(memory_.begin(), memory_.size(), 0).code == 0;
+    look_at_ways(files, selected, uuid);
   }
   ~Reader() override {
     if (registered_) cufile_.forget_memory(memory_.begin());
@@ -44,7 +53,7 @@ class Reader final : public GpuFileReader {
     return got == -1 ? -errno : -EIO;
   }
   std::string mode() const override {
-    return cufile_.mode() + (registered_ ? "" : "; GPU memory not registered: through cuFile's own buffers");
+    return way_ + (registered_ ? "" : "; GPU memory not registered: through cuFile's own buffers");
   }
 
  private:
@@ -52,6 +61,46 @@ class Reader final : public GpuFileReader {
     ReaderOptions options;
     options.direct = true;
     return options;
+  }
+  /// Reads the beginning of each file, and sees what counts it.
+  void look_at_ways(const FileTable& files, std::span<const std::uint32_t> selected, const std::string& uuid) {
+    const CuFile::Ways ways = cufile_.ways();
+    if (!ways.direct) {
+      way_ =
+          "through host memory (compatibility mode): the kernel has neither nvidia-fs nor PCI peer to peer for storage";
+      return;
+    }
+    const CuFile::Counting counting(cufile_);
+    const auto own_before = counting.reads(uuid);
+    const auto all_before = nvidia_fs_reads();
+    std::uint64_t tried = 0;
+    for (std::size_t i = 0; i < std::min(handles_.size(), kMostTried); ++i) {
+      const std::uint64_t length = std::min({files.size(selected[i]), memory_.size(), kTried}) / kPage * kPage;
+      if (length > 0 && read(static_cast<std::uint32_t>(i), 0, length, 0) > 0) ++tried;
+    }
+    const auto own = counting.reads(uuid);
+    const auto all = nvidia_fs_reads();
+    if (tried > 0 && own && own_before)
+      way_ = told(own->direct - own_before->direct, own->through_host - own_before->through_host, ways.words, "cuFile");
+    else if (tried > 0 && all && all_before)
+      way_ = told(std::min(*all - *all_before, tried), tried - std::min(*all - *all_before, tried), ways.words,
+                  "nvidia-fs");
+    else
+      way_ = fmt::format(
+          "not known whether direct ({}) or through host memory: neither cuFile (CUDA 12.9 and later) nor nvidia-fs "
+          "(rw_stats_enabled=1) counts reads here",
+          ways.words);
+  }
+  static std::string told(std::uint64_t direct, std::uint64_t through_host, const std::string& by,
+                          const char* counted) {
+    if (through_host == 0 && direct > 0) return fmt::format("direct ({}), as {} counted", by, counted);
+    if (direct == 0)
+      return fmt::format(
+          "through host memory, as {} counted, although the kernel has {}: the file system, the file or "
+          "the buffer does not do",
+          counted, by);
+    return fmt::format("{} of {} files direct ({}), the others through host memory, as {} counted", direct,
+                       direct + through_host, by, counted);
   }
   void forget() noexcept {
     for (void* handle : handles_) cufile_.forget_file(handle);
@@ -63,6 +112,7 @@ class Reader final : public GpuFileReader {
   OpenFiles files_;
   std::vector<void*> handles_;
   bool registered_ = false;
+  std::string way_;
 };
 
 }  // namespace
@@ -78,6 +128,11 @@ CuFile::CuFile() {
       library_.find("cuFileHandleRegister", register_file) && library_.find("cuFileHandleDeregister", forget_file) &&
       library_.find("cuFileBufRegister", register_memory) && library_.find("cuFileBufDeregister", forget_memory) &&
       library_.find("cuFileRead", read);
+  library_.find("cuFileSetStatsLevel", set_level_);
+  library_.find("cuFileGetStatsLevel", get_level_);
+  library_.find("cuFileStatsStart", start_counting_);
+  library_.find("cuFileStatsStop", stop_counting_);
+  library_.find("cuFileGetStatsL3", statistics_);
   if (!library_)
     why_ = "libcufile.so.0 not found: no GPUDirect Storage";
   else if (!complete)
@@ -124,18 +179,41 @@ std::string CuFile::words(int code) {
   return std::string(text()) + " (cuFile " + std::to_string(std::abs(code)) + ")";
 }
 
-std::string CuFile::mode() const {
+CuFile::Ways CuFile::ways() const {
   Properties p{};
-  if (properties_(&p).code != 0) return "mode not told";
-  if (p.major > 0) return "direct (nvidia-fs " + std::to_string(p.major) + "." + std::to_string(p.minor) + ")";
-  if (p.status_flags & kPeerToPeer) return "direct (PCI peer to peer)";
-  return "compatibility mode: through host memory, since the kernel has no nvidia-fs module";
+  if (properties_(&p).code != 0) return {true, "the kernel's way is not told"};
+  if (p.major > 0) return {true, fmt::format("nvidia-fs {}.{}", p.major, p.minor)};
+  if (p.status_flags & kPeerToPeer) return {true, "PCI peer to peer"};
+  return {};
+}
+
+CuFile::Counting::Counting(CuFile& cufile) : cufile_(cufile) {
+  constexpr int kByGpu = 3;
+  if (!cufile.set_level_ || !cufile.get_level_ || !cufile.start_counting_ || !cufile.stop_counting_ ||
+      !cufile.statistics_ || cufile.get_level_(&level_).code != 0 || cufile.set_level_(kByGpu).code != 0)
+    return;
+  counts_ = cufile.start_counting_().code == 0;
+  if (!counts_) cufile.set_level_(level_);
+}
+
+CuFile::Counting::~Counting() {
+  if (!counts_) return;
+  // Counting costs a little with each read: not what is measured. Where cufile.json asked for it, it goes on.
+  if (level_ == 0) cufile_.stop_counting_();
+  cufile_.set_level_(level_);
+}
+
+std::optional<CuFileReads> CuFile::Counting::reads(const std::string& uuid) const {
+  if (!counts_) return std::nullopt;
+  std::vector<unsigned char> all(kStatistics);
+  if (cufile_.statistics_(all.data()).code != 0) return std::nullopt;
+  return cufile_reads(all, uuid);
 }
 
 std::unique_ptr<GpuFileReader> CuFile::reader(const FileTable& files, std::span<const std::uint32_t> selected,
-                                              const GpuMemory& memory) {
+                                              const GpuMemory& memory, const std::string& uuid) {
   if (const auto why = unusable()) throw RunError(*why);
-  return std::make_unique<Reader>(*this, files, selected, memory);
+  return std::make_unique<Reader>(*this, files, selected, memory, uuid);
 }
 
 }  // namespace headrace::cuda

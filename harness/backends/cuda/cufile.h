@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "harness/backends/cuda/gds_counters.h"
 #include "harness/backends/gpu.h"
 #include "harness/backends/library.h"
 
@@ -44,12 +45,31 @@ class CuFile {
 
   /// Why it cannot be used, or nothing. Opens the library's driver on first use.
   std::optional<std::string> unusable();
+  /// `memory` is of the GPU with this UUID.
   std::unique_ptr<GpuFileReader> reader(const FileTable& files, std::span<const std::uint32_t> selected,
-                                        const GpuMemory& memory);
+                                        const GpuMemory& memory, const std::string& uuid);
   /// "not supported on this file system (cuFile 5008)".
   static std::string words(int code);
-  /// How reads go: direct, or through host memory.
-  std::string mode() const;
+  /// What the kernel has: whether reads could be direct at all. Which way they went, only counters tell.
+  struct Ways {
+    bool direct = false;
+    std::string words;  // "nvidia-fs 2.24"
+  };
+  Ways ways() const;
+  /// While it lives, cuFile counts reads by their ways, where its version can.
+  class Counting {
+   public:
+    explicit Counting(CuFile& cufile);
+    ~Counting();
+    Counting(const Counting&) = delete;
+    /// Of the GPU with this UUID, since cuFile was started; nothing where it is not told.
+    std::optional<CuFileReads> reads(const std::string& uuid) const;
+
+   private:
+    CuFile& cufile_;
+    int level_ = 0;  // before
+    bool counts_ = false;
+  };
 
   Status (*register_file)(void** handle, Description*) = nullptr;
   void (*forget_file)(void* handle) = nullptr;
@@ -62,6 +82,12 @@ class CuFile {
   Library library_{"libcufile.so.0", "libcufile.so"};
   Status (*open_)() = nullptr;
   Status (*properties_)(Properties*) = nullptr;
+  // From CUDA 12.9 on.
+  Status (*set_level_)(int) = nullptr;
+  Status (*get_level_)(int*) = nullptr;
+  Status (*start_counting_)() = nullptr;
+  Status (*stop_counting_)() = nullptr;
+  Status (*statistics_)(void*) = nullptr;  // cuFileGetStatsL3
   std::optional<std::string> why_;
   bool asked_ = false;
 };

@@ -95,7 +95,7 @@ bool Device::reaches(Gpu& other) {
 std::unique_ptr<GpuFileReader> Device::file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                    const GpuMemory& memory) {
   use();
-  return CuFile::instance().reader(files, selected, memory);
+  return CuFile::instance().reader(files, selected, memory, facts_.uuid);
 }
 
 void Device::use() {

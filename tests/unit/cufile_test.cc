@@ -1,0 +1,111 @@
+// Which way reads into a GPU's memory go, as told of a libcufile of the test's (fakes/cufile.cc) and of nvidia-fs.
+#include <gtest/gtest.h>
+
+#ifdef HEADRACE_HAS_CUFILE
+#include <dlfcn.h>
+#include <fcntl.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <vector>
+
+#include "harness/backends/buffers.h"
+#include "harness/backends/cuda/cufile.h"
+#include "tests/unit/fakes/cufile.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace headrace::cuda {
+namespace {
+
+/// Host memory that plays a GPU's.
+struct Played final : GpuMemory {
+  explicit Played(std::uint64_t bytes) : held(1, bytes, false) {
+    begin_ = held.begin();
+    size_ = bytes;
+  }
+  Buffers held;
+};
+
+struct CuFiles : ::testing::Test {
+  void SetUp() override {
+    void* library = ::dlopen("libcufile.so.0", RTLD_NOW);
+    ASSERT_NE(library, nullptr) << ::dlerror();
+    fake = static_cast<testing::FakeCuFile*>(::dlsym(library, "fake_cufile"));
+    ASSERT_NE(fake, nullptr) << "another libcufile.so.0 is in the way";
+    *fake = {};
+    std::iota(fake->uuid, fake->uuid + sizeof fake->uuid, static_cast<unsigned char>(0x10));
+    ASSERT_FALSE(CuFile::instance().unusable());
+    try {
+      way();
+    } catch (const Unsupported& e) {
+      GTEST_SKIP() << e.what();
+    }
+  }
+  /// What is told of three files.
+  std::string way(const std::string& uuid = kUuid) {
+    FileTable files(::open(folder.path().c_str(), O_DIRECTORY | O_RDONLY), folder.path());
+    for (const char* name : {"a", "b", "c"}) {
+      folder.write(name, std::string(2 * kPage, 'x'));
+      files.add(name, 2 * kPage);
+    }
+    const std::vector<std::uint32_t> all{0, 1, 2};
+    Played memory(kPage);
+    return CuFile::instance().reader(files, all, memory, uuid)->mode();
+  }
+  static constexpr const char* kUuid = "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f";
+  testing::TemporaryFolder folder;
+  testing::FakeCuFile* fake = nullptr;
+};
+
+TEST_F(CuFiles, AreDirectWhereReadsAreCountedSo) {
+  EXPECT_EQ(way(), "direct (nvidia-fs 2.24), as cuFile counted");
+  fake->before_uuid = 2048;  // another version
+  EXPECT_EQ(way(), "direct (nvidia-fs 2.24), as cuFile counted");
+  EXPECT_FALSE(fake->counting) << "nothing is counted while reads are timed";
+  EXPECT_EQ(fake->level, 0);
+}
+
+TEST_F(CuFiles, ThatFallBackAreToldAlthoughTheModuleIsThere) {
+  fake->through_host = 3;
+  EXPECT_EQ(way(),
+            "through host memory, as cuFile counted, although the kernel has nvidia-fs 2.24: the file system, the file "
+            "or the buffer does not do");
+  fake->through_host = 1;
+  EXPECT_EQ(way(), "2 of 3 files direct (nvidia-fs 2.24), the others through host memory, as cuFile counted");
+}
+
+TEST_F(CuFiles, AreNotGuessedWhereNothingCounts) {
+  fake->counts = false;
+  EXPECT_EQ(way().rfind("not known whether direct (nvidia-fs 2.24) or through host memory", 0), 0u) << way();
+  fake->counts = true;
+  EXPECT_EQ(way("GPU-00000000-0000-0000-0000-0000000000ff").rfind("not known", 0), 0u) << "another GPU's counters";
+}
+
+TEST_F(CuFiles, GoThroughHostMemoryWithoutTheModule) {
+  fake->nvidia_fs = 0;
+  EXPECT_EQ(way().rfind("through host memory (compatibility mode)", 0), 0u) << way();
+}
+
+TEST(NvidiaFs, CountsReadsWhereItIsTold) {
+  const testing::TemporaryFolder root;
+  const auto stats = [&](const std::string& io) {
+    std::filesystem::create_directories(root.path() + "/proc/driver/nvidia-fs");
+    std::ofstream(root.path() + "/proc/driver/nvidia-fs/stats")
+        << "GDS Version: 1.16.0.0\nNVFS statistics(ver: 4.0)\nNVFS Driver(version: 2.24.2)\nIO stats: " << io
+        << ", peer IO stats: Disabled\n\nActive Process: 1\nReads\t\t\t\t: n=1000 ok=995 err=5 readMiB=4096 "
+           "io_state_err=2\nReads\t\t\t\t: Bandwidth(MiB/s)=1024 Avg-Latency(usec)=100\n";
+  };
+  EXPECT_FALSE(nvidia_fs_reads(root.path()));
+  stats("Enabled");
+  EXPECT_EQ(nvidia_fs_reads(root.path()), 1000u);
+  stats("Disabled");
+  EXPECT_FALSE(nvidia_fs_reads(root.path()));
+}
+
+}  // namespace
+}  // namespace headrace::cuda
+
+#else
+TEST(CuFiles, NeedTheCudaBackend) { GTEST_SKIP() << "built without CUDA"; }
+#endif
