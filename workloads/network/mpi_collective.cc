@@ -115,8 +115,8 @@ void MpiCollective::check_data() {
 }
 
 double MpiCollective::time_of_call() {
-  double each_s = slowest(time_of(5));
-  if (each_s < 20e-6) each_s = slowest(time_of(500));
+  double each_s = slowest_of_all(time_of(5));
+  if (each_s < 20e-6) each_s = slowest_of_all(time_of(500));
   return each_s;
 }
 
@@ -129,7 +129,7 @@ double MpiCollective::time_of(unsigned calls) {
   return 1e-9 * static_cast<double>(now_ns() - begin) / calls;
 }
 
-double MpiCollective::slowest(double own_s) {
+double MpiCollective::slowest_of_all(double own_s) {
   double most_s = 1e-7;
   for (const std::string& said : team_->all_gather("time of one call", fmt::format("{}", own_s), kWords_s))
     most_s = std::max(most_s, std::stod(said));

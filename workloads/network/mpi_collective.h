@@ -47,7 +47,7 @@ class MpiCollective : public Workload {
   /// from many where they are short.
   double time_of_call();
   double time_of(unsigned calls);
-  double slowest(double own_s);
+  double slowest_of_all(double own_s);
 
   Collective what_;
   std::uint64_t message_size_;
