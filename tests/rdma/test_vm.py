@@ -149,13 +149,19 @@ def test_several_queue_pairs_and_both_directions_are_counted(vm):
 
 
 def test_doctor_lists_the_devices(vm):
-    for words in ("rxe0/1, GID 1 (RoCE v2, 10.77.0.1, rdma0), MTU 4096", "verbs", "no limit for root"):
+    for words in ("rxe0/1, GID 1 (RoCE v2, 10.77.0.1, rdma0), MTU 4096", "verbs", "no limit for root",
+                  "rails rxe0/1, rxe1/1"):
         assert words in " ".join(told(vm, "doctor").split()), told(vm, "doctor")
+
+
+def test_packets_can_be_marked(vm):
+    assert code(vm, "marked") == 0, told(vm, "marked")
 
 
 @pytest.mark.parametrize("name, words", [
     ("wrong_gid", ["rxe0/1: there is no GID 9; there are: 0 (RoCE v2, fe80::"]),
     ("wrong_device", ["there is no RDMA device 'rxe7'; did you mean", "(devices: rxe0, rxe1)"]),
+    ("wrong_partition", ["rxe0/1: is in no partition 0x8001; it is in: 0xffff"]),
     ("wrong_token", ["wrong token"]),
     ("memlock", ["(memlock) is 64 KiB, and", "KiB are needed: `ulimit -l"]),
     ("nobody", ["10.77.0.2, TCP port 18620: Connection refused", "headrace serve"]),
