@@ -9,6 +9,7 @@
 
 #include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
+#include "harness/base/units.h"
 #include "harness/requirements/need_kinds.h"
 #include "harness/workload.h"
 
@@ -50,6 +51,14 @@ bool shown(const PointResult& point, std::string_view metric) {
   if (point.point->workload->phases_differ() && metric.ends_with("_latency_p99_ns")) return true;
   return std::any_of(point.point->info->metrics.begin(), point.point->info->metrics.end(),
                      [&](const Metric& m) { return m.name == metric; });
+}
+
+/// "377 Gbit/s" of what is measured on networks' lines, whose rates are told so.
+std::string in_bits(const PointResult& point, const MetricSummary& metric) {
+  const auto& all = point.point->info->metrics;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Metric& m) { return m.name == metric.name; });
+  if (found == all.end() || !found->of_a_line) return "";
+  return "  " + format_quantity(metric.median * 8, Dimension::bits_per_second);
 }
 
 /// A metric's name without the unit that files need and the value beside it shows.
@@ -99,8 +108,8 @@ Text measured_text(const RunResult& run, const Shared& shared) {
         interval = Text::format("[{}, {}]{}", human(metric.low, metric.unit, name),
                                 human(metric.high, metric.unit, name), metric.is_range ? " range" : "");
       }
-      const Text value = Text::format("  {} {}", pad(without_unit(metric.name), names),
-                                      pad(human(metric.median, metric.unit, name), 12, true));
+      const Text value = Text::format("  {} {}{}", pad(without_unit(metric.name), names),
+                                      pad(human(metric.median, metric.unit, name), 12, true), in_bits(point, metric));
       const auto beside = [&](const Text& more) {  // or below, where there is no room
         return columns(value) + columns(interval) + 2 + columns(more) > width ? Text("\n    ") : Text("  ");
       };

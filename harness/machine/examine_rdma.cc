@@ -18,7 +18,7 @@ Finding address_of(const RdmaBackend& backend, const RdmaPort& port) {
     const RdmaPlace place = choose_rdma_place(backend.ports(), {.device = port.device, .port = port.number});
     if (!place.notes.empty()) return {Level::warning, "RDMA", port.name(), place.words, place.notes.front()};
     if (port.mtu < port.most_mtu)
-      return {Level::note, "RDMA", port.name(), fmt::format("{}; could be {}", place.words, port.most_mtu),
+      return {Level::note, "RDMA", port.name(), fmt::format("{}; MTU could be {}", place.words, port.most_mtu),
               port.ethernet ? "ip link set NAME mtu 9000, where the switches take it" : "the subnet manager sets it"};
     return {Level::good, "RDMA", port.name(), place.words, ""};
   } catch (const RunError& e) {

@@ -143,7 +143,8 @@ RdmaPlace choose_rdma_place(std::span<const RdmaPort> ports, const RdmaWish& wis
   const RdmaGid& gid = choose_gid(port, wish, address);
   place.port = &port;
   place.gid_index = gid.index;
-  place.words = fmt::format("{}, GID {}, MTU {}", port.name(), in_words(gid), port.mtu);
+  place.words = fmt::format("{}, GID {}, MTU {}{}", port.name(), in_words(gid), port.mtu,
+                            port.rate > 0 ? fmt::format(", {:g} Gbit/s", port.rate * 8e-9) : "");
   place.partition_index = choose_partition(port, wish.partition);
   if (!rails.left_out.empty()) place.notes.push_back(rails.left_out);
   for (const RdmaPort* p : rails.ports)

@@ -28,7 +28,7 @@ struct RdmaPlace {
   unsigned rail = 0;  // its place among the ports of the node that RDMA goes by, with those that are down
   unsigned gid_index = 0;
   unsigned partition_index = 0;
-  std::string words;               // "mlx5_0/1, GID 3 (RoCE v2, 10.0.0.1, eth2), MTU 4096"
+  std::string words;               // "mlx5_0/1, GID 3 (RoCE v2, 10.0.0.1, eth2), MTU 4096, 400 Gbit/s"
   std::vector<std::string> notes;  // what is odd about it or the node's other ports, with what to do
 };
 

@@ -16,6 +16,7 @@ struct Metric {
   Better better = Better::higher;
   std::string_view description;
   bool per_device = false;  // also told for each of Workload::devices(), as device_metric()
+  bool of_a_line = false;   // a rate on networks' lines, which are told in bit/s: shown in both
 };
 
 /// "bandwidth_gpu0": a metric of one device.

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import shutil
 import signal
 import time
@@ -311,6 +312,7 @@ def test_groups_and_sizes_follow_the_job(together):
     together.under = mpirun(4)
     outcome = together.run("groups.yaml", "--job", "job.yaml")
     run = together.results()
+    assert re.search(r"busbw +[0-9.]+ [kMG]?B/s  [0-9.]+ [kMG]?bit/s", outcome.out), outcome
     points = {p["id"]: p for p in run["points"]}
     activations = 128 * 64 * 2
     tensor = points["mpi_all_reduce/job/need:tensor_busbw"]

@@ -21,7 +21,8 @@ using network::StallWatch;
 using network::SumOfRanks;
 
 constexpr std::array kMetrics{
-    Metric{"busbw", "B/s", Better::higher, "Formula F1: 2 (n-1)/n times algbw, what each rank's port carries one way"},
+    Metric{"busbw", "B/s", Better::higher, "Formula F1: 2 (n-1)/n times algbw, what each rank's port carries one way",
+           /*per_device=*/false, /*of_a_line=*/true},
     Metric{"algbw", "B/s", Better::higher, "message_size over the time of one all-reduce"},
     Metric{"time_s", "s", Better::lower, "One all-reduce: elapsed time over their number"},
 };

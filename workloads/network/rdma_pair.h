@@ -22,13 +22,17 @@ namespace headrace::network {
 inline constexpr std::array kRdmaMetrics{
     Metric{"bandwidth", "B/s", Better::higher,
            "Of the median pair: payload of all messages over the time from the first post to the last completion; both "
-           "directions at once together"},
-    Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair; where there are several"},
+           "directions at once together",
+           /*per_device=*/false, /*of_a_line=*/true},
+    Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair; where there are several",
+           /*per_device=*/false, /*of_a_line=*/true},
     Metric{"nic_bandwidth", "B/s", Better::higher,
            "One way, from a port of one host to a port of another, of the slowest pair; both directions at once: the "
-           "slower one"},
+           "slower one",
+           /*per_device=*/false, /*of_a_line=*/true},
     Metric{"total_bandwidth", "B/s", Better::higher,
-           "Of all pairs that meet in one turn, added; of the slowest turn, where several meet in one"},
+           "Of all pairs that meet in one turn, added; of the slowest turn, where several meet in one",
+           /*per_device=*/false, /*of_a_line=*/true},
     Metric{"message_rate", "1/s", Better::higher, "Messages per second of the median pair"},
     Metric{"line_share", "ratio", Better::higher, "bandwidth of one direction over the port's line rate"},
     Metric{"time_s", "s", Better::lower, "measure: latency: one message to the other end, mean of the median pair"},

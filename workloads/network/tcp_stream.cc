@@ -25,10 +25,13 @@ namespace {
 using namespace headrace;
 
 constexpr std::array kMetrics{
-    Metric{"bandwidth", "B/s", Better::higher, "Payload from one node to another, the median over the pairs measured"},
-    Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair"},
+    Metric{"bandwidth", "B/s", Better::higher, "Payload from one node to another, the median over the pairs measured",
+           /*per_device=*/false, /*of_a_line=*/true},
+    Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair",
+           /*per_device=*/false, /*of_a_line=*/true},
     Metric{"nic_bandwidth", "B/s", Better::higher,
-           "The same, where pairs are pairs of nodes that have no RDMA: what a network port gives"},
+           "The same, where pairs are pairs of nodes that have no RDMA: what a network port gives",
+           /*per_device=*/false, /*of_a_line=*/true},
 };
 
 constexpr double kPartner_s = 30;  // for the others to come to the next round
