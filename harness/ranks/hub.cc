@@ -168,8 +168,8 @@ struct Hub::Impl {
     if (exchange.failure.empty()) {
       std::vector<std::string> said;
       for (const unsigned rank : exchange.first.group) said.push_back(exchange.said.at(rank));
-      all.put(key).put(said);
-      nothing.put(key).put(std::vector<std::string>());
+      put_said(all.put(key), said);
+      put_said(nothing.put(key), {});
     } else {
       failures[key] = exchange.failure;
     }

@@ -153,7 +153,7 @@ class Member final : public Ranks {
     } else if (frame.kind == Kind::result || frame.kind == Kind::failure) {
       wire::Reader in(frame.bytes);
       Answer& answer = answers_[in.get<std::string>()];
-      frame.kind == Kind::result ? in.get(answer.said) : in.get(answer.failure);
+      frame.kind == Kind::result ? get_said(in, answer.said) : in.get(answer.failure);
     }
     changed_.notify_all();
   }

@@ -33,6 +33,34 @@ inline void get_group(wire::Reader& in, std::vector<unsigned>& group) {
   if (!sound) throw RunError("a message from another rank names no group of ranks");
 }
 
+/// What the members of a group said, in its order: equal words that follow one another once. Most steps have no words.
+inline void put_said(wire::Writer& out, const std::vector<std::string>& said) {
+  std::vector<std::uint32_t> times;
+  std::vector<std::string> words;
+  for (const std::string& word : said) {
+    if (!words.empty() && words.back() == word) {
+      ++times.back();
+    } else {
+      times.push_back(1);
+      words.push_back(word);
+    }
+  }
+  out.put(times).put(words);
+}
+
+/// Throws RunError where put_said() wrote no such thing.
+inline void get_said(wire::Reader& in, std::vector<std::string>& said) {
+  constexpr std::uint64_t kMost = 1u << 20;
+  const auto times = in.get<std::vector<std::uint32_t>>();
+  const auto words = in.get<std::vector<std::string>>();
+  bool sound = times.size() == words.size();
+  for (std::size_t i = 0; sound && i < times.size(); ++i) {
+    sound = times[i] > 0 && said.size() + times[i] <= kMost && (i == 0 || words[i] != words[i - 1]);
+    if (sound) said.insert(said.end(), times[i], words[i]);
+  }
+  if (!sound) throw RunError("an answer to ranks of another version");
+}
+
 /// What one rank says in one exchange.
 struct Contribution {
   std::vector<unsigned> group;

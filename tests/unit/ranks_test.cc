@@ -234,7 +234,8 @@ TEST(Hub, TakesFourThousandRanks) {
     const std::string bytes = members[r].hear(ranks::Kind::result);
     wire::Reader in(bytes);
     ASSERT_EQ(in.get<std::string>(), all.key());
-    const auto said = in.get<std::vector<std::string>>();
+    std::vector<std::string> said;
+    ranks::get_said(in, said);
     ASSERT_EQ(said.size(), kRanks);
     ASSERT_EQ(said[4095], "4095");
   }
@@ -305,6 +306,27 @@ TEST(Contributions, NameAGroupByItsRuns) {
     const std::string bytes = wire::Writer().put(runs).bytes();
     wire::Reader in(bytes);
     EXPECT_THROW(ranks::get_group(in, c.group), RunError);
+  }
+}
+
+TEST(Answers, AreAsShortAsWhatIsSaid) {
+  const auto round_trip = [](const std::vector<std::string>& said, std::size_t most) {
+    wire::Writer out;
+    ranks::put_said(out, said);
+    EXPECT_LE(out.bytes().size(), most);
+    wire::Reader in(out.bytes());
+    std::vector<std::string> back;
+    ranks::get_said(in, back);
+    EXPECT_EQ(back, said);
+  };
+  round_trip({}, 16);
+  round_trip(std::vector<std::string>(4096, "d"), 32);  // a step that all have done
+  round_trip({"a", "a", "", "b"}, 64);
+  for (const auto& times : {std::vector<std::uint32_t>{0}, {2'000'000}, {1, 1}}) {
+    const std::string bytes = wire::Writer().put(times).put(std::vector<std::string>(times.size(), "x")).bytes();
+    wire::Reader in(bytes);
+    std::vector<std::string> said;
+    EXPECT_THROW(ranks::get_said(in, said), RunError);
   }
 }
 
