@@ -90,6 +90,25 @@ std::vector<std::string> not_as_the_job(const Plan& plan) {
   return all;
 }
 
+/// What the points take that tell it, with as few repetitions as can be and with as many.
+struct PlannedTime {
+  std::size_t points = 0;
+  double first_s = 0, most_s = 0;
+};
+PlannedTime planned_time(const Plan& plan) {
+  PlannedTime time;
+  for (const Point& point : plan.points) {
+    const Footprint footprint = point.workload->footprint();
+    if (footprint.repetition_s <= 0) continue;
+    ++time.points;
+    const double each = footprint.repetition_s + point.rest_s;
+    time.first_s += footprint.around_s + point.repeat.looks.front() * each;
+    // No repetition begins once the point's budget is used up.
+    time.most_s += footprint.around_s + std::min(point.repeat.looks.back() * each, point.repeat.budget_s + each);
+  }
+  return time;
+}
+
 std::string bytes_or_unknown(std::uint64_t bytes) {
   return bytes > 0 ? format_quantity(static_cast<double>(bytes), Dimension::bytes) : "-";
 }
@@ -189,6 +208,7 @@ Text plan_text(const Plan& plan, const Shared& shared) {
     most += point.repeat.looks.back();
   }
   const std::uint64_t writes = bytes_to_write(plan);
+  const PlannedTime time = planned_time(plan);
   Node node(plan.target_path);
   out += Text::format("plan      {} need{}, {} point{}, {} repetitions ({} at most)\n",
                       plan.needs.size() + plan.declared_needs.size(),
@@ -204,6 +224,14 @@ Text plan_text(const Plan& plan, const Shared& shared) {
                            bytes_or_unknown(writes)),
               width, 10) +
          "\n";
+  if (time.points > 0)
+    out += wrap(Text::format("time      {} to {}{}, however many ranks take part", format_duration(time.first_s),
+                             format_duration(time.most_s),
+                             time.points == plan.points.size()
+                                 ? Text()
+                                 : Text::format(" for the {} points that tell theirs", time.points)),
+                width, 10) +
+           "\n";
   Table points({{"point", false}, {"cache", false}, {"reps", true}, {"read/rep", true}, {"writes", true}});
   for (const Point& point : plan.points) {
     const Footprint footprint = point.workload->footprint();
@@ -259,6 +287,7 @@ std::string plan_json(const Plan& plan) {
                       {"looks", point.repeat.looks},
                       {"read_bytes_per_repetition", footprint.read_bytes_per_repetition},
                       {"written_bytes", footprint.written_bytes}});
+    if (footprint.repetition_s > 0) points.back()["repetition_s"] = footprint.repetition_s;
   }
   json needs = json::array();
   for (const auto& need : plan.needs) {

@@ -13,6 +13,8 @@ struct Footprint {
   std::uint64_t memory_bytes = 0;      // buffers, all workers
   std::uint64_t page_cache_bytes = 0;  // what a repetition leaves in the page cache, if there is room
   std::string data_id;                 // points with the same id share what is written; "" = nobody does
+  double repetition_s = 0;             // at most, however many ranks take part; of what a job's data has no part in
+  double around_s = 0;                 // before the first repetition and after the last one
 };
 
 }  // namespace headrace

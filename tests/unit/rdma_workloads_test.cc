@@ -310,6 +310,27 @@ TEST(RdmaPair, MovesWhatIsInGpus) {
   EXPECT_NE(problems_of("rdma_send", "{measure: latency, memory: gpu}").find("rdma_read's"), std::string::npos);
 }
 
+TEST(RdmaPair, MeetsAsManyOthersAsTurnsAllow) {
+  const std::string what = std::string("direction: both, message_size: 3000B") + kQuick;
+  for (const auto& [turns, partners] : {std::pair("turns: 2, ", 2), std::pair("turns: 9, ", 5), std::pair("", 5)}) {
+    const auto all = run_ranks(6, "rdma_write", turns + what);
+    ASSERT_TRUE(all[0].pairs) << all[0].error;
+    for (const std::vector<double>& row : all[0].pairs->rate)
+      EXPECT_EQ(std::count_if(row.begin(), row.end(), [](double rate) { return rate > 0; }), partners) << turns;
+  }
+  const auto other_size = [&](const char* size) {
+    return run_ranks(6, "rdma_write", std::string("turns: 2, direction: both, message_size: ") + size + kQuick)[0];
+  };
+  const auto met = [](const Outcome& o) {
+    std::string pairs;
+    for (const std::vector<double>& row : o.pairs->rate)
+      for (const double rate : row) pairs += rate > 0 ? 'x' : '.';
+    return pairs;
+  };
+  EXPECT_EQ(met(other_size("3000B")), met(other_size("3000B"))) << "the same in each run";
+  EXPECT_NE(met(other_size("3000B")), met(other_size("3001B"))) << "more pairs are seen over several sizes";
+}
+
 TEST(RdmaPair, MovesTheDataOfAGpuOfEachRanksOwn) {
   const Cast two_nodes{.hosts = {"a", "a", "b", "b"}, .ports = {2, 2, 2, 2}, .team = {}};
   const std::string what = std::string("message_size: 3000B, memory: gpu") + kQuick;

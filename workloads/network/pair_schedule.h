@@ -10,6 +10,7 @@
 
 #include "harness/backends/ranks.h"
 #include "harness/base/error.h"
+#include "harness/base/random.h"
 #include "harness/record/pair_matrix.h"
 #include "workloads/network/rdma_traffic.h"
 
@@ -31,10 +32,17 @@ class PairSchedule {
   using Turn = std::vector<Meeting>;
 
   PairSchedule() = default;
-  /// `rails`: one per rank. Throws RunError: `rails` wants one rank at each port of each node.
+  /// `rails`: one per rank. `most_rounds`: of those that the schedule has so many at most, drawn at random by `seed`; 0: all.
+  /// Throws RunError: `rails` wants one rank at each port of each node.
   PairSchedule(const std::string& name, const Ranks& ranks, const std::vector<Rail>& rails,
-               RdmaTraffic::Direction direction) {
-    const PairRounds rounds = name == "rails" ? by_rails(ranks, rails) : by_ranks(name, ranks, rails);
+               RdmaTraffic::Direction direction, std::uint64_t most_rounds = 0, std::uint64_t seed = 1) {
+    PairRounds rounds = name == "rails" ? by_rails(ranks, rails) : by_ranks(name, ranks, rails);
+    rounds_of_all_ = rounds.size();
+    if (most_rounds != 0 && rounds.size() > most_rounds) {
+      Random random(seed);
+      for (std::size_t i = 0; i < most_rounds; ++i) std::swap(rounds[i], rounds[i + random.below(rounds.size() - i)]);
+      rounds.resize(most_rounds);
+    }
     for (const auto& round : rounds) {
       Turn there, back;
       for (const auto& [a, b] : round) {
@@ -68,8 +76,11 @@ class PairSchedule {
     return all;
   }
 
+  /// Of how many rounds the schedule would be with all of them.
+  std::size_t rounds_of_all() const { return rounds_of_all_; }
+
   /// Nothing measured yet.
-  const PairMatrix& matrix() const { return matrix_; }
+  PairMatrix matrix() const { return rails_.empty() ? PairMatrix(names_) : PairMatrix(names_, rails_); }
   /// The row and column of `rank`.
   std::size_t end_of(unsigned rank) const {
     return static_cast<std::size_t>(std::find(rank_of_end_.begin(), rank_of_end_.end(), rank) - rank_of_end_.begin());
@@ -78,9 +89,7 @@ class PairSchedule {
  private:
   PairRounds by_ranks(const std::string& name, const Ranks& ranks, const std::vector<Rail>& rails) {
     rank_of_end_ = ranks.everyone();
-    std::vector<std::string> names;
-    for (unsigned r = 0; r < ranks.size(); ++r) names.push_back(name_of(r, ranks, rails));
-    matrix_ = PairMatrix(names);
+    for (unsigned r = 0; r < ranks.size(); ++r) names_.push_back(name_of(r, ranks, rails));
     return name == "ring"        ? ring_rounds(ranks.size())
            : name == "bisection" ? bisection_rounds(ranks.size())
                                  : all_pairs_rounds(ranks.size());
@@ -124,13 +133,15 @@ class PairSchedule {
       }
       names.push_back(name);
     }
-    matrix_ = PairMatrix(hosts, names);
+    names_ = hosts;
+    rails_ = names;
     return rails_rounds(nodes, static_cast<unsigned>(names.size()), true);
   }
 
   std::vector<Turn> turns_;
-  std::vector<unsigned> rank_of_end_;  // in the matrix's order
-  PairMatrix matrix_;
+  std::vector<unsigned> rank_of_end_;       // in the matrix's order
+  std::vector<std::string> names_, rails_;  // of the matrix
+  std::size_t rounds_of_all_ = 0;
 };
 
 }  // namespace headrace::network

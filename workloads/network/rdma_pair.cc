@@ -18,6 +18,9 @@ RdmaPair::RdmaPair(Params& p, std::string_view name, RdmaOp op)
                               "of several ranks. all_pairs: each with each, all busy in every turn; ring: with the "
                               "next; bisection: the first half with the second, all at once; rails: the same port of "
                               "every node with each other's")),
+      most_turns_(
+          p.count("turns", 0, {.min = 0, .max = 1e6},
+                  "at most so many of the schedule's, drawn at random: each rank meets as many others; 0: all")),
       on_gpu_(p.choice("memory", "host", {"host", "gpu"}, "that messages are in at both ends") == "gpu"),
       wanted_gpu_(wanted_gpu(p)),
       end_(p) {
@@ -29,10 +32,14 @@ RdmaPair::RdmaPair(Params& p, std::string_view name, RdmaOp op)
 RdmaPair::~RdmaPair() = default;
 
 Footprint RdmaPair::footprint() const {
+  constexpr double kBetween_s = 0.05;  // words, and data that is checked
+  const double turn_s =
+      (traffic_.time_s + kBetween_s) * (traffic_.direction == RdmaTraffic::Direction::each_way ? 2 : 1);
   return {.written_bytes = 0,
           .read_bytes_per_repetition = 0,
           .memory_bytes = 2 * traffic_.slots() * traffic_.size,
-          .data_id = ""};
+          .data_id = "",
+          .repetition_s = most_turns_ != 0 ? static_cast<double>(most_turns_) * turn_s : 0};
 }
 
 std::optional<PairMatrix> RdmaPair::pairs() const {
@@ -97,7 +104,11 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
   for (const std::string& words : rails)
     all.push_back({static_cast<unsigned>(std::stoul(words)), words.substr(words.find(' ') + 1)});
   // A peer's port need not be the same as this one's.
-  schedule_ = PairSchedule(peer() ? "bisection" : schedule_name_, ranks, all, traffic_.direction);
+  schedule_ = PairSchedule(peer() ? "bisection" : schedule_name_, ranks, all, traffic_.direction, most_turns_,
+                           traffic_.size);  // points of other sizes meet others
+  if (most_turns_ != 0 && schedule_.rounds_of_all() > most_turns_ && ranks.rank() == 0)
+    notes_.push_back(std::to_string(most_turns_) + " of the schedule's " + std::to_string(schedule_.rounds_of_all()) +
+                     " turns, drawn at random (turns: 0 takes all)");
   why_no_port_ = why_no_port(all);
   const std::vector<unsigned> partners = schedule_.partners(ranks.rank());
   const std::vector<std::string> cards = in_concert(ranks, "connect queue pairs", kConnect_s, [&] {
@@ -117,7 +128,7 @@ void RdmaPair::make_ready(unsigned, std::uint64_t seed) {
   seed_ = seed;
   turn_ = 0;
   met_.clear();
-  matrix_ = schedule_.matrix();
+  if (ranks_->rank() == 0) matrix_ = schedule_.matrix();
 }
 
 void RdmaPair::start(Worker&) {
@@ -233,25 +244,33 @@ void RdmaPair::move(Recorder& recorder) noexcept {
 
 void RdmaPair::tell_what_moved() {
   const double longest_s = kSlack_s + end_.patience_s() + kOverrun * traffic_.time_s;
-  const auto all = in_concert(*ranks_, "what the pairs moved", wait_s(longest_s), [this] {
+  in_concert(*ranks_, "the pairs have moved", wait_s(longest_s), [this] {
     if (trouble_) std::rethrow_exception(trouble_);
-    const RdmaLink* link = this->link(turn_);
-    const RdmaMoved moved = link ? link->moved() : RdmaMoved{};
-    return std::string(reinterpret_cast<const char*>(&moved), sizeof moved);
+    return std::string();
   });
-  moved_.assign(all.size(), {});
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    if (all[r].size() != sizeof(RdmaMoved)) throw RunError("the other end's results are of another version");
-    std::memcpy(&moved_[r], all[r].data(), sizeof(RdmaMoved));
-  }
+  const RdmaLink* link = this->link(turn_);
+  const RdmaMoved own = link ? link->moved() : RdmaMoved{};
+  const std::string words(reinterpret_cast<const char*>(&own), sizeof own);
+  const auto read = [](const std::string& said) {
+    RdmaMoved moved;
+    if (said.size() != sizeof moved) throw RunError("the other end's results are of another version");
+    std::memcpy(&moved, said.data(), sizeof moved);
+    return moved;
+  };
+  // Of thousands of ranks each needs its partner's figures alone, and the first, which tells them, all.
+  if (link) partners_ = read(ranks_->exchange("what the pair moved", link->partner(), words, kSlack_s));
+  std::vector<RdmaMoved> moved;
+  for (const std::string& said : ranks_->gather("what the pairs moved", ranks_->everyone(), words, kSlack_s, 0))
+    moved.push_back(read(said));
+  if (ranks_->rank() != 0) return;
   for (const auto& [from, to] : schedule_.turns()[turn_]) {
     if (traffic_.latency) {
-      const double rate = moved_[from].per_s();
+      const double rate = moved[from].per_s();
       if (rate > 0) met_.push_back({turn_, 1e9 / rate / (traffic_.reads() ? 1 : 2)});
       continue;
     }
     const auto size = static_cast<double>(traffic_.size);
-    const double there = moved_[from].per_s() * size, back = traffic_.both() ? moved_[to].per_s() * size : 0;
+    const double there = moved[from].per_s() * size, back = traffic_.both() ? moved[to].per_s() * size : 0;
     met_.push_back({turn_, there + back, traffic_.both() ? std::min(there, back) : there, between_hosts({from, to})});
     const std::size_t a = schedule_.end_of(from), b = schedule_.end_of(to);
     matrix_.rate[a][b] = there;
@@ -263,7 +282,7 @@ std::string RdmaPair::check_data(std::size_t turn) {
   RdmaLink* link = this->link(turn);
   if (!link) return "";
   std::vector<WrongBlock> wrong;
-  link->check(moved_.at(link->partner()), key_of(link->partner()), wrong);
+  link->check(partners_, key_of(link->partner()), wrong);
   if (!wrong.empty())
     throw RunError("wrong data on " + ranks_->host(ranks_->rank()) + ": " + wrong.front().file + " at offset " +
                    std::to_string(wrong.front().offset) + " differs from what " + ranks_->host(link->partner()) +

@@ -108,6 +108,7 @@ class RdmaPair : public Paired {
 
   const RdmaTraffic traffic_;
   const std::string schedule_name_;
+  const std::uint64_t most_turns_;
   const bool on_gpu_;
   const std::optional<unsigned> wanted_gpu_;  // none: the nearest to the port
   unsigned gpu_ = 0;
@@ -120,9 +121,9 @@ class RdmaPair : public Paired {
   std::vector<RdmaLink> links_;     // one per partner; go before both
   std::uint64_t seed_ = 0;
   std::size_t turn_ = 0;
-  std::exception_ptr trouble_;    // what went wrong in a turn; stays until the next set_up
-  std::vector<RdmaMoved> moved_;  // of the last turn, by rank
-  std::vector<Met> met_;          // of this repetition
+  std::exception_ptr trouble_;  // what went wrong in a turn; stays until the next set_up
+  RdmaMoved partners_;          // of the last turn: what the other end moved
+  std::vector<Met> met_;        // of this repetition
   PairMatrix matrix_;
   std::string why_no_port_;
   std::vector<std::string> notes_;
