@@ -13,21 +13,40 @@
 
 namespace headrace {
 
-enum class Collective { all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv };
+enum class Collective {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  all_to_all,
+  send_recv,
+  reduce,
+  gather,
+  scatter
+};
 
-inline constexpr std::array<std::pair<Collective, std::string_view>, 6> kCollectiveNames{{
+/// A name that another one ends with stands behind it.
+inline constexpr std::array<std::pair<Collective, std::string_view>, 9> kCollectiveNames{{
     {Collective::all_reduce, "all_reduce"},
     {Collective::all_gather, "all_gather"},
     {Collective::reduce_scatter, "reduce_scatter"},
     {Collective::broadcast, "broadcast"},
     {Collective::all_to_all, "all_to_all"},
     {Collective::send_recv, "send_recv"},
+    {Collective::reduce, "reduce"},
+    {Collective::gather, "gather"},
+    {Collective::scatter, "scatter"},
 }};
 
 /// Does the operation's size count the whole buffer of n parts, of which each rank brings
-/// (all_gather) or gets (reduce_scatter) one? Then a message must be a multiple of n elements.
+/// (all_gather, gather) or gets (reduce_scatter, scatter) one? Then a message must be a multiple of n elements.
 constexpr bool has_parts(Collective c) {
-  return c == Collective::all_gather || c == Collective::reduce_scatter || c == Collective::all_to_all;
+  return c == Collective::all_gather || c == Collective::reduce_scatter || c == Collective::all_to_all ||
+         c == Collective::gather || c == Collective::scatter;
+}
+/// Are numbers of several ranks made one?
+constexpr bool reduces(Collective c) {
+  return c == Collective::all_reduce || c == Collective::reduce_scatter || c == Collective::reduce;
 }
 
 /// busbw / algbw of `n` ranks (formula F1: nccl-tests, PERFORMANCE.md): what each link must carry
@@ -48,7 +67,8 @@ class MpiGroup {
   /// Sums of float. `count` elements: of the message, or of the whole buffer of n parts
   /// (has_parts). `in` and `out` hold so many each, or are the same memory: in place. send_recv
   /// sends to the next rank and receives from the one before; broadcast is from rank 0, which sends
-  /// out of `in` and leaves its `out` as it is. Blocks.
+  /// out of `in` and leaves its `out` as it is; reduce and gather are to rank 0, scatter is from it, and in
+  /// place a rank's own part lies where it is in the whole. Blocks.
   /// Throws RunError that says what MPI says.
   virtual void run(Collective what, const float* in, float* out, std::uint64_t count) = 0;
 };

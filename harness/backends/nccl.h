@@ -3,6 +3,7 @@
 // so that plugins can use it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,12 +28,21 @@ struct NcclBuffers {
   void* out = nullptr;
 };
 
-/// Operations in a row: 32-bit floats, sums.
+/// Types of numbers, in the order of kNcclElements.
+enum class NcclElement { f32, f16, bf16, f8e4m3, f8e5m2 };
+inline constexpr std::array<const char*, 5> kNcclElements{"f32", "f16", "bf16", "f8e4m3", "f8e5m2"};
+/// What is made of the ranks' numbers, in the order of kNcclReductions.
+enum class NcclReduction { sum, max, min };
+inline constexpr std::array<const char*, 3> kNcclReductions{"sum", "max", "min"};
+
+/// Operations in a row.
 struct NcclCalls {
   Collective what = Collective::all_reduce;
-  /// Of one operation; of operations with parts, of the whole buffer of size() parts (in place: a member's own part of it
+  NcclElement element = NcclElement::f32;
+  NcclReduction reduction = NcclReduction::sum;
+  /// Elements of one operation; of operations with parts, of the whole buffer of size() parts (in place: a member's own part of it
   /// is what all_gather sends and reduce_scatter leaves). send_recv sends to the next rank and receives from the one
-  /// before; broadcast is from rank 0.
+  /// before; broadcast is from rank 0, scatter too; reduce and gather are to it.
   std::uint64_t count = 0;
   std::uint64_t times = 1;
   std::uint64_t batch = 1;  // queued before they are waited for
@@ -72,6 +82,8 @@ class NcclBackend {
   virtual std::optional<std::string> unusable() const = 0;
   /// Of the library that is loaded: "2.28.9".
   virtual std::string version() const = 0;
+  /// Why the library that is loaded cannot calculate with such numbers, or "".
+  virtual std::string why_not(NcclElement) const { return ""; }
   /// Names a new group: made by one process, handed to all by other means.
   virtual std::string make_id() = 0;
   /// Has NCCL write down what it decides: before join(), until heard(), which must come before anything is timed.

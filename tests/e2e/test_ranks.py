@@ -48,7 +48,8 @@ workloads:
 """
 COLLECTIVES = "".join(
     f"  - {{use: mpi_{name}, message_size: [96B, 100000B], in_place: [false, true], calls: 5, repeat: 1}}\n"
-    for name in ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv"))
+    for name in ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv", "reduce", "gather",
+                 "scatter"))
 EVERYTHING = READS + """\
   - {use: random_read, files: 4, file_size: 64KiB, block_size: 4KiB, workers: 1, cache: asis, repeat: 2, clients: [1, 2, 4]}
   - {use: checkpoint_write, shard_size: 64KiB, repeat: 2, verify: true}
@@ -129,9 +130,9 @@ def test_each_process_saves_its_own_checkpoint(run):
 
 def test_collectives_give_the_right_data(run):
     factor = {"all_reduce": 4 / 3, "all_gather": 2 / 3, "reduce_scatter": 2 / 3, "all_to_all": 2 / 3, "broadcast": 1,
-              "send_recv": 1}
+              "send_recv": 1, "reduce": 1, "gather": 2 / 3, "scatter": 2 / 3}
     points = [point for point in run["points"] if point["workload"].startswith("mpi_")]
-    assert len(points) == 24
+    assert len(points) == 36
     for point in points:
         metrics = point["repetitions"][0]["metrics"]
         assert metrics["busbw"] == pytest.approx(factor[point["workload"][4:]] * metrics["algbw"], rel=1e-6), point["id"]
@@ -311,8 +312,8 @@ def test_groups_and_sizes_follow_the_job(together):
     together.write("groups.yaml", GROUPS)
     together.under = mpirun(4)
     outcome = together.run("groups.yaml", "--job", "job.yaml")
-    run = together.results()
     assert re.search(r"busbw +[0-9.]+ [kMG]?B/s  [0-9.]+ [kMG]?bit/s", outcome.out), outcome
+    run = together.results()
     points = {p["id"]: p for p in run["points"]}
     activations = 128 * 64 * 2
     tensor = points["mpi_all_reduce/job/need:tensor_busbw"]

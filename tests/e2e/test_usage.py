@@ -1,6 +1,8 @@
 """What users write wrong: told with its place, all at once, exit code 2, and nothing is written."""
 
+import json
 import os
+import re
 
 import pytest
 
@@ -289,3 +291,14 @@ def test_points_that_are_left_measure_no_need(headrace):
 
 def test_what_of_a_page_goes_to_paper(headrace):
     refused(headrace, headrace("report", "nowhere", "--print", "ful"), "--print: 'ful' is not one of", "did you mean 'full'?")
+
+
+@pytest.mark.parametrize("config", ["rdma", "nccl"])
+def test_plan_tells_the_time_of_a_fabric(headrace, config):
+    """It does not grow with the nodes, so that it stays below twenty minutes on all of them."""
+    path = os.path.join(os.path.dirname(__file__), "../../configs", config + ".yaml")
+    told = headrace("plan", "-c", path).out
+    assert re.search(r"^time +\S.* to .*however many ranks take part", told, re.M), told
+    points = json.loads(headrace("plan", "-c", path, "--json").out)["points"]
+    assert all("repetition_s" in p for p in points if p["workload"] != "network_ports"), points
+    assert 0 < sum(p.get("repetition_s", 0) * p["looks"][-1] for p in points) < 1200

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 namespace headrace::network {
 namespace {
 
@@ -37,6 +40,55 @@ TEST(ExpectedSums, OneWrongElementOfManyRanksIsNamed) {
   const auto why = data.wrong(out.data(), 0, count);
   ASSERT_TRUE(why);
   EXPECT_NE(why->find("element 54321 is"), std::string::npos) << *why;
+}
+
+const std::vector kAllTypes{NcclElement::f32, NcclElement::f16, NcclElement::bf16, NcclElement::f8e4m3,
+                            NcclElement::f8e5m2};
+
+TEST(Elements, HaveEveryWholeNumberUpToTheLargest) {
+  for (const NcclElement e : kAllTypes) {
+    std::set<std::uint32_t> seen;
+    const std::uint64_t most = std::min<std::uint64_t>(largest_whole(e), 5000);
+    for (std::uint64_t i = 0; i <= most; ++i) {
+      const std::uint32_t bits = element_bits(static_cast<float>(i), e);
+      EXPECT_EQ(element_value(bits, e), static_cast<float>(i));
+      EXPECT_TRUE(seen.insert(bits).second) << i;
+      EXPECT_EQ(bits >> (8 * layout_of(e).bytes - 1), 0u);
+    }
+  }
+  // As IEEE 754, bfloat16 and OCP's 8-bit formats have them.
+  EXPECT_EQ(element_bits(1, NcclElement::f16), 0x3c00u);
+  EXPECT_EQ(element_bits(3, NcclElement::bf16), 0x4040u);
+  EXPECT_EQ(element_bits(7, NcclElement::f8e4m3), 0x4eu);
+  EXPECT_EQ(element_bits(7, NcclElement::f8e5m2), 0x47u);
+  EXPECT_EQ(element_bits(6, NcclElement::f32), 0x40c00000u);
+}
+
+TEST(ExpectedSums, OfEveryTypeNeverLeaveItsWholeNumbers) {
+  for (const NcclElement e : kAllTypes) {
+    for (const NcclReduction reduction : {NcclReduction::sum, NcclReduction::max, NcclReduction::min}) {
+      for (const unsigned ranks : {2u, 36u, 37u, 300u}) {
+        std::vector<double> sum(40), largest(40), smallest(40, 1e9);
+        for (unsigned r = 0; r < ranks; ++r) {
+          const ExpectedSums data(Collective::all_reduce, r, ranks, 40, {e, reduction});
+          for (std::size_t i = 0; i < 40; ++i) {
+            const double own = data.brought(i, true);
+            sum[i] += own;
+            largest[i] = std::max(largest[i], own);
+            smallest[i] = std::min(smallest[i], own);
+          }
+        }
+        const ExpectedSums data(Collective::all_reduce, 0, ranks, 40, {e, reduction});
+        const auto& right = reduction == NcclReduction::sum   ? sum
+                            : reduction == NcclReduction::max ? largest
+                                                              : smallest;
+        for (std::size_t i = 0; i < 40; ++i) {
+          EXPECT_EQ(data.result(i), right[i]);
+          EXPECT_LE(right[i], static_cast<double>(largest_whole(e)));
+        }
+      }
+    }
+  }
 }
 
 TEST(ExpectedSums, NoTwoRanksSendsAreMistakenForEachOther) {

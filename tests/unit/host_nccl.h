@@ -2,6 +2,7 @@
 // has not. For everything around NCCL that needs no GPU; ranks may be threads of one process.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -15,6 +16,7 @@
 #include "harness/backends/nccl.h"
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
+#include "workloads/network/elements.h"
 
 namespace headrace::testing {
 
@@ -38,43 +40,64 @@ struct NcclFabric {
   bool corrupts = false;
   std::string log;  // what it would write
   bool listens = false;
+  std::string no_f8e5m2;
 
   /// What NCCL leaves, from what every rank brought. Sources are copied first: in place.
-  static void perform(Collective what, const std::vector<NcclBuffers>& buffers, std::uint64_t count) {
+  static void perform(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers) {
+    using network::bits_at, network::element_value, network::put_element;
     const auto n = static_cast<unsigned>(buffers.size());
-    const std::uint64_t part = count / n;
-    std::vector<std::vector<float>> in(n);
+    const NcclElement e = calls.element;
+    const std::uint64_t count = calls.count, part = count / n, each = network::layout_of(e).bytes;
+    std::vector<std::vector<unsigned char>> in(n);
     for (unsigned r = 0; r < n; ++r) {
-      const auto* from = static_cast<const float*>(buffers[r].in);
-      in[r].assign(from, from + count);
+      const auto* from = static_cast<const unsigned char*>(buffers[r].in);
+      in[r].assign(from, from + count * each);
     }
-    const auto sum = [&](std::uint64_t i) {
-      float total = 0;
-      for (const auto& one : in) total += one[i];
-      return total;
+    const auto reduced = [&](std::uint64_t i) {
+      float all = element_value(bits_at(in[0].data(), i, e), e);
+      for (unsigned r = 1; r < n; ++r) {
+        const float one = element_value(bits_at(in[r].data(), i, e), e);
+        all = calls.reduction == NcclReduction::max   ? std::max(all, one)
+              : calls.reduction == NcclReduction::min ? std::min(all, one)
+                                                      : all + one;
+      }
+      return all;
     };
     for (unsigned r = 0; r < n; ++r) {
-      auto* out = static_cast<float*>(buffers[r].out);
+      auto* out = static_cast<unsigned char*>(buffers[r].out);
       const bool in_place = buffers[r].in == buffers[r].out;
-      switch (what) {
+      const auto move = [&](std::uint64_t to, const std::vector<unsigned char>& from, std::uint64_t at,
+                            std::uint64_t elements) {
+        std::memcpy(out + to * each, from.data() + at * each, elements * each);
+      };
+      switch (calls.what) {
+        case Collective::reduce:
+          if (r != 0) break;
+          [[fallthrough]];
         case Collective::all_reduce:
-          for (std::uint64_t i = 0; i < count; ++i) out[i] = sum(i);
+          for (std::uint64_t i = 0; i < count; ++i) put_element(out, i, reduced(i), e);
           break;
+        case Collective::gather:
+          if (r != 0) break;
+          [[fallthrough]];
         case Collective::all_gather:
-          for (unsigned s = 0; s < n; ++s)
-            std::memcpy(out + s * part, in[s].data() + (in_place ? s * part : 0), part * sizeof(float));
+          for (unsigned s = 0; s < n; ++s) move(s * part, in[s], in_place ? s * part : 0, part);
           break;
         case Collective::reduce_scatter:
-          for (std::uint64_t i = 0; i < part; ++i) out[(in_place ? r * part : 0) + i] = sum(r * part + i);
+          for (std::uint64_t i = 0; i < part; ++i)
+            put_element(out, (in_place ? r * part : 0) + i, reduced(r * part + i), e);
+          break;
+        case Collective::scatter:
+          move(in_place ? r * part : 0, in[0], r * part, part);
           break;
         case Collective::broadcast:
-          std::memcpy(out, in[0].data(), count * sizeof(float));
+          move(0, in[0], 0, count);
           break;
         case Collective::all_to_all:
-          for (unsigned s = 0; s < n; ++s) std::memcpy(out + s * part, in[s].data() + r * part, part * sizeof(float));
+          for (unsigned s = 0; s < n; ++s) move(s * part, in[s], r * part, part);
           break;
         case Collective::send_recv:
-          std::memcpy(out, in[(r + n - 1) % n].data(), count * sizeof(float));
+          move(0, in[(r + n - 1) % n], 0, count);
           break;
       }
     }
@@ -101,9 +124,9 @@ class HostNcclGroup final : public NcclGroup {
   void start(const NcclCalls& calls, std::span<const NcclBuffers> buffers) override {
     calls_ = calls;
     done_ = 0;
-    for (std::uint64_t i = 0; i < calls.times; ++i) queue(calls.what, buffers, calls.count);
+    for (std::uint64_t i = 0; i < calls.times; ++i) queue(buffers);
   }
-  void queue(Collective what, std::span<const NcclBuffers> buffers, std::uint64_t count) {
+  void queue(std::span<const NcclBuffers> buffers) {
     const std::lock_guard lock(fabric_->mutex);
     NcclFabric::Group& group = own();
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -115,8 +138,8 @@ class HostNcclGroup final : public NcclGroup {
       }
       operation.buffers[rank] = buffers[i];
       if (--operation.missing > 0) continue;
-      NcclFabric::perform(what, operation.buffers, count);
-      if (fabric_->corrupts) static_cast<float*>(operation.buffers[size_ - 1].out)[0] += 0.5f;
+      NcclFabric::perform(calls_, operation.buffers);
+      if (fabric_->corrupts) static_cast<unsigned char*>(operation.buffers[size_ - 1].out)[0] ^= 4;
       group.open.erase(group.done++);
       fabric_->changed.notify_all();
     }
@@ -152,6 +175,9 @@ class HostNcclBackend final : public NcclBackend {
   explicit HostNcclBackend(std::shared_ptr<NcclFabric> fabric) : fabric_(std::move(fabric)) {}
   std::optional<std::string> unusable() const override { return std::nullopt; }
   std::string version() const override { return "0.0.0"; }
+  std::string why_not(NcclElement element) const override {
+    return element == NcclElement::f8e5m2 ? fabric_->no_f8e5m2 : "";
+  }
   std::string make_id() override {
     const std::lock_guard lock(fabric_->mutex);
     return "group " + std::to_string(fabric_->ids++);

@@ -34,7 +34,9 @@ struct Library {
   bool hangs = false, released = false;
   bool gpu_never_ends = false, answers_in_progress = false;
   int blocking = -1;  // as the communicator was configured
+  ncclResult_t fails_with = ncclInvalidUsage;
   std::vector<std::size_t> counts;
+  std::vector<int> types;
   std::vector<int> depths;            // at each reduction
   std::set<std::thread::id> callers;  // of everything
   std::set<int> gpus;                 // that were the thread's own at any call
@@ -111,13 +113,15 @@ Api functions() {
     *comm = reinterpret_cast<ncclComm_t>(library);
     return library->answers_in_progress ? ncclInProgress : ncclSuccess;
   };
-  api.all_reduce = [](const void*, void*, std::size_t count, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t) {
+  api.all_reduce = [](const void*, void*, std::size_t count, ncclDataType_t type, ncclRedOp_t, ncclComm_t,
+                      cudaStream_t) {
     called();
     library->counts.push_back(count);
+    library->types.push_back(type);
     library->depths.push_back(library->depth);
     const int number = library->reductions++;
     if (hang(number, library->hangs_at_reduction)) return ncclRemoteError;
-    return number == library->fails_at_reduction ? ncclInvalidUsage : ncclSuccess;
+    return number == library->fails_at_reduction ? library->fails_with : ncclSuccess;
   };
   api.abort = [](ncclComm_t) {
     called();
@@ -191,6 +195,15 @@ TEST_F(NcclGroups, AreCalledAsNcclTestsCallsThem) {
   EXPECT_EQ(library->callers.count(std::this_thread::get_id()), 0u);
   EXPECT_EQ(library->gpus, std::set{3});
   EXPECT_NE(group->mode().find("blocking, as in nccl-tests"), std::string::npos);
+}
+
+TEST_F(NcclGroups, AGpuThatCannotAddBytesIsNoFailure) {
+  const auto group = join_alone();
+  library->fails_at_reduction = 0;
+  library->fails_with = ncclInvalidArgument;
+  group->start({.element = NcclElement::f8e4m3, .count = 8}, one);
+  EXPECT_THROW(group->wait(), Unsupported);
+  EXPECT_EQ(library->types, std::vector<int>{10});  // ncclFloat8e4m3
 }
 
 TEST_F(NcclGroups, RanksMeetBeforeTheClockStarts) {

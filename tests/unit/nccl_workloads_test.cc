@@ -13,9 +13,10 @@
 namespace headrace::testing {
 namespace {
 
-const std::map<std::string, double> kFactorsOfFour{{"nccl_all_reduce", 1.5},      {"nccl_all_gather", 0.75},
-                                                   {"nccl_reduce_scatter", 0.75}, {"nccl_all_to_all", 0.75},
-                                                   {"nccl_broadcast", 1},         {"nccl_send_recv", 1}};
+const std::map<std::string, double> kFactorsOfFour{
+    {"nccl_all_reduce", 1.5},  {"nccl_all_gather", 0.75}, {"nccl_reduce_scatter", 0.75},
+    {"nccl_all_to_all", 0.75}, {"nccl_broadcast", 1},     {"nccl_send_recv", 1},
+    {"nccl_reduce", 1},        {"nccl_gather", 0.75},     {"nccl_scatter", 0.75}};
 
 HostGpuBackend& equip(Node& node, const std::shared_ptr<NcclFabric>& fabric, const HostBackendSettings& settings) {
   auto gpus = std::make_unique<HostGpuBackend>(settings);
@@ -58,6 +59,36 @@ TEST_F(OneProcess, EveryOperationIsRightAndCountedByItsFactor) {
       EXPECT_NEAR(metrics["algbw"] * metrics["time_s"], 4000, 1e-6) << workload;
     }
   }
+}
+
+TEST_F(OneProcess, EveryOperationIsRightWithEveryTypeOfNumber) {
+  for (const auto& [workload, factor] : kFactorsOfFour) {
+    for (const char* element : {"f16", "bf16", "f8e4m3", "f8e5m2"}) {
+      for (const char* more : {"", ", in_place: false"}) {
+        EXPECT_EQ(run(workload, std::string("message_size: 4000B, calls: 3, element: ") + element + more, 5), "")
+            << workload << " " << element << more;
+        EXPECT_NEAR(metrics["algbw"] * metrics["time_s"], 4000, 1e-6) << workload;
+      }
+    }
+  }
+  for (const char* workload : {"nccl_all_reduce", "nccl_reduce", "nccl_reduce_scatter"})
+    for (const char* how : {"reduction: max", "reduction: min, element: f8e5m2"})
+      EXPECT_EQ(run(workload, std::string("message_size: 4000B, calls: 3, ") + how), "") << workload << " " << how;
+  EXPECT_NE(problems_of("nccl_broadcast", "{reduction: max}").find("reduction"), std::string::npos);
+  EXPECT_NE(problems_of("nccl_all_reduce", "{element: fp8}").find("f8e4m3"), std::string::npos);
+}
+
+TEST_F(OneProcess, FindsOneWrongBitOfEveryTypeOfNumber) {
+  fabric->corrupts = true;
+  for (const char* element : {"f32", "f16", "bf16", "f8e4m3", "f8e5m2"}) {
+    const std::string why = run("nccl_all_reduce", std::string("message_size: 4000B, calls: 3, element: ") + element);
+    EXPECT_NE(why.find("wrong data: element 0 is "), std::string::npos) << element << ": " << why;
+  }
+}
+
+TEST_F(OneProcess, SkipsTypesThatTheLibraryHasNot) {
+  fabric->no_f8e5m2 = "NCCL 2.20.5 has no numbers of 8 bits: 2.24 has";
+  EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, element: f8e5m2"), fabric->no_f8e5m2);
 }
 
 TEST_F(OneProcess, ChoosesTheNumberOfOperations) {

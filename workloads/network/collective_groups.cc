@@ -6,13 +6,14 @@
 
 namespace headrace::network {
 
-std::optional<Skip> CollectiveGroups::split(std::vector<RankPlace> places, Collective what,
-                                            std::uint64_t message_size) {
+std::optional<Skip> CollectiveGroups::split(std::vector<RankPlace> places, Collective what, std::uint64_t message_size,
+                                            unsigned element_bytes) {
+  element_bytes_ = element_bytes;
   places_ = std::move(places);
   groups_ = grouping_.split(places_);
   if (groups_.empty()) return Skip{grouping_.why_none()};
   for (const auto& group : groups_) {
-    if (has_parts(what) && message_size / sizeof(float) < group.size())
+    if (has_parts(what) && message_size / element_bytes < group.size())
       return Skip{fmt::format("message_size: {} bytes are less than one element for each of {} ranks", message_size,
                               group.size())};
   }
@@ -30,7 +31,7 @@ std::optional<std::size_t> CollectiveGroups::of(unsigned member) const {
 }
 
 std::uint64_t CollectiveGroups::count(std::size_t group, Collective what, std::uint64_t message_size) const {
-  const std::uint64_t all = message_size / sizeof(float);
+  const std::uint64_t all = message_size / element_bytes_;
   return has_parts(what) ? all - all % groups_[group].size() : all;
 }
 
@@ -66,7 +67,7 @@ std::string CollectiveGroups::words() const {
 }
 
 double CollectiveGroups::bytes(std::size_t group, Collective what, std::uint64_t message_size) const {
-  return static_cast<double>(count(group, what, message_size) * sizeof(float));
+  return static_cast<double>(count(group, what, message_size) * element_bytes_);
 }
 
 std::size_t CollectiveGroups::nodes() const {

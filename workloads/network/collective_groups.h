@@ -31,7 +31,8 @@ class CollectiveGroups {
   explicit CollectiveGroups(Params& p) : grouping_(RankGrouping::declare(p)) {}
 
   /// Puts the members, one for each place, into groups. Why there is nothing to measure, or nothing.
-  std::optional<Skip> split(std::vector<RankPlace> places, Collective what, std::uint64_t message_size);
+  std::optional<Skip> split(std::vector<RankPlace> places, Collective what, std::uint64_t message_size,
+                            unsigned element_bytes = sizeof(float));
 
   const std::vector<std::vector<unsigned>>& all() const { return groups_; }
   const std::vector<unsigned>& operator[](std::size_t group) const { return groups_[group]; }
@@ -41,7 +42,7 @@ class CollectiveGroups {
   /// The group that `member` is in; some are in none.
   std::optional<std::size_t> of(unsigned member) const;
 
-  /// Floats of one call of the group: whole parts.
+  /// Elements of one call of the group: whole parts.
   std::uint64_t count(std::size_t group, Collective what, std::uint64_t message_size) const;
 
   /// `times`: of one call [s], each group's slowest rank's.
@@ -57,6 +58,7 @@ class CollectiveGroups {
   RankGrouping grouping_;
   std::vector<RankPlace> places_;
   std::vector<std::vector<unsigned>> groups_;
+  unsigned element_bytes_ = sizeof(float);
 };
 
 }  // namespace headrace::network

@@ -111,7 +111,8 @@ void MpiCollective::check_data() {
   group_->run(what_, in_.data(), out.data(), count_);
   if (what_ == Collective::broadcast && group_->rank() == 0) return;  // it has nothing to receive
   // MPI leaves a reduce_scatter's part at the begin, in place too.
-  if (const auto why = data.wrong(out.data(), 0, data.results())) throw RunError(*why);
+  const std::uint64_t first = what_ == Collective::scatter ? data.first(in_place_) : 0;
+  if (const auto why = data.wrong(out.data() + first, 0, data.results())) throw RunError(*why);
 }
 
 double MpiCollective::time_of_call() {

@@ -30,12 +30,13 @@ struct NcclCollective::End {
 
 /// This process's members of one group.
 struct NcclCollective::Part {
-  std::uint64_t bytes() const { return count * sizeof(float); }
-  ExpectedSums expected(Collective what, const End& end) const { return {what, end.member.rank, size, count}; }
+  std::uint64_t bytes() const { return count * layout_of(of.element).bytes; }
+  ExpectedSums expected(Collective what, const End& end) const { return {what, end.member.rank, size, count, of}; }
 
   std::size_t group = 0;  // of groups_
   unsigned size = 0;
-  std::uint64_t count = 0;  // floats of one operation
+  std::uint64_t count = 0;  // elements of one operation
+  Numbers of;
   std::vector<NcclMember> members;
   std::vector<std::unique_ptr<End>> ends;
   std::vector<NcclBuffers> buffers;
@@ -50,15 +51,43 @@ NcclCollective::NcclCollective(Params& p, Collective what)
                             "of the job's own calls")),
       in_place_(p.flag("in_place", what != Collective::all_to_all && what != Collective::send_recv,
                        "the result replaces what is sent, as frameworks do")),
+      of_(numbers(p, what)),
       calls_(p.count("calls", 0, {.min = 0, .max = 1e7}, "of one repetition; 0: as many as take about 0.2 s")),
       batch_(p.count("batch", 20, {.min = 1, .max = 1000}, "queued at once, then waited for")),
       join_s_(p.seconds("join_timeout", 60, {.min = 0.1, .max = 3600}, "for all ranks to be there, and connected")),
       patience_s_(p.seconds("peer_timeout", 30, {.min = 0.1, .max = 3600}, "for what is queued at once to end")),
       groups_(p) {
+  if (message_size_ % layout_of(of_.element).bytes != 0) p.conflict("message_size", "must be whole elements");
   if (in_place_ && (what == Collective::all_to_all || what == Collective::send_recv))
     p.conflict("in_place", "cannot be: what is sent is still needed when the result comes");
 }
 NcclCollective::~NcclCollective() = default;
+
+Numbers NcclCollective::numbers(Params& p, Collective what) {
+  const auto index = [](const auto& names, const std::string& word) {
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), word) - names.begin());
+  };
+  Numbers of;
+  of.element = static_cast<NcclElement>(
+      index(kNcclElements, p.choice("element", "f32", {kNcclElements.begin(), kNcclElements.end()},
+                                    "type of the numbers: 32, 16 or 8 bits; of 8 bits, exponent and mantissa")));
+  if (reduces(what))
+    of.reduction = static_cast<NcclReduction>(
+        index(kNcclReductions, p.choice("reduction", "sum", {kNcclReductions.begin(), kNcclReductions.end()},
+                                        "what is made of the ranks' numbers")));
+  return of;
+}
+
+Footprint NcclCollective::footprint() const {
+  // A processor makes and checks the numbers, at about so many bytes/s; both once more before and after.
+  constexpr double kFilled = 2e9;
+  const double fill_s = static_cast<double>(message_size_) / kFilled;
+  Footprint f;
+  f.repetition_s = kRepetition_s + 0.1 + fill_s;
+  f.around_s = 2 + 4 * fill_s;
+  if (calls_ != 0) f.repetition_s = f.around_s = 0;  // of the user's choice
+  return f;
+}
 
 std::optional<Skip> NcclCollective::check(Node& node) {
   if (node.team().size() < 2) return check_here(node);
@@ -78,10 +107,11 @@ std::optional<Skip> NcclCollective::check(Node& node) {
 std::optional<Skip> NcclCollective::check_here(Node& node) {
   for (const Gives backend : {Gives::gpu_collectives, Gives::gpus})
     if (std::string why = node.backends().why_not(backend); !why.empty()) return Skip{std::move(why)};
+  if (std::string why = node.backends().nccl().why_not(of_.element); !why.empty()) return Skip{std::move(why)};
   std::vector<RankPlace> places = places_of(node);
   if (places.size() < 2)
     return Skip{"one GPU moves nothing between GPUs: needs two, or several ranks (mpirun -n 8 headrace run ...)"};
-  return groups_.split(std::move(places), what_, message_size_);
+  return groups_.split(std::move(places), what_, message_size_, layout_of(of_.element).bytes);
 }
 
 void NcclCollective::prepare(Node& node, const DataProgress&) {
@@ -99,7 +129,7 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
   check_data();
   tell_facts(nccl);                                                            // NCCL writes nothing more
   guarded("meet", kStep_s, [&] { operate(1, patience_s_ + join_s_, true); });  // connects the ranks for that, too
-  chosen_ = calls_ != 0 ? calls_ : calls_for(0.2);
+  chosen_ = calls_ != 0 ? calls_ : calls_for(kRepetition_s);
 }
 
 void NcclCollective::before_phase(unsigned, unsigned, std::uint64_t) {
@@ -157,6 +187,7 @@ void NcclCollective::add_part(Node& node, std::size_t g) {
   Part part;
   part.group = g;
   part.size = static_cast<unsigned>(groups_[g].size());
+  part.of = of_;
   part.count = groups_.count(g, what_, message_size_);
   for (unsigned rank = 0; rank < part.size; ++rank) {
     const unsigned member = groups_[g][rank];
@@ -185,7 +216,8 @@ void NcclCollective::join(NcclBackend& nccl) {
 }
 
 void NcclCollective::operate(std::uint64_t times, double patience_s, bool meet) {
-  for (Part& part : parts_) part.joined->start({what_, part.count, times, batch_, patience_s, meet}, part.buffers);
+  for (Part& part : parts_)
+    part.joined->start({what_, of_.element, of_.reduction, part.count, times, batch_, patience_s, meet}, part.buffers);
   for (Part& part : parts_) part.times = part.joined->wait();
 }
 
@@ -195,6 +227,10 @@ void NcclCollective::guarded(const char* what, double timeout_s, const std::func
       step();
       return std::string();
     });
+  } catch (const Unsupported&) {
+    for (Part& part : parts_)
+      if (part.joined) part.joined->abort();
+    throw;
   } catch (const RunError& e) {
     broken_ = e.what();
     for (Part& part : parts_)
@@ -223,17 +259,18 @@ std::string NcclCollective::roll_call() const {
 
 template <class Piece>
 void NcclCollective::in_pieces(std::uint64_t count, Piece piece) {
-  const std::uint64_t most = staging_->size() / sizeof(float);
+  const std::uint64_t most = staging_->size() / layout_of(of_.element).bytes;
   for (std::uint64_t at = 0; at < count; at += most) piece(at, std::min(most, count - at));
 }
 
 void NcclCollective::fill(const Part& part, End& end) {
   end.copies->attach();
   const ExpectedSums data = part.expected(what_, end);
-  auto* staged = reinterpret_cast<float*>(staging_->begin());
+  unsigned char* const staged = staging_->begin();
+  const std::uint64_t each = layout_of(of_.element).bytes;
   in_pieces(part.count, [&](std::uint64_t at, std::uint64_t n) {
-    for (std::uint64_t i = 0; i < n; ++i) staged[i] = data.brought(at + i, in_place_);
-    end.copies->copy(end.in->begin() + at * sizeof(float), staged, n * sizeof(float), CopyKind::h2d);
+    data.fill(staged, at, n, in_place_);
+    end.copies->copy(end.in->begin() + at * each, staged, n * each, CopyKind::h2d);
     end.copies->wait();
   });
 }
@@ -241,11 +278,11 @@ void NcclCollective::fill(const Part& part, End& end) {
 void NcclCollective::check(const Part& part, End& end) {
   end.copies->attach();
   const ExpectedSums data = part.expected(what_, end);
-  auto* staged = reinterpret_cast<float*>(staging_->begin());
-  const unsigned char* out =
-      static_cast<const unsigned char*>(end.buffers().out) + data.first(in_place_) * sizeof(float);
+  unsigned char* const staged = staging_->begin();
+  const std::uint64_t each = layout_of(of_.element).bytes;
+  const unsigned char* out = static_cast<const unsigned char*>(end.buffers().out) + data.first(in_place_) * each;
   in_pieces(data.results(), [&](std::uint64_t at, std::uint64_t n) {
-    end.copies->copy(staged, out + at * sizeof(float), n * sizeof(float), CopyKind::d2h);
+    end.copies->copy(staged, out + at * each, n * each, CopyKind::d2h);
     end.copies->wait();
     if (const auto why = data.wrong(staged, at, n))
       throw RunError(fmt::format("rank {} on {}: {}", end.member.rank, team_->host(team_->rank()), *why));

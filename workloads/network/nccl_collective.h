@@ -14,6 +14,7 @@
 #include "harness/ranks/team.h"
 #include "harness/workload.h"
 #include "workloads/network/collective_groups.h"
+#include "workloads/network/expected_sums.h"
 
 namespace headrace::network {
 
@@ -25,7 +26,7 @@ class NcclCollective : public Workload {
 
   static std::span<const Metric> metrics() { return kCollectiveMetrics; }
   AcrossRanks across_ranks() const override { return AcrossRanks::first; }
-  Footprint footprint() const override { return {}; }
+  Footprint footprint() const override;
 
   /// Of all ranks: what one of them lacks is said by all.
   std::optional<Skip> check(Node& node) override;
@@ -43,12 +44,14 @@ class NcclCollective : public Workload {
  private:
   // Between the first rank that is done with a step and the last.
   static constexpr double kWords_s = 60, kStep_s = 600;
+  static constexpr double kRepetition_s = 0.2;
   static constexpr std::uint64_t kPiece = std::uint64_t{64} << 20;  // filled and checked at once
   static constexpr std::uint64_t kMostCalls = 200'000;
 
   struct End;   // one GPU of this process
   struct Part;  // this process's members of one group
 
+  static Numbers numbers(Params& p, Collective what);
   std::optional<Skip> check_here(Node& node);
   /// A rank each, or a GPU each of the only process.
   static std::vector<RankPlace> places_of(Node& node);
@@ -85,6 +88,7 @@ class NcclCollective : public Workload {
   const Collective what_;
   const std::uint64_t message_size_;
   const bool in_place_;
+  const Numbers of_;
   const std::uint64_t calls_, batch_;
   const double join_s_, patience_s_;
   CollectiveGroups groups_;

@@ -80,6 +80,16 @@ class Group final : public MpiGroup {
                                              MPI_STATUS_IGNORE),
                      "MPI_Sendrecv");
       }
+      case Collective::reduce:
+        return check(MPI_Reduce(rank_ == 0 ? from : in, out, all, MPI_FLOAT, MPI_SUM, 0, comm_), "MPI_Reduce");
+      case Collective::gather: {
+        const void* own = !in_place ? in : rank_ == 0 ? MPI_IN_PLACE : in + std::ptrdiff_t{rank_} * part;
+        return check(MPI_Gather(own, part, MPI_FLOAT, out, part, MPI_FLOAT, 0, comm_), "MPI_Gather");
+      }
+      case Collective::scatter: {
+        void* own = !in_place ? out : rank_ == 0 ? MPI_IN_PLACE : out + std::ptrdiff_t{rank_} * part;
+        return check(MPI_Scatter(in, part, MPI_FLOAT, own, part, MPI_FLOAT, 0, comm_), "MPI_Scatter");
+      }
     }
   }
 

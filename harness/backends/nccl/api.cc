@@ -31,6 +31,7 @@ bool load(Api& api, std::string& why) {
   find("ncclAllGather", api.all_gather);
   find("ncclReduceScatter", api.reduce_scatter);
   find("ncclBroadcast", api.broadcast);
+  find("ncclReduce", api.reduce);
   find("ncclSend", api.send);
   find("ncclRecv", api.receive);
   library.find("ncclResetDebugInit", api.reset_debug);

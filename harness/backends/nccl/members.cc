@@ -43,6 +43,7 @@ void Members::join(const ncclUniqueId& id) {
 
 void Members::run(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers) {
   use(all_.front());  // NCCL leaves the thread with the GPU that it found
+  adds_bytes_ = reduces(calls.what) && (calls.element == NcclElement::f8e4m3 || calls.element == NcclElement::f8e5m2);
   if (calls.meet) {
     std::vector<NcclBuffers> words;
     for (const Member& m : all_) words.push_back({m.word, m.word});
@@ -120,7 +121,8 @@ void Members::together(const char* what, Calls calls) {
 }
 
 void Members::queue(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers) {
-  const bool both_ways = calls.what == Collective::all_to_all || calls.what == Collective::send_recv;
+  const bool both_ways = calls.what == Collective::all_to_all || calls.what == Collective::send_recv ||
+                         calls.what == Collective::gather || calls.what == Collective::scatter;
   if (all_.size() == 1 && !both_ways) {  // as nccl-tests and frameworks call it
     queue_one(all_.front(), calls, buffers.front());
   } else {
@@ -132,33 +134,59 @@ void Members::queue(const NcclCalls& calls, const std::vector<NcclBuffers>& buff
 }
 
 void Members::queue_one(Member& m, const NcclCalls& calls, const NcclBuffers& b) {
+  constexpr ncclDataType_t kTypes[] = {ncclFloat, ncclHalf, ncclBfloat16, static_cast<ncclDataType_t>(10),
+                                       static_cast<ncclDataType_t>(11)};  // ncclFloat8e4m3, e5m2: from 2.24 on
+  constexpr std::uint64_t kBytes[] = {4, 2, 2, 1, 1};
+  constexpr ncclRedOp_t kReductions[] = {ncclSum, ncclMax, ncclMin};
+  const ncclDataType_t type = kTypes[static_cast<std::size_t>(calls.element)];
+  const ncclRedOp_t reduction = kReductions[static_cast<std::size_t>(calls.reduction)];
   const std::uint64_t count = calls.count, part = count / size_;
-  const auto at = [&](const void* base, std::uint64_t parts) { return static_cast<const float*>(base) + parts * part; };
-  const auto to = [&](void* base, std::uint64_t parts) { return static_cast<float*>(base) + parts * part; };
+  const std::uint64_t part_bytes = part * kBytes[static_cast<std::size_t>(calls.element)];
+  const auto at = [&](const void* base, std::uint64_t parts) {
+    return static_cast<const unsigned char*>(base) + parts * part_bytes;
+  };
+  const auto to = [&](void* base, std::uint64_t parts) {
+    return static_cast<unsigned char*>(base) + parts * part_bytes;
+  };
+  const auto send = [&](const void* from, std::uint64_t n, unsigned whom) {
+    expect(api_.send(from, n, type, static_cast<int>(whom), m.comm, m.stream), "send");
+  };
+  const auto receive = [&](void* into, std::uint64_t n, unsigned from) {
+    expect(api_.receive(into, n, type, static_cast<int>(from), m.comm, m.stream), "receive");
+  };
   const bool in_place = b.in == b.out;
-  const unsigned rank = m.who.rank;
-  const auto next = static_cast<int>((rank + 1) % size_), before = static_cast<int>((rank + size_ - 1) % size_);
+  const unsigned rank = m.who.rank, next = (rank + 1) % size_, before = (rank + size_ - 1) % size_;
   switch (calls.what) {
     case Collective::all_reduce:
-      return expect(api_.all_reduce(b.in, b.out, count, ncclFloat, ncclSum, m.comm, m.stream), "all_reduce");
+      return expect(api_.all_reduce(b.in, b.out, count, type, reduction, m.comm, m.stream), "all_reduce");
     case Collective::all_gather:
-      return expect(api_.all_gather(in_place ? at(b.in, rank) : b.in, b.out, part, ncclFloat, m.comm, m.stream),
+      return expect(api_.all_gather(in_place ? at(b.in, rank) : b.in, b.out, part, type, m.comm, m.stream),
                     "all_gather");
     case Collective::reduce_scatter:
       return expect(
-          api_.reduce_scatter(b.in, in_place ? to(b.out, rank) : b.out, part, ncclFloat, ncclSum, m.comm, m.stream),
+          api_.reduce_scatter(b.in, in_place ? to(b.out, rank) : b.out, part, type, reduction, m.comm, m.stream),
           "reduce_scatter");
     case Collective::broadcast:
-      return expect(api_.broadcast(b.in, b.out, count, ncclFloat, 0, m.comm, m.stream), "broadcast");
+      return expect(api_.broadcast(b.in, b.out, count, type, 0, m.comm, m.stream), "broadcast");
+    case Collective::reduce:
+      return expect(api_.reduce(b.in, b.out, count, type, reduction, 0, m.comm, m.stream), "reduce");
     case Collective::all_to_all:
       for (unsigned r = 0; r < size_; ++r) {
-        expect(api_.send(at(b.in, r), part, ncclFloat, static_cast<int>(r), m.comm, m.stream), "send");
-        expect(api_.receive(to(b.out, r), part, ncclFloat, static_cast<int>(r), m.comm, m.stream), "receive");
+        send(at(b.in, r), part, r);
+        receive(to(b.out, r), part, r);
       }
       return;
     case Collective::send_recv:
-      expect(api_.send(b.in, count, ncclFloat, next, m.comm, m.stream), "send");
-      return expect(api_.receive(b.out, count, ncclFloat, before, m.comm, m.stream), "receive");
+      send(b.in, count, next);
+      return receive(b.out, count, before);
+    case Collective::gather:  // as nccl-tests: the library has none before 2.28
+      if (rank != 0 || !in_place) send(in_place ? at(b.in, rank) : b.in, part, 0);
+      for (unsigned r = in_place ? 1 : 0; rank == 0 && r < size_; ++r) receive(to(b.out, r), part, r);
+      return;
+    case Collective::scatter:
+      for (unsigned r = in_place ? 1 : 0; rank == 0 && r < size_; ++r) send(at(b.in, r), part, r);
+      if (rank != 0 || !in_place) receive(in_place ? to(b.out, rank) : b.out, part, 0);
+      return;
   }
 }
 
@@ -208,6 +236,10 @@ void Members::expect(ncclResult_t code, const char* what) {
   if (code == ncclInProgress) in_progress_ = true;
   if (code == ncclSuccess || code == ncclInProgress) return;
   given_up_ = true;
+  if (adds_bytes_ && code == ncclInvalidArgument)
+    throw Unsupported(fmt::format(
+        "NCCL does not calculate with numbers of 8 bits on these GPUs (those of compute capability 9.0 can): {}{}",
+        what, complained()));
   throw RunError(fmt::format("NCCL: {}: {}{}", what, words(code, nullptr), complained()));
 }
 

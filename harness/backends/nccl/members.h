@@ -82,6 +82,7 @@ class Members {
   const unsigned size_;
   std::vector<Member> all_;
   NcclTimes times_;
+  bool adds_bytes_ = false;  // numbers of 8 bits are calculated with: not by every GPU
   std::atomic<std::uint64_t> done_{0};
   std::atomic<bool> given_up_{false}, aborted_{false}, joined_{false}, in_progress_{false};
 };

@@ -29,6 +29,13 @@ class Backend final : public NcclBackend {
     if (why_.empty()) api_.version(&code);
     return version_text(code);
   }
+  std::string why_not(NcclElement element) const override {
+    constexpr int kFloat8 = 22400;
+    int code = 0;
+    if ((element != NcclElement::f8e4m3 && element != NcclElement::f8e5m2) || !why_.empty()) return "";
+    api_.version(&code);
+    return code >= kFloat8 ? "" : "NCCL " + version_text(code) + " has no numbers of 8 bits: 2.24 has";
+  }
   std::string make_id() override {
     ncclUniqueId id;
     if (const ncclResult_t code = api_.unique_id(&id); code != ncclSuccess)

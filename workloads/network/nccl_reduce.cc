@@ -1,0 +1,14 @@
+// nccl_reduce - sums of every GPU's numbers at the first.
+#include "workloads/network/nccl_collective.h"
+
+namespace {
+using namespace headrace;
+
+class NcclReduce final : public network::NcclCollective {
+ public:
+  explicit NcclReduce(Params& p) : NcclCollective(p, Collective::reduce) {}
+};
+
+const Register<NcclReduce> registered{"nccl_reduce", "sums of every GPU's numbers at the first"};
+
+}  // namespace
