@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -16,6 +18,7 @@
 #include "harness/engine/watched.h"
 #include "harness/ranks/hub.h"
 #include "harness/ranks/member.h"
+#include "harness/system/kernel_files.h"
 
 namespace headrace::ranks {
 namespace {
@@ -72,12 +75,30 @@ Launched launched() {
   if (const auto l = named("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")) return *l;
   if (const auto l = named("PMI_RANK", "PMI_SIZE")) return *l;
   if (const auto l = named("PMIX_RANK", "SLURM_STEP_NUM_TASKS")) return *l;
+  if (const auto l = named("FLUX_TASK_RANK", "FLUX_JOB_SIZE")) return *l;
+  if (const auto l = named("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE")) return *l;
   if (const auto l = named("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"); l && l->several())
     throw UsageError(
         fmt::format("srun started {} processes that cannot meet: use srun --mpi=pmix (what there "
                     "is, srun --mpi=list tells), or mpirun",
                     l->size));
+  if (number("PMIX_RANK") && !number("SLURM_STEP_NUM_TASKS"))  // prun
+    throw UsageError(
+        "the launcher (PMIx) does not tell how many processes it started, and each would take itself for the only one: "
+        "use mpirun, or srun --mpi=pmix");
   return {};
+}
+
+std::vector<std::string> hosts_of(const std::vector<std::string>& names, const std::vector<std::string>& kernels) {
+  std::map<std::string, std::vector<std::string>> alike;  // the kernels under each name, in the order of ranks
+  std::vector<std::string> hosts;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::vector<std::string>& known = alike[names[i]];
+    auto at = std::find(known.begin(), known.end(), kernels[i]);
+    if (at == known.end()) at = known.insert(known.end(), kernels[i]);
+    hosts.push_back(at == known.begin() ? names[i] : fmt::format("{}-{}", names[i], at - known.begin() + 1));
+  }
+  return hosts;
 }
 
 Meeting meet(Backends& backends, const Launched& launched, double timeout_s, double silence_s) {
@@ -98,7 +119,9 @@ Meeting meet(Backends& backends, const Launched& launched, double timeout_s, dou
            [&mpi, said, own] { *said = mpi.all_gather(own); });
     return *said;
   };
-  const std::vector<RankPlace> places = places_of(ask("the exchange of host names", host_name()));
+  const std::vector<std::string> names = ask("the exchange of host names", host_name());
+  const std::vector<RankPlace> places = places_of(hosts_of(
+      names, ask("the exchange of kernels", system::read_line("/proc/sys/kernel/random/boot_id").value_or(""))));
   auto both = std::make_shared<Both>();
   if (launched.rank == 0) both->hub = std::make_unique<Hub>(places, silence_s);
   const std::string address = ask("the exchange of addresses", both->hub ? both->hub->address().packed() : "").front();

@@ -12,8 +12,9 @@ namespace {
 class Launch : public testing::Test {
  protected:
   static constexpr const char* kNames[] = {
-      "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK",
-      "SLURM_PROCID",         "SLURM_STEP_NUM_TASKS"};
+      "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK",       "PMI_SIZE",      "PMIX_RANK",
+      "SLURM_PROCID",         "SLURM_STEP_NUM_TASKS", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "JSM_NAMESPACE_RANK",
+      "JSM_NAMESPACE_SIZE"};
   void SetUp() override {
     for (const char* name : kNames) ::unsetenv(name);
   }
@@ -52,6 +53,31 @@ TEST_F(Launch, ABatchScriptOfSlurmIsOneProcess) {
   EXPECT_FALSE(ranks::launched().several());
   set("SLURM_STEP_NUM_TASKS", "1");
   EXPECT_FALSE(ranks::launched().several());
+}
+
+TEST_F(Launch, FluxAndJsrunTellRankAndSize) {
+  for (const auto& [rank, size] :
+       {std::pair("FLUX_TASK_RANK", "FLUX_JOB_SIZE"), std::pair("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE")}) {
+    SetUp();
+    set(rank, "2");
+    set(size, "6");
+    EXPECT_EQ(ranks::launched().rank, 2u) << rank;
+    EXPECT_EQ(ranks::launched().size, 6u) << rank;
+  }
+}
+
+TEST_F(Launch, AProcessThatIsNotToldHowManyThereAreDoesNotTakeItselfForTheOnlyOne) {
+  set("PMIX_RANK", "0");
+  EXPECT_THROW(ranks::launched(), UsageError);
+}
+
+TEST(Hosts, CalledAlikeAreToldApartByTheirKernels) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(ranks::hosts_of({"a", "a", "b"}, {"1", "1", "2"}), (Names{"a", "a", "b"}));
+  EXPECT_EQ(ranks::hosts_of({"pytorch", "pytorch", "pytorch", "pytorch"}, {"1", "2", "1", "2"}),
+            (Names{"pytorch", "pytorch-2", "pytorch", "pytorch-2"}));
+  EXPECT_EQ(ranks::hosts_of({"a", "b"}, {"1", "1"}), (Names{"a", "b"}))
+      << "containers of one machine, told apart by name";
 }
 
 TEST_F(Launch, WordsThatAreNoNumbersAreNotHeeded) {
