@@ -9,6 +9,7 @@
 #include <span>
 
 #include "harness/system/kernel_files.h"
+#include "harness/system/pcie.h"
 
 namespace headrace::system {
 namespace {
@@ -55,13 +56,7 @@ std::string behind_colon(const std::string& text) {
 }
 
 /// "2.5 GT/s PCIe", "16.0 GT/s PCIe"; 0 for "Unknown".
-unsigned generation_of(const std::string& speed) {
-  constexpr double kRates[] = {2.5, 5, 8, 16, 32, 64, 128};  // [GT/s], generation 1..7
-  const double rate = leading_number(speed);
-  for (unsigned i = 0; i < std::size(kRates); ++i)
-    if (rate == kRates[i]) return i + 1;
-  return 0;
-}
+unsigned generation_of(const std::string& speed) { return pcie_generation_at(leading_number(speed)); }
 
 void read_counters(const std::string& folder, std::span<const char* const> names, NetworkLink& link) {
   for (const char* name : names)

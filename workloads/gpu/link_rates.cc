@@ -1,38 +1,26 @@
 #include "workloads/gpu/link_rates.h"
 
-#include <array>
 #include <cstdint>
 
 #include "harness/requirements/formula.h"
 #include "harness/system/kernel_files.h"
+#include "harness/system/pcie.h"
 
 namespace headrace {
 namespace {
 
 using requirements::apply;
 
-struct Generation {
-  double transfers_per_s;  // per lane
-  double encoding;         // share of the line that is data
-};
-// PCI Express base specification. The sixth sends flits of 256 bytes, of which 242 are packets.
-constexpr std::array<Generation, 6> kGenerations{{{2.5e9, 8.0 / 10},
-                                                  {5e9, 8.0 / 10},
-                                                  {8e9, 128.0 / 130},
-                                                  {16e9, 128.0 / 130},
-                                                  {32e9, 128.0 / 130},
-                                                  {64e9, 242.0 / 256}}};
-
 constexpr double kPacketOverhead = 24;  // [B] framing, sequence number, header and checksum of one packet
 
 }  // namespace
 
 double link_raw_bandwidth(const PcieLink& link) {
-  if (link.generation == 0 || link.generation > kGenerations.size() || link.width == 0) return 0;
-  const Generation& g = kGenerations[link.generation - 1];
-  return apply(
-             "pcie_raw_bandwidth",
-             {{"lane_transfers_per_s", g.transfers_per_s}, {"lanes_count", link.width}, {"encoding_ratio", g.encoding}})
+  const auto generation = system::pcie_generation(link.generation);
+  if (!generation || link.width == 0) return 0;
+  return apply("pcie_raw_bandwidth", {{"lane_transfers_per_s", generation->gigatransfers_per_s * 1e9},
+                                      {"lanes_count", link.width},
+                                      {"encoding_ratio", generation->encoding}})
       .value();
 }
 
