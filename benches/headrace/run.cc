@@ -9,6 +9,7 @@
 
 #include "benches/headrace/against.h"
 #include "benches/headrace/console.h"
+#include "benches/headrace/expected_text.h"
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
@@ -33,7 +34,7 @@ struct RunArguments {
   PlanArguments plan;
   AgainstArguments against;
   std::string out;
-  std::string peer, token, rules, trace;
+  std::string peer, token, rules, trace, expectations;
   bool json = false, dry_run = false, no_report = false, tune = false;
 };
 
@@ -99,6 +100,7 @@ class Shown final : public TerminalAudience {
       return run.summary.exit_code;
     }
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
+    print(expected_text(run.expected, Terminal(stdout, shared_), shared_.verbosity < 0));
     if (run.rehearsal) print(rehearsal_text(*run.rehearsal));
     print(verdict_text(run, shared_));
     if (help.sizing) print(fixes_text(*help.sizing, Terminal(stdout, shared_)));
@@ -214,9 +216,13 @@ int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
     return 0;
   }
   Shown audience(arguments, shared);
-  return session::measure(
-      plan, {.out = arguments.out, .peer = arguments.peer, .token = arguments.token, .command = shared.command},
-      audience);
+  return session::measure(plan,
+                          {.out = arguments.out,
+                           .peer = arguments.peer,
+                           .token = arguments.token,
+                           .command = shared.command,
+                           .table = expectations::load_table(arguments.expectations)},
+                          audience);
 }
 
 void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, Kind kind) {
@@ -229,6 +235,8 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
               "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
   verb.option("--token", arguments->token, "What `headrace serve` there was started with")
       .or_environment("HEADRACE_TOKEN");
+  verb.option("--expectations FILE", arguments->expectations,
+              "A table of what your own hardware gives, read before headrace's own (docs/expectations.md)");
   verb.flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
   verb.flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");

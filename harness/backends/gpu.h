@@ -20,6 +20,15 @@ struct PcieLink {
   unsigned width = 0;  // lanes
 };
 
+/// NVLinks of a GPU that are up.
+struct NvLinks {
+  unsigned count = 0;               // 0 = none, or not told
+  unsigned generation = 0;          // 4 on H100; 0 = not told
+  double each = 0;                  // [B/s], one way; 0 = not told
+  bool to_switch = false;           // they lead to switches, so that each other GPU is reached by all of them
+  std::vector<std::string> ends{};  // PCI address that each leads to; "" = not told
+};
+
 /// What a GPU is, asked once.
 struct GpuFacts {
   std::string name;          // "NVIDIA H100 80GB HBM3"
@@ -31,6 +40,13 @@ struct GpuFacts {
   PcieLink link_max;         // of this GPU in this slot
   bool slice = false;        // a MIG slice: shares the link and the copy engines with others
   bool coherent = false;     // reads pageable host memory by itself, over the host's page tables
+  NvLinks nvlinks{};
+  unsigned c2c_links = 0;  // NVLink-C2C to the host's processor that are up; 0 = none, or not told
+  double c2c_rate = 0;     // [B/s] of all of them, one way; 0 = not told
+
+  /// Is it reached by other means than PCI Express? Then that link's generation and width say nothing: drivers give
+  /// placeholders for it.
+  bool beside_pcie() const { return coherent || c2c_links > 0; }
 };
 
 /// What a GPU does, read now. What the driver does not tell is absent.

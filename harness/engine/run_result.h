@@ -14,6 +14,7 @@
 #include "harness/engine/loader_tuning.h"
 #include "harness/engine/prediction.h"
 #include "harness/engine/scaling.h"
+#include "harness/expectations/hold.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/plan/benchmark_rules.h"
 #include "harness/plan/plan.h"
@@ -147,6 +148,8 @@ struct RunResult {
   std::vector<Judgement> judgements;
   std::vector<ScalingCurve> scaling;
   std::optional<Rehearsal> rehearsal;
+  std::vector<expectations::Part> parts;         // of this machine
+  std::vector<expectations::Expected> expected;  // figures beside what sound hardware gives
   Summary summary;
   std::string lost;  // which other process of the run ended too early; "" = none
   int signal = 0;    // SIGINT or SIGTERM that ended it

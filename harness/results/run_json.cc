@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/engine/rehearsal.h"
+#include "harness/results/expected_json.h"
 #include "harness/results/json_text.h"
 #include "harness/results/pairs_json.h"
 #include "harness/results/parts.h"
@@ -269,6 +270,8 @@ std::string run_json(const RunResult& run) {
     for (const ScalingCurve& curve : run.scaling) all["scaling"].push_back(scaling(curve));
   }
   if (run.rehearsal) all["rehearsal"] = rehearsal(*run.rehearsal);
+  if (!run.parts.empty()) all["parts"] = parts_part(run.parts);
+  if (!run.expected.empty()) all["expected"] = expected_part(run.expected);
   all["environment"] = environment_part(run.environment);
   if (run.noise) all["noise_floor"] = noise_part(*run.noise);
   return json_text(all);

@@ -10,7 +10,9 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/comparison/noise.h"
+#include "harness/engine/evidence.h"
 #include "harness/engine/rank_sync.h"
+#include "harness/expectations/parts.h"
 #include "harness/files/marked_folder.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/peer/tcp_peer.h"
@@ -83,11 +85,14 @@ int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Nod
   // Before measuring: afterwards the storage may no longer answer.
   auto environment = system::fingerprint(plan.target_path, node);
   if (!launch.empty()) environment.emplace_back("launch", launch);
+  auto parts = expectations::parts_of(node, plan.target_path, wanted.table);
   const auto observer = audience.watch(plan);
   if (waited_for != nullptr) *waited_for = false;
   RunResult result = run_plan(plan, node, *observer);
   result.command = without_token(wanted.command);
   result.environment = std::move(environment);
+  result.expected = expectations::hold(parts, wanted.table, engine::recorded(result.points));
+  result.parts = std::move(parts);
   if (!folder) return audience.finished(result, nullptr, {});
   result.run_id = std::filesystem::path(folder->path()).filename().string();
   result.noise = noise_beside(folder->path(), result);

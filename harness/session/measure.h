@@ -9,16 +9,18 @@
 #include <vector>
 
 #include "harness/engine/engine.h"
+#include "harness/expectations/table.h"
 #include "harness/files/marked_folder.h"
 
 namespace headrace::session {
 
 /// Where the files go, and who else takes part.
 struct Wanted {
-  std::string out;                   // run folder; "" = the next one below headrace-runs/
-  bool store = true;                 // false: there is no run folder
-  std::string peer, token;           // `headrace serve` elsewhere; "" = none
-  std::vector<std::string> command;  // as given, for the run file
+  std::string out;                                         // run folder; "" = the next one below headrace-runs/
+  bool store = true;                                       // false: there is no run folder
+  std::string peer, token;                                 // `headrace serve` elsewhere; "" = none
+  std::vector<std::string> command;                        // as given, for the run file
+  expectations::Table table = expectations::load_table();  // of what sound hardware gives
 };
 
 /// Who shows a run to people; a verb. Called in the process that measures, of several in the first; but lost().

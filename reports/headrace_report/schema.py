@@ -365,6 +365,21 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Expected:
+    """A figure beside what sound hardware of the same kind gives."""
+
+    point: str
+    metric: str
+    part: str      # "gpu0"
+    standing: str  # "far below", "perhaps far below", "below", "usual", "above", "not known"
+    told: str      # all of it, as a sentence
+    source: str
+    share: Optional[float] = None  # of what the part can carry at most
+    measured: Optional[float] = None  # B/s
+    usual: List[float] = field(default_factory=list)  # lowest and highest share
+
+
+@dataclass(frozen=True)
 class Rehearsal:
     """What a rehearsal came to, a sentence each."""
 
@@ -386,6 +401,8 @@ class Run:
     collectives: List[Collective] = field(default_factory=list)  # those that were measured at several sizes
     scaling: List[ScalingCurve] = field(default_factory=list)  # absent where clients were not varied
     rehearsal: Optional[Rehearsal] = None  # of a job's input pipeline
+    parts: List[Any] = field(default_factory=list)  # of the machine, and what they can carry; for `headrace expect --run`
+    expected: List[Expected] = field(default_factory=list)
     environment: Dict[str, Dict[str, Scalar]] = field(default_factory=dict)
     noise_floor: Optional[NoiseFloor] = None
 

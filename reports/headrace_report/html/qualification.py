@@ -54,7 +54,7 @@ def render(run: Run, paper: str = "summary", sizing: Optional[Sizing] = None) ->
     data, left_out = embed.embedded(run)
     return page.render(
         "qualification.html",
-        run=run, rows=rows, fixes=fix_rows(sizing) if sizing else [], sections=sections, overview=overview, limits=[panel for panel in limits if panel], rehearsed=[panel for panel in rehearsed if panel], steps=views.steps(run), facts=views.facts(run),
+        run=run, rows=rows, expected=views.expected_rows(run, anchors), fixes=fix_rows(sizing) if sizing else [], sections=sections, overview=overview, limits=[panel for panel in limits if panel], rehearsed=[panel for panel in rehearsed if panel], steps=views.steps(run), facts=views.facts(run),
         headline=words.headline(run), count_line=words.count_line(run), status=words.STATUS,
         unmeasured=views.unmeasured(run), command=views.command(run),
         looks=views.look_texts(run), started=views.started(run), data=data, left_out=left_out)
@@ -72,4 +72,4 @@ def _section(run: Run, point: Point, anchor: str, rows: List[views.NeedRow], pag
     needs_a_look = any(judgement.outcome != "PASS" for judgement in judgements)
     calm = all(judgement.outcome == "PASS" for judgement in run.judgements)
     return Section(point, anchor, needs_a_look or (calm and views.first_open(run) == point.id), judged,
-                   [panel for panel in panels if panel], views.metric_rows(point), views.latency_table(point), views.evidence(point), views.ledger(point))
+                   [panel for panel in panels if panel], views.metric_rows(point, run.expected), views.latency_table(point), views.evidence(point), views.ledger(point))

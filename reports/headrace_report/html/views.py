@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
 from .. import words
-from ..schema import Disturbance, Judgement, Metric, Point, Repetition, Run, Scalar
+from ..schema import Disturbance, Expected, Judgement, Metric, Point, Repetition, Run, Scalar
 from ..units import (NBSP, bounds, duration, headroom, is_memory, plural, quantity, scale_of, share)
 
 DASH = "\u2013"
@@ -99,6 +99,8 @@ class MetricRow:
     kind: str       # "95 % interval", "range"
     each: str       # all values
     note: str
+    beside: str     # "87 % of gpu0", where it is known what that can carry
+    beside_tone: str
 
 
 BETTER = {"higher": "\u2191 higher is better", "lower": "\u2193 lower is better", "neither": ""}
@@ -107,9 +109,32 @@ BETTER = {"higher": "\u2191 higher is better", "lower": "\u2193 lower is better"
 LATENCY = re.compile(r"(?:(\w+)_)?latency_(p\d+|max)_ns")
 
 
-def metric_rows(point: Point) -> List[MetricRow]:
-    """The metrics that latency_table() does not show."""
+# Of a figure beside sound hardware: tone and symbol.
+STANDINGS = {"far below": ("fail", "\u2718"), "perhaps far below": ("inconclusive", "?"), "above": ("inconclusive", "?"),
+             "below": ("pass", "\u2714"), "usual": ("pass", "\u2714"), "not known": ("skipped", "\u2013")}
+
+
+@dataclass
+class ExpectedRow:
+    expected: Expected
+    symbol: str
+    tone: str
+    measured: str
+    anchor: str
+
+
+def expected_rows(run: Run, anchors: Dict[str, str]) -> List[ExpectedRow]:
+    """What is far below first."""
+    rows = sorted(run.expected, key=lambda e: list(STANDINGS).index(e.standing) if e.standing in STANDINGS else 99)
+    return [ExpectedRow(e, STANDINGS.get(e.standing, ("skipped", DASH))[1], STANDINGS.get(e.standing, ("skipped", DASH))[0],
+                        DASH if e.measured is None else quantity(e.measured, "B/s", False), anchors.get(e.point, ""))
+            for e in rows]
+
+
+def metric_rows(point: Point, expected: List[Expected]) -> List[MetricRow]:
+    """The metrics that latency_table() does not show; `expected`: the figures of the run beside sound hardware."""
     rows = []
+    beside = {e.metric: e for e in expected if e.point == point.id and e.share is not None}
     for metric in point.metrics:
         if not metric.values or LATENCY.fullmatch(metric.name):
             continue
@@ -121,7 +146,9 @@ def metric_rows(point: Point) -> List[MetricRow]:
             metric, BETTER.get(metric.better, ""), quantity(median, metric.unit, binary),
             bounds(metric.low, metric.high, scale) if kind else "", kind,
             "  ".join(scale.number(value) for value in metric.values),
-            "too few operations for this percentile" if metric.too_few_operations else ""))
+            "too few operations for this percentile" if metric.too_few_operations else "",
+            f"{share(beside[metric.name].share)} of {beside[metric.name].part}" if metric.name in beside else "",
+            STANDINGS.get(beside[metric.name].standing, ("", ""))[0] if metric.name in beside else ""))
     return rows
 
 

@@ -1,0 +1,209 @@
+// headrace expect: what the parts of this machine give when they are sound, before anything runs; or a finished run held
+// against that.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "benches/headrace/console.h"
+#include "benches/headrace/expected_text.h"
+#include "benches/headrace/terminal.h"
+#include "benches/headrace/verb.h"
+#include "harness/base/units.h"
+#include "harness/base/version.h"
+#include "harness/expectations/hold.h"
+#include "harness/node.h"
+#include "harness/results/expected_json.h"
+#include "harness/results/json_text.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using expectations::Expected;
+using expectations::FigureEntry;
+using expectations::Part;
+using expectations::Standing;
+using expectations::Table;
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string path = ".", run, table;
+  bool json = false, show_table = false;
+};
+
+std::string rate_text(double rate, const Part& part) {
+  const bool port = part.kind == "rdma_port" || part.kind == "ethernet_port";
+  return port ? fmt::format("{:.4g} Gbit/s", rate * 8e-9) : format_quantity(rate, Dimension::bytes_per_second);
+}
+
+/// "memory pinned, registered; size from 16 MiB; cold or bypassed".
+std::string conditions(const FigureEntry& entry) {
+  std::string words;
+  const auto add = [&words](const std::string& more) { words += (words.empty() ? "" : "; ") + more; };
+  for (const auto& [name, allowed] : entry.with) add(name + " " + join(allowed, " or "));
+  for (const auto& [name, least] : entry.at_least)
+    add(fmt::format("{} from {}", name,
+                    least < 4096 ? fmt::format("{:g}", least) : format_quantity(least, Dimension::bytes, true)));
+  if (!entry.cache.empty()) add("cache " + join(entry.cache, " or "));
+  if (entry.nodes == 1) add("within one node");
+  return words;
+}
+
+Json prospect_json(const expectations::Prospect& p) {
+  const FigureEntry& f = *p.figure;
+  Json with = Json::object(), least = Json::object();
+  for (const auto& [name, words] : f.with) with[name] = words;
+  for (const auto& [name, value] : f.at_least) least[name] = value;
+  return {{"part", p.part->name},
+          {"part_kind", p.part->kind},
+          {"metric", f.workload + "." + f.metric},
+          {"usual", {f.usual_low * p.part->rate, f.usual_high * p.part->rate}},
+          {"far_below", f.least * p.part->rate},
+          {"usual_share", {f.usual_low, f.usual_high}},
+          {"far_below_share", f.least},
+          {"with", std::move(with)},
+          {"at_least", std::move(least)},
+          {"cache", f.cache},
+          {"source", f.source}};
+}
+
+/// GPUs and pairs of GPUs that are alike are told once: "gpu0 to gpu7".
+struct Group {
+  std::vector<const Part*> parts;
+  std::string name() const {
+    if (parts.size() == 1) return parts.front()->name;
+    return fmt::format("{} to {}", parts.front()->name, parts.back()->name);
+  }
+};
+
+std::vector<Group> alike(const std::vector<Part>& parts) {
+  std::vector<Group> groups;
+  for (const Part& part : parts) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      const Part& first = *g.parts.front();
+      return first.kind == part.kind && first.rate == part.rate && first.how == part.how && first.up == part.up &&
+             part.kind.starts_with("gpu");
+    });
+    if (same == groups.end())
+      groups.push_back({{&part}});
+    else
+      same->parts.push_back(&part);
+  }
+  return groups;
+}
+
+Text part_text(const Group& group, const Table& table, const Terminal& terminal) {
+  const Part& part = *group.parts.front();
+  if (part.rate == 0)
+    return Text::format("{}  {}: {}\n", terminal.paint(group.name(), Ink::strong), part.kind,
+                        in_lines("not known: " + Text(part.how), terminal, 4));
+  Text out = Text::format("{}  {}: {} ({}{})\n", terminal.paint(group.name(), Ink::strong), part.kind,
+                          rate_text(part.rate, part), part.how, part.up ? "" : ", not up");
+  if (!part.source.empty()) out += terminal.paint(Text::format("    rate: {}\n", part.source), Ink::faint);
+  for (const expectations::Prospect& p : expectations::prospects(std::span(&part, 1), table)) {
+    const FigureEntry& f = *p.figure;
+    const std::string when = conditions(f);
+    out += Text::format("    {}.{}  {} to {} ({:.0f} to {:.0f} %), far below under {}\n", f.workload, f.metric,
+                        rate_text(f.usual_low * part.rate, part), rate_text(f.usual_high * part.rate, part),
+                        100 * f.usual_low, 100 * f.usual_high, rate_text(f.least * part.rate, part));
+    if (!when.empty()) out += Text::format("        where {}\n", in_lines(Text(when), terminal, 8));
+    out += terminal.paint(Text::format("        {}\n", in_lines(Text(f.source), terminal, 8)), Ink::faint);
+  }
+  return out;
+}
+
+int before(const Arguments& a, const Table& table, const Shared& shared) {
+  std::error_code error;
+  if (!fs::exists(a.path, error))
+    throw UsageError(fmt::format("expect: {}: {}", a.path, error ? error.message() : "No such file or directory"));
+  Node node(a.path);
+  const std::vector<Part> parts = expectations::parts_of(node, a.path, table);
+  if (a.json) {
+    Json figures = Json::array();
+    for (const auto& p : expectations::prospects(parts, table)) figures.push_back(prospect_json(p));
+    print_document(results::json_text({{"schema", 1},
+                                       {"kind", "headrace.expect"},
+                                       {"headrace", {{"version", kVersion}, {"revision", kRevision}}},
+                                       {"path", a.path},
+                                       {"parts", results::parts_part(parts)},
+                                       {"figures", std::move(figures)}}));
+    return 0;
+  }
+  const Terminal terminal(stdout, shared);
+  print_line(terminal.paint("what sound hardware of this machine's kind gives, data at " + Text(a.path), Ink::strong));
+  for (const Group& group : alike(parts)) print(part_text(group, table, terminal));
+  return 0;
+}
+
+/// Exit code 10 where a figure is far below, 11 where one may be, 12 where none could be told; else 0.
+Outcome word_of(const std::vector<Expected>& figures) {
+  const auto any = [&](Standing standing) {
+    return std::any_of(figures.begin(), figures.end(), [=](const Expected& e) { return e.standing == standing; });
+  };
+  const bool known =
+      std::any_of(figures.begin(), figures.end(), [](const Expected& e) { return e.standing != Standing::not_known; });
+  return worst({.fail = any(Standing::far_below),
+                .error = false,
+                .inconclusive = any(Standing::perhaps) || any(Standing::above),
+                .incomplete = !known});
+}
+
+int after(const Arguments& a, const Table& table, const Shared& shared) {
+  results::RecordedParts run = results::read_recorded_parts(a.run);
+  if (!a.table.empty()) expectations::apply_rates(run.parts, table);
+  const std::vector<Expected> figures = expectations::hold(run.parts, table, run.points);
+  const Outcome word = word_of(figures);
+  const auto count = [&](Standing standing) {
+    return std::count_if(figures.begin(), figures.end(), [=](const Expected& e) { return e.standing == standing; });
+  };
+  if (a.json) {
+    print_document(results::json_text({{"schema", 1},
+                                       {"kind", "headrace.expected"},
+                                       {"run", a.run},
+                                       {"word", to_string(word)},
+                                       {"exit_code", exit_code(word)},
+                                       {"parts", results::parts_part(run.parts)},
+                                       {"figures", results::expected_part(figures)}}));
+    return exit_code(word);
+  }
+  print(expected_text(figures, Terminal(stdout, shared), shared.verbosity < 0));
+  if (figures.empty()) print_line("nothing of this run shows a part of the machine by itself");
+  print_line(Text::format("EXPECT {} figures={} usual={} below={} far_below={} undecided={} not_known={} exit={}",
+                          to_string(word), figures.size(), count(Standing::usual), count(Standing::below),
+                          count(Standing::far_below), count(Standing::perhaps) + count(Standing::above),
+                          count(Standing::not_known), exit_code(word)));
+  return exit_code(word);
+}
+
+int expect(const Arguments& a, const Shared& shared) {
+  if (a.show_table) {
+    print_document(std::string(expectations::carried_table()));
+    return 0;
+  }
+  const Table table = expectations::load_table(a.table);
+  return a.run.empty() ? before(a, table, shared) : after(a, table, shared);
+}
+
+void add_expect(Verbs& verbs, Shared& shared) {
+  Verb verb =
+      verbs.add("expect", "What sound hardware of this machine's kind gives, or a finished run held against it");
+  auto a = std::make_shared<Arguments>();
+  verb.option("DIR", a->path, "Where the data of a run would be (default: the current folder)");
+  verb.option("--run RUN", a->run, "Hold this finished run (its folder or run.json) against it instead");
+  verb.option("--expectations FILE", a->table,
+              "A table of what your own hardware gives, read before headrace's own (docs/expectations.md)");
+  verb.flag("--show-table", a->show_table, "Print headrace's own table, with the source of each entry");
+  verb.flag("--json", a->json, "Print JSON, and nothing else, on standard output");
+  verb.example("headrace expect /tmp", "What should be measured here, before anything runs?");
+  verb.does([&shared, a] { return expect(*a, shared); });
+}
+
+const RegisterVerb registered{21, add_expect};
+
+}  // namespace
+}  // namespace headrace::cli

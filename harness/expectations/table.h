@@ -1,0 +1,57 @@
+// What sound hardware gives, as data: physical rates of parts, and the share of them that each figure usually reaches
+// (expectations.yaml, and tables that users give).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/base/diagnostics.h"
+
+namespace headrace::expectations {
+
+/// What one unit of a part carries, where the machine does not tell.
+struct RateEntry {
+  std::string part;     // kind: "gpu_memory", "disk"
+  std::string name;     // pattern of the part's name or model
+  double rate = 0;      // [B/s], one way; 0 = `unknown` says why there is none
+  std::string unknown;  // "a volume gives what was bought"
+  std::string source;
+};
+
+/// Which share of a part's rate a metric reaches.
+struct FigureEntry {
+  std::string workload, metric;                                        // "h2d", "bandwidth"
+  std::string part, link;                                              // kinds; link: "" = any
+  std::vector<std::pair<std::string, std::vector<std::string>>> with;  // parameter: one of these
+  std::vector<std::pair<std::string, double>> at_least;                // parameter: so much or more [SI]
+  std::vector<std::string> cache;                                      // states; empty = any
+  unsigned nodes = 0;                                                  // measured together by so many; 0 = any
+  double most_rate = 0;                                                // of the part [B/s]; 0 = any
+  double usual_low = 0, usual_high = 0;                                // share of the rate
+  double least = 0;                                                    // below it something is wrong
+  std::string source;
+};
+
+/// Entries in the order in which they are looked through.
+struct Table {
+  std::vector<RateEntry> rates;
+  std::vector<FigureEntry> figures;
+};
+
+/// Parses a table; what is wrong in it goes to `problems` with its place.
+Table parse_table(std::string_view text, const std::string& file_name, Diagnostics& problems);
+
+/// The table that headrace carries, behind the user's own where `file` is not "". Throws UsageError with every problem
+/// of that file.
+Table load_table(const std::string& file = "");
+
+/// The text of the table that headrace carries.
+std::string_view carried_table();
+
+/// Kinds of parts that there are.
+const std::vector<std::string>& part_kinds();
+
+}  // namespace headrace::expectations

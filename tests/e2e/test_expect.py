@@ -1,0 +1,78 @@
+"""What sound hardware gives: told before anything runs, beside what was measured, and with an exit code afterwards."""
+
+import json
+
+WORKLOADS = """\
+schema: 1
+name: parts
+target: {path: scratch, max_write: 100MiB}
+workloads:
+  - {use: memory_copy, passes: 2, array_size: 16MiB, repeat: 6}
+  - {use: memory_copy, label: one-core, workers: 1, passes: 2, array_size: 16MiB, repeat: 2}
+"""
+# Memory that no machine has, and memory that any machine reaches.
+FAST = 'schema: 1\nrates:\n  - {part: memory, name: memory, rate: 90TB/s, source: "to see a finding"}\n'
+SLOW = 'schema: 1\nrates:\n  - {part: memory, name: memory, rate: 100MB/s, source: "to see too much"}\n'
+
+
+def figures(run):
+    return {(e["point"], e["metric"]): e for e in run.get("expected", [])}
+
+
+def test_told_before_anything_runs(headrace):
+    told = headrace("expect", ".")
+    assert told.code == 0 and "memory: " in told.out and "what sound hardware" in told.out, told
+    document = json.loads(headrace("expect", ".", "--json").out)
+    kinds = {part["kind"] for part in document["parts"]}
+    assert {"disk", "memory"} <= kinds
+    for part in document["parts"]:  # a rate, or why there is none
+        assert part.get("bytes_per_s", 0) > 0 or part["how"], part
+    headrace.write("fast.yaml", FAST)
+    document = json.loads(headrace("expect", ".", "--json", "--expectations", "fast.yaml").out)
+    figure = next(f for f in document["figures"] if f["metric"] == "memory_copy.copy_bandwidth")
+    assert figure["far_below"] < figure["usual"][0] < figure["usual"][1] <= 90e12 and figure["source"]
+    assert headrace("expect", "no-such-folder").code == 2
+    assert "source:" in headrace("expect", "--show-table").out
+
+
+def test_far_below_is_a_finding_and_no_verdict(headrace):
+    headrace.write("parts.yaml", WORKLOADS)
+    headrace.write("fast.yaml", FAST)
+    result = headrace("run", "-c", "parts.yaml", "--out", "results", "--expectations", "fast.yaml")
+    assert result.code == 0 and "VERDICT MEASURED" in result.out, result
+    assert "beside sound hardware" in result.out and "far below, for even its upper bound" in result.out, result
+    found = figures(headrace.results())
+    assert list(found) == [("memory_copy", "copy_bandwidth")]  # one core alone is no measure of all channels
+    figure = found["memory_copy", "copy_bandwidth"]
+    assert figure["standing"] == "far below" and figure["share"] < 0.1 and figure["high"] < figure["far_below"] * 90e12
+    if headrace.path("results/report.html").exists():
+        page = headrace.path("results/report.html").read_text()
+        assert "Beside sound hardware" in page and "far below" in page
+    # The exit code is that of the question, asked of the stored run.
+    asked = headrace("expect", "--run", "results")
+    assert asked.code == 10 and asked.out.splitlines()[-1].startswith("EXPECT FAIL figures=1 "), asked
+    document = json.loads(headrace("expect", "--run", "results", "--json").out)
+    assert document["exit_code"] == 10 and document["figures"][0]["standing"] == "far below"
+
+
+def test_a_stored_run_is_held_against_another_table(headrace):
+    headrace.write("parts.yaml", WORKLOADS)
+    headrace.write("slow.yaml", SLOW)
+    headrace.write("fast.yaml", FAST)
+    assert headrace("run", "-c", "parts.yaml", "--out", "results", "--no-report", "--expectations", "slow.yaml").code == 0
+    above = headrace("expect", "--run", "results")
+    assert above.code == 11 and "more than it can carry" in above.out, above
+    assert headrace("expect", "--run", "results", "--expectations", "fast.yaml").code == 10
+    # With a job or without: what a job is judged by is not touched.
+    assert json.loads((headrace.path("results") / "verdict.json").read_text())["summary"]["exit_code"] == 0
+
+
+def test_a_wrong_table_is_told_before_anything_runs(headrace):
+    headrace.write("parts.yaml", WORKLOADS)
+    headrace.write("wrong.yaml", 'schema: 1\nrates:\n  - {part: memry, name: memory, rate: 9GB/s, source: x}\n')
+    for words in (["run", "-c", "parts.yaml"], ["expect"]):
+        result = headrace(*words, "--expectations", "wrong.yaml")
+        assert result.code == 2 and "wrong.yaml:3:12" in result.err and "did you mean 'memory'?" in result.err, result
+    assert not headrace.path("headrace-runs").exists()
+    result = headrace("expect", "--run", "no-such-run")
+    assert result.code == 2 and "no-such-run" in result.err, result
