@@ -121,6 +121,9 @@ class Workload {
   virtual std::vector<std::string> notes() { return {}; }
   /// The same by name ("algorithm", "NVLS"), for the run file and for whoever compares: asked when notes are.
   virtual Facts facts() { return {}; }
+  /// It drives all devices of a node by itself, so that several processes of one node would share them: unless
+  /// `processes` says otherwise, one of each node takes part.
+  virtual bool one_per_node() const { return false; }
   /// The groups in which ranks work together; nothing where they do not. Known from prepare on.
   virtual std::optional<GroupShape> group() const { return std::nullopt; }
   virtual void cleanup(Node&) {}

@@ -124,7 +124,8 @@ Value resolved_entry(const Point& point, const Params& params) {
   if (point.rest_s > 0) put("rest", exact_quantity(point.rest_s, Dimension::seconds));
   if (point.timeout_s > 0) put("timeout", exact_quantity(point.timeout_s, Dimension::seconds));
   if (point.verify) put("verify", "true");
-  if (point.one_per_node) put("processes", "per_node");
+  if (const auto said = point.params.find("processes"); said != point.params.end())
+    put("processes", std::get<std::string>(said->second));
   if (point.clients > 0) put("clients", std::to_string(point.clients));
   if (point.ceiling) put("ceiling", exact_quantity(*point.ceiling, Dimension::bytes_per_second));
   Value repeat, looks;
@@ -210,11 +211,14 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one, const
   point.duration_s = read.quantity(one.entry.find("duration"), "duration", Dimension::seconds, 0, kLongest).value_or(0);
   point.rest_s = read.quantity(one.entry.find("rest"), "rest", Dimension::seconds, 0, kLongest).value_or(0);
   point.timeout_s = read.quantity(one.entry.find("timeout"), "timeout", Dimension::seconds, 0.1, kLongest).value_or(0);
-  point.one_per_node = read_processes(one.entry.find("processes"), read);
+  const Value* processes = one.entry.find("processes");
+  point.one_per_node = processes == nullptr ? point.workload->one_per_node() : read_processes(processes, read);
   point.clients =
       static_cast<unsigned>(read.quantity(one.entry.find("clients"), "clients", Dimension::count, 1, 1e6).value_or(0));
   point.ceiling = read.quantity(one.entry.find("ceiling"), "ceiling", Dimension::bytes_per_second, 1);
-  if (point.one_per_node) point.params["processes"] = std::string("per_node");
+  // What goes without saying is no parameter.
+  if (processes != nullptr && (point.one_per_node || point.workload->one_per_node()))
+    point.params["processes"] = std::string(point.one_per_node ? "per_node" : "all");
   if (point.clients > 0) point.params["clients"] = std::uint64_t{point.clients};
   point.resolved = resolved_entry(point, params);
   return point;

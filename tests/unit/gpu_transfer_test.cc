@@ -126,6 +126,17 @@ TEST_F(Transfers, TheLinkStandsBesideTheFigures) {
   EXPECT_FALSE(has(p, "link_share"));
 }
 
+TEST_F(Transfers, OneProcessOfEachNodeUnlessAllAreAskedFor) {
+  run({"use: h2d, size: 64KiB, copies: 4", "use: h2d, label: all, size: 64KiB, copies: 4, processes: all",
+       "use: d2d, size: 64KiB, copies: 4", "use: host_facts"});
+  EXPECT_TRUE(plan.points.at(0).one_per_node);
+  EXPECT_FALSE(plan.points[0].params.contains("processes"));  // it goes without saying
+  EXPECT_FALSE(plan.points.at(1).one_per_node);
+  EXPECT_EQ(plan.points[1].params.at("processes"), ParamValue(std::string("all")));
+  EXPECT_TRUE(plan.points.at(2).one_per_node);
+  EXPECT_FALSE(plan.points.at(3).one_per_node);
+}
+
 TEST_F(Transfers, HeldBackClocksDisturbARepetition) {
   settings.gpus[0].state.held_back = "thermal, by hardware";
   const PointResult p = run_one("use: h2d, size: 64KiB, copies: 4");

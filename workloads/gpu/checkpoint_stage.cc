@@ -48,6 +48,7 @@ class CheckpointStage final : public Workload {
     }
     return placement_.check(node);
   }
+  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     return {.written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = size_, .data_id = ""};
   }

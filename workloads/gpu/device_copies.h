@@ -30,6 +30,7 @@ class DeviceCopies : public Workload {
     return kMetrics;
   }
 
+  bool one_per_node() const override { return true; }
   Footprint footprint() const override { return {}; }
   std::vector<std::string> latency_parts() const override { return {"submit"}; }
   std::vector<std::string> devices() const override {

@@ -56,6 +56,7 @@ class H2dBatch final : public Workload {
     if (auto skip = gpu::check_gpus(node, 2 * batch_bytes())) return skip;
     return placement_.check(node);
   }
+  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     return {
         .written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = pool_ + 2 * batch_bytes(), .data_id = ""};

@@ -29,6 +29,7 @@ class PinMemory final : public Workload {
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return gpu::check_gpus(node, 0); }
+  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     return {.written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = size_, .data_id = ""};
   }

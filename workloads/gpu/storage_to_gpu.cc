@@ -82,6 +82,7 @@ class StorageToGpu final : public Workload {
     if (auto why = node.backends().gpu().no_file_reader()) return Skip{*why};
     return std::nullopt;
   }
+  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     Footprint all = io_.footprint(spec_, spec_.bytes() * (method_ == Method::cufile ? 1 : 2));
     if (method_ == Method::cufile) all.page_cache_bytes = 0;

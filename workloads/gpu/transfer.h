@@ -117,6 +117,7 @@ class Transfer : public Workload {
       run_gated(lane, times, worker.recorder);
   }
   std::string disturbance() override { return watch_.end(); }
+  bool one_per_node() const override { return true; }
 
   void report(const Repetition&, MetricSink& sink) const override {
     double slowest = 0, longest = 0, host = 0, bytes = 0, share = 0;
