@@ -20,13 +20,21 @@ struct PcieLink {
   unsigned width = 0;  // lanes
 };
 
-/// NVLinks of a GPU that are up.
+/// NVLinks of a GPU.
 struct NvLinks {
-  unsigned count = 0;               // 0 = none, or not told
+  unsigned count = 0;               // that are up; 0 = none, or not told
+  unsigned most = 0;                // that the GPU has
   unsigned generation = 0;          // 4 on H100; 0 = not told
-  double each = 0;                  // [B/s], one way; 0 = not told
+  double each = 0;                  // [B/s] of the line, one way; 0 = not told
   bool to_switch = false;           // they lead to switches, so that each other GPU is reached by all of them
   std::vector<std::string> ends{};  // PCI address that each leads to; "" = not told
+};
+
+/// NVLink-C2C between a GPU and its host's processor.
+struct C2cLinks {
+  unsigned count = 0;  // that are up; 0 = none, or not told
+  unsigned most = 0;   // that there are
+  double rate = 0;     // [B/s] of those that are up, one way; 0 = not told
 };
 
 /// What a GPU is, asked once.
@@ -41,12 +49,12 @@ struct GpuFacts {
   bool slice = false;        // a MIG slice: shares the link and the copy engines with others
   bool coherent = false;     // reads pageable host memory by itself, over the host's page tables
   NvLinks nvlinks{};
-  unsigned c2c_links = 0;  // NVLink-C2C to the host's processor that are up; 0 = none, or not told
-  double c2c_rate = 0;     // [B/s] of all of them, one way; 0 = not told
+  C2cLinks c2c{};
+  std::string fabric{};  // "not started": the switches between GPUs are not set up; "" = they are, or there are none
 
   /// Is it reached by other means than PCI Express? Then that link's generation and width say nothing: drivers give
   /// placeholders for it.
-  bool beside_pcie() const { return coherent || c2c_links > 0; }
+  bool beside_pcie() const { return coherent || c2c.most > 0; }
 };
 
 /// What a GPU does, read now. What the driver does not tell is absent.
@@ -56,7 +64,47 @@ struct GpuState {
   std::string held_back;                 // why its clocks are held back ("thermal", "power brake"); "" = they are not
   std::optional<std::uint64_t> replays;  // PCIe packets sent again, since the driver was loaded
   std::optional<std::uint64_t> ecc_corrected, ecc_uncorrected;  // memory errors, likewise
+  std::optional<std::uint64_t> nvlink_errors{};  // replays, recoveries and CRC errors of all NVLinks, likewise
+  std::optional<unsigned> nvlinks_up{};
+  std::optional<std::uint64_t> remapped_rows{};  // of its memory, that spare ones stand for
+  bool remap_pending = false;                    // the next reset remaps a row
+  bool remap_failed = false;                     // no spare row was left
+  std::vector<unsigned> xids{};                  // errors that the driver reported since this was last asked
 };
+
+/// What the driver means by an Xid ("the GPU has fallen off the bus"), or "" (NVIDIA's catalogue of Xid errors).
+inline const char* xid_in_words(unsigned xid) {
+  switch (xid) {
+    case 13:
+      return "a fault of a kernel, or of memory";
+    case 31:
+      return "an invalid access to memory";
+    case 43:
+    case 45:
+      return "a program was stopped";
+    case 48:
+      return "an uncorrectable memory error";
+    case 63:
+      return "a row of memory is to be remapped";
+    case 64:
+      return "a row of memory could not be remapped";
+    case 74:
+      return "an NVLink failed";
+    case 79:
+      return "the GPU has fallen off the bus";
+    case 92:
+      return "many correctable memory errors";
+    case 94:
+      return "an uncorrectable memory error, contained";
+    case 95:
+      return "an uncorrectable memory error, not contained";
+    case 119:
+    case 120:
+      return "the GPU's system processor does not answer";
+    default:
+      return "";
+  }
+}
 
 enum class CopyKind { h2d, d2h, d2d };
 

@@ -44,8 +44,8 @@ Part gpu_link(const std::string& name, const GpuFacts& facts) {
     part.how = "a MIG slice shares its GPU's link with the other slices";
   } else if (facts.beside_pcie()) {
     part.link = "C2C";
-    part.rate = facts.c2c_rate;
-    part.how = facts.c2c_rate > 0 ? fmt::format("NVLink-C2C, {} links", facts.c2c_links)
+    part.rate = facts.c2c.rate;
+    part.how = facts.c2c.rate > 0 ? fmt::format("NVLink-C2C, {} links", facts.c2c.count)
                                   : "it shares the host's memory by NVLink-C2C, whose rate the driver does not tell";
   } else if (part.rate = pcie_rate(most.generation, most.width); part.rate > 0) {
     part.how = pcie_words(most.generation, most.width);

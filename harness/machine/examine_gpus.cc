@@ -26,8 +26,41 @@ std::string link_in_words(const PcieLink& link) {
   return link.generation == 0 ? "not told" : fmt::format("Gen{} x{}", link.generation, link.width);
 }
 
+std::string gigabytes(double bytes_per_s) { return format_quantity(bytes_per_s, Dimension::bytes_per_second); }
+
+/// What a driver tells of PCI Express where the GPU is not reached by it says nothing.
+void c2c_link(Section& section, const std::string& name, const C2cLinks& links) {
+  if (links.rate == 0) return section.add(Level::note, name + " link", "NVLink-C2C; the driver does not tell its rate");
+  const std::string text =
+      fmt::format("NVLink-C2C, {} of {} links, {}", links.count, links.most, gigabytes(links.rate));
+  if (links.count < links.most)
+    section.add(Level::warning, name + " link", text, "links to the processor are down: have the module looked at");
+  else
+    section.add(Level::good, name + " link", text);
+}
+
+/// `most`: of any GPU of this node.
+void nvlinks(Section& section, const std::string& name, const GpuFacts& facts, unsigned most) {
+  if (!facts.fabric.empty())
+    section.add(Level::warning, name + " fabric", "the switches between GPUs are not set up: " + facts.fabric,
+                "start nvidia-fabricmanager, of the driver's own version; until then CUDA may not start (error 802)");
+  const NvLinks& links = facts.nvlinks;
+  const unsigned there = std::max(links.most, most);
+  if (there == 0) return;
+  const std::string text = fmt::format("{} of {} up{}{}{}", links.count, there,
+                                       links.generation > 0 ? fmt::format(", generation {}", links.generation) : "",
+                                       links.each > 0 ? fmt::format(", {} each", gigabytes(links.each)) : "",
+                                       links.to_switch ? ", to switches" : "");
+  if (links.count < there)
+    section.add(Level::warning, name + " NVLinks", text,
+                "look for Xid 74 in the kernel's log (dmesg), and reseat the GPU or have its board looked at");
+  else
+    section.add(Level::good, name + " NVLinks", text);
+}
+
 /// The link sleeps at a lower generation when it is idle; its width does not change.
 void gpu_link(Section& section, const std::string& name, const GpuFacts& facts, const PcieLink& now) {
+  if (facts.beside_pcie()) return c2c_link(section, name, facts.c2c);
   if (now.generation == 0 && facts.link_max.generation == 0) return;
   const std::string text = fmt::format("{}; at most {}", link_in_words(now), link_in_words(facts.link_max));
   if (now.width < facts.link_max.width)
@@ -71,6 +104,22 @@ void gpu_health(Section& section, const std::string& name, const GpuState& state
     section.add(Level::note, name + " replays",
                 fmt::format("{} PCIe packets were sent again since the driver was loaded", *state.replays),
                 "a number that grows during a run (metric error_count) means a bad link");
+  if (state.nvlink_errors.value_or(0) > 0)
+    section.add(Level::note, name + " NVLink errors",
+                fmt::format("{} since the driver was loaded", *state.nvlink_errors),
+                "a number that grows during a run (metric error_count) means a bad link");
+  if (state.remap_failed)
+    section.add(Level::warning, name + " memory", "a row of memory failed, and no spare one was left",
+                "the GPU has to be replaced");
+  else if (state.remap_pending)
+    section.add(Level::warning, name + " memory", "a row of memory is to be remapped",
+                "reset the GPU (nvidia-smi --gpu-reset) or restart the node, then look again");
+  else if (state.remapped_rows.value_or(0) > 0)
+    section.add(Level::note, name + " memory",
+                fmt::format("{} rows were remapped to spare ones", *state.remapped_rows));
+  for (const unsigned xid : state.xids)
+    section.add(Level::warning, name + " Xid", fmt::format("{} {}", xid, xid_in_words(xid)),
+                "the kernel's log (dmesg) has the rest");
 }
 
 }  // namespace
@@ -80,6 +129,9 @@ std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<Network
   std::vector<NetworkLink> nics;
   for (const NetworkLink& link : links)
     if (link.rdma && link.numa_node) nics.push_back(link);
+  unsigned most_nvlinks = 0;
+  for (unsigned i = 0; i < backend.count(); ++i)
+    most_nvlinks = std::max(most_nvlinks, backend.gpu(i).facts().nvlinks.count);
   for (unsigned i = 0; i < backend.count(); ++i) {
     Gpu& gpu = backend.gpu(i);
     const GpuFacts& facts = gpu.facts();
@@ -91,6 +143,7 @@ std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<Network
                     facts.pci_address.empty() ? "" : ", " + facts.pci_address),
         facts.slice ? "MIG mode: link and copy engines are shared with other slices" : "");
     gpu_link(section, name, facts, state.link);
+    nvlinks(section, name, facts, most_nvlinks);
     gpu_place(section, name, facts, nics);
     gpu_health(section, name, state);
   }

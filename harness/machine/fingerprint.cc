@@ -218,8 +218,15 @@ void gpus(Fingerprint& all, Node& node) {
     section.put("pci_address", facts.pci_address);
     section.bytes("memory", facts.memory);
     if (facts.numa_node >= 0) section.number("numa_node", static_cast<std::uint64_t>(facts.numa_node));
-    section.put("link_at_most", link(facts.link_max));
-    section.put("link_when_asked", link(state.link));
+    if (facts.beside_pcie()) {
+      if (facts.c2c.most > 0) section.put("c2c_links", fmt::format("{} of {}", facts.c2c.count, facts.c2c.most));
+    } else {
+      section.put("link_at_most", link(facts.link_max));
+      section.put("link_when_asked", link(state.link));
+    }
+    if (facts.nvlinks.most > 0)
+      section.put("nvlinks", fmt::format("{} of {}, generation {}", facts.nvlinks.count, facts.nvlinks.most,
+                                         facts.nvlinks.generation));
     section.put("mig", facts.slice ? "yes" : "no");
     section.put("reads_pageable_memory", facts.coherent ? "yes" : "no");
     if (state.clock_hz) section.put("clock", fmt::format("{:.0f} MHz", *state.clock_hz / 1e6));
@@ -230,6 +237,8 @@ void gpus(Fingerprint& all, Node& node) {
     section.number("pcie_replays", state.replays);
     section.number("ecc_corrected", state.ecc_corrected);
     section.number("ecc_uncorrected", state.ecc_uncorrected);
+    section.number("nvlink_errors", state.nvlink_errors);
+    section.number("remapped_rows", state.remapped_rows);
     section.into(all);
   }
 }

@@ -63,6 +63,60 @@ TEST_F(GpuExamine, ClocksErrorsAndSlices) {
   EXPECT_NE(find(all, "gpu0")->advice.find("MIG"), std::string::npos);
 }
 
+TEST_F(GpuExamine, WhereTheHostsMemoryIsSharedPciExpressSaysNothing) {
+  testing::HostGpuSettings gpu;
+  gpu.facts.coherent = true;
+  gpu.facts.link_max = gpu.state.link = {1, 1};  // what drivers give then
+  auto all = look(gpu);
+  EXPECT_EQ(find(all, "gpu0 link")->level, Level::note);
+  EXPECT_EQ(find(all, "gpu0 link")->text, "NVLink-C2C; the driver does not tell its rate");
+  gpu.facts.c2c = {.count = 10, .most = 10, .rate = 447.12e9};
+  all = look(gpu);
+  EXPECT_EQ(find(all, "gpu0 link")->level, Level::good);
+  EXPECT_EQ(find(all, "gpu0 link")->text, "NVLink-C2C, 10 of 10 links, 447 GB/s");
+  gpu.facts.c2c = {.count = 9, .most = 10, .rate = 402.4e9};
+  EXPECT_EQ(find(look(gpu), "gpu0 link")->level, Level::warning);
+  const Fingerprint machine = fingerprint("/tmp", node);
+  const auto section =
+      std::find_if(machine.begin(), machine.end(), [](const auto& one) { return one.first == "gpu0"; });
+  EXPECT_EQ(std::count_if(section->second.begin(), section->second.end(),
+                          [](const auto& fact) { return fact.first.starts_with("link_"); }),
+            0);
+  EXPECT_EQ(std::count(section->second.begin(), section->second.end(),
+                       std::pair<std::string, std::string>("c2c_links", "9 of 10")),
+            1);
+}
+
+TEST_F(GpuExamine, NvLinksThatAreDownAndSwitchesThatAreNotSetUp) {
+  testing::HostGpuSettings gpu;
+  EXPECT_FALSE(find(look(gpu), "gpu0 NVLinks"));
+  gpu.facts.nvlinks = {.count = 18, .most = 18, .generation = 4, .each = 26.562e9, .to_switch = true, .ends = {}};
+  auto all = look(gpu);
+  EXPECT_EQ(find(all, "gpu0 NVLinks")->level, Level::good);
+  EXPECT_EQ(find(all, "gpu0 NVLinks")->text, "18 of 18 up, generation 4, 26.6 GB/s each, to switches");
+  gpu.facts.nvlinks.count = 16;
+  gpu.facts.fabric = "in progress";
+  all = look(gpu);
+  EXPECT_EQ(find(all, "gpu0 NVLinks")->level, Level::warning);
+  EXPECT_EQ(find(all, "gpu0 fabric")->level, Level::warning);
+  EXPECT_NE(find(all, "gpu0 fabric")->advice.find("fabricmanager"), std::string::npos);
+}
+
+TEST_F(GpuExamine, RowsXidsAndNvLinkErrors) {
+  testing::HostGpuSettings gpu;
+  gpu.state.remapped_rows = 2;
+  gpu.state.nvlink_errors = 5;
+  gpu.state.xids = {79};
+  auto all = look(gpu);
+  EXPECT_EQ(find(all, "gpu0 memory")->level, Level::note);
+  EXPECT_EQ(find(all, "gpu0 NVLink errors")->level, Level::note);
+  EXPECT_EQ(find(all, "gpu0 Xid")->text, "79 the GPU has fallen off the bus");
+  gpu.state.remap_pending = true;
+  EXPECT_EQ(find(look(gpu), "gpu0 memory")->level, Level::warning);
+  gpu.state.remap_failed = true;
+  EXPECT_NE(find(look(gpu), "gpu0 memory")->advice.find("replaced"), std::string::npos);
+}
+
 TEST_F(GpuExamine, TheFingerprintHasASectionPerGpu) {
   look({});
   const Fingerprint all = fingerprint("/tmp", node);

@@ -126,6 +126,50 @@ TEST_F(Transfers, TheLinkStandsBesideTheFigures) {
   EXPECT_FALSE(has(p, "link_share"));
 }
 
+TEST_F(Transfers, PciExpressSaysNothingWhereTheHostsMemoryIsShared) {
+  settings.gpus[0].facts.coherent = true;
+  settings.gpus[0].facts.link_max = settings.gpus[0].state.link = {1, 1};  // what drivers give then
+  settings.gpus[0].h2d = 380e9;
+  PointResult p = run_one("use: h2d, size: 16MiB, copies: 8");
+  for (const char* name : {"link_bandwidth", "link_share", "link_trained", "link_effective_bandwidth"})
+    EXPECT_FALSE(has(p, name)) << name;
+  settings.gpus[0].facts.c2c = {.count = 10, .most = 10, .rate = 447.12e9};
+  p = run_one("use: h2d, size: 16MiB, copies: 8");
+  EXPECT_NEAR(metric(p, "link_bandwidth"), 447.12e9, 1e6);
+  EXPECT_NEAR(metric(p, "link_share"), 380 / 447.12, 1e-2);
+  EXPECT_EQ(metric(p, "link_trained"), 1);
+  EXPECT_FALSE(has(p, "link_effective_bandwidth"));
+  settings.gpus[0].facts.c2c = {.count = 8, .most = 10, .rate = 357.7e9};
+  p = run_one("use: h2d, size: 16MiB, copies: 8");
+  EXPECT_NEAR(metric(p, "link_trained"), 0.8, 1e-9);
+  EXPECT_TRUE(noted(p, "gpu0: 8 of 10 links of NVLink-C2C are up"));
+}
+
+TEST_F(Transfers, ANeedOfALinkThatIsNotToldSaysWhy) {
+  settings.gpus[0].facts.coherent = true;
+  const RunResult r = run({"use: h2d, size: 1MiB, copies: 8"},
+                          "needs: [{id: gpu.link_share, metric: h2d.link_share, at_least: 0.75, source: a test}]\n");
+  ASSERT_EQ(r.judgements.size(), 1u);
+  EXPECT_EQ(r.judgements[0].outcome, Outcome::skipped);
+  EXPECT_NE(
+      r.judgements[0].explanation.find("gpu0 is reached by NVLink-C2C and not by PCI Express, and the driver does "
+                                       "not tell that link's rate"),
+      std::string::npos)
+      << r.judgements[0].explanation;
+}
+
+TEST_F(Transfers, AnXidDisturbsAndCounts) {
+  settings.gpus[0].state.xids = {74};
+  const PointResult p = run_one("use: h2d, size: 64KiB, copies: 4");
+  ASSERT_FALSE(p.repetitions.empty());
+  EXPECT_TRUE(p.repetitions[0].disturbance.disturbed);
+  EXPECT_NE(p.repetitions[0].disturbance.why.find("gpu0: the driver reported Xid 74, an NVLink failed"),
+            std::string::npos)
+      << p.repetitions[0].disturbance.why;
+  EXPECT_GE(metric(p, "error_count"), 1);
+  EXPECT_TRUE(noted(p, "Xid 74"));
+}
+
 TEST_F(Transfers, OneProcessOfEachNodeUnlessAllAreAskedFor) {
   run({"use: h2d, size: 64KiB, copies: 4", "use: h2d, label: all, size: 64KiB, copies: 4, processes: all",
        "use: d2d, size: 64KiB, copies: 4", "use: host_facts"});

@@ -15,14 +15,18 @@ namespace headrace::gpu {
 
 /// The metrics that put() gives, for a workload's catalogue.
 inline constexpr Metric kLinkBandwidth{"link_bandwidth", "B/s", Better::neither,
-                                       "Formula B6: raw rate of the link as it ran under load, one direction",
+                                       "Formula B6: raw rate of the link as it ran under load, one direction; of "
+                                       "NVLink-C2C what the driver tells",
                                        /*per_device=*/true};
 inline constexpr Metric kLinkEffective{"link_effective_bandwidth", "B/s", Better::neither,
                                        "Formula B7: what packet headers leave of link_bandwidth"};
 inline constexpr Metric kLinkTrained{"link_trained", "ratio", Better::higher,
-                                     "Link rate under load over the most that GPU and slot can do; 1 = trained fully"};
-inline constexpr Metric kErrorCount{"error_count", "count", Better::lower,
-                                    "PCIe packets sent again and memory errors (ECC) that the GPUs counted meanwhile"};
+                                     "Link rate under load over the most that GPU and slot can do; 1 = trained fully; "
+                                     "of NVLink-C2C the links that are up over those that there are"};
+inline constexpr Metric kErrorCount{
+    "error_count", "count", Better::lower,
+    "PCIe packets sent again, memory errors (ECC, remapped rows), NVLink errors and Xids that "
+    "the GPUs counted meanwhile"};
 
 /// Asks the driver between timed regions only; never sets anything. Its owner's devices() are
 /// names().
@@ -55,6 +59,12 @@ class GpuWatch {
       rise(i, "PCIe replay counter", w.before.replays, after.replays);
       rise(i, "count of corrected memory errors (ECC)", w.before.ecc_corrected, after.ecc_corrected);
       rise(i, "count of uncorrected memory errors (ECC)", w.before.ecc_uncorrected, after.ecc_uncorrected);
+      rise(i, "count of NVLink errors", w.before.nvlink_errors, after.nvlink_errors);
+      rise(i, "count of remapped memory rows", w.before.remapped_rows, after.remapped_rows);
+      links_lost(i, w.before.nvlinks_up, after.nvlinks_up);
+      std::vector<unsigned> xids = w.loaded.xids;
+      xids.insert(xids.end(), after.xids.begin(), after.xids.end());
+      for (const unsigned xid : xids) why += (why.empty() ? "" : "; ") + reported(i, xid);
     }
     return why;
   }
@@ -66,12 +76,15 @@ class GpuWatch {
     double least = 0, trained = 0, effective = 0;
     for (unsigned i = 0; i < watched_.size(); ++i) {
       const Watched& w = watched_[i];
-      const double now = link_raw_bandwidth(w.loaded.link), most = link_raw_bandwidth(w.gpu->facts().link_max);
+      const GpuFacts& facts = w.gpu->facts();
+      const double now = link_raw_bandwidth(facts, w.loaded.link);
+      const double most = facts.beside_pcie() ? all_of(facts.c2c) : link_raw_bandwidth(facts.link_max);
       if (now == 0) continue;
       sink.put(device_metric(kLinkBandwidth.name, gpu_name(i)), now);
       const bool slowest = least == 0 || now < least;
       if (slowest) least = now;
-      if (slowest && w.max_payload > 0) effective = link_effective_bandwidth(now, w.max_payload);
+      if (slowest && w.max_payload > 0 && !facts.beside_pcie())
+        effective = link_effective_bandwidth(now, w.max_payload);
       if (most > 0 && (trained == 0 || now / most < trained)) trained = now / most;
     }
     if (least > 0) sink.put(kLinkBandwidth.name, least);
@@ -82,13 +95,28 @@ class GpuWatch {
   void put_errors(MetricSink& sink) const {
     if (errors_known_) sink.put(kErrorCount.name, static_cast<double>(errors_));
   }
+  /// Of a GPU that is reached over NVLink-C2C whose rate is not told: why its link has no figures.
+  std::string why_missing(std::string_view metric) const {
+    if (!metric.starts_with("link_")) return "";
+    for (unsigned i = 0; i < watched_.size(); ++i) {
+      const GpuFacts& facts = watched_[i].gpu->facts();
+      if (facts.beside_pcie() && (facts.c2c.rate == 0 || metric == kLinkEffective.name))
+        return gpu_name(i) + " is reached by NVLink-C2C and not by PCI Express" +
+               (facts.c2c.rate == 0 ? ", and the driver does not tell that link's rate" : "");
+    }
+    return "";
+  }
   /// Links below their best, counters that rose, slices.
   std::vector<std::string> notes() const {
     std::vector<std::string> all = risen_;
     for (unsigned i = 0; i < watched_.size(); ++i) {
       const GpuFacts& facts = watched_[i].gpu->facts();
       const PcieLink &now = watched_[i].loaded.link, &most = facts.link_max;
-      if (now.generation > 0 && most.generation > 0 && (now.generation < most.generation || now.width < most.width))
+      if (facts.beside_pcie() && facts.c2c.count < facts.c2c.most)
+        all.push_back(gpu_name(i) + ": " + std::to_string(facts.c2c.count) + " of " + std::to_string(facts.c2c.most) +
+                      " links of NVLink-C2C are up");
+      if (!facts.beside_pcie() && now.generation > 0 && most.generation > 0 &&
+          (now.generation < most.generation || now.width < most.width))
         all.push_back(gpu_name(i) + ": link runs as " + words(now) + " under load, it could as " + words(most));
       if (facts.slice)
         all.push_back(gpu_name(i) + " is in MIG mode: link and copy engines are shared with the GPU's other slices");
@@ -100,6 +128,28 @@ class GpuWatch {
   }
 
  private:
+  /// What all of them would carry, as those that are up do.
+  static double all_of(const C2cLinks& links) { return links.count == 0 ? 0 : links.rate / links.count * links.most; }
+
+  /// Tells it, and what disturbed the repetition.
+  std::string reported(unsigned index, unsigned xid) {
+    const char* words = xid_in_words(xid);
+    std::string text = gpu_name(index) + ": the driver reported Xid " + std::to_string(xid) +
+                       (*words == '\0' ? "" : ", " + std::string(words));
+    errors_known_ = true;
+    ++errors_;
+    note(text);
+    return text;
+  }
+  void links_lost(unsigned index, const std::optional<unsigned>& before, const std::optional<unsigned>& after) {
+    if (before && after && *after < *before)
+      note(gpu_name(index) + ": NVLinks fell during the run, from " + std::to_string(*before) + " to " +
+           std::to_string(*after));
+  }
+  void note(std::string text) {
+    if (std::find(risen_.begin(), risen_.end(), text) == risen_.end()) risen_.push_back(std::move(text));
+  }
+
   struct Watched {
     Gpu* gpu = nullptr;
     unsigned max_payload = 0;
@@ -112,8 +162,7 @@ class GpuWatch {
     errors_known_ = true;
     if (*after <= *before) return;
     errors_ += *after - *before;
-    std::string text = gpu_name(index) + ": the " + what + " rose during the run";
-    if (std::find(risen_.begin(), risen_.end(), text) == risen_.end()) risen_.push_back(std::move(text));
+    note(gpu_name(index) + ": the " + what + " rose during the run");
   }
 
   std::vector<Watched> watched_;

@@ -24,6 +24,10 @@ double link_raw_bandwidth(const PcieLink& link) {
       .value();
 }
 
+double link_raw_bandwidth(const GpuFacts& facts, const PcieLink& now) {
+  return facts.beside_pcie() ? facts.c2c.rate : link_raw_bandwidth(now);
+}
+
 double link_effective_bandwidth(double raw, unsigned max_payload) {
   return apply(
              "pcie_effective_bandwidth",

@@ -11,6 +11,9 @@ namespace headrace {
 /// generation.
 double link_raw_bandwidth(const PcieLink& link);
 
+/// The same of a GPU's link to its host as it is now, be it NVLink-C2C, of which the driver tells the rate.
+double link_raw_bandwidth(const GpuFacts& facts, const PcieLink& now);
+
 /// B7: what packet headers leave of `raw` with packets of `max_payload` bytes [B/s].
 double link_effective_bandwidth(double raw, unsigned max_payload);
 

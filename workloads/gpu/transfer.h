@@ -117,6 +117,7 @@ class Transfer : public Workload {
       run_gated(lane, times, worker.recorder);
   }
   std::string disturbance() override { return watch_.end(); }
+  std::string why_missing(std::string_view metric) const override { return watch_.why_missing(metric); }
   bool one_per_node() const override { return true; }
 
   void report(const Repetition&, MetricSink& sink) const override {
@@ -126,7 +127,7 @@ class Transfer : public Workload {
       const Times sum = lane->sum(memory_ == HostMemory::pageable);
       if (sum.bytes == 0 || sum.device_s <= 0) return;  // stopped before this GPU had its turn
       const double rate = static_cast<double>(sum.bytes) / sum.device_s;
-      const double raw = link_raw_bandwidth(watch_.link(lane->index));
+      const double raw = link_raw_bandwidth(lane->gpu.facts(), watch_.link(lane->index));
       sink.put(device_metric("bandwidth", watch_.names()[lane->index]), rate);
       if (slowest == 0 || rate < slowest) {
         slowest = rate;

@@ -12,6 +12,7 @@ constexpr int kClockSm = 1, kClockMemory = 2;    // nvmlClockType_t
 constexpr int kSensorGpu = 0;                    // nvmlTemperatureSensors_t
 constexpr int kCorrected = 0, kUncorrected = 1;  // nvmlMemoryErrorType_t
 constexpr int kSinceLoad = 0;                    // nvmlEccCounterType_t: volatile
+constexpr unsigned long long kXid = 0x8;         // nvmlEventTypeXidCriticalError
 
 // nvmlClocksEventReasons: those that hold a working GPU back. Not here: idle, and clocks that
 // somebody set.
@@ -24,6 +25,13 @@ constexpr std::array<std::pair<unsigned long long, const char*>, 5> kHoldBack{{
 }};
 
 }  // namespace
+
+/// nvmlEventData_t
+struct Nvml::Event {
+  void* device;
+  unsigned long long type, data;
+  unsigned gpu_instance, compute_instance;
+};
 
 const Nvml& Nvml::instance() {
   static const Nvml nvml;
@@ -48,6 +56,25 @@ Nvml::Nvml() {
   library_.find("nvmlDeviceGetTemperature", temperature_);
   library_.find("nvmlDeviceGetTotalEccErrors", ecc_);
   library_.find("nvmlDeviceGetMigMode", mig_);
+  library_.find("nvmlDeviceGetRemappedRows", remapped_);
+  library_.find("nvmlDeviceRegisterEvents", register_events_);
+  library_.find("nvmlEventSetWait_v2", wait_event_);
+  Code (*make_set)(void**) = nullptr;
+  if (!library_.find("nvmlEventSetCreate", make_set) || make_set(&events_) != 0) events_ = nullptr;
+}
+
+void Nvml::watch_errors(void* device) const {
+  if (device && events_ && register_events_)
+    register_events_(device, kXid, events_);  // refused on slices: none is told
+}
+
+/// Those that have come; waits for none.
+void Nvml::collect_errors() const {
+  if (!events_ || !wait_event_) return;
+  constexpr unsigned kMany = 1000;  // a GPU that floods its driver
+  Event event{};
+  for (unsigned i = 0; i < kMany && wait_event_(events_, &event, 0) == 0; ++i)
+    if (event.type == kXid) xids_[event.device].push_back(static_cast<unsigned>(event.data));
 }
 
 std::string Nvml::driver_version() const {
@@ -94,6 +121,19 @@ GpuState Nvml::state(void* device) const {
   if (replays_ && replays_(device, &number) == 0) state.replays = number;
   if (ecc_ && ecc_(device, kCorrected, kSinceLoad, &count) == 0) state.ecc_corrected = count;
   if (ecc_ && ecc_(device, kUncorrected, kSinceLoad, &count) == 0) state.ecc_uncorrected = count;
+  state.nvlink_errors = links_.errors(device);
+  state.nvlinks_up = links_.up(device);
+  unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+  if (remapped_ && remapped_(device, &corrected, &uncorrected, &pending, &failed) == 0) {
+    state.remapped_rows = std::uint64_t{corrected} + uncorrected;
+    state.remap_pending = pending != 0;
+    state.remap_failed = failed != 0;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    collect_errors();
+    std::swap(state.xids, xids_[device]);
+  }
   if (reasons_ && reasons_(device, &count) == 0) {
     for (const auto& [bit, word] : kHoldBack) {
       if (count & bit) state.held_back += (state.held_back.empty() ? "" : ", ") + std::string(word);

@@ -2,9 +2,12 @@
 // set.
 #pragma once
 
-#include <optional>
+#include <map>
+#include <mutex>
 #include <string>
+#include <vector>
 
+#include "harness/backends/cuda/nvml_links.h"
 #include "harness/backends/gpu.h"
 #include "harness/backends/library.h"
 
@@ -22,6 +25,9 @@ class Nvml {
   PcieLink link_max(void* device) const;
   bool is_sliced(void* device) const;  // MIG mode is on
   GpuState state(void* device) const;
+  const NvmlLinks& links() const { return links_; }
+  /// From now on its Xid errors are kept for state().
+  void watch_errors(void* device) const;
 
  private:
   Nvml();
@@ -29,8 +35,15 @@ class Nvml {
   using Number = Code(void*, unsigned*);
   using Long = Code(void*, unsigned long long*);
 
+  struct Event;
+  void collect_errors() const;
+
   Library library_{"libnvidia-ml.so.1"};
   bool ready_ = false;
+  NvmlLinks links_{library_};
+  void* events_ = nullptr;  // nvmlEventSet_t
+  mutable std::mutex mutex_;
+  mutable std::map<void*, std::vector<unsigned>> xids_;  // not asked for yet
   Code (*driver_version_)(char*, unsigned) = nullptr;
   Code (*by_address_)(const char*, void**) = nullptr;
   Number *generation_ = nullptr, *width_ = nullptr, *max_generation_ = nullptr, *max_width_ = nullptr;
@@ -40,6 +53,9 @@ class Nvml {
   Code (*temperature_)(void*, int, unsigned*) = nullptr;
   Code (*ecc_)(void*, int, int, unsigned long long*) = nullptr;
   Code (*mig_)(void*, unsigned*, unsigned*) = nullptr;
+  Code (*remapped_)(void*, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
+  Code (*register_events_)(void*, unsigned long long, void*) = nullptr;
+  Code (*wait_event_)(void*, Event*, unsigned) = nullptr;
 };
 
 }  // namespace headrace::cuda

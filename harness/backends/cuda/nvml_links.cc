@@ -1,0 +1,167 @@
+// Layouts and numbers as nvml.h has them; they are part of the library's binary interface and do not change.
+#include "harness/backends/cuda/nvml_links.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace headrace::cuda {
+namespace {
+
+constexpr unsigned kMostLinks = 36;  // NVML_NVLINK_MAX_LINKS
+// NVML_FI_DEV_*
+constexpr unsigned kNvlinkSpeed = 90;  // [MB/s], common to all
+constexpr unsigned kC2cCount = 170, kC2cStatus = 171, kC2cMostRate = 172;
+constexpr unsigned kSymbolErrors = 221;  // of the links since generation 5, whose older counters are gone
+constexpr unsigned kToSwitch = 2;        // NVML_NVLINK_DEVICE_TYPE_SWITCH
+// NVML_NVLINK_ERROR_DL_*: replay, recovery, CRC of flits, CRC of data
+constexpr std::array<int, 4> kErrors{0, 1, 2, 3};
+constexpr unsigned char kFabricNotStarted = 1, kFabricInProgress = 2;
+
+/// nvmlNvlinkVersion_t counts minor versions, too.
+unsigned generation_of(unsigned version) {
+  constexpr std::array<unsigned, 9> kGenerations{0, 1, 2, 2, 3, 3, 4, 5, 6};
+  return version < kGenerations.size() ? kGenerations[version] : 0;
+}
+
+}  // namespace
+
+/// nvmlFieldValue_t
+struct NvmlLinks::FieldValue {
+  unsigned id = 0, scope = 0;
+  long long timestamp = 0, latency_us = 0;
+  int type = 0, code = 0;
+  union {
+    double real;
+    unsigned whole;
+    unsigned long natural;
+    unsigned long long large;
+    long long signed_large;
+    int signed_whole;
+    unsigned short small;
+  } value = {};
+};
+
+/// nvmlPciInfo_t
+struct NvmlLinks::PciInfo {
+  char legacy[16];
+  unsigned domain, bus, device, id, subsystem;
+  char address[32];
+};
+
+/// nvmlGpuFabricInfo_t
+struct NvmlLinks::FabricInfo {
+  unsigned char cluster[16];
+  int status;
+  unsigned clique;
+  unsigned char state;
+};
+
+NvmlLinks::NvmlLinks(const Library& library) {
+  library.find("nvmlDeviceGetFieldValues", fields_);
+  library.find("nvmlDeviceGetNvLinkState", state_);
+  library.find("nvmlDeviceGetNvLinkVersion", version_);
+  library.find("nvmlDeviceGetNvLinkRemotePciInfo_v2", end_);
+  library.find("nvmlDeviceGetNvLinkRemoteDeviceType", end_type_);
+  library.find("nvmlDeviceGetNvLinkErrorCounter", error_counter_);
+  library.find("nvmlDeviceGetGpuFabricInfo", fabric_);
+}
+
+std::optional<double> NvmlLinks::field(void* device, unsigned id, unsigned scope) const {
+  FieldValue one;
+  one.id = id;
+  one.scope = scope;
+  if (!device || !fields_ || fields_(device, 1, &one) != 0 || one.code != 0) return std::nullopt;
+  switch (one.type) {  // nvmlValueType_t
+    case 0:
+      return one.value.real;
+    case 1:
+      return one.value.whole;
+    case 2:
+      return static_cast<double>(one.value.natural);
+    case 3:
+      return static_cast<double>(one.value.large);
+    case 4:
+      return static_cast<double>(one.value.signed_large);
+    case 5:
+      return one.value.signed_whole;
+    case 6:
+      return one.value.small;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// As /sys/bus/pci/devices names it; NVML writes "00000000:1B:00.0".
+std::string NvmlLinks::end_of(void* device, unsigned link) const {
+  PciInfo info{};
+  if (!end_ || end_(device, link, &info) != 0) return "";
+  std::string address(info.address, std::find(std::begin(info.address), std::end(info.address), '\0'));
+  if (address.size() > 12) address.erase(0, address.size() - 12);
+  std::transform(address.begin(), address.end(), address.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return address;
+}
+
+NvLinks NvmlLinks::nvlinks(void* device) const {
+  NvLinks links;
+  if (!device || !state_) return links;
+  for (unsigned link = 0; link < kMostLinks; ++link) {
+    int active = 0;
+    if (state_(device, link, &active) != 0) continue;  // this GPU has no such link
+    ++links.most;
+    if (active == 0) continue;
+    ++links.count;
+    unsigned number = 0;
+    if (version_ && version_(device, link, &number) == 0) links.generation = generation_of(number);
+    if (end_type_ && end_type_(device, link, &number) == 0) links.to_switch = number == kToSwitch;
+    links.ends.push_back(end_of(device, link));
+  }
+  if (links.count > 0) links.each = field(device, kNvlinkSpeed, 0).value_or(0) * 1e6;
+  return links;
+}
+
+C2cLinks NvmlLinks::c2c(void* device) const {
+  C2cLinks links;
+  links.most = std::min(kMostLinks, static_cast<unsigned>(field(device, kC2cCount, 0).value_or(0)));
+  for (unsigned link = 0; link < links.most; ++link) {
+    if (field(device, kC2cStatus, link).value_or(0) == 0) continue;
+    ++links.count;
+    links.rate += field(device, kC2cMostRate, link).value_or(0) * 1e6;
+  }
+  return links;
+}
+
+std::string NvmlLinks::fabric(void* device) const {
+  FabricInfo info{};
+  if (!device || !fabric_ || fabric_(device, &info) != 0) return "";
+  return info.state == kFabricNotStarted ? "not started" : info.state == kFabricInProgress ? "in progress" : "";
+}
+
+std::optional<unsigned> NvmlLinks::up(void* device) const {
+  if (!device || !state_) return std::nullopt;
+  std::optional<unsigned> up;
+  for (unsigned link = 0; link < kMostLinks; ++link) {
+    int active = 0;
+    if (state_(device, link, &active) == 0) up = up.value_or(0) + (active != 0);
+  }
+  return up;
+}
+
+std::optional<std::uint64_t> NvmlLinks::errors(void* device) const {
+  std::optional<std::uint64_t> sum;
+  if (!device || !state_) return sum;
+  for (unsigned link = 0; link < kMostLinks; ++link) {
+    int active = 0;
+    if (state_(device, link, &active) != 0 || active == 0) continue;
+    for (const int kind : kErrors) {
+      unsigned long long count = 0;
+      if (error_counter_ && error_counter_(device, link, kind, &count) == 0) sum = sum.value_or(0) + count;
+    }
+    if (sum) continue;
+    if (const auto symbols = field(device, kSymbolErrors, link)) sum = static_cast<std::uint64_t>(*symbols);
+  }
+  return sum;
+}
+
+}  // namespace headrace::cuda
