@@ -14,7 +14,7 @@ namespace {
 using Level = Finding::Level;
 
 constexpr const char* kFalls = "carrier_down_count";  // every start of a machine counts one
-constexpr unsigned kFullLanes = 4;                    // all that RDMA ports are built with
+constexpr unsigned kSplitLanes = 2;                   // of each port of a cable that is split in two (HDR100, NDR200)
 
 class Section {
  public:
@@ -49,6 +49,14 @@ double fastest_sister(const NetworkLink& link, const std::vector<NetworkLink>& a
   return most;
 }
 
+/// The most lanes of any port of the same kind and driver.
+unsigned most_lanes(const NetworkLink& link, const std::vector<NetworkLink>& all) {
+  unsigned most = link.lanes;
+  for (const NetworkLink& other : all)
+    if (other.up && other.kind == link.kind && other.driver == link.driver) most = std::max(most, other.lanes);
+  return most;
+}
+
 void port(Section& section, const NetworkLink& link, const std::vector<NetworkLink>& all) {
   const std::string text = in_words(link);
   if (!link.up) {
@@ -64,7 +72,7 @@ void port(Section& section, const NetworkLink& link, const std::vector<NetworkLi
                                              : "");
     return;
   }
-  if (link.lanes > 0 && link.lanes < kFullLanes)
+  if (link.lanes > 0 && (link.lanes < kSplitLanes || link.lanes < most_lanes(link, all)))
     return section.add(Level::warning, link.name, text, "lanes are lost: clean or change the cable");
   const double sisters = fastest_sister(link, all);
   if (link.rate > 0 && link.rate < sisters)
@@ -75,6 +83,9 @@ void port(Section& section, const NetworkLink& link, const std::vector<NetworkLi
   if (link.host_link && link.host_link->degraded())
     return section.add(Level::warning, link.name, text,
                        "the card is in a slot, or on a riser, that gives less than it can take");
+  if (link.lanes == kSplitLanes)
+    return section.add(Level::note, link.name, text,
+                       "two lanes are right for a port at a split cable (HDR100, NDR200); else two are lost");
   section.add(Level::good, link.name, text);
 }
 

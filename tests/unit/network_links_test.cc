@@ -76,6 +76,14 @@ TEST_F(NetworkLinks, LanesOrSpeedLost) {
   EXPECT_NE(about("mlx5_2/1").advice.find("400 Gbit/s"), std::string::npos) << about("mlx5_2/1").advice;
 }
 
+TEST_F(NetworkLinks, TwoLanesOfASplitCableAreNotLost) {
+  rdma("mlx5_0", "100 Gb/sec (2X HDR)");
+  EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::note);
+  EXPECT_NE(about("mlx5_0/1").advice.find("split cable"), std::string::npos);
+  rdma("mlx5_1", "400 Gb/sec (4X NDR)");  // its sister has four
+  EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::warning);
+}
+
 TEST_F(NetworkLinks, ASlotThatGivesLess) {
   rdma("mlx5_0");
   card("class/infiniband/mlx5_0/device", "16.0 GT/s PCIe", "8");
