@@ -113,6 +113,8 @@ void add_ports(std::vector<Part>& parts, const std::string& root) {
     part.link = link.kind;
     if (!link.physical) {
       part.how = "no card behind it";
+    } else if (link.rdma && link.kind != "InfiniBand" && link.kind != "RoCE") {
+      part.how = "neither InfiniBand nor RoCE: it has no reliable connections";
     } else if (link.rate == 0) {
       part.how = link.up ? "it does not tell its rate, as virtual cards do not" : "it is not up";
     } else {
