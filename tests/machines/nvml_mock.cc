@@ -1,0 +1,184 @@
+#include "tests/machines/nvml_mock.h"
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+constexpr int kSuccess = 0, kInvalid = 2, kNotSupported = 3, kNotFound = 6, kTimeout = 10;
+
+std::vector<NvmlMockGpu> gpus;
+std::vector<bool> watched;
+
+NvmlMockGpu* of(void* device) {
+  for (NvmlMockGpu& gpu : gpus)
+    if (&gpu == device) return &gpu;
+  return nullptr;
+}
+
+int put(void* device, unsigned* to, unsigned NvmlMockGpu::*member) {
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu) return kInvalid;
+  if (gpu->*member == 0) return kNotSupported;
+  *to = gpu->*member;
+  return kSuccess;
+}
+
+struct FieldValue {
+  unsigned id, scope;
+  long long timestamp, latency_us;
+  int type, code;
+  union {
+    double real;
+    unsigned whole;
+    unsigned long long large;
+  } value;
+};
+static_assert(sizeof(FieldValue) == 40, "nvmlFieldValue_t");
+
+struct PciInfo {
+  char legacy[16];
+  unsigned domain, bus, device, id, subsystem;
+  char address[32];
+};
+static_assert(sizeof(PciInfo) == 68, "nvmlPciInfo_t");
+
+struct FabricInfo {
+  unsigned char cluster[16];
+  int status;
+  unsigned clique;
+  unsigned char state;
+};
+static_assert(sizeof(FabricInfo) == 28, "nvmlGpuFabricInfo_t");
+
+struct Event {
+  void* device;
+  unsigned long long type, data;
+  unsigned gpu_instance, compute_instance;
+};
+static_assert(sizeof(Event) == 32, "nvmlEventData_t");
+
+}  // namespace
+
+extern "C" {
+
+void nvml_mock_set(const NvmlMockGpu* all, unsigned count) {
+  gpus.assign(all, all + count);
+  watched.assign(count, false);
+}
+
+int nvmlInit_v2() { return kSuccess; }
+int nvmlSystemGetDriverVersion(char* to, unsigned size) {
+  std::snprintf(to, size, "580.65.06");
+  return kSuccess;
+}
+int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** device) {
+  for (NvmlMockGpu& gpu : gpus)
+    if (std::strcmp(gpu.pci_address, address) == 0) return *device = &gpu, kSuccess;
+  return kNotFound;
+}
+int nvmlDeviceGetCurrPcieLinkGeneration(void* d, unsigned* to) { return put(d, to, &NvmlMockGpu::generation); }
+int nvmlDeviceGetCurrPcieLinkWidth(void* d, unsigned* to) { return put(d, to, &NvmlMockGpu::width); }
+int nvmlDeviceGetMaxPcieLinkGeneration(void* d, unsigned* to) { return put(d, to, &NvmlMockGpu::most_generation); }
+int nvmlDeviceGetMaxPcieLinkWidth(void* d, unsigned* to) { return put(d, to, &NvmlMockGpu::most_width); }
+int nvmlDeviceGetMigMode(void* device, unsigned* now, unsigned* later) {
+  const NvmlMockGpu* gpu = of(device);
+  return gpu ? (*now = *later = gpu->mig, kSuccess) : kInvalid;
+}
+int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* to) {
+  const NvmlMockGpu* gpu = of(device);
+  return gpu ? (*to = gpu->throttle, kSuccess) : kInvalid;
+}
+int nvmlDeviceGetNvLinkState(void* device, unsigned link, int* active) {
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu || link >= gpu->nvlinks) return kInvalid;
+  *active = link < gpu->nvlinks_up;
+  return kSuccess;
+}
+int nvmlDeviceGetNvLinkVersion(void* device, unsigned link, unsigned* version) {
+  const NvmlMockGpu* gpu = of(device);
+  return gpu && link < gpu->nvlinks_up ? (*version = gpu->nvlink_version, kSuccess) : kInvalid;
+}
+int nvmlDeviceGetNvLinkRemoteDeviceType(void* device, unsigned link, unsigned* type) {
+  const NvmlMockGpu* gpu = of(device);
+  return gpu && link < gpu->nvlinks_up ? (*type = gpu->end_type, kSuccess) : kInvalid;
+}
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* device, unsigned link, PciInfo* info) {
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu || link >= gpu->nvlinks_up) return kInvalid;
+  if (gpu->ends == nullptr) return kNotSupported;
+  // As NVML writes it: a domain of eight digits, letters in upper case.
+  char text[32];
+  std::snprintf(text, sizeof text, "0000%s", gpu->ends[link]);
+  for (char& c : text)
+    if (c >= 'a' && c <= 'f') c = static_cast<char>(c - 'a' + 'A');
+  std::memcpy(info->address, text, sizeof text);
+  return kSuccess;
+}
+int nvmlDeviceGetNvLinkErrorCounter(void* device, unsigned link, int kind, unsigned long long* count) {
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu || link >= gpu->nvlinks_up) return kInvalid;
+  *count = link == 0 && kind == 2 ? gpu->link_errors : 0;
+  return kSuccess;
+}
+int nvmlDeviceGetGpuFabricInfo(void* device, FabricInfo* info) {
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu) return kInvalid;
+  info->state = gpu->fabric;
+  return kSuccess;
+}
+int nvmlDeviceGetRemappedRows(void* device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
+                              unsigned* failed) {
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu) return kInvalid;
+  *corrected = 0;
+  *uncorrected = gpu->remapped;
+  *pending = gpu->remap_pending;
+  *failed = gpu->remap_failed;
+  return kSuccess;
+}
+int nvmlDeviceGetFieldValues(void* device, int count, FieldValue* values) {
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu) return kInvalid;
+  for (FieldValue* v = values; v != values + count; ++v) {
+    v->type = 1;  // unsigned int
+    v->code = kSuccess;
+    switch (v->id) {
+      case 90:
+        v->value.whole = gpu->nvlink_mbps;
+        v->code = gpu->nvlink_mbps == 0 ? kNotSupported : kSuccess;
+        break;
+      case 170:
+        v->value.whole = gpu->c2c;
+        v->code = gpu->c2c == 0 ? kNotSupported : kSuccess;
+        break;
+      case 171:
+        v->value.whole = v->scope < gpu->c2c_up;
+        break;
+      case 172:
+        v->value.whole = gpu->c2c_mbps;
+        v->code = v->scope < gpu->c2c_up ? kSuccess : kInvalid;
+        break;
+      default:
+        v->code = kNotSupported;
+    }
+  }
+  return kSuccess;
+}
+int nvmlEventSetCreate(void** set) { return *set = &watched, kSuccess; }
+int nvmlDeviceRegisterEvents(void* device, unsigned long long types, void*) {
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    if (&gpus[i] == device && (types & 0x8) != 0) return watched[i] = true, kSuccess;
+  return kNotSupported;
+}
+int nvmlEventSetWait_v2(void*, Event* event, unsigned) {
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (!watched[i] || gpus[i].xid == 0) continue;
+    *event = {.device = &gpus[i], .type = 0x8, .data = gpus[i].xid, .gpu_instance = ~0u, .compute_instance = ~0u};
+    gpus[i].xid = 0;
+    return kSuccess;
+  }
+  return kTimeout;
+}
+}

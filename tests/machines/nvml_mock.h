@@ -1,0 +1,29 @@
+// A libnvidia-ml.so.1 that tells of GPUs which a test describes: what headrace's reader of NVML is tested against.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+
+/// One GPU as NVML tells of it. Pointers must live as long as the library is used.
+struct NvmlMockGpu {
+  const char* pci_address = "";  // "0000:1b:00.0"
+  unsigned generation = 0, width = 0, most_generation = 0, most_width = 0;
+  bool mig = false;
+  unsigned nvlinks = 0, nvlinks_up = 0;
+  unsigned nvlink_version = 0;  // nvmlNvlinkVersion_t
+  unsigned nvlink_mbps = 0;
+  unsigned end_type = 0;              // nvmlIntNvLinkDeviceType_t
+  const char* const* ends = nullptr;  // of each link, PCI addresses; nullptr = not told
+  unsigned long long link_errors = 0;
+  unsigned c2c = 0, c2c_up = 0, c2c_mbps = 0;
+  unsigned char fabric = 0;  // nvmlGpuFabricState_t
+  unsigned remapped = 0;
+  bool remap_pending = false, remap_failed = false;
+  unsigned xid = 0;  // reported once
+  unsigned long long throttle = 0;
+};
+
+/// From now on there are these.
+void nvml_mock_set(const NvmlMockGpu* gpus, unsigned count);
+}
