@@ -18,6 +18,7 @@ build_packages=(
   "nlohmann-json3-dev|writes run files"
   "libcli11-dev|reads the command line"
   "libfmt-dev|formats text"
+  "zlib1g-dev|packs what doctor --bundle collects"
   "liburing-dev|the io_uring engine"
   "libibverbs-dev|the verbs plugin: RDMA"
   "libjpeg-dev|decodes JPEG"

@@ -10,14 +10,21 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/terminal.h"
+#include "benches/headrace/version.h"
 #include "harness/backends/loader.h"
 #include "harness/base/version.h"
+#include "harness/expectations/parts.h"
+#include "harness/files/output.h"
+#include "harness/machine/bundle.h"
 #include "harness/machine/examine.h"
 #include "harness/machine/examine_gpus.h"
 #include "harness/machine/examine_network.h"
 #include "harness/machine/examine_rdma.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/registry.h"
+#include "harness/results/expected_json.h"
+#include "harness/results/json_text.h"
+#include "harness/results/run_file.h"
 #include "harness/workload.h"
 
 namespace headrace::cli {
@@ -85,7 +92,8 @@ void print_text(const std::string& path, const std::vector<Finding>& findings, c
                           count(Level::note), warnings, warnings == 1 ? "" : "s", missing));
 }
 
-void print_json(const std::string& path, const std::vector<Finding>& findings, Node& node) {
+nlohmann::ordered_json document(const std::string& path, const std::vector<Finding>& findings,
+                                const Fingerprint& fingerprint) {
   using nlohmann::ordered_json;
   ordered_json listed = ordered_json::array(), machine = ordered_json::object();
   for (const Finding& finding : findings)
@@ -94,18 +102,82 @@ void print_json(const std::string& path, const std::vector<Finding>& findings, N
                       {"level", look_of(finding.level).word},
                       {"text", finding.text},
                       {"advice", finding.advice}});
-  for (const auto& [name, facts] : system::fingerprint(path, node)) {
+  for (const auto& [name, facts] : fingerprint) {
     ordered_json section = ordered_json::object();
     for (const auto& [key, text] : facts) section[key] = text;
     machine[name] = std::move(section);
   }
-  const ordered_json all{{"schema", 1},
-                         {"headrace", {{"version", kVersion}, {"revision", kRevision}}},
-                         {"path", path},
-                         {"findings", std::move(listed)},
-                         {"environment", std::move(machine)}};
-  // The kernel may hand out file names and models that are no UTF-8.
-  print_document(all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  return {{"schema", 1},
+          {"headrace", {{"version", kVersion}, {"revision", kRevision}}},
+          {"path", path},
+          {"findings", std::move(listed)},
+          {"environment", std::move(machine)}};
+}
+
+/// The kernel may hand out file names and models that are no UTF-8.
+std::string json_text(const nlohmann::ordered_json& all) {
+  return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+/// Of the file system what says nothing of whose data it is: mount options may hold a password.
+Fingerprint without_places(Fingerprint all) {
+  static constexpr std::array<std::string_view, 4> kTold{"type", "size", "free", "block_size"};
+  for (auto& [name, facts] : all) {
+    if (name == "host") std::erase_if(facts, [](const auto& fact) { return fact.first == "name"; });
+    if (name == "cgroup") std::erase_if(facts, [](const auto& fact) { return fact.first == "group"; });
+    if (name == "file_system")
+      std::erase_if(facts,
+                    [](const auto& fact) { return std::find(kTold.begin(), kTold.end(), fact.first) == kTold.end(); });
+  }
+  return all;
+}
+
+/// What a finished run measured, without its command, its places and its job.
+nlohmann::ordered_json figures_of(const std::string& path) {
+  using nlohmann::ordered_json;
+  ordered_json points = ordered_json::array();
+  const results::StoredRun run = results::read_run_file(path);
+  for (const results::StoredPoint& p : run.points) {
+    ordered_json metrics = ordered_json::object();
+    for (const results::StoredMetric& m : p.metrics) metrics[m.name] = {m.median, m.low, m.high};
+    points.push_back({{"id", p.id},
+                      {"workload", p.workload},
+                      {"cache", p.cache},
+                      {"status", p.status},
+                      {"reason", p.reason},
+                      {"repetitions", p.repetitions},
+                      {"disturbed_share", p.disturbed_share},
+                      {"notes", p.notes},
+                      {"metrics", std::move(metrics)}});
+  }
+  return {{"version", run.version}, {"revision", run.revision}, {"points", std::move(points)}};
+}
+
+/// One archive of what the machine is, to be sent. Tells what is in it.
+int bundle(const std::string& file, const std::string& path, const std::string& run,
+           const std::vector<Finding>& findings, Node& node) {
+  std::vector<Finding> told = findings;
+  std::erase_if(told, [](const Finding& f) {
+    return (f.section == "storage" && (f.subject == "folder" || f.subject == "file system")) || f.subject == "NCCL";
+  });
+  const auto parts = expectations::parts_of(node, path, expectations::load_table());
+  std::vector<system::BundleFile> files{
+      {"doctor.json", json_text(document("", told, without_places(system::fingerprint(path, node))))},
+      {"parts.json", results::json_text(results::parts_part(parts))},
+      {"version.txt", version_text().str() + "\n"}};
+  if (!run.empty()) files.push_back({"figures.json", json_text(figures_of(run))});
+  for (system::BundleFile& one : files) one.text = system::scrubbed(one.text);
+  files.push_back({"environment.txt", system::told_environment()});
+  for (system::BundleFile& one : system::kernel_bundle()) files.push_back(std::move(one));
+  files::write_output(file, system::archive(files, "headrace-bundle"));
+  print_line(Text::format("bundle  {}", file));
+  for (const system::BundleFile& one : files) print_line(Text::format("  {:<18} {} bytes", one.name, one.text.size()));
+  print_line(
+      Text::format("no paths of yours, no host name, and of the environment the variables of GPUs and networks alone; "
+                   "look it through "
+                   "before you send it: tar -xzf {}",
+                   file));
+  return 0;
 }
 
 /// What is said of a place that is not there would be of nothing.
@@ -118,8 +190,16 @@ void check_place(const std::string& path) {
     throw UsageError(fmt::format("doctor: {}: neither a folder nor a block device", path));
 }
 
-int doctor(const std::string& path, bool json, const Shared& shared) {
+struct Arguments {
+  std::string path = ".", bundle, run;
+  bool json = false;
+};
+
+int doctor(const Arguments& arguments, const Shared& shared) {
+  const std::string& path = arguments.path;
   check_place(path);
+  if (!arguments.run.empty() && arguments.bundle.empty())
+    throw UsageError("doctor: --run goes into a bundle: with --bundle");
   Node node(path);
   std::vector<Finding> findings = system::examine(path, node);
   const auto append = [&findings](const std::vector<Finding>& more) {
@@ -131,8 +211,9 @@ int doctor(const std::string& path, bool json, const Shared& shared) {
     append(system::examine_rdma(node.backends().rdma(), system::limit_of(RLIMIT_MEMLOCK), node.is_root()));
   if (node.backends().why_not(Gives::gpus).empty()) append(system::examine_gpus(node.backends().gpu(), links));
   append(workloads(node));
-  if (json)
-    print_json(path, findings, node);
+  if (!arguments.bundle.empty()) return bundle(arguments.bundle, path, arguments.run, findings, node);
+  if (arguments.json)
+    print_document(json_text(document(path, findings, system::fingerprint(path, node))));
   else
     print_text(path, findings, Terminal(stdout, shared));
   return 0;
@@ -140,12 +221,17 @@ int doctor(const std::string& path, bool json, const Shared& shared) {
 
 void add_doctor(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("doctor", "What this machine is, what can run on it, and why the rest cannot");
-  auto path = std::make_shared<std::string>(".");
-  auto json = std::make_shared<bool>(false);
-  verb.option("DIR", *path, "Where the data of a run would be (default: the current folder)");
-  verb.flag("--json", *json, "Print JSON");
+  auto a = std::make_shared<Arguments>();
+  verb.option("DIR", a->path, "Where the data of a run would be (default: the current folder)");
+  verb.flag("--json", a->json, "Print JSON");
+  verb.option(
+      "--bundle FILE", a->bundle,
+      "Write one archive (tar.gz) of what this machine is, to be sent: topology, versions, counters, the kernel's "
+      "words about devices; no secrets");
+  verb.option("--run RUN", a->run, "With --bundle: what this finished run measured, too");
   verb.example("headrace doctor /tmp", "Can data below /tmp be measured, and with which engines?");
-  verb.does([&shared, path, json] { return doctor(*path, *json, shared); });
+  verb.example("headrace doctor --bundle bundle.tar.gz", "What to send when hardware is not as it should be");
+  verb.does([&shared, a] { return doctor(*a, shared); });
 }
 
 const RegisterVerb registered{20, add_doctor};
