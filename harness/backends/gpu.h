@@ -184,6 +184,34 @@ class GpuFileReader {
   virtual std::string mode() const = 0;
 };
 
+/// What matrices are made of.
+enum class GpuNumber { fp16, bf16, tf32, fp32 };
+constexpr std::uint64_t bytes_of(GpuNumber number) {
+  return number == GpuNumber::fp16 || number == GpuNumber::bf16 ? 2 : 4;
+}
+
+/// Square matrices in a GPU's memory, stored column by column; results are in single precision.
+struct GpuMatrices {
+  GpuNumber number = GpuNumber::bf16;
+  unsigned size = 0;  // rows, and columns
+  const unsigned char *a = nullptr, *b = nullptr;
+  unsigned char* c = nullptr;            // a b
+  const unsigned char* first = nullptr;  // that every c is compared with
+};
+
+/// Multiplies them by the library that training uses, in the order of the stream that it was made for, and on its thread.
+class GpuMultiplier {
+ public:
+  virtual ~GpuMultiplier() = default;
+  /// Queues c = a b.
+  virtual void multiply() = 0;
+  /// Queues a look at c: how many of its elements are not those of `first`, bit for bit.
+  virtual void compare() = 0;
+  /// What all looks found that were waited for.
+  virtual std::uint64_t differing() const = 0;
+  virtual std::string library() const = 0;  // "cuBLAS 13.0.2"
+};
+
 /// One GPU.
 class Gpu {
  public:
@@ -206,6 +234,8 @@ class Gpu {
   /// Can this GPU copy from `other`'s memory without the host in between? When it can, from now on
   /// it may.
   virtual bool reaches(Gpu& other) = 0;
+  /// For products on `stream`, of this GPU; both live longer. Throws Unsupported where there is no library.
+  virtual std::unique_ptr<GpuMultiplier> multiplier(GpuStream& stream, const GpuMatrices& matrices) = 0;
   /// Opens `selected` of `files` for reads into `memory`. Throws RunError.
   virtual std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                      const GpuMemory& memory) = 0;

@@ -33,7 +33,7 @@ VENDOR_HEADERS = [
     (r"nlohmann/(?!json_fwd)", r".*\.cc$"),
     (r"liburing", r"harness/backends/uring/"),
     (r"cuda_runtime", r"harness/backends/(cuda|nccl)/"),
-    (r"(cuda(?!_runtime_api)|cufile|nvml)", r"harness/backends/cuda/"),
+    (r"(cuda(?!_runtime_api)|cublas|cufile|nvml)", r"harness/backends/cuda/"),
     (r"nccl", r"harness/backends/nccl/"),
     (r"(infiniband|rdma)/", r"harness/backends/verbs/"),
     (r"(jpeglib|jerror|jmorecfg)\.h", r"(harness/backends/jpeg|benches/peers/minimal)/"),

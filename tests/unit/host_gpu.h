@@ -25,6 +25,7 @@
 #include "harness/backends/open_files.h"
 #include "harness/base/error.h"
 #include "harness/record/recorder.h"
+#include "workloads/gpu/matrices.h"
 
 namespace headrace::testing {
 
@@ -52,7 +53,11 @@ struct HostGpuSettings {
                  .ecc_uncorrected = 0};
   std::uint64_t replays_per_copy = 0;
   bool has_peers = true;
-  std::uint64_t lost_after = std::numeric_limits<std::uint64_t>::max();   // copies; then every call fails
+  std::uint64_t product_ns = 1'000'000;  // of a product of matrices
+  std::uint64_t wrong_after =
+      std::numeric_limits<std::uint64_t>::max();                         // products; each later one has a wrong element
+  std::string no_products;                                               // why matrices cannot be multiplied
+  std::uint64_t lost_after = std::numeric_limits<std::uint64_t>::max();  // copies; then every call fails
   std::uint64_t hangs_after = std::numeric_limits<std::uint64_t>::max();  // copies; the next never ends
   std::optional<CopyKind> corrupts;                                       // copies of this kind flip a bit
 };
@@ -105,6 +110,7 @@ class HostGpuBackend final : public GpuBackend {
  private:
   struct Stream;
   struct Device;
+  class HostMultiplier;
 
   struct Memory final : GpuMemory {
     Memory(HostGpuBackend& owner, const Device* device, std::uint64_t bytes)
@@ -176,6 +182,7 @@ class HostGpuBackend final : public GpuBackend {
       const std::lock_guard lock(owner.mutex_);
       owner.touched_.insert(index);
     }
+    std::unique_ptr<GpuMultiplier> multiplier(GpuStream& stream, const GpuMatrices& matrices) override;
     std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                const GpuMemory& memory) override;
     void check() const {
@@ -409,6 +416,65 @@ class HostFileReader final : public GpuFileReader {
   const GpuMemory& memory_;
   OpenFiles files_;
 };
+
+/// By the host, when the stream gets there.
+class HostGpuBackend::HostMultiplier final : public GpuMultiplier {
+ public:
+  HostMultiplier(Device& device, Stream& stream, const GpuMatrices& matrices)
+      : device_(device), stream_(stream), matrices_(matrices) {}
+  void multiply() override {
+    const std::lock_guard lock(device_.owner.mutex_);
+    device_.check();
+    Work work;
+    work.run = [this](std::uint64_t free_ns) {
+      const std::size_t n = matrices_.size, width = bytes_of(matrices_.number);
+      const auto value = [&](const unsigned char* matrix, std::size_t at) {
+        std::uint32_t bits = 0;
+        std::memcpy(&bits, matrix + at * width, width);
+        return gpu::matrix_value(matrices_.number, bits);
+      };
+      auto* c = reinterpret_cast<float*>(matrices_.c);
+      for (std::size_t column = 0; column < n; ++column)
+        for (std::size_t row = 0; row < n; ++row) {
+          double sum = 0;
+          for (std::size_t k = 0; k < n; ++k)
+            sum += value(matrices_.a, row + k * n) * value(matrices_.b, k + column * n);
+          c[row + column * n] = static_cast<float>(sum);
+        }
+      if (++products_ > device_.settings.wrong_after) c[n + 1] += 1;
+      return free_ns + device_.settings.product_ns;
+    };
+    stream_.queue(std::move(work));
+  }
+  void compare() override {
+    const std::lock_guard lock(device_.owner.mutex_);
+    Work work;
+    work.run = [this](std::uint64_t free_ns) {
+      const auto *c = reinterpret_cast<const std::uint32_t*>(matrices_.c),
+                 *first = reinterpret_cast<const std::uint32_t*>(matrices_.first);
+      std::uint64_t differ = 0;
+      for (std::size_t i = 0; i < std::size_t{matrices_.size} * matrices_.size; ++i) differ += c[i] != first[i];
+      differing_ += differ;
+      return free_ns;
+    };
+    stream_.queue(std::move(work));
+  }
+  std::uint64_t differing() const override { return differing_; }
+  std::string library() const override { return "by the test"; }
+
+ private:
+  Device& device_;
+  Stream& stream_;
+  GpuMatrices matrices_;
+  std::uint64_t products_ = 0;
+  std::atomic<std::uint64_t> differing_{0};
+};
+
+inline std::unique_ptr<GpuMultiplier> HostGpuBackend::Device::multiplier(GpuStream& stream,
+                                                                         const GpuMatrices& matrices) {
+  if (!settings.no_products.empty()) throw Unsupported(settings.no_products);
+  return std::make_unique<HostMultiplier>(*this, static_cast<Stream&>(stream), matrices);
+}
 
 inline std::unique_ptr<GpuFileReader> HostGpuBackend::Device::file_reader(const FileTable& files,
                                                                           std::span<const std::uint32_t> selected,

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "harness/backends/cuda/blas.h"
 #include "harness/backends/cuda/cufile.h"
 #include "harness/backends/cuda/memory.h"
 #include "harness/backends/cuda/nvml.h"
@@ -82,6 +83,10 @@ std::unique_ptr<GpuMemory> Device::pin(std::span<unsigned char> memory) { return
 int Device::dma_buf(const GpuMemory& memory) { return dma_buf_of(*this, memory); }
 
 std::unique_ptr<GpuStream> Device::stream() { return std::make_unique<Stream>(*this); }
+
+std::unique_ptr<GpuMultiplier> Device::multiplier(GpuStream& stream, const GpuMatrices& matrices) {
+  return make_multiplier(*this, static_cast<Stream&>(stream), matrices);
+}
 
 bool Device::reaches(Gpu& other) {
   const int peer = static_cast<Device&>(other).index();

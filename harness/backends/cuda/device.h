@@ -25,6 +25,7 @@ class Device final : public Gpu {
   std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) override;
   int dma_buf(const GpuMemory& memory) override;
   bool reaches(Gpu& other) override;
+  std::unique_ptr<GpuMultiplier> multiplier(GpuStream& stream, const GpuMatrices& matrices) override;
   std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                              const GpuMemory& memory) override;
 

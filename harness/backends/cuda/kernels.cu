@@ -1,4 +1,4 @@
-// Kernels that move nothing: one holds a stream back, one keeps the GPU busy.
+// Kernels: one holds a stream back, one keeps the GPU busy, one compares.
 #include "harness/backends/cuda/kernels.h"
 
 namespace headrace::cuda {
@@ -28,6 +28,18 @@ __global__ void stay_busy(std::uint64_t ns) {
   }
 }
 
+__global__ void compare(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t words,
+                        unsigned long long* count) {
+  const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+  unsigned long long differ = 0;
+  for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += threads)
+    differ += a[i] != b[i];
+  if (differ != 0) {
+    atomicAdd_system(count, differ);
+    __threadfence_system();
+  }
+}
+
 }  // namespace
 
 cudaError_t launch_gate(Gate* gate, std::uint32_t ticket, std::uint64_t timeout_ns, cudaStream_t stream) {
@@ -37,6 +49,13 @@ cudaError_t launch_gate(Gate* gate, std::uint32_t ticket, std::uint64_t timeout_
 
 cudaError_t launch_busy(std::uint64_t ns, cudaStream_t stream) {
   stay_busy<<<1, 1, 0, stream>>>(ns);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_compare(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t words,
+                           unsigned long long* count, cudaStream_t stream) {
+  constexpr unsigned kBlocks = 1024, kThreads = 256;
+  compare<<<kBlocks, kThreads, 0, stream>>>(a, b, words, count);
   return cudaGetLastError();
 }
 

@@ -1,4 +1,4 @@
-// The two kernels of this backend, behind functions that the host compiler sees.
+// The kernels of this backend, behind functions that the host compiler sees.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,5 +17,8 @@ struct Gate {
 cudaError_t launch_gate(Gate* gate, std::uint32_t ticket, std::uint64_t timeout_ns, cudaStream_t stream);
 /// Queues a kernel that keeps one multiprocessor busy for `ns`.
 cudaError_t launch_busy(std::uint64_t ns, cudaStream_t stream);
+/// Queues a kernel that adds to `*count`, in memory that host and GPU share, how many of `words` words differ.
+cudaError_t launch_compare(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t words,
+                           unsigned long long* count, cudaStream_t stream);
 
 }  // namespace headrace::cuda

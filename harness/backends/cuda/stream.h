@@ -30,6 +30,7 @@ class Stream final : public GpuStream {
   void wait_mark(unsigned mark) override;
   void wait() override;
   double seconds(unsigned from, const GpuStream& other, unsigned to) override;
+  cudaStream_t handle() const { return stream_; }
 
  private:
   void expect(cudaError_t code, const char* operation) const;
