@@ -180,6 +180,28 @@ TEST_F(GpuWorkloads, WithoutCuFileItSaysSo) {
   EXPECT_EQ(p.reason, "libcufile.so.0 not found: no GPUDirect Storage");
 }
 
+TEST_F(GpuWorkloads, PairsAreReadByTheTargetAndCopiedBothWaysAtOnce) {
+  settings.gpus.resize(2, HostGpuSettings{});
+  settings.gpus[0].peer = 20e9;
+  settings.gpus[1].peer = 10e9;  // of copies that it makes
+  const auto rates = [&](const char* more) {
+    const PointResult p = run_one(std::string("use: p2p, size: 1MiB, copies: 16, verify: true") + more);
+    EXPECT_EQ(p.status, PointStatus::ok) << p.reason;
+    EXPECT_TRUE(p.verified) << more;
+    return std::pair(metric(p, "bandwidth_gpu0_gpu1"), metric(p, "bandwidth_gpu1_gpu0"));
+  };
+  const auto [written, back] = rates("");
+  EXPECT_NEAR(written, 20e9, 1e6);
+  EXPECT_NEAR(back, 10e9, 1e6);
+  const auto [read, read_back] = rates(", initiator: target");  // the other GPU copies
+  EXPECT_NEAR(read, 10e9, 1e6);
+  EXPECT_NEAR(read_back, 20e9, 1e6);
+  const auto [one, other] = rates(", direction: both");  // engines of their own: neither is slower for it
+  EXPECT_NEAR(one, 20e9, 1e6);
+  EXPECT_NEAR(other, 10e9, 1e6);
+  EXPECT_EQ(gpus->objects(), 0);
+}
+
 TEST_F(GpuWorkloads, WithoutADriverAllOfThemSaySo) {
   settings.unusable = "libcuda.so.1 not found: no NVIDIA driver";
   for (const char* use :

@@ -65,8 +65,8 @@ class DeviceCopies : public Workload {
     Pair& pair = *pairs_[worker.phase];
     for (std::uint64_t done = 0; done < copies_ && worker.recorder.running();) {
       const std::uint64_t now = std::min(in_flight_, copies_ - done);
-      const BatchTimes batch = gated_batch(std::span<const Route>(&pair.route, 1), size_, CopyKind::d2d, now, {},
-                                           [&worker](std::uint64_t ns) { worker.recorder.part(1, ns); });
+      const BatchTimes batch = gated_batch(std::span<const Route>(&pair.route, 1), size_, CopyKind::d2d, now,
+                                           pair.opposite, [&worker](std::uint64_t ns) { worker.recorder.part(1, ns); });
       pair.device_s += batch.device_s;
       pair.bytes += now * size_;
       worker.recorder.op(batch.opened_ns, batch.ended_ns, now * size_);
@@ -111,6 +111,8 @@ class DeviceCopies : public Workload {
         copies_(p.count("copies", 0, {}, "per repetition and pair; 0 = 16 GiB worth of them, 16 to 4096")) {
     if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(16_GiB / size_, 16, 4096);
   }
+  /// Of pairs of GPUs: the one whose memory is written does the copying; others go the other way meanwhile.
+  bool target_copies_ = false, both_ = false;
   /// From which GPU's memory to which one's.
   virtual std::vector<std::pair<unsigned, unsigned>> gpu_pairs(GpuBackend& backend) const = 0;
   std::uint64_t size_;
@@ -118,27 +120,35 @@ class DeviceCopies : public Workload {
  private:
   static constexpr unsigned kWarmUps = 4;
 
-  /// The GPU whose memory is read does the copying.
   struct Pair {
     Pair(DeviceCopies& owner, unsigned from, unsigned to)
         : from(from), to(to), name(from == to ? gpu_name(from) : gpu_name(from) + "_" + gpu_name(to)) {
       GpuBackend& backend = *owner.backend_;
+      const unsigned copies = owner.target_copies_ ? to : from, answers = owner.target_copies_ ? from : to;
       source = backend.gpu(from).allocate(owner.size_);
       target = backend.gpu(to).allocate(owner.size_);
-      stream = backend.gpu(from).stream();
+      stream = backend.gpu(copies).stream();
       route = {stream.get(), target->begin(), source->begin()};
+      if (owner.both_) {
+        back_source = backend.gpu(to).allocate(owner.size_);
+        back_target = backend.gpu(from).allocate(owner.size_);
+        back_stream = backend.gpu(answers).stream();
+        opposite.push_back({back_stream.get(), back_target->begin(), back_source->begin()});
+      }
+      const auto filler = backend.gpu(from).stream();
       const auto pattern = backend.gpu(from).pinned(owner.size_, false);
       fill_pattern(pattern->begin(), owner.size_, key());
-      stream->copy(source->begin(), pattern->begin(), owner.size_, CopyKind::h2d);
-      stream->wait();
+      filler->copy(source->begin(), pattern->begin(), owner.size_, CopyKind::h2d);
+      filler->wait();
     }
     std::uint64_t key() const { return from * 1024u + to; }
 
     unsigned from, to;
     std::string name;
-    std::unique_ptr<GpuMemory> source, target;
-    std::unique_ptr<GpuStream> stream;
+    std::unique_ptr<GpuMemory> source, target, back_source, back_target;
+    std::unique_ptr<GpuStream> stream, back_stream;
     Route route;
+    std::vector<Route> opposite;
     double device_s = 0;
     std::uint64_t bytes = 0;
   };

@@ -35,7 +35,7 @@ BatchTimes gated_batch(std::span<const Route> routes, std::uint64_t size, CopyKi
   for (const Route& route : routes.subspan(1)) route.stream->after(lead, kBegin);
   for (const Route& route : opposite) {
     route.stream->after(lead, kBegin);
-    const CopyKind back = kind == CopyKind::h2d ? CopyKind::d2h : CopyKind::h2d;
+    const CopyKind back = kind == CopyKind::d2d ? kind : kind == CopyKind::h2d ? CopyKind::d2h : CopyKind::h2d;
     for (std::uint64_t i = 0; i < 2 * copies; ++i) route.stream->copy(route.to, route.from, size, back);
   }
   for (std::uint64_t i = 0; i < copies; ++i) {

@@ -10,11 +10,16 @@ using namespace headrace;
 /// How fast does each pair of GPUs exchange data?
 class P2p final : public gpu::DeviceCopies {
  public:
-  explicit P2p(Params& p) : DeviceCopies(p) {}
+  explicit P2p(Params& p) : DeviceCopies(p) {
+    target_copies_ = p.choice("initiator", "source", {"source", "target"},
+                              "which GPU copies: the source writes, or the target reads") == "target";
+    both_ = p.choice("direction", "one_way", {"one_way", "both"},
+                     "both: other copies go the other way meanwhile; this direction is measured") == "both";
+  }
   std::optional<Skip> check(Node& node) override {
     const auto told = [&] {
       GpuBackend& backend = node.backends().gpu();
-      return size_ * 2 * std::max(1u, backend.count() - 1);
+      return size_ * (both_ ? 4 : 2) * std::max(1u, backend.count() - 1);
     };
     if (auto skip = gpu::check_gpus(node, 0, 2)) return skip;
     if (auto skip = gpu::check_gpus(node, told())) return skip;
@@ -27,10 +32,16 @@ class P2p final : public gpu::DeviceCopies {
     std::vector<std::pair<unsigned, unsigned>> all;
     for (unsigned from = 0; from < backend.count(); ++from) {
       for (unsigned to = 0; to < backend.count(); ++to) {
-        if (from != to && backend.gpu(from).reaches(backend.gpu(to))) all.emplace_back(from, to);
+        if (from != to && reaches(backend, target_copies_ ? to : from, target_copies_ ? from : to))
+          all.emplace_back(from, to);
       }
     }
     return all;
+  }
+  /// Both ways, where both GPUs copy.
+  bool reaches(GpuBackend& backend, unsigned copies, unsigned other) const {
+    return backend.gpu(copies).reaches(backend.gpu(other)) &&
+           (!both_ || backend.gpu(other).reaches(backend.gpu(copies)));
   }
 };
 
