@@ -1,5 +1,5 @@
-// The part of a sample that a codec decodes, kept while the sample's shard passes by: the first one that begins as files of
-// the codec do.
+// What is kept of a sample while its shard passes by: the part that a codec decodes, the first one that begins as files of
+// the codec do; or all of it.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,12 @@ class Payload {
 
   /// `beginnings`: a file of the codec has one of them; each at least a byte. `room`: made now [B].
   Payload(std::vector<std::string_view> beginnings, std::uint64_t room);
+  /// All parts of a sample are kept, one behind the other.
+  explicit Payload(std::uint64_t room);
 
   /// Of the sample as it was parsed: Flaw::none, nothing_to_decode or too_large.
   Flaw flaw() const noexcept;
-  /// Where the flaw is none; until the next bytes of the shard are parsed.
+  /// Where the flaw is none: what was kept; until the next bytes of the shard are parsed.
   std::span<const unsigned char> bytes() const noexcept { return {memory_.get() + first_, size_}; }
   std::uint64_t offset() const noexcept { return at_ + first_; }  // of these bytes in the shard
 
@@ -44,6 +46,7 @@ class Payload {
   bool make_room(std::uint64_t wanted) noexcept;
 
   const std::vector<std::string_view> beginnings_;
+  const bool all_ = false;
   std::size_t longest_ = 1;  // of beginnings_
   std::unique_ptr<unsigned char[]> memory_;
   std::uint64_t room_ = 0, first_ = 0, size_ = 0, at_ = 0;

@@ -27,6 +27,8 @@ constexpr double kStepsOfEachWorker = 8;  // the first of each is prepared while
 constexpr double kFewestSteps = 6;
 constexpr double kSaves = 3;  // checkpoints of a repetition
 constexpr double kLeastShard = 4096;
+constexpr double kMixed = 16;          // times its shuffle buffer a worker reads, so that most is read with a full one
+constexpr double kUsualInitial = 100;  // of WebDataset's shuffle(): held before the first sample goes
 
 std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
 
@@ -215,7 +217,40 @@ class Rehearsal {
     own_workers_ = workers / gpus;
     if (means_.tune) others_ = other_workers(gpus, own_workers_);
     // Of tf.data all workers prepare each batch together.
-    return steps(std::move(entry), gpus, job_.loader.kind == LoaderKind::tfdata ? 1 : workers / gpus);
+    entry = steps(std::move(entry), gpus, job_.loader.kind == LoaderKind::tfdata ? 1 : workers / gpus);
+    return job_.loader.shuffle_buffer ? mixing(std::move(entry), layout, workers, gpus) : entry;
+  }
+
+  /// With the job's shuffle buffer, or one as much smaller as a worker reads less here than in an epoch.
+  Value mixing(Value entry, std::size_t layout, double workers, double gpus) {
+    if (layout == 0) {
+      made_.remarks.emplace_back(
+          "loader.shuffle_buffer: files are shuffled by their names, and no sample is held for it");
+      return entry;
+    }
+    const bool groups = rows_of_group(entry) > 1;
+    if (layout == 2 && !groups) {
+      made_.remarks.emplace_back("loader.shuffle_buffer: samples are read in a random order, and none is held for it");
+      return entry;
+    }
+    const double own = *job_.loader.shuffle_buffer;
+    const double usual = entry.find("read_profile") != nullptr && entry.find("read_profile")->text == "wds"
+                             ? std::min(own, kUsualInitial)
+                             : own;
+    const double initial = job_.loader.shuffle_initial.value_or(usual);
+    const double reads =
+        steps_ * number(entry, "batch_size", Dimension::count) * job_.step.accumulation * gpus / workers;
+    const double held = std::clamp(std::floor(reads / kMixed), 1.0, own);
+    const double first = std::clamp(std::round(initial * held / own), 1.0, held);
+    if (held < own)
+      unproven_.push_back(fmt::format(
+          "a shuffle buffer of {:.0f} samples of each worker, {:.0f} of them before the first batch, stands for {:.0f} "
+          "and {:.0f}, as a worker reads {:.0f} in a repetition: the job's takes {:.3g} times as long to fill, and as "
+          "much more memory, {} on each node",
+          held, first, own, initial, std::floor(reads), initial / first,
+          format_quantity(own * job_.dataset.sample_size * workers, Dimension::bytes)));
+    entry = with(std::move(entry), "shuffle_buffer", fmt::format("{:.0f}", held));
+    return with(std::move(entry), "shuffle_initial", fmt::format("{:.0f}", first));
   }
 
   /// Of each GPU, fewer than the job's: the powers of two, and what decoding alone takes (B3).

@@ -109,6 +109,14 @@ class alignas(128) Recorder {
   }
   /// One part of an operation (part 1 is the first of Workload::latency_parts()).
   void part(unsigned number, std::uint64_t ns) noexcept { parts_[number - 1].add(ns); }
+  /// Bytes that came, of an operation that is not finished yet: throughput and progress, whatever becomes of it.
+  void came(std::uint64_t end_ns, std::uint64_t bytes) noexcept {
+    bytes_ += bytes;
+    last_ns_ = end_ns;
+    series_.add(end_ns, 0, bytes, 0);
+    progress_bytes_.store(bytes_, std::memory_order_relaxed);
+    progress_came_.store(++came_, std::memory_order_relaxed);
+  }
   /// Something that is no operation of its own (a sync, a rename) ended here: the phase lasts at
   /// least until then.
   void extend(std::uint64_t end_ns) noexcept { last_ns_ = end_ns; }
@@ -129,22 +137,23 @@ class alignas(128) Recorder {
   const Histogram& latency() const noexcept { return latency_; }
   const std::vector<Histogram>& parts() const noexcept { return parts_; }
   TimeSeries& series() noexcept { return series_; }
-  /// Live values for the progress line and the watchdog; may lag. A failed operation is progress,
-  /// too.
+  /// Live values for the progress line and the watchdog; may lag. A failed operation is progress, and what came for one
+  /// that is not finished, too.
   std::uint64_t progress_bytes() const noexcept { return progress_bytes_.load(std::memory_order_relaxed); }
   std::uint64_t progress_operations() const noexcept {
-    return progress_operations_.load(std::memory_order_relaxed) + progress_errors_.load(std::memory_order_relaxed);
+    return progress_operations_.load(std::memory_order_relaxed) + progress_errors_.load(std::memory_order_relaxed) +
+           progress_came_.load(std::memory_order_relaxed);
   }
 
  private:
   std::uint64_t last_ns_ = 0, deadline_ns_ = 0, bytes_ = 0;
   const std::atomic<bool>* stop_ = nullptr;
-  std::uint64_t errors_ = 0, started_ns_ = 0, finished_ns_ = 0;
+  std::uint64_t errors_ = 0, came_ = 0, started_ns_ = 0, finished_ns_ = 0;
   Histogram latency_;
   std::vector<Histogram> parts_;
   std::array<OperationError, kKeptErrors> kept_{};
   TimeSeries series_;
-  std::atomic<std::uint64_t> progress_bytes_{0}, progress_operations_{0}, progress_errors_{0};
+  std::atomic<std::uint64_t> progress_bytes_{0}, progress_operations_{0}, progress_errors_{0}, progress_came_{0};
 };
 
 }  // namespace headrace

@@ -283,6 +283,13 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
     refuse("loader.shuffle_buffer",
            "a loader of kind 'pytorch' shuffles the order of its indices and keeps no buffer of samples: leave it out, "
            "or name the kind that does (pytorch_iterable | tfdata | in_flight)");
+  if (job.loader.shuffle_initial && good({"loader.shuffle_initial", "loader.shuffle_buffer"})) {
+    if (!job.loader.shuffle_buffer)
+      refuse("loader.shuffle_initial", "there is no buffer to fill: give loader.shuffle_buffer");
+    else if (*job.loader.shuffle_initial > *job.loader.shuffle_buffer)
+      refuse("loader.shuffle_initial",
+             fmt::format("must be at most loader.shuffle_buffer = {}", *job.loader.shuffle_buffer));
+  }
   if (job.dataset.codec != SampleCodec::none && job.dataset.layout == Layout::tokens && good({"dataset.layout"}))
     refuse("dataset.codec", "tokens are not decoded: none, or layout files or shards");
   if (job.dataset.image_size && job.dataset.codec != SampleCodec::jpeg && job.dataset.codec != SampleCodec::png &&

@@ -174,6 +174,9 @@ std::vector<JobKey> make_keys() {
                 "utilization of a core to plan for"),
       optional("loader.shuffle_buffer", D::count, kWhole, put<&Job::loader, &L::shuffle_buffer>,
                "samples in the shuffle buffer of one worker"),
+      shown("100 of wds, else all of the buffer",
+            optional("loader.shuffle_initial", D::count, kWhole, put<&Job::loader, &L::shuffle_initial>,
+                     "samples in it before the first one is handed over")),
       word("loader.on_error", {"fail", "skip"}, "fail", put<&Job::loader, &L::skips_bad_samples>,
            "what the loader does with a sample that it cannot use: it ends, or passes it over"),
 

@@ -44,7 +44,7 @@ bool Pipeline::begin(unsigned number, const Recorder& recorder) noexcept {
 
 std::uint64_t Pipeline::settling() const noexcept {
   const std::uint64_t step = shape_.batches_per_step * shape_.pieces;
-  return (shape_.workers + step - 1) / step;
+  return (shape_.workers * (1 + shape_.growing) + step - 1) / step;
 }
 
 double Pipeline::share_ready() const noexcept {

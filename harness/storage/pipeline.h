@@ -31,6 +31,7 @@ class Pipeline {
     std::uint64_t pieces = 1;       // of what workers hand over make a batch
     unsigned batches_per_step = 1;  // of each GPU
     std::uint64_t compute_ns = 0;   // of one batch; 0 = batches are taken as fast as they come
+    std::uint64_t growing = 0;      // of what each worker hands over first comes while a buffer of its own still grows
     pipeline::Order order = pipeline::Order::by_turns;
     std::size_t kept_steps = 0;  // that are told one by one, beside the first and the slowest
   };
@@ -58,7 +59,7 @@ class Pipeline {
   const pipeline::StepAccount& account() const noexcept { return account_; }
   /// Of the steps, after train().
   PipelineTrace trace() const { return steps_.trace(account_); }
-  /// Batches that are prepared while the first one is waited for, in steps.
+  /// Batches that are prepared while the first one is waited for or while buffers grow, in steps.
   std::uint64_t settling() const noexcept;
   /// Was the data used up, and not the time?
   bool out_of_data() const noexcept { return out_of_data_; }

@@ -249,3 +249,63 @@ def test_a_rehearsal_passes_over_what_the_jobs_loader_does(headrace, own):
     assert point["params"]["on_error"] == "skip" and point["status"] == "ok", point
     assert any(f"b.tar at offset {at}" in n for n in point["notes"]), point["notes"]
     assert not any(p["id"] == "input_pipeline/double-workers" for p in run["points"]), "there is no shard for a fourth"
+
+
+def mixed(headrace, more, out="results"):
+    headrace.write("own.yaml", RUN.replace("ON_ERROR", "skip").replace("step_time: 0s", "step_time: 0s, " + more))
+    outcome = headrace.run("own.yaml", out=out)
+    return outcome, headrace.results(out=out)["points"][0]
+
+
+@pytest.mark.parametrize("make", [tar, tfrecord], ids=["tar", "tfrecord"])
+def test_a_shuffle_buffer_hands_over_every_sample_once_and_holds_no_more(headrace, own, make):
+    """Sample n of a tar has 700 + 97 n bytes of image and one of label, a record 300: two workers hold ten each at most."""
+    for shard in "ab":
+        make(own / f"{shard}.{'tar' if make is tar else 'tfrecord'}")
+    outcome, point = mixed(headrace, "shuffle_buffer: 10, shuffle_initial: 4")
+    assert outcome.code == 0 and operations(point) == 2 * SAMPLES and metric(point, "bad_samples") == 0, (outcome, point)
+    held = metric(point, "shuffle_held_bytes")
+    if make is tfrecord:
+        assert held == 2 * 10 * 300, held
+    else:
+        assert 2 * 10 * 701 < held <= 2 * sum(701 + 97 * n for n in range(SAMPLES - 10, SAMPLES)), held
+    assert not any("ended before their shuffle buffers" in note for note in point["notes"]), point["notes"]
+
+
+def test_a_shuffle_buffer_larger_than_the_shards_is_told(headrace, own):
+    for shard in "ab":
+        tfrecord(own / f"{shard}.tfrecord")
+    outcome, point = mixed(headrace, "shuffle_buffer: 1000")
+    assert outcome.code == 0 and operations(point) == 2 * SAMPLES, (outcome, point)
+    assert metric(point, "shuffle_held_bytes") == 2 * SAMPLES * 300, point["metrics"]
+    assert "the data of 2 of 2 workers ended before their shuffle buffers of 1000 samples were full" in " ".join(outcome.out.split())
+
+
+def test_a_broken_shard_behind_a_shuffle_buffer_is_named_where_it_is_broken(headrace, own):
+    for shard in "ab":
+        tar(own / f"{shard}.tar")
+    path, at, words, lost = cut_tar(own)
+    outcome, point = mixed(headrace, "shuffle_buffer: 5")
+    assert outcome.code == 0 and metric(point, "bad_samples") == 1 and operations(point) == 2 * SAMPLES - lost, (outcome, point)
+    assert any(f"{path.name} at offset {at}: " in note and words in note for note in point["notes"]), point["notes"]
+
+
+def test_a_shuffle_buffer_without_memory_is_skipped(headrace, own):
+    tfrecord(own / "a.tfrecord")
+    outcome, point = mixed(headrace, "sample_size: 10MB, shuffle_buffer: 100000000")
+    assert point["status"] == "skipped" and "shuffle buffers of 100000000 samples take" in point["reason"], point
+
+
+def test_a_rehearsal_fills_the_jobs_shuffle_buffer(headrace, own):
+    """A hundredth of it, as there are so few samples; the plan says what the job's own would be."""
+    for shard in "ab":
+        tar(own / f"{shard}.tar", samples=160)
+    job = JOB.replace("workers_per_gpu: 2", "workers_per_gpu: 2, shuffle_buffer: 1000").replace("sample_size: 2kB", "sample_size: 9kB")
+    headrace.write("job.yaml", job.replace("samples: 75", "samples: 320").replace("samples_per_file: 25", "samples_per_file: 160"))
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "20s", "--no-report", "--out", "results",
+                       "--set", "job.step.time=20ms")
+    assert outcome.code in (0, 10, 11, 12), outcome
+    run = headrace.results()
+    point = next(p for p in run["points"] if p["id"] == "input_pipeline/job")
+    assert 1 <= point["params"]["shuffle_buffer"] <= 20 and metric(point, "shuffle_held_bytes") > 0, point
+    assert any("stands for 1000 and 100" in " ".join(s.split()) for s in point["unproven"]), point["unproven"]

@@ -180,7 +180,7 @@ TEST(Job, TellsEachProblemWithItsPlace) {
             "(allowed: none | zero1 | zero2 | zero3)");
   EXPECT_EQ(told(std::string(kGood) + "loader: [1]\n"),
             "job.yaml:6:9: loader: must be a map of keys (kind, workers_per_gpu, prefetch_factor, "
-            "utilization, shuffle_buffer, on_error)");
+            "utilization, shuffle_buffer, shuffle_initial, on_error)");
   EXPECT_EQ(told(with("samples: ", "layout: files")), "job.yaml:5:35: dataset.samples: has no value: above 0");
   EXPECT_EQ(told(with("samples: [1]", "layout: files")), "job.yaml:5:35: dataset.samples: must be a single value");
 }
@@ -257,6 +257,12 @@ TEST(Job, RefusesLoadersThatCannotReadSo) {
       told(kGood, {"loader.kind=pytorch", "loader.shuffle_buffer=100"}).find("loader.shuffle_buffer: a loader of"),
       std::string::npos);
   EXPECT_EQ(told(kGood, {"loader.kind=pytorch_iterable", "loader.shuffle_buffer=100"}), "");
+  EXPECT_EQ(told(kGood, {"loader.kind=pytorch_iterable", "loader.shuffle_buffer=100", "loader.shuffle_initial=100"}),
+            "");
+  EXPECT_EQ(told(kGood, {"loader.kind=pytorch_iterable", "loader.shuffle_buffer=100", "loader.shuffle_initial=101"}),
+            "--set: loader.shuffle_initial: must be at most loader.shuffle_buffer = 100");
+  EXPECT_EQ(told(kGood, {"loader.kind=pytorch_iterable", "loader.shuffle_initial=1"}),
+            "--set: loader.shuffle_initial: there is no buffer to fill: give loader.shuffle_buffer");
   EXPECT_EQ(told(kGood, {"dataset.path="}), "--set: dataset.path: has no value: text");
 }
 

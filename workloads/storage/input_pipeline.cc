@@ -13,6 +13,7 @@
 #include "harness/backends/loader.h"
 #include "harness/backends/ranks.h"
 #include "harness/backends/read_profiles.h"
+#include "harness/base/units.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/storage/loader.h"
 #include "harness/storage/pipeline.h"
@@ -23,6 +24,7 @@
 #include "workloads/storage/own_shards.h"
 #include "workloads/storage/sample_decoding.h"
 #include "workloads/storage/sample_source.h"
+#include "workloads/storage/shuffle_buffer.h"
 #include "workloads/storage/stalls.h"
 #include "workloads/storage/whole_files.h"
 
@@ -53,6 +55,9 @@ constexpr std::array kMetrics{
            "Share of the workers' time with nothing to do: they are far enough ahead"},
     Metric{"decode_time_s", "s", Better::lower, "Time to decode one sample, waiting for a processor included"},
     Metric{"steps", "count", Better::neither, "Steps after the first"},
+    Metric{"first_step_wait_s", "s", Better::lower,
+           "How long GPUs waited for the first step's data: the pipeline is empty, and shuffle buffers are filled"},
+    Metric{"shuffle_held_bytes", "B", Better::lower, "Most bytes that the shuffle buffers of all workers held"},
     Metric{"utilization_without_saves", "ratio", Better::higher,
            "As accelerator_utilization, of a pipeline whose checkpoints were left out"},
     Metric{"save_fraction", "ratio", Better::lower, "Share of the time in which GPUs stand still for a checkpoint"},
@@ -75,6 +80,7 @@ enum class Layout { files, shards, indexed };
 /// Where one worker's time went.
 struct alignas(128) Tally {
   std::uint64_t reading_ns = 0, decoding_ns = 0, waiting_ns = 0, samples = 0, longest_ns = 0;
+  std::uint64_t held = 0;     // samples that were read and stay in its shuffle buffer
   std::uint64_t decoded = 0;  // samples of files that hold several
   BadSamples bad;
   Stalls stalls;
@@ -92,9 +98,10 @@ struct NodeShares {
 };
 static_assert(std::is_trivially_copyable_v<NodeShares>);
 
-constexpr double kWords_s = 60;                // for the others' words after a repetition
-constexpr std::uint64_t kMemory = 64_MiB;      // more than processors keep to themselves
-constexpr unsigned kDecode = 1, kTrainer = 2;  // latency parts
+constexpr double kWords_s = 60;                    // for the others' words after a repetition
+constexpr std::uint64_t kMemory = 64_MiB;          // more than processors keep to themselves
+constexpr std::uint64_t kWebDatasetInitial = 100;  // of its shuffle(); others fill their buffer
+constexpr unsigned kDecode = 1, kTrainer = 2;      // latency parts
 
 /// What do the GPUs of a job get from this storage, through the job's loader?
 class InputPipeline final : public Workload {
@@ -138,6 +145,7 @@ class InputPipeline final : public Workload {
         cpu_time_s_(p.seconds("cpu_time_per_sample", 0, {.min = 0, .max = 3600},
                               "processor time that a worker spends on decoding one sample")),
         decoding_(p),
+        shuffling_(Shuffling::declare(p, profile_ == ReadProfile::wds ? kWebDatasetInitial : UINT64_MAX)),
         save_every_(p.count("checkpoint_every", 0, {.min = 0, .max = 1e9},
                             "steps from one checkpoint to the next, the first after half as many; 0: none is saved")),
         saves_left_out_(p.flag("checkpoint_left_out", false,
@@ -152,6 +160,8 @@ class InputPipeline final : public Workload {
     if (auto skip = decoding_.check(node)) return skip;
     if (saves())
       if (auto skip = save_.check(node)) return skip;
+    if (shuffling_.active())
+      if (auto skip = shuffling().check(node, io_.workers, operation_bytes())) return skip;
     if (from_ != "storage") return std::nullopt;
     return io_.check(node);
   }
@@ -160,6 +170,7 @@ class InputPipeline final : public Workload {
     if (from_ == "storage") all = io_.footprint(spec_, spec_.bytes());
     if (from_ == "memory") all.memory_bytes = kMemory + io_.workers * operation_bytes();
     if (decoding_.active()) all.memory_bytes += SampleDecoding::kHeld;
+    if (shuffling_.active()) all.memory_bytes += io_.workers * shuffling().samples * operation_bytes();
     if (!saves()) return all;
     all.written_bytes += 2 * save_.total_bytes();  // the old one stays until the new one is durable
     all.memory_bytes += save_.memory_bytes();
@@ -191,7 +202,14 @@ class InputPipeline final : public Workload {
       if (layout_ == Layout::indexed) places_.emplace(data_->files(), io_.block_size, io_.block_size);
     }
     prepare_decoding(node, progress);
-    for (unsigned i = 0; i < io_.workers; ++i) sources_.push_back(source(i));
+    shuffles_.clear();
+    for (unsigned i = 0; i < io_.workers; ++i) {
+      sources_.push_back(source(i));
+      if (!shuffling_.active()) continue;
+      auto mixed = std::make_unique<ShuffleBuffer>(std::move(sources_.back()), shuffling(), operation_bytes(), i);
+      shuffles_.push_back(mixed.get());
+      sources_.back() = std::move(mixed);
+    }
     if (saves()) saver_ = std::make_unique<checkpoint::Saver>(save_, node, progress);
   }
   void connect(Node& node) override {
@@ -222,6 +240,7 @@ class InputPipeline final : public Workload {
                         .pieces = pieces(),
                         .batches_per_step = batches_per_step_,
                         .compute_ns = compute_ns(),
+                        .growing = shuffling_.active() ? growing() : 0,
                         .order = flies() ? pipeline::Order::as_ready : pipeline::Order::by_turns,
                         .kept_steps = traced_ ? kTracedSteps : 0},
         in_loop_.get(), others_.get());
@@ -249,6 +268,7 @@ class InputPipeline final : public Workload {
     SampleSource& source = *sources_[worker.index];
     read_batches(worker, source, tally);
     source.detach();
+    if (!shuffles_.empty()) tally.held = shuffles_[worker.index]->held();
     tallies_[worker.index] = tally;
   }
 
@@ -297,6 +317,8 @@ class InputPipeline final : public Workload {
         sink.put("time_to_durable_s",
                  1e-9 * static_cast<double>(in_loop_->durable_ns()) / static_cast<double>(in_loop_->durable()));
     }
+    sink.put("first_step_wait_s", 1e-9 * static_cast<double>(pipeline_->account().first().wait_ns));
+    if (!shuffles_.empty()) sink.put("shuffle_held_bytes", shuffle_bytes());
     sink.put("queue_occupancy", u.ready);
     sink.put("sample_rate", told.rate);
     sink.put("read_bandwidth", repetition.phases.front().bytes_per_s());
@@ -313,6 +335,10 @@ class InputPipeline final : public Workload {
   std::optional<unsigned> slowest() const override { return slowest_; }
   std::string why_missing(std::string_view) const override {
     if (!pipeline_ || pipeline_->account().steps() > 1) return "";
+    for (const ShuffleBuffer* one : shuffles_)
+      if (!one->took_all() && one->most_held() < shuffling().initial)
+        return fmt::format("a shuffle buffer had {} of the {} samples that it holds before the first is handed over",
+                           one->most_held(), shuffling().initial);
     return pipeline_->out_of_data() ? "the data set has fewer than two steps of whole batches for every GPU"
                                     : "fewer than two steps ended within the repetition's time";
   }
@@ -342,11 +368,13 @@ class InputPipeline final : public Workload {
                       decoded / files, samples_per_file_));
     stalls_.tell(data_ ? &data_->files() : nullptr, notes);
     stalls_ = {};
+    tell_shuffling(notes);
     std::move(shard_notes_.begin(), shard_notes_.end(), std::back_inserter(notes));
     shard_notes_.clear();
     return notes;
   }
   void cleanup(Node&) override {
+    shuffles_.clear();
     sources_.clear();
     decoding_.clear();
     several_.clear();
@@ -406,6 +434,7 @@ class InputPipeline final : public Workload {
                  "samples of one's own are decoded out of files and of shards that are read from front to back");
     if (decoding_.active() && !spec_.path.empty() && samples_per_file_ < 1)
       p.conflict("samples_per_file", "a sample that lies in several files is not decoded: 1 or more");
+    check_shuffling(p);
     if (saves_left_out_ && save_every_ == 0) p.conflict("checkpoint_left_out", "there is none: give checkpoint_every");
     if (save_every_ == 1) p.conflict("checkpoint_every", "0, or at least 2: the first step counts for nothing");
     if (io_.workers % gpus_ != 0) p.conflict("workers", "each GPU has as many: a multiple of gpus");
@@ -419,6 +448,45 @@ class InputPipeline final : public Workload {
       p.conflict("block_size", "wds reads 10 KiB at a time");
   }
 
+  void check_shuffling(Params& p) const {
+    if (!shuffling_.active()) return;
+    if (layout_ == Layout::files)
+      p.conflict("shuffle_buffer", "files are shuffled by their names, and none is held: layout shards");
+    else if (layout_ == Layout::indexed && profile_ != ReadProfile::row_group)
+      p.conflict("shuffle_buffer", "indexed samples are read in a random order: layout shards, or whole row groups");
+    else if (layout_ == Layout::indexed && flies())
+      p.conflict("shuffle_buffer", "row groups of a loader with requests in flight come in any order: layout shards");
+    else if (loader_.kind() == Loader::Kind::pytorch)
+      p.conflict("shuffle_buffer", "pytorch shuffles its indices: loader pytorch_iterable, tfdata or in_flight");
+    else if (from_ == "none")
+      p.conflict("shuffle_buffer", "samples that are there at once have no bytes to hold: source storage or memory");
+  }
+  /// As operations of a worker's source count.
+  Shuffling shuffling() const { return shuffling_.in_operations(samples_per_operation()); }
+  /// Most that all of them held [B].
+  double shuffle_bytes() const {
+    double held = 0;
+    for (const ShuffleBuffer* one : shuffles_) held += static_cast<double>(one->most_bytes());
+    return held;
+  }
+  /// Batches that a worker hands over while its buffer still grows.
+  std::uint64_t growing() const { return (shuffling().samples - shuffling().initial) / operations_at_once(); }
+  void tell_shuffling(std::vector<std::string>& notes) const {
+    if (shuffles_.empty() || !pipeline_) return;
+    if (pipeline_->account().steps() > 0)
+      notes.push_back(fmt::format(
+          "{} for the first step's data, with {} of {} samples in each worker's shuffle buffer; all of them held up to "
+          "{}",
+          format_duration(1e-9 * static_cast<double>(pipeline_->account().first().wait_ns)), shuffling_.initial,
+          shuffling_.samples, format_quantity(shuffle_bytes(), Dimension::bytes)));
+    const auto all = static_cast<std::uint64_t>(std::ranges::count_if(shuffles_, &ShuffleBuffer::took_all));
+    if (all > 0)
+      notes.push_back(
+          fmt::format("the data of {} of {} workers ended before their shuffle buffers of {} samples were full: what a "
+                      "loader does for most of an epoch, a read for each sample that goes, was not measured",
+                      all, io_.workers, shuffling_.samples));
+  }
+
   Tally tally() const {
     Tally all;
     for (const Tally& t : tallies_) {
@@ -426,6 +494,7 @@ class InputPipeline final : public Workload {
       all.decoding_ns += t.decoding_ns;
       all.waiting_ns += t.waiting_ns;
       all.samples += t.samples;
+      all.held += t.held;
       all.longest_ns = std::max(all.longest_ns, t.longest_ns);
       all.stalls.add(t.stalls);
     }
@@ -435,10 +504,11 @@ class InputPipeline final : public Workload {
   NodeShares shares(const Repetition& repetition) const {
     NodeShares own;
     own.gpus = pipeline::utilization(pipeline_->account(), pipeline_->settling());
-    // Where batches are taken as they come, what was read tells more than whole batches do.
-    own.rate = compute_ns() == 0 ? repetition.phases.front().operations_per_s() * samples_per_operation()
-                                 : settled_step_rate(pipeline_->account(), pipeline_->settling()) * samples_per_step();
     const Tally all = tally();
+    // Where batches are taken as they come, what was read tells more than whole batches do.
+    const double held = all.samples > 0 ? static_cast<double>(all.held) / static_cast<double>(all.samples) : 0;
+    own.rate = compute_ns() == 0 ? repetition.phases.front().operations_per_s() * samples_per_operation() * (1 + held)
+                                 : settled_step_rate(pipeline_->account(), pipeline_->settling()) * samples_per_step();
     const auto time = static_cast<double>(all.reading_ns + all.decoding_ns + all.waiting_ns);
     const auto share = [time](std::uint64_t ns) { return time > 0 ? static_cast<double>(ns) / time : 0; };
     own.reading = share(all.reading_ns);
@@ -546,9 +616,9 @@ class InputPipeline final : public Workload {
           reader = read_ahead(std::move(reader), std::move(sizes), io_.block_size, io_.queue_depth);
         }
         if (shards_.format != formats::Format::none)
-          return own_shards_source(std::move(reader), files, std::move(shards), io_.block_size, shards_,
-                                   decodes_what_is_read() ? decoding_.payload(sample_size_) : nullptr);
-        return shards_source(std::move(reader), files, std::move(shards), io_.block_size, sample_size_, per_batch);
+          return own_shards_source(std::move(reader), files, std::move(shards), io_.block_size, shards_, payload());
+        return shards_source(std::move(reader), files, std::move(shards), io_.block_size, sample_size_, per_batch,
+                             shuffling_.active());
       }
       case Layout::indexed:
         break;
@@ -561,7 +631,13 @@ class InputPipeline final : public Workload {
     if (flies())
       return places_in_flight(std::move(reader), *places_, io_.block_size, blocks, number, io_.workers, per_batch,
                               io_.queue_depth);
-    return places_source(std::move(reader), *places_, io_.block_size, blocks, number, io_.workers, per_batch);
+    return places_source(std::move(reader), *places_, io_.block_size, blocks, number, io_.workers, per_batch,
+                         shuffling_.active());
+  }
+  /// What one worker keeps of each sample that it parses; nullptr: nothing.
+  std::unique_ptr<formats::Payload> payload() const {
+    if (decodes_what_is_read()) return decoding_.payload(sample_size_);
+    return shuffling_.active() ? std::make_unique<formats::Payload>(2 * sample_size_) : nullptr;
   }
 
   /// Is what the files hold samples, as far as can be known?
@@ -604,9 +680,10 @@ class InputPipeline final : public Workload {
   /// Decodes what was read. False: it cannot be, and `done` says so.
   bool decode(unsigned worker, SampleRead& done) noexcept {
     std::uint64_t offset = done.data_offset;
-    if (decoding_.run(worker, done.data, done.file, offset)) return true;
+    const std::uint32_t file = done.data_file.value_or(done.file);
+    if (decoding_.run(worker, done.data, file, offset)) return true;
     done.error = {.code = OperationError::kBadSample,
-                  .file = done.file,
+                  .file = file,
                   .offset = offset,
                   .part = kDecode,
                   .flaw = static_cast<std::uint8_t>(formats::Flaw::undecodable)};
@@ -725,6 +802,11 @@ class InputPipeline final : public Workload {
                             .worker = worker.index});
         spans.add(Stage::reading, now, came, batch, i);
         now = came;
+        if (done.held) {
+          recorder.came(now, done.bytes);
+          if (pipeline_->over()) return;
+          continue;
+        }
         bytes += done.bytes;
         if (done.over) break;
         const bool parsed = done.error.code == 0;
@@ -779,6 +861,7 @@ class InputPipeline final : public Workload {
   bool passes_over_bad_;
   double cpu_time_s_;
   SampleDecoding decoding_;
+  Shuffling shuffling_;
   std::uint64_t save_every_;
   bool saves_left_out_;
   checkpoint::SaveParams save_;
@@ -800,6 +883,7 @@ class InputPipeline final : public Workload {
   std::vector<unsigned char> memory_;
   FileQueue order_;
   std::vector<std::unique_ptr<SampleSource>> sources_;
+  std::vector<ShuffleBuffer*> shuffles_;  // of each worker, among them, where there is one
   std::unique_ptr<checkpoint::Saver> saver_;
   std::unique_ptr<pipeline::SavesInLoop> in_loop_;
   std::unique_ptr<Pipeline> pipeline_;

@@ -53,56 +53,76 @@ class WholeFiles final : public SampleSource {
 class Shards final : public SampleSource {
  public:
   Shards(std::unique_ptr<BlockReader> reader, const FileTable& files, std::vector<std::uint32_t> shards,
-         std::uint64_t block_size, std::uint64_t sample_size, std::uint64_t per_batch)
+         std::uint64_t block_size, std::uint64_t sample_size, std::uint64_t per_batch, bool keep)
       : reader_(std::move(reader)),
         files_(files),
         shards_(std::move(shards)),
         block_size_(block_size),
         sample_size_(sample_size),
-        per_batch_(per_batch) {}
+        per_batch_(per_batch),
+        sample_(keep ? sample_size : 0) {}
   void attach() override { reader_->attach(); }
   void detach() noexcept override { reader_->detach(); }
 
   void rewind(std::uint64_t) override {
     cursor_.emplace(files_, shards_, block_size_, false);
-    buffered_ = left_ = 0;
+    at_hand_ = used_ = left_ = 0;
     for (const std::uint32_t shard : shards_) left_ += files_.size(shard);
   }
-  bool has(std::uint64_t) noexcept override { return buffered_ + left_ >= per_batch_ * sample_size_; }
+  bool has(std::uint64_t) noexcept override { return at_hand_ + left_ >= per_batch_ * sample_size_; }
 
   SampleRead read(std::uint64_t, std::uint64_t) noexcept override {
     SampleRead done;
-    for (BlockRequest request; buffered_ < sample_size_ && cursor_->next(request);) {
-      const std::uint64_t wanted = cursor_->length_at(request.file, request.offset);
-      if (!read_block(*reader_, request, wanted, shards_[request.file], done)) return done;
-      buffered_ += wanted;
-      left_ -= wanted;
+    if (at_hand_ + left_ < sample_size_) {
+      done.over = true;
+      done.end_ns = now_ns();
+      return done;
     }
-    buffered_ -= sample_size_;
+    for (std::uint64_t filled = take(0); filled < sample_size_; filled = take(filled)) {
+      BlockRequest request;
+      cursor_->next(request);
+      const std::uint64_t wanted = cursor_->length_at(request.file, request.offset);
+      left_ -= wanted;
+      if (!read_block(*reader_, request, wanted, shards_[request.file], done)) return done;
+      at_hand_ = wanted;
+      used_ = 0;
+    }
     if (done.begin_ns == 0) done.begin_ns = done.end_ns = now_ns();  // it was in the buffer
+    done.data = sample_;
     return done;
   }
 
  private:
+  /// What the block at hand has of the sample, whose first `filled` bytes came before; all that came then.
+  std::uint64_t take(std::uint64_t filled) noexcept {
+    const std::uint64_t part = std::min(at_hand_, sample_size_ - filled);
+    if (!sample_.empty() && part > 0) std::memcpy(sample_.data() + filled, reader_->data(0) + used_, part);
+    used_ += part;
+    at_hand_ -= part;
+    return filled + part;
+  }
+
   std::unique_ptr<BlockReader> reader_;
   const FileTable& files_;
   const std::vector<std::uint32_t> shards_;
   const std::uint64_t block_size_, sample_size_, per_batch_;
+  std::vector<unsigned char> sample_;  // where they are kept
   std::optional<FileCursor> cursor_;
-  std::uint64_t buffered_ = 0, left_ = 0;  // bytes that were read and not used, and that are to be read
+  std::uint64_t at_hand_ = 0, used_ = 0, left_ = 0;  // of the block that was read last; bytes that are to be read
 };
 
 class Places final : public SampleSource {
  public:
   Places(std::unique_ptr<BlockReader> reader, const BlockPlaces& places, std::uint64_t block_size,
-         std::uint64_t blocks_per_sample, unsigned number, unsigned count, std::uint64_t per_batch)
+         std::uint64_t blocks_per_sample, unsigned number, unsigned count, std::uint64_t per_batch, bool keep)
       : reader_(std::move(reader)),
         places_(places),
         block_size_(block_size),
         blocks_per_sample_(blocks_per_sample),
         number_(number),
         count_(count),
-        per_batch_(per_batch) {}
+        per_batch_(per_batch),
+        keep_(keep) {}
   void attach() override { reader_->attach(); }
   void detach() noexcept override { reader_->detach(); }
 
@@ -118,6 +138,11 @@ class Places final : public SampleSource {
 
   SampleRead read(std::uint64_t, std::uint64_t) noexcept override {
     SampleRead done;
+    if (left_ < blocks_per_sample_) {
+      done.over = true;
+      done.end_ns = now_ns();
+      return done;
+    }
     for (std::uint64_t i = 0; i < blocks_per_sample_; ++i) {
       std::uint64_t place = 0;
       for (bool found = false; !found; step_ += count_) found = order_.at(step_, place);
@@ -126,6 +151,7 @@ class Places final : public SampleSource {
       places_.locate(place, request);
       if (!read_block(*reader_, request, block_size_, places_.selected()[request.file], done)) return done;
     }
+    if (keep_) done.data = {reader_->data(0), block_size_};
     return done;
   }
 
@@ -133,6 +159,7 @@ class Places final : public SampleSource {
   std::unique_ptr<BlockReader> reader_;
   const BlockPlaces& places_;
   const std::uint64_t block_size_, blocks_per_sample_, number_, count_, per_batch_;
+  const bool keep_;
   RandomOrder order_{1, 0};
   std::uint64_t steps_ = 0, step_ = 0, left_ = 0;  // of the order: all, this worker's next; its blocks to come
 };
@@ -151,6 +178,7 @@ class Memory final : public SampleSource {
       at_ = (at_ + part) % memory_.size();
     }
     done.end_ns = now_ns();
+    done.data = sample_;
     return done;
   }
 
@@ -202,14 +230,16 @@ std::unique_ptr<SampleSource> whole_files_source(std::unique_ptr<WholeFileReader
 
 std::unique_ptr<SampleSource> shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
                                             std::vector<std::uint32_t> shards, std::uint64_t block_size,
-                                            std::uint64_t sample_size, std::uint64_t per_batch) {
-  return std::make_unique<Shards>(std::move(reader), files, std::move(shards), block_size, sample_size, per_batch);
+                                            std::uint64_t sample_size, std::uint64_t per_batch, bool keep) {
+  return std::make_unique<Shards>(std::move(reader), files, std::move(shards), block_size, sample_size, per_batch,
+                                  keep);
 }
 
 std::unique_ptr<SampleSource> places_source(std::unique_ptr<BlockReader> reader, const BlockPlaces& places,
                                             std::uint64_t block_size, std::uint64_t blocks_per_sample, unsigned number,
-                                            unsigned count, std::uint64_t per_batch) {
-  return std::make_unique<Places>(std::move(reader), places, block_size, blocks_per_sample, number, count, per_batch);
+                                            unsigned count, std::uint64_t per_batch, bool keep) {
+  return std::make_unique<Places>(std::move(reader), places, block_size, blocks_per_sample, number, count, per_batch,
+                                  keep);
 }
 
 std::unique_ptr<SampleSource> memory_source(std::span<const unsigned char> memory, std::uint64_t bytes) {

@@ -19,13 +19,15 @@ namespace headrace {
 struct SampleRead {
   std::uint64_t begin_ns = 0, end_ns = 0, bytes = 0;
   OperationError error;
-  /// What is to be decoded: a whole file, or what was parsed, where the source keeps it; valid until the next read.
+  /// Its bytes, or what of it is to be decoded, where the source keeps them; valid until the next read.
   std::span<const unsigned char> data{};
-  std::uint32_t file = 0;         // that it was read from
-  std::uint64_t data_offset = 0;  // where `data` begins in the file
-  std::uint64_t offset = 0;       // of its block that took the longest
-  std::uint64_t longest_ns = 0;   // how long that took; 0: not told
-  bool over = false;              // there was no more
+  std::uint32_t file = 0;                    // that it was read from
+  std::uint64_t data_offset = 0;             // where `data` begins in the file
+  std::optional<std::uint32_t> data_file{};  // that `data` is of, where it is another
+  std::uint64_t offset = 0;                  // of its block that took the longest
+  std::uint64_t longest_ns = 0;              // how long that took; 0: not told
+  bool held = false;                         // it is kept for later, and none is handed over yet
+  bool over = false;                         // there was no more
 };
 
 /// Of one worker; used on its thread.
@@ -59,15 +61,16 @@ struct WorkerShare {
 std::unique_ptr<SampleSource> whole_files_source(std::unique_ptr<WholeFileReader> reader, const FileQueue& order,
                                                  const WorkerShare& share);
 
-/// Samples of `sample_size`, one after the other, out of `shards` read from front to back by `block_size`.
+/// Samples of `sample_size`, one after the other, out of `shards` read from front to back by `block_size`. `keep`: their
+/// bytes come with them.
 std::unique_ptr<SampleSource> shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
                                             std::vector<std::uint32_t> shards, std::uint64_t block_size,
-                                            std::uint64_t sample_size, std::uint64_t per_batch);
+                                            std::uint64_t sample_size, std::uint64_t per_batch, bool keep = false);
 
-/// Samples that are each so many blocks, anywhere in large files; every block once.
+/// Samples that are each so many blocks, anywhere in large files; every block once. `keep`: so, too; each is one block then.
 std::unique_ptr<SampleSource> places_source(std::unique_ptr<BlockReader> reader, const BlockPlaces& places,
                                             std::uint64_t block_size, std::uint64_t blocks_per_sample, unsigned number,
-                                            unsigned count, std::uint64_t per_batch);
+                                            unsigned count, std::uint64_t per_batch, bool keep = false);
 
 /// Samples that lie in memory, each `bytes` copied out of `memory`, again and again. `memory` stays where it is.
 std::unique_ptr<SampleSource> memory_source(std::span<const unsigned char> memory, std::uint64_t bytes);

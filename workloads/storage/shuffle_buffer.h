@@ -1,0 +1,80 @@
+// A shuffle buffer between the shards that a worker reads and its batches: samples are held as they were read, undecoded, and
+// a random one of them is handed over.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/random.h"
+#include "harness/base/skip.h"
+#include "harness/params.h"
+#include "workloads/storage/sample_source.h"
+
+namespace headrace {
+
+class Node;
+
+/// How one worker mixes what it reads.
+struct Shuffling {
+  std::uint64_t samples = 0;  // that are held at most; 0: none is, they go on as they come
+  std::uint64_t initial = 0;  // that are held before the first one is handed over
+
+  /// Declares `shuffle_buffer` and `shuffle_initial`. `usual`: the latter's default, where there are so many.
+  static Shuffling declare(Params& params, std::uint64_t usual);
+  bool active() const { return samples > 0; }
+  /// What one operation brings is held as a whole: samples of a row group.
+  Shuffling in_operations(double samples_per_operation) const;
+  /// Room for `bytes` each of `workers`; a reason where this node's memory has none.
+  std::optional<Skip> check(Node& node, std::uint64_t workers, std::uint64_t bytes) const;
+};
+
+/// Of one worker, over what it reads. Each read() reads one sample of `from` at most; the one that it hands over is drawn
+/// from those that are held: as WebDataset's shuffle() does, two are read for each one that goes until the buffer is full,
+/// then one. At the end of the data it runs empty. What cannot be read or used is told as it comes.
+class ShuffleBuffer final : public SampleSource {
+ public:
+  /// Untimed. `sample_bytes`: room that each has from the begin; it grows where a sample is larger. `number`: the
+  /// worker's, which draws otherwise than the others.
+  ShuffleBuffer(std::unique_ptr<SampleSource> from, const Shuffling& shuffling, std::uint64_t sample_bytes,
+                unsigned number);
+
+  void attach() override { from_->attach(); }
+  void detach() noexcept override { from_->detach(); }
+  void rewind(std::uint64_t seed) override;
+  bool has(std::uint64_t batch) noexcept override { return held_ > 0 || from_->has(batch); }
+  SampleRead read(std::uint64_t batch, std::uint64_t number) noexcept override;
+  void pass_over() noexcept override { from_->pass_over(); }
+
+  // Since rewind(), after the phase.
+
+  /// Samples that are held now: read, and not handed over.
+  std::uint64_t held() const noexcept { return held_; }
+  std::uint64_t most_held() const noexcept { return most_held_; }
+  std::uint64_t most_bytes() const noexcept { return most_bytes_; }
+  /// Did the data end before the buffer was full? Then nothing was read any more while samples went.
+  bool took_all() const noexcept { return ended_ && most_held_ < slots_.size(); }
+
+ private:
+  struct Slot {
+    std::unique_ptr<unsigned char[]> memory;
+    std::uint64_t room = 0, size = 0, offset = 0;
+    std::uint32_t file = 0;
+  };
+  /// False: there is no memory for it.
+  bool keep(const SampleRead& read) noexcept;
+  void hand_over(SampleRead& done) noexcept;
+
+  std::unique_ptr<SampleSource> from_;
+  const std::uint64_t initial_;
+  const unsigned number_;
+  std::vector<Slot> slots_;  // the first held_ ones are held
+  Random random_{0};
+  std::uint64_t held_ = 0, held_bytes_ = 0, most_held_ = 0, most_bytes_ = 0;
+  std::uint64_t to_read_ = 0;  // before the next one is handed over
+  bool ended_ = false;         // there is no more to read
+};
+
+}  // namespace headrace
