@@ -24,6 +24,7 @@ build_packages=(
   "libjpeg-dev|decodes JPEG"
   "libpng-dev|decodes PNG"
   "libzstd-dev|decodes zstd"
+  "zlib1g-dev|reads arrays of .npz files"
 )
 report_packages=(
   "python3|runs the report maker"

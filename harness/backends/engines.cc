@@ -9,6 +9,7 @@
 #include "harness/backends/jpeg/traits.h"
 #include "harness/backends/mpi/traits.h"
 #include "harness/backends/nccl/traits.h"
+#include "harness/backends/npz/traits.h"
 #include "harness/backends/png/traits.h"
 #include "harness/backends/posix/traits.h"
 #include "harness/backends/uring/traits.h"
@@ -18,8 +19,9 @@
 namespace headrace {
 namespace {
 
-constexpr std::array kAll{posix::kTraits, posix::kMappedTraits, uring::kTraits, cuda::kTraits, nccl::kTraits,
-                          verbs::kTraits, mpi::kTraits,         jpeg::kTraits,  png::kTraits,  zstd::kTraits};
+constexpr std::array kAll{posix::kTraits, posix::kMappedTraits, uring::kTraits, cuda::kTraits,
+                          nccl::kTraits,  verbs::kTraits,       mpi::kTraits,   jpeg::kTraits,
+                          png::kTraits,   zstd::kTraits,        npz::kTraits};
 
 std::string joined(const std::vector<std::string>& parts) {
   std::string all;

@@ -20,6 +20,7 @@ enum class ReadProfile {
   mds,        // a sample of a shard as Mosaic Streaming does: open, 8 bytes of index, the sample, close
   mmap,       // mapped files, copied out: page faults
   row_group,  // a row group as pyarrow does: open, the footer at the end, the group, close
+  npz,        // a file as numpy.load() reads an array of it: the directory at the end, headers, then 256 KiB at a time
 };
 
 /// As configurations write it.
@@ -28,7 +29,7 @@ ReadProfile read_profile(std::string_view word);
 /// What a buffered file of Python gives to tarfile in one piece [B].
 inline constexpr std::uint64_t kTarRecord = 10240;
 
-/// Reads whole files by `profile`: pil or mmap. `keep_data`: data() gives all bytes of the file until the next read.
+/// Reads whole files by `profile`: pil, mmap or npz. `keep_data`: data() gives all bytes of the file until the next read.
 std::unique_ptr<WholeFileReader> profile_file_reader(ReadProfile profile, const FileTable& files,
                                                      bool keep_data = false);
 

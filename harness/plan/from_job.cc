@@ -200,10 +200,13 @@ class Points {
                  static_cast<std::uint64_t>(std::min(spread->second * data.samples_per_file, double(size) / 3)));
     }
     if (data.samples_per_file != 1) set.put("samples_per_file", fmt::format("{:.15g}", data.samples_per_file));
-    const bool as_pil = data.read_profile == ReadProfile::pil && waits();
-    if (!as_pil) set.size("block_size", request());
+    const char* const calls = !waits()                                ? nullptr
+                              : data.read_profile == ReadProfile::pil ? "pil"
+                              : data.read_profile == ReadProfile::npz ? "npz"
+                                                                      : nullptr;
+    if (calls == nullptr) set.size("block_size", request());
     const Entry base = set;
-    if (as_pil) set.put("read_profile", "pil");
+    if (calls != nullptr) set.put("read_profile", calls);
     add(reads(set, workers_, samples), time_share::kOwn);
     const auto variant = [&](const char* label) {
       Entry entry = base;
@@ -212,7 +215,7 @@ class Points {
     };
     if (workers_ < kMostWorkers) {
       Entry more = variant("more-workers");
-      if (as_pil) more.put("read_profile", "pil");
+      if (calls != nullptr) more.put("read_profile", calls);
       advise(reads(more, std::min(2 * workers_, kMostWorkers), samples));
     }
     if (means_.data.empty()) shards("shards", time_share::kAdvice, 64 * kMiB, "");
@@ -487,7 +490,7 @@ class Points {
 }  // namespace
 
 const char* codec_word(const Job::Dataset& data) {
-  static constexpr const char* kWords[] = {"none", "jpeg", "png", "zstd"};
+  static constexpr const char* kWords[] = {"none", "jpeg", "png", "zstd", "npz"};
   return kWords[static_cast<int>(data.codec)];
 }
 

@@ -129,19 +129,21 @@ class Rehearsal {
   /// several.
   void hold_samples(Value& alone) const {
     if (!decodes() || !means_.data.empty()) return;
-    constexpr double kLeast = 4096, kLargest = 16 << 20, kLeastInTar = 8192;  // as DataSetSpec takes them [B]
+    constexpr double kLeast = 4096, kLeastInTar = 8192;  // as DataSetSpec takes them [B]
     const std::string& use = alone.find("use")->text;
     const double size = number(alone, "file_size", Dimension::bytes), sample = std::round(job_.dataset.sample_size);
     const double spread = 3 * number(alone, "file_size_spread", Dimension::bytes);
+    const double largest = is_array() && use != "shard_stream" ? 512 << 20 : 16 << 20;
     const bool in_tar = use == "shard_stream" || job_.dataset.samples_per_file > 1;
     if (use == "random_read" || job_.dataset.samples_per_file < 1) return;
-    if (in_tar ? sample < kLeastInTar || sample > kLargest || size - spread < 2 * kLeastInTar
-               : size - spread < kLeast || size + spread > kLargest)
+    if (in_tar ? sample < kLeastInTar || sample > largest || size - spread < 2 * kLeastInTar
+               : size - spread < kLeast || size + spread > largest)
       return;
     alone = with(std::move(alone), "content", codec_word(job_.dataset));
     if (in_tar) alone = with(std::move(alone), "content_sample", fmt::format("{:.0f}B", sample));
   }
 
+  bool is_array() const { return job_.dataset.codec == requirements::SampleCodec::npz; }
   bool decodes() const { return job_.dataset.codec != requirements::SampleCodec::none; }
   /// With the job's codec: the samples that are read, or drawn ones of their size beside generated files.
   Value decoded(Value entry, std::size_t layout) {
@@ -154,7 +156,13 @@ class Rehearsal {
           fmt::format("no rehearsal: dataset.codec {}: samples of your own are decoded {}; elsewhere "
                       "cpu_time_per_sample stands for it (--set job.dataset.codec=none)",
                       codec_word(job_.dataset), why));
-    if (entry.find("content") != nullptr)
+    if (is_array()) {
+      if (means_.data.empty() && entry.find("content") == nullptr)
+        unproven_.push_back(fmt::format(
+            "the files that are read are headrace's, and no .npz files: after each, one of {} that lies in memory is "
+            "unpacked (--data PATH unpacks what is read)",
+            format_quantity(std::min(job_.dataset.sample_size, 16.0 * (1 << 20)), Dimension::bytes)));
+    } else if (entry.find("content") != nullptr)
       unproven_.emplace_back(
           "images of waves and noise stand for the job's: photographs may take more or less to decode (--data PATH "
           "decodes "

@@ -21,9 +21,9 @@ enum class CachePolicy { lru, pinned, cooperative };
 /// pipeline of tf.data; an engine that keeps requests in flight.
 enum class LoaderKind { pytorch, pytorch_iterable, tfdata, in_flight };
 /// The calls that reach the kernel for a sample: docs/job.md tells each.
-enum class ReadProfile { whole, pil, wds, mds, mmap, row_group, ranged };
+enum class ReadProfile { whole, pil, wds, mds, mmap, row_group, npz, ranged };
 /// The format that workers decode; none: samples go on as they are read.
-enum class SampleCodec { none, jpeg, png, zstd };
+enum class SampleCodec { none, jpeg, png, zstd, npz };
 
 /// The job file's values in SI units. An empty optional = not given and no default.
 /// job_keys.h names every key, its unit, range and default; docs/job.md shows them.

@@ -137,7 +137,7 @@ std::vector<JobKey> make_keys() {
       word("dataset.layout", {"files", "shards", "tokens"}, "", put<&Job::dataset, &Set::layout>,
            "files (one or a few samples each), shards (tar, TFRecord, MDS) or tokens (memory-mapped "
            "ids)"),
-      derived_word("dataset.read_profile", {"whole", "pil", "wds", "mds", "mmap", "row_group", "ranged"},
+      derived_word("dataset.read_profile", {"whole", "pil", "wds", "mds", "mmap", "row_group", "npz", "ranged"},
                    "as layout has it: whole, wds, mmap", put<&Job::dataset, &Set::read_profile>,
                    "the calls that read a sample"),
       text(
@@ -158,7 +158,7 @@ std::vector<JobKey> make_keys() {
                 "metadata operations per open, read, close"),
       optional("dataset.cpu_time_per_sample", D::seconds, kPositive, put<&Job::dataset, &Set::cpu_time_per_sample>,
                "core-seconds to decode and augment one sample"),
-      derived_word("dataset.codec", {"none", "jpeg", "png", "zstd"}, "none", put<&Job::dataset, &Set::codec>,
+      derived_word("dataset.codec", {"none", "jpeg", "png", "zstd", "npz"}, "none", put<&Job::dataset, &Set::codec>,
                    "format of the samples, which rehearse then decodes for real"),
       shown("224", optional("dataset.image_size", D::count, {.min = 0, .max = 8192, .integer = true},
                             put<&Job::dataset, &Set::image_size>,

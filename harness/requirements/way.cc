@@ -66,8 +66,9 @@ std::string_view loader_in(const Way& way, std::string_view workload) {
 
 /// Can the workload make these calls? Others stand for them by the sizes of their requests.
 bool knows(std::string_view workload, std::string_view profile) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kKnown{{{"small_file_read", "whole"},
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kKnown{{{"small_file_read", "whole"},
                                                                                         {"small_file_read", "pil"},
+                                                                                        {"small_file_read", "npz"},
                                                                                         {"shard_stream", "wds"},
                                                                                         {"random_read", "ranged"},
                                                                                         {"random_read", "mmap"},
@@ -147,6 +148,7 @@ std::string told_reads(const Way& way, std::string_view workload, const Settings
                                      : "anywhere in large files") +
            requests;
   if (profile == "pil") return "files as Pillow reads them";
+  if (profile == "npz") return "files as numpy reads arrays of them";
   return reads_whole_files(way, workload) || workload == "small_file_read" ? "whole files" : "files" + requests;
 }
 

@@ -26,7 +26,8 @@ namespace headrace {
 namespace {
 
 constexpr double kLargestFile = 0x1p44;  // 16 TiB, what ext4 holds
-constexpr std::uint64_t kLeastSample = 4096, kLeastTarSample = 8192, kLargestSample = 16_MiB;  // that are generated [B]
+constexpr std::uint64_t kLeastSample = 4096, kLeastTarSample = 8192, kLargestSample = 16_MiB,
+                        kLargestArray = 512_MiB;  // that are generated [B]
 
 /// A data set in its folder below `parent`, which is made first if need be. It is locked for others than readers for as
 /// long as it is open, so that nobody removes it meanwhile; file systems without locks do without. `whole`: files, from
@@ -94,7 +95,7 @@ void DataSetSpec::declare_content(Params& params) {
   content =
       params.choice("content", kBlocks, words,
                     "what generated files hold. blocks: bytes that say where they belong; else images of waves and "
-                    "noise in that codec");
+                    "noise in that codec, of npz their bytes as an array");
   content_sample =
       params.bytes("content_sample", 0, {.max = kLargestSample},
                    "with content of a codec. 0B: a sample in each file; else files are tar shards, of samples "
@@ -112,8 +113,11 @@ void DataSetSpec::declare_content(Params& params) {
     params.conflict("file_size",
                     fmt::format("{} at least, file_size_spread taken off three times, where files hold samples",
                                 format_quantity(static_cast<double>(least), Dimension::bytes)));
-  else if (content_sample == 0 && file_size + 3 * file_size_spread > kLargestSample)
-    params.conflict("file_size", "16 MiB at most, file_size_spread added three times, where files hold a sample each");
+  const std::uint64_t most = content == "npz" ? kLargestArray : kLargestSample;
+  if (content_sample == 0 && file_size + 3 * file_size_spread > most)
+    params.conflict("file_size",
+                    fmt::format("{} at most, file_size_spread added three times, where files hold a sample each",
+                                format_quantity(static_cast<double>(most), Dimension::bytes, true)));
 }
 
 std::string DataSetSpec::id() const {

@@ -39,6 +39,7 @@ VENDOR_HEADERS = [
     (r"(jpeglib|jerror|jmorecfg)\.h", r"(harness/backends/jpeg|benches/peers/minimal)/"),
     (r"png\.h", r"harness/backends/png/"),
     (r"zstd\.h", r"harness/backends/zstd/"),
+    (r"zlib\.h", r"harness/backends/npz/"),
     (r"mpi\.h", r"(harness/backends/mpi|benches/peers/minimal)/"),
 ]
 

@@ -97,7 +97,7 @@ TEST(Job, DecodesOnlyWhatCanBeDecoded) {
   EXPECT_EQ(good(kGood, {"dataset.codec=jpeg", "dataset.image_size=64"}).dataset.image_size, 64);
   EXPECT_NE(told(kGood, {"dataset.codec=jpeg", "dataset.layout=tokens"}).find("dataset.codec: tokens are not decoded"),
             std::string::npos);
-  for (const char* codec : {"dataset.codec=zstd", "dataset.codec=none"})
+  for (const char* codec : {"dataset.codec=zstd", "dataset.codec=npz", "dataset.codec=none"})
     EXPECT_NE(told(kGood, {codec, "dataset.image_size=64"}).find("dataset.image_size: only images are resized"),
               std::string::npos);
   EXPECT_NE(told(kGood, {"dataset.codec=jpg"}).find("did you mean 'jpeg'?"), std::string::npos);
@@ -242,14 +242,14 @@ TEST(Job, ReadsAsTheLayoutUsuallyIsRead) {
 }
 
 TEST(Job, RefusesLoadersThatCannotReadSo) {
-  EXPECT_EQ(
-      told(with("read_profile: wds", "layout: files")),
-      "job.yaml:5:40: dataset.read_profile: 'wds' reads shards, and layout is files (allowed: whole | pil | ranged)");
+  EXPECT_EQ(told(with("read_profile: wds", "layout: files")),
+            "job.yaml:5:40: dataset.read_profile: 'wds' reads shards, and layout is files (allowed: whole | pil | npz "
+            "| ranged)");
   EXPECT_EQ(told(kGood, {"dataset.layout=tokens", "dataset.read_profile=pil"}),
             "--set: dataset.read_profile: 'pil' reads files, and layout is tokens (allowed: mmap | ranged)");
   EXPECT_EQ(told(kGood, {"dataset.read_profile=webdataset"}),
             "--set: dataset.read_profile: 'webdataset' is not allowed (allowed: whole | pil | wds | mds | mmap | "
-            "row_group | ranged)");
+            "row_group | npz | ranged)");
   EXPECT_EQ(told(kGood, {"dataset.layout=shards", "dataset.read_profile=wds", "loader.kind=pytorch"}),
             "--set: loader.kind: 'pytorch' asks for samples by index, and wds reads a tar from front to end: "
             "pytorch_iterable does so");

@@ -27,7 +27,7 @@ std::vector<Case> cases() {
   std::vector<Case> cases;
   for (const std::string loader : {"none", "pytorch", "pytorch_iterable", "tfdata"}) {
     const std::string with = "loader: " + loader + (loader == "none" ? "\n" : "\nbatch_size: 7\n") + "read_profile: ";
-    for (const char* profile : {"whole", "pil", "mmap"})
+    for (const char* profile : {"whole", "pil", "mmap", "npz"})
       cases.push_back({"small_file_read", kFiles + with + profile, 60, 60 * 20'000});
     cases.push_back({"shard_stream", kShards + with + "ranged", 7, 7 * 100'000});
     cases.push_back({"shard_stream", kShards + with + "wds", 7 * 10, 7 * 100'000});
@@ -41,7 +41,7 @@ TEST(ReadProfiles, KeepTheWholeFileForWhoDecodesIt) {
   WorkloadRunner runner("small_file_read", "files: 3\nfile_size: 200000B\nfile_size_spread: 30kB\n");
   runner.prepare();
   const DataSet& data = *runner->data();
-  for (const ReadProfile profile : {ReadProfile::pil, ReadProfile::mmap}) {
+  for (const ReadProfile profile : {ReadProfile::pil, ReadProfile::mmap, ReadProfile::npz}) {
     const auto reader = profile_file_reader(profile, data.files(), true);
     reader->attach();
     for (const std::uint32_t file : {2u, 0u, 1u}) {

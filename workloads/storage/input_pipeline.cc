@@ -160,6 +160,7 @@ class InputPipeline final : public Workload {
     if (auto skip = decoding_.check(node)) return skip;
     if (saves())
       if (auto skip = save_.check(node)) return skip;
+    if (auto skip = check_files_held(node)) return skip;
     if (shuffling_.active())
       if (auto skip = shuffling().check(node, io_.workers, operation_bytes())) return skip;
     if (from_ != "storage") return std::nullopt;
@@ -398,13 +399,13 @@ class InputPipeline final : public Workload {
   static ReadProfile profile_of(Params& p, Layout layout) {
     const std::string word =
         p.choice("read_profile", layout == Layout::files ? "whole" : "ranged",
-                 {"whole", "pil", "mmap", "ranged", "wds", "mds", "row_group"},
+                 {"whole", "pil", "mmap", "npz", "ranged", "wds", "mds", "row_group"},
                  "calls by which a sample is read: as small_file_read has them for files, shard_stream for shards and "
                  "random_read for indexed");
-    const std::vector<std::string> known = layout == Layout::files ? std::vector<std::string>{"whole", "pil", "mmap"}
-                                           : layout == Layout::shards
-                                               ? std::vector<std::string>{"ranged", "wds"}
-                                               : std::vector<std::string>{"ranged", "mmap", "mds", "row_group"};
+    const std::vector<std::string> known =
+        layout == Layout::files    ? std::vector<std::string>{"whole", "pil", "mmap", "npz"}
+        : layout == Layout::shards ? std::vector<std::string>{"ranged", "wds"}
+                                   : std::vector<std::string>{"ranged", "mmap", "mds", "row_group"};
     if (std::find(known.begin(), known.end(), word) == known.end())
       p.conflict("read_profile", "no such data of this layout is read by " + word);
     return read_profile(word);
@@ -448,6 +449,17 @@ class InputPipeline final : public Workload {
       p.conflict("block_size", "wds reads 10 KiB at a time");
   }
 
+  /// Each worker holds a file that it decodes in one piece, and what it is made of.
+  std::optional<Skip> check_files_held(Node& node) const {
+    if (!decodes_what_is_read() || !spec_.path.empty() || layout_ != Layout::files) return std::nullopt;
+    const double each = static_cast<double>(spec_.file_size + 3 * spec_.file_size_spread);
+    const double all = 2 * each * io_.workers, memory = static_cast<double>(node.memory_available());
+    if (all <= memory / 10 * 9) return std::nullopt;
+    return Skip{fmt::format("{} workers that each decode a file of up to {} take {} of memory, {} is available",
+                            io_.workers, format_quantity(each, Dimension::bytes, true),
+                            format_quantity(all, Dimension::bytes, true),
+                            format_quantity(memory, Dimension::bytes, true))};
+  }
   void check_shuffling(Params& p) const {
     if (!shuffling_.active()) return;
     if (layout_ == Layout::files)

@@ -70,6 +70,20 @@ class BufferedFile {
     }
     return static_cast<std::int64_t>(got);
   }
+  /// As ::lseek(); what the buffer holds is forgotten.
+  void seek(std::int64_t offset, int whence) noexcept {
+    ::lseek(fd_, offset, whence);
+    at_ = filled_ = 0;
+  }
+  /// All that is left from where the file stands, as read() without a length does: `most` bytes of it at most are kept, and
+  /// one more call tells that there is no more. Bytes, or -errno.
+  std::int64_t read_rest(unsigned char* to, std::uint64_t most) noexcept {
+    const std::int64_t got = fetch(to, most);
+    if (got < 0) return got;
+    unsigned char none = 0;
+    const std::int64_t end = fetch(&none, 1);
+    return end < 0 ? end : got;
+  }
   /// Back to what the buffer begins with, which is still there.
   void rewind() noexcept { at_ = 0; }
   std::uint32_t requests() const noexcept { return requests_; }

@@ -86,6 +86,78 @@ class PilFiles final : public ProfileFiles {
   std::vector<unsigned char> piece_;
 };
 
+/// numpy.load(file)["x"] of an .npz: zipfile looks for the directory at the end, numpy at the array's first bytes and then at
+/// its header, each in a member opened anew, and reads the array 256 KiB at a time through a buffered file. Which member
+/// it is, and where the directory begins, makes no other calls: the first one and the last 124 bytes are taken, as savez()
+/// writes a volume and its label.
+class NpzFiles final : public ProfileFiles {
+ public:
+  NpzFiles(const FileTable& files, bool keep_data)
+      : ProfileFiles(files), input_(files), keep_(keep_data), piece_(kPiece + (keep_data ? files.largest() : 0)) {}
+  const unsigned char* data(std::uint32_t) const override { return keep_ ? piece_.data() : nullptr; }
+
+ private:
+  static constexpr std::uint64_t kPiece = 262144;  // numpy.lib.format.BUFFER_SIZE
+  static constexpr std::uint64_t kLeast = 4096;    // zipfile.ZipExtFile.MIN_READ_SIZE
+  static constexpr std::uint64_t kHeader = 55;     // of a member, with its name and the sizes of zip64
+  static constexpr std::uint64_t kEnd = 22, kZip64 = 20, kDirectory = 124;
+
+  bool open(std::uint32_t file) noexcept override {
+    input_.count_anew();
+    return worked(input_.open(file), 1);
+  }
+  void read(std::uint64_t size) noexcept override {
+    if (!look_at_end(size)) return;
+    for (int member = 0; member < 2; ++member) {  // whose first bytes tell that it is an array; then to read it
+      input_.seek(0, SEEK_SET);
+      done_.bytes = 0;
+      if (!more(std::min(kHeader, size))) return;
+      for (int i = 0; i < 3; ++i) ::lseek(input_.fd(), 0, SEEK_CUR);
+      if (!more(std::min(kLeast, size - done_.bytes))) return;
+      if (member == 0) ::lseek(input_.fd(), 0, SEEK_CUR);
+    }
+    // What came with the header is a part of the first piece.
+    for (std::uint64_t piece = kPiece - kLeast + 128; done_.bytes < size; piece = kPiece) {
+      ::lseek(input_.fd(), 0, SEEK_CUR);
+      if (!more(std::min(piece, size - done_.bytes))) return;
+    }
+  }
+  /// Is it a zip file, where does its directory begin, and what does it hold?
+  bool look_at_end(std::uint64_t size) noexcept {
+    if (!worked_read(input_.read(piece_.data(), 6))) return false;  // is it one, or a bare array?
+    ::lseek(input_.fd(), 0, SEEK_END);
+    ::lseek(input_.fd(), 0, SEEK_CUR);
+    input_.seek(-static_cast<std::int64_t>(std::min(size, kEnd)), SEEK_END);
+    ::lseek(input_.fd(), 0, SEEK_CUR);
+    struct stat status {};
+    ::fstat(input_.fd(), &status);
+    if (!worked_read(input_.read_rest(piece_.data(), kEnd + 1))) return false;
+    for (const std::uint64_t from_end : {kEnd + kZip64, kDirectory}) {
+      input_.seek(-static_cast<std::int64_t>(std::min(size, from_end)), SEEK_END);
+      if (!worked_read(input_.read(piece_.data(), std::min(size, from_end)))) return false;
+    }
+    return true;
+  }
+  bool worked_read(std::int64_t got) noexcept {
+    done_.requests = input_.requests();
+    if (got < 0) fail(static_cast<int>(-got), 2);
+    return got >= 0;
+  }
+  /// `length` bytes of the file behind those that came.
+  bool more(std::uint64_t length) noexcept {
+    const std::int64_t got = input_.read(piece_.data() + (keep_ ? done_.bytes : 0), length);
+    if (!worked_read(got)) return false;
+    done_.bytes += static_cast<std::uint64_t>(got);
+    if (static_cast<std::uint64_t>(got) < length) fail(OperationError::kShortRead, 2);
+    return static_cast<std::uint64_t>(got) == length;
+  }
+  void close() noexcept override { worked(input_.close(), 3); }
+
+  BufferedFile input_;
+  const bool keep_;  // pieces lie one behind the other
+  std::vector<unsigned char> piece_;
+};
+
 class MappedFiles final : public ProfileFiles {
  public:
   MappedFiles(const FileTable& files, bool keep_data)
@@ -132,7 +204,7 @@ class MappedFiles final : public ProfileFiles {
 }  // namespace
 
 ReadProfile read_profile(std::string_view word) {
-  constexpr std::string_view kWords[] = {"whole", "ranged", "pil", "wds", "mds", "mmap", "row_group"};
+  constexpr std::string_view kWords[] = {"whole", "ranged", "pil", "wds", "mds", "mmap", "row_group", "npz"};
   for (std::size_t i = 0; i < std::size(kWords); ++i)
     if (word == kWords[i]) return static_cast<ReadProfile>(i);
   throw RunError("there is no read profile " + std::string(word));
@@ -141,6 +213,7 @@ ReadProfile read_profile(std::string_view word) {
 std::unique_ptr<WholeFileReader> profile_file_reader(ReadProfile profile, const FileTable& files, bool keep_data) {
   if (profile == ReadProfile::pil) return std::make_unique<PilFiles>(files, keep_data);
   if (profile == ReadProfile::mmap) return std::make_unique<MappedFiles>(files, keep_data);
+  if (profile == ReadProfile::npz) return std::make_unique<NpzFiles>(files, keep_data);
   throw RunError("this read profile is none of whole files");
 }
 

@@ -36,7 +36,7 @@ std::optional<std::uint64_t> number_in(std::string_view text, std::string_view b
 std::string ending_of(const DataSetSpec& spec) {
   if (!spec.holds_samples()) return ".bin";
   if (spec.content_sample > 0) return ".tar";
-  return spec.content == "jpeg" ? ".jpg" : spec.content == "png" ? ".png" : ".zst";
+  return spec.content == "jpeg" ? ".jpg" : spec.content == "png" ? ".png" : spec.content == "npz" ? ".npz" : ".zst";
 }
 
 }  // namespace

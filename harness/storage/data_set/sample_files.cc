@@ -56,9 +56,12 @@ struct Comments {
   std::size_t label_at, least;
 };
 constexpr std::size_t kPngHead = 33;  // the signature and the first chunk
+/// Of an array: its member's header with the name, "x.npy"; the directory and its end, which say where the directory begins.
+constexpr std::size_t kZipHead = 30 + 5, kZipTail = 46 + 5 + 22;
 Comments comments_of(std::string_view codec) {
   if (codec == "jpeg") return {6, 4 + kLabel + 4};
   if (codec == "png") return {kPngHead + 8, 12 + kLabel + 12};
+  if (codec == "npz") return {kZipHead + 4, 4 + kLabel};
   return {8, 8 + kLabel + 8};
 }
 
@@ -95,6 +98,18 @@ Bytes with_comments(std::string_view codec, std::span<const unsigned char> encod
     put_chunk(out, "hrLb", kLabel);
     put_chunk(out, "hrPd", pad);
     rest(kPngHead);
+  } else if (codec == "npz") {
+    head(kZipHead);
+    out[28] = 4 + kLabel;  // a field of the header that nobody looks at has the label
+    put(out, "Hr");
+    out.push_back(kLabel);
+    out.resize(out.size() + 1 + kLabel);
+    const std::size_t tail = encoded.size() - kZipTail;
+    out.insert(out.end(), encoded.begin() + kZipHead, encoded.begin() + static_cast<std::ptrdiff_t>(tail));
+    out.resize(out.size() + pad);  // between the array and the directory, where nothing has to be
+    const std::uint64_t directory = out.size();
+    rest(tail);
+    for (unsigned i = 0; i < 4; ++i) out[size - 6 + i] = static_cast<unsigned char>(directory >> 8 * i);
   } else {
     for (const std::uint64_t length : {std::uint64_t{kLabel}, pad}) {
       put_little(out, 0x184D2A50);  // a frame that is skipped
@@ -124,7 +139,9 @@ constexpr std::uint64_t kTarHead = 2 * formats::kTarBlock;  // the comment
 constexpr std::uint64_t kBeside = 3 * formats::kTarBlock;   // of a sample: its header, and its label with a header
 constexpr std::uint64_t kLeastSlot = kBlock + kBeside;
 
-const char* part_of(std::string_view codec) { return codec == "jpeg" ? "jpg" : codec == "png" ? "png" : "zst"; }
+const char* part_of(std::string_view codec) {
+  return codec == "jpeg" ? "jpg" : codec == "png" ? "png" : codec == "npz" ? "npz" : "zst";
+}
 
 }  // namespace
 
