@@ -14,6 +14,7 @@
 #include "harness/node.h"
 #include "harness/storage/checkpoint/folder.h"
 #include "harness/storage/data_set.h"
+#include "harness/storage/local_tier.h"
 #include "harness/storage/name_tree.h"
 
 namespace headrace::cli {
@@ -35,6 +36,7 @@ void tell(const std::string& folder, const CleanReport& report) {
 CleanReport remove_left_over(const files::Folder& folder) {
   CleanReport report = checkpoint::remove_left_over(folder);
   report.add(remove_left_over_names(folder));
+  report.add(remove_left_over_tier(folder));
   return report;
 }
 

@@ -176,6 +176,44 @@ std::optional<RehearsedNodes> nodes_of(const PointResult& whole, const Plan& pla
   return nodes;
 }
 
+/// Epochs of the local cache, where they were measured.
+std::optional<RehearsedTier> tier_of(const std::vector<PointResult>& points) {
+  const PointResult* point = find(points, "local_cache", rehearsal::kTier);
+  const auto cached = metric(point, "cached_sample_rate");
+  if (!cached) return std::nullopt;
+  const auto known = [&](const char* name) -> std::optional<double> {
+    const auto found = metric(point, name);
+    return found ? std::optional(found->value) : std::nullopt;
+  };
+  return RehearsedTier{.storage = value(point, "storage_sample_rate"),
+                       .filling = value(point, "fill_sample_rate"),
+                       .cached = cached->value,
+                       .hits = known("hit_ratio"),
+                       .hits_predicted = known("hit_ratio_predicted_c5"),
+                       .pays_after = known("break_even_epochs"),
+                       .staged_pays_after = known("break_even_predicted_c11")};
+}
+
+std::string told_of(const RehearsedTier& t, double taken) {
+  const auto enough = [&](double rate) {
+    return fmt::format("{} samples/s, {} of what the GPUs take", per_second(rate),
+                       percent(std::min(1.0, rate / taken)));
+  };
+  std::string text =
+      fmt::format("local cache: epochs straight from storage give {}; the first one, which fills it, {}; later ones {}",
+                  enough(t.storage), enough(t.filling), enough(t.cached));
+  if (!t.hits) return text + " (cut off by the time: whole epochs were not seen)";
+  text +=
+      fmt::format(", {} of their bytes out of it (C5: {})", percent(*t.hits), percent(t.hits_predicted.value_or(0)));
+  if (!t.pays_after)
+    return text + (t.cached > t.storage ? ": it holds nothing" : ": they take no less time, and it never pays (C11)");
+  return text +
+         (*t.pays_after == 0 ? std::string(": filling it took nothing beside reading")
+                             : fmt::format(": filling it has paid after {:.0f} later epoch{} (C11)", *t.pays_after,
+                                           *t.pays_after == 1 ? "" : "s")) +
+         fmt::format(", staging it before the run after {:.0f}", t.staged_pays_after.value_or(0));
+}
+
 /// By workers, of one node: every point that has the whole pipeline's loader and no step.
 std::vector<LoaderTuning::Tried> tried_workers(const std::vector<PointResult>& points, const Point& whole) {
   std::vector<LoaderTuning::Tried> tried;
@@ -236,6 +274,7 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
     r.proof = {
         r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
         fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit", percent(r.stall))};
+  r.tier = tier_of(points);
   look_at_saves(points, *whole, plan.job->step.target_utilization, r);
   predict(points, *whole->point, r);
   if (std::vector<LoaderTuning::Tried> tried = tried_workers(points, *whole->point); !tried.empty())
@@ -281,6 +320,7 @@ std::vector<std::string> told(const Rehearsal& r) {
                     percent((r.saves ? r.saves->without : r.utilization).value), r.saves ? " without checkpoints" : "",
                     100 * *r.error, r.grade));
   if (r.saves) all.push_back(told_of(*r.saves, r.utilization));
+  if (r.tier) all.push_back(told_of(*r.tier, r.rates.taken));
   if (r.tuning) all.insert(all.end(), r.tuning->told.begin(), r.tuning->told.end());
   if (!r.rules.empty()) {
     const auto kept = std::ranges::count_if(r.checked, &RuleCheck::kept);

@@ -100,6 +100,14 @@ struct RehearsedNodes {
   bool holds_back = false;             // it is the same one again and again, and the others wait for it noticeably
 };
 
+/// What a job's local cache gave: epochs straight from storage, filling it, and out of it. Samples/s of all nodes.
+struct RehearsedTier {
+  double storage = 0, filling = 0, cached = 0;
+  std::optional<double> hits, hits_predicted;  // shares of the bytes; the latter by C5
+  std::optional<double> pays_after,
+      staged_pays_after;  // epochs (C11): filled in the first one, or before the run (C10)
+};
+
 /// What a rehearsal of a job's input pipeline came to.
 struct Rehearsal {
   std::string point;                      // the whole pipeline
@@ -122,6 +130,7 @@ struct Rehearsal {
   std::optional<LoaderTuning> tuning;
   std::optional<RehearsedSaves> saves;  // of a job that saves
   std::optional<RehearsedNodes> nodes;  // of several
+  std::optional<RehearsedTier> tier;    // of a job with a local cache
   double stalled = 0,
          longest_s = 0;            // samples of all repetitions that storage stalled for, and the longest wait for one
   std::string rules;               // of a benchmark, that it was held against; "" = none

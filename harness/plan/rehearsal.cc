@@ -62,6 +62,7 @@ class Rehearsal {
                       : bytes_of_own_data(means_.data);
     share_shards(alone);
     hold_samples(alone);
+    tier_ = fills_tier(alone);
     const Value without = pipeline(alone);
     const Value whole = saving(without);
     made_.workloads.kind = Value::Kind::list;
@@ -91,6 +92,7 @@ class Rehearsal {
     facts.set("use", Value::scalar("host_facts", {"job", 0, 0}));
     add(facts, "", 0);
     if (decoding) add(std::move(*decoding), rehearsal::kJob);
+    if (tier_) add(tier(alone), rehearsal::kTier);
     add(alone, rehearsal::kJob);
     share_time();
     return std::move(made_);
@@ -370,10 +372,43 @@ class Rehearsal {
     return with(std::move(entry), "checkpoint_mode", save.async ? "async" : "sync");
   }
 
+  /// Is the job's cache tier rehearsed? Where it is not, that is told.
+  bool fills_tier(const Value& alone) {
+    if (!job_.local_cache || !means_.rules.empty()) return false;
+    const requirements::Job::LocalCache& tier = *job_.local_cache;
+    const char* why =
+        tier.path.empty()                               ? "name its folder on this node (local_cache.path)"
+        : alone.find("use")->text != "small_file_read"  ? "only copies of whole files are (dataset.layout: files)"
+        : job_.loader.kind == LoaderKind::in_flight     ? "only one of workers that wait for each file is"
+        : tier.policy == requirements::CachePolicy::lru ? "only one that evicts nothing is (policy pinned)"
+        : !job_.dataset.samples                         ? "how much of the data it holds is not known (dataset.samples)"
+                                                        : nullptr;
+    if (why != nullptr) made_.remarks.push_back(fmt::format("the local cache is not rehearsed: {}", why));
+    return why == nullptr;
+  }
+  /// Epochs through the job's tier, which holds as great a part of them as the job's does of its data set (C1).
+  Value tier(const Value& alone) {
+    static constexpr std::array kTaken{
+        "path",           "files",   "file_size", "file_size_spread", "samples_per_file", "content",
+        "content_sample", "workers", "cache"};
+    Value entry;
+    entry.kind = Value::Kind::map;
+    entry.set("use", Value::scalar("local_cache", {"job", 0, 0}));
+    for (const char* key : kTaken)
+      if (const Value* value = alone.find(key)) entry.set(key, *value);
+    const requirements::Job::LocalCache& own = *job_.local_cache;
+    const double ratio =
+        requirements::apply("C1", {{"available_bytes", own.capacity},
+                                   {"dataset_bytes", *job_.dataset.samples * job_.dataset.sample_size}})
+            .value();
+    entry = with(std::move(entry), "tier", own.path);
+    return with(std::move(entry), "tier_ratio", fmt::format("{:.6g}", std::min(1.0, ratio)));
+  }
+
   double measuring_s() const { return means_.budget_s * (1 - time_share::kMaking); }
   /// Of all points: the whole pipeline, four or five others.
   double weights() const {
-    return time_share::kOwn + (has_no_decode() ? 5 : 4) + (decodes() ? 1 : 0) + (saves_ ? 1 : 0) +
+    return time_share::kOwn + (has_no_decode() ? 5 : 4) + (decodes() ? 1 : 0) + (saves_ ? 1 : 0) + (tier_ ? 1 : 0) +
            static_cast<double>(others_.size());
   }
 
@@ -382,8 +417,10 @@ class Rehearsal {
       if (weights_[i] == 0) continue;
       const double own_s = measuring_s() * weights_[i] / weights();
       const bool whole = i == 0;
-      const double each_s = whole ? longest_s_ : time_share::repetition_s(own_s);
       Value& entry = made_.workloads.items[i];
+      // Through a tier three epochs are a repetition, the first of which takes a third of this.
+      const bool epochs = entry.find("use")->text == "local_cache";
+      const double each_s = whole ? longest_s_ : time_share::repetition_s(own_s) / (epochs ? 2 : 1);
       entry = with(std::move(entry), "duration", fmt::format("{:.3g}s", each_s));
       entry.set("repeat", time_share::repeat_within(own_s, !whole));
     }
@@ -394,6 +431,7 @@ class Rehearsal {
   double data_bytes_ = 0, longest_s_ = 0, own_workers_ = 1;  // the last: of each GPU
   double step_s_ = 0, steps_ = 0;                            // of a repetition
   const bool saves_ = job_.checkpoint && job_.model.parameters && means_.rules.empty();
+  bool tier_ = false;           // the job's local cache is rehearsed
   std::vector<double> others_;  // numbers of workers that are tried, too
   std::vector<std::string> unproven_;
   std::vector<double> weights_;

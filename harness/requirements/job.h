@@ -83,6 +83,7 @@ struct Job {
   struct LocalCache {
     double capacity = 0;
     CachePolicy policy = CachePolicy::pinned;
+    std::string path;  // of its folder on each node, which a rehearsal fills; "" = none is
     std::optional<double> write_rate, remote_rate;
   };
   std::optional<LocalCache> local_cache;

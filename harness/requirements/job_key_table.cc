@@ -265,6 +265,9 @@ std::vector<JobKey> make_keys() {
                "bytes of the cache on one node"),
       word("local_cache.policy", {"lru", "pinned", "cooperative"}, "pinned", put<&Job::local_cache, &LC::policy>,
            "lru evicts, pinned keeps what it once held, cooperative also serves other nodes"),
+      text(
+          "local_cache.path", false, [](Job& j, std::string t) { j.local_cache->path = std::move(t); },
+          "folder of headrace's own on its device, which rehearse fills with copies and empties"),
       optional("local_cache.write_rate", D::bytes_per_second, kPositive, put<&Job::local_cache, &LC::write_rate>,
                "rate at which one node's cache can be filled"),
       optional("local_cache.remote_rate", D::bytes_per_second, kPositive, put<&Job::local_cache, &LC::remote_rate>,

@@ -204,6 +204,16 @@ Json rehearsal(const Rehearsal& r) {
                           {"save_fraction", r.saves->standing},
                           {"time_to_durable_s", r.saves->durable_s},
                           {"decide", r.saves->decides}};
+  if (r.tier) {
+    const RehearsedTier& tier = *r.tier;
+    Json told{
+        {"storage_sample_rate", tier.storage}, {"fill_sample_rate", tier.filling}, {"cached_sample_rate", tier.cached}};
+    if (tier.hits) told["hit_ratio"] = *tier.hits;
+    if (tier.hits_predicted) told["hit_ratio_predicted"] = *tier.hits_predicted;
+    if (tier.pays_after) told["break_even_epochs"] = *tier.pays_after;
+    if (tier.staged_pays_after) told["break_even_staged_before"] = *tier.staged_pays_after;
+    all["local_cache"] = std::move(told);
+  }
   if (r.stalled > 0) all["stalls"] = {{"samples", r.stalled}, {"longest_s", r.longest_s}};
   if (r.nodes) {
     Json nodes{{"count", r.nodes->count},

@@ -1,0 +1,114 @@
+"""A cache tier on this node, filled in the first epoch and read in later ones: what it gives is measured beside the formulas, and
+nothing but headrace's own files is written or removed."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import BINARY
+
+RUN = """\
+schema: 1
+target: {path: scratch}
+workloads:
+  - {use: local_cache, files: 60, file_size: 50kB, workers: 2, tier: TIER, tier_ratio: RATIO, epochs: 2, duration: 60s, cache: CACHE,
+     repeat: 1}
+"""
+JOB = """\
+schema: 1
+job: cached
+cluster: {nodes: 1, gpus_per_node: 1}
+step: {time: 20ms, micro_batch: 2}
+dataset: {layout: files, samples: 1000, sample_size: 50kB}
+loader: {workers_per_gpu: 2}
+local_cache: {capacity: 20MBPATH}
+"""
+
+
+def run(headrace, tier="tier", ratio="0.5", cache="cold", out="results"):
+    headrace.write("tier.yaml", RUN.replace("TIER", tier).replace("RATIO", ratio).replace("CACHE", cache))
+    outcome = headrace("run", "-c", "tier.yaml", "--out", out, "--no-report")
+    return outcome, headrace.results(out=out)["points"][0] if headrace.path(out).exists() else None
+
+
+def metrics(point):
+    return {m["name"]: m["median"] for m in point["metrics"]}
+
+
+def test_hits_are_what_the_tier_holds(headrace):
+    outcome, point = run(headrace)
+    assert outcome.code == 0, outcome
+    told = metrics(point)
+    assert told["hit_ratio"] == told["hit_ratio_predicted_c5"] == told["cache_ratio"] == 0.5, told
+    assert [phase["operations"] for phase in point["repetitions"][0]["phases"]] == [60] * 4, point
+    assert min(told[f"{name}_sample_rate"] for name in ("storage", "fill", "cached")) > 0 and told["fill_time_predicted_c10"] > 0, told
+    assert list(headrace.path("tier").iterdir()) == [headrace.path("tier/.headrace")], "all copies are gone"
+    assert headrace("clean", "tier").code == 0 and not headrace.path("tier").exists()
+
+
+def test_a_tier_that_holds_nothing_never_pays(headrace):
+    outcome, point = run(headrace, ratio="0")
+    assert outcome.code == 0 and metrics(point)["hit_ratio"] == 0, outcome
+    assert "break_even_epochs" not in metrics(point) and "tier_write_rate" not in metrics(point), point["metrics"]
+
+
+def test_a_folder_with_other_things_in_it_is_refused_and_left(headrace):
+    headrace.path("tier").mkdir()
+    headrace.path("tier/thesis.txt").write_text("mine")
+    outcome, point = run(headrace)
+    assert outcome.code == 1 and point["status"] == "error" and "thesis.txt" in outcome.out + outcome.err, outcome
+    assert not headrace.path("scratch/data").exists(), "no data was made for it"
+    assert headrace.path("tier/thesis.txt").read_text() == "mine" and len(list(headrace.path("tier").iterdir())) == 1
+
+
+def test_without_a_tier_the_point_is_skipped(headrace):
+    headrace.write("tier.yaml", RUN.replace("tier: TIER, tier_ratio: RATIO, ", "").replace("CACHE", "cold"))
+    outcome = headrace("run", "-c", "tier.yaml", "--out", "results", "--no-report")
+    point = headrace.results()["points"][0]
+    assert point["status"] == "skipped" and "name a folder on a device of this node" in point["reason"], outcome
+
+
+def test_what_a_killed_run_left_goes_with_clean(headrace):
+    headrace.write("tier.yaml", RUN.replace("TIER", "tier").replace("RATIO", "1").replace("CACHE", "asis").replace("repeat: 1", "repeat: 500"))
+    running = subprocess.Popen([BINARY, "run", "-c", "tier.yaml", "--out", "results", "--no-report", "--progress", "none"],
+                               cwd=headrace.path("."), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    copies = headrace.path("tier/local_cache")
+    end = time.monotonic() + 120
+    while not (copies.exists() and len(list(copies.glob("copy-*"))) > 3):
+        assert running.poll() is None and time.monotonic() < end, "the tier was never filled"
+        time.sleep(0.01)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    (copies / "copy-00000099.bin").write_text("mine")  # such a name, and no mark
+    cleaned = headrace("clean", "tier")
+    assert cleaned.code == 0 and "copy-00000099.bin: not made by headrace" in cleaned.out, cleaned
+    assert [f.name for f in copies.glob("copy-*")] == ["copy-00000099.bin"]
+
+
+def rehearsed(headrace, path=""):
+    headrace.write("job.yaml", JOB.replace("PATH", path))
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "20s", "--max-write", "30MB", "--no-report", "--out", "results")
+    assert outcome.code in (0, 10, 11, 12), outcome
+    return outcome, headrace.results()
+
+
+def test_a_rehearsal_fills_the_jobs_tier(headrace):
+    outcome, run = rehearsed(headrace, ", path: tier")
+    point = next(p for p in run["points"] if p["id"] == "local_cache/job")
+    assert point["params"]["tier_ratio"] == pytest.approx(20e6 / (1000 * 50e3)), point["params"]
+    told = run["rehearsal"]["local_cache"]
+    assert told["cached_sample_rate"] > 0 and "local cache: epochs straight from storage give" in " ".join(outcome.out.split()), outcome
+    if "hit_ratio" in told:
+        assert told["hit_ratio"] == pytest.approx(0.4, abs=0.02) and told["hit_ratio_predicted"] == pytest.approx(0.4), told
+
+
+def test_a_tier_without_a_folder_is_told(headrace):
+    headrace.write("job.yaml", JOB.replace("PATH", ""))
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--dry-run")
+    assert outcome.code == 0 and "the local cache is not rehearsed: name its folder" in " ".join((outcome.out + outcome.err).split()), outcome
+    assert "local_cache/job" not in outcome.out
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--dry-run", "--set", "job.local_cache.path=t",
+                       "--set", "job.local_cache.policy=lru")
+    assert "only one that evicts nothing is (policy pinned)" in " ".join((outcome.out + outcome.err).split()), outcome
