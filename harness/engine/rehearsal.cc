@@ -207,11 +207,13 @@ std::string told_of(const RehearsedTier& t, double taken) {
       fmt::format(", {} of their bytes out of it (C5: {})", percent(*t.hits), percent(t.hits_predicted.value_or(0)));
   if (!t.pays_after)
     return text + (t.cached > t.storage ? ": it holds nothing" : ": they take no less time, and it never pays (C11)");
+  // The median over repetitions may lie between two numbers of epochs.
+  const double after = std::ceil(*t.pays_after), staged = std::ceil(t.staged_pays_after.value_or(0));
   return text +
-         (*t.pays_after == 0 ? std::string(": filling it took nothing beside reading")
-                             : fmt::format(": filling it has paid after {:.0f} later epoch{} (C11)", *t.pays_after,
-                                           *t.pays_after == 1 ? "" : "s")) +
-         fmt::format(", staging it before the run after {:.0f}", t.staged_pays_after.value_or(0));
+         (after == 0
+              ? std::string(": filling it took nothing beside reading")
+              : fmt::format(": filling it has paid after {:.0f} later epoch{} (C11)", after, after == 1 ? "" : "s")) +
+         fmt::format(", staging it before the run after {:.0f}", staged);
 }
 
 /// By workers, of one node: every point that has the whole pipeline's loader and no step.
