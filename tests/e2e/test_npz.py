@@ -4,6 +4,7 @@ is named with its file and place, and counted."""
 import io
 import re
 import struct
+import tarfile
 import zipfile
 
 import pytest
@@ -164,6 +165,46 @@ def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
     assert outcome.code == 1 and point["status"] == "error" and "3.npz at offset" in outcome.out, outcome
 
 
+def test_arrays_in_tar_shards_are_unpacked_behind_a_shuffle_buffer(headrace, own):
+    files = sorted(own.iterdir())
+    flip(files[3], 10_000)
+    for shard in "ab":
+        with tarfile.open(own / f"{shard}.tar", "w") as out:
+            for number, file in enumerate(files):
+                out.add(file, f"{shard}{number}.npz")
+                label = tarfile.TarInfo(f"{shard}{number}.cls")
+                out.addfile(label)
+    for file in files:
+        file.unlink()
+    headrace.write("own.yaml", RUN.replace("ON_ERROR", "skip").replace("read_profile: PROFILE", "layout: shards, loader: pytorch_iterable, "
+                                           "shuffle_buffer: 4, sample_size: 20kB"))
+    outcome = headrace.run("own.yaml", out="shards")
+    point = headrace.results(out="shards")["points"][0]
+    assert outcome.code == 0 and metric(point, "bad_samples") == 2 and operations(point) == 2 * FILES - 2, (outcome, point["notes"])
+    with tarfile.open(own / "b.tar") as archive:
+        at = archive.getmember("b3.npz").offset_data
+    assert any(f"own/b.tar at offset {at + 55}: wrong CRC-32 of an array" in note for note in point["notes"]), point["notes"]
+
+
+JOB = """\
+schema: 1
+job: volumes
+cluster: {nodes: 1, gpus_per_node: 1}
+step: {time: 20ms, micro_batch: 1}
+dataset: {layout: files, sample_size: 200kB, read_profile: npz, codec: npz}
+loader: {workers_per_gpu: 2}
+"""
+
+
+def test_a_job_of_arrays_is_qualified(headrace):
+    headrace.write("job.yaml", JOB)
+    outcome = headrace("qualify", "job.yaml", "--at", "scratch", "--budget", "10s", "--max-write", "10MB", "--no-report", "--out", "results")
+    assert outcome.code in (0, 10, 11, 12), outcome
+    points = {p["id"]: p for p in headrace.results()["points"]}
+    assert points["small_file_read/job"]["params"]["read_profile"] == "npz" and metric(points["decode/job"], "image_rate") > 0
+    assert any(j["id"] == "host.decode_rate" for j in headrace.results()["judgements"]), headrace.results()["judgements"]
+
+
 MADE = """\
 schema: 1
 target: {path: headrace-scratch}
@@ -188,16 +229,6 @@ def test_what_is_made_numpy_reads(headrace, size):
         assert array.dtype == np.uint8 and 0.9 * file.stat().st_size < array.size + 300 <= file.stat().st_size + 300
         arrays.add(array.tobytes())
     assert len(arrays) == 5, "each is another"
-
-
-JOB = """\
-schema: 1
-job: volumes
-cluster: {nodes: 1, gpus_per_node: 1}
-step: {time: 20ms, micro_batch: 1}
-dataset: {layout: files, sample_size: 200kB, read_profile: npz, codec: npz}
-loader: {workers_per_gpu: 2}
-"""
 
 
 def test_a_rehearsal_makes_and_reads_such_files(headrace):
