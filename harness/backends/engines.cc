@@ -10,6 +10,7 @@
 #include "harness/backends/mpi/traits.h"
 #include "harness/backends/nccl/traits.h"
 #include "harness/backends/npz/traits.h"
+#include "harness/backends/parquet/traits.h"
 #include "harness/backends/png/traits.h"
 #include "harness/backends/posix/traits.h"
 #include "harness/backends/uring/traits.h"
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::array kAll{posix::kTraits, posix::kMappedTraits, uring::kTraits, cuda::kTraits,
                           nccl::kTraits,  verbs::kTraits,       mpi::kTraits,   jpeg::kTraits,
-                          png::kTraits,   zstd::kTraits,        npz::kTraits};
+                          png::kTraits,   zstd::kTraits,        npz::kTraits,   parquet_files::kTraits};
 
 std::string joined(const std::vector<std::string>& parts) {
   std::string all;

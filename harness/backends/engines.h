@@ -16,7 +16,7 @@ class StreamEngine;
 
 /// What is asked of a backend. Storage and sockets have several engines, and samples several codecs, chosen by name; of the
 /// others there is one each.
-enum class Gives { engines, gpus, gpu_collectives, rdma, messages, codecs };
+enum class Gives { engines, gpus, gpu_collectives, rdma, messages, codecs, tables };
 
 /// What a storage engine can do: what `engine:` offers, and what is refused beside it.
 struct StorageTraits {

@@ -67,6 +67,7 @@ struct Backends::Impl {
   std::unique_ptr<RdmaBackend> rdma;
   std::unique_ptr<MessagePassing> mpi;
   std::unique_ptr<NcclBackend> nccl;
+  std::unique_ptr<TableFormat> tables;
 
   template <class Fits>
   std::size_t first(Fits fits) const {
@@ -107,6 +108,10 @@ struct Backends::Impl {
     backends[i].streams = plugin->stream_engine();
     if (auto codec = plugin->codec()) {
       backends[i].codec = std::move(codec);
+      tell(i, std::nullopt);
+    }
+    if (auto given = plugin->tables()) {
+      tables = std::move(given);
       tell(i, std::nullopt);
     }
     use(plugin->gpu_backend(), gpu, Gives::gpus);
@@ -188,6 +193,11 @@ const Codec& Backends::codec(const std::string& name) {
   const auto& codec = impl_->require(name).codec;
   if (!codec) throw UsageError("backend '" + name + "' decodes nothing");
   return *codec;
+}
+
+const TableFormat& Backends::tables() {
+  impl_->require(Gives::tables);
+  return *impl_->tables;
 }
 
 GpuBackend& Backends::gpu() {

@@ -16,6 +16,7 @@ class NcclBackend;
 class RdmaBackend;
 class MessagePassing;
 class StreamEngine;
+class TableFormat;
 
 /// One backend's state; `headrace --version` and `doctor` print it.
 struct BackendStatus {
@@ -44,6 +45,8 @@ class Backends {
   StreamEngine& streams(const std::string& name);
   /// The codec of that name. Throws as storage() does.
   const Codec& codec(const std::string& name);
+  /// Parquet files. Throws RunError when they cannot be read: why_not(Gives::tables).
+  const TableFormat& tables();
   /// The GPUs of this machine. Throws RunError when there are none that can be used: why_not(Gives::gpus).
   GpuBackend& gpu();
   /// Puts `gpu` in the place of the plugin: what tests copy with where there is no GPU.

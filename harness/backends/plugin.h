@@ -12,12 +12,13 @@
 #include "harness/backends/nccl.h"
 #include "harness/backends/rdma.h"
 #include "harness/backends/stream_io.h"
+#include "harness/backends/table.h"
 
 namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 12;
+inline constexpr int kPluginInterface = 13;
 
 /// What a plugin hands over; what it is and can do stands in the table of engines.h. A new kind of backend adds a virtual
 /// function here and a header beside file_io.h.
@@ -41,6 +42,8 @@ class Plugin {
   virtual std::unique_ptr<NcclBackend> nccl_backend() { return nullptr; }
   /// nullptr when this plugin decodes no samples.
   virtual std::unique_ptr<Codec> codec() { return nullptr; }
+  /// nullptr when this plugin reads no tables.
+  virtual std::unique_ptr<TableFormat> tables() { return nullptr; }
 };
 
 /// Every plugin exports exactly this: extern "C" headrace::Plugin* headrace_plugin(); the object is

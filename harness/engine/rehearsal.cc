@@ -90,6 +90,10 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   const auto codec = whole.params.find("codec");
   const bool decodes = codec != whole.params.end() && codec->second != ParamValue{std::string("none")};
   if (decodes && decoding == nullptr) return;
+  // What it costs to make arrays of row groups was not measured alone.
+  if (const auto table = whole.params.find("table");
+      table != whole.params.end() && table->second == ParamValue{std::string("parquet")})
+    return;
   r.predicted_from = alone->point->id;
   r.storage_alone = *storage;
   r.predicted =

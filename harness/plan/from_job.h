@@ -19,6 +19,7 @@ struct Means {
   std::uint64_t memory = 0;  // that an asynchronous save's copies may take [B]
   double budget_s = 300;     // of the whole run: making data and measuring
   std::string data;          // a data set that is there already, read only; "" = one is generated
+  std::string no_tables;     // why Parquet files cannot be read for what they are; "" = they can
   bool root = false;         // may drop names and attributes from memory
   bool gpus = false;         // a GPU answers here
   bool ranks = false;        // other processes take part

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string_view>
 
 #include "harness/base/error.h"
 #include "harness/base/units.h"
@@ -29,6 +30,13 @@ FileTable walked(const std::string& path) {
 }
 
 }  // namespace
+
+bool is_parquet(const std::string& path) {
+  const FileTable files = walked(path);
+  for (std::uint32_t file = 0; file < files.count(); ++file)
+    if (!std::string_view(files.path(file)).ends_with(".parquet")) return false;
+  return files.count() > 0;
+}
 
 double files_of_own_data(const std::string& path) { return walked(path).count(); }
 

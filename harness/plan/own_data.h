@@ -14,6 +14,8 @@ namespace headrace {
 std::vector<std::string> check_own_data(const requirements::Job& job, const std::string& path);
 
 /// How many files there are below `path`, and bytes of all of them. Throws UsageError as above.
+/// Are they all named as Parquet files are?
+bool is_parquet(const std::string& path);
 double files_of_own_data(const std::string& path);
 double bytes_of_own_data(const std::string& path);
 

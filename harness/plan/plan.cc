@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <set>
 
+#include "harness/backends/engines.h"
+#include "harness/backends/loader.h"
 #include "harness/base/glob.h"
 #include "harness/base/units.h"
 #include "harness/config/layers.h"
@@ -122,7 +124,7 @@ class Planner {
       return;
     }
     if (options_.config_file.empty()) plan_.name = plan_.job->name.substr(0, kLongestName);
-    const Node node("");
+    Node node("");
     Means means;
     means.budget_s = options_.budget_s.value_or(kBudget_s);
     means.data = options_.data.empty() ? plan_.job->dataset.path : options_.data;
@@ -144,6 +146,8 @@ class Planner {
     means.rules = options_.rules;
     means.tune = options_.tune;
     means.host_memory = static_cast<double>(node.memory_total());
+    if (!means.data.empty() && plan_.job->dataset.read_profile == requirements::ReadProfile::row_group)
+      means.no_tables = node.backends().why_not(Gives::tables);
     means.root = node.is_root();
     means.gpus = std::filesystem::exists("/dev/nvidiactl");
     means.ranks = options_.processes > 1;

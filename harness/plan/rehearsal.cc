@@ -63,6 +63,7 @@ class Rehearsal {
     share_shards(alone);
     hold_samples(alone);
     tier_ = fills_tier(alone);
+    find_tables(alone);
     const Value without = pipeline(alone);
     const Value whole = saving(without);
     made_.workloads.kind = Value::Kind::list;
@@ -73,7 +74,9 @@ class Rehearsal {
     }
     Value free = with(without, "step_time", "0s");
     add(free, rehearsal::kNoStep);
-    if (decodes())
+    if (tables_)
+      add(with(free, "table_decoded", "false"), rehearsal::kNoDecode);
+    else if (decodes())
       add(with(free, "codec", "none"), rehearsal::kNoDecode);
     else if (job_.dataset.cpu_time_per_sample)
       add(with(free, "cpu_time_per_sample", "0s"), rehearsal::kNoDecode);
@@ -179,7 +182,7 @@ class Rehearsal {
     return with(std::move(entry), "codec", codec_word(job_.dataset));
   }
   /// Is there a point without decoding?
-  bool has_no_decode() const { return decodes() || job_.dataset.cpu_time_per_sample.has_value(); }
+  bool has_no_decode() const { return tables_ || decodes() || job_.dataset.cpu_time_per_sample.has_value(); }
 
   /// What reads, with a consumer behind it.
   Value pipeline(const Value& alone) {
@@ -214,12 +217,14 @@ class Rehearsal {
                       "loader.workers_per_gpu or cluster.gpus_per_node lower",
                       workers, gpus));
     entry = with(std::move(entry), "gpus", fmt::format("{:.0f}", gpus));
-    if (decodes())
+    if (tables_)
+      entry = with(std::move(entry), "table", "parquet");
+    else if (decodes())
       entry = decoded(std::move(entry), layout);
     else if (job_.dataset.cpu_time_per_sample)
       entry = with(std::move(entry), "cpu_time_per_sample",
                    exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
-    if (job_.loader.skips_bad_samples && (layout == 1 || decodes()) && !means_.data.empty())
+    if (job_.loader.skips_bad_samples && (layout == 1 || tables_ || decodes()) && !means_.data.empty())
       entry = with(std::move(entry), "on_error", "skip");
     if (job_.loader.kind == LoaderKind::in_flight)  // reads alone have no batches
       entry = with(std::move(entry), "prefetch_factor",
@@ -241,6 +246,10 @@ class Rehearsal {
     const bool groups = rows_of_group(entry) > 1;
     if (layout == 2 && !groups) {
       made_.remarks.emplace_back("loader.shuffle_buffer: samples are read in a random order, and none is held for it");
+      return entry;
+    }
+    if (tables_) {
+      made_.remarks.emplace_back("loader.shuffle_buffer: rows of one's own Parquet files are not held for it");
       return entry;
     }
     const double own = *job_.loader.shuffle_buffer;
@@ -372,6 +381,23 @@ class Rehearsal {
     return with(std::move(entry), "checkpoint_mode", save.async ? "async" : "sync");
   }
 
+  /// Are one's own Parquet files read by their row groups, and decoded? Where they cannot be, that is told.
+  void find_tables(const Value& alone) {
+    const Value* profile = alone.find("read_profile");
+    if (profile == nullptr || profile->text != "row_group" || means_.data.empty() || !is_parquet(means_.data)) return;
+    tables_ = means_.no_tables.empty() && means_.rules.empty();
+    if (!means_.no_tables.empty())
+      unproven_.push_back(fmt::format(
+          "bytes of the files are read as dataset.request_size has them, and nothing is decoded, where their own "
+          "row groups would be: {}",
+          means_.no_tables));
+    if (!tables_) return;
+    if (job_.dataset.cpu_time_per_sample)
+      made_.remarks.emplace_back(
+          "dataset.cpu_time_per_sample is not spent: arrays are made of the row groups, and what follows that is left "
+          "out");
+    if (decodes()) made_.remarks.emplace_back("dataset.codec: of tables arrays are made, and nothing else is decoded");
+  }
   /// Is the job's cache tier rehearsed? Where it is not, that is told.
   bool fills_tier(const Value& alone) {
     if (!job_.local_cache || !means_.rules.empty()) return false;
@@ -431,6 +457,7 @@ class Rehearsal {
   double data_bytes_ = 0, longest_s_ = 0, own_workers_ = 1;  // the last: of each GPU
   double step_s_ = 0, steps_ = 0;                            // of a repetition
   const bool saves_ = job_.checkpoint && job_.model.parameters && means_.rules.empty();
+  bool tables_ = false;         // one's own Parquet files are read for what they are
   bool tier_ = false;           // the job's local cache is rehearsed
   std::vector<double> others_;  // numbers of workers that are tried, too
   std::vector<std::string> unproven_;

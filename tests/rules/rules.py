@@ -40,6 +40,7 @@ VENDOR_HEADERS = [
     (r"png\.h", r"harness/backends/png/"),
     (r"zstd\.h", r"harness/backends/zstd/"),
     (r"zlib\.h", r"harness/backends/npz/"),
+    (r"(arrow|parquet)/", r"harness/backends/parquet/"),
     (r"mpi\.h", r"(harness/backends/mpi|benches/peers/minimal)/"),
 ]
 

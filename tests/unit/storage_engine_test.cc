@@ -153,7 +153,7 @@ TEST(BackendsTest, TellsOfEveryBackendInAFixedOrder) {
     EXPECT_TRUE(status.built || !status.usable) << status.name;
   }
   EXPECT_EQ(names, (std::vector<std::string>{"posix", "mmap", "io_uring", "cuda", "nccl", "verbs", "mpi", "jpeg", "png",
-                                             "zstd", "npz"}));
+                                             "zstd", "npz", "parquet"}));
   EXPECT_TRUE(backends.status().front().usable);
 }
 

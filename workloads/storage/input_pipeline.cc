@@ -22,6 +22,7 @@
 #include "workloads/storage/bad_samples.h"
 #include "workloads/storage/in_flight_sources.h"
 #include "workloads/storage/own_shards.h"
+#include "workloads/storage/row_groups.h"
 #include "workloads/storage/sample_decoding.h"
 #include "workloads/storage/sample_source.h"
 #include "workloads/storage/shuffle_buffer.h"
@@ -145,6 +146,7 @@ class InputPipeline final : public Workload {
         cpu_time_s_(p.seconds("cpu_time_per_sample", 0, {.min = 0, .max = 3600},
                               "processor time that a worker spends on decoding one sample")),
         decoding_(p),
+        groups_(p),
         shuffling_(Shuffling::declare(p, profile_ == ReadProfile::wds ? kWebDatasetInitial : UINT64_MAX)),
         save_every_(p.count("checkpoint_every", 0, {.min = 0, .max = 1e9},
                             "steps from one checkpoint to the next, the first after half as many; 0: none is saved")),
@@ -158,6 +160,7 @@ class InputPipeline final : public Workload {
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (auto skip = decoding_.check(node)) return skip;
+    if (auto skip = groups_.check(node)) return skip;
     if (saves())
       if (auto skip = save_.check(node)) return skip;
     if (auto skip = check_files_held(node)) return skip;
@@ -200,9 +203,14 @@ class InputPipeline final : public Workload {
       data_ = DataSet::open(spec_, node, progress);
       engine_ = &node.backends().storage(io_.engine);
       if (layout_ == Layout::shards) find_shards();
-      if (layout_ == Layout::indexed) places_.emplace(data_->files(), io_.block_size, io_.block_size);
+      if (layout_ == Layout::indexed && !groups_.active())
+        places_.emplace(data_->files(), io_.block_size, io_.block_size);
     }
     prepare_decoding(node, progress);
+    if (groups_.active()) {
+      if (!data_) data_ = DataSet::open(spec_, node, progress);  // with samples in memory, one group of each worker is
+      groups_.find(node, data_->files(), passes_over_bad_);
+    }
     shuffles_.clear();
     for (unsigned i = 0; i < io_.workers; ++i) {
       sources_.push_back(source(i));
@@ -291,7 +299,9 @@ class InputPipeline final : public Workload {
       throw RunError(fmt::format(
           "not one sample could be used: all that were read, {}, were passed over (on_error: skip)", passed_over));
     sink.put("steps", static_cast<double>(u.steps));
-    if (shards_.format != formats::Format::none) {
+    if (groups_.active()) {
+      sink.put("bad_samples", static_cast<double>(groups_.bad_files() + passed_over));
+    } else if (shards_.format != formats::Format::none) {
       sink.put("bad_samples", static_cast<double>(data_->empty_files().size() + shards_.faults.size() + passed_over));
       if (layout_ == Layout::shards) sink.put("idle_workers", idle_workers_);
     } else if (decoding_.active()) {
@@ -359,7 +369,8 @@ class InputPipeline final : public Workload {
     if (!held_back_.empty()) notes.push_back(held_back_);
     held_back_.clear();
     decoding_.tell(data_ ? &data_->files() : nullptr, notes);
-    if (data_) bad_.tell(data_->files(), notes);
+    groups_.tell(notes);
+    if (data_ && !groups_.active()) bad_.tell(data_->files(), notes);
     double files = 0, decoded = 0;
     for (const Tally& t : tallies_) files += static_cast<double>(t.samples), decoded += static_cast<double>(t.decoded);
     if (decoded > 0 && std::abs(decoded / files / samples_per_file_ - 1) > 0.1)
@@ -417,7 +428,9 @@ class InputPipeline final : public Workload {
                                io_.engine + " waits for each");
     if (flies() && profile_ != ReadProfile::whole && profile_ != ReadProfile::ranged)
       p.conflict("read_profile", "who reads like that waits for each read: a loader with requests in flight does not");
-    const bool parses = layout_ == Layout::shards || (layout_ == Layout::files && decoding_.active());
+    if (groups_.active()) check_groups(p);
+    const bool parses =
+        groups_.active() || layout_ == Layout::shards || (layout_ == Layout::files && decoding_.active());
     if (passes_over_bad_ && (!parses || spec_.path.empty()))
       p.conflict("on_error", "skip goes with a path, and layout shards or a codec: nothing else is parsed or decoded");
     if (decoding_.active() && cpu_time_s_ > 0)
@@ -459,6 +472,19 @@ class InputPipeline final : public Workload {
                             io_.workers, format_quantity(each, Dimension::bytes, true),
                             format_quantity(all, Dimension::bytes, true),
                             format_quantity(memory, Dimension::bytes, true))};
+  }
+  void check_groups(Params& p) const {
+    if (profile_ != ReadProfile::row_group)
+      p.conflict("table", "row groups are read by layout indexed with read_profile row_group");
+    else if (spec_.path.empty())
+      p.conflict("table", "goes with a path: generated files have no tables in them");
+    if (from_ == "none") p.conflict("table", "nothing is read: source storage or memory");
+    if (flies()) p.conflict("table", "Arrow's calls wait for each row group: another loader than in_flight");
+    if (cpu_time_s_ > 0 && groups_.decodes())
+      p.conflict("cpu_time_per_sample", "it stands for decoding, and arrays are made of the row groups");
+    if (decoding_.active()) p.conflict("codec", "of tables arrays are made, and nothing else is decoded");
+    if (shuffling_.active())
+      p.conflict("shuffle_buffer", "row groups of a table are not held: table raw holds their bytes");
   }
   void check_shuffling(Params& p) const {
     if (!shuffling_.active()) return;
@@ -580,6 +606,7 @@ class InputPipeline final : public Workload {
   double samples_per_operation() const {
     if (layout_ == Layout::files) return samples_per_file_;
     if (profile_ != ReadProfile::row_group) return 1;
+    if (groups_.active()) return std::max(1.0, groups_.rows());
     return std::max(1.0, static_cast<double>(io_.block_size) / static_cast<double>(sample_size_));
   }
   std::uint64_t operation_bytes() const {
@@ -595,6 +622,8 @@ class InputPipeline final : public Workload {
 
   std::unique_ptr<SampleSource> source(unsigned number) const {
     if (from_ == "none") return no_source();
+    if (groups_.active())
+      return groups_.source(number + team_index_ * io_.workers, io_.workers * team_size_, from_ == "memory");
     if (from_ == "memory") return memory_source(memory_, operation_bytes());
     const FileTable& files = data_->files();
     const std::uint64_t per_batch = operations_at_once();
@@ -821,17 +850,19 @@ class InputPipeline final : public Workload {
         }
         bytes += done.bytes;
         if (done.over) break;
-        const bool parsed = done.error.code == 0;
+        const bool parsed = done.error.code == 0, own = parsed && source.decodes();
         if (parsed && decodes > 0 && !several_.empty()) {
           decode_several(worker.index, done, tally);
         } else if (parsed && decodes > 0) {
           // What lies in memory stands for each sample of a file.
           for (unsigned k = 0; k < decodes && decode(worker.index, done); ++k) {
           }
+        } else if (own) {
+          source.decode(done);
         } else if (parsed) {
           pipeline::burn(decode_ns);
         }
-        if (parsed && (decodes > 0 || decode_ns > 0)) {
+        if (parsed && (decodes > 0 || decode_ns > 0 || own)) {
           const std::uint64_t decoded = now_ns();
           recorder.part(kDecode, decoded - now);
           tally.decoding_ns += decoded - now;
@@ -841,7 +872,7 @@ class InputPipeline final : public Workload {
         const bool bad = done.error.code == OperationError::kBadSample;
         if (done.error.code != 0 && !(bad && passes_over_bad_)) recorder.fail(done.error, now);
         if (bad && (!parsed || passes_over_bad_)) {
-          if (!parsed) add_bad(tally, done.error);
+          if (!parsed || own) add_bad(tally, done.error);
           recorder.extend(now);
           source.pass_over();
           if (pipeline_->over()) return;
@@ -873,6 +904,7 @@ class InputPipeline final : public Workload {
   bool passes_over_bad_;
   double cpu_time_s_;
   SampleDecoding decoding_;
+  RowGroups groups_;
   Shuffling shuffling_;
   std::uint64_t save_every_;
   bool saves_left_out_;

@@ -42,6 +42,9 @@ class SampleSource {
   virtual bool has(std::uint64_t batch) noexcept = 0;
   /// Reads the `number`-th sample of that batch; samples are asked for in turn.
   virtual SampleRead read(std::uint64_t batch, std::uint64_t number) noexcept = 0;
+  /// Does it decode what it reads itself? Then decode() does, of what read() gave last; false: it cannot, and `done` says so.
+  virtual bool decodes() const noexcept { return false; }
+  virtual bool decode(SampleRead&) noexcept { return true; }
   /// What was read last cannot be used: the next one is asked for by the same number.
   virtual void pass_over() noexcept {}
 };
