@@ -85,6 +85,21 @@ TEST(Crc32cTest, IsTheOneOfTheStandard) {
   }
 }
 
+TEST(Crc32cTest, IsTheSameOfEveryLengthAndChangesWithEveryBit) {
+  std::string text(20'000, 'q');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i >> 3);
+  // Around one, two and three times what is taken at once.
+  for (const std::size_t around : {6144u, 12'288u, 18'432u})
+    for (std::size_t length = around - 9; length < around + 9; ++length)
+      EXPECT_EQ(crc32c(bytes_of(text).first(length), 7u), crc32c_by_tables(bytes_of(text).first(length), 7u)) << length;
+  const std::uint32_t whole = crc32c(bytes_of(text));
+  for (std::size_t at = 0; at < text.size(); at += 997) {
+    std::string other = text;
+    other[at] = static_cast<char>(other[at] ^ 1 << at % 8);
+    EXPECT_NE(crc32c(bytes_of(other)), whole) << at;
+  }
+}
+
 TEST(TarParserTest, FindsEverySampleHoweverItsBytesCome) {
   const std::string tar = tar_of(20);
   const auto parser = tar_parser(kParts);
