@@ -145,7 +145,7 @@ class Manifest {
   std::map<std::string, Json> known_;
 };
 
-/// Writes shards one after the other; while one is written, the one before is read back and gets its name.
+/// Gathers shards one after the other; while one is, the one before is written to its end, read back and gets its name.
 class Packer {
  public:
   Packer(const Plan& plan, const DataProgress& progress)
@@ -191,20 +191,23 @@ class Packer {
     auto shard = std::make_unique<ShardFile>(folder_.folder(), plan_.name(number), planned.bytes);
     if (plan_.options.format == formats::Format::mds) shard->append(head(planned));
     for (std::uint64_t i = 0; i < planned.samples; ++i) {
-      const std::string sample = samples.next();
-      shard->append(sample);
-      done_ += sample.size();
+      samples.next(sample_);
+      shard->append(sample_);
+      done_ += sample_.size();
       tell("packing");
+      if (last_ && reading_back_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) check_last();
     }
     if (plan_.options.format == formats::Format::tar) shard->append(std::string(formats::kTarEnd, '\0'));
-    shard->finish();
     if (plan_.options.format == formats::Format::mds && shard->bytes() != planned.bytes)
       throw RunError(fmt::format("{}: has {} bytes, not the {} that were planned", plan_.name(number), shard->bytes(),
                                  planned.bytes));
     check_last();
     last_ = std::move(shard);
     last_samples_ = planned.samples;
-    reading_back_ = std::async(std::launch::async, [file = last_.get()] { file->read_back(); });
+    reading_back_ = std::async(std::launch::async, [file = last_.get()] {
+      file->finish();
+      file->read_back();
+    });
   }
   std::string head(const Shard& shard) const {
     std::vector<std::uint64_t> sizes;
@@ -246,7 +249,8 @@ class Packer {
   Manifest manifest_;
   Packed packed_;
   std::uint64_t done_ = 0, last_samples_ = 0;
-  std::unique_ptr<ShardFile> last_;  // whole, and being read back
+  std::string sample_;               // the one that was taken last
+  std::unique_ptr<ShardFile> last_;  // gathered as a whole, and being written and read back
   std::future<void> reading_back_;   // ends before it
 };
 

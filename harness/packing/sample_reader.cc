@@ -42,18 +42,17 @@ void SampleReader::read_all() {
   }
 }
 
-std::string SampleReader::next() {
+void SampleReader::next(std::string& into) {
   std::unique_lock lock(mutex_);
   Slot& slot = slots_[taken_ % kSlots];
   ready_.wait(lock, [&] { return slot.ready; });
   slot.ready = false;
   ahead_ -= from_.bytes(from_.samples[order_[taken_++]]);
   const std::exception_ptr failed = std::exchange(slot.failed, nullptr);
-  std::string bytes = std::move(slot.bytes);
+  std::swap(into, slot.bytes);
   lock.unlock();
   room_.notify_one();
   if (failed) std::rethrow_exception(failed);
-  return bytes;
 }
 
 }  // namespace headrace::packing

@@ -14,7 +14,7 @@
 
 namespace headrace::packing {
 
-/// Threads read ahead until kAhead bytes wait to be taken; the one that is wanted next is always read.
+/// Threads read ahead until kAhead bytes, or kSlots samples, wait to be taken; the one that is wanted next is always read.
 class SampleReader {
  public:
   /// `order`: numbers of samples, those that are wanted, in turn.
@@ -22,12 +22,13 @@ class SampleReader {
   ~SampleReader();
   SampleReader(const SampleReader&) = delete;
 
-  /// The next one. Throws what its reading threw.
-  std::string next();
+  /// The next one, in place of what was in `into`, whose memory is used again. Throws what its reading threw.
+  void next(std::string& into);
 
  private:
   static constexpr std::uint64_t kAhead = 128 << 20;
-  static constexpr std::size_t kSlots = 1024;
+  static constexpr std::size_t kSlots =
+      128;  // few, so that their memory, used in turn, stays in the processor's caches
   static constexpr unsigned kThreads = 16;
 
   struct Slot {

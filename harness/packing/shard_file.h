@@ -1,11 +1,14 @@
 // One shard while it is written: under a name of headrace's own, around the page cache, until it is whole on the storage and
-// was read back. While one piece is written, the next is gathered, so that the storage does not wait for samples.
+// was read back. A thread of its own writes, piece by piece, so that the storage does not wait for samples.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
-#include <future>
+#include <exception>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "harness/files/folder.h"
 
@@ -20,9 +23,9 @@ class ShardFile {
   ~ShardFile();
   ShardFile(const ShardFile&) = delete;
 
-  /// Throws RunError when the storage refused this or an earlier piece.
+  /// Throws RunError when the storage refused an earlier piece.
   void append(std::string_view bytes);
-  /// All is on the storage.
+  /// Returns once all is on the storage; throws RunError when that refused some of it.
   void finish();
   /// Reads it from the storage. Throws RunError when it is not what was written.
   void read_back() const;
@@ -30,25 +33,33 @@ class ShardFile {
   void publish();
 
   const std::string& name() const { return name_; }
-  std::uint64_t bytes() const { return written_ + filled_; }
-  std::uint32_t crc() const { return crc_; }  // CRC-32C of all of it, once it is finished
+  std::uint64_t bytes() const { return bytes_; }  // that were appended
+  std::uint32_t crc() const { return crc_; }      // CRC-32C of them
 
  private:
-  static constexpr std::uint64_t kBuffer = 8 << 20;  // of each of the two [B]
-  void write_out(std::uint64_t length);
-  void wait_for_write();
-  unsigned char* gathering() const { return buffers_ + (second_ ? kBuffer : 0); }
+  static constexpr std::uint64_t kPiece = 8 << 20;  // [B]
+  static constexpr std::uint64_t kPieces = 4;  // that memory holds: one is gathered, the others wait or are written
+
+  void hand_over(std::uint64_t length);
+  void write_pieces();
+  unsigned char* memory_of(std::uint64_t piece) const { return memory_ + piece % kPieces * kPiece; }
   std::string shown() const { return folder_.path_of(name_); }
 
   const files::Folder& folder_;
   const std::string name_, aside_;
   files::UniqueFd fd_;
-  unsigned char* buffers_;
-  bool second_ = false;                     // which of them is gathered in
-  std::uint64_t written_ = 0, filled_ = 0;  // given to the storage, the piece under way included; gathered
-  std::uint32_t crc_ = 0;                   // of what was given, but for the piece under way
-  std::future<void> writing_;               // that piece; nothing else touches its buffer, or crc_, until it ended
+  unsigned char* memory_;  // of all pieces
+  std::uint64_t bytes_ = 0;
+  std::uint32_t crc_ = 0;
   bool published_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t gathered_ = 0, written_ = 0;  // pieces; memory of those between them is the writing thread's
+  std::uint64_t last_length_ = kPiece;        // of the last piece, in whole blocks [B]
+  bool ended_ = false;                        // no piece will follow
+  std::exception_ptr failed_;
+  std::thread writing_;  // after what it uses
 };
 
 }  // namespace headrace::packing
