@@ -5,18 +5,21 @@ With HEADRACE_LOADER_TABLE=1 nothing is decided, and each comparison prints a li
 
     for ms in 2 5; do
       HEADRACE_LOADER_TABLE=1 HEADRACE_LOADER_ROUNDS=5 HEADRACE_LOADER_DELAY_MS=$ms \\
-        nice -n -15 python3 -B tests/faults/run.py loaders -s -k "processes or pytorch or tar" | grep "^|"
+        nice -n -15 python3 -B tests/faults/run.py loaders -s -k "processes or pytorch or tar or tf or mosaic" | grep "^|"
     done
 """
 
 import importlib.util
 import io
+import mmap
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
 import tarfile
+import time
 
 import pytest
 
@@ -47,7 +50,8 @@ class Reader:
             process.stdin.write("go\n")
             process.stdin.flush()
         times = [list(map(float, process.stdout.readline().split())) for process in self.processes]
-        return max(end for _, end in times) - min(begin for begin, _ in times)
+        self.used = [time[2:] for time in times]
+        return max(time[1] for time in times) - min(time[0] for time in times)
 
     def close(self):
         for process in self.processes:
@@ -70,7 +74,8 @@ class Pair:
         self.paths, self.reader, self.samples = paths, reader, samples
 
     def slow(self):
-        self.faults.set(f"delay *.bin op=open ms={DELAY_MS}", f"delay *.bin op=read ms={DELAY_MS}")
+        kind = self.paths[0].suffix
+        self.faults.set(f"delay *{kind} op=open ms={DELAY_MS}", f"delay *{kind} op=read ms={DELAY_MS}")
 
     def ours(self):
         self.slow()
@@ -204,4 +209,102 @@ def test_shards_of_tar(headrace, faults, script, workers):
     stored = sum(path.stat().st_size for path in paths)
     workload = {"use": "shard_stream", "path": str(paths[0].parent), "workers": workers, "read_profile": "wds",
                 "sample_size": f"{stored // (len(paths) * SAMPLES)}B", "loader": "pytorch_iterable", "batch_size": 4}
+    assert Pair(headrace, faults, workload, paths, reader, len(paths) * SAMPLES).agree()
+
+
+def seconds_of_reading(paths):
+    """Processor time of the reads that tarfile does, out of memory."""
+    begin = time.process_time()
+    for path in paths:
+        with open(path, "rb") as shard:
+            while shard.read(10240):
+                pass
+    return time.process_time() - begin
+
+
+@pytest.mark.parametrize("script", ["tar_shards.py", "webdataset_shards.py"])
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_pipeline_that_knows_what_parsing_takes(headrace, faults, script, workers):
+    """Many workers take tar files apart in more time than their processors have: told that time, the pipeline rehearses it."""
+    if script.startswith("webdataset") and importlib.util.find_spec("webdataset") is None:
+        pytest.skip("no webdataset, which no distribution has: python3 -m pip install webdataset")
+    paths = shards(faults, 2 * workers)
+    alone = Reader(script, [paths])
+    alone.epoch()
+    alone.epoch()  # out of memory
+    parsing_s = (alone.used[0][0] - seconds_of_reading(paths)) / (len(paths) * SAMPLES)
+    alone.close()
+    reader = Reader(script, [paths[i::workers] for i in range(workers)])
+    workload = {"use": "input_pipeline", "layout": "shards", "path": str(paths[0].parent), "workers": workers, "read_profile": "wds",
+                "sample_size": f"{paths[0].stat().st_size // SAMPLES}B", "loader": "pytorch_iterable", "batch_size": 4,
+                "step_time": "0s", "cpu_time_per_sample": f"{parsing_s}s"}
+    print(f"parsing takes {1e6 * parsing_s:.0f} us of a sample")
+    assert Pair(headrace, faults, workload, paths, reader, len(paths) * SAMPLES).agree()
+
+
+def test_a_framework_tells_the_kernel_nothing_of_the_order(headrace, faults):
+    """A mapped file's pages come with those around them, as no framework asks for less; storage alone is told to give no more."""
+    folder = faults.mount / "tokens"
+    folder.mkdir()
+    (folder / "0.bin").write_bytes(os.urandom(16 << 20))
+    block, count = 64 << 10, 64  # a few of them, so that what comes around is seldom asked for
+
+    def reads(read):
+        evict([folder / "0.bin"])
+        faults.set("delay *.bin op=read ms=0")
+        read()
+        return faults.used()[0]
+
+    def ours(**more):
+        result = headrace({"use": "random_read", "path": str(folder), "read_profile": "mmap", "engine": "mmap", "block_size": f"{block}B",
+                           "reads": count, "workers": 1, "cache": "cold", "repeat": 1, **more})
+        assert result.code == 0, result
+
+    def python():
+        with open(folder / "0.bin", "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+            for number in random.Random(1).sample(range((16 << 20) // block), count):
+                bytes(mapped[number * block:(number + 1) * block])
+
+    framework, storage, real = (reads(lambda: ours(loader="pytorch", batch_size=4)), reads(ours), reads(python))
+    assert 0.6 * real < framework < 1.6 * real and storage > 4 * real, (framework, storage, real)
+
+
+needs_tensorflow = pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None,
+                                      reason="no tensorflow, which no distribution has: python3 -m pip install tensorflow-cpu")
+
+
+@needs_tensorflow
+@pytest.mark.parametrize("workers", WORKERS)
+def test_tf_data_over_files(headrace, faults, files, workers):
+    paths = files(EACH * workers)
+    reader = Reader("tf_files.py", [[workers, *paths]])
+    workload = small_files(len(paths), workers=workers, loader="tfdata", read_profile="whole")
+    assert Pair(headrace, faults, workload, paths, reader, len(paths)).agree()
+
+
+@needs_tensorflow
+@pytest.mark.parametrize("workers", WORKERS)
+def test_tf_data_over_records(headrace, faults, workers):
+    folder = faults.mount / "records"
+    folder.mkdir()
+    made = ["write", folder, 2 * workers, SAMPLES, FILE]
+    subprocess.run([sys.executable, READERS / "tf_records.py", *map(str, made)], check=True)
+    paths = sorted(folder.iterdir())
+    reader = Reader("tf_records.py", [[workers, *paths]])
+    workload = {"use": "shard_stream", "path": str(folder), "workers": workers, "read_profile": "ranged", "block_size": "256KiB",
+                "sample_size": f"{FILE + 16}B", "loader": "tfdata", "prefetch_factor": 1}
+    assert Pair(headrace, faults, workload, paths, reader, len(paths) * SAMPLES).agree()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("streaming") is None or importlib.util.find_spec("torch") is None,
+                    reason="no torch, or no streaming, which no distribution has: python3 -m pip install mosaicml-streaming")
+@pytest.mark.parametrize("workers", WORKERS)
+def test_mosaic_streaming(headrace, faults, workers):
+    folder = faults.mount / "mds"
+    made = ["write", folder, 2 * workers, SAMPLES, FILE]
+    subprocess.run([sys.executable, READERS / "mds_samples.py", *map(str, made)], check=True)
+    paths = sorted(folder.glob("*.mds"))
+    reader = Reader("mds_samples.py", [[workers, 8, 2, folder]])
+    workload = {"use": "random_read", "path": str(folder), "workers": workers, "read_profile": "mds", "block_size": f"{FILE + 4}B",
+                "loader": "pytorch", "batch_size": 8, "prefetch_factor": 2}
     assert Pair(headrace, faults, workload, paths, reader, len(paths) * SAMPLES).agree()

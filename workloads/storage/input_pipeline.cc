@@ -648,7 +648,7 @@ class InputPipeline final : public Workload {
       }
       case Layout::shards: {
         std::vector<std::uint32_t> shards = shards_.of(number, io_.workers, team_index_, team_size_);
-        options.advice = Advice::sequential;
+        if (flies()) options.advice = Advice::sequential;  // frameworks tell the kernel nothing
         auto reader = profile_ == ReadProfile::ranged ? engine_->block_reader(files, shards, options)
                                                       : profile_block_reader(profile_, files, shards, io_.block_size);
         if (flies()) {
@@ -664,7 +664,7 @@ class InputPipeline final : public Workload {
       case Layout::indexed:
         break;
     }
-    options.advice = Advice::random;
+    if (flies()) options.advice = Advice::random;
     const bool plain = profile_ == ReadProfile::ranged || profile_ == ReadProfile::mmap;
     auto reader = plain ? engine_->block_reader(files, places_->selected(), options)
                         : profile_block_reader(profile_, files, places_->selected(), io_.block_size);
