@@ -246,7 +246,9 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
         "Write what the input pipeline did with every sample, and when, as Chrome trace JSON (Perfetto shows it)");
   if (kind == Kind::rehearse) {
     verb.flag("--tune", arguments->tune,
-              "Try other numbers of workers, too, and tell the fewest that feed the GPUs, as settings of the loader");
+              "Try other numbers of workers, and of batches ahead, too, and tell the fewest that feed the GPUs, as "
+              "settings of "
+              "the loader");
     verb.option("--rules NAME", arguments->rules,
                 "Hold the run against a benchmark's rules, and tell which it broke: mlperf-v2, mlperf-v3 (MLPerf "
                 "Storage 2.0, 3.0)");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/base/units.h"
 #include "harness/requirements/formula.h"
@@ -17,8 +18,8 @@ using requirements::LoaderKind;
 std::string rate(double value) { return format_quantity(value, Dimension::per_second); }
 
 /// As the framework of the job's loader has it, and as others have.
-std::vector<std::string> settings(const Job& job, double workers) {
-  const double batch = job.step.micro_batch, ahead = job.loader.prefetch_factor;
+std::vector<std::string> settings(const Job& job, double workers, double ahead) {
+  const double batch = job.step.micro_batch;
   if (job.loader.kind == LoaderKind::in_flight)
     return {fmt::format("{:.0f} reading thread{} for each GPU, with as many requests in flight as were rehearsed",
                         workers, workers > 1 ? "s" : "")};
@@ -33,14 +34,49 @@ std::vector<std::string> settings(const Job& job, double workers) {
                       batch, workers, ahead)};
 }
 
+std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
+
+/// How few batches ahead keep the GPUs as busy as the job asks. False: none that was tried, which is told.
+bool tune_prefetch(const Job& job, double own_workers, LoaderTuning& t) {
+  if (t.ahead.empty()) return true;
+  const double target = job.step.target_utilization;
+  const auto enough =
+      std::ranges::find_if(t.ahead, [&](const LoaderTuning::Ahead& one) { return one.utilization.low >= target; });
+  if (enough == t.ahead.end()) {
+    const auto best =
+        std::ranges::max_element(t.ahead, {}, [](const LoaderTuning::Ahead& one) { return one.utilization.low; });
+    t.told.push_back(
+        fmt::format("no prefetch_factor that was tried, {:.0f} to {:.0f}, lets the GPUs compute {} of the time, though "
+                    "the loader is fast enough on average: with {:.0f} workers of each GPU and {:.0f} they compute {} "
+                    "[{}, {}]",
+                    t.ahead.front().prefetch_factor, t.ahead.back().prefetch_factor, percent(target), own_workers,
+                    best->prefetch_factor, percent(best->utilization.value), percent(best->utilization.low),
+                    percent(best->utilization.high)));
+    return false;
+  }
+  // Of tf.data all workers are so far ahead together, else each is: fewer workers as many batches.
+  const bool together = job.loader.kind == LoaderKind::tfdata;
+  t.prefetch_factor = together ? enough->prefetch_factor : std::ceil(enough->prefetch_factor * own_workers / *t.fewest);
+  t.told.push_back(fmt::format(
+      "the least prefetch_factor, of those that were tried with {:.0f} workers of each GPU: {:.0f} (the GPUs "
+      "compute {} of the time [{}, {}], {} asked for){}",
+      own_workers, enough->prefetch_factor, percent(enough->utilization.value), percent(enough->utilization.low),
+      percent(enough->utilization.high), percent(target),
+      *t.prefetch_factor != enough->prefetch_factor
+          ? fmt::format("; {:.0f} of {:.0f} workers are as many batches", *t.prefetch_factor, *t.fewest)
+          : ""));
+  return true;
+}
+
 }  // namespace
 
-LoaderTuning tune_loader(const Job& job, double gpus, double taken, std::vector<LoaderTuning::Tried> tried,
-                         double cpu_time_s) {
+LoaderTuning tune_loader(const Job& job, LoaderTrials trials) {
   LoaderTuning t;
-  std::ranges::sort(tried, {}, &LoaderTuning::Tried::workers);
-  t.tried = std::move(tried);
-  t.needed = taken * job.step.target_utilization;
+  std::ranges::sort(trials.tried, {}, &LoaderTuning::Tried::workers);
+  std::ranges::sort(trials.ahead, {}, &LoaderTuning::Ahead::prefetch_factor);
+  t.tried = std::move(trials.tried);
+  t.ahead = std::move(trials.ahead);
+  t.needed = trials.taken * job.step.target_utilization;
   if (t.tried.empty()) return t;
   // More workers can give less where cores are used up: any number that suffices does, and the fewest is asked for.
   const auto enough =
@@ -56,26 +92,37 @@ LoaderTuning tune_loader(const Job& job, double gpus, double taken, std::vector<
     return t;
   }
   t.fewest = enough->workers;
-  t.memory = apply("B4", {{"ranks_count", gpus},
-                          {"workers_count", enough->workers},
-                          {"prefetch_factor_count", job.loader.prefetch_factor},
-                          {"batch_samples_count", job.step.micro_batch},
-                          {"decoded_sample_bytes", job.dataset.decoded_size.value_or(job.dataset.sample_size)}})
-                 .value();
+  const bool fed = tune_prefetch(job, trials.own_workers, t);
+  const double ahead = t.prefetch_factor.value_or(job.loader.prefetch_factor);
+  if (fed)
+    t.memory = apply("B4", {{"ranks_count", trials.gpus},
+                            {"workers_count", enough->workers},
+                            {"prefetch_factor_count", ahead},
+                            {"batch_samples_count", job.step.micro_batch},
+                            {"decoded_sample_bytes", job.dataset.decoded_size.value_or(job.dataset.sample_size)}})
+                   .value();
+  double cpu_time_s = trials.cpu_time_s;
   if (cpu_time_s <= 0) cpu_time_s = job.dataset.cpu_time_per_sample.value_or(0);
   if (cpu_time_s > 0)
     t.cores = apply("B2", {{"node_sample_rate_per_s", t.needed},
                            {"cpu_time_per_sample_s", cpu_time_s},
                            {"target_utilization_ratio", 1}})
                   .value();
-  t.told.push_back(
+  t.told.insert(
+      t.told.begin(),
       fmt::format("the fewest workers that feed the GPUs, of those that were tried: {:.0f} of each GPU ({} [{}, {}], "
-                  "needed {}); up to "
-                  "{} of prefetched batches (B4){}",
+                  "needed {}){}",
                   enough->workers, rate(enough->rate.value), rate(enough->rate.low), rate(enough->rate.high),
-                  rate(t.needed), format_quantity(t.memory, Dimension::bytes),
+                  rate(t.needed),
                   t.cores > 0 ? fmt::format(", {:.0f} core{} to decode (B2)", t.cores, t.cores > 1 ? "s" : "") : ""));
-  for (std::string& setting : settings(job, enough->workers)) t.told.push_back(std::move(setting));
+  if (!fed) return t;
+  t.told.back() += fmt::format("; up to {} of prefetched batches (B4)", format_quantity(t.memory, Dimension::bytes));
+  for (std::string& setting : settings(job, enough->workers, ahead)) t.told.push_back(std::move(setting));
+  if (enough->workers != trials.own_workers && t.prefetch_factor)
+    t.told.push_back(fmt::format(
+        "so few workers and so few batches ahead were not rehearsed together: --set job.loader.workers_per_gpu={:.0f} "
+        "--set job.loader.prefetch_factor={:.0f}",
+        enough->workers, ahead));
   return t;
 }
 

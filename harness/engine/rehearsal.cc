@@ -239,6 +239,20 @@ std::vector<LoaderTuning::Tried> tried_workers(const std::vector<PointResult>& p
   return asked ? tried : std::vector<LoaderTuning::Tried>{};
 }
 
+/// By prefetch_factor: the job's own point, of one that saves that without saves, and those beside it.
+std::vector<LoaderTuning::Ahead> tried_prefetch(const std::vector<PointResult>& points, const Point& whole) {
+  std::vector<LoaderTuning::Ahead> tried;
+  for (const PointResult& p : points)
+    if (const auto utilization = metric(&p, "accelerator_utilization");
+        utilization && p.point->id.starts_with(fmt::format("{}/{}", kPipeline, rehearsal::kPrefetch)))
+      tried.push_back({param(*p.point, "prefetch_factor"), *utilization});
+  if (tried.empty()) return tried;
+  auto own = metric(find(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
+  if (!own) own = metric(find(points, kPipeline, rehearsal::kJob), "accelerator_utilization");
+  if (own) tried.push_back({param(whole, "prefetch_factor"), *own});
+  return tried;
+}
+
 /// Of what is read from storage: was it, each time?
 bool was_cold(const PointResult& point) {
   return std::ranges::all_of(point.repetitions,
@@ -284,8 +298,13 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   look_at_saves(points, *whole, plan.job->step.target_utilization, r);
   predict(points, *whole->point, r);
   if (std::vector<LoaderTuning::Tried> tried = tried_workers(points, *whole->point); !tried.empty())
-    r.tuning = tune_loader(*plan.job, param(*whole->point, "gpus"), r.rates.taken / whole->processes, std::move(tried),
-                           value(find(points, "decode", rehearsal::kJob), "cpu_time_per_sample"));
+    r.tuning =
+        tune_loader(*plan.job, {.gpus = param(*whole->point, "gpus"),
+                                .taken = r.rates.taken / whole->processes,
+                                .own_workers = param(*whole->point, "workers") / param(*whole->point, "gpus"),
+                                .tried = std::move(tried),
+                                .ahead = tried_prefetch(points, *whole->point),
+                                .cpu_time_s = value(find(points, "decode", rehearsal::kJob), "cpu_time_per_sample")});
   r.rules = plan.rules;
   if (!r.rules.empty()) {
     r.checked = plan.rule_checks;

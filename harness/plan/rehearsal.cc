@@ -29,6 +29,7 @@ constexpr double kSaves = 3;  // checkpoints of a repetition
 constexpr double kLeastShard = 4096;
 constexpr double kMixed = 16;          // times its shuffle buffer a worker reads, so that most is read with a full one
 constexpr double kUsualInitial = 100;  // of WebDataset's shuffle(): held before the first sample goes
+constexpr double kMostAhead = 64;      // batches, as the workload has it
 
 std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
 
@@ -90,6 +91,9 @@ class Rehearsal {
     for (const double each : others_)
       add(with(free, "workers", fmt::format("{:.0f}", each * workers / own_workers_)),
           fmt::format("{}{:.0f}", rehearsal::kWorkers, each).c_str());
+    for (const double ahead : aheads_)
+      add(with(without, "prefetch_factor", fmt::format("{:.0f}", ahead)),
+          fmt::format("{}{:.0f}", rehearsal::kPrefetch, ahead).c_str());
     Value facts;
     facts.kind = Value::Kind::map;
     facts.set("use", Value::scalar("host_facts", {"job", 0, 0}));
@@ -230,7 +234,7 @@ class Rehearsal {
       entry = with(std::move(entry), "prefetch_factor",
                    fmt::format("{:.0f}", std::clamp(job_.loader.prefetch_factor, 1.0, 64.0)));
     own_workers_ = workers / gpus;
-    if (means_.tune) others_ = other_workers(gpus, own_workers_);
+    if (means_.tune) others_ = other_workers(gpus, own_workers_), aheads_ = other_prefetch();
     // Of tf.data all workers prepare each batch together.
     entry = steps(std::move(entry), gpus, job_.loader.kind == LoaderKind::tfdata ? 1 : workers / gpus);
     return job_.loader.shuffle_buffer ? mixing(std::move(entry), layout, workers, gpus) : entry;
@@ -285,6 +289,15 @@ class Rehearsal {
       if (decoding < own) others.insert(std::max(1.0, decoding));
     }
     std::erase_if(others, [&](double each) { return each * gpus > kMostWorkers; });
+    return {others.begin(), others.end()};
+  }
+
+  /// The powers of two below the job's own prefetch_factor, and twice and four times it.
+  std::vector<double> other_prefetch() const {
+    const double own = std::clamp(job_.loader.prefetch_factor, 1.0, kMostAhead);
+    std::set<double> others{2 * own, 4 * own};
+    for (double ahead = 1; ahead < own; ahead *= 2) others.insert(ahead);
+    std::erase_if(others, [](double ahead) { return ahead > kMostAhead; });
     return {others.begin(), others.end()};
   }
 
@@ -435,7 +448,7 @@ class Rehearsal {
   /// Of all points: the whole pipeline, four or five others.
   double weights() const {
     return time_share::kOwn + (has_no_decode() ? 5 : 4) + (decodes() ? 1 : 0) + (saves_ ? 1 : 0) + (tier_ ? 1 : 0) +
-           static_cast<double>(others_.size());
+           static_cast<double>(others_.size() + aheads_.size());
   }
 
   void share_time() {
@@ -446,7 +459,10 @@ class Rehearsal {
       Value& entry = made_.workloads.items[i];
       // Through a tier three epochs are a repetition, the first of which takes a third of this.
       const bool epochs = entry.find("use")->text == "local_cache";
-      const double each_s = whole ? longest_s_ : time_share::repetition_s(own_s) / (epochs ? 2 : 1);
+      const bool stepped = entry.find("label")->text.starts_with(rehearsal::kPrefetch);
+      const double each_s =
+          whole ? longest_s_
+                : std::max(time_share::repetition_s(own_s) / (epochs ? 2 : 1), stepped ? kFewestSteps * step_s_ : 0);
       entry = with(std::move(entry), "duration", fmt::format("{:.3g}s", each_s));
       entry.set("repeat", time_share::repeat_within(own_s, !whole));
     }
@@ -460,6 +476,7 @@ class Rehearsal {
   bool tables_ = false;         // one's own Parquet files are read for what they are
   bool tier_ = false;           // the job's local cache is rehearsed
   std::vector<double> others_;  // numbers of workers that are tried, too
+  std::vector<double> aheads_;  // and prefetch_factors
   std::vector<std::string> unproven_;
   std::vector<double> weights_;
   FromJob made_;

@@ -190,10 +190,17 @@ Json rehearsal(const Rehearsal& r) {
     Json tried = Json::array();
     for (const LoaderTuning::Tried& one : r.tuning->tried)
       tried.push_back({{"workers_per_gpu", one.workers}, {"sample_rate", bounded(one.rate)}});
-    all["tuning"] = {{"needed", r.tuning->needed}, {"tried", std::move(tried)}, {"told", r.tuning->told}};
+    Json ahead = Json::array();
+    for (const LoaderTuning::Ahead& one : r.tuning->ahead)
+      ahead.push_back({{"prefetch_factor", one.prefetch_factor}, {"utilization", bounded(one.utilization)}});
+    all["tuning"] = {{"needed", r.tuning->needed},
+                     {"tried", std::move(tried)},
+                     {"tried_ahead", std::move(ahead)},
+                     {"told", r.tuning->told}};
     if (r.tuning->fewest) {
       all["tuning"]["workers_per_gpu"] = *r.tuning->fewest;
-      all["tuning"]["prefetch_bytes"] = r.tuning->memory;
+      if (r.tuning->prefetch_factor) all["tuning"]["prefetch_factor"] = *r.tuning->prefetch_factor;
+      if (r.tuning->memory > 0) all["tuning"]["prefetch_bytes"] = r.tuning->memory;
       if (r.tuning->cores > 0) all["tuning"]["cores"] = r.tuning->cores;
     }
   }

@@ -1,6 +1,7 @@
 """A job's input pipeline rehearsed: what is planned, what is refused, and what must not be said."""
 
 import json
+import math
 import os
 import pathlib
 import re
@@ -279,15 +280,26 @@ def test_tuning_names_the_fewest_workers_that_suffice(headrace):
                           .replace("workers_per_gpu: 2", "workers_per_gpu: 4"))
     points, _ = planned(headrace, text, "--tune")
     assert {points[f"input_pipeline/workers-{n}"]["workers"] for n in (1, 2)} == {1, 2}, list(points)
-    assert not any(id.startswith("input_pipeline/workers-") for id in planned(headrace, text)[0])
+    own, ahead = points["input_pipeline/job"], {n: points[f"input_pipeline/prefetch-{n}"] for n in (1, 4, 8)}
+    assert all({k for k in own if own[k] != p[k]} == {"prefetch_factor"} and p["prefetch_factor"] == n for n, p in ahead.items())
+    assert not any(id.startswith(("input_pipeline/workers-", "input_pipeline/prefetch-")) for id in planned(headrace, text)[0])
     result, run = rehearse(headrace, text, "--tune", budget="25s")
     tuning = run["rehearsal"]["tuning"]
     rates = {t["workers_per_gpu"]: t["sample_rate"] for t in tuning["tried"]}
     assert list(rates) == sorted(rates) and {1, 2, 4}.issubset(rates), tuning
     enough = [n for n, rate in rates.items() if rate["low"] >= tuning["needed"]]
     assert tuning.get("workers_per_gpu") == (enough[0] if enough else None), tuning
+    assert [t["prefetch_factor"] for t in tuning["tried_ahead"]] == [1, 2, 4, 8], tuning
+    fed = [t["prefetch_factor"] for t in tuning["tried_ahead"] if t["utilization"]["low"] >= 0.9]
     words = " ".join(result.out.split())
-    assert (f"num_workers={enough[0]:.0f}, prefetch_factor=2" in words) if enough else ("no number of workers" in words), result.out
+    if not enough:
+        assert "no number of workers" in words, result.out
+    elif not fed:
+        assert "no prefetch_factor that was tried, 1 to 8" in words and "num_workers=" not in words, result.out
+    else:
+        ahead = math.ceil(fed[0] * 4 / enough[0])
+        assert tuning["prefetch_factor"] == ahead, tuning
+        assert f"num_workers={enough[0]:.0f}, prefetch_factor={ahead}" in words, result.out
 
 
 def test_tuning_a_job_that_no_number_of_workers_feeds(headrace):
