@@ -1,13 +1,13 @@
 """headrace's input_pipeline beside PyTorch's DataLoader with torchvision's ImageFolder: the same JPEGs, the same step, by turns.
 
-    python3 benches/loader.py au FOLDER [--case NAME] [--workers 1,2,4] [--turns 3] [--warm] [--headrace build/release/headrace]
-    python3 benches/loader.py cpu FOLDER [--turns 5] [--headrace ...]
+    python3 benches/loader.py au FOLDER [--case NAME] [--share 0.5] [--disk 4e6] [--workers 1,2,4] [--turns 3] [--warm]
+    python3 benches/loader.py cpu FOLDER [--turns 5]
 
-`au`: the GPU takes twice what DataLoader gives, so that accelerator utilization is about a half and follows the rate. Decoding
-costs headrace what it was measured to cost Pillow (`cpu_time_per_sample`); prints lines of the table in docs/rehearsal.md. The data
-is read cold, or with --warm out of the page cache. `cpu`: processor time of a sample, workers and consumer together, both sides
-decoding for real out of the page cache; prints the ratio. FOLDER is filled with drawn JPEGs where it is empty: on whatever storage
-is meant. Needs torch, torchvision, Pillow.
+`au`: each `--share` is what DataLoader alone gives, or with `--disk` that rate [B/s], over what the GPU takes; with a half,
+accelerator utilization is about that and follows the rate. Decoding costs headrace what it just cost the DataLoader's workers
+(`cpu_time_per_sample`). Prints lines of the table in docs/rehearsal.md. The data is read cold, or with --warm out of the page cache.
+`cpu`: processor time of a sample, workers and consumer together, both sides decoding for real out of the page cache; prints the
+ratio. FOLDER is filled with drawn JPEGs where it is empty: on whatever storage is meant. Needs torch, torchvision, Pillow.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ import sys
 import tempfile
 
 TRAINER = pathlib.Path(__file__).parent / "peers/image_folder.py"
-BATCH, PREFETCH, COUNT, CLASSES = 8, 2, 240, 4
+BATCH, PREFETCH, CLASSES = 8, 2, 4
 
 
-def fill(folder: pathlib.Path) -> None:
+def fill(folder: pathlib.Path, count: int) -> None:
     from PIL import Image
 
     rng = random.Random(1)
-    for number in range(COUNT):
+    for number in range(count):
         own = folder / f"class{number % CLASSES}"
         own.mkdir(parents=True, exist_ok=True)
         width = rng.randint(250, 550)
@@ -43,7 +43,8 @@ class Trainer:
     def __init__(self, folder: pathlib.Path, workers: int):
         words = [sys.executable, str(TRAINER), str(folder), str(workers), str(BATCH), str(PREFETCH)]
         self.process = subprocess.Popen(words, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.cpu_s = float(self.process.stdout.readline())
+        if self.process.stdout.readline() != "ready\n":
+            sys.exit("the trainer ended")
 
     def epoch(self, step_s: float, epochs: int = 1, cold: bool = True) -> list[float]:
         self.process.stdin.write(f"{step_s} {epochs} {int(cold)}\n")
@@ -78,26 +79,31 @@ def headrace(binary: str, entry: dict) -> tuple[dict, dict, float]:
 
 
 def utilization(arguments: argparse.Namespace) -> None:
+    sizes = [path.stat().st_size for path in arguments.folder.glob("*/*.jpg")]
     for workers in map(int, arguments.workers.split(",")):
         trainer = Trainer(arguments.folder, workers)
         cold = not arguments.warm
-        rate = trainer.epoch(0.0, 1, cold)[1]
-        step_s = BATCH / rate / 2
-        entry = {"path": str(arguments.folder), "workers": workers, "step_time": f"{step_s}s", "cache": "cold" if cold else "warm",
-                 "cpu_time_per_sample": f"{trainer.cpu_s}s", "repeat": 1}
-        ours, theirs = [], []
-        for turn in range(arguments.turns):
-            for side in ("theirs", "ours")[::-1 if turn % 2 else 1]:
-                if side == "theirs":
-                    theirs.append(trainer.epoch(step_s, 1, cold)[:2])
-                else:
-                    metrics, _, _ = headrace(arguments.headrace, entry)
-                    ours.append([metrics["accelerator_utilization"], metrics["ideal_share"] * BATCH / step_s])
+        rate = arguments.disk / statistics.mean(sizes) if arguments.disk else trainer.epoch(0.0, 1, cold)[1]
+        for share in map(float, arguments.share.split(",")):
+            step_s = BATCH / rate * share
+            entry = {"path": str(arguments.folder), "workers": workers, "step_time": f"{step_s}s", "duration": "300s",
+                     "cache": "cold" if cold else "warm", "repeat": 1}
+            compare(f"{arguments.case}-{share:g}-{workers}", arguments, trainer, entry, step_s)
         trainer.end()
-        (au, rate), (their_au, their_rate) = ([statistics.median(column) for column in zip(*side)] for side in (ours, theirs))
-        scatter = max(max(column) - min(column) for side in (ours, theirs) for column in [[one[0] for one in side]])
-        print(f"| {arguments.case}-{workers} | {their_au:.3f} | {au:.3f} | {au - their_au:+.3f} | {their_rate:.1f} | {rate:.1f} | "
-              f"{100 * (rate / their_rate - 1):+.1f} % | {scatter:.3f} |", flush=True)
+
+
+def compare(case: str, arguments: argparse.Namespace, trainer: Trainer, entry: dict, step_s: float) -> None:
+    ours, theirs = [], []
+    for _ in range(arguments.turns):
+        *told, _, cpu_s = trainer.epoch(step_s, 1, not arguments.warm)
+        theirs.append(told)
+        # On processors that are shared, decoding costs more at one time than at another.
+        metrics, _, _ = headrace(arguments.headrace, {**entry, "cpu_time_per_sample": f"{cpu_s}s"})
+        ours.append([metrics["accelerator_utilization"], metrics["ideal_share"] * BATCH / step_s])
+    (au, rate), (their_au, their_rate) = ([statistics.median(column) for column in zip(*side)] for side in (ours, theirs))
+    scatter = max(max(column) - min(column) for side in (ours, theirs) for column in [[one[0] for one in side]])
+    print(f"| {case} | {their_au:.3f} | {au:.3f} | {au - their_au:+.3f} | {their_rate:.1f} | {rate:.1f} | "
+          f"{100 * (rate / their_rate - 1):+.1f} % | {scatter:.3f} |", flush=True)
 
 
 def processor_time(arguments: argparse.Namespace) -> None:
@@ -131,6 +137,9 @@ def main() -> None:
     parser.add_argument("what", choices=["au", "cpu"])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--case", default="storage")
+    parser.add_argument("--share", default="0.5")
+    parser.add_argument("--disk", type=float)
+    parser.add_argument("--count", type=int, default=240, help="of the images that are drawn")
     parser.add_argument("--workers", default="1,2,4")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--warm", action="store_true")
@@ -139,7 +148,7 @@ def main() -> None:
     arguments.headrace = str(pathlib.Path(arguments.headrace).resolve())
     arguments.folder = arguments.folder.resolve()
     if not any(arguments.folder.glob("*/*.jpg")):
-        fill(arguments.folder)
+        fill(arguments.folder, arguments.count)
     utilization(arguments) if arguments.what == "au" else processor_time(arguments)
 
 

@@ -3,13 +3,14 @@ normalized, each step is slept through.
 
     image_folder.py FOLDER WORKERS BATCH PREFETCH
 
-First prints the processor time of one sample, batched, in one process [s]. Then for each line `STEP_S EPOCHS COLD` on standard
-input, of the last of so many epochs, read cold where COLD is 1: accelerator utilization (A21: the first step left out), samples per
-second with the first step, and samples. Ends with its input.
+Prints "ready". Then for each line `STEP_S EPOCHS COLD` on standard input, of the last of so many epochs, read cold where COLD is 1:
+accelerator utilization (A21: the first step left out), samples per second with the first step, samples, and the processor time that
+one took its worker [s]. Ends with its input.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 import time
@@ -37,6 +38,15 @@ def epoch(loader: DataLoader, step_s: float) -> tuple[float, float, int]:
     return step_s * (len(ends) - 1) / (ends[-1] - ends[0]), samples / (ends[-1] - begin), samples
 
 
+def workers_used() -> float:
+    """Processor time of the workers so far [s]."""
+    ticks = 0
+    for worker in multiprocessing.active_children():
+        with open(f"/proc/{worker.pid}/stat") as stat:
+            ticks += sum(map(int, stat.read().rpartition(")")[2].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     workers, batch, prefetch = map(int, sys.argv[2:5])
     torch.set_num_threads(1)
@@ -46,20 +56,17 @@ def main() -> None:
     paths = [path for path, _ in data.samples]
     loader = DataLoader(data, batch_size=batch, shuffle=True, num_workers=workers, prefetch_factor=prefetch,
                         persistent_workers=True, drop_last=True)
-    data[0]  # libraries are loaded with the first
-    begin = time.thread_time()
-    for _ in DataLoader(data, batch_size=batch):
-        pass
-    print((time.thread_time() - begin) / len(data), flush=True)
     for _ in loader:  # starts the workers
         pass
+    print("ready", flush=True)
     for line in sys.stdin:
         step_s, epochs, cold = line.split()
         for _ in range(int(epochs)):
             if int(cold):
                 evict(paths)
+            used = workers_used()
             told = epoch(loader, float(step_s))
-        print(*told, flush=True)
+        print(*told, (workers_used() - used) / told[2], flush=True)
 
 
 if __name__ == "__main__":

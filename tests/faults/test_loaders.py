@@ -5,7 +5,7 @@ With HEADRACE_LOADER_TABLE=1 nothing is decided, and each comparison prints a li
 
     for ms in 2 5; do
       HEADRACE_LOADER_TABLE=1 HEADRACE_LOADER_ROUNDS=5 HEADRACE_LOADER_DELAY_MS=$ms \\
-        nice -n -15 python3 -B tests/faults/run.py loaders -s -k "processes or pytorch or tar or tf or mosaic" | grep "^|"
+        nice -n -15 python3 -B tests/faults/run.py loaders -s -k "processes or pytorch or tar or parsing or tf or mosaic" | grep "^|"
     done
 """
 
@@ -230,9 +230,9 @@ def test_a_pipeline_that_knows_what_parsing_takes(headrace, faults, script, work
         pytest.skip("no webdataset, which no distribution has: python3 -m pip install webdataset")
     paths = shards(faults, 2 * workers)
     alone = Reader(script, [paths])
-    alone.epoch()
-    alone.epoch()  # out of memory
-    parsing_s = (alone.used[0][0] - seconds_of_reading(paths)) / (len(paths) * SAMPLES)
+    alone.epoch()  # from then on out of memory; other programs only lengthen what it takes
+    parsing_s = min(alone.epoch() and alone.used[0][0] for _ in range(5)) - min(seconds_of_reading(paths) for _ in range(5))
+    parsing_s /= len(paths) * SAMPLES
     alone.close()
     reader = Reader(script, [paths[i::workers] for i in range(workers)])
     workload = {"use": "input_pipeline", "layout": "shards", "path": str(paths[0].parent), "workers": workers, "read_profile": "wds",
