@@ -459,7 +459,8 @@ class Rehearsal {
       Value& entry = made_.workloads.items[i];
       // Through a tier three epochs are a repetition, the first of which takes a third of this.
       const bool epochs = entry.find("use")->text == "local_cache";
-      const bool stepped = entry.find("label")->text.starts_with(rehearsal::kPrefetch);
+      const Value* const label = entry.find("label");
+      const bool stepped = label != nullptr && label->text.starts_with(rehearsal::kPrefetch);
       const double each_s =
           whole ? longest_s_
                 : std::max(time_share::repetition_s(own_s) / (epochs ? 2 : 1), stepped ? kFewestSteps * step_s_ : 0);
