@@ -25,6 +25,9 @@ build_packages=(
   "libpng-dev|decodes PNG"
   "libzstd-dev|decodes zstd"
   "zlib1g-dev|reads arrays of .npz files"
+  "libcurl4-openssl-dev|asks object stores"
+  "libssl-dev|signs what it asks"
+  "libpugixml-dev|reads their listings"
 )
 report_packages=(
   "python3|runs the report maker"

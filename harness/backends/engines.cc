@@ -13,6 +13,7 @@
 #include "harness/backends/parquet/traits.h"
 #include "harness/backends/png/traits.h"
 #include "harness/backends/posix/traits.h"
+#include "harness/backends/s3/traits.h"
 #include "harness/backends/uring/traits.h"
 #include "harness/backends/verbs/traits.h"
 #include "harness/backends/zstd/traits.h"
@@ -20,9 +21,9 @@
 namespace headrace {
 namespace {
 
-constexpr std::array kAll{posix::kTraits, posix::kMappedTraits, uring::kTraits, cuda::kTraits,
-                          nccl::kTraits,  verbs::kTraits,       mpi::kTraits,   jpeg::kTraits,
-                          png::kTraits,   zstd::kTraits,        npz::kTraits,   parquet_files::kTraits};
+constexpr std::array kAll{posix::kTraits, posix::kMappedTraits, uring::kTraits,        s3::kTraits,   cuda::kTraits,
+                          nccl::kTraits,  verbs::kTraits,       mpi::kTraits,          jpeg::kTraits, png::kTraits,
+                          zstd::kTraits,  npz::kTraits,         parquet_files::kTraits};
 
 std::string joined(const std::vector<std::string>& parts) {
   std::string all;
@@ -58,11 +59,15 @@ std::string told_storage(const std::vector<std::string>& engines) {
 }
 
 std::string queueing_engine() {
-  return storage_engines([](const StorageTraits& t) { return t.queues(); }).at(0);
+  return storage_engines([](const StorageTraits& t) { return t.queues() && !t.objects; }).at(0);
 }
 
 std::string mapping_engine() {
   return storage_engines([](const StorageTraits& t) { return t.maps; }).at(0);
+}
+
+std::string object_engine() {
+  return storage_engines([](const StorageTraits& t) { return t.objects; }).at(0);
 }
 
 std::vector<std::string> known_codecs() {

@@ -24,8 +24,9 @@ struct StorageTraits {
   std::uint32_t most_in_flight = 1;  // requests of one worker
   bool direct = false;               // can bypass the page cache
   bool writes = false;
-  bool polls = false;  // `submission: sqpoll` and `completion: iopoll`
-  bool maps = false;   // reads are page faults of mapped files
+  bool polls = false;    // `submission: sqpoll` and `completion: iopoll`
+  bool maps = false;     // reads are page faults of mapped files
+  bool objects = false;  // reads objects of a store, and no files
 
   /// Does a worker have more than one request in flight?
   constexpr bool queues() const { return most_in_flight > 1; }
@@ -57,6 +58,8 @@ std::string told_storage(const std::vector<std::string>& engines);
 /// The first that keeps more than one request in flight, and the first that maps files.
 std::string queueing_engine();
 std::string mapping_engine();
+/// The one that reads objects.
+std::string object_engine();
 
 /// Those that decode samples, by name.
 std::vector<std::string> known_codecs();

@@ -16,6 +16,8 @@
 
 namespace headrace {
 
+class ObjectStore;
+
 /// What the kernel is told of the order of reads: it reads ahead more, or not at all.
 enum class Advice { none, sequential, random };
 
@@ -30,6 +32,7 @@ struct ReaderOptions {
   // io_uring: a kernel thread takes requests without being called; completions are asked for at the
   // device instead of waited for (direct blocks only). What is refused is noted and done without.
   bool poll_submission = false, poll_completion = false;
+  unsigned retries = 0;    // of objects: how often a request is sent again whose failure may pass
   bool keep_data = false;  // the caller will look at the data: data(slot) stays valid until reuse
 };
 
@@ -39,12 +42,12 @@ struct ReaderOptions {
 struct FileCompletion {
   std::uint32_t file = 0;
   std::uint32_t slot = 0;
-  int error = 0;                 // errno, or OperationError::kShortRead
+  int error = 0;                 // errno, or one of OperationError's own
   std::uint8_t failed_part = 0;  // 1 open, 2 read, 3 close
   std::uint64_t failed_offset = 0;
   std::uint64_t bytes = 0;
-  std::uint32_t requests = 0;  // reads that it took
-  std::uint64_t begin_ns = 0, opened_ns = 0, read_ns = 0, end_ns = 0;
+  std::uint32_t requests = 0;                                          // reads that it took
+  std::uint64_t begin_ns = 0, opened_ns = 0, read_ns = 0, end_ns = 0;  // of an object, opened: its first byte came
 };
 
 /// Reads whole files: what a data loader does with one sample per file.
@@ -82,7 +85,9 @@ struct BlockCompletion {
   std::uint32_t slot = 0;
   std::uint64_t offset = 0;  // of the request; of a failed one the place where it failed, as far as it is known
   std::int64_t result = 0;   // bytes, or -errno
-  std::uint64_t begin_ns = 0, end_ns = 0;
+  int error = 0;             // of objects: one of OperationError's own, or errno; then `result` is -EIO
+  std::uint64_t begin_ns = 0, first_ns = 0,
+                end_ns = 0;  // first_ns: of objects, when the first byte came; 0 = not known
 };
 
 /// Reads blocks of files that are already open.
@@ -137,6 +142,8 @@ class StorageEngine {
   /// Fall-backs taken since the last call ("no huge pages: ordinary pages"), each once: reported,
   /// never silent.
   virtual std::vector<std::string> take_notes() = 0;
+  /// Of an engine that reads objects: their store. nullptr = it reads files.
+  virtual ObjectStore* object_store() { return nullptr; }
 };
 
 }  // namespace headrace

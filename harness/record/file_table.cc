@@ -20,14 +20,17 @@ FileTable& FileTable::operator=(FileTable&& other) noexcept {
   std::swap(root_fd_, other.root_fd_);
   std::swap(root_, other.root_);
   std::swap(is_device_, other.is_device_);
+  std::swap(holds_objects_, other.holds_objects_);
   std::swap(names_, other.names_);
   std::swap(entries_, other.entries_);
+  std::swap(versions_, other.versions_);
   std::swap(total_, other.total_);
   std::swap(largest_, other.largest_);
   return *this;
 }
 
-void FileTable::add(std::string_view relative_path, std::uint64_t size) {
+void FileTable::add(std::string_view relative_path, std::uint64_t size, std::uint64_t version) {
+  if (holds_objects_) versions_.push_back(version);
   entries_.push_back({names_.size(), size});
   names_.insert(names_.end(), relative_path.begin(), relative_path.end());
   names_.push_back('\0');

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace headrace {
@@ -19,7 +20,13 @@ class FileTable {
   FileTable& operator=(FileTable&&) noexcept;
   FileTable(const FileTable&) = delete;
 
-  void add(std::string_view relative_path, std::uint64_t size);
+  /// `version`: of an object, what changes when another takes its place; 0 = nothing is known.
+  void add(std::string_view relative_path, std::uint64_t size, std::uint64_t version = 0);
+
+  /// The entries are objects of a store, by their keys below root(); there is no descriptor.
+  void set_objects() noexcept { holds_objects_ = true; }
+  void set_root(std::string root) { root_ = std::move(root); }
+  bool holds_objects() const noexcept { return holds_objects_; }
 
   /// The one entry is a block device.
   void set_device() noexcept { is_device_ = true; }
@@ -33,6 +40,7 @@ class FileTable {
   /// "root/path", for messages.
   std::string full_path(std::uint32_t file) const { return root_ + "/" + path(file); }
   std::uint64_t size(std::uint32_t file) const noexcept { return entries_[file].size; }
+  std::uint64_t version(std::uint32_t file) const noexcept { return file < versions_.size() ? versions_[file] : 0; }
   std::uint64_t total_bytes() const noexcept { return total_; }
   std::uint64_t largest() const noexcept { return largest_; }
   /// Asks the memory for what is said of `later`, and for the path of `next`, which was asked for once already: in random
@@ -51,10 +59,11 @@ class FileTable {
   };
 
   int root_fd_ = -1;
-  bool is_device_ = false;
+  bool is_device_ = false, holds_objects_ = false;
   std::string root_;
   std::vector<char> names_;
   std::vector<Entry> entries_;
+  std::vector<std::uint64_t> versions_;  // of objects alone
   std::uint64_t total_ = 0, largest_ = 0;
 };
 

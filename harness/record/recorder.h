@@ -23,6 +23,9 @@ struct OperationError {
   static constexpr int kShortRead = -1;                   // fewer bytes than the file had when the data set was opened
   static constexpr int kWrongData = -2;                   // a block that does not say what it should
   static constexpr int kBadSample = -3;                   // what was read is no sample that can be used
+  static constexpr int kChanged = -4;                     // an object is another one than was listed
+  static constexpr int kRangeIgnored = -5;                // a server gave a whole object where a range was asked for
+  static constexpr int kHttp = -1000;                     // less the status of HTTP that was answered: -1503
   static constexpr std::uint64_t kNoOffset = UINT64_MAX;  // of a name, not of data
 };
 

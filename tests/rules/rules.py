@@ -41,6 +41,8 @@ VENDOR_HEADERS = [
     (r"zstd\.h", r"harness/backends/zstd/"),
     (r"zlib\.h", r"harness/backends/npz/"),
     (r"(arrow|parquet)/", r"harness/backends/parquet/"),
+    (r"(curl|openssl)/", r"(harness/backends/s3|benches/peers/minimal)/"),
+    (r"pugixml", r"harness/backends/s3/"),
     (r"mpi\.h", r"(harness/backends/mpi|benches/peers/minimal)/"),
 ]
 

@@ -152,8 +152,8 @@ TEST(BackendsTest, TellsOfEveryBackendInAFixedOrder) {
     EXPECT_EQ(status.reason.empty(), status.usable) << status.name;
     EXPECT_TRUE(status.built || !status.usable) << status.name;
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"posix", "mmap", "io_uring", "cuda", "nccl", "verbs", "mpi", "jpeg", "png",
-                                             "zstd", "npz", "parquet"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"posix", "mmap", "io_uring", "s3", "cuda", "nccl", "verbs", "mpi", "jpeg",
+                                             "png", "zstd", "npz", "parquet"}));
   EXPECT_TRUE(backends.status().front().usable);
 }
 

@@ -108,7 +108,12 @@ class UringBlocks final : public BlockReader {
     Slot& slot = slots_[request.slot];
     if (got > 0) slot.done = static_cast<std::uint32_t>(got);
     if (slot.done < request.length) return false;
-    done_.push_back({request.file, request.slot, request.offset, got, slot.begin_ns, now_ns()});
+    done_.push_back({.file = request.file,
+                     .slot = request.slot,
+                     .offset = request.offset,
+                     .result = got,
+                     .begin_ns = slot.begin_ns,
+                     .end_ns = now_ns()});
     return true;
   }
 
@@ -133,7 +138,12 @@ class UringBlocks final : public BlockReader {
     const bool failed = result < 0;
     const std::int64_t total = failed ? std::int64_t{result} : std::int64_t{slot.done};
     const std::uint64_t at = request.offset + (failed ? slot.done : 0);
-    done_.push_back({request.file, index, at, total, slot.begin_ns, end_ns});
+    done_.push_back({.file = request.file,
+                     .slot = index,
+                     .offset = at,
+                     .result = total,
+                     .begin_ns = slot.begin_ns,
+                     .end_ns = end_ns});
   }
 
   Notes& notes_;

@@ -69,7 +69,12 @@ class UringWriter final : public BlockWriter {
       total = result < 0 ? result : -EIO;
       at += slot.done;
     }
-    done_.push_back({request.file, index, at, total, slot.begin_ns, end_ns});
+    done_.push_back({.file = request.file,
+                     .slot = index,
+                     .offset = at,
+                     .result = total,
+                     .begin_ns = slot.begin_ns,
+                     .end_ns = end_ns});
   }
 
   Notes& notes_;

@@ -1,0 +1,165 @@
+#include "harness/backends/s3/answer.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace headrace::s3 {
+namespace {
+
+/// What stands between <name> and </name>.
+std::string_view element(std::string_view text, std::string_view name) noexcept {
+  for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; ++at) {
+    if (at == 0 || text[at - 1] != '<' || at + name.size() >= text.size() || text[at + name.size()] != '>') continue;
+    const std::string_view rest = text.substr(at + name.size() + 1);
+    const std::size_t end = rest.find('<');
+    return end == std::string_view::npos ? std::string_view{} : rest.substr(0, end);
+  }
+  return {};
+}
+
+bool is_one_of(std::string_view code, std::initializer_list<std::string_view> codes) noexcept {
+  for (const std::string_view known : codes)
+    if (code == known) return true;
+  return false;
+}
+
+std::string connection_advice(const Answer& answer, const Settings& settings, const Address& address) {
+  switch (answer.transport) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return fmt::format("no address is known for the host {}: {}", address.host(),
+                         settings.endpoint.empty()
+                             ? "is there a way to the internet, and is AWS_REGION right? Another store "
+                               "than Amazon's is named by AWS_ENDPOINT_URL"
+                             : "look at AWS_ENDPOINT_URL and at the resolver");
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return "no address is known for the proxy: look at http_proxy, https_proxy and no_proxy";
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_OPERATION_TIMEDOUT:
+      return fmt::format(
+          "nothing answers at {}: look at AWS_ENDPOINT_URL, and whether a firewall or a proxy is between",
+          address.origin());
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+      return "the server's certificate is not trusted here: AWS_CA_BUNDLE names the file of the authority that signed "
+             "it";
+    case CURLE_SSL_CONNECT_ERROR:
+      return "TLS could not be agreed on: is it an http:// endpoint that was given as https://?";
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+      return "what answers there does not speak HTTP: look at AWS_ENDPOINT_URL";
+    case CURLE_PARTIAL_FILE:
+      return "the connection ended before the whole body came";
+    default:
+      return "";
+  }
+}
+
+std::string advice(const Answer& answer, const Settings& settings, const Address& address) {
+  const std::string_view code = answer.code();
+  const std::string_view told_region = element(answer.error.view(), "Region");
+  const std::string_view region = answer.region.empty() ? told_region : answer.region.view();
+  if (is_one_of(code, {"InvalidAccessKeyId", "SignatureDoesNotMatch"}))
+    return fmt::format(
+        "the keys of {} are not this store's: look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
+        "AWS_PROFILE",
+        settings.source);
+  if (is_one_of(code, {"ExpiredToken", "InvalidToken", "TokenRefreshRequired"}))
+    return "the session token is not valid any more: get new keys";
+  if (code == "RequestTimeTooSkewed")
+    return fmt::format("this machine's clock is not the server's, which says {}: set it (chronyc makestep)",
+                       answer.date.view());
+  if (is_one_of(code, {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"}) ||
+      answer.status == 301 || answer.status == 307)
+    return region.empty()
+               ? std::string(
+                     "the bucket is in another region or at another endpoint: look at AWS_REGION and "
+                     "AWS_ENDPOINT_URL")
+               : fmt::format("the bucket is in {}, and {} was asked: AWS_REGION={}", region, settings.region, region);
+  if (code == "NoSuchBucket") return "there is no such bucket: look at its name, and at AWS_ENDPOINT_URL";
+  if (code == "NoSuchKey") return "the object is not there, or not any more";
+  if (code == "InvalidObjectState") return "the object is archived: restore it first";
+  if (answer.is_throttled()) return "the store throttles: it asks for fewer requests";
+  if (answer.status == 407) return "the proxy wants to know who asks: look at https_proxy";
+  if (answer.status == 401 || answer.status == 403)
+    return settings.is_signed()
+               ? fmt::format("the keys of {} may not do this: s3:ListBucket and s3:GetObject are needed",
+                             settings.source)
+               : std::string(
+                     "no keys were found, so it was asked without: set AWS_ACCESS_KEY_ID and "
+                     "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE");
+  if (answer.error.view().find("<Error>") == std::string_view::npos)
+    return fmt::format("{} answers, and not as an S3 store does: look at AWS_ENDPOINT_URL", address.origin());
+  return "";
+}
+
+}  // namespace
+
+void Answer::clear() noexcept {
+  status = transport = system_error = 0;
+  version = 0;
+  region.clear();
+  date.clear();
+  server.clear();
+  transport_text.clear();
+  error.clear();
+}
+
+bool Answer::is_throttled() const noexcept {
+  if (transport != 0) return false;
+  return status == 429 || (status == 503 && code() != "InternalError") ||
+         is_one_of(code(), {"SlowDown", "RequestLimitExceeded", "TooManyRequests", "Throttling"});
+}
+
+bool Answer::is_passing() const noexcept {
+  switch (transport) {
+    case CURLE_OK:
+      break;
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_OPERATION_TIMEDOUT:
+      return true;
+    default:
+      return false;
+  }
+  return is_throttled() || status == 500 || status == 502 || status == 504 || code() == "RequestTimeout";
+}
+
+std::string_view Answer::code() const noexcept { return element(error.view(), "Code"); }
+std::string_view Answer::message() const noexcept { return element(error.view(), "Message"); }
+
+std::uint64_t version_of(std::string_view etag) noexcept {
+  if (etag.empty()) return 0;
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : etag) {
+    if (c == '"') continue;
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return hash == 0 ? 1 : hash;
+}
+
+std::string words_of(const Answer& answer) {
+  if (answer.transport != 0) {
+    std::string words(answer.transport_text.view());
+    if (words.empty()) words = curl_easy_strerror(static_cast<CURLcode>(answer.transport));
+    if (answer.system_error != 0) words += fmt::format(" ({})", std::strerror(answer.system_error));
+    return words;
+  }
+  std::string words = fmt::format("{}", answer.status);
+  if (!answer.code().empty()) words += fmt::format(" {}", answer.code());
+  if (!answer.message().empty()) words += fmt::format(" ({})", answer.message());
+  return words;
+}
+
+std::string told(const std::string& what, const Answer& answer, const Settings& settings, const Address& address) {
+  const std::string more =
+      answer.transport != 0 ? connection_advice(answer, settings, address) : advice(answer, settings, address);
+  const std::string who = answer.transport != 0 ? "" : "the server answered ";
+  return what + ": " + who + words_of(answer) + (more.empty() ? "" : ": " + more);
+}
+
+}  // namespace headrace::s3

@@ -1,0 +1,64 @@
+// What a server answered, and what is said of an answer that is no success.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "harness/backends/s3/address.h"
+
+namespace headrace::s3 {
+
+/// Text of the server's, cut to what there is room for: nothing is allocated while requests are measured.
+template <std::size_t N>
+class ShortText {
+ public:
+  void clear() noexcept { size_ = 0; }
+  void append(std::string_view text) noexcept {
+    const std::size_t more = text.size() < N - size_ ? text.size() : N - size_;
+    text.copy(text_.data() + size_, more);
+    size_ += more;
+  }
+  void operator=(std::string_view text) noexcept {
+    clear();
+    append(text);
+  }
+  std::string_view view() const noexcept { return {text_.data(), size_}; }
+  bool empty() const noexcept { return size_ == 0; }
+
+ private:
+  std::array<char, N> text_;
+  std::size_t size_ = 0;
+};
+
+struct Answer {
+  int status = 0;                      // of HTTP; 0 = none came
+  int transport = 0;                   // CURLcode of what went wrong below HTTP
+  int system_error = 0;                // errno beneath that, where it is known
+  std::uint64_t version = 0;           // of the header ETag; 0 = there was none
+  ShortText<64> region, date, server;  // headers x-amz-bucket-region, Date, Server
+  ShortText<256> transport_text;       // libcurl's own words
+  ShortText<4096> error;               // the beginning of a body that tells an error
+
+  void clear() noexcept;
+  bool is_success() const noexcept { return transport == 0 && (status == 200 || status == 206); }
+  /// Does the server ask for fewer requests?
+  bool is_throttled() const noexcept;
+  /// May the same request succeed in a moment? Throttled, failed inside, or the connection broke.
+  bool is_passing() const noexcept;
+  /// "SlowDown", from the body; "" = the server told none.
+  std::string_view code() const noexcept;
+  std::string_view message() const noexcept;
+};
+
+/// Of an ETag as it stands in headers and listings, quotes or not; 0 = there is none.
+std::uint64_t version_of(std::string_view etag) noexcept;
+
+/// "403 AccessDenied (Access Denied.)", or libcurl's words.
+std::string words_of(const Answer& answer);
+
+/// The sentence for a request that failed: what it was, what the server said, and what to do.
+std::string told(const std::string& what, const Answer& answer, const Settings& settings, const Address& address);
+
+}  // namespace headrace::s3

@@ -1,0 +1,126 @@
+#include "harness/backends/s3/listing.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <pugixml.hpp>
+
+#include "harness/base/error.h"
+#include "harness/base/object_path.h"
+
+namespace headrace::s3 {
+namespace {
+
+constexpr unsigned kRetries = 5;
+
+class Lister {
+ public:
+  Lister(std::shared_ptr<const Settings> settings, std::string url, const ObjectUrl& parsed, Ledger& ledger)
+      : url_(std::move(url)), requests_(std::move(settings), parsed.bucket, 1, kRetries), ledger_(ledger) {
+    ledger_.add(requests_);
+  }
+  ~Lister() { ledger_.remove(requests_); }
+  Lister(const Lister&) = delete;
+
+  /// All objects whose keys begin so. Returns how many.
+  std::uint64_t below(const std::string& prefix, const std::function<void(const ListedObject&)>& each) {
+    std::string token, last;
+    std::uint64_t found = 0;
+    do {
+      std::string query;
+      if (!token.empty()) {
+        query = "continuation-token=";
+        append_encoded(query, token, false);
+        query += '&';
+      }
+      query += "list-type=2&prefix=";
+      append_encoded(query, prefix, false);
+      ListedPage page = parse(get(query), [&](const ListedObject& object) {
+        if (object.key <= last && found > 0)
+          throw RunError(
+              fmt::format("list {}: the listing does not end: after {} comes {} again", url_, last, object.key));
+        last = object.key;
+        ++found;
+        each(object);
+      });
+      if (!page.next.empty() && page.next == token)
+        throw RunError(fmt::format("list {}: the listing does not end: each page names itself as the next one", url_));
+      token = std::move(page.next);
+    } while (!token.empty());
+    return found;
+  }
+
+ private:
+  std::string& get(const std::string& query) {
+    text_.clear();
+    requests_.start(0, {.key = "", .query = query, .text = &text_});
+    requests_.turn(1);
+    const Answer& answer = requests_.transfer(0).answer();
+    if (requests_.transfer(0).flaw() != Transfer::Flaw::none)
+      throw RunError(fmt::format("list {}: a page of the listing is larger than any store's", url_));
+    if (!answer.is_success()) throw RunError(told("list " + url_, answer, requests_.settings(), requests_.address()));
+    return text_;
+  }
+  ListedPage parse(std::string& text, const std::function<void(const ListedObject&)>& each) {
+    try {
+      return parse_page(text, each);
+    } catch (const std::invalid_argument& e) {
+      throw RunError(fmt::format("list {}: {} answers, and not as an S3 store does ({}): look at AWS_ENDPOINT_URL",
+                                 url_, requests_.address().origin(), e.what()));
+    }
+  }
+
+  const std::string url_;
+  Requests requests_;
+  Ledger& ledger_;
+  std::string text_;
+};
+
+}  // namespace
+
+ListedPage parse_page(std::string& text, const std::function<void(const ListedObject&)>& each) {
+  pugi::xml_document document;
+  const pugi::xml_parse_result parsed = document.load_buffer_inplace(text.data(), text.size());
+  if (!parsed) throw std::invalid_argument(parsed.description());
+  const pugi::xml_node list = document.child("ListBucketResult");
+  if (!list) throw std::invalid_argument("it has no ListBucketResult");
+  for (const pugi::xml_node object : list.children("Contents"))
+    each({.key = object.child_value("Key"),
+          .size = object.child("Size").text().as_ullong(),
+          .version = version_of(object.child_value("ETag"))});
+  ListedPage page;
+  if (std::strcmp(list.child_value("IsTruncated"), "true") != 0) return page;
+  page.next = list.child_value("NextContinuationToken");
+  if (page.next.empty()) throw std::invalid_argument("a page that is not the last names no next one");
+  return page;
+}
+
+std::string list_objects(std::shared_ptr<const Settings> settings, const std::string& url, Ledger& ledger,
+                         const std::function<void(const ListedObject&)>& each) {
+  const ObjectUrl parsed = parse_url(url);
+  Lister lister(std::move(settings), url, parsed, ledger);
+  const auto named = [&each](std::size_t cut) {
+    return [&each, cut](ListedObject object) {
+      object.key.remove_prefix(cut);
+      each(object);
+    };
+  };
+  const std::string root = std::string(kObjectScheme) + parsed.bucket;
+  if (parsed.prefix.empty()) {
+    lister.below("", named(0));
+    return root;
+  }
+  const std::string folder = parsed.prefix + "/";
+  if (lister.below(folder, named(folder.size())) > 0) return root + "/" + parsed.prefix;
+  // No folder: an object of that very name?
+  const std::size_t slash = parsed.prefix.rfind('/');
+  const std::size_t cut = slash == std::string::npos ? 0 : slash + 1;
+  lister.below(parsed.prefix, [&](ListedObject object) {
+    if (object.key != parsed.prefix) return;
+    object.key.remove_prefix(cut);
+    each(object);
+  });
+  return cut == 0 ? root : root + "/" + parsed.prefix.substr(0, slash);
+}
+
+}  // namespace headrace::s3

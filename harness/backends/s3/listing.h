@@ -1,0 +1,24 @@
+// Names and sizes of what lies below a prefix.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "harness/backends/object_store.h"
+#include "harness/backends/s3/readers.h"
+
+namespace headrace::s3 {
+
+/// ObjectStore::list().
+std::string list_objects(std::shared_ptr<const Settings> settings, const std::string& url, Ledger& ledger,
+                         const std::function<void(const ListedObject&)>& each);
+
+/// One page of an answer to ListObjectsV2.
+struct ListedPage {
+  std::string next;  // what asks for the next one; "" = it was the last
+};
+/// Calls `each` with every object of the page; its key is the whole one. Throws RunError where the text is none.
+ListedPage parse_page(std::string& text, const std::function<void(const ListedObject&)>& each);
+
+}  // namespace headrace::s3

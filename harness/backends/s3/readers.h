@@ -1,0 +1,39 @@
+// Whole objects and ranges of them behind the interfaces of harness/backends/file_io.h.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "harness/backends/file_io.h"
+#include "harness/backends/s3/requests.h"
+
+namespace headrace::s3 {
+
+/// What readers tell their engine: requests counted, refusals to be told.
+class Ledger {
+ public:
+  void add(Requests& requests);
+  /// Before they go: what they counted stays.
+  void remove(Requests& requests);
+  RequestCounts counts() const;
+  /// Only while nothing is in flight.
+  std::vector<std::string> take_notes();
+
+ private:
+  void hear(Requests& requests);
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<Tally>> tallies_;
+  std::vector<Requests*> living_;
+  std::vector<std::string> notes_;
+};
+
+/// Both ask for the first byte of their first object now, untimed, so that who may not read, and a server that ignores
+/// ranges, is told before anything is measured: throws RunError.
+std::unique_ptr<WholeFileReader> make_whole_objects(std::shared_ptr<const Settings> settings, const FileTable& files,
+                                                    const ReaderOptions& options, Ledger& ledger);
+std::unique_ptr<BlockReader> make_ranges(std::shared_ptr<const Settings> settings, const FileTable& files,
+                                         std::span<const std::uint32_t> selected, const ReaderOptions& options,
+                                         Ledger& ledger);
+
+}  // namespace headrace::s3

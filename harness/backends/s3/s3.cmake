@@ -1,0 +1,39 @@
+# s3: needs libcurl 7.85 (allowed protocols by name), OpenSSL 3 for signatures and pugixml for listings.
+find_package(CURL QUIET)
+find_package(OpenSSL QUIET)
+find_path(PUGIXML_INCLUDE_DIR pugixml.hpp)
+find_library(PUGIXML_LIBRARY NAMES pugixml)
+if(NOT CURL_FOUND)
+  set(why_not "curl/curl.h or libcurl not found (Debian: libcurl4-openssl-dev)")
+  return()
+endif()
+if(NOT OPENSSL_FOUND OR OPENSSL_VERSION VERSION_LESS 3)
+  set(why_not "OpenSSL 3 not found (Debian: libssl-dev)")
+  return()
+endif()
+if(NOT PUGIXML_INCLUDE_DIR OR NOT PUGIXML_LIBRARY)
+  set(why_not "pugixml.hpp or libpugixml not found (Debian: libpugixml-dev)")
+  return()
+endif()
+
+headrace_links(LIBCURL_WORKS "${CURL_INCLUDE_DIRS}" "${CURL_LIBRARIES}" "
+  #include <curl/curl.h>
+  int main() {
+    CURL* easy = curl_easy_init();
+    return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, \"http,https\");
+  }")
+if(NOT LIBCURL_WORKS)
+  set(why_not "${CURL_LIBRARIES} is older than 7.85")
+  return()
+endif()
+
+set(s3_sources address.cc settings.cc signer.cc answer.cc transfer.cc requests.cc readers.cc listing.cc)
+list(TRANSFORM s3_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
+# Apart from the door, so that tests can link what signs and asks.
+add_library(headrace_s3_client OBJECT EXCLUDE_FROM_ALL ${s3_sources})
+target_link_libraries(headrace_s3_client PUBLIC headrace_flags ${CURL_LIBRARIES} OpenSSL::Crypto ${PUGIXML_LIBRARY})
+target_include_directories(headrace_s3_client SYSTEM PUBLIC ${CURL_INCLUDE_DIRS} ${PUGIXML_INCLUDE_DIR})
+set_target_properties(headrace_s3_client PROPERTIES CXX_VISIBILITY_PRESET hidden)
+
+headrace_plugin(s3 ${CMAKE_CURRENT_LIST_DIR}/s3_backend.cc)
+target_link_libraries(headrace_s3 PRIVATE headrace_s3_client)

@@ -1,0 +1,149 @@
+#include "harness/backends/s3/settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "harness/base/error.h"
+
+namespace headrace::s3 {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+using Section = std::map<std::string, std::string>;
+
+std::string value_of(const Section& section, const std::string& key) {
+  const auto found = section.find(key);
+  return found == section.end() ? "" : found->second;
+}
+
+/// Keys that a profile may get by ways of AWS's own, which are not gone here.
+void require_keys_in(const Section& profile, const std::string& name) {
+  for (const char* way : {"role_arn", "sso_session", "sso_start_url", "credential_process", "web_identity_token_file"})
+    if (profile.contains(way))
+      throw RunError(
+          fmt::format("profile {} gets its keys by {}: put them in the environment first, as `aws configure "
+                      "export-credentials --profile {} --format env` prints them",
+                      name, way, name));
+}
+
+void check_endpoint(std::string& endpoint) {
+  while (endpoint.ends_with('/')) endpoint.pop_back();
+  if (endpoint.empty()) return;
+  const bool known = endpoint.starts_with("http://") || endpoint.starts_with("https://");
+  const std::size_t host = endpoint.find("://") + 3;
+  if (!known || host >= endpoint.size() || endpoint.find_first_of("/?#@ ", host) != std::string::npos)
+    throw RunError(
+        "the endpoint of the object store is no URL of a host: AWS_ENDPOINT_URL=https://HOST[:PORT], without a path");
+}
+
+}  // namespace
+
+Sections parse_sections(std::string_view text) {
+  Sections sections;
+  Section* section = nullptr;
+  std::string nested;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view told = trimmed(line);
+    if (told.empty() || told.front() == '#' || told.front() == ';') continue;
+    if (told.front() == '[') {
+      std::string_view name = trimmed(told.substr(1, told.find(']') - 1));
+      if (name.starts_with("profile ")) name = trimmed(name.substr(8));
+      section = &sections[std::string(name)];
+      nested.clear();
+      continue;
+    }
+    const std::size_t equals = told.find('=');
+    if (section == nullptr || equals == std::string_view::npos) continue;
+    const std::string key(trimmed(told.substr(0, equals))), value(trimmed(told.substr(equals + 1)));
+    const bool indented = kBlanks.find(line.front()) != std::string_view::npos;
+    if (!indented) nested = value.empty() ? key + "." : "";
+    (*section)[indented ? nested + key : key] = value;
+  }
+  return sections;
+}
+
+Settings read_settings(const std::function<std::optional<std::string>(const char*)>& variable,
+                       const std::function<std::optional<std::string>(const std::string&)>& file) {
+  const auto first_of = [&](std::initializer_list<const char*> names) -> std::string {
+    for (const char* name : names)
+      if (auto value = variable(name); value && !value->empty()) return *value;
+    return "";
+  };
+  const std::string home = first_of({"HOME"});
+  const auto sections_of = [&](const char* name, const char* usual) {
+    const std::string given = first_of({name});
+    return parse_sections(file(given.empty() ? home + usual : given).value_or(""));
+  };
+  const std::string asked = first_of({"AWS_PROFILE", "AWS_DEFAULT_PROFILE"});
+  const std::string name = asked.empty() ? "default" : asked;
+  const Sections keys = sections_of("AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials");
+  const Sections config = sections_of("AWS_CONFIG_FILE", "/.aws/config");
+  Section profile;
+  for (const Sections* part : {&keys, &config})
+    if (const auto found = part->find(name); found != part->end())
+      profile.insert(found->second.begin(), found->second.end());
+  if (profile.empty() && !asked.empty())
+    throw RunError(fmt::format("AWS_PROFILE names {}, and neither ~/.aws/credentials nor ~/.aws/config has it", asked));
+
+  Settings settings;
+  settings.key_id = first_of({"AWS_ACCESS_KEY_ID"});
+  settings.secret = first_of({"AWS_SECRET_ACCESS_KEY"});
+  settings.token = first_of({"AWS_SESSION_TOKEN"});
+  settings.source = "the environment";
+  if (settings.key_id.empty() && settings.secret.empty()) {
+    settings.key_id = value_of(profile, "aws_access_key_id");
+    settings.secret = value_of(profile, "aws_secret_access_key");
+    settings.token = value_of(profile, "aws_session_token");
+    settings.source = "profile " + name;
+    if (settings.key_id.empty() && settings.secret.empty()) require_keys_in(profile, name);
+  }
+  if (settings.key_id.empty() != settings.secret.empty())
+    throw RunError(fmt::format(
+        "{} has only one of the two keys: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together", settings.source));
+  const auto set = [&](std::string& to, std::initializer_list<const char*> names, const char* key) {
+    if (std::string value = first_of(names); !value.empty())
+      to = std::move(value);
+    else if (value = value_of(profile, key); !value.empty())
+      to = std::move(value);
+  };
+  set(settings.region, {"AWS_REGION", "AWS_DEFAULT_REGION"}, "region");
+  set(settings.endpoint, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}, "endpoint_url");
+  if (const std::string own = value_of(profile, "s3.endpoint_url");
+      settings.endpoint.empty() || first_of({"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}).empty())
+    if (!own.empty()) settings.endpoint = own;
+  set(settings.ca_bundle, {"AWS_CA_BUNDLE"}, "ca_bundle");
+  check_endpoint(settings.endpoint);
+  const std::string style = value_of(profile, "s3.addressing_style");
+  if (style == "path") settings.style = Style::path;
+  if (style == "virtual") settings.style = Style::virtual_host;
+  return settings;
+}
+
+Settings read_settings() {
+  return read_settings(
+      [](const char* name) -> std::optional<std::string> {
+        const char* value = std::getenv(name);
+        return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+      },
+      [](const std::string& path) -> std::optional<std::string> {
+        std::ifstream in(path, std::ios::binary);
+        if (!in) return std::nullopt;
+        return std::string(std::istreambuf_iterator<char>(in), {});
+      });
+}
+
+}  // namespace headrace::s3

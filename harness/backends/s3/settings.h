@@ -1,0 +1,38 @@
+// Who asks, where and how: from the environment and the files that AWS's own tools read.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace headrace::s3 {
+
+enum class Style { automatic, path, virtual_host };
+
+/// Never written anywhere: it holds a secret.
+struct Settings {
+  std::string key_id, secret, token;  // "" = requests are not signed
+  std::string region = "us-east-1";
+  std::string endpoint;  // "http://127.0.0.1:8333", without '/' at its end; "" = Amazon's
+  std::string ca_bundle;
+  Style style = Style::automatic;
+  std::string source;  // of the keys: "the environment", "profile default"
+
+  bool is_signed() const { return !key_id.empty(); }
+};
+
+/// Keys of each section, "profile x" and "x" alike; those of a nested one ("s3 =") as "s3.key".
+using Sections = std::map<std::string, std::map<std::string, std::string>>;
+Sections parse_sections(std::string_view text);
+
+/// `variable` gives an environment variable's value; `file` a file's text, nothing where there is none. Throws RunError
+/// that names what is missing and never what is there: half a pair of keys, a profile that is not there or that needs
+/// AWS's own tools, an endpoint that is no URL.
+Settings read_settings(const std::function<std::optional<std::string>(const char*)>& variable,
+                       const std::function<std::optional<std::string>(const std::string&)>& file);
+/// Of this process.
+Settings read_settings();
+
+}  // namespace headrace::s3

@@ -1,0 +1,67 @@
+// AWS Signature Version 4 of requests without a body.
+// Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/create-signed-request.html
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+struct evp_md_ctx_st;
+struct evp_md_st;
+
+namespace headrace::s3 {
+
+using Sha256 = std::array<unsigned char, 32>;
+
+/// One per thread. The key of a day and the texts of a second are kept; after the first call nothing is allocated but what a
+/// longer path or query than before needs.
+class Signer {
+ public:
+  /// `token`: of temporary keys; "" = none. Throws RunError when OpenSSL has no SHA-256.
+  Signer(std::string key_id, std::string secret, std::string token, std::string region, std::string service = "s3");
+  ~Signer();
+  Signer(const Signer&) = delete;
+  Signer& operator=(const Signer&) = delete;
+
+  struct Request {
+    std::string_view method;          // "GET"
+    std::string_view host;            // as in the header
+    std::string_view path;            // encoded
+    std::string_view query{};         // encoded, sorted by name
+    std::string_view payload_hash{};  // of x-amz-content-sha256; "" = the header is not sent, the body empty
+  };
+  /// The value of the header Authorization for the time of date().
+  std::string_view authorization(const Request& request);
+
+  /// Takes the time of the requests that follow [Unix time, s].
+  void set_time(std::int64_t unix_s);
+  /// The value of the header x-amz-date: "20130524T000000Z".
+  std::string_view date() const { return {date_.data(), 16}; }
+  const std::string& token() const { return token_; }
+
+ private:
+  Sha256 hash(std::string_view first, std::string_view second);
+  struct Key {
+    std::array<unsigned char, 64> inner{}, outer{};  // the key, mixed as HMAC does
+  };
+  Key key_of(std::span<const unsigned char> bytes);
+  Sha256 hmac(const Key& key, std::string_view text);
+
+  const std::string key_id_, secret_, token_, region_, service_;
+  evp_md_ctx_st* context_;
+  evp_md_st* sha256_;
+  std::int64_t unix_s_ = -1;
+  std::array<char, 17> date_{};
+  std::string scope_, signed_headers_;
+  Key day_key_;
+  std::string day_;
+  std::string text_, header_;
+};
+
+/// What x-amz-content-sha256 says of a request whose body is not hashed.
+inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
+
+}  // namespace headrace::s3

@@ -1,0 +1,16 @@
+// What the engine over libcurl can do, whether it is built or not.
+#pragma once
+
+#include "harness/backends/engines.h"
+
+namespace headrace::s3 {
+
+inline constexpr BackendTraits kTraits{
+    .name = "s3",
+    .needs = "libcurl 7.85, OpenSSL 3 and pugixml",
+    .late = true,
+    .storage = StorageTraits{.how = "objects by HTTP, each worker with queue_depth requests in flight",
+                             .most_in_flight = 1024,
+                             .objects = true}};
+
+}  // namespace headrace::s3
