@@ -1,6 +1,8 @@
 // Reading and checking of workload parameters.
 #include "harness/params.h"
 
+#include "harness/base/object_path.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -196,11 +198,22 @@ std::string Params::choice(std::string_view name, std::string_view fallback, std
   return result;
 }
 
-std::string Params::path(std::string_view name, std::string_view help) {
+bool Params::leads_to_objects(std::string_view name) const {
+  const config::Value* value = find(name);
+  return value != nullptr && value->is_scalar() && is_object_path(value->text);
+}
+
+std::string Params::path(std::string_view name, std::string_view help, bool objects) {
   declared_.push_back({std::string(name), "path", "", "a path", std::string(help)});
   std::string result;
   if (const config::Value* value = find(name)) {
-    if (value->is_scalar() && !value->text.empty()) {
+    if (leads_to_objects(name) && !objects) {
+      problem(
+          name,
+          "leads to files here, not into an object store: small_file_read, shard_stream and random_read read s3://");
+    } else if (leads_to_objects(name)) {
+      result = value->text;
+    } else if (value->is_scalar() && !value->text.empty()) {
       result = std::filesystem::absolute(value->text).lexically_normal().string();
     } else {
       problem(name, "must be a path");

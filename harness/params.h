@@ -69,8 +69,10 @@ class Params {
   std::string choice(std::string_view name, std::string_view fallback, std::vector<std::string> allowed,
                      std::string_view help);
   /// A path as written, made absolute against the working directory; "" when not given. Existence
-  /// is not checked.
-  std::string path(std::string_view name, std::string_view help);
+  /// is not checked. `objects`: may it lead into an object store (s3://bucket/prefix)?
+  std::string path(std::string_view name, std::string_view help, bool objects = false);
+  /// Is there such a path, before it is asked for?
+  bool leads_to_objects(std::string_view name) const;
   std::string text(std::string_view name, std::string_view fallback, std::string_view help);
 
   /// Was the key written by the user?

@@ -11,6 +11,7 @@
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/scan.h"
 #include "benches/headrace/terminal_audience.h"
+#include "harness/base/object_path.h"
 #include "harness/files/output.h"
 #include "harness/plan/ad_hoc.h"
 #include "harness/session/measure.h"
@@ -116,11 +117,13 @@ Value configuration(const MeasureArguments& arguments) {
           fmt::format("measure: {} reads no data of yours: leave {} out; --at DIR says where what it makes goes",
                       info.name, arguments.path));
     std::error_code error;
-    if (!fs::exists(arguments.path, error))
+    const bool objects = is_object_path(arguments.path);
+    if (!objects && !fs::exists(arguments.path, error))
       throw UsageError(
           fmt::format("measure: {}: {}", arguments.path, error ? error.message() : "no such file or folder"));
     workload.push_back(
-        entry("path", Value::scalar(fs::absolute(arguments.path).lexically_normal().string(), {"PATH", 0, 0})));
+        entry("path", Value::scalar(objects ? arguments.path : fs::absolute(arguments.path).lexically_normal().string(),
+                                    {"PATH", 0, 0})));
   }
   for (const auto& [name, text] : arguments.params) {
     if (text.empty()) continue;

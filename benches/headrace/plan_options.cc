@@ -10,6 +10,7 @@
 
 #include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/config/document.h"
 #include "harness/node.h"
@@ -118,7 +119,8 @@ std::string bytes_or_unknown(std::uint64_t bytes) {
 void add_plan_options(Verb& verb, PlanArguments& arguments) {
   verb.option("FILE", arguments.file, "A job (configs/jobs/*.yaml): what it does is run; or a configuration, as -c");
   verb.option("--at DIR", arguments.at, "Scratch folder for generated data, on the storage to be judged (target.path)");
-  verb.option("--data PATH", arguments.data, "Data set of the job that is there already: a folder or file, only read");
+  verb.option("--data PATH", arguments.data,
+              "Data set of the job that is there already: a folder, a file or s3://bucket/prefix, only read");
   verb.option("--max-write SIZE", arguments.max_write,
               "Most bytes that may be written, such as 4GiB (target.max_write)");
   verb.option("-c,--config FILE", arguments.config,
@@ -183,7 +185,7 @@ PlanOptions plan_options(const PlanArguments& arguments) {
   }
   options.target_path = arguments.at;
   options.data = arguments.data;
-  if (!arguments.data.empty() && !std::filesystem::exists(arguments.data))
+  if (!arguments.data.empty() && !is_object_path(arguments.data) && !std::filesystem::exists(arguments.data))
     throw UsageError(fmt::format("--data: nothing is at {}", arguments.data));
   if (!arguments.max_write.empty()) {
     const Parsed most = parse_quantity(arguments.max_write, Dimension::bytes);

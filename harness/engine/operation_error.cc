@@ -15,12 +15,22 @@ std::string describe(const OperationError& error, std::uint64_t count, std::span
   const std::string at = error.offset == OperationError::kNoOffset ? "" : fmt::format(" at offset {}", error.offset);
   std::string why;
   if (error.code == OperationError::kShortRead) {
-    why = "the file ended early: it is shorter than when the data set was opened";
+    why = files != nullptr && files->holds_objects()
+              ? "fewer bytes came than the object had when the data set was opened"
+              : "the file ended early: it is shorter than when the data set was opened";
   } else if (error.code == OperationError::kWrongData) {
     why = "the data is not what was written";
   } else if (error.code == OperationError::kBadSample) {
     return fmt::format("{}{}: {}; {} bad sample{}", file, at, to_string(static_cast<formats::Flaw>(error.flaw)), count,
                        count == 1 ? "" : "s");
+  } else if (error.code == OperationError::kChanged) {
+    why = "it is another object than when the data set was opened: something replaced it meanwhile";
+  } else if (error.code == OperationError::kRangeIgnored) {
+    why = "the server gave the whole object where a range was asked for (200 instead of 206)";
+  } else if (error.code <= OperationError::kHttp) {
+    const int status = OperationError::kHttp - error.code;
+    why = fmt::format("the server answered {}{}", status,
+                      status == 503 || status == 429 ? ", which asks for fewer requests: the store throttles" : "");
   } else {
     why = errno_text(error.code);
   }

@@ -10,6 +10,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "harness/backends/engines.h"
+#include "harness/backends/loader.h"
+#include "harness/backends/object_store.h"
 #include "harness/base/units.h"
 #include "harness/engine/ledger.h"
 #include "harness/engine/operation_error.h"
@@ -40,7 +43,7 @@ constexpr std::uint32_t kLookedAtAgain = 2000;  // files, after a repetition; be
 const FileSurvey* known_files(CacheState state, const FileTable& files, const CacheUse& use,
                               std::optional<FileSurvey>& known, const DataProgress& progress) {
   const bool from_storage = state == CacheState::cold || state == CacheState::bypassed;
-  if (use.names_only || files.is_device() || !from_storage) return nullptr;
+  if (use.names_only || files.is_device() || files.holds_objects() || !from_storage) return nullptr;
   if (known) {
     check_unchanged(files, *known, progress);
   } else {
@@ -424,8 +427,10 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
       parts_(point.workload->latency_parts()) {
   catalogue_ = metric_catalogue(*point.info, parts_, point.workload->devices());
   const FileTable* files = files_of(*point.workload);
-  if (files != nullptr && !files->is_device()) mount_ = system::mount_of(files->root());
-  device_ = system::device_of(files != nullptr ? files->place() : node.scratch_path());
+  const bool objects = files != nullptr && files->holds_objects();
+  if (objects) store_ = node.backends().storage(object_engine()).object_store();
+  if (files != nullptr && !files->is_device() && !objects) mount_ = system::mount_of(files->root());
+  if (!objects) device_ = system::device_of(files != nullptr ? files->place() : node.scratch_path());
   io_limits_ = system::io_limits(system::cgroup_limits(), device_ ? system::disk_number(*device_) : "none");
 }
 
@@ -445,6 +450,10 @@ double RepetitionRunner::probe_after(double before) {
 }
 
 std::optional<system::ClientCounters> RepetitionRunner::client_counters() const {
+  if (store_ != nullptr) {
+    const RequestCounts counts = store_->counts();
+    return system::ClientCounters{counts.received, counts.requests};
+  }
   return mount_ ? system::read_client_counters(*mount_) : std::nullopt;
 }
 

@@ -18,6 +18,10 @@
 #include "harness/system/client_counters.h"
 #include "harness/system/mount.h"
 
+namespace headrace {
+class ObjectStore;
+}
+
 namespace headrace::engine {
 
 /// Runs repetitions of one prepared point. Keeps what does not change between them.
@@ -51,6 +55,7 @@ class RepetitionRunner {
   std::vector<std::string> parts_;
   std::optional<system::BlockDevice> device_;
   std::optional<system::Mount> mount_;  // of the files
+  ObjectStore* store_ = nullptr;        // of objects
   /// What the files are made of, once looked at. Shared with a thread that may hang.
   std::shared_ptr<std::optional<FileSurvey>> survey_ = std::make_shared<std::optional<FileSurvey>>();
   system::IoLimits io_limits_;            // of this process's control group, for device_

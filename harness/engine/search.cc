@@ -15,7 +15,7 @@ void search(const std::shared_ptr<Workload>& workload, CacheState state, bool pi
             const DataProgress& progress) {
   constexpr std::uint64_t kSeed = 1;  // all trials read in the same order
   const FileTable* files = files_of(*workload);
-  const auto device = files ? system::device_of(files->place()) : std::nullopt;
+  const auto device = files && !files->holds_objects() ? system::device_of(files->place()) : std::nullopt;
   workload->search([&](double seconds, const std::string& what) -> std::optional<PhaseResult> {
     const auto tell = [&](double elapsed_s) {
       if (progress) progress(static_cast<std::uint64_t>(elapsed_s), 0, what);

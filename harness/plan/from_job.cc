@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "harness/backends/engines.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/plan/time_share.h"
 #include "harness/requirements/needs.h"
@@ -151,7 +152,7 @@ class Points {
     // Shards are read by workers that each have their own.
     if (kind == LoaderKind::pytorch && entry.use() == "shard_stream") kind = LoaderKind::pytorch_iterable;
     entry.put("loader", kKinds[static_cast<int>(kind)]).count("workers", workers).put("cache", "cold");
-    if (kind == LoaderKind::in_flight) return entry.put("engine", queueing_engine()).count("queue_depth", kInFlight);
+    if (kind == LoaderKind::in_flight) return entry.put("engine", deep_engine()).count("queue_depth", kInFlight);
     const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0);
     const double batch =
         samples > 0 && !means_.own_batches ? std::clamp(std::floor(samples / workers / 2), 1.0, own) : own;
@@ -163,6 +164,11 @@ class Points {
     return entry.count("batch_size", static_cast<std::uint64_t>(batch))
         .count("prefetch_factor", static_cast<std::uint64_t>(std::clamp(job_.loader.prefetch_factor, 1.0, 64.0)));
   }
+  /// Are the job's data objects of a store? Calls that are of files then do not matter.
+  bool objects() const { return is_object_path(means_.data); }
+  ReadProfile profile() const { return objects() ? ReadProfile::ranged : job_.dataset.read_profile; }
+  /// The engine that keeps requests in flight.
+  std::string deep_engine() const { return objects() ? object_engine() : queueing_engine(); }
   bool waits() const { return job_.loader.kind != LoaderKind::in_flight; }
 
   /// A way of reading that is not the job's.
@@ -200,10 +206,10 @@ class Points {
                  static_cast<std::uint64_t>(std::min(spread->second * data.samples_per_file, double(size) / 3)));
     }
     if (data.samples_per_file != 1) set.put("samples_per_file", fmt::format("{:.15g}", data.samples_per_file));
-    const char* const calls = !waits()                                ? nullptr
-                              : data.read_profile == ReadProfile::pil ? "pil"
-                              : data.read_profile == ReadProfile::npz ? "npz"
-                                                                      : nullptr;
+    const char* const calls = !waits()                        ? nullptr
+                              : profile() == ReadProfile::pil ? "pil"
+                              : profile() == ReadProfile::npz ? "npz"
+                                                              : nullptr;
     if (calls == nullptr) set.size("block_size", request());
     const Entry base = set;
     if (calls != nullptr) set.put("read_profile", calls);
@@ -221,10 +227,8 @@ class Points {
     if (means_.data.empty()) shards("shards", time_share::kAdvice, 64 * kMiB, "");
     if (job_.loader.kind != LoaderKind::in_flight) {
       Entry queue = variant("in-flight");
-      advise(queue.put("engine", queueing_engine())
-                 .count("workers", 1)
-                 .count("queue_depth", kInFlight)
-                 .put("cache", "cold"));
+      advise(
+          queue.put("engine", deep_engine()).count("workers", 1).count("queue_depth", kInFlight).put("cache", "cold"));
     }
   }
 
@@ -238,7 +242,7 @@ class Points {
   void shards(const char* label, double weight, std::uint64_t size, const std::string& path) {
     const bool own = weight == time_share::kOwn;
     const std::uint64_t space = own ? data_space_ : means_.space / 8;
-    const ReadProfile profile = job_.dataset.read_profile;
+    const ReadProfile profile = this->profile();
     const bool indexed = own && (profile == ReadProfile::mds || profile == ReadProfile::row_group);
     const bool tar = own && profile == ReadProfile::wds && waits();
     Entry set(indexed ? "random_read" : "shard_stream", label);
@@ -278,10 +282,7 @@ class Points {
     }
     if (job_.loader.kind != LoaderKind::in_flight) {
       Entry queue = base;
-      queue.put("label", "in-flight")
-          .put("engine", queueing_engine())
-          .count("workers", 1)
-          .count("queue_depth", kInFlight);
+      queue.put("label", "in-flight").put("engine", deep_engine()).count("workers", 1).count("queue_depth", kInFlight);
       advise(queue.size("block_size", block).put("cache", "cold"));
     }
     if (!indexed) requests_in(base, samples);
@@ -325,7 +326,7 @@ class Points {
     }
     set.size("sample_size", sample());
     const Entry base = set;
-    const bool mapped = job_.dataset.read_profile == ReadProfile::mmap && job_.loader.kind != LoaderKind::in_flight;
+    const bool mapped = profile() == ReadProfile::mmap && job_.loader.kind != LoaderKind::in_flight;
     reads(set, workers_, samples).size("block_size", request());
     if (mapped) set.put("read_profile", "mmap");
     add(set, time_share::kOwn);
@@ -337,16 +338,14 @@ class Points {
     }
     if (job_.loader.kind != LoaderKind::in_flight) {
       Entry queue = base;
-      queue.put("label", "in-flight")
-          .put("engine", queueing_engine())
-          .count("workers", 1)
-          .count("queue_depth", kInFlight);
+      queue.put("label", "in-flight").put("engine", deep_engine()).count("workers", 1).count("queue_depth", kInFlight);
       advise(queue.size("block_size", request()).put("cache", "cold"));
     }
   }
 
   /// Opens and attributes with nothing in memory.
   void names() {
+    if (objects()) return;  // objects are neither opened nor closed
     if (!asks("metadata") || !means_.root || job_.dataset.layout != Layout::files) return;
     Entry entry("metadata", "job");
     if (means_.data.empty())
@@ -365,7 +364,7 @@ class Points {
     entry.put("codec", codec_word(job_.dataset)).count("workers", workers_);
     const Job::Dataset& data = job_.dataset;
     if (data.image_size) entry.count("output", static_cast<std::uint64_t>(*data.image_size));
-    if (!means_.data.empty() && data.layout == Layout::files && data.samples_per_file == 1) {
+    if (!means_.data.empty() && !objects() && data.layout == Layout::files && data.samples_per_file == 1) {
       entry.put("path", means_.data);
       if (job_.loader.skips_bad_samples) entry.put("on_error", "skip");
     } else {

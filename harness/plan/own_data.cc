@@ -5,8 +5,12 @@
 #include <cmath>
 #include <string_view>
 
+#include "harness/backends/engines.h"
+#include "harness/backends/loader.h"
 #include "harness/base/error.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
+#include "harness/node.h"
 #include "harness/storage/data_set/walk.h"
 
 namespace headrace {
@@ -23,7 +27,9 @@ bool is_alike(double a, double b) { return a <= b * kAlike && b <= a * kAlike; }
 
 FileTable walked(const std::string& path) {
   try {
-    return std::move(walk(path, false, {}).files);
+    if (!is_object_path(path)) return std::move(walk(path, false, {}).files);
+    Node node("");
+    return std::move(list_objects(*node.backends().storage(object_engine()).object_store(), path, {}).files);
   } catch (const RunError& e) {
     throw UsageError(fmt::format("the job's data set: {}", e.what()));
   }

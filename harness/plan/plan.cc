@@ -10,6 +10,7 @@
 #include "harness/backends/engines.h"
 #include "harness/backends/loader.h"
 #include "harness/base/glob.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/config/layers.h"
 #include "harness/config/value_reader.h"
@@ -128,7 +129,8 @@ class Planner {
     Means means;
     means.budget_s = options_.budget_s.value_or(kBudget_s);
     means.data = options_.data.empty() ? plan_.job->dataset.path : options_.data;
-    if (!means.data.empty()) means.data = std::filesystem::absolute(means.data).lexically_normal().string();
+    if (!means.data.empty() && !is_object_path(means.data))
+      means.data = std::filesystem::absolute(means.data).lexically_normal().string();
     std::vector<std::string> of_data;
     if (!means.data.empty()) of_data = check_own_data(*plan_.job, means.data);
     const std::string data = means.data;
@@ -255,6 +257,11 @@ class Planner {
       }
     }
     if (!options_.target_path.empty()) plan_.target_path = options_.target_path;
+    if (is_object_path(plan_.target_path))
+      problems_.error(
+          {}, fmt::format("target.path: {}: nothing is written into an object store: name a scratch folder here; "
+                          "objects that are there are read with path: s3://... or --data s3://...",
+                          plan_.target_path));
     if (options_.max_write) plan_.max_write = *options_.max_write;
     plan_.target_path = std::filesystem::absolute(plan_.target_path).lexically_normal().string();
     if (const auto seed = read.whole(root.find("seed"), "seed", Dimension::count, 0)) plan_.seed = *seed;

@@ -8,6 +8,7 @@
 #include <set>
 #include <system_error>
 
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/node.h"
 #include "harness/storage/data_set.h"
@@ -46,7 +47,9 @@ void check_room(const Plan& plan) {
   for (const Point& point : plan.points) {
     const auto given = point.params.find("path");
     const std::string* path = given == point.params.end() ? nullptr : std::get_if<std::string>(&given->second);
-    if (path == nullptr || path->empty() || fs::exists(*path, ignored) || !told.insert(*path).second) continue;
+    if (path == nullptr || path->empty() || is_object_path(*path) || fs::exists(*path, ignored) ||
+        !told.insert(*path).second)
+      continue;
     problems.error(point.where, fmt::format("{}: path: nothing is at {}", point.info->name, *path));
   }
   const std::uint64_t all = bytes_to_write(plan);

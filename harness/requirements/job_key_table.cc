@@ -142,7 +142,7 @@ std::vector<JobKey> make_keys() {
                    "the calls that read a sample"),
       text(
           "dataset.path", false, [](Job& j, std::string t) { j.dataset.path = std::move(t); },
-          "folder or file of a data set that is there already; it is only read"),
+          "folder or file of a data set that is there already, or s3://bucket/prefix; it is only read"),
       optional("dataset.samples", D::count, kPositive, put<&Job::dataset, &Set::samples>, "samples of the data set"),
       required("dataset.sample_size", D::bytes, kPositive, put<&Job::dataset, &Set::sample_size>,
                "mean stored bytes of one sample"),

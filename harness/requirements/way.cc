@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/requirements/job_keys.h"
 
@@ -98,6 +99,7 @@ void hold_loader(const Way& way, std::string_view workload, const Settings& sett
     like.distance += 1;
     like.differs.push_back(fmt::format("loader {}, the job's is {}", loader, loader_in(way, workload)));
   }
+  if (is_object_path(setting(settings, "path"))) return;  // calls are of files
   const std::string profile = setting(settings, "read_profile");
   if (profile.empty() || profile == way.read_profile || !knows(workload, way.read_profile)) return;
   like.distance += 1;

@@ -97,7 +97,9 @@ bool record_block(const BlockCompletion& block, std::uint64_t wanted, std::uint3
   }
   const bool failed = block.result < 0;
   const auto got = static_cast<std::uint64_t>(failed ? 0 : block.result);
-  recorder.fail(OperationError{.code = failed ? static_cast<int>(-block.result) : OperationError::kShortRead,
+  recorder.fail(OperationError{.code = block.error != 0 ? block.error
+                                       : failed         ? static_cast<int>(-block.result)
+                                                        : OperationError::kShortRead,
                                .file = file,
                                .offset = block.offset + got},
                 block.end_ns);

@@ -146,6 +146,12 @@ void establish(CacheState state, const FileTable& files, const CacheOptions& opt
                const DataProgress& progress) {
   proof = nothing_proven(state);
   proof.use = options.use;
+  if (files.holds_objects()) {  // this side keeps nothing of them: what is read is counted as it comes over connections
+    proof.counter = "connections";
+    proof.method = "no cache on this side";
+    proof.caveat = "the store's own caches are not seen";
+    return;
+  }
   if (options.use.names_only) {
     if (state == CacheState::cold) make_names_cold(files, options, proof);
     if (state == CacheState::warm)

@@ -11,6 +11,7 @@
 #include "harness/backends/engines.h"
 #include "harness/backends/loader.h"
 #include "harness/base/error.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
 #include "harness/node.h"
@@ -65,7 +66,12 @@ files::Folder open_generated(const DataSetLayout& layout, const files::Folder& p
 
 DataSetSpec DataSetSpec::declare(Params& params, Defaults defaults) {
   DataSetSpec spec;
-  spec.path = params.path("path", "existing files to read, read-only: a folder or one file; none: files are generated");
+  spec.path = params.path("path",
+                          defaults.objects ? "existing data to read, read-only: a folder, a file, or objects below "
+                                             "s3://bucket/prefix; none: files are generated"
+                                           : "existing files to read, read-only: a folder or one file; none: files are "
+                                             "generated",
+                          defaults.objects);
   spec.allow_device = params.flag("allow_device", false, "path may be a block device: it is read, never written");
   if (!spec.allow_device && system::is_block_device(spec.path))
     params.conflict("path", spec.path +
@@ -155,7 +161,9 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node, cons
   data->spec_ = spec;
   data->threads_ = node.cores();
   if (!spec.path.empty()) {
-    Walked walked = walk(spec.path, spec.allow_device, progress);
+    Walked walked = is_object_path(spec.path)
+                        ? list_objects(*node.backends().storage(object_engine()).object_store(), spec.path, progress)
+                        : walk(spec.path, spec.allow_device, progress);
     data->files_ = std::move(walked.files);
     data->left_out_ = std::move(walked.left_out);
     data->empty_files_ = std::move(walked.empty);

@@ -21,7 +21,7 @@ class Workload;
 /// that the keys mean the same everywhere: `path`, `allow_device` | `files`, `file_size`, `file_size_spread`, `files_per_folder`,
 /// `data_seed`, and of workloads that read samples `content`, `content_sample`.
 struct DataSetSpec {
-  std::string path;           // the user's data; "" = generate
+  std::string path;           // the user's data, files or s3://bucket/prefix; "" = generate
   bool allow_device = false;  // `path` may be a block device: read as one file, never written
   std::uint64_t files = 0;
   std::uint64_t file_size = 0;         // mean [B]
@@ -37,6 +37,7 @@ struct DataSetSpec {
     std::uint64_t files;
     std::uint64_t file_size;
     bool samples = false;  // may they hold samples?
+    bool objects = false;  // may `path` lead into an object store?
   };
   static DataSetSpec declare(Params& params, Defaults defaults);
   std::uint64_t bytes() const { return files * file_size; }

@@ -45,14 +45,17 @@ Loader Loader::declare(Params& params, Kind fallback) {
   return loader;
 }
 
-void Loader::check(Params& params, const std::string& engine, const OpenLoop& open_loop, bool tuned) const {
+void Loader::check(Params& params, const StorageParams& io, const OpenLoop& open_loop, bool tuned) const {
   if (kind_ == Kind::none) return;
-  const bool queues = storage_traits(engine).queues();
+  const std::string& engine = io.engine;
+  const bool queues = io.traits().queues();
   if (kind_ == Kind::in_flight && !queues)
     params.conflict("engine", "a loader that keeps requests in flight reads with " + queueing_engine() + "; engine " +
                                   engine + " waits for each");
   if (!in_order()) return;
-  if (queues)
+  if (io.traits().objects && io.queue_depth > 1)
+    params.conflict("queue_depth", "a worker of this loader asks and waits; loader in_flight keeps more in flight");
+  else if (queues && !io.traits().objects)
     params.conflict("engine", std::string("a worker of this loader reads and waits: ") + known_backends().front().name +
                                   "; loader in_flight keeps more in flight");
   if (open_loop.asked()) params.conflict("loader", "a loader reads as fast as it can: no rate and no ramp");

@@ -31,7 +31,7 @@ class Loader {
   /// What the workers of such a loader read with, unless told otherwise; "" = what all read with.
   std::string engine() const { return kind_ == Kind::in_flight ? queueing_engine() : ""; }
   /// Tells what cannot be together with this loader: other engines, an open loop, tuning.
-  void check(Params& params, const std::string& engine, const OpenLoop& open_loop, bool tuned) const;
+  void check(Params& params, const StorageParams& io, const OpenLoop& open_loop, bool tuned) const;
 
   Kind kind() const { return kind_; }
   /// Are batches delivered in order?

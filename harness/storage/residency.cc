@@ -76,6 +76,7 @@ bool on_overlay(int folder) {
 }  // namespace
 
 double resident_share(const FileTable& files, std::string& method, std::uint64_t seed) {
+  if (files.holds_objects()) return -1;
   const std::uint32_t looked_at = std::min(files.count(), kSample);
   bool mincore = on_overlay(files.root_fd());
   std::vector<unsigned char> pages;

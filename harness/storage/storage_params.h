@@ -28,6 +28,7 @@ struct StorageParams {
     const char* workers_key = "workers";
     const char* workers_help = "reading threads";
     std::string engine{};  // "" = the first of the table
+    bool objects = false;  // may `path` lead into an object store?
   };
 
   std::string engine;             // of the table in harness/backends/engines.h
@@ -36,6 +37,7 @@ struct StorageParams {
   std::uint64_t block_size = 0;   // largest single read [B]
   bool direct = false;
   bool poll_submission = false, poll_completion = false;
+  unsigned retries = 0;  // of objects: how often a request is sent again whose failure may pass
 
   static StorageParams declare(Params& params, const Defaults& defaults);
   /// What the engine can do.

@@ -10,6 +10,7 @@ namespace {
 
 StorageParams::Defaults with_engine_of(const Loader& loader, StorageParams::Defaults defaults) {
   if (defaults.engine.empty()) defaults.engine = loader.engine();
+  defaults.objects = true;
   return defaults;
 }
 
@@ -20,7 +21,7 @@ BlockReads::BlockReads(Params& p, const Keys& keys)
       profile_(read_profile(p.choice("read_profile", keys.profiles.front(), keys.profiles, keys.profile_help))),
       io_(StorageParams::declare(p, with_engine_of(loader_, keys.io(profile_)))),
       tuning_(Tuning::declare(p, io_, keys.tunes_block_size)),
-      spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB, .samples = true})),
+      spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB, .samples = true, .objects = true})),
       advice_(keys.advice) {}
 
 void BlockReads::declare_rate(Params& p) {
@@ -29,7 +30,12 @@ void BlockReads::declare_rate(Params& p) {
                             PerOperation{"sample_rate", block / static_cast<double>(sample_size_)}};
   open_loop_ = OpenLoop::declare(p, per_read);
   if (open_loop_.asked() && tuning_.wanted()) p.conflict("tune", OpenLoop::kNotTuned);
-  loader_.check(p, io_.engine, open_loop_, tuning_.wanted());
+  if (io_.traits().objects && tuning_.wanted()) p.conflict("tune", "is of files: nothing is searched for objects");
+  if (io_.traits().objects && io_.direct)
+    p.conflict("direct", "is of files: there is no page cache before an object store");
+  if (io_.traits().objects && profile_ != ReadProfile::ranged)
+    p.conflict("read_profile", "is of files: of objects ranges are read");
+  loader_.check(p, io_, open_loop_, tuning_.wanted());
 }
 
 void BlockReads::prepare(Node& node, const DataProgress& progress) {
@@ -37,6 +43,7 @@ void BlockReads::prepare(Node& node, const DataProgress& progress) {
   team_size_ = static_cast<unsigned>(node.team().size());
   data_ = DataSet::open(spec_, node, progress);
   backends_ = &node.backends();
+  requests_.open(node, io_.engine, data_->files());
   choose_files();
   open_readers();
 }
@@ -71,6 +78,7 @@ std::vector<std::string> BlockReads::notes() {
   std::vector<std::string> notes;
   if (backends_) notes = backends_->storage(io_.engine).take_notes();
   if (!tuning_.note().empty()) notes.push_back(tuning_.note());
+  requests_.add_notes(notes);
   for (std::string& note : open_loop_.notes()) notes.push_back(std::move(note));
   if (std::string more = data_ ? left_out() : ""; !more.empty()) notes.push_back(std::move(more));
   return notes;

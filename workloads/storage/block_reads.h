@@ -15,6 +15,7 @@
 #include "harness/storage/storage_params.h"
 #include "harness/storage/tuning.h"
 #include "harness/workload.h"
+#include "workloads/storage/object_metrics.h"
 
 namespace headrace {
 
@@ -66,6 +67,7 @@ class BlockReads : public Workload {
   const DataSetSpec spec_;
   std::uint64_t sample_size_ = 1;  // set by the workload before declare_rate()
   OpenLoop open_loop_;
+  ObjectRequests requests_;
   unsigned team_index_ = 0, team_size_ = 1;  // processes that read the same data set
   std::shared_ptr<DataSet> data_;
   std::vector<Reader> readers_;  // of each worker

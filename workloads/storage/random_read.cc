@@ -11,11 +11,11 @@
 namespace {
 using namespace headrace;
 
-constexpr auto kMetrics = with_open_loop(std::array{
+constexpr auto kMetrics = with_open_loop(with_object_metrics(std::array{
     Metric{"read_iops", "1/s", Better::higher, "Reads of block_size per second"},
     Metric{"read_bandwidth", "B/s", Better::higher, "Bytes delivered per second"},
     Metric{"sample_rate", "1/s", Better::higher, "Samples of sample_size delivered per second"},
-});
+}));
 
 /// How many random reads/s, and at what latency, do large files give?
 class RandomRead final : public BlockReads {
@@ -42,7 +42,7 @@ class RandomRead final : public BlockReads {
   Footprint footprint() const override {
     return io_.footprint(spec_, reads_ ? reads_ * io_.block_size : spec_.bytes());
   }
-  std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts({}); }
+  std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts(parts()); }
 
   CacheUse cache_use() const override { return {.whole_files = false}; }
 
@@ -50,7 +50,8 @@ class RandomRead final : public BlockReads {
     order_ = RandomOrder(places_->count(), seed + team_index_);  // each process one of its own
     steps_ = places_->steps(order_, reads_ ? reads_ : places_->blocks());
     next_ = 0;
-    open_loop_.before_phase(io_.workers, 0, seed);
+    open_loop_.before_phase(io_.workers, static_cast<unsigned>(parts().size()), seed);
+    requests_.before_phase();
     per_batch_ = reads_in_batch();
     loader_.before_phase(io_.workers, per_batch_, steps_, false);
   }
@@ -63,9 +64,7 @@ class RandomRead final : public BlockReads {
     reader.loop.run(
         *reader.io, open_loop_.begin(worker),
         [&](BlockRequest& request) { return recorder.running() && picker.next(request); },
-        [&](const BlockCompletion& block) {
-          record_block(block, io_.block_size, places_->selected()[block.file], recorder);
-        });
+        [&](const BlockCompletion& block) { record(block, recorder); });
   }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
@@ -74,9 +73,20 @@ class RandomRead final : public BlockReads {
     sink.put("read_bandwidth", phase.bytes_per_s());
     sink.put("sample_rate", phase.bytes_per_s() / static_cast<double>(sample_size_));
     open_loop_.report(phase, sink);
+    requests_.report(sink);
   }
 
  private:
+  /// Of objects, when the first byte came.
+  std::vector<std::string> parts() const {
+    return io_.traits().objects ? std::vector<std::string>{"first_byte"} : std::vector<std::string>{};
+  }
+  template <class Record>
+  void record(const BlockCompletion& block, Record& recorder) noexcept {
+    if (record_block(block, io_.block_size, places_->selected()[block.file], recorder) && block.first_ns != 0)
+      recorder.part(1, block.first_ns - block.begin_ns);
+  }
+
   static StorageParams::Defaults reading(ReadProfile profile) {
     return {.workers = 4,
             .block_size = 4_KiB,
@@ -114,7 +124,7 @@ class RandomRead final : public BlockReads {
       if (!lane.next()) return reader.detach();
       for (std::uint64_t i = 0; i < per_batch_ && found; ++i, found = find()) {
         const BlockCompletion& block = reader.exchange({&request, 1}, 1).front();
-        record_block(block, io_.block_size, places_->selected()[block.file], lane);
+        record(block, lane);
         if (lane.goes_on(block.end_ns)) continue;
         lane.leave();
         return reader.detach();

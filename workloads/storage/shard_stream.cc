@@ -9,13 +9,13 @@
 namespace {
 using namespace headrace;
 
-constexpr auto kMetrics = with_open_loop(std::array{
+constexpr auto kMetrics = with_open_loop(with_object_metrics(std::array{
     Metric{"read_bandwidth", "B/s", Better::higher, "Bytes delivered per second"},
     Metric{"sample_rate", "1/s", Better::higher, "Samples of sample_size delivered per second"},
     Metric{"first_byte_latency_ns", "ns", Better::lower,
            "From asking for a shard's first block to having it; the median of the shards"},
     Metric{"read_iops", "1/s", Better::higher, "Reads of block_size per second"},
-});
+}));
 
 /// How many bytes/s do large files give when they are read in order?
 class ShardStream final : public BlockReads {
@@ -44,6 +44,7 @@ class ShardStream final : public BlockReads {
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
     open_loop_.before_phase(io_.workers, 1, seed);
+    requests_.before_phase();
     per_batch_ = reads_in_batch();
     const FileTable& files = data_->files();
     const std::uint64_t most = (files.total_bytes() / io_.block_size + files.count()) * passes_;
@@ -69,6 +70,7 @@ class ShardStream final : public BlockReads {
     sink.put("first_byte_latency_ns", phase.parts.front().percentile(0.5));
     sink.put("read_iops", phase.operations_per_s());
     open_loop_.report(phase, sink);
+    requests_.report(sink);
   }
 
  private:
@@ -92,7 +94,10 @@ class ShardStream final : public BlockReads {
   void record(const BlockCompletion& block, const std::vector<std::uint32_t>& shards, const FileCursor& cursor,
               Record& recorder) noexcept {
     const std::uint64_t wanted = cursor.length_at(block.file, block.offset);
-    if (record_block(block, wanted, shards[block.file], recorder) && block.offset == 0)
+    if (!record_block(block, wanted, shards[block.file], recorder)) return;
+    if (block.first_ns != 0)  // of an object: of every range
+      recorder.part(1, block.first_ns - block.begin_ns);
+    else if (block.offset == 0)
       recorder.part(1, block.end_ns - block.begin_ns);
   }
 

@@ -9,19 +9,20 @@
 #include "harness/storage/open_loop.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"
+#include "workloads/storage/object_metrics.h"
 #include "workloads/storage/whole_files.h"
 
 namespace {
 using namespace headrace;
 
-constexpr auto kMetrics = with_open_loop(std::array{
+constexpr auto kMetrics = with_open_loop(with_object_metrics(std::array{
     Metric{"sample_rate", "1/s", Better::higher, "Samples read per second"},
     Metric{"read_bandwidth", "B/s", Better::higher, "File bytes delivered per second"},
     Metric{"file_rate", "1/s", Better::higher, "Files opened, read and closed per second"},
     Metric{"open_rate", "1/s", Better::higher, "Opens per second"},
     Metric{"metadata_rate", "1/s", Better::higher, "Opens and closes per second"},
     Metric{"read_iops", "1/s", Better::higher, "Read requests, of block_size at most, per second"},
-});
+}));
 
 /// What one worker did besides what its recorder keeps.
 struct alignas(128) Tally {
@@ -37,13 +38,17 @@ class SmallFileRead final : public Workload {
                                        "calls by which a file is read. whole: open, read, close; pil: as PIL reads an "
                                        "image; mmap: mapped and copied out; npz: as numpy reads an array of an .npz"))),
         io_(StorageParams::declare(
-            p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = false, .engine = loader_.engine()})),
-        spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB, .samples = true})),
+            p,
+            {.workers = 8, .block_size = 1_MiB, .direct_allowed = false, .engine = loader_.engine(), .objects = true})),
+        spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB, .samples = true, .objects = true})),
         samples_per_file_(p.ratio("samples_per_file", 1, {.min = 1e-9}, "samples that one file holds")),
         open_loop_(OpenLoop::declare(p, per_file())) {
-    loader_.check(p, io_.engine, open_loop_, false);
+    loader_.check(p, io_, open_loop_, false);
     if (profile_ == ReadProfile::whole) return;
-    if (!io_.traits().blocks()) p.conflict("read_profile", "only whole files are read by engine " + io_.engine);
+    if (io_.traits().objects)
+      p.conflict("read_profile", "is of files: objects are read whole");
+    else if (!io_.traits().blocks())
+      p.conflict("read_profile", "only whole files are read by engine " + io_.engine);
     if (p.given("block_size")) p.conflict("block_size", "only read_profile whole reads by it");
   }
 
@@ -51,7 +56,7 @@ class SmallFileRead final : public Workload {
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
   Footprint footprint() const override { return io_.footprint(spec_, spec_.bytes()); }
   unsigned workers() const override { return io_.workers; }
-  std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts(whole_file_parts()); }
+  std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts(parts()); }
   std::vector<CacheState> cache_states() const override { return io_.cache_states(); }
 
   void prepare(Node& node, const DataProgress& progress) override {
@@ -59,6 +64,7 @@ class SmallFileRead final : public Workload {
     team_size_ = static_cast<unsigned>(node.team().size());
     data_ = DataSet::open(spec_, node, progress);
     engine_ = &node.backends().storage(io_.engine);
+    requests_.open(node, io_.engine, data_->files());
     for (unsigned i = 0; i < io_.workers; ++i)
       readers_.push_back(profile_ == ReadProfile::whole
                              ? engine_->whole_file_reader(data_->files(), io_.reader_options())
@@ -71,10 +77,11 @@ class SmallFileRead final : public Workload {
     queue_.fill(data_->files(), seed);
     if (open_loop_.on()) queue_.keep_due();
     queue_.split(team_index_, team_size_);
-    open_loop_.before_phase(io_.workers, whole_file_parts().size(), seed);
+    open_loop_.before_phase(io_.workers, parts().size(), seed);
     per_batch_ = loader_.operations(samples_per_file_);
     loader_.before_phase(io_.workers, per_batch_, queue_.size(), false);
     tallies_.assign(io_.workers, {});
+    requests_.before_phase();
   }
   void before_run(Worker& worker) override { readers_[worker.index]->attach(); }
 
@@ -109,10 +116,13 @@ class SmallFileRead final : public Workload {
     sink.put("sample_rate", phase.operations_per_s() * samples_per_file_);
     sink.put("read_bandwidth", phase.bytes_per_s());
     sink.put("file_rate", phase.operations_per_s());
-    sink.put("open_rate", per_second(all.opens));
-    sink.put("metadata_rate", per_second(all.opens + all.closes));
+    if (!requests_.on()) {  // an object is asked for, and neither opened nor closed
+      sink.put("open_rate", per_second(all.opens));
+      sink.put("metadata_rate", per_second(all.opens + all.closes));
+    }
     sink.put("read_iops", per_second(all.reads));
     open_loop_.report(phase, sink);
+    requests_.report(sink);
   }
 
   std::vector<WrongBlock> verify(const DataProgress& progress) override { return data_->verify(progress); }
@@ -120,6 +130,7 @@ class SmallFileRead final : public Workload {
     std::vector<std::string> notes = open_loop_.notes();
     if (engine_)
       for (std::string& note : engine_->take_notes()) notes.push_back(std::move(note));
+    requests_.add_notes(notes);
     return notes;
   }
   void cleanup(Node&) override {
@@ -128,6 +139,10 @@ class SmallFileRead final : public Workload {
   }
 
  private:
+  std::vector<std::string> parts() const {
+    return io_.traits().objects ? std::vector<std::string>{"first_byte", "body"} : whole_file_parts();
+  }
+
   /// Of the bytes and requests of a file only what is known before the files are seen.
   std::vector<PerOperation> per_file() const {
     std::vector<PerOperation> per_file{
@@ -174,6 +189,7 @@ class SmallFileRead final : public Workload {
   DataSetSpec spec_;
   double samples_per_file_;
   OpenLoop open_loop_;
+  ObjectRequests requests_;
   std::shared_ptr<DataSet> data_;
   StorageEngine* engine_ = nullptr;
   std::vector<std::unique_ptr<WholeFileReader>> readers_;

@@ -1,4 +1,4 @@
-// Lists the user's files, read-only.
+// Lists the user's files or objects, read-only.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +22,10 @@ struct Walked {
 /// within each folder; with `allow_device` also a block device, as one file. Symbolic links below it are not followed, other file systems not entered.
 /// Throws RunError, which says what was found instead, when no file is left.
 Walked walk(const std::string& path, bool allow_device, const DataProgress& progress);
+
+class ObjectStore;
+
+/// The same of objects below "s3://bucket/prefix", by their keys. Throws RunError in the server's own words.
+Walked list_objects(ObjectStore& store, const std::string& url, const DataProgress& progress);
 
 }  // namespace headrace

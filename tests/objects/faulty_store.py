@@ -1,0 +1,165 @@
+"""A small object store in this process that fails to order: of objects in memory, lists, heads, and gets whole or in ranges."""
+
+import hashlib
+import http.server
+import re
+import socket
+import threading
+import time
+import urllib.parse
+from xml.sax.saxutils import escape
+
+
+def error(code, message="", more=""):
+    return f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>{message}</Message>{more}</Error>'.encode()
+
+
+class Faults:
+    """What is done otherwise than well, each for the requests of objects alone unless told otherwise."""
+
+    latency = 0.0  # s, before the answer begins
+    slow_start = 0.0  # s, between headers and body
+    rate = 0  # B/s of each answer's body: each piece comes at its time
+    refuse_each = 0  # of so many requests one is refused
+    refusal = (503, error("SlowDown", "Please reduce your request rate."))
+    refuse_first = 0  # the first so many of each object
+    reset_each = 0  # of so many requests one is answered by the connection's reset
+    short_each = 0  # of so many, one gets half of its body, and the connection ends
+    wrong_length = 0  # so much is taken off what Content-Length tells of the object
+    ignores_ranges = False
+    changes = False  # each answer is of a new version of the object
+    listing = None  # (status, headers, body) of every listing
+    endless = False  # every page of a listing names a next one, and it is itself
+    page = 1000  # keys of a page
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *words):
+        pass
+
+    def send(self, status, body=b"", headers=(), length=None):
+        self.send_response_only(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def do_HEAD(self):
+        self.do_GET()
+
+    def do_GET(self):
+        store, faults = self.server.store, self.server.store.faults
+        url = urllib.parse.urlsplit(self.path)
+        bucket, _, key = urllib.parse.unquote(url.path).lstrip("/").partition("/")
+        with store.lock:
+            store.seen.append((self.command, self.path, dict(self.headers)))
+        if "list-type" in url.query:
+            return self.list(bucket, dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True)))
+        if bucket != store.bucket:
+            return self.send(404, error("NoSuchBucket", "The specified bucket does not exist"))
+        if key not in store.objects:
+            return self.send(404, error("NoSuchKey", "The specified key does not exist."))
+        number, mine = store.count(key)
+        begin = time.monotonic()
+        if faults.latency:
+            time.sleep(faults.latency)
+        if mine <= faults.refuse_first or (faults.refuse_each and number % faults.refuse_each == 0):
+            return self.send(faults.refusal[0], faults.refusal[1])
+        if faults.reset_each and number % faults.reset_each == 0:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            self.close_connection = True
+            return self.connection.close()
+        first = time.monotonic()
+        self.get(store.objects[key], faults, number, mine)
+        if "Range" not in self.headers:
+            store.served.append((begin, first, time.monotonic()))
+
+    def get(self, body, faults, number, mine):
+        etag = hashlib.md5(body + (bytes(mine) if faults.changes else b"")).hexdigest()
+        status, headers = 200, [("ETag", f'"{etag}"')]
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if wanted and not faults.ignores_ranges:
+            first, last = int(wanted[1]), min(int(wanted[2]), len(body) - 1)
+            headers.append(("Content-Range", f"bytes {first}-{last}/{len(body)}"))
+            body, status = body[first:last + 1], 206
+        if faults.wrong_length:
+            body = body[:-faults.wrong_length]
+        if faults.short_each and number % faults.short_each == 0:
+            self.send(status, body[:len(body) // 2], headers, len(body))
+            self.close_connection = True
+            return
+        if faults.rate:
+            self.send(status, b"", headers, len(body))
+            begin, piece = time.monotonic(), 32 << 10
+            for at in range(0, len(body), piece):  # a piece has come when its last byte is due
+                time.sleep(max(0.0, begin + min(at + piece, len(body)) / faults.rate - time.monotonic()))
+                self.wfile.write(body[at:at + piece])
+            return
+        if faults.slow_start:
+            self.send(status, b"", headers, len(body))
+            self.wfile.flush()
+            time.sleep(faults.slow_start)
+            self.wfile.write(body)
+            return
+        self.send(status, body, headers)
+
+    def list(self, bucket, query):
+        store, faults = self.server.store, self.server.store.faults
+        if faults.listing:
+            status, headers, body = faults.listing
+            return self.send(status, body, headers)
+        if bucket != store.bucket:
+            return self.send(404, error("NoSuchBucket", "The specified bucket does not exist"))
+        keys = sorted((k for k in store.objects if k.startswith(query["prefix"])), key=str.encode)
+        first = int(query.get("continuation-token", 0))
+        page = keys[first:first + faults.page]
+        more = first + faults.page < len(keys) or faults.endless
+        following = first if faults.endless else first + faults.page
+        text = "".join(f"<Contents><Key>{escape(k)}</Key><Size>{len(store.objects[k])}</Size>"
+                       f"<ETag>&quot;{hashlib.md5(store.objects[k]).hexdigest()}&quot;</ETag></Contents>" for k in page)
+        text += f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>"
+        if more:
+            text += f"<NextContinuationToken>{following}</NextContinuationToken>"
+        self.send(200, f'<?xml version="1.0"?><ListBucketResult>{text}</ListBucketResult>'.encode(),
+                  [("Content-Type", "application/xml")])
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, request, address):
+        pass
+
+
+class FaultyStore:
+    def __init__(self, objects, bucket="bucket", **faults):
+        self.bucket, self.objects, self.faults = bucket, objects, Faults()
+        for name, value in faults.items():
+            assert hasattr(Faults, name), name
+            setattr(self.faults, name, value)
+        self.lock = threading.Lock()
+        self.seen, self.numbers, self.total = [], {}, 0
+        self.served = []  # of whole objects: when it was asked for, when the answer began, and when all was sent [s]
+
+    def count(self, key):
+        with self.lock:
+            self.total += 1
+            self.numbers[key] = self.numbers.get(key, 0) + 1
+            return self.total, self.numbers[key]
+
+    def __enter__(self):
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server.store = self
+        self.endpoint = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()

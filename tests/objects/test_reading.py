@@ -1,0 +1,139 @@
+"""Objects are read as files are: what is told is what the store gave."""
+
+import json
+
+import pytest
+from conftest import made
+from faulty_store import FaultyStore
+
+OBJECTS = {"use": "small_file_read", "path": "s3://bucket/set", "repeat": 1, "workers": 3}
+RANGES = {"use": "random_read", "path": "s3://bucket/set", "block_size": "10kB", "repeat": 1, "workers": 2}
+SHARDS = {"use": "shard_stream", "path": "s3://bucket/set", "block_size": "16KiB", "repeat": 1, "workers": 2}
+
+
+def gets(store):
+    """But those by which each worker sees, before the clock starts, whether it may read."""
+    ranges = [headers.get("Range") for _, path, headers in store.seen if "list-type" not in path]
+    return [range_ for range_ in ranges if range_ != "bytes=0-0"]
+
+
+@pytest.mark.parametrize("more", [{}, {"queue_depth": 4}, {"loader": "pytorch", "batch_size": 2},
+                                  {"loader": "in_flight", "queue_depth": 4}, {"rate": "40/s"}],
+                         ids=["plain", "queue", "pytorch", "in_flight", "open_loop"])
+def test_whole_objects(headrace, more):
+    objects = made()
+    with FaultyStore(objects) as store:
+        run = headrace(store.endpoint, {**OBJECTS, **more})
+        assert run.code == 0, run
+        phase = run.repetition["phases"][0]
+        assert phase["operations"] == len(objects), run
+        assert phase["bytes"] == sum(map(len, objects.values()))
+        cache = run.repetition["cache"]
+        assert cache["proven"] and "100 % of the bytes from storage" in cache["why"], cache
+        assert "the store's own caches are not seen" in cache["why"]
+        assert run.metric("throttled_share") == run.metric("retry_share") == run.metric("refused_share") == 0
+        assert 0 < run.metric("first_byte_latency_p50_ns") <= run.metric("latency_max_ns")
+        assert "open_rate" not in run.repetition["metrics"]
+        assert any("not signed" in note and store.endpoint in note for note in run.point["notes"]), run.point["notes"]
+        # One that was disturbed is taken again.
+        assert gets(store) == [None] * len(objects) * len(run.point["repetitions"])
+
+
+@pytest.mark.parametrize("entry", [RANGES, SHARDS, {**RANGES, "queue_depth": 8}, {**SHARDS, "queue_depth": 8},
+                                   {**SHARDS, "loader": "pytorch_iterable", "batch_size": 2}],
+                         ids=["random", "shards", "random_queue", "shards_queue", "loader"])
+def test_ranges(headrace, entry):
+    objects = made()
+    with FaultyStore(objects) as store:
+        run = headrace(store.endpoint, entry)
+        assert run.code == 0, run
+        phase = run.repetition["phases"][0]
+        whole = sum(map(len, objects.values())) if entry["use"] == "shard_stream" else phase["operations"] * 10_000
+        assert phase["bytes"] == whole and phase["operations"] > len(objects), run
+        assert run.metric("first_byte_latency_p50_ns") > 0
+        assert len(gets(store)) == phase["operations"] * len(run.point["repetitions"]) and all(gets(store))
+
+
+def test_one_object_and_the_whole_bucket(headrace):
+    objects = made()
+    name = sorted(objects)[0]
+    with FaultyStore(objects | {"settings": b"x", "set-beside/other": b"y"}) as store:
+        one = headrace(store.endpoint, {**OBJECTS, "path": f"s3://bucket/{name}"})
+        assert one.code == 0 and one.repetition["phases"][0]["bytes"] == len(objects[name]), one
+        below = headrace(store.endpoint, OBJECTS)  # neither "settings" nor "set-beside/" lies below "set"
+        assert below.repetition["phases"][0]["operations"] == len(objects), below
+        every = headrace(store.endpoint, {**OBJECTS, "path": "s3://bucket"})
+        assert every.repetition["phases"][0]["operations"] == len(objects) + 2, every
+
+
+def test_long_listings_are_read_page_by_page(headrace):
+    objects = made(25, 10) | {"set/empty": b"", "set/folder/": b""}
+    with FaultyStore(objects, page=4) as store:
+        run = headrace(store.endpoint, OBJECTS)
+        assert run.repetition["phases"][0]["operations"] == 25, run
+        assert run.point["left_out"] == {"empty": 2}, run.point["left_out"]
+
+
+def test_what_passes_is_asked_for_again(headrace):
+    with FaultyStore(made(), refuse_first=1) as store:
+        run = headrace(store.endpoint, OBJECTS)
+        assert run.code == 0 and run.repetition["phases"][0]["operations"] == 12, run
+        assert run.metric("throttled_share") == pytest.approx(run.metric("retry_share")) and run.metric("retry_share") > 0.4
+        assert any("SlowDown" in note and "throttles" in note for note in run.point["notes"]), run.point["notes"]
+    for fault in ({"reset_each": 5}, {"short_each": 5}, {"refuse_each": 5, "refusal": (500, b"<Error><Code>InternalError"
+                                                                                            b"</Code></Error>")}):
+        with FaultyStore(made(), **fault) as store:
+            run = headrace(store.endpoint, OBJECTS)
+            assert run.code == 0 and run.repetition["phases"][0]["operations"] == 12, (fault, run)
+            # A connection that broke before the answer began libcurl opens anew by itself.
+            assert run.metric("refused_share") + run.metric("connections") > 0 and run.metric("throttled_share") == 0, fault
+            assert run.repetition["phases"][0]["bytes"] == sum(map(len, made().values())), fault
+
+
+def test_a_throttled_bucket_is_named_in_the_verdict(headrace):
+    need = {"id": "fast", "metric": "small_file_read.file_rate", "at_least": "1e6/s"}
+    with FaultyStore(made(40, 100), refuse_each=3) as store:
+        run = headrace(store.endpoint, {**OBJECTS, "repeat": 5}, needs=[need])
+        assert run.code in (10, 11), run  # on a machine that is busy it is left open
+        judged = run.data["judgements"][0]
+        assert "The store throttled" in judged["explanation"] and "prefixes" in judged["next_step"], judged
+        assert "The store throttled" in run.told, run
+    with FaultyStore(made(40, 100)) as store:  # slow, and nobody throttles
+        run = headrace(store.endpoint, {**OBJECTS, "repeat": 5}, needs=[need])
+        assert run.code in (10, 11) and "The store throttled" not in run.told, run
+
+
+def test_without_retries_the_store_shows_alone(headrace):
+    with FaultyStore(made(), refuse_each=5) as store:
+        run = headrace(store.endpoint, {**OBJECTS, "retries": 0})
+        assert run.code == 1 and "the server answered 503" in run.told and "throttles" in run.told, run
+
+
+def test_latency_is_the_stores(headrace):
+    with FaultyStore(made(30, 1000), latency=0.05) as store:
+        run = headrace(store.endpoint, {**OBJECTS, "workers": 1})
+        assert run.metric("first_byte_latency_p50_ns") >= 0.05e9, run.repetition["metrics"]
+    with FaultyStore(made(30, 1000), slow_start=0.05) as store:
+        run = headrace(store.endpoint, {**OBJECTS, "workers": 1})
+        assert run.metric("body_latency_p50_ns") >= 0.05e9 > run.metric("first_byte_latency_p50_ns"), run.repetition["metrics"]
+
+
+def test_a_job_whose_data_lie_in_a_store(headrace):
+    objects = {f"set/{i:04}": bytes(20_000) for i in range(64)}
+    job = {"schema": 1, "job": "far", "cluster": {"nodes": 1, "gpus_per_node": 1}, "step": {"time": "1s", "micro_batch": 4},
+           "dataset": {"layout": "files", "samples": 64, "sample_size": "20kB", "path": "s3://bucket/set",
+                       "read_profile": "pil"}, "loader": {"workers_per_gpu": 2}}
+    (headrace.folder / "job.yaml").write_text(json.dumps(job))
+    with FaultyStore(objects) as store:
+        plan = headrace.command("plan", "job.yaml", endpoint=store.endpoint)
+        assert plan.returncode == 0 and "small_file_read" in plan.stdout, (plan.stdout, plan.stderr)
+        done = headrace.command("qualify", "job.yaml", "--only", "small_file_read/job", "--looks", "5", "--budget", "30s",
+                                "--no-report", "--out", "out", endpoint=store.endpoint)
+        told = {j["id"]: j["outcome"] for j in json.loads((headrace.folder / "out/run.json").read_text())["judgements"]}
+        assert told["ingest.sample_rate"] == "PASS", (told, done.stdout, done.stderr)
+        assert done.returncode != 1, (done.stdout, done.stderr)
+    other = json.dumps(job).replace("20kB", "5MB")
+    (headrace.folder / "other.yaml").write_text(other)
+    with FaultyStore(objects) as store:
+        plan = headrace.command("plan", "other.yaml", endpoint=store.endpoint)
+        assert plan.returncode == 2 and "64 files of" in plan.stderr, (plan.stdout, plan.stderr)

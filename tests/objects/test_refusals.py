@@ -1,0 +1,165 @@
+"""Each thing that can be wrong is named in the server's own words, with what to do, and never with a secret."""
+
+import socket
+import ssl
+import subprocess
+import threading
+
+import pytest
+from conftest import made
+from faulty_store import FaultyStore, error
+
+OBJECTS = {"use": "small_file_read", "path": "s3://bucket/set", "repeat": 1, "workers": 2}
+RANGES = {"use": "random_read", "path": "s3://bucket/set", "block_size": "10kB", "repeat": 1, "workers": 2}
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIDHIDDEN", "AWS_SECRET_ACCESS_KEY": "theverysecret"}
+
+
+@pytest.mark.parametrize("status, body, words", [
+    (403, error("InvalidAccessKeyId", "The key does not exist"), ["403 InvalidAccessKeyId", "AWS_ACCESS_KEY_ID"]),
+    (403, error("SignatureDoesNotMatch"), ["SignatureDoesNotMatch", "the environment"]),
+    (403, error("RequestTimeTooSkewed"), ["RequestTimeTooSkewed", "clock", "2026"]),
+    (301, error("PermanentRedirect", "", "<Region>eu-west-9</Region>"), ["PermanentRedirect", "AWS_REGION=eu-west-9"]),
+    (400, error("AuthorizationHeaderMalformed", "", "<Region>eu-west-9</Region>"), ["AWS_REGION=eu-west-9"]),
+    (403, error("AccessDenied", "Access Denied"), ["AccessDenied (Access Denied)", "s3:ListBucket"]),
+    (400, error("ExpiredToken"), ["ExpiredToken", "get new keys"]),
+    (404, b"<html>nothing here</html>", ["404", "not as an S3 store does", "AWS_ENDPOINT_URL"]),
+    (200, b"<html>welcome</html>", ["not as an S3 store does", "AWS_ENDPOINT_URL"]),
+    (200, b"not even markup", ["not as an S3 store does"]),
+], ids=["key", "signature", "skew", "region", "malformed", "denied", "expired", "not-s3", "page", "text"])
+def test_refused_listings(headrace, status, body, words):
+    with FaultyStore(made(), listing=(status, [("Date", "Tue, 24 Nov 2026 10:00:00 GMT")], body)) as store:
+        run = headrace(store.endpoint, OBJECTS, env=KEYS)
+        assert run.code == 1, run
+        for word in words:
+            assert word in run.why, run.why
+        assert "theverysecret" not in run.told + str(run.data) and "AKIDHIDDEN" not in run.told + str(run.data)
+
+
+def test_no_keys_are_told_where_some_are_needed(headrace):
+    with FaultyStore(made(), listing=(403, [], error("AccessDenied"))) as store:
+        assert "no keys were found" in headrace(store.endpoint, OBJECTS).why
+
+
+def test_there_is_nothing_to_read(headrace):
+    with FaultyStore(made() | {"hollow/a": b""}) as store:
+        assert "NoSuchBucket" in headrace(store.endpoint, {**OBJECTS, "path": "s3://other/set"}).why
+        assert "no object lies below it" in headrace(store.endpoint, {**OBJECTS, "path": "s3://bucket/sets"}).why
+        assert "but empty ones" in headrace(store.endpoint, {**OBJECTS, "path": "s3://bucket/hollow"}).why
+
+
+def test_who_may_list_and_not_read(headrace):
+    with FaultyStore(made(), refuse_each=1, refusal=(403, error("AccessDenied"))) as store:
+        run = headrace(store.endpoint, OBJECTS, env=KEYS)
+        assert run.code == 1 and "get s3://bucket/set/" in run.why and "AccessDenied" in run.why, run
+
+
+def test_a_listing_that_never_ends(headrace):
+    with FaultyStore(made(), endless=True) as store:
+        assert "the listing does not end" in headrace(store.endpoint, OBJECTS).why
+
+
+def test_a_server_that_ignores_ranges(headrace):
+    with FaultyStore(made(), ignores_ranges=True) as store:
+        run = headrace(store.endpoint, RANGES)
+        assert run.point["status"] == "skipped" and "200 instead of 206" in run.why, run
+        assert headrace(store.endpoint, OBJECTS).code == 0  # whole objects can be had
+
+
+def test_an_object_that_changes(headrace):
+    with FaultyStore(made(), changes=True) as store:
+        run = headrace(store.endpoint, OBJECTS)
+        assert run.code == 1 and "another object than was listed" in run.told, run
+
+
+def test_bodies_that_are_too_short(headrace):
+    with FaultyStore(made(), wrong_length=10) as store:
+        run = headrace(store.endpoint, OBJECTS)
+        assert run.code == 1 and "bytes came" in run.told, run
+    with FaultyStore(made(), short_each=3) as store:  # not of the first two, by which the workers see that they may read
+        run = headrace(store.endpoint, {**OBJECTS, "retries": 0})
+        assert run.code == 1 and "fewer bytes came than the object had" in run.told, run
+
+
+def test_what_answers_is_no_server(headrace):
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        run = headrace(f"http://127.0.0.1:{taken.getsockname()[1]}", {**OBJECTS, "retries": 0})
+        assert run.code == 1 and "nothing answers at http://127.0.0.1" in run.why, run
+    run = headrace("http://no-such-host.invalid", OBJECTS)
+    assert run.code == 1 and "no address is known for the host no-such-host.invalid" in run.why, run
+    run = headrace("http://127.0.0.1:1", OBJECTS, env={"http_proxy": "http://no-such-proxy.invalid:3128"})
+    assert run.code == 1 and "no address is known for the proxy" in run.why, run
+
+
+def test_certificates_are_checked(headrace, tmp_path):
+    made_ = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem",
+                            "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], cwd=tmp_path,
+                           capture_output=True)
+    if made_.returncode != 0:
+        pytest.skip("openssl makes no certificate here")
+    with FaultyStore(made()) as store:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+        store.server.socket = context.wrap_socket(store.server.socket, server_side=True)
+        secure = store.endpoint.replace("http:", "https:")
+        run = headrace(secure, OBJECTS)
+        assert run.code == 1 and "certificate is not trusted" in run.why, run
+        assert headrace(secure, OBJECTS, env={"AWS_CA_BUNDLE": str(tmp_path / "cert.pem")}).code == 0
+    with FaultyStore(made()) as store:
+        run = headrace(store.endpoint.replace("http:", "https:"), OBJECTS)
+        assert run.code == 1 and "TLS" in run.why, run
+
+
+@pytest.mark.parametrize("entry, words", [
+    ({**OBJECTS, "read_profile": "pil"}, "is of files"),
+    ({**OBJECTS, "engine": "posix"}, "objects are read by engine s3"),
+    ({**OBJECTS, "path": "/tmp", "engine": "s3"}, "engine s3 reads objects"),
+    ({**OBJECTS, "path": "/tmp", "retries": 3}, "only requests to an object store are sent again"),
+    ({**OBJECTS, "cache": "warm"}, "cold"),
+    ({**OBJECTS, "loader": "pytorch", "queue_depth": 4}, "asks and waits"),
+    ({**RANGES, "direct": True}, "direct"),
+    ({**RANGES, "tune": True}, "tune"),
+    ({**RANGES, "read_profile": "mds"}, "is of files"),
+    ({"use": "metadata", "path": "s3://bucket/set"}, "not into an object store"),
+    ({"use": "checkpoint_read", "path": "s3://bucket/set"}, "not into an object store"),
+], ids=lambda value: value if isinstance(value, str) else value["use"])
+def test_what_objects_do_not_have(headrace, entry, words):
+    run = headrace("http://127.0.0.1:1", entry)
+    assert run.code == 2 and words in run.told, run
+
+
+def test_nothing_is_written_into_a_store(headrace):
+    done = headrace.command("run", "-c", "/dev/null", "--at", "s3://bucket/set", endpoint="http://127.0.0.1:1")
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    (headrace.folder / "c.yaml").write_text("schema: 1\ntarget: {path: 's3://bucket/x'}\nworkloads: [{use: host_facts}]\n")
+    done = headrace.command("validate", "-c", "c.yaml", endpoint="http://127.0.0.1:1")
+    assert done.returncode == 2 and "nothing is written into an object store" in done.stderr, (done.stdout, done.stderr)
+
+
+def test_settings_that_cannot_be(headrace):
+    run = headrace("127.0.0.1:9000", OBJECTS)
+    assert run.code == 1 and "no URL of a host" in run.why, run
+    run = headrace("http://127.0.0.1:1", OBJECTS, env={"AWS_ACCESS_KEY_ID": "AKIDHIDDEN"})
+    assert run.code == 1 and "only one of the two keys" in run.why and "AKIDHIDDEN" not in run.told, run
+
+
+def test_a_secret_stands_nowhere(headrace):
+    """Neither in what a run leaves nor in the list of processes while it goes on."""
+    seen = set()
+    with FaultyStore(made(30, 1000), latency=0.02) as store:
+        stop = threading.Event()
+
+        def watch():
+            while not stop.is_set():
+                seen.update(subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout.splitlines())
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        run = headrace(store.endpoint, OBJECTS, env={**KEYS, "AWS_SESSION_TOKEN": "theverytoken"})
+        stop.set()
+        watcher.join()
+        assert run.code == 0, run
+        assert any("Credential=AKIDHIDDEN/" in headers.get("Authorization", "") for _, _, headers in store.seen)
+        assert all(headers.get("x-amz-security-token") == "theverytoken" for _, _, headers in store.seen)
+    left = "".join(p.read_text(errors="replace") for p in headrace.folder.rglob("*") if p.is_file())
+    for text in ("theverysecret", "theverytoken", "AKIDHIDDEN"):
+        assert text not in left + run.told + "\n".join(seen), text

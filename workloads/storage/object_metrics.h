@@ -1,0 +1,67 @@
+// What the workloads that may read objects tell of their requests.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/backends/loader.h"
+#include "harness/backends/object_store.h"
+#include "harness/node.h"
+#include "harness/record/file_table.h"
+#include "harness/record/metric.h"
+
+namespace headrace {
+
+/// `metrics` and those of requests to an object store.
+template <std::size_t N>
+constexpr std::array<Metric, N + 4> with_object_metrics(const std::array<Metric, N>& metrics) {
+  std::array<Metric, N + 4> all{};
+  for (std::size_t i = 0; i < N; ++i) all[i] = metrics[i];
+  all[N] = {"throttled_share", "", Better::lower,
+            "Of objects: share of the requests that the store answered with 503 SlowDown or 429"};
+  all[N + 1] = {"refused_share", "", Better::lower,
+                "Of objects: share of the requests that failed otherwise, or whose connection broke"};
+  all[N + 2] = {"retry_share", "", Better::lower, "Of objects: share of the requests that were sent again"};
+  all[N + 3] = {"connections", "", Better::neither, "Of objects: connections that were opened in the repetition"};
+  return all;
+}
+
+/// Counts of one repetition, of an engine that reads objects.
+class ObjectRequests {
+ public:
+  /// Untimed, when the data set is open.
+  void open(Node& node, const std::string& engine, const FileTable& files) {
+    if (!files.holds_objects()) return;
+    store_ = node.backends().storage(engine).object_store();
+    told_ = store_->told(files.root());
+  }
+  bool on() const { return store_ != nullptr; }
+  void before_phase() {
+    if (on()) before_ = store_->counts();
+  }
+  void report(MetricSink& sink) const {
+    if (!on()) return;
+    const RequestCounts now = store_->counts();
+    const auto requests = static_cast<double>(now.requests - before_.requests);
+    const auto share = [requests](std::uint64_t count) {
+      return requests > 0 ? static_cast<double>(count) / requests : 0;
+    };
+    sink.put("throttled_share", share(now.throttled - before_.throttled));
+    sink.put("refused_share", share(now.refused - before_.refused));
+    sink.put("retry_share", share(now.retries - before_.retries));
+    sink.put("connections", static_cast<double>(now.connections - before_.connections));
+  }
+  void add_notes(std::vector<std::string>& notes) const {
+    if (on()) notes.push_back("object store: " + told_);
+  }
+
+ private:
+  ObjectStore* store_ = nullptr;
+  std::string told_;
+  RequestCounts before_;
+};
+
+}  // namespace headrace
