@@ -12,6 +12,8 @@ namespace {
 
 bool is_nfs(const Mount& mount) { return mount.type == "nfs" || mount.type == "nfs4"; }
 
+bool is_juicefs(const Mount& mount) { return mount.type == "fuse.juicefs"; }
+
 std::optional<std::uint64_t> number(const std::vector<std::string>& words, std::size_t at) {
   if (at >= words.size()) return std::nullopt;
   std::uint64_t value = 0;
@@ -81,14 +83,31 @@ std::optional<std::uint64_t> parse_lustre_stats(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> parse_juicefs_stats(std::string_view text) {
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> words = split(line, ' ');
+    if (words.size() != 2 || words[0] != "juicefs_object_request_data_bytes_GET") continue;
+    double value = 0;  // counters of Prometheus: large ones may have an exponent
+    const char* end = words[1].data() + words[1].size();
+    const auto [rest, error] = std::from_chars(words[1].data(), end, value);
+    if (error == std::errc() && rest == end && value >= 0) return static_cast<std::uint64_t>(value);
+  }
+  return std::nullopt;
+}
+
 std::optional<ClientCounters> read_client_counters(const Mount& mount) {
   if (is_nfs(mount)) return parse_mountstats(read_text("/proc/self/mountstats").value_or(""), mount.point);
   if (mount.type == "lustre") return read_lustre(mount);
+  if (is_juicefs(mount)) {
+    if (const auto got = parse_juicefs_stats(read_text(mount.point + "/.stats").value_or("")))
+      return ClientCounters{*got, 0};
+  }
   return std::nullopt;
 }
 
 std::string client_counters_of(const Mount& mount) {
   if (is_nfs(mount)) return "mountstats";
+  if (is_juicefs(mount)) return ".stats";
   return mount.type == "lustre" ? "osc stats" : "";
 }
 

@@ -25,10 +25,14 @@ std::optional<ClientCounters> parse_mountstats(std::string_view text, std::strin
 /// samples [bytes] 4096 4194304 61865984".
 std::optional<std::uint64_t> parse_lustre_stats(std::string_view text);
 
+/// What a JuiceFS client's `.stats` in its mount says it got from the object store:
+/// "juicefs_object_request_data_bytes_GET 1048576". Parsed, never run here.
+std::optional<std::uint64_t> parse_juicefs_stats(std::string_view text);
+
 /// Nothing where the file system has no such counters, or they cannot be read.
 std::optional<ClientCounters> read_client_counters(const Mount& mount);
 
-/// Where read_client_counters() looks: "mountstats", "osc stats"; "" where it has nowhere to.
+/// Where read_client_counters() looks: "mountstats", "osc stats", ".stats"; "" where it has nowhere to.
 std::string client_counters_of(const Mount& mount);
 
 }  // namespace headrace::system

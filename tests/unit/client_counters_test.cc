@@ -49,9 +49,23 @@ TEST(LustreStats, TellWhatCameFromTheServers) {
   EXPECT_FALSE(parse_lustre_stats("req_active 8523 samples [reqs] 1 9 8523\n"));
 }
 
+// Names as juicefs-stats(1) reads them; never read on a live client here.
+TEST(JuicefsStats, TellWhatCameFromTheStore) {
+  constexpr const char* kStats =
+      "juicefs_blockcache_hit_bytes 777\njuicefs_object_request_data_bytes_GET 4194304\n"
+      "juicefs_object_request_data_bytes_PUT 9\njuicefs_uptime 11.5\n";
+  EXPECT_EQ(parse_juicefs_stats(kStats), 4194304u);
+  EXPECT_EQ(parse_juicefs_stats("juicefs_object_request_data_bytes_GET 1.5e+09"), 1500000000u);
+  EXPECT_FALSE(parse_juicefs_stats("juicefs_object_request_data_bytes_GET none\n"));
+  EXPECT_FALSE(parse_juicefs_stats("juicefs_object_request_data_bytes_PUT 9\n"));
+}
+
 TEST(ClientCounters, AreThereForFewFileSystems) {
   Mount mount;
   mount.point = "/data";
+  mount.type = "fuse.juicefs";  // none where its `.stats` is not there
+  EXPECT_FALSE(read_client_counters(mount));
+  EXPECT_EQ(client_counters_of(mount), ".stats");
   for (const char* type : {"fuse.rclone", "wekafs", "gpfs", "ceph", "ext4"}) {
     mount.type = type;
     EXPECT_FALSE(read_client_counters(mount)) << type;
