@@ -74,6 +74,12 @@ class Result {
     ++operations_;
     bytes_ += bytes;
   }
+  /// Another thread's; the time stays this one's.
+  void merge(const Result& other) {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+    operations_ += other.operations_;
+    bytes_ += other.bytes_;
+  }
   /// {"elapsed_s": ..., "cpu_s": ..., "operations": ..., "bytes": ..., "p50_ns": ..., "p99_ns":
   /// ...}
   void print() const {
