@@ -52,7 +52,8 @@ StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
     p.retries = static_cast<unsigned>(params.count(
         "retries", objects ? kRetries : 0, {.max = 100},
         either(kObjects) + ": how often a request is sent again that was throttled, failed inside the server "
-                           "or whose connection broke, after a pause that doubles; 0 shows the store alone"));
+                           "or whose connection broke, after a pause that doubles; 4 where objects are read, and 0 "
+                           "shows the store alone"));
   if (!objects && p.retries > 0) params.conflict("retries", "only requests to an object store are sent again");
   p.poll_submission = params.choice("submission", "normal", {"normal", "sqpoll"},
                                     either(kPolls) +
