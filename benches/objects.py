@@ -3,6 +3,7 @@
     python3 benches/objects.py cost [--turns 9] [--headrace build/release/headrace]     nginx on loopback, objects of 130 kB
     python3 benches/objects.py known                                            a held rate and a known latency
     python3 benches/objects.py throttled [--turns 20]                           is throttling named in every verdict?
+    python3 benches/objects.py listing                                          a bucket of a million keys
 
 `cost`: requests of headrace, signed and not, and of the program, by turns; the server's processor time is not counted. Needs nginx, a C++ compiler and libcurl's header. Nothing of the user's AWS settings is read.
 """
@@ -11,15 +12,19 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import http.server
 import json
 import os
 import pathlib
 import random
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.parse
 
 ROOT = pathlib.Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests/objects"))
@@ -28,6 +33,7 @@ from servers import environment, free_port, wait_for  # noqa: E402
 
 MINIMAL = ROOT / "benches/peers/minimal/get_objects.cc"
 OBJECT = 130_000
+KEYS = 1_000_000
 NGINX = """\
 daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes 1;
 events {{ worker_connections 256; }}
@@ -154,16 +160,57 @@ def throttled(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
     print(f"throttling named in {named} of {arguments.turns} verdicts of a throttled bucket, in {wrongly} of as many others")
 
 
+class Million(http.server.BaseHTTPRequestHandler):
+    """A bucket of a million keys, whose pages are made as they are asked for."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *words):
+        pass
+
+    def do_GET(self):
+        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
+        first = int(query.get("continuation-token", 0))
+        page = "".join(f"<Contents><Key>set/d{i // 1000:04}/sample-{i:08}.jpg</Key><LastModified>2026-01-01T00:00:00.000Z"
+                       f"</LastModified><ETag>&quot;{i:032x}&quot;</ETag><Size>{OBJECT}</Size></Contents>"
+                       for i in range(first, first + 1000))
+        more = "true" if first + 1000 < KEYS else "false"
+        body = (f"<ListBucketResult><IsTruncated>{more}</IsTruncated><NextContinuationToken>{first + 1000}"
+                f"</NextContinuationToken>{page}</ListBucketResult>").encode()
+        self.send_response_only(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def listing(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Million)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    job = {"schema": 1, "job": "million", "cluster": {"nodes": 1, "gpus_per_node": 1}, "step": {"time": "1s", "micro_batch": 64},
+           "dataset": {"layout": "files", "samples": KEYS, "sample_size": f"{OBJECT}B"}, "loader": {"workers_per_gpu": 2}}
+    (folder / "job.yaml").write_text(json.dumps(job))
+    begin = time.monotonic()
+    done = subprocess.run([arguments.headrace, "plan", "job.yaml", "--data", "s3://bucket/set"], cwd=folder, capture_output=True,
+                          text=True, env=environment(f"http://127.0.0.1:{server.server_address[1]}"))
+    took, used = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    server.shutdown()
+    if done.returncode != 0:
+        raise SystemExit(done.stdout + done.stderr)
+    print(f"headrace plan lists {KEYS} keys in {took:.1f} s, of them {used.ru_utime + used.ru_stime:.2f} s of its processor time, "
+          f"with {used.ru_maxrss / 1024:.0f} MiB of memory at most")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["cost", "known", "throttled"])
+    parser.add_argument("what", choices=["cost", "known", "throttled", "listing"])
     parser.add_argument("--turns", type=int)
     parser.add_argument("--headrace", default=str(ROOT / "build/release/headrace"))
     arguments = parser.parse_args()
     arguments.headrace = os.path.abspath(arguments.headrace)
-    arguments.turns = arguments.turns or {"cost": 9, "known": 1, "throttled": 20}[arguments.what]
+    arguments.turns = arguments.turns or {"cost": 9, "throttled": 20}.get(arguments.what, 1)
     with tempfile.TemporaryDirectory() as name:
-        {"cost": cost, "known": known, "throttled": throttled}[arguments.what](arguments, pathlib.Path(name))
+        {"cost": cost, "known": known, "throttled": throttled, "listing": listing}[arguments.what](arguments, pathlib.Path(name))
 
 
 if __name__ == "__main__":
