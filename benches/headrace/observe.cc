@@ -1,0 +1,149 @@
+// headrace observe: a running job, watched from outside.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "benches/headrace/console.h"
+#include "benches/headrace/observe_text.h"
+#include "benches/headrace/terminal.h"
+#include "benches/headrace/verb.h"
+#include "harness/base/diagnostics.h"
+#include "harness/files/marked_folder.h"
+#include "harness/observe/watch.h"
+#include "harness/session/run_folder.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using observe::Observation;
+using observe::Recording;
+
+struct Arguments {
+  std::vector<std::string> command;
+  std::string pid, out, duration, format = "text";
+  bool no_store = false;
+};
+
+/// "train.py" of "python3 -u train.py --epochs 3"; what a job is called by.
+std::string name_of(const std::vector<std::string>& command) {
+  for (const std::string& word : command)
+    if (word.ends_with(".py")) return fs::path(word).stem().string();
+  return command.empty() ? "observed" : fs::path(command.front()).filename().string();
+}
+
+std::optional<MarkedFolder> folder_for(const Arguments& given, const std::string& name) {
+  if (given.no_store) return std::nullopt;
+  if (given.out.empty()) return MarkedFolder::make_next(session::next_folder("observe-" + name), "observation");
+  return MarkedFolder::make_alone(given.out, "observation");
+}
+
+/// Writes what was found, and says it: to `say`.
+void conclude(const Recording& recording, const std::string& root, const std::vector<std::string>& command,
+              const std::string& name, const std::optional<MarkedFolder>& folder, const Arguments& given,
+              const Shared& shared, bool to_standard_output) {
+  const Observation seen = observe::understand(recording, root);
+  const std::string document = observe::observation_json(recording, seen, command);
+  std::string job;
+  if (folder) {
+    const std::string text = observe::job_text(recording, seen, name);
+    const MarkedFolder::File files[] = {{"job.yaml", text}, {"observe.json", document}};
+    folder->write(files);
+    job = given.out.empty() ? fs::relative(folder->path()).string() + "/job.yaml" : given.out + "/job.yaml";
+  }
+  if (given.format == "json") {
+    if (to_standard_output) return print_document(document);
+    return;
+  }
+  if (shared.verbosity < 0) return;
+  const Terminal terminal(to_standard_output ? stdout : stderr, shared);
+  Text out = observation_text(recording, seen, job, terminal);
+  if (folder) out += Text::format("written: {} (job.yaml, observe.json)\n", folder->path());
+  to_standard_output ? print(out) : tell(out);
+}
+
+int observe_command(const Arguments& given, const Shared& shared) {
+  const std::string name = name_of(given.command);
+  const std::optional<MarkedFolder> folder = folder_for(given, name);
+  try {
+    observe::Command command(given.command);
+    const Recording recording = observe::watch(command, {}, {});
+    if (const std::vector<int> left = command.left_behind(); !left.empty())
+      tell_line(Text::format(
+          "headrace: the command ended, and {} process{} of it go{} on without it: they were watched until "
+          "then; 'headrace observe --pid {}' watches on",
+          left.size(), left.size() == 1 ? "" : "es", left.size() == 1 ? "es" : "", left.front()));
+    try {
+      conclude(recording, "", given.command, name, folder, given, shared, false);
+    } catch (const std::exception& e) {
+      tell_line(Text::format("headrace: what was seen is lost: {}", e.what()));  // the command's end stays its own
+    }
+    return command.exit_code();
+  } catch (const observe::CannotStart& e) {
+    tell_line(Text::format("headrace observe: cannot start {}", e.why));
+    if (folder) folder->remove();
+    return e.exit_code;
+  }
+}
+
+/// What stands before a path of the process, where it has another root than we have.
+std::string root_of(int pid) {
+  std::error_code error;
+  const fs::path mine = fs::read_symlink("/proc/self/ns/mnt", error),
+                 its = fs::read_symlink(fmt::format("/proc/{}/ns/mnt", pid), error);
+  return error || mine == its ? "" : fmt::format("/proc/{}/root", pid);
+}
+
+int observe_process(const Arguments& given, const Shared& shared) {
+  int pid = 0;
+  try {
+    std::size_t used = 0;
+    pid = std::stoi(given.pid, &used);
+    if (used != given.pid.size() || pid <= 0) throw UsageError("");
+  } catch (const std::exception&) {
+    throw UsageError(fmt::format("--pid: '{}' is no process number", given.pid));
+  }
+  observe::WatchOptions options;
+  if (!given.duration.empty()) options.most_s = time_option("--duration", given.duration, "60s");
+  const std::string name = fmt::format("process-{}", pid), root = root_of(pid);
+  if (!fs::exists(fmt::format("/proc/{}", pid)))
+    throw UsageError(fmt::format(
+        "--pid: there is no process {} here (of a container's processes the number outside is meant)", pid));
+  const std::optional<MarkedFolder> folder = folder_for(given, name);
+  const observe::WatchedProcess watched = observe::watch(pid, options, {});
+  conclude(watched.recording, root, {}, name, folder, given, shared, true);
+  return watched.signal != 0 ? 128 + watched.signal : 0;
+}
+
+int observe_verb(const Arguments& given, const Shared& shared) {
+  if (given.command.empty() == given.pid.empty())
+    throw UsageError("observe: needs a command behind --, as in 'headrace observe -- python3 train.py', or --pid PID");
+  if (!given.command.empty() && !given.duration.empty())
+    throw UsageError("--duration: of --pid only; a command is watched until it ends");
+  if (given.no_store && !given.out.empty()) throw UsageError("--no-store: goes against --out");
+  return given.command.empty() ? observe_process(given, shared) : observe_command(given, shared);
+}
+
+void add_observe(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add("observe", "Watch a running job: what it waits for, and the job file that describes it");
+  auto given = std::make_shared<Arguments>();
+  verb.option("COMMAND", given->command,
+              "Behind --: what to run and watch; its streams, signals and exit code stay its own, and what headrace "
+              "says goes to "
+              "standard error");
+  verb.option("--pid PID", given->pid, "Watch this process, and those that it started, until it ends or Ctrl-C");
+  verb.option("--duration TIME", given->duration, "With --pid: for so long, such as 60s");
+  verb.option("--out DIR", given->out, "Folder for observe.json and job.yaml; default headrace-runs/TIME-observe-NAME");
+  verb.flag("--no-store", given->no_store, "Write no files");
+  verb.format(given->format, {"text", "json"}, "What standard output gets, with --pid");
+  verb.example("headrace observe --no-store -- python3 -c pass",
+               "Each thread's calls are looked at up to 500 times a second, from outside");
+  verb.does([&shared, given] { return observe_verb(*given, shared); });
+}
+
+const RegisterVerb registered{83, add_observe};
+
+}  // namespace
+}  // namespace headrace::cli

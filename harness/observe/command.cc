@@ -1,0 +1,135 @@
+#include "harness/observe/command.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "harness/base/error.h"
+#include "harness/system/kernel_files.h"
+
+extern char** environ;
+
+namespace headrace::observe {
+namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+std::atomic<int> hand_to = 0;  // process that signals are handed to; 0: kept in `came`
+std::atomic<int> kept = 0;
+std::array<struct sigaction, kSignals.size()> before;
+struct sigaction child_before;
+
+void on_signal(int number, siginfo_t* info, void*) {
+  const int pid = hand_to.load();
+  if (pid == 0) {
+    kept = number;
+    return;
+  }
+  // From the terminal it went to the whole group.
+  if (info == nullptr || info->si_code <= 0) {
+    const int code = errno;
+    ::kill(pid, number);
+    errno = code;
+  }
+}
+
+void on_child(int) {}  // ends a sleep
+
+void install() {
+  struct sigaction action {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO;
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before[i]);
+    if (before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);  // nohup
+  }
+  struct sigaction child {};
+  child.sa_handler = on_child;
+  ::sigaction(SIGCHLD, &child, &child_before);
+}
+
+void restore() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before[i], nullptr);
+  ::sigaction(SIGCHLD, &child_before, nullptr);
+}
+
+}  // namespace
+
+Command::Command(const std::vector<std::string>& words,
+                 const std::vector<std::pair<std::string, std::string>>& environment) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::vector<std::string> added;
+  for (const auto& [name, value] : environment) added.push_back(name + "=" + value);
+  std::vector<char*> settings;
+  for (char** one = environ; *one != nullptr; ++one) {
+    bool replaced = false;
+    for (const auto& [name, value] : environment)
+      replaced = replaced || std::strncmp(*one, (name + "=").c_str(), name.size() + 1) == 0;
+    if (!replaced) settings.push_back(*one);
+  }
+  for (std::string& one : added) settings.push_back(one.data());
+  settings.push_back(nullptr);
+
+  install();
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  ::sigemptyset(&defaults);
+  ::sigaddset(&defaults, SIGXFSZ);  // which headrace ignores, and the command need not
+  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int code =
+      ::posix_spawnp(&pid_, words.front().c_str(), nullptr, &attributes, arguments.data(), settings.data());
+  ::posix_spawnattr_destroy(&attributes);
+  if (code != 0) {
+    restore();
+    throw CannotStart{.exit_code = code == ENOENT ? 127 : 126,
+                      .why = fmt::format("{}: {}", words.front(), errno_text(code))};
+  }
+  hand_to = pid_;
+  if (const int early = kept.exchange(0); early != 0) ::kill(pid_, early);
+}
+
+Command::~Command() {
+  hand_to = 0;
+  restore();
+}
+
+bool Command::ended() {
+  int status = 0;
+  for (int pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+    if (pid == pid_) {
+      ended_ = true;
+      exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+  return ended_;
+}
+
+std::vector<int> Command::left_behind() const {
+  std::vector<int> found;
+  const auto text = system::read_text(fmt::format("/proc/self/task/{}/children", ::getpid())).value_or("");
+  for (const std::string& word : system::split(text, ' '))
+    if (const int pid = std::atoi(word.c_str()); pid > 0) found.push_back(pid);
+  return found;
+}
+
+StopSignals::StopSignals() {
+  kept = 0;
+  hand_to = 0;
+  install();
+}
+StopSignals::~StopSignals() { restore(); }
+int StopSignals::came() const { return kept.load(); }
+
+}  // namespace headrace::observe

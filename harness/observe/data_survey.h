@@ -1,0 +1,44 @@
+// What the data set is that files were seen of: asked of the file system, within bounds, after the job was watched.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/formats/format.h"
+#include "harness/observe/recording.h"
+#include "harness/observe/roles.h"
+
+namespace headrace::observe {
+
+struct DataSurvey {
+  std::string folder;                   // that all files that were read lie below; "" = none was seen
+  std::vector<std::string> extensions;  // of those
+  formats::Format format = formats::Format::none;
+  std::uint64_t seen = 0;                // different files that processes were found at
+  std::uint64_t files = 0, folders = 0;  // that lie there, with these extensions
+  std::uint64_t bytes = 0;
+  double size_deviation = 0;    // standard deviation of the files' sizes [B]
+  bool complete = false;        // everything was listed within the bounds
+  double samples_per_file = 0;  // of shards: in those that were looked into; 0 = not known
+  std::uint64_t shards_parsed = 0;
+  std::string device;       // "254:0", the disk below; "" = none
+  std::string file_system;  // "ext4", "nfs4"
+  double mean_size() const { return files > 0 ? static_cast<double>(bytes) / static_cast<double>(files) : 0; }
+};
+
+struct SurveyBounds {
+  std::uint64_t most_files = 300000;
+  double seconds = 5;
+  std::uint64_t shard_bytes = 16 << 20;  // of each shard that is looked into
+};
+
+/// Is it a library, a program or the system's: no data of a job.
+bool is_program_file(std::string_view path);
+
+/// `root`: what stands before paths, where the process has another root ("/proc/17/root"). Reads names, sizes, and the
+/// begin of three shards.
+DataSurvey survey_data(const Recording& recording, const Roles& roles, const std::string& root,
+                       const SurveyBounds& bounds = {});
+
+}  // namespace headrace::observe

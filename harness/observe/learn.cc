@@ -1,0 +1,325 @@
+#include "harness/observe/learn.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/units.h"
+#include "harness/observe/shares.h"
+
+namespace headrace::observe {
+namespace {
+
+constexpr double kSmallFile = 32 << 20;    // [B]: larger ones hold many samples, unless their format says otherwise
+constexpr double kBytesPerParameter = 14;  // of a checkpoint with Adam's state, as the job file assumes
+constexpr double kGuessedBatch = 1;
+
+/// Everything that several keys follow from.
+struct Sums {
+  double seconds = 0;
+  double worker_bytes = 0, worker_storage_bytes = 0, worker_cpu_s = 0, worker_user_s = 0, worker_reads = 0;
+  double faults = 0;
+};
+
+Sums sums_of(const std::vector<const Slice*>& slices, const Roles& roles) {
+  Sums sums;
+  for (const Slice* slice : slices) {
+    sums.seconds += slice->seconds();
+    for (const ProcessSlice& one : slice->processes) {
+      if (!(roles.in_process ? roles.is_consumer(one.process) : roles.is_worker(one.process))) continue;
+      sums.worker_bytes += static_cast<double>(one.counted.read_calls_bytes);
+      sums.worker_storage_bytes += static_cast<double>(one.counted.storage_read_bytes);
+      sums.worker_reads += static_cast<double>(one.counted.read_calls);
+      sums.worker_cpu_s += one.counted.user_s + one.counted.system_s;
+      sums.worker_user_s += one.counted.user_s;
+      sums.faults += static_cast<double>(one.counted.major_faults);
+    }
+  }
+  return sums;
+}
+
+/// So many digits that the value is the same within a thousandth.
+std::string quantity(double value, Dimension dimension) {
+  std::string text = compact_quantity(value, dimension, 4);
+  std::erase(text, ' ');
+  return text;
+}
+
+class Learner {
+ public:
+  Learner(const Recording& recording, const std::vector<const Slice*>& slices, Observation& seen)
+      : recording_(recording),
+        seen_(seen),
+        sums_(sums_of(slices, seen.roles)),
+        steps_(count_steps(recording, seen.roles, slices)) {}
+
+  void all() {
+    machines();
+    data();
+    rates();
+    reading();
+    loader();
+    checkpoint();
+  }
+
+ private:
+  void word(const std::string& key, const std::string& text, Confidence confidence, const std::string& evidence) {
+    seen_.learned.push_back({.key = key, .text = text, .confidence = confidence, .evidence = evidence});
+  }
+  /// `spread`: relative, of the bounds.
+  void number(const std::string& key, double value, double spread, Dimension dimension, Confidence confidence,
+              const std::string& evidence) {
+    seen_.learned.push_back({.key = key,
+                             .text = quantity(value, dimension),
+                             .dimension = dimension,
+                             .value = value,
+                             .low = value * std::max(0.0, 1 - spread),
+                             .high = value * (1 + spread),
+                             .confidence = confidence,
+                             .evidence = evidence});
+  }
+
+  void machines() {
+    word("cluster.nodes", "1", Confidence::guess,
+         "one node was watched; how many others there are cannot be seen from it");
+    const double gpus = std::max<double>(1, static_cast<double>(seen_.roles.consumers.size()));
+    number("cluster.gpus_per_node", gpus, 0, Dimension::count,
+           seen_.roles.consumers.size() > 1 ? Confidence::medium : Confidence::low,
+           fmt::format("{} process{} took batches; as if each had one GPU", seen_.roles.consumers.size(),
+                       seen_.roles.consumers.size() == 1 ? "" : "es"));
+  }
+
+  void data() {
+    const DataSurvey& data = seen_.data;
+    if (data.folder.empty()) {
+      word("dataset.layout", "files", Confidence::guess, "no file of a data set was seen; say where it lies");
+      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess, "no file of a data set was seen");
+      return;
+    }
+    const std::string what =
+        fmt::format("{}{} files{} below {} folders of {}", data.complete ? "" : "at least ", data.files,
+                    data.extensions.size() == 1 ? " *" + data.extensions.front() : "", data.folders, data.folder);
+    const bool mapped = sums_.faults * 4096 > sums_.worker_bytes;
+    if (mapped) {
+      layout_ = "tokens";
+      word("dataset.layout", layout_, Confidence::medium,
+           fmt::format("read by {:.0f} page faults of mapped files; {}", sums_.faults, what));
+      number("dataset.sample_size", 16384, 0, Dimension::bytes, Confidence::guess,
+             "how many bytes of a mapped file are a sample cannot be seen from outside");
+      return;
+    }
+    const bool shards = data.format != formats::Format::none || data.mean_size() > kSmallFile;
+    layout_ = shards ? "shards" : "files";
+    word("dataset.layout", layout_,
+         data.format != formats::Format::none || !shards ? Confidence::high : Confidence::low,
+         fmt::format("{} different ones were seen being read; {}", data.seen, what));
+    if (!data.folder.empty())
+      word("dataset.path", data.folder, Confidence::medium, "where nine tenths of the looks were");
+    const double per_file = shards ? data.samples_per_file : 1;
+    if (per_file <= 0) {
+      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess,
+             "what of such a file is one sample is not known here");
+      return;
+    }
+    sample_size_ = data.mean_size() / per_file;
+    spread_ = data.mean_size() > 0 ? data.size_deviation / data.mean_size() : 0;
+    number("dataset.samples", static_cast<double>(data.files) * per_file, shards ? 0.02 : 0, Dimension::count,
+           data.complete ? Confidence::medium : Confidence::low,
+           fmt::format(
+               "{}{}{}", what,
+               shards ? fmt::format(", {:.1f} samples in each of {} looked into", per_file, data.shards_parsed) : "",
+               data.complete ? "; as if the job reads all of them" : "; the listing was ended early"));
+    number("dataset.sample_size", sample_size_, spread_ / std::sqrt(std::max(1.0, static_cast<double>(data.files))),
+           Dimension::bytes, data.complete ? Confidence::high : Confidence::medium,
+           fmt::format("mean of {} files{}", data.files, shards ? " over the samples in one" : ""));
+    if (shards)
+      number("dataset.samples_per_file", per_file, 0.02, Dimension::ratio, Confidence::medium,
+             fmt::format("counted in the begin of {} shards", data.shards_parsed));
+  }
+
+  void rates() {
+    seen_.steps = steps_.count;
+    const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
+    if (sums_.seconds > 0) seen_.samples_per_s = samples / sums_.seconds;
+    const double fed = 1 - (share("waiting_for_loader") + seen_.standing_still.value +
+                            (seen_.roles.in_process ? share("reading") : 0));
+    const double consumers = std::max<double>(1, static_cast<double>(seen_.roles.consumers.size()));
+    if (steps_.count > 0 && sums_.seconds > 0) {
+      const double period = sums_.seconds / steps_.count;
+      const Share* waiting = share_named(seen_.consumer, "waiting_for_loader");
+      const double wait_spread = waiting && fed > 0 ? (waiting->high - waiting->low) / 2 / fed : 0;
+      number("step.time", std::max(1e-6, period * fed), steps_.uncertainty + wait_spread, Dimension::seconds,
+             steps_.confidence,
+             fmt::format("{}; one every {}, of which {:.0f} % was no waiting for data and no saving", steps_.evidence,
+                         format_quantity(period, Dimension::seconds), fed * 100));
+      if (samples > 0) {
+        const double batch = samples / steps_.count / consumers;
+        // What lies ready when the watching begins and ends was read or taken outside of it.
+        const double ahead = 2 * seen_.roles.workers_at_once / consumers / steps_.count;
+        const double error = steps_.uncertainty + ahead / 2 + spread_ / std::sqrt(std::max(1.0, samples));
+        const double whole = std::max(1.0, std::round(batch));
+        number("step.micro_batch", whole, error, Dimension::count, error < 0.05 ? steps_.confidence : Confidence::low,
+               fmt::format("{:.0f} samples in {:.0f} steps of {:.0f} process{}: {:.2f} each", samples, steps_.count,
+                           consumers, consumers == 1 ? "" : "es", batch));
+        return;
+      }
+    }
+    if (samples > 0 && fed > 0.02) {
+      number("step.time", fed * kGuessedBatch * consumers / seen_.samples_per_s, 0.5, Dimension::seconds,
+             Confidence::guess,
+             fmt::format(
+                 "steps could not be counted; with a batch of 1 this gives the {} that were read, had nothing waited",
+                 format_quantity(seen_.samples_per_s, Dimension::per_second)));
+      number("step.micro_batch", kGuessedBatch, 0, Dimension::count, Confidence::guess,
+             "steps could not be counted: see step.time");
+      return;
+    }
+    if (steps_.count <= 0)
+      number("step.time", 1, 0, Dimension::seconds, Confidence::guess, "steps could not be counted");
+    number("step.micro_batch", 1, 0, Dimension::count, Confidence::guess, "samples could not be counted");
+  }
+
+  void reading() {
+    const StorageSeen& storage = seen_.storage;
+    // What others made of the device's requests is not the job's.
+    const bool own =
+        storage.read_rate * sums_.seconds > 0 && sums_.worker_storage_bytes > 0.5 * storage.read_rate * sums_.seconds;
+    if (storage.request_bytes > 0 && own)
+      number("dataset.request_size", storage.request_bytes, 0.05, Dimension::bytes, Confidence::medium,
+             fmt::format("{} read in {:.0f} requests of device {}",
+                         format_quantity(storage.read_rate * sums_.seconds, Dimension::bytes),
+                         storage.requests * sums_.seconds, storage.device));
+    const double amplification = sums_.worker_bytes > 0 ? sums_.worker_storage_bytes / sums_.worker_bytes : 0;
+    if (layout_ != "tokens" && amplification >= 1)
+      number("dataset.read_amplification", amplification, 0.05, Dimension::ratio, Confidence::medium,
+             fmt::format("storage gave {} for {} that were read",
+                         format_quantity(sums_.worker_storage_bytes, Dimension::bytes),
+                         format_quantity(sums_.worker_bytes, Dimension::bytes)));
+    else if (amplification > 0.005 && amplification < 0.98)
+      seen_.notes.push_back(
+          fmt::format("{:.0f} % of what was read came out of memory (the page cache), or its file system does not "
+                      "count what storage gave",
+                      (1 - amplification) * 100));
+    if (layout_ == "files" && !recording_.read_sizes.empty()) {
+      std::uint64_t looks = 0, small = 0;
+      for (const auto& [size, times] : recording_.read_sizes) {
+        looks += times;
+        if (size <= 65536) small += times;
+      }
+      const double mean = sums_.worker_reads > 0 ? sums_.worker_bytes / sums_.worker_reads : 0;
+      const bool pieces = small * 10 > looks * 9 && sample_size_ > 2 * 65536;
+      word("dataset.read_profile", pieces ? "pil" : "whole", Confidence::medium,
+           fmt::format("{:.0f} % of {} reads that threads were found in asked for 64 KiB or less; {} each on average",
+                       looks > 0 ? 100.0 * static_cast<double>(small) / static_cast<double>(looks) : 0, looks,
+                       format_quantity(mean, Dimension::bytes)));
+    }
+    number("dataset.metadata_ops_per_open", 4, 0, Dimension::ratio, Confidence::guess,
+           "looks from outside do not count calls; --trace does");
+    const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
+    if (samples >= 20 && !seen_.roles.in_process && sums_.worker_cpu_s > 0.2)
+      number("dataset.cpu_time_per_sample", sums_.worker_cpu_s / samples,
+             0.02 + 0.02 / sums_.worker_cpu_s + spread_ / std::sqrt(samples), Dimension::seconds, Confidence::high,
+             fmt::format("workers took {} of processor time, {:.0f} % of it in the kernel, for {:.0f} samples",
+                         format_quantity(sums_.worker_cpu_s, Dimension::seconds),
+                         100 * (1 - sums_.worker_user_s / sums_.worker_cpu_s), samples));
+  }
+
+  void loader() {
+    const double gpus = std::max<double>(1, static_cast<double>(seen_.roles.consumers.size()));
+    if (!seen_.roles.workers.empty()) {
+      const double each = std::max(1.0, std::round(seen_.roles.workers_at_once / gpus));
+      std::string started;
+      if (seen_.roles.generations.size() > 1)
+        started =
+            fmt::format(", in {} generations, as a loader starts them anew each epoch", seen_.roles.generations.size());
+      number("loader.workers_per_gpu", each, 0, Dimension::count, Confidence::high,
+             fmt::format("{} processes read for {} that took batches{}; {:.1f} at a time", seen_.roles.workers.size(),
+                         seen_.roles.consumers.size(), started, seen_.roles.workers_at_once));
+    } else if (!seen_.roles.consumers.empty()) {
+      number("loader.workers_per_gpu", 1, 0, Dimension::count, Confidence::medium,
+             "no process reads for another: what takes the batches makes them itself");
+    }
+    if (layout_ == "shards" && seen_.data.format != formats::Format::none)
+      word("loader.kind", seen_.data.format == formats::Format::tfrecord ? "tfdata" : "pytorch_iterable",
+           Confidence::low, fmt::format("shards are {}", formats::to_string(seen_.data.format)));
+    number("loader.prefetch_factor", 2, 0, Dimension::count, Confidence::guess,
+           "what lies ready cannot be seen; DataLoader's default");
+    if (sample_size_ > 0 && seen_.data.complete && sums_.seconds > 0) {
+      const double epochs = sums_.worker_bytes / std::max(1.0, static_cast<double>(seen_.data.bytes));
+      seen_.notes.push_back(fmt::format("the data set was read {:.2f} times while batches were taken", epochs));
+    }
+  }
+
+  void checkpoint() {
+    const auto& saves = recording_.saves;
+    if (saves.empty()) return;
+    std::vector<double> bytes, lasted, gaps;
+    std::size_t still = 0;
+    for (std::size_t i = 0; i < saves.size(); ++i) {
+      bytes.push_back(static_cast<double>(saves[i].bytes));
+      lasted.push_back(std::max(1e-3, saves[i].end_s - saves[i].begin_s));
+      if (i > 0) gaps.push_back(std::max(1e-3, saves[i].begin_s - saves[i - 1].end_s));
+      still += stands_still(saves[i]);
+    }
+    const auto median = [](std::vector<double> values) {
+      std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+      return values[values.size() / 2];
+    };
+    const auto spread = [](const std::vector<double>& values, double middle) {
+      const auto [least, most] = std::minmax_element(values.begin(), values.end());
+      return middle > 0 ? std::max(*most - middle, middle - *least) / middle : 0;
+    };
+    const double size = median(bytes), length = median(lasted);
+    const bool sync = still * 2 > saves.size();
+    number("model.parameters", size / kBytesPerParameter, spread(bytes, size), Dimension::count, Confidence::guess,
+           fmt::format("{} saves of {}, the last to {}; as if of 14 bytes a parameter", saves.size(),
+                       format_quantity(size, Dimension::bytes), saves.back().path));
+    if (gaps.empty())
+      number("checkpoint.interval", std::max(1.0, recording_.elapsed_s), 0, Dimension::seconds, Confidence::guess,
+             "one save was seen: the time between two cannot be told");
+    else
+      number("checkpoint.interval", median(gaps), spread(gaps, median(gaps)), Dimension::seconds,
+             gaps.size() > 1 ? Confidence::high : Confidence::medium,
+             fmt::format("from the end of a save to the begin of the next, {} times", gaps.size()));
+    word("checkpoint.mode", sync ? "sync" : "async", saves.size() > 1 ? Confidence::high : Confidence::medium,
+         sync ? "the thread that takes batches writes them, or waits while another does"
+              : "another thread or process writes them");
+    number("checkpoint.stall", length, spread(lasted, length), Dimension::seconds, Confidence::medium,
+           "how long a save takes today; say how long it may take");
+  }
+
+  double share(std::string_view name) const {
+    const Share* found = share_named(seen_.consumer, name);
+    return found ? found->value : 0;
+  }
+
+  const Recording& recording_;
+  Observation& seen_;
+  const Sums sums_;
+  const Steps steps_;
+  std::string layout_ = "files";
+  double sample_size_ = 0, spread_ = 0;
+};
+
+}  // namespace
+
+std::string_view to_string(Confidence confidence) {
+  switch (confidence) {
+    case Confidence::high:
+      return "high";
+    case Confidence::medium:
+      return "medium";
+    case Confidence::low:
+      return "low";
+    case Confidence::guess:
+      return "guess";
+  }
+  return "";
+}
+
+void learn(const Recording& recording, const std::vector<const Slice*>& slices, Observation& seen) {
+  Learner(recording, slices, seen).all();
+}
+
+}  // namespace headrace::observe

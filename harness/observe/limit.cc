@@ -1,0 +1,259 @@
+#include "harness/observe/limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "harness/base/units.h"
+#include "harness/observe/shares.h"
+
+namespace headrace::observe {
+namespace {
+
+constexpr double kStarving = 0.1;           // of the time: less is no starvation
+constexpr double kSmallRequest = 64 << 10;  // [B]
+constexpr double kAtLimit = 0.85;           // of what a control group lets through
+constexpr double kThrottled = 0.05;         // processor seconds withheld per second
+constexpr double kFreeProcessor = 0.5;
+constexpr std::size_t kFewestSlices = 8;
+constexpr double kSteadier = 1.6;  // times: of 10 slices, by chance in one of ten cases
+
+double value(const std::vector<Share>& shares, std::string_view name) {
+  const Share* found = share_named(shares, name);
+  return found ? found->value : 0;
+}
+
+std::string percent(const Share& share) {
+  return fmt::format("{:.0f} % [{:.0f}, {:.0f}]", share.value * 100, share.low * 100, share.high * 100);
+}
+
+double seconds_between(double a_begin, double a_end, double b_begin, double b_end) {
+  return std::max(0.0, std::min(a_end, b_end) - std::max(a_begin, b_begin));
+}
+
+/// How much the loader was waited for while a checkpoint was written, and while none was.
+struct AroundSaves {
+  Share within, without;
+  double saving = 0;  // share of the time
+};
+
+AroundSaves around_saves(const Recording& recording, const std::vector<const Slice*>& slices, const Roles& roles) {
+  std::vector<const Slice*> within, without;
+  double saving = 0, all = 0;
+  for (const Slice* slice : slices) {
+    double covered = 0;
+    for (const SaveSeen& save : recording.saves)
+      covered += seconds_between(slice->begin_s, slice->end_s, save.begin_s, save.end_s);
+    saving += covered;
+    all += slice->seconds();
+    (covered * 2 > slice->seconds() ? within : without).push_back(slice);
+  }
+  const auto of = [&roles](const Slice& slice) { return starving(slice, roles); };
+  return {.within = share_over(within, "within", of),
+          .without = share_over(without, "without", of),
+          .saving = all > 0 ? saving / all : 0};
+}
+
+Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& seen) {
+  const StorageSeen& s = seen.storage;
+  const double reading = value(seen.workers, "reading") + value(seen.workers, "faults"),
+               opening = value(seen.workers, "opening");
+  Limit limit;
+  const std::string own = seen.data.folder.empty() ? "" : " --data '" + seen.data.folder + "'";
+  const std::string at = s.device.empty()
+                             ? seen.data.file_system.empty() ? "storage" : "storage (" + seen.data.file_system + ")"
+                             : "device " + s.device;
+  limit.command = "headrace qualify job.yaml" + own;
+  const std::string rates = fmt::format(
+      "{} gave {} in {} of {} on average; each took {}, {:.0f} % of the time it had some to do", at,
+      format_quantity(s.read_rate, Dimension::bytes_per_second), format_quantity(s.requests, Dimension::per_second),
+      format_quantity(s.request_bytes, Dimension::bytes), format_quantity(s.wait_s, Dimension::seconds), s.busy * 100);
+  if (!s.device.empty() && s.requests > 0) limit.proof.push_back(rates);
+  if (opening >= reading) {
+    limit.id = "slow_opens";
+    limit.sentence = "Opening files limits: workers wait for names and attributes more than for bytes";
+    limit.advice = {
+        "pack the samples into shards: fewer opens (headrace pack DIR --to SHARDS --rehearse tells the gain)",
+        "more workers: more opens at a time (headrace rehearse job.yaml --tune)",
+        "a file system, or a metadata server, that opens faster"};
+    return limit;
+  }
+  const auto reached = [&](std::optional<double> most, double now) { return most && now >= kAtLimit * *most; };
+  if (reached(s.limit_bytes, s.read_rate) || reached(s.limit_requests, s.requests)) {
+    const bool bytes = reached(s.limit_bytes, s.read_rate);
+    limit.id = "cgroup_io";
+    limit.sentence = fmt::format("The control group limits: it lets {} through to {}",
+                                 bytes ? format_quantity(*s.limit_bytes, Dimension::bytes_per_second)
+                                       : format_quantity(*s.limit_requests, Dimension::per_second) + " reads",
+                                 at);
+    limit.proof.push_back(
+        bytes ? fmt::format("{} of them were used", format_quantity(s.read_rate, Dimension::bytes_per_second))
+              : fmt::format("{} of them were used", format_quantity(s.requests, Dimension::per_second)));
+    limit.advice = {"a higher limit for the container or job (io.max, blkio.throttle)",
+                    "larger requests, where their number limits"};
+    return limit;
+  }
+  if (s.device.empty() || s.requests <= 0) {
+    limit.id = "storage_latency";
+    limit.sentence = fmt::format("Reads from {} limit: workers wait for them; what is below counts nothing here", at);
+    limit.advice = {"more workers, more reads at a time (headrace rehearse job.yaml --tune)", "larger reads, or shards",
+                    "storage that answers faster"};
+    return limit;
+  }
+  std::string why;
+  const Scarce scarce = scarce_of(slices, s, why);
+  limit.id = scarce == Scarce::bytes ? "storage_bandwidth" : "storage_requests";
+  limit.sentence = scarce == Scarce::bytes
+                       ? fmt::format("Storage limits by its bandwidth: {} is all that {} gives",
+                                     format_quantity(s.read_rate, Dimension::bytes_per_second), at)
+                       : fmt::format("Storage limits by its requests: {} is all that {} answers, of {} each",
+                                     format_quantity(s.requests, Dimension::per_second), at,
+                                     format_quantity(s.request_bytes, Dimension::bytes));
+  limit.proof.push_back(why);
+  if (s.queue < 0.5 * s.waiting_threads)
+    limit.proof.push_back(
+        fmt::format("{:.1f} workers waited, and {:.1f} requests were at the device: most of the wait is before it, "
+                    "in a throttle or the file system",
+                    s.waiting_threads, s.queue));
+  if (scarce == Scarce::bytes)
+    limit.advice = {"smaller samples, or a cache that holds the data set",
+                    "faster storage, or more of it (headrace size job.yaml)"};
+  else
+    limit.advice = {"larger requests: shards instead of files (headrace pack DIR --to SHARDS --rehearse)",
+                    "read-ahead, where samples lie behind each other",
+                    "storage that answers more requests (headrace size job.yaml)"};
+  return limit;
+}
+
+Limit processor_limit(const Observation& seen, double cpu, double queued) {
+  Limit limit;
+  limit.command = "headrace rehearse job.yaml --tune";
+  if (seen.throttled >= kThrottled) {
+    limit.id = "cgroup_cpu";
+    limit.sentence = "The control group's quota of processor time limits";
+    limit.proof.push_back(fmt::format("{:.2f} processor seconds were withheld each second", seen.throttled));
+    limit.advice = {"a higher CPU quota for the container or job (cpu.max)", "smaller images, or cheaper decoding"};
+    return limit;
+  }
+  limit.proof.push_back(fmt::format("{:.1f} processors had nothing to do", seen.idle_cpus));
+  if (seen.idle_cpus < kFreeProcessor || queued > 0.25 * (cpu + queued)) {
+    limit.id = "processor";
+    limit.sentence = "Processors limit: workers decode, or wait for a free one";
+    limit.advice = {"cheaper decoding: smaller images, another library, decoding on the GPU",
+                    "fewer other programs on this machine", "more cores for each GPU"};
+  } else {
+    limit.id = "workers";
+    limit.sentence = "The loader's workers limit: each computes all the time, while processors are free";
+    limit.advice = {"more workers (headrace rehearse job.yaml --tune tells how many)", "cheaper decoding"};
+  }
+  return limit;
+}
+
+}  // namespace
+
+Scarce scarce_of(const std::vector<const Slice*>& slices, const StorageSeen& storage, std::string& why) {
+  std::vector<double> bytes, requests;
+  for (const Slice* slice : slices)
+    if (const auto device = slice->devices.find(storage.device);
+        device != slice->devices.end() && slice->seconds() > 0.1) {
+      bytes.push_back(static_cast<double>(device->second.read_bytes) / slice->seconds());
+      requests.push_back(static_cast<double>(device->second.reads) / slice->seconds());
+    }
+  const auto variation = [](const std::vector<double>& values) {
+    const double n = static_cast<double>(values.size()), mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+    double squares = 0;
+    for (const double one : values) squares += (one - mean) * (one - mean);
+    return mean > 0 ? std::sqrt(squares / n) / mean : 0;
+  };
+  if (bytes.size() >= kFewestSlices) {
+    const double b = variation(bytes), r = variation(requests);
+    why =
+        fmt::format("bytes per second varied by {:.1f} %, requests per second by {:.1f} %: what is out stays the same",
+                    b * 100, r * 100);
+    if (b * kSteadier < r) return Scarce::bytes;
+    if (r * kSteadier < b) return Scarce::requests;
+  }
+  const bool small = storage.request_bytes <= kSmallRequest;
+  why = fmt::format(
+      "bytes and requests per second changed alike; by the size of a request, {} and {} than 64 KiB, it is {}; "
+      "requests "
+      "of several sizes would prove it",
+      format_quantity(storage.request_bytes, Dimension::bytes), small ? "no more" : "more",
+      small ? "their number" : "bytes");
+  return small ? Scarce::requests : Scarce::bytes;
+}
+
+Limit find_limit(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen) {
+  Limit limit;
+  if (slices.size() < 4 || seen.roles.consumers.empty()) {
+    limit.id = "unknown";
+    limit.sentence =
+        "What limits cannot be told: batches were taken for less than a second, or nobody was seen taking any";
+    limit.advice = {"watch for longer"};
+    return limit;
+  }
+  const Share* waiting = share_named(seen.consumer, seen.roles.in_process ? "reading" : "waiting_for_loader");
+  const AroundSaves saves = around_saves(recording, slices, seen.roles);
+  const Share& still = seen.standing_still;
+  const std::string waited = fmt::format("the main thread waited for data {} of the time", percent(*waiting));
+  const auto with = [&](Limit found) {
+    found.proof.insert(found.proof.begin(), waited);
+    return found;
+  };
+  if (waiting->value < kStarving) {
+    if (still.value >= kStarving) {
+      limit = {.id = "checkpoint_stall",
+               .sentence = "Checkpoints limit: training stands still while they are written",
+               .proof = {fmt::format("training stood still for saves {} of the time", percent(still))},
+               .advice = {"fewer saves, or asynchronous ones", "faster storage for checkpoints"},
+               .command = "headrace qualify job.yaml"};
+      return with(limit);
+    }
+    limit = {.id = "consumer",
+             .sentence = "Training itself limits: data is there when it is asked for",
+             .advice = {"nothing of storage or loader: a faster step, or more GPUs, which then need more data "
+                        "(headrace require job.yaml --set cluster.gpus_per_node=N)"},
+             .command = "headrace rehearse job.yaml"};
+    return with(limit);
+  }
+  const double starved_in_saves = saves.within.value * saves.saving,
+               starved_out = saves.without.value * (1 - saves.saving);
+  if (!recording.saves.empty() && saves.saving < 0.9 && saves.within.low > saves.without.value &&
+      saves.within.value > 2 * saves.without.value &&
+      (starved_in_saves > starved_out || saves.without.value < kStarving)) {
+    limit = {.id = "checkpoint_interference",
+             .sentence = "Checkpoints limit: while one is written, reads are too slow",
+             .proof = {fmt::format(
+                 "the main thread waited for data {} of the time while a checkpoint was written, and {} while none was",
+                 percent(saves.within), percent(saves.without))},
+             .advice = {"write checkpoints to other storage than the data set's",
+                        "write them more slowly, or less often", "storage that gives both at once"},
+             .command = "headrace qualify job.yaml"};
+    return with(limit);
+  }
+  if (seen.roles.in_process) return with(storage_limit(slices, seen));
+  const double storage = value(seen.workers, "reading") + value(seen.workers, "opening") +
+                         value(seen.workers, "faults") + value(seen.workers, "writing");
+  const double cpu = value(seen.workers, "processor"), queued = value(seen.workers, "queued");
+  if (storage + cpu + queued < 0.2) {
+    limit = {.id = "hand_over",
+             .sentence =
+                 "What limits lies between workers and training: both wait for each other, as where batches come in an "
+                 "order "
+                 "that one slow worker holds up, or are copied by one thread",
+             .advice = {"larger prefetch_factor", "no copies through pipes: shared memory, fewer and larger batches"},
+             .command = "headrace rehearse job.yaml"};
+    return with(limit);
+  }
+  limit = storage >= cpu + queued ? storage_limit(slices, seen) : processor_limit(seen, cpu, queued);
+  limit.proof.insert(
+      limit.proof.begin(),
+      fmt::format("workers spent {:.0f} % of the time on storage, {:.0f} % on a processor, {:.0f} % ready without one, "
+                  "{:.0f} % waiting for whoever takes their batches",
+                  storage * 100, cpu * 100, queued * 100, value(seen.workers, "consumer") * 100));
+  return with(limit);
+}
+
+}  // namespace headrace::observe

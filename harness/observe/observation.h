@@ -1,0 +1,78 @@
+// What an observation comes to: where time went, what was learned of the job, and what limits it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/units.h"
+#include "harness/observe/data_survey.h"
+#include "harness/observe/recording.h"
+#include "harness/observe/roles.h"
+
+namespace headrace::observe {
+
+/// A share of time, with 95 % bounds over up to 20 parts of the observation.
+struct Share {
+  std::string name;
+  double value = 0, low = 0, high = 0;
+};
+
+enum class Confidence { high, medium, low, guess };
+std::string_view to_string(Confidence confidence);
+
+/// One key of the job file.
+struct Learned {
+  std::string key;   // "step.time"
+  std::string text;  // as the job file has it: "50.2ms", "files"
+  Dimension dimension = Dimension::text;
+  double value = 0, low = 0, high = 0;  // in base units; of words 0
+  Confidence confidence = Confidence::guess;
+  std::string evidence;  // a sentence
+};
+
+/// What storage did while batches were taken.
+struct StorageSeen {
+  std::string device;  // "" = no block device below, or not known
+  double seconds = 0;
+  double read_rate = 0, requests = 0, request_bytes = 0;  // at the device
+  double wait_s = 0, busy = 0, queue = 0;                 // of a request; share of the time; requests at the device
+  double write_rate = 0;
+  double waiting_threads = 0;                         // of workers, on average, in reads, opens and faults
+  std::optional<double> limit_bytes, limit_requests;  // of the control group
+};
+
+struct Limit {
+  std::string id;                     // "storage_bandwidth", docs/observe.md has all of them
+  std::string sentence;               // what limits
+  std::vector<std::string> proof{};   // the figures that say so
+  std::vector<std::string> advice{};  // what would help, cheapest first
+  std::string command{};              // that proves it
+};
+
+struct Observation {
+  Roles roles;
+  DataSurvey data;
+  std::vector<Share> consumer, workers;  // where the time of those went
+  Share standing_still;                  // of training, for saves
+  StorageSeen storage;
+  double steps = 0;                     // while batches were taken; 0 = not known
+  double samples_per_s = 0;             // that the loader delivered; 0 = not known
+  double idle_cpus = 0, throttled = 0;  // throttled: processor seconds withheld per second
+  std::vector<Learned> learned;
+  Limit limit;
+  std::vector<std::string> notes;
+};
+
+/// `root` as for survey_data().
+Observation understand(const Recording& recording, const std::string& root);
+
+/// "job.yaml": with the evidence of each value beside it.
+std::string job_text(const Recording& recording, const Observation& seen, const std::string& name);
+/// "observe.json".
+std::string observation_json(const Recording& recording, const Observation& seen,
+                             const std::vector<std::string>& command);
+
+const Share* share_named(const std::vector<Share>& shares, std::string_view name);
+
+}  // namespace headrace::observe

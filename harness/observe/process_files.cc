@@ -1,0 +1,276 @@
+#include "harness/observe/process_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+
+#include "harness/system/kernel_files.h"
+
+namespace headrace::observe {
+namespace {
+
+using system::UniqueFd;
+
+UniqueFd open_in(const UniqueFd& folder, const char* path, int flags = 0) {
+  return UniqueFd(::openat(folder.get(), path, O_RDONLY | O_CLOEXEC | flags));
+}
+
+/// The numbers that are names in a folder.
+std::vector<int> numbers_in(const UniqueFd& folder, const char* path) {
+  std::vector<int> found;
+  UniqueFd fd = open_in(folder, path, O_DIRECTORY);
+  if (!fd) return found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> listed(::fdopendir(fd.get()), ::closedir);
+  if (!listed) return found;
+  fd.release();
+  while (const dirent* entry = ::readdir(listed.get())) {
+    int number = 0;
+    const std::string_view name = entry->d_name;
+    if (const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+        error == std::errc{} && end == name.data() + name.size())
+      found.push_back(number);
+  }
+  return found;
+}
+
+std::string whole(const UniqueFd& folder, const char* path) {
+  std::string text;
+  const UniqueFd file = open_in(folder, path);
+  char part[4096];
+  while (file && text.size() < (1u << 20)) {
+    const ssize_t got = ::read(file.get(), part, sizeof part);
+    if (got <= 0) break;
+    text.append(part, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view read_at_start(int fd, std::span<char> buffer) noexcept {
+  if (fd < 0) return {};
+  const ssize_t got = ::pread(fd, buffer.data(), buffer.size(), 0);
+  return got > 0 ? std::string_view(buffer.data(), static_cast<std::size_t>(got)) : std::string_view{};
+}
+
+bool parse_io(std::string_view text, ProcessCounters& into) noexcept {
+  struct Key {
+    std::string_view name;
+    std::uint64_t& value;
+  };
+  const Key keys[] = {{"rchar: ", into.read_calls_bytes},
+                      {"wchar: ", into.write_calls_bytes},
+                      {"syscr: ", into.read_calls},
+                      {"syscw: ", into.write_calls},
+                      {"read_bytes: ", into.storage_read_bytes},
+                      {"write_bytes: ", into.storage_written_bytes}};
+  unsigned found = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    for (const Key& key : keys) {
+      if (!line.starts_with(key.name)) continue;
+      std::uint64_t value = 0;
+      if (std::from_chars(line.data() + key.name.size(), line.data() + line.size(), value).ec == std::errc{}) {
+        key.value += value;
+        ++found;
+      }
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return found == std::size(keys);
+}
+
+std::optional<Stat> parse_stat(std::string_view text) noexcept {
+  const std::size_t name_end = text.rfind(')');  // a name may hold blanks and brackets
+  if (name_end == text.npos || name_end + 2 >= text.size()) return std::nullopt;
+  Stat stat;
+  std::string_view rest = text.substr(name_end + 2);
+  for (unsigned field = 3; !rest.empty() && field <= 22; ++field) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    std::uint64_t value = 0;
+    std::from_chars(word.data(), word.data() + word.size(), value);
+    switch (field) {
+      case 3:
+        stat.state = word.empty() ? '?' : word.front();
+        break;
+      case 4:
+        stat.parent = static_cast<int>(value);
+        break;
+      case 12:
+        stat.major_faults = value;
+        break;
+      case 14:
+        stat.user_ticks = value;
+        break;
+      case 15:
+        stat.system_ticks = value;
+        break;
+      case 20:
+        stat.threads = static_cast<unsigned>(value);
+        break;
+      case 22:
+        stat.started_ticks = value;
+        return stat;
+      default:
+        break;
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> parse_queued_ns(std::string_view text) noexcept {
+  const std::size_t blank = text.find(' ');
+  if (blank == text.npos) return std::nullopt;
+  std::uint64_t value = 0;
+  if (std::from_chars(text.data() + blank + 1, text.data() + text.size(), value).ec != std::errc{}) return std::nullopt;
+  return value;
+}
+
+ProcessFiles::ProcessFiles(const std::string& proc, int pid)
+    : pid_(pid), folder_(::open(fmt::format("{}/{}", proc, pid).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (!folder_) return;
+  io_ = open_in(folder_, "io");
+  stat_ = open_in(folder_, "stat");
+  schedstat_ = open_in(folder_, "schedstat");
+  lead_io_ = open_in(folder_, fmt::format("task/{}/io", pid).c_str());
+  find_threads();
+  if (threads_.empty()) return;
+  refused_ = look_refused();
+}
+
+int ProcessFiles::look_refused() const noexcept {
+  char line[256];
+  if (threads_.empty()) return ESRCH;
+  if (threads_.front().syscall) return ::pread(threads_.front().syscall.get(), line, sizeof line, 0) < 0 ? errno : 0;
+  // It could not be opened; whether that is so still, and why.
+  const UniqueFd again = open_in(folder_, fmt::format("task/{}/syscall", threads_.front().tid).c_str());
+  return again ? 0 : errno;
+}
+
+void ProcessFiles::find_threads() {
+  std::vector<int> now = numbers_in(folder_, "task");
+  std::erase_if(threads_, [&](const ThreadFiles& t) { return std::find(now.begin(), now.end(), t.tid) == now.end(); });
+  for (const int tid : now) {
+    if (std::any_of(threads_.begin(), threads_.end(), [tid](const ThreadFiles& t) { return t.tid == tid; })) continue;
+    ThreadFiles fresh{.tid = tid, .syscall = open_in(folder_, fmt::format("task/{}/syscall", tid).c_str())};
+    // The first thread has the process's number.
+    threads_.insert(tid == pid_ ? threads_.begin() : threads_.end(), std::move(fresh));
+  }
+}
+
+bool ProcessFiles::read_counters(ProcessCounters& into, bool& io_refused) const noexcept {
+  static const double ticks_per_s = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  char buffer[1024];
+  const auto stat = read_stat();
+  if (!stat || stat->state == 'Z' || stat->state == 'X') return false;
+  io_refused = !parse_io(read_at_start(io_.get(), buffer), into);
+  into.major_faults = stat->major_faults;
+  into.user_s = static_cast<double>(stat->user_ticks) / ticks_per_s;
+  into.system_s = static_cast<double>(stat->system_ticks) / ticks_per_s;
+  if (const auto queued = parse_queued_ns(read_at_start(schedstat_.get(), buffer)))
+    into.queued_s = static_cast<double>(*queued) * 1e-9;
+  return true;
+}
+
+bool ProcessFiles::read_io(ProcessCounters& into) const noexcept {
+  char buffer[1024];
+  return parse_io(read_at_start(io_.get(), buffer), into);
+}
+
+std::optional<Stat> ProcessFiles::read_stat() const noexcept {
+  char buffer[1024];
+  return parse_stat(read_at_start(stat_.get(), buffer));
+}
+
+std::uint64_t ProcessFiles::lead_written() const noexcept {
+  char buffer[1024];
+  ProcessCounters counters;
+  parse_io(read_at_start(lead_io_.get(), buffer), counters);
+  return counters.write_calls_bytes;
+}
+
+std::vector<int> ProcessFiles::children() const {
+  std::vector<int> found;
+  for (const int tid : numbers_in(folder_, "task"))
+    for (const std::string& word : system::split(whole(folder_, fmt::format("task/{}/children", tid).c_str()), ' '))
+      if (const int pid = std::atoi(word.c_str()); pid > 0) found.push_back(pid);
+  return found;
+}
+
+std::string ProcessFiles::name() const { return std::string(system::trim(whole(folder_, "comm"))); }
+
+std::string ProcessFiles::command() const {
+  std::string text = whole(folder_, "cmdline");
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return std::string(system::trim(text));
+}
+
+std::string_view ProcessFiles::link(std::uint64_t fd, std::span<char> buffer) const noexcept {
+  char name[32] = "fd/";
+  const auto [end, error] = std::to_chars(name + 3, name + sizeof name - 1, fd);
+  if (error != std::errc{}) return {};
+  *end = '\0';
+  const ssize_t got = ::readlinkat(folder_.get(), name, buffer.data(), buffer.size());
+  return got > 0 ? std::string_view(buffer.data(), static_cast<std::size_t>(got)) : std::string_view{};
+}
+
+std::string_view ProcessFiles::working_folder(std::span<char> buffer) const noexcept {
+  const ssize_t got = ::readlinkat(folder_.get(), "cwd", buffer.data(), buffer.size());
+  return got > 0 ? std::string_view(buffer.data(), static_cast<std::size_t>(got)) : std::string_view{};
+}
+
+std::string_view ProcessFiles::text_at(std::uint64_t address, std::span<char> buffer) const noexcept {
+  // No further than the page's end: what lies behind may not be there.
+  const std::size_t room = std::min<std::size_t>(buffer.size(), 4096 - address % 4096);
+  const iovec here{.iov_base = buffer.data(), .iov_len = room};
+  const iovec there{.iov_base = reinterpret_cast<void*>(address), .iov_len = room};
+  const ssize_t got = ::process_vm_readv(pid_, &here, 1, &there, 1, 0);
+  if (got <= 0) return {};
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
+  const std::size_t end = text.find('\0');
+  return end == text.npos ? std::string_view{} : text.substr(0, end);
+}
+
+template <class Each>
+void ProcessFiles::each_file(bool written, const Each& each) const {
+  constexpr int kStandardStreams = 3;
+  char buffer[4096];
+  for (const int fd : numbers_in(folder_, "fd")) {
+    if (fd < kStandardStreams) continue;
+    const std::string_view path = link(static_cast<std::uint64_t>(fd), buffer);
+    if (fd_kind(path) != FdKind::file) continue;
+    const std::string info = whole(folder_, fmt::format("fdinfo/{}", fd).c_str());
+    const auto flags = system::field(info, "flags");
+    if (!flags || ((std::strtoul(flags->c_str(), nullptr, 8) & O_ACCMODE) != O_RDONLY) != written) continue;
+    each(path, system::number_field(info, "pos").value_or(0));
+  }
+}
+
+std::string ProcessFiles::written_file() const {
+  std::string furthest;
+  std::uint64_t most = 0;
+  each_file(true, [&](std::string_view path, std::uint64_t place) {
+    if (!furthest.empty() && place <= most) return;
+    furthest = std::string(path);
+    most = place;
+  });
+  return furthest;
+}
+
+std::vector<std::string> ProcessFiles::open_files() const {
+  std::vector<std::string> found;
+  each_file(false, [&](std::string_view path, std::uint64_t) { found.emplace_back(path); });
+  return found;
+}
+
+}  // namespace headrace::observe

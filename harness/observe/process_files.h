@@ -1,0 +1,86 @@
+// The files of /proc that a process is watched by, held open: read again and again without a path, an allocation or a lock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/observe/recording.h"
+#include "harness/system/unique_fd.h"
+
+namespace headrace::observe {
+
+/// A file read from its start into a buffer of the caller's; "" where it cannot be.
+std::string_view read_at_start(int fd, std::span<char> buffer) noexcept;
+
+/// Counters of /proc/PID/io, added to `into`. False: no such text.
+bool parse_io(std::string_view text, ProcessCounters& into) noexcept;
+/// What /proc/PID/stat tells. False: no such text. `ticks_per_s`: sysconf(_SC_CLK_TCK).
+struct Stat {
+  char state = '?';
+  int parent = 0;
+  std::uint64_t major_faults = 0, user_ticks = 0, system_ticks = 0, started_ticks = 0;
+  unsigned threads = 0;
+};
+std::optional<Stat> parse_stat(std::string_view text) noexcept;
+/// Second number of /proc/PID/schedstat: nanoseconds that it was ready and did not run.
+std::optional<std::uint64_t> parse_queued_ns(std::string_view text) noexcept;
+
+/// One thread's.
+struct ThreadFiles {
+  int tid = 0;
+  system::UniqueFd syscall;
+};
+
+/// One process's, below `proc` ("/proc"; tests lay their own).
+class ProcessFiles {
+ public:
+  ProcessFiles(const std::string& proc, int pid);
+
+  int pid() const { return pid_; }
+  bool there() const { return static_cast<bool>(folder_); }
+  /// errno of what opening syscall of its first thread, or reading it, gave: EACCES, EPERM ... 0 = it can be read.
+  int refused() const { return refused_; }
+  /// The first thread is threads().front().
+  std::vector<ThreadFiles>& threads() { return threads_; }
+  /// Looks which threads there are now.
+  void find_threads();
+
+  /// False: the process is gone, or does not let itself be looked at.
+  bool read_counters(ProcessCounters& into, bool& io_refused) const noexcept;
+  /// Bytes and calls alone, which costs a third of it.
+  bool read_io(ProcessCounters& into) const noexcept;
+  std::optional<Stat> read_stat() const noexcept;
+  /// Bytes that its first thread alone gave to write().
+  std::uint64_t lead_written() const noexcept;
+  std::vector<int> children() const;
+  std::string name() const;
+  std::string command() const;
+
+  /// Where a descriptor leads; "" where it leads nowhere any more. Into `buffer`.
+  std::string_view link(std::uint64_t fd, std::span<char> buffer) const noexcept;
+  std::string_view working_folder(std::span<char> buffer) const noexcept;
+  /// A text in the process's memory.
+  std::string_view text_at(std::uint64_t address, std::span<char> buffer) const noexcept;
+  /// Of the regular files that it has open for writing, the one whose place is the furthest on.
+  std::string written_file() const;
+  /// The files that it has open to read them, its standard input left out.
+  std::vector<std::string> open_files() const;
+  /// 0, or errno of reading what its first thread waits for.
+  int look_refused() const noexcept;
+
+ private:
+  template <class Each>
+  void each_file(bool written, const Each& each) const;
+
+  int pid_;
+  system::UniqueFd folder_, io_, stat_, schedstat_, lead_io_;
+  std::vector<ThreadFiles> threads_;
+  int refused_ = 0;
+};
+
+}  // namespace headrace::observe

@@ -1,0 +1,72 @@
+#include "harness/observe/recording.h"
+
+#include <algorithm>
+
+namespace headrace::observe {
+namespace {
+
+void add(WaitCounts& to, const WaitCounts& more) {
+  for (std::size_t i = 0; i < kWaits; ++i) to[i] += more[i];
+}
+
+void add(DeviceSlice& to, const DeviceSlice& more) {
+  to.reads += more.reads;
+  to.read_bytes += more.read_bytes;
+  to.writes += more.writes;
+  to.written_bytes += more.written_bytes;
+  to.read_wait_s += more.read_wait_s;
+  to.write_wait_s += more.write_wait_s;
+  to.busy_s += more.busy_s;
+  to.queue_s += more.queue_s;
+}
+
+}  // namespace
+
+void add_counters(ProcessCounters& to, const ProcessCounters& more) {
+  to.read_calls_bytes += more.read_calls_bytes;
+  to.write_calls_bytes += more.write_calls_bytes;
+  to.read_calls += more.read_calls;
+  to.write_calls += more.write_calls;
+  to.storage_read_bytes += more.storage_read_bytes;
+  to.storage_written_bytes += more.storage_written_bytes;
+  to.major_faults += more.major_faults;
+  to.user_s += more.user_s;
+  to.system_s += more.system_s;
+  to.queued_s += more.queued_s;
+}
+
+void add_process(ProcessSlice& to, const ProcessSlice& more) {
+  add(to.lead, more.lead);
+  add(to.others, more.others);
+  to.pauses += more.pauses;
+  add_counters(to.counted, more.counted);
+}
+
+void add_slice(Slice& to, const Slice& next) {
+  const double before = to.seconds(), after = next.seconds(), whole = std::max(1e-9, before + after);
+  const auto mean = [&](double a, double b) { return (a * before + b * after) / whole; };
+  for (const ProcessSlice& more : next.processes) {
+    const auto same = std::find_if(to.processes.begin(), to.processes.end(),
+                                   [&](const ProcessSlice& one) { return one.process == more.process; });
+    if (same == to.processes.end())
+      to.processes.push_back(more);
+    else
+      add_process(*same, more);
+  }
+  for (const auto& [name, device] : next.devices) add(to.devices[name], device);
+  MachineSlice& m = to.machine;
+  const MachineSlice& n = next.machine;
+  m.idle_cpus = mean(m.idle_cpus, n.idle_cpus);
+  m.io_stall = mean(m.io_stall, n.io_stall);
+  m.cpu_stall = mean(m.cpu_stall, n.cpu_stall);
+  m.memory_stall = mean(m.memory_stall, n.memory_stall);
+  m.throttled_s += n.throttled_s;
+  m.page_cache_bytes = n.page_cache_bytes;
+  m.network_read_bytes += n.network_read_bytes;
+  m.network_written_bytes += n.network_written_bytes;
+  m.client_read_bytes += n.client_read_bytes;
+  m.client_requests += n.client_requests;
+  to.end_s = next.end_s;
+}
+
+}  // namespace headrace::observe

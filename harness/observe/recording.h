@@ -1,0 +1,113 @@
+// What was seen of a process tree and its machine while it was watched: numbers as the kernel gave them, and nothing judged.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/observe/wait.h"
+
+namespace headrace::observe {
+
+/// What the kernel counts for a process, and for children of it that ended and were waited for.
+struct ProcessCounters {
+  std::uint64_t read_calls_bytes = 0,
+                write_calls_bytes = 0;  // of read() and write() of anything: files, pipes, sockets
+  std::uint64_t read_calls = 0, write_calls = 0;
+  std::uint64_t storage_read_bytes = 0, storage_written_bytes = 0;  // what storage was asked for
+  std::uint64_t major_faults = 0;
+  double user_s = 0, system_s = 0;  // processor time of all its threads
+  double queued_s = 0;              // its first thread was ready, and no processor was free
+};
+/// later - earlier; where a counter runs backwards, 0.
+ProcessCounters difference(const ProcessCounters& later, const ProcessCounters& earlier);
+
+struct ProcessSeen {
+  int pid = 0;
+  int parent = -1;  // index of the process that started it; -1: the first of the tree, or not known
+  std::string name{}, command{};
+  double first_s = 0, last_s = 0;  // since the observation began
+  bool counters_refused = false;   // /proc/PID/io may not be read
+};
+
+/// One process in one slice of time.
+struct ProcessSlice {
+  std::uint32_t process = 0;
+  WaitCounts lead{}, others{};  // samples of its first thread, and of all others together
+  std::uint32_t pauses = 0;     // times that its first thread began to sleep or to wait for a GPU
+  ProcessCounters counted;      // in this slice, children not counted
+};
+
+/// One block device in one slice.
+struct DeviceSlice {
+  std::uint64_t reads = 0, read_bytes = 0, writes = 0, written_bytes = 0;
+  double read_wait_s = 0, write_wait_s = 0;  // summed over requests
+  double busy_s = 0, queue_s = 0;            // queue_s / seconds: requests at the device on average
+};
+
+/// The machine in one slice.
+struct MachineSlice {
+  double idle_cpus = 0;                                  // processors that had nothing to do
+  double io_stall = 0, cpu_stall = 0, memory_stall = 0;  // pressure: share of the time in which somebody waited
+  double throttled_s = 0;  // withheld by a quota of processor time, summed over processors
+  std::uint64_t page_cache_bytes = 0;
+  std::uint64_t network_read_bytes = 0, network_written_bytes = 0;
+  std::uint64_t client_read_bytes = 0, client_requests = 0;  // of the network file system that files were read from
+};
+
+struct Slice {
+  double begin_s = 0, end_s = 0;
+  std::vector<ProcessSlice> processes;
+  std::map<std::string, DeviceSlice> devices;  // by "254:0"; those with any work
+  MachineSlice machine;
+  double seconds() const { return end_s - begin_s; }
+};
+void add_counters(ProcessCounters& to, const ProcessCounters& more);
+void add_process(ProcessSlice& to, const ProcessSlice& more);
+/// Makes one slice of two that follow each other.
+void add_slice(Slice& to, const Slice& next);
+
+/// A file that a thread was found at.
+struct FileSeen {
+  std::string path;
+  std::uint32_t read = 0, named = 0, written = 0;  // samples
+  std::uint32_t open = 0;                          // times that a process was found to have it open for reading
+  std::uint32_t process = 0;                       // the last that was found there
+};
+
+/// Many bytes written in one go by one process.
+struct SaveSeen {
+  std::uint32_t process = 0;
+  double begin_s = 0, end_s = 0;
+  std::uint64_t bytes = 0;       // given to write()
+  std::uint64_t lead_bytes = 0;  // of these by the process's first thread
+  std::string path{};            // of the file that was written to; "" = not found
+  double lead_held_share = 0;    // of the samples of its first thread: writing, or waiting for another thread
+};
+
+/// How one process takes what others hand over, while it has children: how often the count of its read() calls had grown by
+/// so many from one look to the next.
+struct HandOvers {
+  std::uint32_t process = 0;
+  std::map<std::uint32_t, std::uint32_t> jumps;
+};
+
+struct Recording {
+  std::vector<ProcessSeen> processes;
+  std::vector<Slice> slices;
+  std::vector<FileSeen> files;
+  std::map<std::uint64_t, std::uint32_t>
+      read_sizes;  // bytes asked for by the reads of files that threads were found in
+  std::vector<SaveSeen> saves;
+  std::vector<HandOvers> hand_overs;
+  std::uint64_t paths_left_out = 0;  // there was no more room for
+  double elapsed_s = 0;
+  double sampler_cpu_s = 0;
+  double samples_per_s = 0;  // looks at each thread, on average
+  std::uint32_t most_processes = 0;
+  unsigned cpus = 0;
+  std::vector<std::string> refused;  // what could not be read, and why: a sentence each
+};
+
+}  // namespace headrace::observe

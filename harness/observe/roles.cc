@@ -1,0 +1,148 @@
+#include "harness/observe/roles.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace headrace::observe {
+namespace {
+
+constexpr double kIdle = 0.02;  // who does something less often than that only waits for others
+constexpr unsigned kFewHandOvers = 5;
+constexpr double kReaders = 0.02;  // of what all read: less is no worker
+constexpr double kTogether = 1.0;  // workers that start within so long are one generation [s]
+constexpr std::uint64_t kPage = 4096;
+
+std::uint64_t total(const WaitCounts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+std::uint64_t of(const WaitCounts& counts, Wait wait) { return counts[static_cast<std::size_t>(wait)]; }
+
+std::uint64_t hand_overs(const Recording& recording, std::uint32_t process) {
+  std::uint64_t sum = 0;
+  for (const HandOvers& one : recording.hand_overs)
+    if (one.process == process)
+      for (const auto& [jump, times] : one.jumps) sum += times;
+  return sum;
+}
+
+/// Waits for others all the time, and nobody hands it anything: a shell, a launcher.
+bool idle(const ProcessSlice& sum, std::uint64_t taken) {
+  const std::uint64_t all = total(sum.lead);
+  const std::uint64_t busy =
+      all - of(sum.lead, Wait::hand_over) - of(sum.lead, Wait::sleep) - of(sum.lead, Wait::other);
+  return taken < kFewHandOvers && static_cast<double>(busy) < kIdle * static_cast<double>(all);
+}
+
+std::uint64_t data_bytes(const ProcessSlice& sum) {
+  return sum.counted.read_calls_bytes + sum.counted.major_faults * kPage;
+}
+
+/// When batches were taken.
+void find_times(const Recording& recording, Roles& roles) {
+  bool begun = false;
+  for (const Slice& slice : recording.slices) {
+    unsigned living = 0;
+    bool takes = false;
+    for (const ProcessSlice& one : slice.processes) {
+      if (roles.is_worker(one.process) && total(one.lead) > 0) ++living;
+      if (roles.is_consumer(one.process)) takes = takes || one.counted.read_calls > 0 || one.pauses > 0;
+    }
+    const bool counts = roles.in_process ? takes : living > 0 && takes;
+    if (!begun && counts) {
+      begun = true;
+      // Until the first slice is over the pipeline fills.
+      roles.begin_s = roles.end_s = slice.end_s;
+      continue;
+    }
+    if (begun && counts) roles.end_s = slice.end_s;
+  }
+}
+
+/// Processes that read when they began, and not in the second half of their lives: a loader's helpers.
+void drop_idle_workers(const Recording& recording, Roles& roles) {
+  std::vector<double> read(recording.processes.size()), seconds(recording.processes.size());
+  for (const Slice& slice : recording.slices)
+    for (const ProcessSlice& one : slice.processes) {
+      const ProcessSeen& seen = recording.processes[one.process];
+      if (slice.end_s < (seen.first_s + seen.last_s) / 2) continue;
+      read[one.process] += static_cast<double>(data_bytes(one));
+      seconds[one.process] += slice.seconds();
+    }
+  double all = 0;
+  for (const std::uint32_t w : roles.workers) all += seconds[w] > 0 ? read[w] / seconds[w] : 0;
+  if (all <= 0) return;
+  const double each = all / static_cast<double>(roles.workers.size());
+  std::erase_if(roles.workers,
+                [&](std::uint32_t w) { return seconds[w] > 0 && read[w] / seconds[w] < kReaders * each; });
+}
+
+}  // namespace
+
+bool Roles::is_worker(std::uint32_t process) const {
+  return std::find(workers.begin(), workers.end(), process) != workers.end();
+}
+bool Roles::is_consumer(std::uint32_t process) const {
+  return std::find(consumers.begin(), consumers.end(), process) != consumers.end();
+}
+
+Roles find_roles(const Recording& recording) {
+  Roles roles;
+  const std::size_t n = recording.processes.size();
+  std::vector<ProcessSlice> sums(n);
+  for (const Slice& slice : recording.slices)
+    for (const ProcessSlice& one : slice.processes) add_process(sums[one.process], one);
+  std::vector<bool> has_children(n, false);
+  for (const ProcessSeen& one : recording.processes)
+    if (one.parent >= 0) has_children[static_cast<std::size_t>(one.parent)] = true;
+  std::uint64_t all_read = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    if (!has_children[i]) all_read += data_bytes(sums[i]);
+
+  for (std::uint32_t i = 0; i < n; ++i) {
+    if (has_children[i] || recording.processes[i].parent < 0 || data_bytes(sums[i]) == 0) continue;
+    // Of many workers each reads little.
+    if (static_cast<double>(data_bytes(sums[i])) < kReaders * static_cast<double>(all_read) / static_cast<double>(n))
+      continue;
+    int above = recording.processes[i].parent;
+    while (above >= 0 &&
+           idle(sums[static_cast<std::size_t>(above)], hand_overs(recording, static_cast<std::uint32_t>(above))))
+      above = recording.processes[static_cast<std::size_t>(above)].parent;
+    if (above < 0) continue;  // it works for itself
+    roles.workers.push_back(i);
+    if (!roles.is_consumer(static_cast<std::uint32_t>(above)))
+      roles.consumers.push_back(static_cast<std::uint32_t>(above));
+  }
+  if (roles.workers.empty()) {
+    roles.in_process = true;
+    std::uint64_t most = 0;
+    for (const ProcessSlice& sum : sums) most = std::max(most, data_bytes(sum));
+    for (std::uint32_t i = 0; i < n; ++i)
+      if (most > 0 && data_bytes(sums[i]) * 2 > most) roles.consumers.push_back(i);
+  }
+
+  drop_idle_workers(recording, roles);
+  find_times(recording, roles);
+  if (roles.end_s > roles.begin_s) {
+    double covered = 0, worker_seconds = 0;
+    for (const Slice& slice : recording.slices) {
+      if (slice.begin_s < roles.begin_s - 1e-9 || slice.end_s > roles.end_s + 1e-9) continue;
+      covered += slice.seconds();
+      for (const std::uint32_t worker : roles.workers) {
+        const ProcessSeen& seen = recording.processes[worker];
+        worker_seconds += std::clamp(std::min(slice.end_s, seen.last_s) - std::max(slice.begin_s, seen.first_s), 0.0,
+                                     slice.seconds());
+      }
+    }
+    if (covered > 0) roles.workers_at_once = worker_seconds / covered;
+  }
+  std::vector<double> starts;
+  for (const std::uint32_t worker : roles.workers) starts.push_back(recording.processes[worker].first_s);
+  std::sort(starts.begin(), starts.end());
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    if (i == 0 || starts[i] - starts[i - 1] > kTogether) roles.generations.push_back(0);
+    ++roles.generations.back();
+  }
+  return roles;
+}
+
+}  // namespace headrace::observe

@@ -1,0 +1,25 @@
+// Who of the processes is what: those that take batches, the loader's workers, the rest.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/observe/recording.h"
+
+namespace headrace::observe {
+
+struct Roles {
+  std::vector<std::uint32_t> consumers;  // processes that take batches: one for each GPU, mostly
+  std::vector<std::uint32_t> workers;    // processes that read for them
+  bool in_process = false;               // no process reads for another: the consumers do it themselves
+  double begin_s = 0, end_s = 0;         // while batches were taken; equal: never
+  double workers_at_once = 0;            // on average, while batches were taken
+  std::vector<unsigned> generations;     // workers of each group that was started together
+
+  bool is_worker(std::uint32_t process) const;
+  bool is_consumer(std::uint32_t process) const;
+};
+
+Roles find_roles(const Recording& recording);
+
+}  // namespace headrace::observe

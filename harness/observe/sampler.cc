@@ -1,0 +1,419 @@
+#include "harness/observe/sampler.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "harness/base/clock.h"
+#include "harness/base/error.h"
+
+namespace headrace::observe {
+namespace {
+
+constexpr double kLeadsEvery = 0.002, kAllEvery = 0.010, kCountersEvery = 0.010, kTreeEvery = 0.1;  // [s]
+constexpr double kMostScale = 100;
+constexpr std::size_t kFewProcesses = 12;           // all of which are looked at as often as those that take batches
+constexpr std::size_t kMostPaths = 20000;           // that are kept
+constexpr std::size_t kMostSizes = 4096;            // of reads, that are kept
+constexpr std::size_t kMostProcessSlices = 200000;  // then slices become twice as long
+constexpr std::uint32_t kMostJump = 4096;
+constexpr std::uint64_t kSavePiece = 64 << 10;  // so much written between two looks may begin a save [B]
+constexpr std::uint64_t kLeastSave = 1 << 20;   // less is a log [B]
+constexpr double kSaveOver = 0.3;               // nothing written for so long ends it [s]
+
+double thread_cpu_s() {
+  timespec t;
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+std::uint64_t ns(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
+
+std::uint64_t grown(std::uint64_t later, std::uint64_t earlier) { return later > earlier ? later - earlier : 0; }
+
+std::string refusal(int pid, int code) {
+  if (code == EPERM || code == EACCES)
+    return fmt::format(
+        "process {} may not be looked at: it is another user's, or the system forbids it (kernel.yama.ptrace_scope, "
+        "hidepid, a container without CAP_SYS_PTRACE); run headrace as that user, start the command by 'headrace "
+        "observe -- COMMAND', or be root",
+        pid);
+  if (code == ENOENT)
+    return fmt::format("process {}: this kernel does not tell what threads wait for (/proc/{}/syscall is missing)", pid,
+                       pid);
+  return fmt::format("process {}: {}", pid, errno_text(code));
+}
+
+}  // namespace
+
+ProcessCounters difference(const ProcessCounters& later, const ProcessCounters& earlier) {
+  return {.read_calls_bytes = grown(later.read_calls_bytes, earlier.read_calls_bytes),
+          .write_calls_bytes = grown(later.write_calls_bytes, earlier.write_calls_bytes),
+          .read_calls = grown(later.read_calls, earlier.read_calls),
+          .write_calls = grown(later.write_calls, earlier.write_calls),
+          .storage_read_bytes = grown(later.storage_read_bytes, earlier.storage_read_bytes),
+          .storage_written_bytes = grown(later.storage_written_bytes, earlier.storage_written_bytes),
+          .major_faults = grown(later.major_faults, earlier.major_faults),
+          .user_s = std::max(0.0, later.user_s - earlier.user_s),
+          .system_s = std::max(0.0, later.system_s - earlier.system_s),
+          .queued_s = std::max(0.0, later.queued_s - earlier.queued_s)};
+}
+
+struct Sampler::Watched {
+  Watched(const std::string& proc, int pid) : files(proc, pid) {}
+
+  ProcessFiles files;
+  std::uint32_t index = 0;  // into recording_.processes
+  int parent_pid = 0;
+  bool leads = true;  // looked at often: may take batches, may save
+  bool gone = false;
+  bool has_children = false;
+  ProcessSlice slice;
+  ProcessCounters last;        // as counted, children that ended among them
+  ProcessCounters last_quick;  // when it was last looked at between slices
+  ProcessCounters ended;       // of children that ended in this slice
+  bool child_ended = false;    // since the last quick look
+  Wait lead_wait = Wait::other;
+  std::size_t hand_overs = SIZE_MAX;  // into recording_.hand_overs
+
+  bool saving = false;
+  SaveSeen save;
+  std::uint64_t lead_written = 0, lead_written_before = 0;
+  double last_written_s = 0, path_due_s = 0, last_quick_s = 0;
+  std::uint32_t save_looks = 0, save_held = 0;
+};
+
+Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), machine_(options_.proc) {
+  recording_.cpus = std::max(1u, std::thread::hardware_concurrency());
+  key_.reserve(8192);
+  paths_.reserve(kMostPaths);
+  began_ns_ = slice_ns_ = now_ns();
+  slice_due_ = began_ns_ + ns(slice_s_);
+  cpu_s_ = thread_cpu_s();
+}
+
+Sampler::~Sampler() = default;
+
+bool Sampler::watch(int pid) {
+  ProcessFiles probe(options_.proc, pid);
+  if (!probe.there()) {
+    refused_ = fmt::format("there is no process {} here (of a container's processes the number outside is meant)", pid);
+    return false;
+  }
+  if (probe.refused() != 0) {
+    refused_ = refusal(pid, probe.refused());
+    return false;
+  }
+  adopt(pid, -1);
+  look_for_processes();
+  return true;
+}
+
+void Sampler::adopt(int pid, int parent) {
+  auto fresh = std::make_unique<Watched>(options_.proc, pid);
+  const auto stat = fresh->files.read_stat();
+  if (!fresh->files.there() || !stat || stat->state == 'Z') return;
+  if (fresh->files.refused() != 0) {
+    if (fresh->files.refused() != ESRCH && recording_.refused.size() < 8)
+      recording_.refused.push_back(refusal(pid, fresh->files.refused()));
+    return;
+  }
+  ProcessSeen seen{.pid = pid, .name = fresh->files.name(), .command = fresh->files.command().substr(0, 400)};
+  seen.parent = parent;
+  seen.first_s = seconds(now_ns());
+  bool io_refused = false;
+  fresh->files.read_counters(fresh->last, io_refused);
+  seen.counters_refused = io_refused;
+  fresh->last_quick = fresh->last;
+  fresh->parent_pid = stat->parent;
+  fresh->index = static_cast<std::uint32_t>(recording_.processes.size());
+  fresh->slice.process = fresh->index;
+  recording_.processes.push_back(std::move(seen));
+  watched_.push_back(std::move(fresh));
+  recording_.most_processes = std::max(recording_.most_processes, static_cast<std::uint32_t>(watched_.size()));
+}
+
+void Sampler::look_for_processes() {
+  // Those that have none rarely begin to have children.
+  const bool everybody = trees_++ % 8 == 0;
+  for (std::size_t i = 0; i < watched_.size(); ++i) {  // grows meanwhile
+    Watched& one = *watched_[i];
+    const auto stat = one.files.read_stat();
+    if (!stat || stat->state == 'Z' || stat->state == 'X') {
+      one.gone = true;
+      continue;
+    }
+    if (stat->threads != one.files.threads().size()) one.files.find_threads();
+    // One that was let in may change its user.
+    if (const int code = watched_.size() <= kFewProcesses ? one.files.look_refused() : 0;
+        code == EPERM || code == EACCES) {
+      if (recording_.refused.size() < 8) recording_.refused.push_back(refusal(one.files.pid(), code));
+      one.gone = true;
+      continue;
+    }
+    // Files that memory serves never keep a thread waiting: of a few processes, those that are open tell.
+    if (i % std::max<std::size_t>(1, watched_.size() / 4) == trees_ % std::max<std::size_t>(1, watched_.size() / 4))
+      for (const std::string& path : one.files.open_files()) note_path(path, Wait::other, one.index);
+    if (!everybody && !one.has_children && watched_.size() > kFewProcesses) continue;
+    const std::vector<int> children = one.files.children();
+    one.has_children = !children.empty();
+    for (const int pid : children)
+      if (std::none_of(watched_.begin(), watched_.end(), [pid](const auto& w) { return w->files.pid() == pid; }))
+        adopt(pid, static_cast<int>(watched_[i]->index));
+  }
+  for (const auto& one : watched_) {
+    if (!one->gone) continue;
+    if (one->saving) end_save(*one);
+    recording_.processes[one->index].last_s = seconds(now_ns());
+    // What it counted is its parent's now.
+    for (const auto& parent : watched_)
+      if (parent->files.pid() == one->parent_pid) {
+        add_counters(parent->ended, one->last);
+        parent->child_ended = true;
+      }
+    if (!recording_.slices.empty()) recording_.slices.back().processes.push_back(one->slice);
+  }
+  std::erase_if(watched_, [](const auto& one) { return one->gone; });
+  for (const auto& one : watched_)
+    one->leads = watched_.size() <= kFewProcesses || one->has_children || recording_.processes[one->index].parent < 0;
+}
+
+void Sampler::note_path(std::string_view path, Wait wait, std::uint32_t process) {
+  if (path.empty() || path.front() != '/') return;
+  key_.assign(path);
+  auto found = paths_.find(key_);
+  if (found == paths_.end()) {
+    if (recording_.files.size() >= kMostPaths) {
+      ++recording_.paths_left_out;
+      return;
+    }
+    found = paths_.emplace(key_, static_cast<std::uint32_t>(recording_.files.size())).first;
+    recording_.files.push_back({.path = key_});
+  }
+  FileSeen& file = recording_.files[found->second];
+  (wait == Wait::read    ? file.read
+   : wait == Wait::write ? file.written
+   : wait == Wait::other ? file.open
+                         : file.named) += 1;
+  file.process = process;
+}
+
+void Sampler::note_read_size(long number, const SyscallLine& line) {
+  if (number != SYS_read && number != SYS_pread64) return;
+  const std::uint64_t size = line.arguments[2];
+  if (const auto found = recording_.read_sizes.find(size); found != recording_.read_sizes.end())
+    ++found->second;
+  else if (recording_.read_sizes.size() < kMostSizes)
+    recording_.read_sizes.emplace(size, 1);
+}
+
+Wait Sampler::wait_of_thread(Watched& one, std::size_t thread, std::string_view& path) {
+  static thread_local char text[256], link[4096], name[4096];
+  const auto line = parse_syscall(read_at_start(one.files.threads()[thread].syscall.get(), text));
+  if (!line) return Wait::other;
+  if (line->running) return Wait::running;
+  if (line->number < 0) return Wait::fault;
+  const CallKind kind = call_kind(line->number);
+  if (needs_fd(kind)) {
+    const std::string_view target = one.files.link(line->arguments[0], link);
+    const Wait wait = wait_of(kind, fd_kind(target));
+    if (wait == Wait::read) note_read_size(line->number, *line);
+    if (wait == Wait::read || wait == Wait::write) path = target;
+    return wait;
+  }
+  if (const PathArgument at = path_argument(line->number); at.path >= 0) {
+    path = one.files.text_at(line->arguments[static_cast<std::size_t>(at.path)], name);
+    if (!path.empty() && path.front() != '/') {  // below a folder that it has open, or that it works in
+      const std::uint64_t folder = at.folder >= 0 ? line->arguments[0] : static_cast<std::uint64_t>(AT_FDCWD);
+      const std::string_view where =
+          static_cast<int>(folder) == AT_FDCWD ? one.files.working_folder(link) : one.files.link(folder, link);
+      if (where.size() + 1 + path.size() < sizeof link) {
+        link[where.size()] = '/';
+        std::memcpy(link + where.size() + 1, path.data(), path.size());
+        path = {link, where.size() + 1 + path.size()};
+      }
+    }
+  } else if (kind == CallKind::change || kind == CallKind::name) {
+    // fsync, close, fstat: what the descriptor leads to; other calls' first argument leads nowhere.
+    path = one.files.link(line->arguments[0], link);
+    if (fd_kind(path) == FdKind::hand_over) return Wait::other;
+  }
+  return wait_of(kind, FdKind::unknown);
+}
+
+void Sampler::look_at_lead(Watched& one, bool count) {
+  if (one.files.threads().empty()) return;
+  std::string_view path;
+  Wait wait = wait_of_thread(one, 0, path);
+  if (wait == Wait::hand_over && one.files.threads().size() > 1 && one.files.threads().size() <= 64) {
+    // It waits for threads of its own that compute: so does it.
+    std::string_view ignored;
+    for (std::size_t t = 1; t < one.files.threads().size() && wait == Wait::hand_over; ++t)
+      if (wait_of_thread(one, t, ignored) == Wait::running) wait = Wait::running;
+  }
+  const bool pauses = wait == Wait::sleep || wait == Wait::gpu;
+  if (pauses && one.lead_wait != wait) ++one.slice.pauses;
+  one.lead_wait = wait;
+  ++one.slice.lead[static_cast<std::size_t>(wait)];
+  if (one.saving) {
+    ++one.save_looks;
+    if (wait == Wait::write || wait == Wait::hand_over || wait == Wait::name) ++one.save_held;
+  }
+  if (count && is_storage(wait)) note_path(path, wait, one.index);
+}
+
+void Sampler::look_at_others(Watched& one) {
+  for (std::size_t t = 1; t < one.files.threads().size(); ++t) {
+    std::string_view path;
+    const Wait wait = wait_of_thread(one, t, path);
+    ++one.slice.others[static_cast<std::size_t>(wait)];
+    if (is_storage(wait)) note_path(path, wait, one.index);
+    if (wait == Wait::write && one.saving) one.last_written_s = std::max(one.last_written_s, seconds(now_ns()));
+  }
+}
+
+void Sampler::follow_save(Watched& one, const ProcessCounters& now, double now_s) {
+  const std::uint64_t written = grown(now.write_calls_bytes, one.last_quick.write_calls_bytes);
+  if (!one.saving && written >= kSavePiece) {
+    one.save = {.process = one.index, .begin_s = one.last_quick_s};
+    one.lead_written = one.lead_written_before;
+    one.saving = true;
+    one.path_due_s = 0;
+    one.save_looks = one.save_held = 0;
+  }
+  if (!one.saving) return;
+  one.save.bytes += written;
+  if (written >= kSavePiece || one.lead_wait == Wait::write) one.last_written_s = now_s;
+  if (now_s >= one.path_due_s) {
+    if (const std::string path = one.files.written_file(); !path.empty()) one.save.path = path;
+    one.path_due_s = now_s + (one.save.path.empty() ? 0.01 : 0.2);
+  }
+  if (now_s - one.last_written_s > kSaveOver) end_save(one);
+}
+
+void Sampler::end_save(Watched& one) {
+  one.saving = false;
+  one.save.end_s = one.last_written_s;
+  one.save.lead_bytes = grown(one.files.lead_written(), one.lead_written);
+  one.save.lead_held_share = one.save_looks > 0 ? static_cast<double>(one.save_held) / one.save_looks : 0;
+  if (one.save.bytes >= kLeastSave && !one.save.path.empty()) recording_.saves.push_back(one.save);
+}
+
+void Sampler::look_at_counters(Watched& one, double now_s) {
+  ProcessCounters now;
+  if (!one.files.read_io(now)) return;
+  if (!one.child_ended) {
+    follow_save(one, now, now_s);
+    if (now.write_calls != one.last_quick.write_calls) one.lead_written_before = one.files.lead_written();
+    const std::uint64_t jump = grown(now.read_calls, one.last_quick.read_calls);
+    if (jump > 0 && jump <= kMostJump && one.has_children) {
+      if (one.hand_overs == SIZE_MAX) {
+        one.hand_overs = recording_.hand_overs.size();
+        recording_.hand_overs.push_back({.process = one.index, .jumps = {}});
+      }
+      ++recording_.hand_overs[one.hand_overs].jumps[static_cast<std::uint32_t>(jump)];
+    }
+  }
+  one.child_ended = false;
+  one.last_quick = now;
+  one.last_quick_s = now_s;
+}
+
+std::uint64_t Sampler::look(std::uint64_t now) {
+  if (now >= tree_due_) {
+    look_for_processes();
+    tree_due_ = now + ns(kTreeEvery * scale_);
+  }
+  const bool all = now >= all_due_;
+  if (all || now >= leads_due_) {
+    for (const auto& one : watched_)
+      if (all || one->leads) look_at_lead(*one, true);
+    leads_due_ = now + ns(kLeadsEvery * scale_);
+  }
+  if (all) {
+    for (const auto& one : watched_) look_at_others(*one);
+    ++looks_;
+    all_due_ = now + ns(kAllEvery * scale_);
+  }
+  if (now >= counters_due_) {
+    for (const auto& one : watched_)
+      if (one->leads) look_at_counters(*one, seconds(now));
+    counters_due_ = now + ns(kCountersEvery * scale_);
+  }
+  if (now >= slice_due_) end_slice(now);
+  return std::min({leads_due_, all_due_, counters_due_, tree_due_, slice_due_});
+}
+
+void Sampler::end_slice(std::uint64_t now) {
+  Slice slice;
+  slice.begin_s = seconds(slice_ns_);
+  slice.end_s = seconds(now);
+  std::string file;
+  std::uint32_t most = 0;
+  for (const FileSeen& seen : recording_.files)
+    if (seen.read > most) {
+      most = seen.read;
+      file = seen.path;
+    }
+  slice.machine = machine_.next(slice.seconds(), file, slice.devices);
+  for (const auto& one : watched_) {
+    ProcessCounters counted;
+    bool refused = false;
+    if (one->files.read_counters(counted, refused)) {
+      ProcessCounters before = one->last;
+      one->ended.major_faults = 0;  // those counters are of the process alone
+      one->ended.user_s = one->ended.system_s = one->ended.queued_s = 0;
+      add_counters(before, one->ended);
+      one->slice.counted = difference(counted, before);
+      one->last = counted;
+    }
+    one->ended = {};
+    slice.processes.push_back(one->slice);
+    one->slice = {};
+    one->slice.process = one->index;
+  }
+  recording_.slices.push_back(std::move(slice));
+  merge_slices();
+  slice_ns_ = now;
+  // How much of a processor this took decides how often the next looks are.
+  const double cpu = thread_cpu_s(), share = (cpu - cpu_s_) / std::max(1e-3, recording_.slices.back().seconds());
+  recording_.sampler_cpu_s += cpu - cpu_s_;
+  cpu_s_ = cpu;
+  if (share > options_.most_cpu)
+    scale_ = std::min(kMostScale, scale_ * std::min(4.0, share / options_.most_cpu * 1.1));
+  else if (share < options_.most_cpu * 0.7)
+    scale_ = std::max(1.0, scale_ * std::max(0.7, share / options_.most_cpu * 1.2));
+  slice_due_ = now + ns(std::min(4.0, slice_s_ * scale_));
+}
+
+void Sampler::merge_slices() {
+  std::size_t all = 0;
+  for (const Slice& slice : recording_.slices) all += slice.processes.size() + 8;
+  if (all < kMostProcessSlices) return;
+  std::vector<Slice> merged;
+  for (std::size_t i = 0; i < recording_.slices.size(); i += 2) {
+    Slice one = std::move(recording_.slices[i]);
+    if (i + 1 < recording_.slices.size()) add_slice(one, recording_.slices[i + 1]);
+    merged.push_back(std::move(one));
+  }
+  recording_.slices = std::move(merged);
+  slice_s_ *= 2;
+}
+
+Recording Sampler::finish(std::uint64_t now) {
+  for (const auto& one : watched_)
+    if (one->saving) end_save(*one);
+  if (now > slice_ns_ + ns(0.02)) end_slice(now);
+  for (const auto& one : watched_) recording_.processes[one->index].last_s = seconds(now);
+  recording_.elapsed_s = seconds(now);
+  recording_.samples_per_s = recording_.elapsed_s > 0 ? static_cast<double>(looks_) / recording_.elapsed_s : 0;
+  return std::move(recording_);
+}
+
+}  // namespace headrace::observe

@@ -1,0 +1,75 @@
+// Looks at a tree of processes from outside, over and over: its threads' calls up to 500 times a second, its counters, and the
+// machine's. It takes no more than a share of one processor: what there is more of to look at is looked at less often.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/observe/machine_counters.h"
+#include "harness/observe/process_files.h"
+#include "harness/observe/recording.h"
+
+namespace headrace::observe {
+
+struct SamplerOptions {
+  std::string proc = "/proc";
+  double most_cpu = 0.03;  // of one processor
+};
+
+class Sampler {
+ public:
+  explicit Sampler(SamplerOptions options);
+  ~Sampler();
+
+  /// The first process of the tree. False: it is not there, or may not be looked at: refused() says why.
+  bool watch(int pid);
+  const std::string& refused() const { return refused_; }
+
+  /// Does what is due at `now_ns`, and returns when something will be.
+  std::uint64_t look(std::uint64_t now_ns);
+  /// No process of the tree is there any more.
+  bool all_gone() const { return watched_.empty(); }
+  std::size_t processes() const { return watched_.size(); }
+
+  /// What was recorded so far; its last slice is the newest that is whole.
+  const Recording& recorded() const { return recording_; }
+  /// Ends the last slice, and hands over what was recorded.
+  Recording finish(std::uint64_t now_ns);
+
+ private:
+  struct Watched;
+  void look_at_lead(Watched& one, bool count);
+  void look_at_others(Watched& one);
+  Wait wait_of_thread(Watched& one, std::size_t thread, std::string_view& path);
+  void look_at_counters(Watched& one, double now_s);
+  void follow_save(Watched& one, const ProcessCounters& now, double now_s);
+  void end_save(Watched& one);
+  void look_for_processes();
+  void adopt(int pid, int parent);
+  void end_slice(std::uint64_t now_ns);
+  void merge_slices();
+  void note_path(std::string_view path, Wait wait, std::uint32_t process);
+  void note_read_size(long number, const SyscallLine& line);
+  double seconds(std::uint64_t now_ns) const { return static_cast<double>(now_ns - began_ns_) * 1e-9; }
+
+  const SamplerOptions options_;
+  Recording recording_;
+  std::vector<std::unique_ptr<Watched>> watched_;
+  std::unordered_map<std::string, std::uint32_t> paths_;  // into recording_.files
+  std::string key_;                                       // kept, so that looking a path up allocates nothing
+  MachineCounters machine_;
+  std::string refused_;
+  std::uint64_t began_ns_ = 0, slice_ns_ = 0;
+  std::uint64_t leads_due_ = 0, all_due_ = 0, counters_due_ = 0, tree_due_ = 0, slice_due_ = 0;
+  double scale_ = 1;  // how many times as long as it would like it waits between looks
+  double slice_s_ = 0.25;
+  double cpu_s_ = 0;  // when the slice began
+  std::uint64_t looks_ = 0;
+  unsigned trees_ = 0;
+};
+
+}  // namespace headrace::observe

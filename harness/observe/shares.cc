@@ -1,0 +1,137 @@
+#include "harness/observe/shares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "harness/statistics/student.h"
+
+namespace headrace::observe {
+namespace {
+
+constexpr std::size_t kGroups = 20;
+
+double of(const WaitCounts& counts, Wait wait) { return counts[static_cast<std::size_t>(wait)]; }
+double total(const WaitCounts& counts) {
+  return static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+}
+
+}  // namespace
+
+std::vector<const Slice*> slices_within(const Recording& recording, double begin_s, double end_s) {
+  std::vector<const Slice*> found;
+  for (const Slice& slice : recording.slices)
+    if (slice.begin_s >= begin_s - 1e-9 && slice.end_s <= end_s + 1e-9) found.push_back(&slice);
+  return found;
+}
+
+Share share_over(const std::vector<const Slice*>& slices, const std::string& name,
+                 const std::function<PartAndWhole(const Slice&)>& of) {
+  Share share{.name = name};
+  PartAndWhole all;
+  const std::size_t groups = std::min(kGroups, slices.size());
+  std::vector<double> shares;
+  for (std::size_t g = 0; g < groups; ++g) {
+    PartAndWhole group;
+    for (std::size_t i = g * slices.size() / groups; i < (g + 1) * slices.size() / groups; ++i) {
+      const PartAndWhole one = of(*slices[i]);
+      group.part += one.part;
+      group.whole += one.whole;
+    }
+    all.part += group.part;
+    all.whole += group.whole;
+    if (group.whole > 0) shares.push_back(group.part / group.whole);
+  }
+  share.value = all.whole > 0 ? std::clamp(all.part / all.whole, 0.0, 1.0) : 0;
+  share.high = 1;
+  if (shares.size() < 3) return share;
+  const double n = static_cast<double>(shares.size()), mean = std::accumulate(shares.begin(), shares.end(), 0.0) / n;
+  double squares = 0;
+  for (const double one : shares) squares += (one - mean) * (one - mean);
+  const double half = statistics::t_quantile(0.975, n - 1) * std::sqrt(squares / (n - 1) / n);
+  share.low = std::max(0.0, share.value - half);
+  share.high = std::min(1.0, share.value + half);
+  return share;
+}
+
+PartAndWhole starving(const Slice& slice, const Roles& roles) {
+  PartAndWhole sum;
+  for (const ProcessSlice& one : slice.processes)
+    if (roles.is_consumer(one.process)) {
+      sum.part += of(one.lead, Wait::hand_over);
+      sum.whole += total(one.lead);
+    }
+  return sum;
+}
+
+std::vector<Share> consumer_shares(const std::vector<const Slice*>& slices, const Roles& roles) {
+  const auto share = [&](const char* name, std::initializer_list<Wait> waits) {
+    return share_over(slices, name, [&](const Slice& slice) {
+      PartAndWhole sum;
+      for (const ProcessSlice& one : slice.processes)
+        if (roles.is_consumer(one.process)) {
+          for (const Wait wait : waits) sum.part += of(one.lead, wait);
+          sum.whole += total(one.lead);
+        }
+      return sum;
+    });
+  };
+  return {share("waiting_for_loader", {Wait::hand_over}),
+          share("reading", {Wait::read, Wait::name, Wait::fault}),
+          share("saving", {Wait::write}),
+          share("processor", {Wait::running}),
+          share("gpu", {Wait::gpu}),
+          share("pause", {Wait::sleep}),
+          share("other", {Wait::other})};
+}
+
+std::vector<Share> worker_shares(const std::vector<const Slice*>& slices, const Roles& roles) {
+  const auto share = [&](const char* name, const std::function<double(const ProcessSlice&, double)>& part) {
+    return share_over(slices, name, [&](const Slice& slice) {
+      PartAndWhole sum;
+      for (const ProcessSlice& one : slice.processes)
+        if (roles.is_worker(one.process)) {
+          sum.part += part(one, slice.seconds());
+          sum.whole += total(one.lead);
+        }
+      return sum;
+    });
+  };
+  const auto found_in = [](Wait wait) {
+    return [wait](const ProcessSlice& one, double) { return of(one.lead, wait); };
+  };
+  // Of a thread that is ready the kernel's own count tells how long it got no processor.
+  const auto queued = [](const ProcessSlice& one, double seconds) {
+    return seconds > 0 ? std::min(of(one.lead, Wait::running), one.counted.queued_s / seconds * total(one.lead)) : 0;
+  };
+  return {share("reading", found_in(Wait::read)),
+          share("opening", found_in(Wait::name)),
+          share("faults", found_in(Wait::fault)),
+          share("writing", found_in(Wait::write)),
+          share("processor",
+                [&](const ProcessSlice& one, double s) { return of(one.lead, Wait::running) - queued(one, s); }),
+          share("queued", queued),
+          share("consumer", [&](const ProcessSlice& one,
+                                double) { return of(one.lead, Wait::hand_over) + of(one.lead, Wait::sleep); }),
+          share("other",
+                [&](const ProcessSlice& one, double) { return of(one.lead, Wait::other) + of(one.lead, Wait::gpu); })};
+}
+
+bool stands_still(const SaveSeen& save) { return save.lead_bytes * 2 > save.bytes || save.lead_held_share > 0.9; }
+
+Share standing_still(const Recording& recording, const std::vector<const Slice*>& slices) {
+  return share_over(slices, "standing_still", [&](const Slice& slice) {
+    PartAndWhole sum{.part = 0, .whole = slice.seconds()};
+    for (const SaveSeen& save : recording.saves)
+      if (stands_still(save))
+        sum.part += std::max(0.0, std::min(save.end_s, slice.end_s) - std::max(save.begin_s, slice.begin_s));
+    return sum;
+  });
+}
+
+const Share* share_named(const std::vector<Share>& shares, std::string_view name) {
+  const auto found = std::find_if(shares.begin(), shares.end(), [&](const Share& one) { return one.name == name; });
+  return found == shares.end() ? nullptr : &*found;
+}
+
+}  // namespace headrace::observe

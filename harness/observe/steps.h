@@ -1,0 +1,25 @@
+// How many steps there were: counted by what takes batches, not timed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/observe/observation.h"
+
+namespace headrace::observe {
+
+struct Steps {
+  double count = 0;        // of one process that takes batches, on average; 0 = not known
+  double uncertainty = 0;  // relative
+  Confidence confidence = Confidence::guess;
+  std::string evidence;
+};
+
+/// The number that counts of calls grow by for one batch: the largest of which nine in ten jumps are a multiple. 0: too
+/// few jumps. `agreeing`: the share of the jumps that are.
+std::uint32_t calls_per_batch(const std::map<std::uint32_t, std::uint32_t>& jumps, double& agreeing);
+
+/// `slices` of Recording, while batches were taken.
+Steps count_steps(const Recording& recording, const Roles& roles, const std::vector<const Slice*>& slices);
+
+}  // namespace headrace::observe

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cmath>
+
+#include "harness/observe/learn.h"
+#include "harness/observe/limit.h"
+#include "harness/observe/shares.h"
+#include "harness/system/cgroup.h"
+
+namespace headrace::observe {
+namespace {
+
+StorageSeen storage_of(const std::vector<const Slice*>& slices, const Observation& seen) {
+  StorageSeen storage;
+  storage.device = seen.data.device;
+  DeviceSlice sum;
+  double waiting = 0;
+  for (const Slice* slice : slices) {
+    storage.seconds += slice->seconds();
+    for (const ProcessSlice& one : slice->processes) {
+      if (!(seen.roles.in_process ? seen.roles.is_consumer(one.process) : seen.roles.is_worker(one.process))) continue;
+      double all = 0, stored = 0;
+      for (std::size_t w = 0; w < kWaits; ++w) {
+        all += one.lead[w];
+        if (is_storage(static_cast<Wait>(w))) stored += one.lead[w];
+      }
+      if (all > 0) waiting += stored / all * slice->seconds();
+    }
+    const auto device = slice->devices.find(storage.device);
+    if (device == slice->devices.end()) continue;
+    sum.reads += device->second.reads;
+    sum.read_bytes += device->second.read_bytes;
+    sum.written_bytes += device->second.written_bytes;
+    sum.read_wait_s += device->second.read_wait_s;
+    sum.busy_s += device->second.busy_s;
+    sum.queue_s += device->second.queue_s;
+  }
+  if (storage.seconds <= 0) return storage;
+  storage.waiting_threads = waiting / storage.seconds;
+  storage.read_rate = static_cast<double>(sum.read_bytes) / storage.seconds;
+  storage.requests = static_cast<double>(sum.reads) / storage.seconds;
+  storage.write_rate = static_cast<double>(sum.written_bytes) / storage.seconds;
+  storage.busy = std::min(1.0, sum.busy_s / storage.seconds);
+  storage.queue = sum.queue_s / storage.seconds;
+  if (sum.reads > 0) {
+    storage.request_bytes = static_cast<double>(sum.read_bytes) / static_cast<double>(sum.reads);
+    storage.wait_s = sum.read_wait_s / static_cast<double>(sum.reads);
+  }
+  if (!storage.device.empty()) {
+    const system::IoLimits limits = system::io_limits(system::cgroup_limits(), storage.device);
+    if (std::isfinite(limits.read_bytes)) storage.limit_bytes = limits.read_bytes;
+    if (std::isfinite(limits.reads)) storage.limit_requests = limits.reads;
+  }
+  return storage;
+}
+
+}  // namespace
+
+Observation understand(const Recording& recording, const std::string& root) {
+  Observation seen;
+  seen.roles = find_roles(recording);
+  const std::vector<const Slice*> slices = slices_within(recording, seen.roles.begin_s, seen.roles.end_s);
+  seen.data = survey_data(recording, seen.roles, root);
+  seen.consumer = consumer_shares(slices, seen.roles);
+  if (!seen.roles.workers.empty()) seen.workers = worker_shares(slices, seen.roles);
+  seen.standing_still = standing_still(recording, slices);
+  seen.storage = storage_of(slices, seen);
+  double seconds = 0;
+  for (const Slice* slice : slices) {
+    seconds += slice->seconds();
+    seen.idle_cpus += slice->machine.idle_cpus * slice->seconds();
+    seen.throttled += slice->machine.throttled_s;
+  }
+  if (seconds > 0) {
+    seen.idle_cpus /= seconds;
+    seen.throttled /= seconds;
+  }
+  learn(recording, slices, seen);
+  seen.limit = find_limit(recording, slices, seen);
+  for (const std::string& one : recording.refused) seen.notes.push_back(one);
+  if (recording.paths_left_out > 0) seen.notes.push_back("more files were seen than are kept; those of the begin are");
+  return seen;
+}
+
+}  // namespace headrace::observe

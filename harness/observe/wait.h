@@ -1,0 +1,63 @@
+// What a thread waits for, from what the kernel tells of it: /proc/PID/task/TID/syscall.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace headrace::observe {
+
+/// Where a thread was found.
+enum class Wait : std::uint8_t {
+  running,    // on a processor, or ready for one
+  read,       // reading a file from storage
+  name,       // opening, closing, asking for attributes, listing
+  write,      // writing a file, syncing, renaming, removing
+  fault,      // outside of any call and not running: a page of a mapped file, or of memory, is fetched
+  hand_over,  // a lock, pipe, socket or other process: what is to come, or to be taken, is another's
+  gpu,        // a call into a GPU's driver
+  sleep,      // a pause of its own
+  other,      // any other call
+};
+inline constexpr std::size_t kWaits = 9;
+using WaitCounts = std::array<std::uint32_t, kWaits>;
+
+/// As it stands in files: "running", "storage_read", "storage_names" ...
+std::string_view to_string(Wait wait);
+
+inline bool is_storage(Wait wait) {
+  return wait == Wait::read || wait == Wait::name || wait == Wait::write || wait == Wait::fault;
+}
+
+/// One line of /proc/PID/task/TID/syscall.
+struct SyscallLine {
+  bool running = false;
+  long number = -1;  // -1: not running, and in no call
+  std::array<std::uint64_t, 6> arguments{};
+};
+/// Nothing for what is no such line (a thread that ended gives none).
+std::optional<SyscallLine> parse_syscall(std::string_view line) noexcept;
+
+/// What a file descriptor leads to, by its link in /proc/PID/fd.
+enum class FdKind : std::uint8_t { unknown, file, hand_over, gpu, memory, device };
+FdKind fd_kind(std::string_view link) noexcept;
+
+/// What decides of a call: some only say what they wait for together with their file descriptor.
+enum class CallKind : std::uint8_t { read, write, name, change, hand_over, sleep, ioctl, files_in_flight, other };
+CallKind call_kind(long number) noexcept;
+
+/// Does it take the descriptor to tell what it waits for?
+inline bool needs_fd(CallKind kind) {
+  return kind == CallKind::read || kind == CallKind::write || kind == CallKind::ioctl;
+}
+/// Is argument 0 (or 1, of the *at() calls) the path of a file?
+struct PathArgument {
+  int folder = -1, path = -1;  // indices of arguments; -1: none
+};
+PathArgument path_argument(long number) noexcept;
+
+Wait wait_of(CallKind kind, FdKind fd) noexcept;
+
+}  // namespace headrace::observe

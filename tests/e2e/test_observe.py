@@ -1,0 +1,207 @@
+"""headrace observe: the command keeps what is its own; what was learned is right or unknown; a job file that others take."""
+
+import json
+import os
+import pathlib
+import pty
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+LOADER = pathlib.Path(__file__).parents[1] / "observe/loader.py"
+GUARD = 120
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder, drawn = tmp_path_factory.mktemp("data"), random.Random(3)
+    for number in range(120):
+        (folder / f"c{number % 4}").mkdir(exist_ok=True)
+        (folder / f"c{number % 4}/{number}.bin").write_bytes(drawn.randbytes(int(drawn.uniform(60e3, 140e3))))
+    return folder
+
+
+class Seen:
+    """One observation: the loader's own truth, what headrace wrote."""
+
+    def __init__(self, headrace, out, outcome):
+        self.outcome = outcome
+        self.truth = json.loads(outcome.out.splitlines()[-1])
+        self.told = json.loads((headrace.path(out) / "observe.json").read_text())
+        self.learned = {one["key"]: one for one in self.told["learned"]}
+
+    @property
+    def limit(self):
+        return self.told["limit"]["id"]
+
+    def near(self, key, truth):
+        """Within 5 % of the truth, or said to be unknown: the bounds that are told hold it, and the confidence is no high one."""
+        one = self.learned[key]
+        right = abs(one["value"] - truth) <= 0.05 * truth
+        assert right or (one["confidence"] != "high" and one["low"] <= truth <= one["high"]) or one["confidence"] == "guess", (one, truth)
+
+
+def observe(headrace, data, *options, out="seen"):
+    outcome = headrace("observe", "--out", out, "--", sys.executable, str(LOADER), str(data), *options)
+    assert outcome.code == 0, outcome
+    return Seen(headrace, out, outcome)
+
+
+def test_a_job_is_learned_and_others_take_its_file(headrace, data):
+    seen = observe(headrace, data, "--cold", "--steps", "80", "--step", "0.04", "--decode", "0.001")
+    assert [p["role"] for p in seen.told["processes"]].count("worker") == 2
+    seen.near("dataset.sample_size", seen.truth["bytes"] / seen.truth["samples"])
+    seen.near("dataset.samples", seen.truth["files"])
+    seen.near("step.micro_batch", seen.truth["samples"] / seen.truth["steps"])
+    assert seen.learned["loader.workers_per_gpu"]["value"] == 2
+    assert seen.learned["dataset.layout"]["text"] == "files"
+    assert seen.learned["dataset.path"]["text"] == str(data)
+    assert seen.learned["loader.prefetch_factor"]["confidence"] == "guess"
+    text = (headrace.path("seen") / "job.yaml").read_text()
+    assert all(one["evidence"].split()[0] in text for one in seen.told["learned"])
+
+    needs = headrace("require", "seen/job.yaml", "--format", "json")
+    assert needs.code == 0, needs
+    rate = next(n for n in json.loads(needs.out)["needs"] if n["id"] == "ingest.sample_rate")
+    step, batch = seen.learned["step.time"]["value"], seen.learned["step.micro_batch"]["value"]
+    assert rate["required"] == pytest.approx(batch / step, rel=0.01)
+    for verb in ("qualify", "rehearse"):
+        planned = headrace(verb, "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--dry-run")
+        assert planned.code == 0, planned
+    assert headrace("validate", "-c", "tiny.yaml", "--job", "seen/job.yaml").code == 0
+    sized = headrace("size", "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--budget", "20s", "--progress", "none")
+    assert "GPUs fed" in sized.out, sized
+    assert headrace("clean", "seen", "--yes").code == 0 and not headrace.path("seen").exists()
+
+
+def test_workers_that_only_compute_limit(headrace, data):
+    seen = observe(headrace, data, "--workers", "1", "--decode", "0.01", "--step", "0.02", "--steps", "50")
+    assert seen.limit in ("processor", "workers"), seen.told["limit"]
+    assert seen.told["consumer"]["waiting_for_loader"]["share"] > 0.5
+    # Unless the machine was too busy to be looked at.
+    seen.near("dataset.cpu_time_per_sample", seen.truth["cpu_per_sample"])
+
+
+def test_a_loader_that_is_fast_enough_does_not(headrace, data):
+    seen = observe(headrace, data, "--step", "0.1", "--steps", "40")
+    assert seen.limit == "consumer", seen.told["limit"]
+    assert "pack" not in json.dumps(seen.told["limit"]["advice"])
+
+
+def test_saves_are_seen(headrace, data):
+    seen = observe(headrace, data, "--step", "0.03", "--steps", "90", "--save", str(headrace.path("model.pt")), "--save-bytes",
+                   str(64 << 20), "--save-every", "30")
+    assert len(seen.told["saves"]) == len(seen.truth["saves"]) == 3
+    assert seen.learned["model.parameters"]["value"] * 14 == pytest.approx(64 << 20, rel=0.05)
+    assert seen.learned["checkpoint.mode"]["text"] == "sync"
+
+
+def test_workers_that_are_spawned_are_found_too(headrace, data):
+    seen = observe(headrace, data, "--spawn", "--steps", "40", "--step", "0.04", "--decode", "0.001")
+    assert seen.learned["loader.workers_per_gpu"]["value"] == 2
+    seen.near("step.micro_batch", 8)
+
+
+def test_the_commands_streams_and_exit_code_are_its_own(headrace):
+    code = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read() + bytes([0, 255])); sys.stderr.write('mine'); sys.exit(7)"
+    process = subprocess.Popen([headrace.binary, "-q", "observe", "--no-store", "--", sys.executable, "-c", code], cwd=headrace.folder,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, err = process.communicate(b"given", timeout=GUARD)
+    assert (process.returncode, out, err) == (7, b"given\x00\xff", b"mine")
+
+
+def test_a_signal_that_ends_the_command_is_its_exit_code(headrace):
+    assert headrace("observe", "--no-store", "--", "sh", "-c", "kill -9 $$").code == 137
+
+
+def test_a_command_that_fails_at_once_is_told_as_a_shell_does(headrace):
+    missing = headrace("observe", "--out", "none", "--", "no-such-command-here")
+    assert missing.code == 127 and "no-such-command-here" in missing.err and not headrace.path("none").exists(), missing
+    headrace.write("plain", "text")
+    refused = headrace("observe", "--no-store", "--", "./plain")
+    assert refused.code == 126 and "Permission denied" in refused.err
+    failed = headrace("observe", "--no-store", "--", "false")
+    assert failed.code == 1 and "cannot be told" in failed.err, failed
+
+
+def test_sigint_reaches_the_command_once_and_headrace_tells_after_it(headrace):
+    code = ("import signal, sys, time\ncame = 0\ndef on(*_):\n global came\n came += 1\nsignal.signal(signal.SIGINT, on)\n"
+            "print('ready', flush=True)\nwhile not came: time.sleep(0.01)\ntime.sleep(0.3)\nprint(came)\nsys.exit(5)")
+    process = headrace.start("observe", "--no-store", "--", sys.executable, "-c", code)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=GUARD)
+    assert (process.returncode, out) == (5, "1\n") and "watched" in err, (out, err)
+    # Typed at a terminal it goes to the whole group.
+    keyboard, terminal = pty.openpty()
+    process = subprocess.Popen(["setsid", "--ctty", headrace.binary, "observe", "--no-store", "--", sys.executable, "-c", code],
+                               stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    os.write(keyboard, b"\x03")
+    out, err = process.communicate(timeout=GUARD)
+    os.close(keyboard)
+    os.close(terminal)
+    assert (process.returncode, out) == (5, "1\n") and "watched" in err, (out, err)
+
+
+def test_processes_that_are_left_behind_are_told(headrace):
+    outcome = headrace("observe", "--no-store", "--", "sh", "-c", "sleep 1 >/dev/null 2>&1 & exit 3")
+    assert outcome.code == 3 and re.search(r"1 process of it goes on .* --pid \d+", outcome.err), outcome
+
+
+def test_a_process_that_is_there_is_watched_until_it_ends(headrace, data):
+    process = subprocess.Popen([sys.executable, LOADER, data, "--steps", "60", "--step", "0.04"], stdout=subprocess.PIPE, text=True)
+    outcome = headrace("observe", "--pid", str(process.pid), "--json", "--out", "seen")
+    process.communicate(timeout=GUARD)
+    assert outcome.code == 0, outcome
+    told = json.loads(outcome.out)
+    assert told == json.loads((headrace.path("seen") / "observe.json").read_text())
+    assert process.returncode == 0
+
+
+def test_ctrl_c_ends_watching_and_leaves_the_process_alone(headrace):
+    process = subprocess.Popen(["sleep", "60"])
+    watching = headrace.start("observe", "--pid", str(process.pid), "--no-store")
+    until = time.monotonic() + GUARD
+    while "observe" not in pathlib.Path(f"/proc/{watching.pid}/cmdline").read_text() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(1)
+    watching.send_signal(signal.SIGINT)
+    out, _ = watching.communicate(timeout=GUARD)
+    assert watching.returncode == 130 and "watched 1 process" in out and process.poll() is None
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
+def test_another_users_process_is_refused_in_words(headrace):
+    process = subprocess.Popen(["sleep", "60"])
+    headrace.folder.chmod(0o777)
+    outcome = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", headrace.binary, "observe", "--pid",
+                              str(process.pid), "--no-store"], capture_output=True, text=True, cwd="/")
+    process.kill()
+    process.wait()
+    if outcome.returncode == 126 or "cannot open" in outcome.stderr:
+        pytest.skip("the binary lies where that user cannot reach it")
+    assert outcome.returncode == 2 and "may not be looked at" in outcome.stderr, outcome
+
+
+@pytest.mark.parametrize("words, told", [
+    ((), "needs a command"), (("--pid", "0"), "no process number"), (("--pid", "12x"), "no process number"),
+    (("--pid", "4194304"), "no process 4194304"), (("--pid", "1", "--", "true"), "needs a command"),
+    (("--duration", "1s", "--", "true"), "--duration"), (("--no-store", "--out", "x", "--", "true"), "--no-store")])
+def test_bad_input_is_refused_before_anything_runs(headrace, words, told):
+    outcome = headrace("observe", *words)
+    assert outcome.code == 2 and told in outcome.err, outcome
+
+
+def test_a_foreign_folder_is_left_alone_and_nothing_runs(headrace):
+    headrace.path("mine").mkdir()
+    headrace.write("mine/notes", "mine")
+    outcome = headrace("observe", "--out", "mine", "--", "touch", "ran")
+    assert outcome.code == 2 and not headrace.path("ran").exists(), outcome

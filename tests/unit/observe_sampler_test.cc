@@ -1,0 +1,162 @@
+// The sampler over a /proc of the test's own: files as the kernel writes them, changed while it looks.
+#include "harness/observe/sampler.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/base/clock.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace headrace::observe {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LaidProc {
+ public:
+  explicit LaidProc(std::string root) : root_(std::move(root)) {}
+
+  void put(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(root_ + "/" + path).parent_path());
+    std::ofstream(root_ + "/" + path) << text;
+  }
+  void process(int pid, int parent, const std::string& syscall, const std::string& children = "") {
+    const std::string own = std::to_string(pid), thread = own + "/task/" + own + "/";
+    put(thread + "syscall", syscall);
+    put(thread + "io", io(0, 0));
+    put(thread + "children", children);
+    put(own + "/io", io(0, 0));
+    put(own + "/schedstat", "1000 500000000 3\n");
+    put(own + "/comm", "python3\n");
+    put(own + "/cmdline", std::string("python3\0train.py", 16));
+    put(own + "/stat", fmt::format("{} (a (b) c) S {} 1 1 0 -1 0 0 0 7 0 250 50 0 0 20 0 1 0 99 0 0\n", pid, parent));
+    fs::create_directories(root_ + "/" + own + "/fd");
+  }
+  static std::string io(int bytes, int calls) {
+    return fmt::format(
+        "rchar: {}\nwchar: 3\nsyscr: {}\nsyscw: 1\nread_bytes: 4096\nwrite_bytes: 0\ncancelled_write_bytes: 0\n", bytes,
+        calls);
+  }
+  void link(int pid, int fd, const std::string& target) {
+    fs::create_symlink(target, fmt::format("{}/{}/fd/{}", root_, pid, fd));
+  }
+  const std::string& root() const { return root_; }
+
+ private:
+  std::string root_;
+};
+
+std::string in_call(long number, unsigned long fd, unsigned long size = 0) {
+  return fmt::format("{} {:#x} 0x7f00 {:#x} 0x0 0x0 0x0 0x7ffd 0x7fe8\n", number, fd, size);
+}
+
+struct ObserveSampler : ::testing::Test {
+  testing::TemporaryFolder folder;
+  LaidProc proc{folder.path()};
+
+  Recording looked(Sampler& sampler, double seconds) {
+    const std::uint64_t until = now_ns() + static_cast<std::uint64_t>(seconds * 1e9);
+    while (now_ns() < until) sleep_until(std::min(until, sampler.look(now_ns())));
+    return sampler.finish(now_ns());
+  }
+};
+
+TEST_F(ObserveSampler, CountsWhereThreadsAreAndWhatTheyRead) {
+  proc.process(10, 1, in_call(SYS_futex, 1), "11");
+  proc.process(11, 10, in_call(SYS_read, 5, 65536));
+  proc.link(11, 5, "/data/a.jpg");
+  Sampler sampler({.proc = proc.root()});
+  ASSERT_TRUE(sampler.watch(10)) << sampler.refused();
+  EXPECT_EQ(sampler.processes(), 2u);
+  const Recording seen = looked(sampler, 0.6);
+  ASSERT_EQ(seen.processes.size(), 2u);
+  EXPECT_EQ(seen.processes[1].parent, 0);
+  EXPECT_EQ(seen.processes[1].command, "python3 train.py");
+  ProcessSlice lead, reader;
+  for (const Slice& slice : seen.slices)
+    for (const ProcessSlice& one : slice.processes) add_process(one.process == 0 ? lead : reader, one);
+  EXPECT_GT(lead.lead[static_cast<std::size_t>(Wait::hand_over)], 0u);
+  EXPECT_EQ(lead.lead[static_cast<std::size_t>(Wait::read)], 0u);
+  EXPECT_GT(reader.lead[static_cast<std::size_t>(Wait::read)], 0u);
+  ASSERT_EQ(seen.files.size(), 1u);
+  EXPECT_EQ(seen.files[0].path, "/data/a.jpg");
+  ASSERT_EQ(seen.read_sizes.size(), 1u);
+  EXPECT_EQ(seen.read_sizes.begin()->first, 65536u);
+}
+
+TEST_F(ObserveSampler, CountsWhatGrowsAndNoMoreThanThat) {
+  proc.process(10, 1, "running\n");
+  Sampler sampler({.proc = proc.root()});
+  ASSERT_TRUE(sampler.watch(10));
+  proc.put("10/io", LaidProc::io(500, 7));
+  const Recording seen = looked(sampler, 0.4);
+  ProcessCounters sum;
+  for (const Slice& slice : seen.slices)
+    for (const ProcessSlice& one : slice.processes) add_counters(sum, one.counted);
+  EXPECT_EQ(sum.read_calls_bytes, 500u);
+  EXPECT_EQ(sum.read_calls, 7u);
+  EXPECT_EQ(sum.storage_read_bytes, 0u);  // 4096 before and after
+}
+
+TEST_F(ObserveSampler, SaysThatThereIsNoSuchProcess) {
+  Sampler sampler({.proc = proc.root()});
+  EXPECT_FALSE(sampler.watch(10));
+  EXPECT_NE(sampler.refused().find("no process 10"), std::string::npos) << sampler.refused();
+}
+
+TEST_F(ObserveSampler, SaysThatTheKernelTellsNoCalls) {
+  proc.process(10, 1, "running\n");
+  fs::remove(proc.root() + "/10/task/10/syscall");
+  Sampler sampler({.proc = proc.root()});
+  EXPECT_FALSE(sampler.watch(10));
+  EXPECT_NE(sampler.refused().find("syscall is missing"), std::string::npos) << sampler.refused();
+}
+
+TEST_F(ObserveSampler, FollowsATreeThatComesAndGoes) {
+  proc.process(10, 1, in_call(SYS_futex, 1));
+  Sampler sampler({.proc = proc.root()});
+  ASSERT_TRUE(sampler.watch(10));
+  EXPECT_EQ(sampler.processes(), 1u);
+  proc.process(12, 10, in_call(SYS_futex, 1));
+  proc.put("10/task/10/children", "12 ");
+  const std::uint64_t guard = now_ns() + 120'000'000'000u;
+  while (sampler.processes() < 2 && now_ns() < guard) sleep_until(sampler.look(now_ns()));
+  EXPECT_EQ(sampler.processes(), 2u);
+  // A zombie is nobody to look at.
+  proc.put("12/stat", "12 (x) Z 10 1 1 0 -1 0 0 0 7 0 250 50 0 0 20 0 1 0 99 0 0\n");
+  while (sampler.processes() > 1 && now_ns() < guard) sleep_until(sampler.look(now_ns()));
+  EXPECT_EQ(sampler.processes(), 1u);
+  EXPECT_FALSE(sampler.all_gone());
+}
+
+TEST(Stat, KnowsNamesWithBrackets) {
+  const auto stat = parse_stat("7 (a) b (c) R 3 1 1 0 -1 0 0 0 11 0 25 5 0 0 20 0 4 0 99 0 0\n");
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->state, 'R');
+  EXPECT_EQ(stat->parent, 3);
+  EXPECT_EQ(stat->major_faults, 11u);
+  EXPECT_EQ(stat->user_ticks, 25u);
+  EXPECT_EQ(stat->threads, 4u);
+  EXPECT_FALSE(parse_stat("7 (cut"));
+  EXPECT_FALSE(parse_stat("7 (x) R 3 1"));
+}
+
+TEST(Diskstats, ReadsWhatDevicesDid) {
+  const auto devices = parse_diskstats(
+      "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+      " 254       0 vda 10 2 2000 150 4 1 800 60 0 90 210 0 0 0 0 1 2\n");
+  ASSERT_EQ(devices.size(), 1u);
+  const DeviceSlice& vda = devices.at("254:0");
+  EXPECT_EQ(vda.reads, 10u);
+  EXPECT_EQ(vda.read_bytes, 2000u * 512);
+  EXPECT_EQ(vda.written_bytes, 800u * 512);
+  EXPECT_DOUBLE_EQ(vda.read_wait_s, 0.15);
+  EXPECT_DOUBLE_EQ(vda.busy_s, 0.09);
+}
+
+}  // namespace
+}  // namespace headrace::observe
