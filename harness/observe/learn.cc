@@ -15,6 +15,10 @@ constexpr double kSmallFile = 32 << 20;    // [B]: larger ones hold many samples
 constexpr double kBytesPerParameter = 14;  // of a checkpoint with Adam's state, as the job file assumes
 constexpr double kGuessedBatch = 1;
 
+/// What cannot be told within that is not called sure.
+constexpr double kSharp = 0.05;
+Confidence less(Confidence confidence) { return confidence == Confidence::high ? Confidence::medium : Confidence::low; }
+
 /// Everything that several keys follow from.
 struct Sums {
   double seconds = 0;
@@ -142,24 +146,28 @@ class Learner {
     seen_.steps = steps_.count;
     const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
     if (sums_.seconds > 0) seen_.samples_per_s = samples / sums_.seconds;
-    const double fed = 1 - (share("waiting_for_loader") + seen_.standing_still.value +
-                            (seen_.roles.in_process ? share("reading") : 0));
+    const double fed = std::max(1e-3, 1 - share("waiting_for_loader") - share("queued") - seen_.standing_still.value -
+                                          (seen_.roles.in_process ? share("reading") : 0));
     const double consumers = std::max<double>(1, static_cast<double>(seen_.roles.consumers.size()));
     if (steps_.count > 0 && sums_.seconds > 0) {
       const double period = sums_.seconds / steps_.count;
       const Share* waiting = share_named(seen_.consumer, "waiting_for_loader");
-      const double wait_spread = waiting && fed > 0 ? (waiting->high - waiting->low) / 2 / fed : 0;
-      number("step.time", std::max(1e-6, period * fed), steps_.uncertainty + wait_spread, Dimension::seconds,
-             steps_.confidence,
-             fmt::format("{}; one every {}, of which {:.0f} % was no waiting for data and no saving", steps_.evidence,
-                         format_quantity(period, Dimension::seconds), fed * 100));
+      // How much of its own processor time is taking batches, and no step, cannot be told; nor whether it was a step that
+      // got no processor.
+      const double spread = steps_.uncertainty + share("processor") / fed / 2 + share("queued") / fed +
+                            (waiting != nullptr ? (waiting->high - waiting->low) / 2 / fed : 0);
+      number("step.time", period * fed, spread, Dimension::seconds,
+             spread < kSharp ? steps_.confidence : less(steps_.confidence),
+             fmt::format("{}; one every {}, of which {:.1f} % was no waiting for data or a processor, and no saving",
+                         steps_.evidence, format_quantity(period, Dimension::seconds), fed * 100));
       if (samples > 0) {
         const double batch = samples / steps_.count / consumers;
         // What lies ready when the watching begins and ends was read or taken outside of it.
         const double ahead = 2 * seen_.roles.workers_at_once / consumers / steps_.count;
-        const double error = steps_.uncertainty + ahead / 2 + spread_ / std::sqrt(std::max(1.0, samples));
+        const double error = steps_.uncertainty + ahead + spread_ / std::sqrt(std::max(1.0, samples));
         const double whole = std::max(1.0, std::round(batch));
-        number("step.micro_batch", whole, error, Dimension::count, error < 0.05 ? steps_.confidence : Confidence::low,
+        number("step.micro_batch", whole, error, Dimension::count,
+               error < kSharp && std::abs(batch - whole) < 0.2 ? steps_.confidence : less(steps_.confidence),
                fmt::format("{:.0f} samples in {:.0f} steps of {:.0f} process{}: {:.2f} each", samples, steps_.count,
                            consumers, consumers == 1 ? "" : "es", batch));
         return;

@@ -18,7 +18,8 @@ constexpr double kAtLimit = 0.85;           // of what a control group lets thro
 constexpr double kThrottled = 0.05;         // processor seconds withheld per second
 constexpr double kFreeProcessor = 0.5;
 constexpr std::size_t kFewestSlices = 8;
-constexpr double kSteadier = 1.6;  // times: of 10 slices, by chance in one of ten cases
+constexpr double kMostlyOnStorage = 0.6;  // else the slice says little of what storage could give
+constexpr double kSteadier = 1.6;         // times: of 10 slices, by chance in one of ten cases
 
 double value(const std::vector<Share>& shares, std::string_view name) {
   const Share* found = share_named(shares, name);
@@ -151,13 +152,26 @@ Limit processor_limit(const Observation& seen, double cpu, double queued) {
   return limit;
 }
 
+/// Of the looks at all processes but those that wait for others.
+double on_storage(const Slice& slice) {
+  double stored = 0, all = 0;
+  for (const ProcessSlice& one : slice.processes)
+    for (std::size_t w = 0; w < kWaits; ++w) {
+      const auto wait = static_cast<Wait>(w);
+      if (wait == Wait::hand_over || wait == Wait::sleep) continue;
+      all += one.lead[w];
+      stored += is_storage(wait) ? one.lead[w] : 0;
+    }
+  return all > 0 ? stored / all : 0;
+}
+
 }  // namespace
 
 Scarce scarce_of(const std::vector<const Slice*>& slices, const StorageSeen& storage, std::string& why) {
   std::vector<double> bytes, requests;
   for (const Slice* slice : slices)
     if (const auto device = slice->devices.find(storage.device);
-        device != slice->devices.end() && slice->seconds() > 0.1) {
+        device != slice->devices.end() && slice->seconds() > 0.1 && on_storage(*slice) > kMostlyOnStorage) {
       bytes.push_back(static_cast<double>(device->second.read_bytes) / slice->seconds());
       requests.push_back(static_cast<double>(device->second.reads) / slice->seconds());
     }

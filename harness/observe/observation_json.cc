@@ -47,6 +47,19 @@ ordered_json processes_json(const Recording& recording, const Roles& roles) {
   return all;
 }
 
+/// What steps are counted by.
+ordered_json hand_overs_json(const Recording& recording) {
+  ordered_json all = ordered_json::array();
+  for (const HandOvers& one : recording.hand_overs) {
+    ordered_json jumps = ordered_json::array(), by_pause = ordered_json::array();
+    for (const auto& [calls, times] : one.jumps) jumps.push_back({calls, times});
+    for (const auto& [calls, times] : one.by_pause) by_pause.push_back({calls, times});
+    all.push_back(
+        {{"pid", recording.processes[one.process].pid}, {"calls_by_look", jumps}, {"calls_by_pause", by_pause}});
+  }
+  return all;
+}
+
 /// The files that threads were found at most often.
 ordered_json files_json(const Recording& recording) {
   constexpr std::size_t kMost = 100;
@@ -169,6 +182,7 @@ std::string observation_json(const Recording& recording, const Observation& seen
         {"complete", seen.data.complete},
         {"seen", seen.data.seen},
         {"file_system", seen.data.file_system}}},
+      {"hand_overs", hand_overs_json(recording)},
       {"files", files_json(recording)},
       {"saves", std::move(saves)},
       {"processes", processes_json(recording, seen.roles)},

@@ -192,11 +192,9 @@ std::optional<Stat> ProcessFiles::read_stat() const noexcept {
   return parse_stat(read_at_start(stat_.get(), buffer));
 }
 
-std::uint64_t ProcessFiles::lead_written() const noexcept {
+bool ProcessFiles::read_lead_io(ProcessCounters& into) const noexcept {
   char buffer[1024];
-  ProcessCounters counters;
-  parse_io(read_at_start(lead_io_.get(), buffer), counters);
-  return counters.write_calls_bytes;
+  return parse_io(read_at_start(lead_io_.get(), buffer), into);
 }
 
 std::vector<int> ProcessFiles::children() const {

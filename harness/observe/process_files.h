@@ -55,8 +55,8 @@ class ProcessFiles {
   /// Bytes and calls alone, which costs a third of it.
   bool read_io(ProcessCounters& into) const noexcept;
   std::optional<Stat> read_stat() const noexcept;
-  /// Bytes that its first thread alone gave to write().
-  std::uint64_t lead_written() const noexcept;
+  /// Of its first thread alone: nothing of children is in it.
+  bool read_lead_io(ProcessCounters& into) const noexcept;
   std::vector<int> children() const;
   std::string name() const;
   std::string command() const;

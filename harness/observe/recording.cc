@@ -39,6 +39,10 @@ void add_process(ProcessSlice& to, const ProcessSlice& more) {
   add(to.lead, more.lead);
   add(to.others, more.others);
   to.pauses += more.pauses;
+  to.takes += more.takes;
+  to.taken_calls += more.taken_calls;
+  to.first_takes += more.first_takes;
+  to.looked_calls += more.looked_calls;
   add_counters(to.counted, more.counted);
 }
 

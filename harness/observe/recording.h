@@ -36,7 +36,13 @@ struct ProcessSlice {
   std::uint32_t process = 0;
   WaitCounts lead{}, others{};  // samples of its first thread, and of all others together
   std::uint32_t pauses = 0;     // times that its first thread began to sleep or to wait for a GPU
-  ProcessCounters counted;      // in this slice, children not counted
+  std::uint32_t takes = 0;      // such times before which it had read something since the last
+  // read() by its first thread, or by all where that makes none; of those with children.
+  std::uint64_t taken_calls = 0;  // between pauses
+  std::uint32_t first_takes =
+      0;  // pauses before which more than a batch may have been read: the first with these children
+  std::uint64_t looked_calls = 0;  // between looks
+  ProcessCounters counted;         // in this slice, children not counted
 };
 
 /// One block device in one slice.
@@ -87,10 +93,11 @@ struct SaveSeen {
 };
 
 /// How one process takes what others hand over, while it has children: how often the count of its read() calls had grown by
-/// so many from one look to the next.
+/// so many.
 struct HandOvers {
   std::uint32_t process = 0;
-  std::map<std::uint32_t, std::uint32_t> jumps;
+  std::map<std::uint32_t, std::uint32_t> jumps;     // from one look to the next
+  std::map<std::uint32_t, std::uint32_t> by_pause;  // from one pause of its first thread to the next
 };
 
 struct Recording {

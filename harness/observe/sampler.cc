@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kLeadsEvery = 0.002, kAllEvery = 0.010, kCountersEvery = 0.010, kTreeEvery = 0.1;  // [s]
 constexpr double kMostScale = 100;
+constexpr std::size_t kOpenFilesEvery = 5;          // looks at the tree
 constexpr std::size_t kFewProcesses = 12;           // all of which are looked at as often as those that take batches
 constexpr std::size_t kMostPaths = 20000;           // that are kept
 constexpr std::size_t kMostSizes = 4096;            // of reads, that are kept
@@ -80,6 +81,8 @@ struct Sampler::Watched {
   ProcessCounters ended;       // of children that ended in this slice
   bool child_ended = false;    // since the last quick look
   Wait lead_wait = Wait::other;
+  std::uint64_t calls_at_pause = 0, calls_at_look = 0, lead_calls = 0;
+  bool lead_reads = false;            // since it has children
   std::size_t hand_overs = SIZE_MAX;  // into recording_.hand_overs
 
   bool saving = false;
@@ -158,10 +161,16 @@ void Sampler::look_for_processes() {
       continue;
     }
     // Files that memory serves never keep a thread waiting: of a few processes, those that are open tell.
-    if (i % std::max<std::size_t>(1, watched_.size() / 4) == trees_ % std::max<std::size_t>(1, watched_.size() / 4))
+    if ((i + trees_) % std::max<std::size_t>(kOpenFilesEvery, watched_.size() / 4) == 0)
       for (const std::string& path : one.files.open_files()) note_path(path, Wait::other, one.index);
     if (!everybody && !one.has_children && watched_.size() > kFewProcesses) continue;
     const std::vector<int> children = one.files.children();
+    if (!one.has_children && !children.empty()) {  // what it read before was not handed over
+      ProcessCounters lead;
+      one.files.read_lead_io(lead);
+      one.lead_calls = lead.read_calls;
+      one.calls_at_pause = one.calls_at_look = 0;
+    }
     one.has_children = !children.empty();
     for (const int pid : children)
       if (std::none_of(watched_.begin(), watched_.end(), [pid](const auto& w) { return w->files.pid() == pid; }))
@@ -247,7 +256,7 @@ Wait Sampler::wait_of_thread(Watched& one, std::size_t thread, std::string_view&
   return wait_of(kind, FdKind::unknown);
 }
 
-void Sampler::look_at_lead(Watched& one, bool count) {
+void Sampler::look_at_lead(Watched& one) {
   if (one.files.threads().empty()) return;
   std::string_view path;
   Wait wait = wait_of_thread(one, 0, path);
@@ -258,14 +267,17 @@ void Sampler::look_at_lead(Watched& one, bool count) {
       if (wait_of_thread(one, t, ignored) == Wait::running) wait = Wait::running;
   }
   const bool pauses = wait == Wait::sleep || wait == Wait::gpu;
-  if (pauses && one.lead_wait != wait) ++one.slice.pauses;
+  if (pauses && one.lead_wait != wait) {
+    ++one.slice.pauses;
+    if (one.has_children) note_taken(one);
+  }
   one.lead_wait = wait;
   ++one.slice.lead[static_cast<std::size_t>(wait)];
   if (one.saving) {
     ++one.save_looks;
     if (wait == Wait::write || wait == Wait::hand_over || wait == Wait::name) ++one.save_held;
   }
-  if (count && is_storage(wait)) note_path(path, wait, one.index);
+  if (is_storage(wait)) note_path(path, wait, one.index);
 }
 
 void Sampler::look_at_others(Watched& one) {
@@ -276,6 +288,47 @@ void Sampler::look_at_others(Watched& one) {
     if (is_storage(wait)) note_path(path, wait, one.index);
     if (wait == Wait::write && one.saving) one.last_written_s = std::max(one.last_written_s, seconds(now_ns()));
   }
+}
+
+HandOvers& Sampler::hand_overs_of(Watched& one) {
+  if (one.hand_overs == SIZE_MAX) {
+    one.hand_overs = recording_.hand_overs.size();
+    recording_.hand_overs.push_back({.process = one.index, .jumps = {}, .by_pause = {}});
+  }
+  return recording_.hand_overs[one.hand_overs];
+}
+
+std::uint64_t Sampler::lead_written(const Watched& one) const {
+  ProcessCounters counters;
+  one.files.read_lead_io(counters);
+  return counters.write_calls_bytes;
+}
+
+std::uint64_t Sampler::taken_calls(Watched& one) const {
+  ProcessCounters lead;
+  if (one.files.read_lead_io(lead) && lead.read_calls > one.lead_calls) {
+    one.lead_calls = lead.read_calls;
+    one.lead_reads = true;
+  }
+  if (one.lead_reads) return one.lead_calls;
+  // A thread of its own takes batches. Children that ended are in this count.
+  ProcessCounters all;
+  one.files.read_io(all);
+  return all.read_calls;
+}
+
+void Sampler::note_taken(Watched& one) {
+  const std::uint64_t calls = taken_calls(one), jump = grown(calls, one.calls_at_pause);
+  const bool first = one.calls_at_pause == 0;
+  one.calls_at_pause = calls;
+  if (jump == 0) return;
+  ++one.slice.takes;
+  if (first || jump > kMostJump) {
+    ++one.slice.first_takes;
+    return;
+  }
+  one.slice.taken_calls += jump;
+  ++hand_overs_of(one).by_pause[static_cast<std::uint32_t>(jump)];
 }
 
 void Sampler::follow_save(Watched& one, const ProcessCounters& now, double now_s) {
@@ -300,7 +353,7 @@ void Sampler::follow_save(Watched& one, const ProcessCounters& now, double now_s
 void Sampler::end_save(Watched& one) {
   one.saving = false;
   one.save.end_s = one.last_written_s;
-  one.save.lead_bytes = grown(one.files.lead_written(), one.lead_written);
+  one.save.lead_bytes = grown(lead_written(one), one.lead_written);
   one.save.lead_held_share = one.save_looks > 0 ? static_cast<double>(one.save_held) / one.save_looks : 0;
   if (one.save.bytes >= kLeastSave && !one.save.path.empty()) recording_.saves.push_back(one.save);
 }
@@ -310,15 +363,13 @@ void Sampler::look_at_counters(Watched& one, double now_s) {
   if (!one.files.read_io(now)) return;
   if (!one.child_ended) {
     follow_save(one, now, now_s);
-    if (now.write_calls != one.last_quick.write_calls) one.lead_written_before = one.files.lead_written();
-    const std::uint64_t jump = grown(now.read_calls, one.last_quick.read_calls);
-    if (jump > 0 && jump <= kMostJump && one.has_children) {
-      if (one.hand_overs == SIZE_MAX) {
-        one.hand_overs = recording_.hand_overs.size();
-        recording_.hand_overs.push_back({.process = one.index, .jumps = {}});
-      }
-      ++recording_.hand_overs[one.hand_overs].jumps[static_cast<std::uint32_t>(jump)];
+    if (now.write_calls != one.last_quick.write_calls) one.lead_written_before = lead_written(one);
+    const std::uint64_t calls = one.has_children ? taken_calls(one) : 0, jump = grown(calls, one.calls_at_look);
+    if (one.calls_at_look > 0 && jump > 0 && jump <= kMostJump) {
+      ++hand_overs_of(one).jumps[static_cast<std::uint32_t>(jump)];
+      one.slice.looked_calls += jump;
     }
+    one.calls_at_look = calls;
   }
   one.child_ended = false;
   one.last_quick = now;
@@ -333,7 +384,7 @@ std::uint64_t Sampler::look(std::uint64_t now) {
   const bool all = now >= all_due_;
   if (all || now >= leads_due_) {
     for (const auto& one : watched_)
-      if (all || one->leads) look_at_lead(*one, true);
+      if (all || one->has_children || watched_.size() == 1) look_at_lead(*one);
     leads_due_ = now + ns(kLeadsEvery * scale_);
   }
   if (all) {

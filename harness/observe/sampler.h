@@ -42,9 +42,15 @@ class Sampler {
 
  private:
   struct Watched;
-  void look_at_lead(Watched& one, bool count);
+  void look_at_lead(Watched& one);
   void look_at_others(Watched& one);
   Wait wait_of_thread(Watched& one, std::size_t thread, std::string_view& path);
+  /// The calls that it read by since it last began to pause.
+  void note_taken(Watched& one);
+  std::uint64_t lead_written(const Watched& one) const;
+  /// read() of those that take what others hand over.
+  std::uint64_t taken_calls(Watched& one) const;
+  HandOvers& hand_overs_of(Watched& one);
   void look_at_counters(Watched& one, double now_s);
   void follow_save(Watched& one, const ProcessCounters& now, double now_s);
   void end_save(Watched& one);

@@ -16,6 +16,43 @@ double total(const WaitCounts& counts) {
   return static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
 }
 
+/// Of looks at one process's first thread, in so many seconds: how many count.
+using Part = std::function<double(const ProcessSlice&, double)>;
+
+/// Of a thread that is ready the kernel's own count tells how long it got no processor.
+double queued(const ProcessSlice& one, double seconds) {
+  return seconds > 0 ? std::min(of(one.lead, Wait::running), one.counted.queued_s / seconds * total(one.lead)) : 0;
+}
+double on_processor(const ProcessSlice& one, double seconds) {
+  return of(one.lead, Wait::running) - queued(one, seconds);
+}
+
+Part found_in(std::initializer_list<Wait> waits) {
+  return [waits = std::vector<Wait>(waits)](const ProcessSlice& one, double) {
+    double sum = 0;
+    for (const Wait wait : waits) sum += of(one.lead, wait);
+    return sum;
+  };
+}
+
+/// Shares of those that have a role.
+struct Sharing {
+  const std::vector<const Slice*>& slices;
+  std::function<bool(std::uint32_t)> counts;
+
+  Share operator()(const char* name, const Part& part) const {
+    return share_over(slices, name, [&](const Slice& slice) {
+      PartAndWhole sum;
+      for (const ProcessSlice& one : slice.processes)
+        if (counts(one.process)) {
+          sum.part += part(one, slice.seconds());
+          sum.whole += total(one.lead);
+        }
+      return sum;
+    });
+  }
+};
+
 }  // namespace
 
 std::vector<const Slice*> slices_within(const Recording& recording, double begin_s, double end_s) {
@@ -65,56 +102,27 @@ PartAndWhole starving(const Slice& slice, const Roles& roles) {
 }
 
 std::vector<Share> consumer_shares(const std::vector<const Slice*>& slices, const Roles& roles) {
-  const auto share = [&](const char* name, std::initializer_list<Wait> waits) {
-    return share_over(slices, name, [&](const Slice& slice) {
-      PartAndWhole sum;
-      for (const ProcessSlice& one : slice.processes)
-        if (roles.is_consumer(one.process)) {
-          for (const Wait wait : waits) sum.part += of(one.lead, wait);
-          sum.whole += total(one.lead);
-        }
-      return sum;
-    });
-  };
-  return {share("waiting_for_loader", {Wait::hand_over}),
-          share("reading", {Wait::read, Wait::name, Wait::fault}),
-          share("saving", {Wait::write}),
-          share("processor", {Wait::running}),
-          share("gpu", {Wait::gpu}),
-          share("pause", {Wait::sleep}),
-          share("other", {Wait::other})};
+  const Sharing share{slices, [&roles](std::uint32_t process) { return roles.is_consumer(process); }};
+  return {share("waiting_for_loader", found_in({Wait::hand_over})),
+          share("reading", found_in({Wait::read, Wait::name, Wait::fault})),
+          share("saving", found_in({Wait::write})),
+          share("processor", on_processor),
+          share("queued", queued),
+          share("gpu", found_in({Wait::gpu})),
+          share("pause", found_in({Wait::sleep})),
+          share("other", found_in({Wait::other}))};
 }
 
 std::vector<Share> worker_shares(const std::vector<const Slice*>& slices, const Roles& roles) {
-  const auto share = [&](const char* name, const std::function<double(const ProcessSlice&, double)>& part) {
-    return share_over(slices, name, [&](const Slice& slice) {
-      PartAndWhole sum;
-      for (const ProcessSlice& one : slice.processes)
-        if (roles.is_worker(one.process)) {
-          sum.part += part(one, slice.seconds());
-          sum.whole += total(one.lead);
-        }
-      return sum;
-    });
-  };
-  const auto found_in = [](Wait wait) {
-    return [wait](const ProcessSlice& one, double) { return of(one.lead, wait); };
-  };
-  // Of a thread that is ready the kernel's own count tells how long it got no processor.
-  const auto queued = [](const ProcessSlice& one, double seconds) {
-    return seconds > 0 ? std::min(of(one.lead, Wait::running), one.counted.queued_s / seconds * total(one.lead)) : 0;
-  };
-  return {share("reading", found_in(Wait::read)),
-          share("opening", found_in(Wait::name)),
-          share("faults", found_in(Wait::fault)),
-          share("writing", found_in(Wait::write)),
-          share("processor",
-                [&](const ProcessSlice& one, double s) { return of(one.lead, Wait::running) - queued(one, s); }),
+  const Sharing share{slices, [&roles](std::uint32_t process) { return roles.is_worker(process); }};
+  return {share("reading", found_in({Wait::read})),
+          share("opening", found_in({Wait::name})),
+          share("faults", found_in({Wait::fault})),
+          share("writing", found_in({Wait::write})),
+          share("processor", on_processor),
           share("queued", queued),
-          share("consumer", [&](const ProcessSlice& one,
-                                double) { return of(one.lead, Wait::hand_over) + of(one.lead, Wait::sleep); }),
-          share("other",
-                [&](const ProcessSlice& one, double) { return of(one.lead, Wait::other) + of(one.lead, Wait::gpu); })};
+          share("consumer", found_in({Wait::hand_over, Wait::sleep})),
+          share("other", found_in({Wait::other, Wait::gpu}))};
 }
 
 bool stands_still(const SaveSeen& save) { return save.lead_bytes * 2 > save.bytes || save.lead_held_share > 0.9; }

@@ -18,9 +18,9 @@ struct PartAndWhole {
 Share share_over(const std::vector<const Slice*>& slices, const std::string& name,
                  const std::function<PartAndWhole(const Slice&)>& of);
 
-/// consumer: waiting_for_loader, reading, saving, processor, gpu, pause, other.
+/// waiting_for_loader, reading, saving, processor, queued (ready, and no processor free), gpu, pause, other.
 std::vector<Share> consumer_shares(const std::vector<const Slice*>& slices, const Roles& roles);
-/// workers: reading, opening, faults, writing, processor, queued (ready, and no processor free), consumer, other.
+/// reading, opening, faults, writing, processor, queued, consumer, other.
 std::vector<Share> worker_shares(const std::vector<const Slice*>& slices, const Roles& roles);
 
 /// Does the thread that takes batches write it, or wait while another does?

@@ -12,6 +12,49 @@ constexpr std::uint32_t kFewest = 8;  // jumps, or steps
 constexpr double kAgreeing = 0.9;
 constexpr std::uint32_t kMostCalls = 64;  // for one batch
 constexpr double kSure = 0.97;
+constexpr double kMostTogether = 4;  // batches between two pauses that were seen, on average
+constexpr double kAlike = 0.05;
+
+struct Counted {
+  double taken = 0, looked = 0, firsts = 0, pauses = 0, takes = 0;
+};
+
+/// Between two pauses a batch is taken, or now and then several.
+Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps, const Counted& seen) {
+  double agreeing = 0;
+  const std::uint32_t calls = calls_per_batch(jumps, agreeing);
+  const double by_calls = calls > 0 ? seen.taken / calls + seen.firsts : 0;
+  // One call each would say nothing: every number is a multiple of it.
+  if (by_calls > seen.takes * (1 - kAlike) && (calls > 1 || by_calls < seen.takes * (1 + kAlike))) {
+    // Pauses that follow each other closely look like one; where nearly all do, little is left to go by.
+    const bool many = by_calls < seen.takes * kMostTogether;
+    return {.count = by_calls,
+            .uncertainty = (1 - agreeing) / 2,
+            .confidence = many && agreeing >= kSure ? Confidence::high : Confidence::medium,
+            .evidence = fmt::format(
+                "{:.0f} batches were taken: between pauses of the main thread, reads of what workers hand over "
+                "grew by {} or a multiple in {:.0f} % of {:.0f} cases",
+                by_calls, calls, agreeing * 100, seen.takes)};
+  }
+  return {
+      .count = seen.takes,
+      .uncertainty = 1,
+      .confidence = Confidence::low,
+      .evidence = fmt::format("the main thread paused at least {:.0f} times after it had taken something", seen.takes)};
+}
+
+/// One that never pauses.
+Steps by_looks(const std::map<std::uint32_t, std::uint32_t>& jumps, const Counted& seen) {
+  double agreeing = 0;
+  const std::uint32_t calls = calls_per_batch(jumps, agreeing);
+  if (calls == 0) return {};
+  return {.count = seen.looked / calls,
+          .uncertainty = 0.05 + (1 - agreeing) / 2,
+          .confidence = calls > 1 && agreeing >= kSure ? Confidence::medium : Confidence::low,
+          .evidence = fmt::format(
+              "{:.0f} batches were taken, if each takes the {} reads that counts grew by in {:.0f} % of the looks",
+              seen.looked / calls, calls, agreeing * 100)};
+}
 
 }  // namespace
 
@@ -31,49 +74,35 @@ std::uint32_t calls_per_batch(const std::map<std::uint32_t, std::uint32_t>& jump
 }
 
 Steps count_steps(const Recording& recording, const Roles& roles, const std::vector<const Slice*>& slices) {
-  Steps steps;
-  if (roles.consumers.empty()) return steps;
-  double reads = 0, pauses = 0;
+  if (roles.consumers.empty()) return {};
+  const double consumers = static_cast<double>(roles.consumers.size());
+  Counted seen;
   for (const Slice* slice : slices)
     for (const ProcessSlice& one : slice->processes)
       if (roles.is_consumer(one.process)) {
-        reads += static_cast<double>(one.counted.read_calls);
-        pauses += one.pauses;
+        seen.taken += static_cast<double>(one.taken_calls);
+        seen.looked += static_cast<double>(one.looked_calls);
+        seen.firsts += one.first_takes;
+        seen.pauses += one.pauses;
+        seen.takes += one.takes;
       }
-  const double consumers = static_cast<double>(roles.consumers.size());
-  std::map<std::uint32_t, std::uint32_t> jumps;
+  std::map<std::uint32_t, std::uint32_t> jumps, by_pause;
   for (const HandOvers& one : recording.hand_overs)
-    if (roles.is_consumer(one.process))
+    if (roles.is_consumer(one.process)) {
       for (const auto& [jump, times] : one.jumps) jumps[jump] += times;
-  double agreeing = 0;
-  std::uint32_t calls = roles.in_process ? 0 : calls_per_batch(jumps, agreeing);
-  if (calls > 0) {
-    std::string halved;
-    // Batches that come together, two at a time, look like one of twice the calls; each has a pause of its own.
-    const double each = pauses / (reads / calls);
-    const auto times = static_cast<std::uint32_t>(std::lround(each));
-    if (times >= 2 && times <= 4 && calls % times == 0 && std::abs(each - times) < 0.15 * times) {
-      calls /= times;
-      halved = fmt::format("; {} came at once", times);
+      for (const auto& [jump, times] : one.by_pause) by_pause[jump] += times;
     }
-    steps.count = reads / calls / consumers;
-    // One too many or too few at either end; calls that fit no batch.
-    steps.uncertainty = 1 / std::max(1.0, steps.count) + (1 - agreeing) / 2;
-    steps.confidence = !halved.empty() || agreeing < kSure ? Confidence::medium : Confidence::high;
-    steps.evidence = fmt::format(
-        "{:.0f} batches were taken: reads of what workers hand over grew by {} a batch in {:.0f} % "
-        "of the looks{}",
-        steps.count * consumers, calls, agreeing * 100, halved);
-    if (steps.count >= kFewest) return steps;
-  }
-  if (pauses / consumers >= kFewest) {
-    steps.count = pauses / consumers;
-    steps.uncertainty = 0.1;
-    steps.confidence = Confidence::low;
-    steps.evidence = fmt::format("the main thread paused {:.0f} times; if each was a step", pauses);
-    return steps;
-  }
-  return {};
+  Steps steps;
+  if (!roles.in_process) steps = seen.takes >= kFewest ? by_pauses(by_pause, seen) : by_looks(jumps, seen);
+  if (steps.count < kFewest && seen.pauses >= kFewest)
+    steps = {.count = seen.pauses,
+             .uncertainty = 0.1,
+             .confidence = Confidence::low,
+             .evidence = fmt::format("the main thread paused {:.0f} times; if each was a step", seen.pauses)};
+  if (steps.count < kFewest) return {};
+  steps.count /= consumers;
+  steps.uncertainty += 1 / steps.count;  // one too many or too few
+  return steps;
 }
 
 }  // namespace headrace::observe

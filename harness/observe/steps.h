@@ -16,7 +16,7 @@ struct Steps {
 };
 
 /// The number that counts of calls grow by for one batch: the largest of which nine in ten jumps are a multiple. 0: too
-/// few jumps. `agreeing`: the share of the jumps that are.
+/// few jumps. `agreeing`: the share of the jumps that are. What comes together looks like one batch.
 std::uint32_t calls_per_batch(const std::map<std::uint32_t, std::uint32_t>& jumps, double& agreeing);
 
 /// `slices` of Recording, while batches were taken.

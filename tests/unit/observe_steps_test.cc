@@ -25,9 +25,13 @@ TEST(CallsPerBatch, IsOneWhereNothingIsAlike) {
   EXPECT_EQ(calls_per_batch({{3, 5}, {5, 5}, {7, 5}, {11, 5}}, agreeing), 1u);
 }
 
-/// A consumer that took batches of two calls each, and one worker.
-Recording taken(std::uint64_t calls_in_each, std::uint32_t pauses_in_each,
-                std::map<std::uint32_t, std::uint32_t> jumps) {
+/// A consumer that took batches, and one worker: of each of ten slices.
+struct Each {
+  std::uint64_t calls = 0;
+  std::uint32_t pauses = 0, takes = 0;
+};
+Recording taken(const Each& each, std::map<std::uint32_t, std::uint32_t> jumps,
+                std::map<std::uint32_t, std::uint32_t> by_pause) {
   Recording recording;
   recording.processes = {{.pid = 1}, {.pid = 2, .parent = 0}};
   for (int i = 0; i < 10; ++i) {
@@ -35,13 +39,14 @@ Recording taken(std::uint64_t calls_in_each, std::uint32_t pauses_in_each,
     slice.begin_s = i;
     slice.end_s = i + 1;
     ProcessSlice consumer, worker;
-    consumer.pauses = pauses_in_each;
+    consumer.pauses = each.pauses;
+    consumer.takes = each.takes;
     worker.process = 1;
-    consumer.counted.read_calls = calls_in_each;
+    consumer.taken_calls = consumer.looked_calls = each.calls;
     slice.processes = {consumer, worker};
     recording.slices.push_back(slice);
   }
-  recording.hand_overs = {{.process = 0, .jumps = std::move(jumps)}};
+  recording.hand_overs = {{.process = 0, .jumps = std::move(jumps), .by_pause = std::move(by_pause)}};
   return recording;
 }
 
@@ -54,19 +59,34 @@ Steps counted(const Recording& recording) {
   return count_steps(recording, roles, slices);
 }
 
-TEST(Steps, AreCountedByHandOvers) {
-  const Steps steps = counted(taken(20, 10, {{2, 100}}));
+TEST(Steps, AreCountedByWhatIsTakenBetweenPauses) {
+  const Steps steps = counted(taken({.calls = 20, .pauses = 10, .takes = 10}, {}, {{2, 100}}));
   EXPECT_DOUBLE_EQ(steps.count, 100);
   EXPECT_EQ(steps.confidence, Confidence::high);
 }
 
-TEST(Steps, OfBatchesThatComeTogetherAreTold) {
-  const Steps steps = counted(taken(40, 20, {{4, 100}}));
+TEST(Steps, CountPausesThatWereTooShortToBeSeen) {
+  const Steps steps = counted(taken({.calls = 40, .pauses = 15, .takes = 15}, {}, {{2, 100}, {4, 50}}));
   EXPECT_DOUBLE_EQ(steps.count, 200);
+}
+
+TEST(Steps, DoNotCountPausesWithoutABatch) {  // a GPU is waited for several times in each step
+  EXPECT_DOUBLE_EQ(counted(taken({.calls = 20, .pauses = 50, .takes = 10}, {}, {{2, 100}})).count, 100);
+}
+
+TEST(Steps, ArePausesWhereReadsAreOfNoNumber) {
+  const Steps steps = counted(taken({.calls = 77, .pauses = 10, .takes = 10}, {}, {{5, 30}, {7, 40}, {11, 30}}));
+  EXPECT_DOUBLE_EQ(steps.count, 100);
+  EXPECT_EQ(steps.confidence, Confidence::low);
+}
+
+TEST(Steps, OfOneThatNeverPausesAreNoMoreThanLikely) {
+  const Steps steps = counted(taken({.calls = 40, .pauses = 0, .takes = 0}, {{4, 100}}, {}));
+  EXPECT_DOUBLE_EQ(steps.count, 100);
   EXPECT_EQ(steps.confidence, Confidence::medium);
 }
 
-TEST(Steps, AreUnknownWhereNothingTells) { EXPECT_EQ(counted(taken(0, 0, {})).count, 0); }
+TEST(Steps, AreUnknownWhereNothingTells) { EXPECT_EQ(counted(taken({}, {}, {})).count, 0); }
 
 }  // namespace
 }  // namespace headrace::observe
