@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/observe_live.h"
 #include "benches/headrace/observe_text.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
@@ -24,7 +25,23 @@ using observe::Recording;
 struct Arguments {
   std::vector<std::string> command;
   std::string pid, out, duration, format = "text";
-  bool no_store = false;
+  bool no_store = false, live = false;
+};
+
+/// What is shown meanwhile: nothing, unless asked for.
+class Meanwhile {
+ public:
+  Meanwhile(const Arguments& given, const Shared& shared, bool alone)
+      : view_(shared, alone), on_(given.live && shared.progress != "none") {}
+  double every_s() const { return on_ ? view_.every_s() : 0; }
+  observe::Told told() {
+    return [this](const Recording& recording) { view_(recording); };
+  }
+  void clear() { view_.clear(); }
+
+ private:
+  LiveView view_;
+  const bool on_;
 };
 
 /// "train.py" of "python3 -u train.py --epochs 3"; what a job is called by.
@@ -69,7 +86,12 @@ int observe_command(const Arguments& given, const Shared& shared) {
   const std::optional<MarkedFolder> folder = folder_for(given, name);
   try {
     observe::Command command(given.command);
-    const Recording recording = observe::watch(command, {}, {});
+    // Where the command writes to the same terminal, lines of its own would be drawn over.
+    Meanwhile shown(given, shared, !Terminal(stdout, shared).interactive());
+    observe::WatchOptions options;
+    options.told_every_s = shown.every_s();
+    const Recording recording = observe::watch(command, options, shown.told());
+    shown.clear();
     if (const std::vector<int> left = command.left_behind(); !left.empty())
       tell_line(Text::format(
           "headrace: the command ended, and {} process{} of it go{} on without it: they were watched until "
@@ -112,7 +134,10 @@ int observe_process(const Arguments& given, const Shared& shared) {
     throw UsageError(fmt::format(
         "--pid: there is no process {} here (of a container's processes the number outside is meant)", pid));
   const std::optional<MarkedFolder> folder = folder_for(given, name);
-  const observe::WatchedProcess watched = observe::watch(pid, options, {});
+  Meanwhile shown(given, shared, true);
+  options.told_every_s = shown.every_s();
+  const observe::WatchedProcess watched = observe::watch(pid, options, shown.told());
+  shown.clear();
   conclude(watched.recording, root, {}, name, folder, given, shared, true);
   return watched.signal != 0 ? 128 + watched.signal : 0;
 }
@@ -136,6 +161,10 @@ void add_observe(Verbs& verbs, Shared& shared) {
   verb.option("--pid PID", given->pid, "Watch this process, and those that it started, until it ends or Ctrl-C");
   verb.option("--duration TIME", given->duration, "With --pid: for so long, such as 60s");
   verb.option("--out DIR", given->out, "Folder for observe.json and job.yaml; default headrace-runs/TIME-observe-NAME");
+  verb.flag("--live", given->live,
+            "Show it while it runs: rates, and a bar for each worker, drawn again on a terminal that the command does "
+            "not write to; "
+            "else a line every 10 seconds");
   verb.flag("--no-store", given->no_store, "Write no files");
   verb.format(given->format, {"text", "json"}, "What standard output gets, with --pid");
   verb.example("headrace observe --no-store -- python3 -c pass",

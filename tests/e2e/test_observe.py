@@ -115,6 +115,27 @@ def test_the_commands_streams_and_exit_code_are_its_own(headrace):
     assert (process.returncode, out, err) == (7, b"given\x00\xff", b"mine")
 
 
+def test_a_live_view_is_drawn_on_a_terminal_and_nowhere_else(headrace):
+    watched = [headrace.binary, "observe", "--no-store", "--live", "--", sys.executable, "-c", "import time; time.sleep(2); print('mine')"]
+    keyboard, terminal = pty.openpty()
+    process = subprocess.Popen(watched, cwd=headrace.folder, stdout=subprocess.PIPE, stderr=terminal, env=headrace.environment(TERM="xterm"))
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            part = os.read(keyboard, 4096)
+        except OSError:  # the last writer has closed it
+            break
+        if not part:
+            break
+        shown += part
+    assert process.communicate(timeout=GUARD)[0] == b"mine\n"
+    os.close(keyboard)
+    assert shown.count(b"processes, reading") >= 2 and b"\x1b[2K" in shown, shown
+    plain = subprocess.run(watched, cwd=headrace.folder, capture_output=True, timeout=GUARD)
+    assert plain.stdout == b"mine\n" and b"\x1b" not in plain.stderr
+
+
 def test_a_signal_that_ends_the_command_is_its_exit_code(headrace):
     assert headrace("observe", "--no-store", "--", "sh", "-c", "kill -9 $$").code == 137
 

@@ -1,0 +1,30 @@
+// What an observation shows while it goes on: a view that is drawn again, or a line now and then.
+#pragma once
+
+#include "benches/headrace/terminal.h"
+#include "benches/headrace/verb.h"
+#include "harness/observe/recording.h"
+#include "harness/observe/roles.h"
+
+namespace headrace::cli {
+
+class LiveView {
+ public:
+  /// `alone`: nobody else writes to the terminal, so that it may be drawn again.
+  LiveView(const Shared& shared, bool alone);
+  ~LiveView() { clear(); }
+
+  /// How often it wants to be called [s].
+  double every_s() const { return redrawn_ ? 0.5 : 10; }
+  void operator()(const observe::Recording& recording);
+  void clear();
+
+ private:
+  const Terminal terminal_;
+  const bool redrawn_;
+  observe::Roles roles_;
+  double roles_due_s_ = 0;
+  std::size_t lines_ = 0;  // drawn, to be drawn over
+};
+
+}  // namespace headrace::cli
