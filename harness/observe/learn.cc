@@ -54,11 +54,13 @@ class Learner {
  public:
   Learner(const Recording& recording, const std::vector<const Slice*>& slices, Observation& seen)
       : recording_(recording),
+        slices_(slices),
         seen_(seen),
         sums_(sums_of(slices, seen.roles)),
         steps_(count_steps(recording, seen.roles, slices)) {}
 
   void all() {
+    for (const Slice* slice : slices_) edge_s_ = std::max(edge_s_, slice->seconds());
     machines();
     data();
     rates();
@@ -164,12 +166,15 @@ class Learner {
         const double batch = samples / steps_.count / consumers;
         // What lies ready when the watching begins and ends was read or taken outside of it.
         const double ahead = 2 * seen_.roles.workers_at_once / consumers / steps_.count;
-        const double error = steps_.uncertainty + ahead + spread_ / std::sqrt(std::max(1.0, samples));
+        const double error =
+            steps_.uncertainty + ahead + edge_s_ / sums_.seconds + spread_ / std::sqrt(std::max(1.0, samples));
         const double whole = std::max(1.0, std::round(batch));
         number("step.micro_batch", whole, error, Dimension::count,
                error < kSharp && std::abs(batch - whole) < 0.2 ? steps_.confidence : less(steps_.confidence),
                fmt::format("{:.0f} samples in {:.0f} steps of {:.0f} process{}: {:.2f} each", samples, steps_.count,
                            consumers, consumers == 1 ? "" : "es", batch));
+        seen_.learned.back().low = batch * std::max(0.0, 1 - error);
+        seen_.learned.back().high = batch * (1 + error);
         return;
       }
     }
@@ -303,11 +308,13 @@ class Learner {
   }
 
   const Recording& recording_;
+  const std::vector<const Slice*>& slices_;
   Observation& seen_;
   const Sums sums_;
   const Steps steps_;
   std::string layout_ = "files";
   double sample_size_ = 0, spread_ = 0;
+  double edge_s_ = 0;  // bytes and batches are counted in slices, at whose edges they need not agree
 };
 
 }  // namespace

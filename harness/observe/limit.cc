@@ -131,10 +131,13 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
 Limit processor_limit(const Observation& seen, double cpu, double queued) {
   Limit limit;
   limit.command = "headrace rehearse job.yaml --tune";
-  if (seen.throttled >= kThrottled) {
+  const bool used_up = seen.quota_cpus && seen.used_cpus >= kAtLimit * *seen.quota_cpus;
+  if (seen.throttled >= kThrottled || used_up) {
     limit.id = "cgroup_cpu";
     limit.sentence = "The control group's quota of processor time limits";
-    limit.proof.push_back(fmt::format("{:.2f} processor seconds were withheld each second", seen.throttled));
+    limit.proof.push_back(
+        fmt::format("{:.2f} processor seconds were withheld each second, {:.2f} used{}", seen.throttled, seen.used_cpus,
+                    seen.quota_cpus ? fmt::format(" of {:.2f} that are let through", *seen.quota_cpus) : ""));
     limit.advice = {"a higher CPU quota for the container or job (cpu.max)", "smaller images, or cheaper decoding"};
     return limit;
   }

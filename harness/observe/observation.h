@@ -59,6 +59,8 @@ struct Observation {
   double steps = 0;                     // while batches were taken; 0 = not known
   double samples_per_s = 0;             // that the loader delivered; 0 = not known
   double idle_cpus = 0, throttled = 0;  // throttled: processor seconds withheld per second
+  double used_cpus = 0;                 // by the whole tree
+  std::optional<double> quota_cpus;     // of the control group
   std::vector<Learned> learned;
   Limit limit;
   std::vector<std::string> notes;

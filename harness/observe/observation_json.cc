@@ -144,6 +144,8 @@ std::string observation_json(const Recording& recording, const Observation& seen
                      {"end_s", one.end_s},
                      {"bytes", one.bytes},
                      {"path", one.path},
+                     {"lead_bytes", one.lead_bytes},
+                     {"lead_held", one.lead_held_share},
                      {"pid", recording.processes[one.process].pid}});
   ordered_json all{
       {"schema", 1},

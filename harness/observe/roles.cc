@@ -39,13 +39,21 @@ std::uint64_t data_bytes(const ProcessSlice& sum) {
 
 /// When batches were taken.
 void find_times(const Recording& recording, Roles& roles) {
+  // What starts workers may read, too, before they hand anything over.
+  unsigned all = 0;
+  for (const Slice& slice : recording.slices)
+    for (const ProcessSlice& one : slice.processes) all += roles.is_consumer(one.process) ? one.takes : 0;
+  const bool pauses = all >= kFewHandOvers;
   bool begun = false;
   for (const Slice& slice : recording.slices) {
     unsigned living = 0;
     bool takes = false;
     for (const ProcessSlice& one : slice.processes) {
       if (roles.is_worker(one.process) && total(one.lead) > 0) ++living;
-      if (roles.is_consumer(one.process)) takes = takes || one.counted.read_calls > 0 || one.pauses > 0;
+      if (roles.is_consumer(one.process))
+        takes = takes || (roles.in_process ? one.counted.read_calls > 0 || one.pauses > 0
+                          : pauses         ? one.takes > 0
+                                           : one.looked_calls > 0);
     }
     const bool counts = roles.in_process ? takes : living > 0 && takes;
     if (!begun && counts) {

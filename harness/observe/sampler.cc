@@ -353,7 +353,8 @@ void Sampler::follow_save(Watched& one, const ProcessCounters& now, double now_s
 void Sampler::end_save(Watched& one) {
   one.saving = false;
   one.save.end_s = one.last_written_s;
-  one.save.lead_bytes = grown(lead_written(one), one.lead_written);
+  one.save.lead_bytes =
+      grown(std::max(lead_written(one), one.lead_written_before), one.lead_written);  // it may be gone
   one.save.lead_held_share = one.save_looks > 0 ? static_cast<double>(one.save_held) / one.save_looks : 0;
   if (one.save.bytes >= kLeastSave && !one.save.path.empty()) recording_.saves.push_back(one.save);
 }

@@ -12,6 +12,7 @@ constexpr std::uint32_t kFewest = 8;  // jumps, or steps
 constexpr double kAgreeing = 0.9;
 constexpr std::uint32_t kMostCalls = 64;  // for one batch
 constexpr double kSure = 0.97;
+constexpr double kLittleMore = 1.1;
 constexpr double kMostTogether = 4;  // batches between two pauses that were seen, on average
 constexpr double kAlike = 0.05;
 
@@ -23,7 +24,10 @@ struct Counted {
 Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps, const Counted& seen) {
   double agreeing = 0;
   const std::uint32_t calls = calls_per_batch(jumps, agreeing);
-  const double by_calls = calls > 0 ? seen.taken / calls + seen.firsts : 0;
+  double by_calls = calls > 0 ? seen.taken / calls + seen.firsts : 0;
+  // Before the first pause several may have been taken; looks between pauses count those, and whatever else is read.
+  if (calls > 0 && seen.looked / calls > by_calls && seen.looked / calls < by_calls * kLittleMore)
+    by_calls = seen.looked / calls;
   // One call each would say nothing: every number is a multiple of it.
   if (by_calls > seen.takes * (1 - kAlike) && (calls > 1 || by_calls < seen.takes * (1 + kAlike))) {
     // Pauses that follow each other closely look like one; where nearly all do, little is left to go by.

@@ -69,10 +69,13 @@ Observation understand(const Recording& recording, const std::string& root) {
     seconds += slice->seconds();
     seen.idle_cpus += slice->machine.idle_cpus * slice->seconds();
     seen.throttled += slice->machine.throttled_s;
+    for (const ProcessSlice& one : slice->processes) seen.used_cpus += one.counted.user_s + one.counted.system_s;
   }
   if (seconds > 0) {
     seen.idle_cpus /= seconds;
     seen.throttled /= seconds;
+    seen.used_cpus /= seconds;
+    seen.quota_cpus = system::cgroup_limits().cores;
   }
   learn(recording, slices, seen);
   seen.limit = find_limit(recording, slices, seen);
