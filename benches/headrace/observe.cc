@@ -11,6 +11,7 @@
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/files/marked_folder.h"
+#include "harness/observe/trace.h"
 #include "harness/observe/watch.h"
 #include "harness/session/run_folder.h"
 
@@ -25,7 +26,7 @@ using observe::Recording;
 struct Arguments {
   std::vector<std::string> command;
   std::string pid, out, duration, format = "text";
-  bool no_store = false, live = false;
+  bool no_store = false, live = false, trace = false;
 };
 
 /// What is shown meanwhile: nothing, unless asked for.
@@ -60,8 +61,9 @@ std::optional<MarkedFolder> folder_for(const Arguments& given, const std::string
 /// Writes what was found, and says it: to `say`.
 void conclude(const Recording& recording, const std::string& root, const std::vector<std::string>& command,
               const std::string& name, const std::optional<MarkedFolder>& folder, const Arguments& given,
-              const Shared& shared, bool to_standard_output) {
-  const Observation seen = observe::understand(recording, root);
+              const Shared& shared, bool to_standard_output, const observe::TraceMemory* traced) {
+  Observation seen = observe::understand(recording, root);
+  if (traced != nullptr) observe::apply_trace(traced->read(), seen);
   const std::string document = observe::observation_json(recording, seen, command);
   std::string job;
   if (folder) {
@@ -85,7 +87,9 @@ int observe_command(const Arguments& given, const Shared& shared) {
   const std::string name = name_of(given.command);
   const std::optional<MarkedFolder> folder = folder_for(given, name);
   try {
-    observe::Command command(given.command);
+    std::optional<observe::TraceMemory> traced;
+    if (given.trace) traced.emplace();
+    observe::Command command(given.command, traced ? traced->environment() : observe::Environment{});
     // Where the command writes to the same terminal, lines of its own would be drawn over.
     Meanwhile shown(given, shared, !Terminal(stdout, shared).interactive());
     observe::WatchOptions options;
@@ -98,7 +102,7 @@ int observe_command(const Arguments& given, const Shared& shared) {
           "then; 'headrace observe --pid {}' watches on",
           left.size(), left.size() == 1 ? "" : "es", left.size() == 1 ? "es" : "", left.front()));
     try {
-      conclude(recording, "", given.command, name, folder, given, shared, false);
+      conclude(recording, "", given.command, name, folder, given, shared, false, traced ? &*traced : nullptr);
     } catch (const std::exception& e) {
       tell_line(Text::format("headrace: what was seen is lost: {}", e.what()));  // the command's end stays its own
     }
@@ -138,7 +142,7 @@ int observe_process(const Arguments& given, const Shared& shared) {
   options.told_every_s = shown.every_s();
   const observe::WatchedProcess watched = observe::watch(pid, options, shown.told());
   shown.clear();
-  conclude(watched.recording, root, {}, name, folder, given, shared, true);
+  conclude(watched.recording, root, {}, name, folder, given, shared, true, nullptr);
   return watched.signal != 0 ? 128 + watched.signal : 0;
 }
 
@@ -147,6 +151,8 @@ int observe_verb(const Arguments& given, const Shared& shared) {
     throw UsageError("observe: needs a command behind --, as in 'headrace observe -- python3 train.py', or --pid PID");
   if (!given.command.empty() && !given.duration.empty())
     throw UsageError("--duration: of --pid only; a command is watched until it ends");
+  if (given.trace && given.command.empty())
+    throw UsageError("--trace: of a command only; what runs already has loaded its libraries");
   if (given.no_store && !given.out.empty()) throw UsageError("--no-store: goes against --out");
   return given.command.empty() ? observe_process(given, shared) : observe_command(given, shared);
 }
@@ -161,6 +167,10 @@ void add_observe(Verbs& verbs, Shared& shared) {
   verb.option("--pid PID", given->pid, "Watch this process, and those that it started, until it ends or Ctrl-C");
   verb.option("--duration TIME", given->duration, "With --pid: for so long, such as 60s");
   verb.option("--out DIR", given->out, "Folder for observe.json and job.yaml; default headrace-runs/TIME-observe-NAME");
+  verb.flag("--trace", given->trace,
+            "Count every call of the command that concerns a file, by a library that is loaded into it (LD_PRELOAD): "
+            "exact files, "
+            "sizes and calls for each open");
   verb.flag("--live", given->live,
             "Show it while it runs: rates, and a bar for each worker, drawn again on a terminal that the command does "
             "not write to; "

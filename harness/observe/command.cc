@@ -63,8 +63,7 @@ void restore() {
 
 }  // namespace
 
-Command::Command(const std::vector<std::string>& words,
-                 const std::vector<std::pair<std::string, std::string>>& environment) {
+Command::Command(const std::vector<std::string>& words, const Environment& environment) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));

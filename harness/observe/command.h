@@ -13,13 +13,15 @@ struct CannotStart {
   std::string why;
 };
 
+/// Names and values.
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
 class Command {
  public:
   /// Throws CannotStart. `environment`: added to, or in place of, ours. Processes whose parents end become our children, so
   /// that they are not lost. What other processes send us by kill() (INT, TERM, HUP, QUIT, USR1, USR2) is handed on; what the
   /// terminal sends, the command gets itself, being in the same group.
-  explicit Command(const std::vector<std::string>& words,
-                   const std::vector<std::pair<std::string, std::string>>& environment = {});
+  explicit Command(const std::vector<std::string>& words, const Environment& environment = {});
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;

@@ -226,3 +226,30 @@ def test_a_foreign_folder_is_left_alone_and_nothing_runs(headrace):
     headrace.write("mine/notes", "mine")
     outcome = headrace("observe", "--out", "mine", "--", "touch", "ran")
     assert outcome.code == 2 and not headrace.path("ran").exists(), outcome
+
+
+def test_a_trace_counts_every_file_through_forks_and_sudden_ends(headrace, data):
+    code = (f"import glob, os\nfiles = sorted(glob.glob({str(data)!r} + '/*/*.bin'))\nfor half in (0, 1):\n pid = os.fork()\n if pid == 0:\n"
+            "  for path in files[half::2]:\n   with open(path, 'rb') as file: file.read()\n  os._exit(0)\n os.waitpid(pid, 0)\n"
+            f"with open({str(headrace.path('model.pt'))!r}, 'wb') as file:\n file.write(bytes(2 << 20)); file.flush(); os.fsync(file.fileno())")
+    outcome = headrace("observe", "--trace", "--out", "seen", "--", sys.executable, "-c", code)
+    assert outcome.code == 0 and outcome.out == "", outcome
+    notes = " ".join(json.loads((headrace.path("seen") / "observe.json").read_text())["notes"])
+    assert "120 files of 4 folders were opened 120 times, 120 of them read whole each time, each once" in notes, notes
+    assert re.search(r"model.pt was written: 2.10 MB in \d+ calls, synced 1 times", notes), notes
+
+
+def test_a_trace_makes_values_exact(headrace, data):
+    outcome = headrace("observe", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "15", "--step", "0.05",
+                       "--cold", "--spawn")
+    seen = Seen(headrace, "seen", outcome)
+    size = seen.learned["dataset.sample_size"]
+    # Each file was opened once to be read and once to be dropped from memory.
+    assert size["confidence"] == "high" and size["value"] * 2 == pytest.approx(seen.truth["bytes"] / seen.truth["samples"], rel=0.01), size
+    assert seen.learned["dataset.metadata_ops_per_open"]["evidence"].startswith("traced")
+
+
+def test_what_cannot_be_traced_is_said(headrace):
+    outcome = headrace("observe", "--trace", "--no-store", "--", "env", "-i", "/bin/true")
+    assert outcome.code == 0
+    assert headrace("observe", "--trace", "--pid", "1").code == 2
