@@ -105,7 +105,7 @@ Steps count_steps(const Recording& recording, const Roles& roles, const std::vec
              .evidence = fmt::format("the main thread paused {:.0f} times; if each was a step", seen.pauses)};
   if (steps.count < kFewest) return {};
   steps.count /= consumers;
-  steps.uncertainty += 1 / steps.count;  // one too many or too few
+  steps.uncertainty += 2 / steps.count;  // one too many or too few at either end
   return steps;
 }
 
