@@ -99,7 +99,8 @@ class Learner {
   void data() {
     const DataSurvey& data = seen_.data;
     if (data.folder.empty()) {
-      word("dataset.layout", "files", Confidence::guess, "no file of a data set was seen; say where it lies");
+      word("dataset.layout", "files", Confidence::guess,
+           "no file of a data set was seen being waited for; --trace sees those that memory serves at once");
       number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess, "no file of a data set was seen");
       return;
     }
