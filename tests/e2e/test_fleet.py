@@ -165,3 +165,20 @@ def test_ten_thousand_in_small(made, tmp_path):
                            made.binary], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert "found    1 of 1 slow nodes confirmed, 0 others" in done.stdout and "group effects ['r3']" in done.stdout, done.stdout
+
+
+def test_a_simulated_bring_up(made):
+    """The same seed says the same; what cannot be decided in time is no PASS, and neither is what breaks the guarantee."""
+    few = ["bringup", "--simulate", "100", "--fleets", "3", "--loss", "15%"]
+    told = made(*few)
+    assert told.code == 0 and "VERDICT PASS fleets=3 false=0 missed=0 undecided=0 exit=0" in told.out, told
+    one, again = (json.loads(made(*few, "--json").out) for _ in range(2))
+    one.pop("slowest_decision_s"), again.pop("slowest_decision_s")
+    assert one == again and one["bad_nodes"] == {"there": 6, "missed": 0, "undecided_of_all": 0} and one["rounds"]["most"] <= 20
+    soon = made(*few, "--most-rounds", "1")
+    assert soon.code == 11 and "VERDICT INCONCLUSIVE" in soon.out, soon
+    wild = made(*few, "--transient", "60%", "--transient-loss", "15%")  # most rates are low for once: nobody can tell
+    assert wild.code in (10, 11) and "VERDICT PASS" not in wild.out, wild
+    for wrong in (["--loss", "3%"], ["--bad", "40%"], ["--switches", "3"], ["--noise", "much"], ["--rails", "0"]):
+        refused = made(*few, *wrong)
+        assert refused.code == 2 and wrong[0] in refused.err, refused
