@@ -15,10 +15,17 @@ namespace {
 using results::StoredPoint;
 using results::StoredRun;
 
-/// Sections of the fingerprint that are hardware, firmware, and what drives them.
+/// Parts of the fingerprint that are hardware, firmware, and what drives them. Of a GPU's section most is its own (uuid,
+/// address) or of the moment (clock, power, temperature): each node would be a group of its own.
 bool is_hardware(std::string_view key) {
   const std::string_view section = key.substr(0, key.find('.'));
-  if (section == "cpu" || section.starts_with("gpu") || section.starts_with("nic")) return true;
+  if (section == "cpu" || section.starts_with("nic")) return true;
+  if (section.starts_with("gpu")) {
+    for (const std::string_view one :
+         {".name", ".driver", ".memory", ".link_at_most", ".mig", ".reads_pageable_memory"})
+      if (key.substr(section.size()) == one) return true;
+    return false;
+  }
   for (const std::string_view one : {"device.model", "device.firmware", "device.transport", "device.size",
                                      "device.scheduler", "file_system.type", "file_system.options", "kernel.release"})
     if (key == one) return true;

@@ -107,8 +107,27 @@ TEST(FleetLevels, TheSameHardwareOtherwiseSetUpIsAFinding) {
   EXPECT_EQ(larger.effects[0].nodes.size(), 24u);
 }
 
+/// As headrace writes it of nodes with GPUs: what each has of its own, and what changes by the moment, is no hardware.
+TEST(FleetLevels, NodesWithGpusAreOneGroup) {
+  int number = 0;
+  const auto slow_one = [](int i) { return i == 5; };
+  const Fleet fleet =
+      nodes(32, 0.8, slow_one, [&](StoredRun& run, bool) {
+        const std::string own = std::to_string(++number);
+        for (const std::string gpu : {"gpu0", "gpu1"}) {
+          run.environment[gpu + ".name"] = "H100";
+          run.environment[gpu + ".driver"] = "550.54";
+          for (const char* key : {".uuid", ".pci_address", ".clock", ".memory_clock", ".power", ".temperature",
+                                  ".held_back", ".pcie_replays", ".ecc_corrected", ".link_when_asked", ".numa_node"})
+            run.environment[gpu + key] = own;
+        }
+      }).judged();
+  EXPECT_EQ(fleet.groups.size(), 1u);
+  EXPECT_EQ(fleet.outliers.size(), 1u);
+}
+
 TEST(FleetLevels, OtherHardwareIsToldAndHeldAgainstNobody) {
-  for (const char* part : {"nic0.model", "gpu0.model", "cpu.model"}) {
+  for (const char* part : {"nic0.model", "gpu0.name", "cpu.model"}) {
     const Fleet fleet = nodes(32, 0.8, every_other, [&](StoredRun& run, bool slow) {
                           run.environment[part] = slow ? "X520" : "X710";
                         }).judged();
