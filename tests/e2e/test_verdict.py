@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import xml.etree.ElementTree
 
 import pytest
@@ -116,8 +117,24 @@ def test_the_prolog_of_the_documentation(made, tmp_path):
             process = run(file)
             out, err = process.communicate(timeout=180)
             assert process.returncode == code and words in out, (out, err)
+        (tmp_path / "headrace").unlink()  # a node that has lost it is not drained
+        process = run(stored(made, "bad.json", change=failed))
+        out, err = process.communicate(timeout=180)
+        assert process.returncode == 0 and "not checked" in out, (out, err)
     finally:
         made.binary = made_binary
+
+
+def test_the_way_to_the_newest_run_of_the_documentation(made, tmp_path):
+    """As it stands there, twice, with a run of this test in the place of a qualification."""
+    recipe = re.search(r"```bash\n(.*?)```", (ROOT / "docs/prologs.md").read_text(), re.S)[1]
+    recipe = recipe.replace("/var/lib/headrace", str(tmp_path)).replace("headrace qualify -c node.yaml --job job.yaml --out", f"cp -r {made.path('a')}")
+    recipe = recipe.replace("%SZ", "%S.%NZ")  # twice in a second
+    for count in (1, 2):
+        subprocess.run(["bash", "-c", recipe], check=True, timeout=180)
+        runs = sorted(one.name for one in tmp_path.iterdir() if one.name != "latest")
+        assert len(runs) == count and os.readlink(tmp_path / "latest") == runs[-1]
+        assert made("verdict", tmp_path / "latest").code == 0
 
 
 def test_exports_are_what_the_run_folder_has(made):
