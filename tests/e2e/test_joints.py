@@ -41,6 +41,7 @@ SMALL = {
     "mixed": "files: 20, file_size: 8KiB, workers: 1, around: 100ms, rate: 100/s, checkpoint_ranks: 1, "
              "checkpoint_shard_size: 256KiB",
     "input_pipeline": "files: 40, file_size: 8KiB, workers: 2, batch_size: 4, step_time: 1ms, cache: asis",
+    "local_cache": "files: 20, file_size: 16KiB, workers: 1, tier: tier-of-joints, cache: asis",
     "memory_copy": "array_size: 4MiB, passes: 2, workers: 1",
 }
 ENDLESS = "  - {use: tcp_stream, time: 200ms, repeat: 5000, timeout: 3s}\n"
