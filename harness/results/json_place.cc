@@ -53,13 +53,17 @@ std::string told(const Json& value) {
 
 Json parse_json(std::string_view text, const std::vector<std::string>& ignored) {
   if (text.find_first_not_of(" \t\r\n") == text.npos) throw UsageError("the file is empty");
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
+  std::vector<std::set<std::string>>
+      keys;  // of the objects that are open, by depth: the end of an ignored one is not told
+  const auto watch = [&](int told, Json::parse_event_t event, Json& parsed) {
+    const auto depth = static_cast<std::size_t>(told);
+    if (event == Json::parse_event_t::object_start) {
+      keys.resize(depth);
+      keys.emplace_back();
+    }
     if (event != Json::parse_event_t::key) return true;
     const std::string& key = parsed.get_ref<const std::string&>();
-    if (!keys.back().insert(key).second) throw UsageError("key \"" + key + "\" stands twice in one object");
+    if (!keys[depth - 1].insert(key).second) throw UsageError("key \"" + key + "\" stands twice in one object");
     return std::find(ignored.begin(), ignored.end(), key) == ignored.end();
   };
   try {

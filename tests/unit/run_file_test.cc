@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/results/json_place.h"
 #include "tests/unit/source_dir.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -131,6 +132,8 @@ TEST(RunFile, OnlyStrictJson) {
   EXPECT_NE(problem_of_text("{\"a\": -Infinity}").find("-Infinity is not a number"), std::string::npos);
   EXPECT_EQ(problem_of_text("{\"a\": 1e999}"), "'1e999' is too large to be a number");
   EXPECT_EQ(problem_of_text("{\"a\": 1, \"a\": 2}"), "key \"a\" stands twice in one object");
+  EXPECT_NO_THROW(parse_json("{\"skip\": [{\"in\": {\"b\": 1}}], \"b\": {\"in\": 1}, \"in\": 2}", {"skip"}));
+  EXPECT_THROW(parse_json("{\"skip\": [{\"in\": {\"b\": 1}}], \"b\": 1, \"b\": 2}", {"skip"}), UsageError);
   EXPECT_NE(problem_of_text("{\"a\": 1,}").find("line 1, column 9: not JSON"), std::string::npos)
       << problem_of_text("{\"a\": 1,}");
   EXPECT_NE(problem_of_text(std::string(100000, '[')).find("truncated"), std::string::npos);
