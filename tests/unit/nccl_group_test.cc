@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -85,17 +86,16 @@ cudaError_t cudaStreamQuery(cudaStream_t) {
   return library->gpu_never_ends ? cudaErrorNotReady : cudaSuccess;
 }
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  // A group that was given up leaves its word on the GPU, which frees it when the process ends: no leak of the host's.
+  static std::array<std::max_align_t, 1024> gpu_memory;
+  static std::atomic<std::size_t> used = 0;
   called();
-  *memory = std::malloc(bytes);
+  *memory = &gpu_memory.at(used.fetch_add(1 + bytes / sizeof(std::max_align_t)));
   return cudaSuccess;
 }
 cudaError_t cudaMemset(void*, int, std::size_t) { return called(), cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() { return called(), cudaSuccess; }
-cudaError_t cudaFree(void* memory) {
-  called();
-  std::free(memory);
-  return cudaSuccess;
-}
+cudaError_t cudaFree(void*) { return called(), cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t) { return "no error"; }
 
 namespace headrace::nccl {
