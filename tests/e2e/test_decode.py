@@ -440,7 +440,7 @@ def test_samples_are_made_read_decoded_and_proven(headrace, codec, kind):
     ("content: jpeg, layout: shards", "tar shards (content_sample)"),
     ("content: jpeg, content_sample: 60kB", "goes with samples_per_file"),
     ("content: jpeg, file_size: 1kB", "at least"),
-    ("content: jpeg, file_size: 20MB", "16 MiB at most"),
+    ("content: jpeg, file_size: 20MB", "16.0 MiB at most"),
     ("content: blocks, content_sample: 60kB", "goes with content of a codec"),
     ("content: jpeg, samples_per_file: 4, content_sample: 1kB", "8 KiB at least"),
     ("content: jpg", "did you mean 'jpeg'?"),
