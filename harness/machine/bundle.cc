@@ -82,15 +82,6 @@ constexpr std::array<std::string_view, 8> kSystem{"/sys/", "/proc/", "/dev/", "/
 constexpr std::array<std::string_view, 13> kDeviceWords{
     "NVRM", "Xid", "nvidia", "mlx", "infiniband", "pcieport", "AER:", "nvme", "EDAC", "mce:", "i40e", "bnxt", "efa "};
 
-std::vector<std::string> entries(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored))
-    names.push_back(it->path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 std::string line_of(const std::string& file) { return read_line(file).value_or("-"); }
 
 /// Every device on a PCI bus: where it hangs, what it is, its link now and at most.

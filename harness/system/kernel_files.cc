@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include "harness/system/unique_fd.h"
 
@@ -47,6 +50,15 @@ std::optional<std::string> read_line(const std::string& path) {
 std::optional<std::uint64_t> read_number(const std::string& path) {
   const auto line = read_line(path);
   return line ? to_number(*line) : std::nullopt;
+}
+
+std::vector<std::string> entries(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored))
+    names.push_back(it->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::optional<std::string> field(std::string_view text, std::string_view key) {

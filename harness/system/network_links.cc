@@ -32,15 +32,6 @@ constexpr const char* kRdmaHardwareErrors[] = {"out_of_sequence", "packet_seq_er
 constexpr const char* kEthernetErrors[] = {"rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors",
                                            "tx_carrier_errors"};
 
-std::vector<std::string> entries(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored))
-    names.push_back(it->path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 std::string line(const std::string& path) { return read_line(path).value_or(""); }
 
 double leading_number(std::string_view text) {
