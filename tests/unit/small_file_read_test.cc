@@ -81,6 +81,21 @@ TEST(SmallFileReadPartsTest, PosixTimesEveryPartOfEveryFile) {
   }
 }
 
+// When time is over, workers have read of batches that come after those that were delivered: no rate of anything.
+TEST(SmallFileReadLoaderTest, CountsCallsOfWhatWasDelivered) {
+  WorkloadRunner runner("small_file_read",
+                        "files: 3000\nfile_size: 20000B\nfiles_per_folder: 1000\nblock_size: 8KiB\n"
+                        "workers: 3\nloader: pytorch\nbatch_size: 100\n");
+  runner.prepare();
+  runner.lasts_ns = 5'000'000;
+  EXPECT_GE(runner.repeat().phases.front().operations, 100u);
+  const double rate = runner.metrics["file_rate"];
+  EXPECT_GT(rate, 0);
+  EXPECT_DOUBLE_EQ(runner.metrics["open_rate"], rate);
+  EXPECT_DOUBLE_EQ(runner.metrics["metadata_rate"], 2 * rate);
+  EXPECT_DOUBLE_EQ(runner.metrics["read_iops"], 3 * rate);
+}
+
 TEST(SmallFileReadParamsTest, TellsWhatCannotBe) {
   EXPECT_EQ(problems_of("small_file_read", "queue_depth: 8\n"),
             "test.yaml:1:14: small_file_read: queue_depth: engine posix keeps one request in "

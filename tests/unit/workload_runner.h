@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "harness/base/clock.h"
 #include "harness/engine/search.h"
 #include "harness/workload.h"
 #include "tests/unit/temporary_folder.h"
@@ -57,6 +58,7 @@ class WorkloadRunner : private MetricSink {
   }
 
   std::function<void(const std::string& phase)> before_phase = [](const std::string&) {};
+  std::uint64_t lasts_ns = 0;             // each phase; 0 = until all is done
   std::map<std::string, double> metrics;  // of the last repetition
   std::vector<OperationError> errors;
 
@@ -77,7 +79,7 @@ class WorkloadRunner : private MetricSink {
         Worker worker{.index = i, .count = count, .phase = number, .seed = seed, .recorder = *recorders[i]};
         try {
           workload_->before_run(worker);
-          worker.recorder.start(UINT64_MAX, &stopped);
+          worker.recorder.start(lasts_ns == 0 ? UINT64_MAX : now_ns() + lasts_ns, &stopped);
           workload_->run(worker);
         } catch (...) {
           thrown[i] = std::current_exception();

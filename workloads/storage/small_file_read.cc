@@ -24,9 +24,9 @@ constexpr auto kMetrics = with_open_loop(with_object_metrics(std::array{
     Metric{"read_iops", "1/s", Better::higher, "Read requests, of block_size at most, per second"},
 }));
 
-/// What one worker did besides what its recorder keeps.
+/// What one worker did besides what its recorder keeps, for batches that nobody was given, too.
 struct alignas(128) Tally {
-  std::uint64_t opens = 0, closes = 0, reads = 0;
+  std::uint64_t files = 0, opens = 0, closes = 0, reads = 0;
 };
 
 /// How many samples/s, and at what latency, do whole small files give a data loader?
@@ -88,6 +88,7 @@ class SmallFileRead final : public Workload {
   void run(Worker& worker) override {
     Tally tally;
     const auto count = [&](const FileCompletion& file) {
+      tally.files += file.error == 0;
       tally.reads += file.requests;
       tally.opens += file.error == 0 || file.failed_part > 1;
       tally.closes += file.error == 0 || file.failed_part == 2;
@@ -104,14 +105,15 @@ class SmallFileRead final : public Workload {
     const PhaseResult& phase = repetition.phases.front();
     Tally all;
     for (const Tally& t : tallies_) {
+      all.files += t.files;
       all.opens += t.opens;
       all.closes += t.closes;
       all.reads += t.reads;
     }
-    // In proportion to the files, so that all rates are of the same, steady part.
+    // So many for each file that was read, at the rate of the files that were delivered: all rates are of the same, steady part.
     const auto per_second = [&](std::uint64_t n) {
-      if (phase.operations == 0) return 0.0;
-      return static_cast<double>(n) / static_cast<double>(phase.operations) * phase.operations_per_s();
+      if (all.files == 0) return 0.0;
+      return static_cast<double>(n) / static_cast<double>(all.files) * phase.operations_per_s();
     };
     sink.put("sample_rate", phase.operations_per_s() * samples_per_file_);
     sink.put("read_bandwidth", phase.bytes_per_s());
