@@ -67,11 +67,16 @@ def tracked(*patterns):
 def includes():
     for file in tracked("*.cc", "*.h"):
         name = file.relative_to(ROOT).as_posix()
+        # A header with a .cc is the first that it includes, and so compiles alone.
+        first = file.with_suffix(".h").relative_to(ROOT).as_posix() if file.suffix == ".cc" and file.with_suffix(".h").exists() else None
         for number, line in enumerate(file.read_text().splitlines(), 1):
             found = re.match(r'\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', line)
             if not found:
                 continue
             ours, system = found.groups()
+            if first and ours != first:
+                yield f"{name}:{number}: includes {ours or system} before {first}"
+            first = None
             if ours:
                 rule = next((m, allowed) for who, allowed in PROJECT_INCLUDES if (m := re.match(who, name)))
                 allowed = rule[1].replace("{own}", rule[0].groupdict().get("own", ""))

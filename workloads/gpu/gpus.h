@@ -10,6 +10,7 @@
 #include "harness/base/skip.h"
 #include "harness/base/units.h"
 #include "harness/node.h"
+#include "harness/params.h"
 #include "harness/system/numa.h"
 
 namespace headrace::gpu {
