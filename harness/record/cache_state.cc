@@ -37,8 +37,13 @@ Evidence residency(const CacheProof& proof, bool wanted) {
 
 Evidence traffic(const CacheProof& proof, bool wanted) {
   Evidence evidence;
-  if (proof.delivered_bytes == 0 || proof.counter.empty()) return evidence;
+  if (proof.counter.empty()) return evidence;
   evidence.seen = true;
+  if (proof.delivered_bytes == 0) {
+    evidence.good = wanted;
+    evidence.told = "what came from storage was not delivered in time";
+    return evidence;
+  }
   const double share = static_cast<double>(proof.storage_bytes) / static_cast<double>(proof.delivered_bytes);
   // Around the page cache, every reader goes to the storage itself.
   const unsigned readers = proof.declared == CacheState::cold ? proof.use.readers : 1;
@@ -105,7 +110,8 @@ void judge(CacheProof& proof) {
         proof.resident_before < 0 ? "no state was asked for" : "no state was asked for; " + residency(proof, true).told;
     return;
   }
-  const bool nothing = (proof.use.names_only ? proof.operations : proof.delivered_bytes) == 0;
+  // What was read, and not delivered before time was over, came from somewhere, too.
+  const bool nothing = (proof.use.names_only ? proof.operations : proof.delivered_bytes + proof.storage_bytes) == 0;
   if (nothing || !proof.obstacle.empty()) {
     proof.proven = false;
     proof.why = proof.obstacle.empty() ? "nothing was read" : proof.obstacle;

@@ -66,6 +66,22 @@ std::vector<Measurement> of_the_same_point(const std::vector<Measurement>& all, 
   return same;
 }
 
+/// Did what does as the job does give nothing but values whose state was not proven? Then no other way answers for it.
+bool only_unproven_as_job(const Job& job, const Measurement& used, std::span<const Session> sessions) {
+  const results::StoredPoint& other = used.point();
+  const Likeness own = likeness(job, used);
+  if (!own.has_way || own.differs.empty()) return false;
+  const auto as_job = [&](const results::StoredPoint& point) {
+    if (point.workload != other.workload || point.cache != other.cache || point.cache_unproven_share <= 0) return false;
+    const Likeness like = requirements::likeness(requirements::way_of(job), point.workload, used.metric, point.params);
+    return like.answers && like.differs.empty();
+  };
+  for (const Session& session : sessions)
+    for (const results::StoredRun* run : session)
+      if (std::ranges::any_of(run->points, as_job)) return true;
+  return false;
+}
+
 std::string told(double value, const std::string& unit) { return format_in_unit(value, unit); }
 
 /// What decides a phase: the supply with its bounds, what it is built on, and how it was measured.
@@ -247,6 +263,10 @@ std::optional<Phase> phase_of(const Job& job, std::span<const Need> needs, const
   p.alternatives = measurements(sessions, metrics, at_node->cache);
   const Measurement* used = planned(job, p.alternatives);
   if (used == nullptr) return p;
+  if (only_unproven_as_job(job, *used, sessions)) {
+    p.alternatives.clear();
+    return p;
+  }
   p.curve.emplace(of_the_same_point(p.alternatives, *used), kind.per_node);
   p.used = p.curve->largest();
   judge_phase(job, p);

@@ -287,21 +287,22 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
       continue;
     }
     const RecordedPoint* best = nullptr;
-    std::tuple<Fit, bool, std::size_t> best_rank;
+    std::tuple<Fit, bool, bool, std::size_t> best_rank;
     requirements::Likeness best_like;
     double best_value = 0;
     for (const RecordedPoint& p : points) {
       if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty() || !answers(q, p))
         continue;
-      // What was measured in another state than it says, or by a metric that is named later, is the
-      // better answer only where there is no other.
-      const std::tuple rank(q.collective ? fit(*q.collective, p) : Fit::close, p.unproven_share() == 0,
-                            preference(q, p));
+      // The job's own way decides, be it that its state was not proven: then nothing else is the answer. Of other ways,
+      // what was measured in another state than it says, or by a metric that is named later, is the better answer only
+      // where there is no other.
+      const requirements::Likeness like = likeness(q, p);
+      const std::tuple rank(q.collective ? fit(*q.collective, p) : Fit::close, like.has_way && like.differs.empty(),
+                            p.unproven_share() == 0, preference(q, p));
       // What several gave is told apart by their medians where there is a way, as a sizing of several sessions does.
       const double value =
           (q.blank.higher_is_better ? 1 : -1) * (q.way ? statistics::median(p.values(answering_metric(q, p)))
                                                        : answer(q, p, 0).judgement.measured.value_or(0));
-      const requirements::Likeness like = likeness(q, p);
       const bool first = best == nullptr || rank > best_rank ||
                          (rank == best_rank && requirements::tells_more(like, value, best_like, best_value));
       if (!first) continue;

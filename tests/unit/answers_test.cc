@@ -47,5 +47,29 @@ TEST(Answers, OfEquallyNearPointsTheMedianTellsAndElseTheMeanOverTime) {
   EXPECT_EQ(answer_all(std::vector{q}, other_way_round).at(0).point, "rare");
 }
 
+/// However well the state of another way was proven, and however badly that of the job's own.
+TEST(Answers, TheJobsOwnWayDecidesThoughItsStateWasNotProven) {
+  std::vector<RecordedPoint> points{point("more-workers", {100, 100, 100, 100, 100}),
+                                    point("job", {50, 50, 50, 50, 50})};
+  points[0].params["workers"] = std::uint64_t{32};
+  points[1].repetitions[3].state_required = true;
+  Question q;
+  q.blank.id = "ingest.sample_rate";
+  q.blank.unit = "1/s";
+  q.blank.need = 70;
+  q.measured_by = {"small_file_read.sample_rate"};
+  q.workload = "small_file_read";
+  q.way = requirements::Way{};
+  q.way->layout = "files";
+  q.way->file_size = q.way->sample_size = 130e3;
+  q.way->workers = 16;
+  const Judgement j = answer_all(std::vector{q}, points).at(0);
+  EXPECT_EQ(j.point, "job");
+  EXPECT_EQ(j.outcome, Outcome::inconclusive);
+  EXPECT_EQ(j.reason, Reason::cache_unproven);
+  points.pop_back();  // nobody measured the job's way: what was measured with more at work misses nothing
+  EXPECT_EQ(answer_all(std::vector{q}, points).at(0).reason, Reason::other_settings);
+}
+
 }  // namespace
 }  // namespace headrace::judging

@@ -43,6 +43,14 @@ TEST(JudgeCacheState, ColdNeedsAnEmptyCacheAndTrafficFromStorage) {
   EXPECT_EQ(judged(CacheState::cold, 0, 0, 0).why, "nothing was read");
 }
 
+TEST(JudgeCacheState, WhatWasNotDeliveredInTimeCameFromStorageNonetheless) {
+  EXPECT_TRUE(judged(CacheState::cold, 0, 0, 100).proven);
+  EXPECT_EQ(judged(CacheState::cold, 0, 0, 100).why,
+            "0 % in the page cache before; what came from storage was not delivered in time");
+  EXPECT_FALSE(judged(CacheState::cold, 0.5, 0, 100).proven);
+  EXPECT_FALSE(judged(CacheState::warm, 1, 0, 100).proven);
+}
+
 TEST(JudgeCacheState, WarmNeedsAFullCacheAndASilentStorage) {
   EXPECT_TRUE(judged(CacheState::warm, 0.95, 100, 5).proven);
   EXPECT_FALSE(judged(CacheState::warm, 0.94, 100, 0).proven);

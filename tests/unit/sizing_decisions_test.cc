@@ -132,6 +132,17 @@ TEST(SizingDecisions, WhatWasNotProvenColdNeverAnswers) {
   EXPECT_EQ(s.word, Outcome::incomplete);
 }
 
+TEST(SizingDecisions, NoOtherWayAnswersForTheJobsThatWasNotProvenCold) {
+  StoredRun run = run_of();
+  add(run, "small_file_read", "read_bandwidth", 80e6, {{"workers", "8"}});
+  add(run, "small_file_read", "read_bandwidth", 80e6, {{"workers", "16"}});
+  EXPECT_EQ(of({run}).used.point().params.at("workers"), "8");
+  run.points[0].cache_unproven_share = 0.2;
+  EXPECT_FALSE(of({run}).curve);
+  run.points.erase(run.points.begin());
+  EXPECT_TRUE(of({run}).curve);  // nobody measured the job's own way
+}
+
 TEST(SizingDecisions, NodesThatMeasuredSomethingElseDisturb) {
   // The second reads from 8 to 50 s, other files: six of the first's repetitions lie beside it.
   std::vector<StoredRun> runs{run_of("n1"), run_of("n2")};
