@@ -55,7 +55,7 @@ FileKind kind_of(const std::string& path) {
 
 /// A file where a job or a configuration is due.
 std::string existing_file(const std::string& given) {
-  const std::string path = system::find_shipped(given);
+  std::string path = system::find_shipped(given);
   if (std::filesystem::is_directory(path))
     throw UsageError(fmt::format("{}: is a folder; a job or a configuration is one file", given));
   return path;

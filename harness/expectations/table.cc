@@ -39,7 +39,7 @@ std::string needed_text(ValueReader& reader, const Value& entry, const char* key
 }
 
 std::string part_of(ValueReader& reader, const Value& entry) {
-  const std::string part = needed_text(reader, entry, "part");
+  std::string part = needed_text(reader, entry, "part");
   const auto& known = part_kinds();
   if (entry.find("part") != nullptr && std::find(known.begin(), known.end(), part) == known.end())
     reader.refuse(*entry.find("part"), "part",

@@ -26,7 +26,7 @@ namespace {
 /// One section; what is empty was not told and is left out.
 class Section {
  public:
-  explicit Section(std::string name) : facts_{std::move(name), {}} {}
+  explicit Section(const std::string& name) : facts_{name, {}} {}
   void put(std::string key, std::string value) {
     if (!value.empty()) facts_.second.emplace_back(std::move(key), std::move(value));
   }

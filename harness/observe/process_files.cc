@@ -231,7 +231,9 @@ std::string_view ProcessFiles::text_at(std::uint64_t address, std::span<char> bu
   // No further than the page's end: what lies behind may not be there.
   const std::size_t room = std::min<std::size_t>(buffer.size(), 4096 - address % 4096);
   const iovec here{.iov_base = buffer.data(), .iov_len = room};
-  const iovec there{.iov_base = reinterpret_cast<void*>(address), .iov_len = room};
+  // An address of the other process.
+  void* const remote = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  const iovec there{.iov_base = remote, .iov_len = room};
   const ssize_t got = ::process_vm_readv(pid_, &here, 1, &there, 1, 0);
   if (got <= 0) return {};
   const std::string_view text(buffer.data(), static_cast<std::size_t>(got));

@@ -322,7 +322,8 @@ class Points {
       set.open("{} files of {} stand for the job's tokens: what a larger index costs is not shown", files,
                bytes(double(size)));
       set.count("files", files).size("file_size", size);
-      samples = double(files * (size / request()));
+      const std::uint64_t requests = size / request();  // whole ones
+      samples = double(files * requests);
     }
     set.size("sample_size", sample());
     const Entry base = set;

@@ -130,7 +130,7 @@ std::optional<HostLink> host_link_of(const std::string& device_path) {
 }
 
 std::string in_words(const HostLink& link) {
-  const std::string now = fmt::format("PCIe gen {} x{}", link.generation, link.lanes);
+  std::string now = fmt::format("PCIe gen {} x{}", link.generation, link.lanes);
   if (!link.degraded()) return now;
   return fmt::format("{} of gen {} x{}", now, link.most_generation, link.most_lanes);
 }

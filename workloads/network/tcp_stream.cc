@@ -293,7 +293,7 @@ class TcpStream final : public Workload {
   /// This node's network interface of each rail. Throws RunError when nodes have different numbers
   /// of them.
   std::vector<std::string> agree_on_rails() {
-    const std::vector<std::string> own = rail_interfaces(interface_);
+    std::vector<std::string> own = rail_interfaces(interface_);
     std::string words;
     for (const std::string& name : own) words += (words.empty() ? "" : ", ") + name;
     const auto all = ranks_->gather("network interfaces", team_, words, kPartner_s);

@@ -105,7 +105,7 @@ std::string list_objects(std::shared_ptr<const Settings> settings, const std::st
       each(object);
     };
   };
-  const std::string root = std::string(kObjectScheme) + parsed.bucket;
+  std::string root = std::string(kObjectScheme) + parsed.bucket;
   if (parsed.prefix.empty()) {
     lister.below("", named(0));
     return root;

@@ -179,7 +179,7 @@ mode_t mode_of(int flags, va_list arguments) {
   static std::atomic<void*> found = nullptr;                         \
   if (found.load(std::memory_order_relaxed) == nullptr)              \
     found.store(dlsym(RTLD_NEXT, #name), std::memory_order_relaxed); \
-  auto* const real = reinterpret_cast<decltype(&name)>(found.load(std::memory_order_relaxed))
+  auto* const real = reinterpret_cast<decltype(&(name))>(found.load(std::memory_order_relaxed))
 
 extern "C" {
 
