@@ -8,7 +8,7 @@
 
 #include "harness/formats/bad_sample.h"
 #include "tests/unit/workload_runner.h"
-#include "workloads/storage/shuffle_buffer.h"
+#include "workloads/storage/input_pipeline/shuffle_buffer.h"
 
 namespace headrace {
 namespace {

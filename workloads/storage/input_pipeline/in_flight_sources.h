@@ -9,7 +9,7 @@
 #include "harness/backends/file_io.h"
 #include "harness/record/file_table.h"
 #include "workloads/storage/block_places.h"
-#include "workloads/storage/sample_source.h"
+#include "workloads/storage/input_pipeline/sample_source.h"
 #include "workloads/storage/whole_files.h"
 
 namespace headrace {

@@ -17,7 +17,7 @@
 #include "harness/formats/sample_parser.h"
 #include "harness/record/file_table.h"
 #include "harness/storage/mds_index.h"
-#include "workloads/storage/sample_source.h"
+#include "workloads/storage/input_pipeline/sample_source.h"
 
 namespace headrace {
 

@@ -1,4 +1,4 @@
-#include "workloads/storage/sample_source.h"
+#include "workloads/storage/input_pipeline/sample_source.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "workloads/storage/row_groups.h"
+#include "workloads/storage/input_pipeline/row_groups.h"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@
 #include "harness/base/random.h"
 #include "harness/base/skip.h"
 #include "harness/params.h"
-#include "workloads/storage/sample_source.h"
+#include "workloads/storage/input_pipeline/sample_source.h"
 
 namespace headrace {
 

@@ -1,4 +1,4 @@
-#include "workloads/storage/shuffle_buffer.h"
+#include "workloads/storage/input_pipeline/shuffle_buffer.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/storage/in_flight_sources.h"
+#include "workloads/storage/input_pipeline/in_flight_sources.h"
 
 #include <algorithm>
 #include <utility>

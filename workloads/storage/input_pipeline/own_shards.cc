@@ -1,4 +1,4 @@
-#include "workloads/storage/own_shards.h"
+#include "workloads/storage/input_pipeline/own_shards.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "workloads/storage/sample_decoding.h"
+#include "workloads/storage/input_pipeline/sample_decoding.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

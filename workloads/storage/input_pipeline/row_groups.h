@@ -12,7 +12,7 @@
 #include "harness/base/skip.h"
 #include "harness/params.h"
 #include "harness/record/file_table.h"
-#include "workloads/storage/sample_source.h"
+#include "workloads/storage/input_pipeline/sample_source.h"
 
 namespace headrace {
 

@@ -11,7 +11,7 @@
 #include "harness/decode/sample_decoder.h"
 #include "harness/storage/data_set.h"
 #include "harness/workload.h"
-#include "workloads/storage/own_shards.h"
+#include "workloads/storage/input_pipeline/own_shards.h"
 
 namespace headrace {
 

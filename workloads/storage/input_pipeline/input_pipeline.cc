@@ -1,0 +1,219 @@
+// input_pipeline - a training job's input pipeline run for real: workers read and decode, GPUs are emulated by their step
+// time, and what is told is how much of the time they compute.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/storage/checkpoint_saver.h"
+#include "harness/storage/pipeline.h"
+#include "harness/workload.h"
+#include "workloads/storage/input_pipeline/inputs.h"
+#include "workloads/storage/input_pipeline/metrics.h"
+#include "workloads/storage/input_pipeline/node_shares.h"
+#include "workloads/storage/input_pipeline/settings.h"
+#include "workloads/storage/input_pipeline/workers.h"
+
+namespace {
+using namespace headrace;
+using namespace headrace::input_pipeline;
+
+constexpr std::size_t kTracedSteps = 20'000;  // that a trace has room for
+constexpr unsigned kTrainer = 2;              // its latency parts, behind those of the workers
+
+/// What do the GPUs of a job get from this storage, through the job's loader?
+class InputPipeline final : public Workload {
+ public:
+  explicit InputPipeline(Params& p) : set_(p), inputs_(set_), workers_(set_, inputs_) {}
+
+  static std::span<const Metric> metrics() { return kMetrics; }
+  std::optional<Skip> check(Node& node) override { return set_.check(node); }
+  Footprint footprint() const override { return set_.footprint(); }
+  /// After those that read, the GPUs, and then the ranks of checkpoints.
+  unsigned workers() const override { return set_.io.workers + 1 + background_workers(); }
+  unsigned background_workers() const override { return set_.saves() ? set_.save.ranks : 0; }
+  std::vector<std::string> latency_parts() const override { return {"decode", "batch_wait", "step", "wakeup"}; }
+  std::vector<CacheState> cache_states() const override {
+    if (set_.from != "storage") return {};
+    return set_.io.cache_states();
+  }
+  /// It fills, runs, and runs empty: what is steady of it, its own windows tell.
+  std::vector<PhaseSpec> phases() const override { return {{.name = "main", .keeps_cache = false, .varies = true}}; }
+
+  void prepare(Node& node, const DataProgress& progress) override {
+    inputs_.prepare(node, progress);
+    if (set_.saves()) saver_ = std::make_unique<checkpoint::Saver>(set_.save, node, progress);
+  }
+  void connect(Node& node) override {
+    nodes_.connect(node);
+    if (steps()) others_ = nodes_.barrier();
+  }
+  const DataSet* data() const override { return inputs_.data(); }
+  CacheUse cache_use() const override { return {.whole_files = set_.layout == Layout::files}; }
+
+  void before_phase(unsigned, unsigned, std::uint64_t seed) override {
+    inputs_.before_phase(seed);
+    if (saver_) {
+      saver_->fill(seed);
+      in_loop_ = std::make_unique<pipeline::SavesInLoop>(*saver_, set_.save_every);
+    }
+    pipeline_ = std::make_unique<Pipeline>(
+        Pipeline::Shape{.gpus = set_.gpus,
+                        .workers = set_.io.workers / set_.gpus,
+                        .ahead = set_.ahead(),
+                        .pieces = set_.pieces(),
+                        .batches_per_step = set_.batches_per_step,
+                        .compute_ns = set_.compute_ns(),
+                        .growing = set_.shuffling.active() ? set_.growing() : 0,
+                        .order = set_.flies() ? pipeline::Order::as_ready : pipeline::Order::by_turns,
+                        .kept_steps = traced_ ? kTracedSteps : 0},
+        in_loop_.get(), others_.get());
+    workers_.before_phase(seed, traced_);
+  }
+  void before_run(Worker& worker) override {
+    if (worker.index < set_.io.workers) inputs_.source(worker.index).attach();
+    if (worker.index > set_.io.workers) saver_->attach(worker.index - set_.io.workers - 1);
+  }
+
+  void run(Worker& worker) override {
+    if (worker.index < set_.io.workers) return workers_.run(worker, *pipeline_);
+    if (worker.index > set_.io.workers) return in_loop_->run(worker.index - set_.io.workers - 1, worker.recorder);
+    pipeline_->train(worker.recorder, kTrainer);
+    if (others_)
+      if (const std::string who = others_->lost(); !who.empty())
+        throw RunError("no step can end any more: " + who + " fell silent");
+  }
+
+  bool keep_trace() override { return traced_ = true; }
+  std::shared_ptr<const PipelineTrace> trace() const override {
+    if (!steps() && !traced_) return nullptr;
+    auto all = std::make_shared<PipelineTrace>(pipeline_->trace());
+    if (traced_)
+      for (const pipeline::SpanLog& one : workers_.spans()) all->workers.push_back(one.worker());
+    return all;
+  }
+
+  void report(const Repetition& repetition, MetricSink& sink) const override {
+    NodeShares told = shares(repetition);
+    nodes_.tell(told, steps(), sink);
+    const std::uint64_t passed_over = workers_.passed_over();
+    if (passed_over > 0 && repetition.phases.front().operations == 0)
+      throw RunError(fmt::format(
+          "not one sample could be used: all that were read, {}, were passed over (on_error: skip)", passed_over));
+    sink.put("steps", static_cast<double>(told.gpus.steps));
+    report_bad(passed_over, sink);
+    if (told.gpus.steps == 0) return;
+    if (steps()) report_utilization(told.gpus, sink);
+    if (in_loop_) report_saves(told.gpus, sink);
+    sink.put("first_step_wait_s", first_wait_s());
+    if (inputs_.shuffles()) sink.put("shuffle_held_bytes", inputs_.shuffle_bytes());
+    sink.put("queue_occupancy", told.gpus.ready);
+    sink.put("sample_rate", told.rate);
+    sink.put("read_bandwidth", repetition.phases.front().bytes_per_s());
+    sink.put("reading_share", told.reading);
+    sink.put("decoding_share", told.decoding);
+    sink.put("waiting_share", told.waiting);
+    const Tally all = workers_.tally();
+    sink.put("stalled_reads", static_cast<double>(all.stalls.count()));
+    sink.put("longest_read_s", 1e-9 * static_cast<double>(all.longest_ns));
+    if (all.samples > 0)
+      sink.put("decode_time_s", 1e-9 * static_cast<double>(all.decoding_ns) /
+                                    (static_cast<double>(all.samples) * set_.samples_per_operation()));
+  }
+  std::optional<unsigned> slowest() const override { return nodes_.slowest(); }
+  std::string why_missing(std::string_view) const override {
+    if (!pipeline_ || pipeline_->account().steps() > 1) return "";
+    if (std::string why = inputs_.still_filling(); !why.empty()) return why;
+    return pipeline_->out_of_data() ? "the data set has fewer than two steps of whole batches for every GPU"
+                                    : "fewer than two steps ended within the repetition's time";
+  }
+
+  std::vector<WrongBlock> verify(const DataProgress& progress) override {
+    std::vector<WrongBlock> wrong = inputs_.verify(progress);
+    if (saver_ && in_loop_ && in_loop_->durable() > 0)
+      for (WrongBlock& block : saver_->verify(progress)) wrong.push_back(std::move(block));
+    return wrong;
+  }
+  std::vector<std::string> notes() override {
+    std::vector<std::string> notes;
+    inputs_.tell_engine(notes);
+    if (saver_) notes.insert(notes.end(), saver_->notes().begin(), saver_->notes().end());
+    if (std::string held_back = nodes_.take_note(); !held_back.empty()) notes.push_back(std::move(held_back));
+    workers_.tell(notes);
+    if (pipeline_)
+      inputs_.tell_shuffling(pipeline_->account().steps() > 0 ? std::optional(first_wait_s()) : std::nullopt, notes);
+    inputs_.tell_shards(notes);
+    return notes;
+  }
+  void cleanup(Node&) override {
+    inputs_.clear();
+    pipeline_.reset();
+    others_.reset();
+    in_loop_.reset();
+    saver_.reset();
+  }
+
+ private:
+  /// Does anything compute? Else batches are taken as fast as they come.
+  bool steps() const { return set_.compute_ns() > 0; }
+  double first_wait_s() const { return 1e-9 * static_cast<double>(pipeline_->account().first().wait_ns); }
+
+  /// Of this node.
+  NodeShares shares(const Repetition& repetition) const {
+    NodeShares own;
+    own.gpus = pipeline::utilization(pipeline_->account(), pipeline_->settling());
+    const Tally all = workers_.tally();
+    // Where batches are taken as they come, what was read tells more than whole batches do.
+    const double held = all.samples > 0 ? static_cast<double>(all.held) / static_cast<double>(all.samples) : 0;
+    own.rate = steps() ? settled_step_rate(pipeline_->account(), pipeline_->settling()) * set_.samples_per_step()
+                       : repetition.phases.front().operations_per_s() * set_.samples_per_operation() * (1 + held);
+    const auto time = static_cast<double>(all.reading_ns + all.decoding_ns + all.waiting_ns);
+    const auto share = [time](std::uint64_t ns) { return time > 0 ? static_cast<double>(ns) / time : 0; };
+    own.reading = share(all.reading_ns);
+    own.decoding = share(all.decoding_ns);
+    own.waiting = share(all.waiting_ns);
+    return own;
+  }
+
+  /// Where anything is parsed or decoded.
+  void report_bad(std::uint64_t passed_over, MetricSink& sink) const {
+    const std::optional<std::uint64_t> shards = inputs_.bad_shards();
+    if (shards || set_.decoding.active())
+      sink.put("bad_samples", static_cast<double>(shards.value_or(0) + passed_over));
+    if (shards && set_.layout == Layout::shards) sink.put("idle_workers", inputs_.idle_workers());
+  }
+  void report_utilization(const pipeline::Utilization& u, MetricSink& sink) const {
+    if (set_.saves_left_out) {
+      sink.put("utilization_without_saves", u.rule);
+    } else {
+      sink.put("accelerator_utilization", u.rule);
+      sink.put("accelerator_utilization_low", u.low);
+      sink.put("accelerator_utilization_high", u.high);
+    }
+    sink.put("dlio_utilization", u.dlio);
+    sink.put("ideal_share", u.ideal);
+    sink.put("stall_fraction", u.wait);
+    sink.put("host_fraction", u.host);
+  }
+  void report_saves(const pipeline::Utilization& u, MetricSink& sink) const {
+    sink.put("save_fraction", u.save);
+    sink.put("saves", static_cast<double>(in_loop_->durable()));
+    if (in_loop_->durable() > 0)
+      sink.put("time_to_durable_s",
+               1e-9 * static_cast<double>(in_loop_->durable_ns()) / static_cast<double>(in_loop_->durable()));
+  }
+
+  Settings set_;
+  Inputs inputs_;
+  Workers workers_;
+  mutable NodesTogether nodes_;                    // who was slowest is known once all have told
+  std::unique_ptr<pipeline::StepBarrier> others_;  // they step with this node
+  std::unique_ptr<checkpoint::Saver> saver_;
+  std::unique_ptr<pipeline::SavesInLoop> in_loop_;
+  std::unique_ptr<Pipeline> pipeline_;
+  bool traced_ = false;
+};
+
+const Register<InputPipeline> registered{
+    "input_pipeline", "a job's loader run for real: read, decode, batch, and GPUs emulated by their step time"};
+}  // namespace

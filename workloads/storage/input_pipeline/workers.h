@@ -1,0 +1,67 @@
+// What the workers of an input pipeline do in the timed region, and what they tell of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/record/worker.h"
+#include "harness/storage/pipeline.h"
+#include "workloads/storage/input_pipeline/bad_samples.h"
+#include "workloads/storage/input_pipeline/inputs.h"
+#include "workloads/storage/input_pipeline/settings.h"
+#include "workloads/storage/input_pipeline/stalls.h"
+
+namespace headrace::input_pipeline {
+
+inline constexpr unsigned kDecode = 1;  // the latency part
+
+/// Where one worker's time went.
+struct alignas(128) Tally {
+  std::uint64_t reading_ns = 0, decoding_ns = 0, waiting_ns = 0, samples = 0, longest_ns = 0;
+  std::uint64_t held = 0;     // samples that were read and stay in its shuffle buffer
+  std::uint64_t decoded = 0;  // samples of files that hold several
+  BadSamples bad;
+  Stalls stalls;
+};
+
+class Workers {
+ public:
+  /// Both outlive it.
+  Workers(Settings& settings, Inputs& inputs) : set_(settings), inputs_(inputs) {}
+
+  /// Untimed. `traced`: what each did when is kept.
+  void before_phase(std::uint64_t seed, bool traced);
+  /// On the worker's thread, until data or time end, or nobody wants more.
+  void run(Worker& worker, Pipeline& pipeline) noexcept;
+
+  // After the phase.
+
+  /// All together.
+  Tally tally() const;
+  /// Samples that could not be used.
+  std::uint64_t passed_over() const;
+  const std::vector<pipeline::SpanLog>& spans() const { return spans_; }
+  /// What was bad or stalled since the last call.
+  void tell(std::vector<std::string>& notes);
+
+ private:
+  void read_batches(Worker& worker, Pipeline& pipeline, Tally& tally) noexcept;
+  /// Decodes what was read. False: it cannot be, and `done` says so.
+  bool decode(unsigned worker, SampleRead& done) noexcept;
+  /// Decodes each sample of a file that was read; what cannot be used is counted where it is passed over. False: none can
+  /// be, or one cannot and that is to fail; `done` says so.
+  bool decode_several(unsigned worker, SampleRead& done, Tally& tally) noexcept;
+  /// What ends a shard that an index told already is named, and not counted again.
+  void add_bad(Tally& tally, const OperationError& error) const noexcept;
+  void collect_bad();
+
+  Settings& set_;
+  Inputs& inputs_;
+  std::vector<Tally> tallies_;
+  std::vector<pipeline::SpanLog> spans_;  // of each worker
+  NamedBadSamples bad_;
+  Stalls stalls_;  // of all repetitions
+};
+
+}  // namespace headrace::input_pipeline
