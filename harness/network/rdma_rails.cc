@@ -46,6 +46,9 @@ auto place_of(const RdmaPort& p) {
                     std::strtoul(p.device.c_str() + digits, nullptr, 10), p.number);
 }
 
+/// Its ports are functions of one device: 0000:29:00.0 and 0000:29:00.1.
+std::string card_of(const RdmaPort& p) { return p.pci_address.substr(0, p.pci_address.rfind('.')); }
+
 using Line = std::pair<bool, double>;  // Ethernet, rate
 
 /// That most of the active ports have; of as many the faster, of as fast InfiniBand.
@@ -113,11 +116,17 @@ RdmaRails rdma_rails(std::span<const RdmaPort> ports, const std::string& devices
   const bool any_active = std::any_of(wanted.begin(), wanted.end(), [](const RdmaPort* p) { return p->active; });
   if ((entries.empty() || but_for) && any_active) {
     const Line usual = usual_line(wanted);
-    std::vector<std::string> others;
+    std::vector<std::string> others, cards;
     std::erase_if(wanted, [&](const RdmaPort* p) {
       const bool other = p->ethernet != usual.first || (p->active && p->rate != usual.second);
-      if (other && p->active) others.push_back(fmt::format("{} ({})", p->name(), line_of(*p)));
-      return other;
+      if (!other || !p->active) return other;
+      others.push_back(fmt::format("{} ({})", p->name(), line_of(*p)));
+      if (!p->pci_address.empty()) cards.push_back(card_of(*p));
+      return true;
+    });
+    // The second port of a storage card has no cable, and would have none if it were a rail's.
+    std::erase_if(wanted, [&](const RdmaPort* p) {
+      return !p->active && std::find(cards.begin(), cards.end(), card_of(*p)) != cards.end();
     });
     if (!others.empty())
       rails.left_out = fmt::format(

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "harness/backends/loader.h"
@@ -18,6 +19,7 @@
 #include "harness/network/network_ports.h"
 #include "harness/network/rdma_place.h"
 #include "harness/network/rdma_rails.h"
+#include "harness/plan/plan.h"
 #include "harness/system/numa.h"
 #include "harness/workload.h"
 #include "tests/machines/machine.h"
@@ -60,7 +62,7 @@ class Told {
     if (!machine_.gpus().empty()) findings(system::examine_gpus(node_.backends().gpu(), links));
     job_ports();
     places();
-    what_runs();
+    for (const char* configuration : {"gpu.yaml", "rdma.yaml"}) plan_of(configuration);
     expected();
     return out_;
   }
@@ -131,16 +133,29 @@ class Told {
       line(std::string("  none: ") + e.what());
     }
   }
-  void what_runs() {
-    line("\nworkloads");
-    for (const WorkloadInfo& info : Registry::instance().all()) {
-      if (info.name != "h2d" && info.name != "p2p" && info.name != "rdma_write" && info.name != "d2d") continue;
-      config::Value defaults;
-      defaults.kind = config::Value::Kind::map;
-      Diagnostics problems;
-      Params params(std::string(info.name), defaults, problems);
-      const auto skip = info.make(params)->check(node_);
-      line(fmt::format("  {}: {}", info.name, skip ? skip->reason : "can run"));
+  /// What of a shipped configuration runs on this node, as the first of two processes where it talks to others.
+  void plan_of(const std::string& configuration) {
+    PlanOptions options;
+    options.config_file = source_dir() + "/configs/" + configuration;
+    options.target_path = root_ / "scratch";
+    options.processes = 2;
+    std::map<std::string, std::vector<std::string>> by_reason;  // "" = it can run
+    for (const Point& point : make_plan(options).points) {
+      if (point.id == "h2d/remote-node") continue;  // which NUMA nodes there are, the machine of the test tells
+      const auto skip = point.workload->check(node_);
+      by_reason[skip ? skip->reason : ""].push_back(point.id);
+    }
+    line("\nplan -c configs/" + configuration);
+    for (const auto& [reason, points] : by_reason) {
+      line(fmt::format("  {} point{} {}", points.size(), points.size() == 1 ? "" : "s",
+                       reason.empty() ? "can run" : "cannot: " + reason));
+      std::string last;
+      for (const std::string& id : points) {
+        const std::string name =
+            id.substr(0, id.find('/', id.find('/') + 1));  // with its label, of many sizes one line
+        if (name != last) line("    " + name);
+        last = name;
+      }
     }
   }
   void expected() {
