@@ -14,6 +14,7 @@
 #include "harness/backends/loader.h"
 #include "harness/backends/object_store.h"
 #include "harness/base/units.h"
+#include "harness/engine/client_delta.h"
 #include "harness/engine/ledger.h"
 #include "harness/engine/operation_error.h"
 #include "harness/engine/phase_result.h"
@@ -269,6 +270,8 @@ class RepetitionRunner::Attempt {
     if (asked_before && asked_after) {
       phase.storage_bytes = asked_after->read_bytes - asked_before->read_bytes;
       proof.requests = asked_after->requests - asked_before->requests;
+      if (asked_before->nfs && asked_after->nfs)
+        add(result_.client, calls_between(*asked_before->nfs, *asked_after->nfs));
     }
     if (end.kind == PhaseEnd::Kind::failed) return fail(end.error);
     if (end.kind == PhaseEnd::Kind::interrupted) {

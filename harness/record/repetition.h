@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/record/cache_state.h"
+#include "harness/record/client_calls.h"
 #include "harness/record/histogram.h"
 #include "harness/record/metric.h"
 #include "harness/record/pair_matrix.h"
@@ -131,6 +132,7 @@ struct Repetition {
   std::vector<PhaseResult> phases;
   std::vector<MetricValue> metrics;
   CacheProof cache;
+  ClientCalls client;  // while phases ran; of several ranks, the leading one's
   Disturbance disturbance;
   bool steady = true;  // rule 11
   std::string steady_why;

@@ -91,6 +91,25 @@ struct Fields<CacheProof> {
 static_assert(is_complete<CacheProof>());
 
 template <>
+struct Fields<ClientOperation> {
+  using S = ClientOperation;
+  static constexpr auto all =
+      std::tuple(field("operation", &S::operation).required(), field("requests", &S::requests),
+                 field("repeats", &S::repeats), field("errors", &S::errors), field("queue_s", &S::queue_s),
+                 field("round_trip_s", &S::round_trip_s), field("execution_s", &S::execution_s));
+};
+static_assert(is_complete<ClientOperation>());
+
+template <>
+struct Fields<ClientCalls> {
+  using S = ClientCalls;
+  static constexpr auto all =
+      std::tuple(field("connections", &S::connections), field("most_slots", &S::most_slots), field("sent", &S::sent),
+                 field("in_flight", &S::in_flight), field("waiting", &S::waiting), field("operations", &S::operations));
+};
+static_assert(is_complete<ClientCalls>());
+
+template <>
 struct Fields<Disturbance> {
   using S = Disturbance;
   static constexpr auto all =
@@ -120,13 +139,14 @@ struct Fields<PairMatrix> {
 template <>
 struct Fields<Repetition> {
   using S = Repetition;
-  static constexpr auto all =
-      std::tuple(field("index", &S::index), field("look", &S::look), field("counted", &S::counted),
-                 field("status", &S::status), field("error", &S::error), field("steady", &S::steady),
-                 field("steady_why", &S::steady_why), field("metrics", &S::metrics), field("cache", &S::cache),
-                 field("disturbance", &S::disturbance), field("phases", &S::phases),
-                 // Files have the times as text, and the pairs and the metrics' seconds behind them: repetition_json.cc
-                 unstored(&S::began_unix_s), unstored(&S::ended_unix_s), unstored(&S::pairs));
+  static constexpr bool has_client(const S& r) { return !r.client.operations.empty(); }
+  static constexpr auto all = std::tuple(
+      field("index", &S::index), field("look", &S::look), field("counted", &S::counted), field("status", &S::status),
+      field("error", &S::error), field("steady", &S::steady), field("steady_why", &S::steady_why),
+      field("metrics", &S::metrics), field("cache", &S::cache), field("client", &S::client).where(has_client),
+      field("disturbance", &S::disturbance), field("phases", &S::phases),
+      // Files have the times as text, and the pairs and the metrics' seconds behind them: repetition_json.cc
+      unstored(&S::began_unix_s), unstored(&S::ended_unix_s), unstored(&S::pairs));
 };
 static_assert(is_complete<Repetition>());
 

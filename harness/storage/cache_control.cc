@@ -116,6 +116,17 @@ void make_names_cold(const FileTable& files, const CacheOptions& options, CacheP
   }
 }
 
+std::string client_not_seen(const std::optional<system::Mount>& mount) {
+  std::string why = fmt::format("{}: the client's cache is not seen, and nothing here counts what comes from beyond it",
+                                mount && !mount->type.empty() ? mount->type : "a file system that is not known");
+  if (!mount) return why;
+  if (const std::string_view known = system::why_not_counted(*mount); !known.empty())
+    why += fmt::format(" ({})", known);
+  if (const std::string counter = system::client_counters_of(*mount); !counter.empty())
+    why += fmt::format(" ({} cannot be read)", counter);
+  return why;
+}
+
 /// What the file system and the files themselves let be proven.
 void examine_files(const FileTable& files, const CacheOptions& options, CacheProof& proof) {
   const bool from_storage = proof.declared == CacheState::cold || proof.declared == CacheState::bypassed;
@@ -129,10 +140,7 @@ void examine_files(const FileTable& files, const CacheOptions& options, CachePro
       if (from_storage) proof.obstacle = type + " keeps files in memory: there is no storage below it";
     } else if (!system::is_counted_file_system(type)) {
       proof.counter = mount && system::read_client_counters(*mount) ? system::client_counters_of(*mount) : "";
-      if (proof.counter.empty() && from_storage)
-        proof.obstacle =
-            fmt::format("{}: the client's cache is not seen, and nothing here counts what comes from beyond it",
-                        type.empty() ? "a file system that is not known" : type);
+      if (proof.counter.empty() && from_storage) proof.obstacle = client_not_seen(mount);
       if (system::is_network_file_system(type) && proof.declared != CacheState::warm)
         proof.caveat = "the server's own cache is not seen";
     }

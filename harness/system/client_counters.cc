@@ -1,9 +1,8 @@
 #include "harness/system/client_counters.h"
 
-#include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <vector>
+#include <utility>
 
 #include "harness/system/kernel_files.h"
 
@@ -12,15 +11,9 @@ namespace {
 
 bool is_nfs(const Mount& mount) { return mount.type == "nfs" || mount.type == "nfs4"; }
 
-bool is_juicefs(const Mount& mount) { return mount.type == "fuse.juicefs"; }
+bool is_ceph(const Mount& mount) { return mount.type == "ceph"; }
 
-std::optional<std::uint64_t> number(const std::vector<std::string>& words, std::size_t at) {
-  if (at >= words.size()) return std::nullopt;
-  std::uint64_t value = 0;
-  const char* end = words[at].data() + words[at].size();
-  const auto [rest, error] = std::from_chars(words[at].data(), end, value);
-  return error == std::errc() && rest == end ? std::optional(value) : std::nullopt;
-}
+bool is_juicefs(const Mount& mount) { return mount.type == "fuse.juicefs"; }
 
 /// "fsname-OST0000-osc-ffff8801...": the clients of a file system mounted from "mgs@tcp:/fsname".
 std::string lustre_name(const Mount& mount) { return mount.source.substr(mount.source.rfind('/') + 1); }
@@ -44,41 +37,24 @@ std::optional<ClientCounters> read_lustre(const Mount& mount) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<ClientCounters> parse_mountstats(std::string_view text, std::string_view point) {
-  // device server:/export mounted on /mnt with fstype nfs4 statvers=1.1
-  //   bytes:  normal-read normal-written direct-read direct-written from-server to-server
-  //   pages-read pages-written per-op statistics
-  //        GETATTR: 12 ...
-  constexpr std::size_t kFromServer = 5;
-  std::optional<ClientCounters> found;
-  bool here = false, operations = false;
-  for (const std::string& line : split(text, '\n')) {
-    std::string tidy(trim(line));
-    std::replace(tidy.begin(), tidy.end(), '\t', ' ');
-    const std::vector<std::string> words = split(tidy, ' ');
-    if (words.empty()) continue;
-    if (words[0] == "device") {
-      here = words.size() > 4 && words[4] == point;
-      operations = false;
-      if (here) found.reset();  // of two mounts on one point the later one hides the earlier
-    } else if (here && words[0] == "bytes:") {
-      if (const auto bytes = number(words, kFromServer)) found = ClientCounters{*bytes, 0};
-    } else if (here && tidy == "per-op statistics") {
-      operations = true;
-    } else if (here && found && operations && words[0] != "READ:" && words[0] != "WRITE:" && words[0] != "NULL:") {
-      found->requests += number(words, 1).value_or(0);
-    }
-  }
-  return found;
+std::optional<ClientCounters> read_ceph(const Mount& mount) {
+  const std::string folder = "/sys/kernel/debug/ceph";
+  const std::string client = ceph_client_of(entries(folder), mount.source);
+  if (client.empty()) return std::nullopt;
+  const std::string metrics = folder + "/" + client + "/metrics";
+  auto text = read_text(metrics + "/size");
+  if (!text) text = read_text(metrics);
+  const auto bytes = parse_ceph_sizes(text.value_or(""));
+  return bytes ? std::optional(ClientCounters{*bytes, 0}) : std::nullopt;
 }
+
+}  // namespace
 
 std::optional<std::uint64_t> parse_lustre_stats(std::string_view text) {
   constexpr std::size_t kSum = 6;
   for (const std::string& line : split(text, '\n')) {
     const std::vector<std::string> words = split(line, ' ');
-    if (!words.empty() && words[0] == "read_bytes") return number(words, kSum);
+    if (!words.empty() && words[0] == "read_bytes") return number_at(words, kSum);
   }
   return std::nullopt;
 }
@@ -95,8 +71,37 @@ std::optional<std::uint64_t> parse_juicefs_stats(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> parse_ceph_sizes(std::string_view text) {
+  constexpr std::size_t kTotalSize = 5;
+  bool sizes = false;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> words = split(line, ' ');
+    if (words.empty()) continue;
+    if (words[0] == "item") sizes = words.back() == "total_sz(bytes)";
+    if (sizes && words[0] == "read") return number_at(words, kTotalSize);
+  }
+  return std::nullopt;
+}
+
+std::string ceph_client_of(const std::vector<std::string>& folders, std::string_view source) {
+  if (folders.size() == 1) return folders.front();
+  std::string found;
+  for (const std::string& folder : folders) {
+    const std::string fsid = folder.substr(0, folder.find('.'));
+    if (fsid.empty() || source.find(fsid) == std::string_view::npos) continue;
+    if (!found.empty()) return "";
+    found = folder;
+  }
+  return found;
+}
+
 std::optional<ClientCounters> read_client_counters(const Mount& mount) {
-  if (is_nfs(mount)) return parse_mountstats(read_text("/proc/self/mountstats").value_or(""), mount.point);
+  if (is_nfs(mount)) {
+    auto stats = parse_mountstats(read_text("/proc/self/mountstats").value_or(""), mount.point);
+    if (!stats) return std::nullopt;
+    return ClientCounters{stats->read_bytes, stats->name_requests, std::move(stats)};
+  }
+  if (is_ceph(mount)) return read_ceph(mount);
   if (mount.type == "lustre") return read_lustre(mount);
   if (is_juicefs(mount)) {
     if (const auto got = parse_juicefs_stats(read_text(mount.point + "/.stats").value_or("")))
@@ -108,7 +113,16 @@ std::optional<ClientCounters> read_client_counters(const Mount& mount) {
 std::string client_counters_of(const Mount& mount) {
   if (is_nfs(mount)) return "mountstats";
   if (is_juicefs(mount)) return ".stats";
+  if (is_ceph(mount)) return "ceph metrics";
   return mount.type == "lustre" ? "osc stats" : "";
+}
+
+std::string_view why_not_counted(const Mount& mount) {
+  if (mount.type == "gpfs") return "mmpmon's _br_ counts reads from its pagepool, too";
+  if (mount.type == "fuse.glusterfs") return "io-stats counts what programs read, above its caches";
+  if (mount.type == "fuse" && mount.source.starts_with("mfs#"))
+    return "MooseFS's .stats count operations of programs, no bytes of chunk servers";
+  return "";
 }
 
 }  // namespace headrace::system

@@ -61,6 +61,14 @@ std::vector<std::string> entries(const std::string& folder) {
   return names;
 }
 
+std::optional<std::uint64_t> number_at(const std::vector<std::string>& words, std::size_t at) {
+  if (at >= words.size()) return std::nullopt;
+  std::uint64_t value = 0;
+  const char* end = words[at].data() + words[at].size();
+  const auto [rest, error] = std::from_chars(words[at].data(), end, value);
+  return error == std::errc() && rest == end ? std::optional(value) : std::nullopt;
+}
+
 std::optional<std::string> field(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');

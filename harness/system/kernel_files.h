@@ -27,5 +27,7 @@ std::string chosen_of(std::string_view text);
 
 std::string_view trim(std::string_view text);
 std::vector<std::string> split(std::string_view text, char separator);  // empty parts are left out
+/// The unsigned number that is words[at]; nothing where there is none.
+std::optional<std::uint64_t> number_at(const std::vector<std::string>& words, std::size_t at);
 
 }  // namespace headrace::system

@@ -10,23 +10,6 @@
 namespace headrace::system {
 namespace {
 
-/// "\040" -> " ": blanks, tabs, line ends and backslashes are written in octal.
-std::string unescape(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto digit = [&](std::size_t n) {
-      return i + n < text.size() && text[i + n] >= '0' && text[i + n] <= '7' ? text[i + n] - '0' : -1;
-    };
-    if (text[i] == '\\' && digit(1) >= 0 && digit(2) >= 0 && digit(3) >= 0) {
-      plain += static_cast<char>(digit(1) * 64 + digit(2) * 8 + digit(3));
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
 /// `first` and what of `second` it does not have.
 std::string united(const std::string& first, const std::string& second) {
   const std::vector<std::string> known = split(first, ',');
@@ -43,6 +26,22 @@ bool is_below(const std::string& path, const std::string& folder) {
 
 }  // namespace
 
+std::string unescape_octal(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto digit = [&](std::size_t n) {
+      return i + n < text.size() && text[i + n] >= '0' && text[i + n] <= '7' ? text[i + n] - '0' : -1;
+    };
+    if (text[i] == '\\' && digit(1) >= 0 && digit(2) >= 0 && digit(3) >= 0) {
+      plain += static_cast<char>(digit(1) * 64 + digit(2) * 8 + digit(3));
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
 std::vector<Mount> parse_mountinfo(std::string_view text) {
   std::vector<Mount> all;
   for (const std::string& line : split(text, '\n')) {
@@ -52,10 +51,10 @@ std::vector<Mount> parse_mountinfo(std::string_view text) {
     if (dash - words.begin() < 6 || words.end() - dash < 4) continue;
     Mount mount;
     mount.device = words[2];
-    mount.root = unescape(words[3]);
-    mount.point = unescape(words[4]);
+    mount.root = unescape_octal(words[3]);
+    mount.point = unescape_octal(words[4]);
     mount.type = dash[1];
-    mount.source = unescape(dash[2]);
+    mount.source = unescape_octal(dash[2]);
     mount.super_options = dash[3];
     mount.options = united(words[5], dash[3]);
     all.push_back(std::move(mount));

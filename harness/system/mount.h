@@ -21,6 +21,9 @@ struct Mount {
 /// All mounts in the order of `text`, the content of a mountinfo file; octal escapes are undone.
 std::vector<Mount> parse_mountinfo(std::string_view text);
 
+/// "\040" is a blank: the kernel writes blanks, tabs, line ends and backslashes of paths in octal.
+std::string unescape_octal(std::string_view text);
+
 /// Of this process.
 std::vector<Mount> mounts();
 

@@ -236,6 +236,29 @@ class Cache:
 
 
 @dataclass(frozen=True)
+class ClientOperation:
+    """Requests of one kind to a network file system's servers; times are of all of them together."""
+
+    operation: str
+    requests: int = 0
+    repeats: int = 0
+    errors: int = 0
+    queue_s: float = 0.0
+    round_trip_s: float = 0.0
+    execution_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class ClientCalls:
+    connections: int = 0
+    most_slots: int = 0  # at once on one connection since the mount; 0 = not counted
+    sent: int = 0
+    in_flight: float = 0.0  # mean on a connection, when a request was sent
+    waiting: float = 0.0  # for a slot, likewise
+    operations: List[ClientOperation] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Disturbance:
     """Pressures and steal are shares of time, 0..1; negative = the kernel does not tell."""
 
@@ -320,6 +343,7 @@ class Repetition:
     steady_why: str = ""
     metrics: Dict[str, float] = field(default_factory=dict)
     cache: Cache = field(default_factory=Cache)
+    client: ClientCalls = field(default_factory=ClientCalls)
     disturbance: Disturbance = field(default_factory=Disturbance)
     phases: List[Phase] = field(default_factory=list)
     pairs: Optional[Pairs] = None

@@ -299,3 +299,23 @@ def test_what_would_help_stands_on_the_page_where_the_run_was_sized(tmp_path):
     (tmp_path / "size.json").write_text("{")
     done = program(tmp_path)
     assert done.returncode == 2 and "size.json" in done.stderr, done.stderr
+
+
+def test_what_a_client_asked_of_its_servers_is_told(tmp_path):
+    data = sample_run.passing()
+
+    def page():
+        run_file = tmp_path / "run.json"
+        run_file.write_text(json.dumps(data))
+        done = program(run_file)
+        assert done.returncode == 0, done.stderr
+        return (tmp_path / "report.html").read_text()
+
+    assert "sent again" not in page()  # on file systems without such a client
+    data["points"][0]["repetitions"][0]["client"] = {
+        "connections": 4, "most_slots": 31, "sent": 130, "in_flight": 7.5, "waiting": 0.25,
+        "operations": [{"operation": "READ", "requests": 1280, "repeats": 2, "errors": 0, "queue_s": 1.28, "round_trip_s": 2.56,
+                        "execution_s": 5.12}]}
+    [row] = re.findall(r"<tr>(?:(?!</tr>).)*>READ<.*?</tr>", page(), re.S)
+    words = " ".join(re.sub(r"<[^>]*>", " ", row).split())
+    assert words == "1 READ 1,280 2 0 1.00 ms 2.00 ms 4.00 ms 7.5 of at most 31; 0.25 waiting; 4 connections", words

@@ -5,40 +5,6 @@
 namespace headrace::system {
 namespace {
 
-// As nfs(5) and the kernel's fs/nfs/super.c write it; two mounts, the second over the first.
-constexpr const char* kMountstats = R"(device rootfs mounted on / with fstype rootfs
-device server:/other mounted on /data2 with fstype nfs4 statvers=1.1
-	opts:	rw,vers=4.2,rsize=1048576,wsize=1048576
-	bytes:	7 7 7 7 7 7 7 7
-	per-op statistics
-	        NULL: 1 1 0 44 24 0 0 0 0
-	        READ: 9 9 0 1 1 1 1 1 0
-device server:/export mounted on /data with fstype nfs4 statvers=1.1
-	opts:	rw,vers=4.2,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp,nconnect=4
-	age:	1208
-	events:	4 12 0 0 8 4 20 5 0 0 0 2 0 0 2 0 0 3 0 0 0 0 0 0 0 0 0
-	bytes:	6291456 1048576 2097152 0 8388608 1048576 2048 256
-	RPC iostats version: 1.1  p/v: 100003/4 (nfs)
-	xprt:	tcp 0 0 1 0 0 31 31 0 31 0 2 0 0
-	per-op statistics
-	        NULL: 1 1 0 44 24 0 0 0 0
-	        READ: 8 8 0 1600 8389632 0 12 12 0
-	       WRITE: 1 1 0 1048800 176 0 3 3 0
-	     GETATTR: 10 10 0 2000 2400 0 1 1 0
-	      LOOKUP: 20 20 0 4000 4800 0 2 2 1
-)";
-
-TEST(Mountstats, TellWhatCameFromTheServer) {
-  const auto found = parse_mountstats(kMountstats, "/data");
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->read_bytes, 8388608u);
-  EXPECT_EQ(found->requests, 30u);
-  EXPECT_EQ(parse_mountstats(kMountstats, "/data2")->read_bytes, 7u);
-  EXPECT_FALSE(parse_mountstats(kMountstats, "/"));
-  EXPECT_FALSE(parse_mountstats(kMountstats, "/nowhere"));
-  EXPECT_FALSE(parse_mountstats("device a:/b mounted on /data with fstype nfs4\n\tbytes:\t1 2\n", "/data"));
-}
-
 // As the Lustre operations manual shows a client's osc.*.stats; never read on a live client here.
 TEST(LustreStats, TellWhatCameFromTheServers) {
   EXPECT_EQ(parse_lustre_stats("snapshot_time             1616587829.623567 secs.nsecs\n"
@@ -60,17 +26,67 @@ TEST(JuicefsStats, TellWhatCameFromTheStore) {
   EXPECT_FALSE(parse_juicefs_stats("juicefs_object_request_data_bytes_PUT 9\n"));
 }
 
+// As a patch of the kernel's CephFS client shows `metrics` (lore.kernel.org/ceph-devel, 2021); never read on a live client here.
+constexpr const char* kCephMetrics =
+    "item                               total\n"
+    "------------------------------------------\n"
+    "opened files  / total inodes       0 / 4\n"
+    "\n"
+    "item          total       avg_lat(us)     min_lat(us)     max_lat(us)     stdev(us)\n"
+    "-----------------------------------------------------------------------------------\n"
+    "read          5           914013          824797          1092343         103476\n"
+    "\n"
+    "item          total       avg_sz(bytes)   min_sz(bytes)   max_sz(bytes)  total_sz(bytes)\n"
+    "----------------------------------------------------------------------------------------\n"
+    "read          5           4194304         4194304         4194304         20971520\n"
+    "write         2           4096            4096            4096            8192\n";
+
+TEST(CephMetrics, TellWhatCameFromTheServers) {
+  EXPECT_EQ(parse_ceph_sizes(kCephMetrics), 20971520u);
+  const std::string_view all = kCephMetrics;
+  EXPECT_EQ(parse_ceph_sizes(all.substr(all.rfind("item"))), 20971520u);  // `metrics/size` of later kernels
+  EXPECT_FALSE(parse_ceph_sizes(all.substr(0, all.rfind("item"))));       // latencies are no bytes
+  EXPECT_FALSE(parse_ceph_sizes(""));
+}
+
+TEST(CephMetrics, AreOfThisMountOrOfNone) {
+  const std::string one = "a1-2.client4235", other = "b7-9.client77", again = "a1-2.client9";
+  EXPECT_EQ(ceph_client_of({one}, "10.0.0.1:6789:/"), one);
+  EXPECT_EQ(ceph_client_of({one, other}, "user@b7-9.fs=/"), other);
+  EXPECT_EQ(ceph_client_of({one, other}, "10.0.0.1:6789:/"), "");  // whose traffic it is cannot be told
+  EXPECT_EQ(ceph_client_of({one, again}, "user@a1-2.fs=/"), "");
+  EXPECT_EQ(ceph_client_of({}, "user@a1-2.fs=/"), "");
+}
+
 TEST(ClientCounters, AreThereForFewFileSystems) {
   Mount mount;
   mount.point = "/data";
   mount.type = "fuse.juicefs";  // none where its `.stats` is not there
   EXPECT_FALSE(read_client_counters(mount));
   EXPECT_EQ(client_counters_of(mount), ".stats");
-  for (const char* type : {"fuse.rclone", "wekafs", "gpfs", "ceph", "ext4"}) {
+  mount.type = "ceph";  // none where debugfs is not there
+  EXPECT_FALSE(read_client_counters(mount));
+  EXPECT_EQ(client_counters_of(mount), "ceph metrics");
+  for (const char* type : {"fuse.rclone", "wekafs", "gpfs", "fuse.glusterfs", "ext4"}) {
     mount.type = type;
     EXPECT_FALSE(read_client_counters(mount)) << type;
     EXPECT_EQ(client_counters_of(mount), "") << type;
   }
+}
+
+// The same client could be read, and what it counts would prove nothing.
+TEST(ClientCounters, SayWhyTheyProveNothing) {
+  Mount mount;
+  const auto why = [&mount](const char* type, const char* source) {
+    mount.type = type;
+    mount.source = source;
+    return why_not_counted(mount);
+  };
+  EXPECT_NE(why("gpfs", "gpfs1").find("pagepool"), std::string_view::npos);
+  EXPECT_NE(why("fuse.glusterfs", "node1:/volume").find("above its caches"), std::string_view::npos);
+  EXPECT_NE(why("fuse", "mfs#10.78.0.1:9421").find("MooseFS"), std::string_view::npos);
+  EXPECT_EQ(why("fuse", "other"), "");
+  for (const char* type : {"nfs4", "ext4", "fuse.rclone"}) EXPECT_EQ(why(type, "x"), "") << type;
 }
 
 }  // namespace

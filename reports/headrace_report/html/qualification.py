@@ -28,6 +28,7 @@ class Section:
     latency: Optional[views.LatencyTable]
     evidence: views.Evidence
     ledger: List[views.LedgerRow]
+    client: List[views.ClientRow]
 
 
 def render(run: Run, paper: str = "summary", sizing: Optional[Sizing] = None) -> str:
@@ -72,4 +73,4 @@ def _section(run: Run, point: Point, anchor: str, rows: List[views.NeedRow], pag
     needs_a_look = any(judgement.outcome != "PASS" for judgement in judgements)
     calm = all(judgement.outcome == "PASS" for judgement in run.judgements)
     return Section(point, anchor, needs_a_look or (calm and views.first_open(run) == point.id), judged,
-                   [panel for panel in panels if panel], views.metric_rows(point, run.expected), views.latency_table(point), views.evidence(point), views.ledger(point))
+                   [panel for panel in panels if panel], views.metric_rows(point, run.expected), views.latency_table(point), views.evidence(point), views.ledger(point), views.client_rows(point))

@@ -273,6 +273,36 @@ def ledger(point: Point) -> List[LedgerRow]:
 
 
 @dataclass
+class ClientRow:
+    """Requests of one kind of one repetition; times are of one request."""
+
+    number: str
+    operation: str
+    requests: str
+    repeats: str
+    errors: str
+    queue: str
+    round_trip: str
+    execution: str
+    slots: str  # on one connection: under way, and waiting
+
+
+def client_rows(point: Point) -> List[ClientRow]:
+    """What a network file system's client asked of its servers: in each repetition the kinds that took longest."""
+    rows = []
+    for repetition in point.repetitions:
+        calls = repetition.client
+        slots = f"{calls.in_flight:.3g} of at most {calls.most_slots}" if calls.most_slots else f"{calls.in_flight:.3g}"
+        for place, one in enumerate(calls.operations[:4]):
+            of_one = [quantity(1e9 * s / one.requests, "ns") if one.requests else DASH
+                      for s in (one.queue_s, one.round_trip_s, one.execution_s)]
+            rows.append(ClientRow(str(repetition.index + 1) if place == 0 else "", one.operation, f"{one.requests:,}",
+                                  f"{one.repeats:,}", f"{one.errors:,}", *of_one,
+                                  f"{slots}; {calls.waiting:.3g} waiting; {plural(calls.connections, 'connection')}" if place == 0 else ""))
+    return rows
+
+
+@dataclass
 class Unmeasured:
     what: str
     status: str

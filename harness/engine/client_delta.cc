@@ -1,0 +1,45 @@
+#include "harness/engine/client_delta.h"
+
+#include <algorithm>
+
+namespace headrace::engine {
+namespace {
+
+/// A counter that fell was begun anew: the mount is another.
+std::uint64_t more(std::uint64_t before, std::uint64_t after) { return after > before ? after - before : 0; }
+
+double seconds(std::uint64_t before_ms, std::uint64_t after_ms) {
+  return 1e-3 * static_cast<double>(more(before_ms, after_ms));
+}
+
+}  // namespace
+
+ClientCalls calls_between(const system::NfsStats& before, const system::NfsStats& after) {
+  ClientCalls calls;
+  const system::NfsTransports &was = before.transports, &is = after.transports;
+  calls.connections = is.connections;
+  calls.most_slots = is.most_slots;
+  calls.sent = more(was.sent, is.sent);
+  if (calls.sent > 0) {
+    calls.in_flight = static_cast<double>(more(was.in_flight_sum, is.in_flight_sum)) / static_cast<double>(calls.sent);
+    calls.waiting = static_cast<double>(more(was.waiting_sum, is.waiting_sum)) / static_cast<double>(calls.sent);
+  }
+  for (const system::NfsOperation& now : after.operations) {
+    const auto known = std::ranges::find(before.operations, now.name, &system::NfsOperation::name);
+    const system::NfsOperation then = known == before.operations.end() ? system::NfsOperation{} : *known;
+    ClientOperation one;
+    one.operation = now.name;
+    one.requests = more(then.requests, now.requests);
+    if (one.requests == 0) continue;
+    one.repeats = more(one.requests, more(then.sent, now.sent));
+    one.errors = more(then.errors, now.errors);
+    one.queue_s = seconds(then.queue_ms, now.queue_ms);
+    one.round_trip_s = seconds(then.round_trip_ms, now.round_trip_ms);
+    one.execution_s = seconds(then.execution_ms, now.execution_ms);
+    calls.operations.push_back(std::move(one));
+  }
+  std::ranges::stable_sort(calls.operations, std::ranges::greater{}, &ClientOperation::execution_s);
+  return calls;
+}
+
+}  // namespace headrace::engine
