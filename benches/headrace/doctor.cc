@@ -17,6 +17,7 @@
 #include "harness/files/output.h"
 #include "harness/machine/bundle.h"
 #include "harness/machine/examine.h"
+#include "harness/machine/examine_file_system.h"
 #include "harness/machine/examine_gpus.h"
 #include "harness/machine/examine_network.h"
 #include "harness/machine/examine_rdma.h"
@@ -205,6 +206,7 @@ int doctor(const Arguments& arguments, const Shared& shared) {
   const auto append = [&findings](const std::vector<Finding>& more) {
     findings.insert(findings.end(), more.begin(), more.end());
   };
+  if (const auto mount = system::mount_of(path)) append(system::examine_file_system(*mount, path));
   const std::vector<system::NetworkLink> links = system::network_links();
   append(system::examine_network(links, system::nccl_settings()));
   if (node.backends().why_not(Gives::rdma).empty())
