@@ -42,6 +42,7 @@ def test_hits_are_what_the_tier_holds(headrace):
     assert outcome.code == 0, outcome
     told = metrics(point)
     assert told["hit_ratio"] == told["hit_ratio_predicted_c5"] == told["cache_ratio"] == 0.5, told
+    assert not any("an epoch here is" in note for note in point["notes"]), point["notes"]  # it is all files
     assert [phase["operations"] for phase in point["repetitions"][0]["phases"]] == [60] * 4, point
     assert min(told[f"{name}_sample_rate"] for name in ("storage", "fill", "cached")) > 0 and told["fill_time_predicted_c10"] > 0, told
     assert list(headrace.path("tier").iterdir()) == [headrace.path("tier/.headrace")], "all copies are gone"

@@ -197,7 +197,7 @@ class LocalCache final : public Workload {
                                                         {"remote_epoch_time_s", storage_s},
                                                         {"local_epoch_time_s", cached_each_s}})
                                 .value();
-      if (epochs >= 0) sink.put(name, epochs);
+      if (epochs >= 0) sink.put(name, epochs + 0.0);  // none is no minus zero
     };
     pays_after("break_even_epochs", std::max(0.0, fill_s - storage_s));
     pays_after("break_even_predicted_c11", staging_s);
@@ -212,7 +212,7 @@ class LocalCache final : public Workload {
   std::vector<WrongBlock> verify(const DataProgress& progress) override { return data_->verify(progress); }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
-    if (data_ && epoch_.size() < data_->files().count())
+    if (data_ && !epoch_.empty() && epoch_.size() < data_->files().count())
       notes.push_back(fmt::format("an epoch here is {} of {} files: as many as storage gave in a third of the time",
                                   epoch_.size(), data_->files().count()));
     if (cut_) notes.emplace_back("the time ended within an epoch: formulas speak of whole ones, so none is told");
