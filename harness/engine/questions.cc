@@ -38,6 +38,7 @@ Question from_need(const requirements::Need& need, const requirements::Job* job,
   q.lower_bounds = need.lower_bounds;
   q.with = need.measured_with;
   q.collective = need.collective;
+  if (const auto* kind = requirements::find_need_kind(need.id)) q.worst_over = kind->worst_over;
   q.workload = first_known(q.measured_by);
   if (!need.cache.empty()) q.cache = parse_cache_state(need.cache);
   if (job == nullptr) return q;

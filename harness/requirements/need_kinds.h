@@ -36,6 +36,9 @@ struct NeedKind {
   std::vector<Measure> measured_by = {};  // in order of preference; none: it is told, and never judged
   std::string_view cache = {};            // the cache state that it must be measured in: "cold", or "" = any
   Owner owner = Owner::all_nodes;
+  /// "schedule": with each value of that parameter all have to meet the need, so that the worst of them answers; of other
+  /// settings the best does. "" = of all points the best.
+  std::string_view worst_over = {};
   bool memory = false;         // told in GiB, as memory is; all else in decimal units
   std::string_view mend = {};  // what helps when it is missed; "" = nothing of its own
   JobPhase phase = {};

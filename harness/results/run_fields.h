@@ -92,8 +92,9 @@ struct Fields<judging::Question> {
                  field("measured_by", &S::measured_by).required(), field("workload", &S::workload),
                  field("with", &S::with).required(), field("parts", &S::parts).required(),
                  field("per_node", &S::per_node).required(), field("per_process", &S::per_process),
-                 field("lower_bounds", &S::lower_bounds), field("choices", &S::choices), field("cannot", &S::cannot),
-                 field("cache", &S::cache), field("way", &S::way), field("collective", &S::collective));
+                 field("lower_bounds", &S::lower_bounds), field("worst_over", &S::worst_over),
+                 field("choices", &S::choices), field("cannot", &S::cannot), field("cache", &S::cache),
+                 field("way", &S::way), field("collective", &S::collective));
 };
 
 template <>

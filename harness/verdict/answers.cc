@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <tuple>
 
 #include "harness/requirements/need_kinds.h"
@@ -278,6 +280,58 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
   return a;
 }
 
+namespace {
+
+/// Which of the points answers, and how good it is for that.
+struct Chosen {
+  using Rank = std::tuple<Fit, bool, bool, std::size_t>;
+  const RecordedPoint* point = nullptr;
+  Rank rank;
+  requirements::Likeness like;
+  double value = 0;  // the more, the better
+};
+
+/// The point's worth as an answer; nothing: it is none.
+std::optional<Chosen> candidate(const Question& q, const RecordedPoint& p) {
+  if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty() || !answers(q, p))
+    return std::nullopt;
+  Chosen one;
+  one.point = &p;
+  one.like = likeness(q, p);
+  // The job's own way decides, be it that its state was not proven: then nothing else is the answer. Of other ways,
+  // what was measured in another state than it says, or by a metric that is named later, is the better answer only
+  // where there is no other.
+  one.rank = {q.collective ? fit(*q.collective, p) : Fit::close, one.like.has_way && one.like.differs.empty(),
+              p.unproven_share() == 0, preference(q, p)};
+  // What several gave is told apart by their medians where there is a way, as a sizing of several sessions does.
+  one.value = (q.blank.higher_is_better ? 1 : -1) * (q.way ? statistics::median(p.values(answering_metric(q, p)))
+                                                           : answer(q, p, 0).judgement.measured.value_or(0));
+  return one;
+}
+
+bool is_better(const Chosen& a, const Chosen& b) {
+  return a.rank > b.rank || (a.rank == b.rank && requirements::tells_more(a.like, a.value, b.like, b.value));
+}
+
+/// nullptr: none of them answers.
+const RecordedPoint* choose(const Question& q, std::span<const RecordedPoint> points) {
+  std::map<std::string, Chosen> best;  // by the value of worst_over; "" where that is nothing
+  for (const RecordedPoint& p : points) {
+    const std::optional<Chosen> one = candidate(q, p);
+    if (!one) continue;
+    const std::string by = q.worst_over.empty() ? "" : requirements::setting(settings(p), q.worst_over);
+    const auto [at, first] = best.emplace(by, *one);
+    if (!first && is_better(*one, at->second)) at->second = *one;
+  }
+  const Chosen* worst = nullptr;
+  for (const auto& [by, one] : best)
+    if (worst == nullptr || one.rank > worst->rank || (one.rank == worst->rank && one.value < worst->value))
+      worst = &one;
+  return worst == nullptr ? nullptr : worst->point;
+}
+
+}  // namespace
+
 std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const RecordedPoint> points) {
   std::vector<Judgement> judgements;
   for (const Question& q : all) {
@@ -286,34 +340,10 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
       skip(judgements.back(), q.cannot, "");
       continue;
     }
-    const RecordedPoint* best = nullptr;
-    std::tuple<Fit, bool, bool, std::size_t> best_rank;
-    requirements::Likeness best_like;
-    double best_value = 0;
-    for (const RecordedPoint& p : points) {
-      if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty() || !answers(q, p))
-        continue;
-      // The job's own way decides, be it that its state was not proven: then nothing else is the answer. Of other ways,
-      // what was measured in another state than it says, or by a metric that is named later, is the better answer only
-      // where there is no other.
-      const requirements::Likeness like = likeness(q, p);
-      const std::tuple rank(q.collective ? fit(*q.collective, p) : Fit::close, like.has_way && like.differs.empty(),
-                            p.unproven_share() == 0, preference(q, p));
-      // What several gave is told apart by their medians where there is a way, as a sizing of several sessions does.
-      const double value =
-          (q.blank.higher_is_better ? 1 : -1) * (q.way ? statistics::median(p.values(answering_metric(q, p)))
-                                                       : answer(q, p, 0).judgement.measured.value_or(0));
-      const bool first = best == nullptr || rank > best_rank ||
-                         (rank == best_rank && requirements::tells_more(like, value, best_like, best_value));
-      if (!first) continue;
-      best = &p;
-      best_rank = rank;
-      best_like = like;
-      best_value = value;
-    }
-    judgements.push_back(best != nullptr ? answer(q, *best, 0).judgement : unanswered(q, points));
-    if (best != nullptr && best->measured_again && judgements.back().outcome == Outcome::fail)
-      confirm(q, *best, judgements.back());
+    const RecordedPoint* const chosen = choose(q, points);
+    judgements.push_back(chosen != nullptr ? answer(q, *chosen, 0).judgement : unanswered(q, points));
+    if (chosen != nullptr && chosen->measured_again && judgements.back().outcome == Outcome::fail)
+      confirm(q, *chosen, judgements.back());
   }
   sort_worst_first(judgements);
   return judgements;

@@ -26,6 +26,7 @@ struct Question {
   /// Of measured_by: what they measure is less than there is, so that they meet the need or tell
   /// nothing.
   std::vector<std::string> lower_bounds;
+  std::string worst_over;    // requirements::NeedKind
   unsigned choices = 1;      // points that could answer equally well, of which what they gave chooses one
   double parts = 1;          // what the node gives is shared by so many (GPUs)
   bool per_node = false;     // of what several nodes give together, each one's share answers
@@ -53,7 +54,7 @@ requirements::Likeness likeness(const Question& question, const RecordedPoint& p
 
 /// Every question's judgement, by the metric that is named first of those that were measured, and
 /// of several points by the one that is most like the job's way, or where there is no such way, by
-/// the best; worst first. A FAIL whose point was measured again is final, or
+/// the best (question.worst_over: by the worst of the best ones); worst first. A FAIL whose point was measured again is final, or
 /// INCONCLUSIVE when the fresh repetitions meet the need.
 std::vector<Judgement> answer_all(std::span<const Question> questions, std::span<const RecordedPoint> points);
 

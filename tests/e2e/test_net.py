@@ -112,6 +112,28 @@ def test_the_slow_way_between_two_is_named_on_the_page_of_the_fleet(hosts):
     assert "suspected: slow link node2 to node4" in " ".join(shown.split()), shown
 
 
+def test_a_port_is_judged_by_the_schedule_that_meets_the_slow_way(hosts):
+    """Bisection never lets node1 and node2 meet, and is twice what the job needs."""
+    headrace = hosts("--rate", "400mbit", "--slow", "node1-node2:60mbit")
+    headrace.write("job.yaml", """\
+schema: 1
+job: replicas
+cluster: {nodes: 4, gpus_per_node: 1, nics_per_node: 1}
+step: {time: 3s, micro_batch: 1}
+dataset: {layout: files, samples: 64, sample_size: 8KiB}
+loader: {workers_per_gpu: 1}
+model: {parameters: 1e7}
+""")
+    headrace.write("pairs.yaml", PAIRS.replace("all_pairs", "[all_pairs, bisection]").replace(
+        "repeat: 3", "repeat: 6") + "needs: [network.nic_bandwidth]\n")
+    outcome = headrace.run("pairs.yaml", "--job", "job.yaml", verb="qualify")
+    (need,) = [j for j in headrace.results()["judgements"] if j["id"] == "network.nic_bandwidth"]
+    assert 10e6 < need["need"] < 40e6, need
+    assert need["point"] == "tcp_stream/schedule:all_pairs", need
+    if need.get("reason") != "disturbed":  # others use this machine
+        assert need["outcome"] == "FAIL" and outcome.code == 10, (need, outcome)
+
+
 def test_nobody_is_blamed_where_all_are_alike(hosts):
     headrace = hosts("--rate", "400mbit")
     headrace.write("pairs.yaml", PAIRS)

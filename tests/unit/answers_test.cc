@@ -71,5 +71,29 @@ TEST(Answers, TheJobsOwnWayDecidesThoughItsStateWasNotProven) {
   EXPECT_EQ(answer_all(std::vector{q}, points).at(0).reason, Reason::other_settings);
 }
 
+/// A pair that is slow in one schedule is slow, however well others meet in another; of other settings the best is taken.
+TEST(Answers, TheWorstScheduleAnswersAndOfOtherSettingsTheBest) {
+  const auto stream = [](const std::string& id, const std::string& schedule, double rate) {
+    RecordedPoint p = point(id, std::vector<double>(5, rate));
+    p.workload = "tcp_stream";
+    p.params = {{"schedule", schedule}};
+    for (RecordedRepetition& r : p.repetitions) r.metrics = {{"nic_bandwidth", rate}};
+    return p;
+  };
+  const std::vector<RecordedPoint> points{stream("one-stream", "all_pairs", 5e6), stream("pairs", "all_pairs", 8e6),
+                                          stream("bisection", "bisection", 24e6)};
+  Question q;
+  q.blank.id = "network.nic_bandwidth";
+  q.blank.unit = "B/s";
+  q.blank.need = 8.4e6;
+  q.measured_by = {"tcp_stream.nic_bandwidth"};
+  q.workload = "tcp_stream";
+  EXPECT_EQ(answer_all(std::vector{q}, points).at(0).point, "bisection");
+  q.worst_over = "schedule";
+  const Judgement j = answer_all(std::vector{q}, points).at(0);
+  EXPECT_EQ(j.point, "pairs");
+  EXPECT_EQ(j.outcome, Outcome::fail);
+}
+
 }  // namespace
 }  // namespace headrace::judging
