@@ -129,9 +129,9 @@ model: {parameters: 1e7}
     outcome = headrace.run("pairs.yaml", "--job", "job.yaml", verb="qualify")
     (need,) = [j for j in headrace.results()["judgements"] if j["id"] == "network.nic_bandwidth"]
     assert 10e6 < need["need"] < 40e6, need
-    assert need["point"] == "tcp_stream/schedule:all_pairs", need
-    if need.get("reason") != "disturbed":  # others use this machine
-        assert need["outcome"] == "FAIL" and outcome.code == 10, (need, outcome)
+    assert need["point"] == "tcp_stream/schedule:all_pairs" and need["measured"] < 10e6, need
+    # Others use this machine, and a way that is held back does not run evenly: then nothing is said, and never PASS.
+    assert (need["outcome"], outcome.code) in {("FAIL", 10), ("INCONCLUSIVE", 11)}, (need, outcome)
 
 
 def test_nobody_is_blamed_where_all_are_alike(hosts):
