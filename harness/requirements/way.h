@@ -43,6 +43,9 @@ struct Likeness {
   /// More, or less, worked at once than the job has: the former cannot show that the job is fed, the latter not that it
   /// starves.
   bool more = false, less = false;
+
+  /// Nothing differs that counts: its answer is the job's own.
+  bool is_as_job() const { return has_way && differs.empty(); }
 };
 
 /// `metric` of a point of `workload` with these settings. Sizes are alike within a tenth, as file sizes are means;

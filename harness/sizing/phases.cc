@@ -70,11 +70,11 @@ std::vector<Measurement> of_the_same_point(const std::vector<Measurement>& all, 
 bool only_unproven_as_job(const Job& job, const Measurement& used, std::span<const Session> sessions) {
   const results::StoredPoint& other = used.point();
   const Likeness own = likeness(job, used);
-  if (!own.has_way || own.differs.empty()) return false;
+  if (!own.has_way || own.is_as_job()) return false;
   const auto as_job = [&](const results::StoredPoint& point) {
     if (point.workload != other.workload || point.cache != other.cache || point.cache_unproven_share <= 0) return false;
     const Likeness like = requirements::likeness(requirements::way_of(job), point.workload, used.metric, point.params);
-    return like.answers && like.differs.empty();
+    return like.answers && like.is_as_job();
   };
   for (const Session& session : sessions)
     for (const results::StoredRun* run : session)

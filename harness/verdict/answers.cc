@@ -211,7 +211,7 @@ void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
 void hold_way(const Question& q, const RecordedPoint& point, Judgement& j) {
   const requirements::Likeness like = likeness(q, point);
   if (!like.has_way) return;
-  if (like.differs.empty()) {
+  if (like.is_as_job()) {
     j.way = requirements::told_way(*q.way, point.workload, settings(point));
     return;
   }
@@ -301,8 +301,8 @@ std::optional<Chosen> candidate(const Question& q, const RecordedPoint& p) {
   // The job's own way decides, be it that its state was not proven: then nothing else is the answer. Of other ways,
   // what was measured in another state than it says, or by a metric that is named later, is the better answer only
   // where there is no other.
-  one.rank = {q.collective ? fit(*q.collective, p) : Fit::close, one.like.has_way && one.like.differs.empty(),
-              p.unproven_share() == 0, preference(q, p)};
+  one.rank = {q.collective ? fit(*q.collective, p) : Fit::close, one.like.is_as_job(), p.unproven_share() == 0,
+              preference(q, p)};
   // What several gave is told apart by their medians where there is a way, as a sizing of several sessions does.
   one.value = (q.blank.higher_is_better ? 1 : -1) * (q.way ? statistics::median(p.values(answering_metric(q, p)))
                                                            : answer(q, p, 0).judgement.measured.value_or(0));
