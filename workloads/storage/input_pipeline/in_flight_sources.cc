@@ -51,11 +51,7 @@ class FilesInFlight final : public SampleSource {
     const FileCompletion& file = came_.front();
     came_ = came_.subspan(1);
     ++given_;
-    SampleRead done{.begin_ns = file.begin_ns, .end_ns = file.end_ns, .bytes = file.bytes, .error = {}};
-    if (const unsigned char* data = reader_->data(file.slot)) done.data = {data, file.bytes};
-    done.file = file.file;
-    if (file.error != 0) done.error = {.code = file.error, .file = file.file, .offset = file.failed_offset, .part = 0};
-    return done;
+    return sample_of(file, *reader_);
   }
 
  private:

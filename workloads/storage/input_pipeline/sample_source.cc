@@ -27,11 +27,7 @@ class WholeFiles final : public SampleSource {
       return none;
     }
     const FileCompletion& file = reader_->exchange({&order_[at], 1}, 1).front();
-    SampleRead done{.begin_ns = file.begin_ns, .end_ns = file.end_ns, .bytes = file.bytes, .error = {}};
-    if (const unsigned char* data = reader_->data(file.slot)) done.data = {data, file.bytes};
-    done.file = file.file;
-    if (file.error != 0) done.error = {.code = file.error, .file = file.file, .offset = file.failed_offset, .part = 0};
-    return done;
+    return sample_of(file, *reader_);
   }
 
  private:
@@ -200,6 +196,14 @@ class Nothing final : public SampleSource {
 };
 
 }  // namespace
+
+SampleRead sample_of(const FileCompletion& file, WholeFileReader& reader) noexcept {
+  SampleRead done{.begin_ns = file.begin_ns, .end_ns = file.end_ns, .bytes = file.bytes, .error = {}};
+  if (const unsigned char* data = reader.data(file.slot)) done.data = {data, file.bytes};
+  done.file = file.file;
+  if (file.error != 0) done.error = {.code = file.error, .file = file.file, .offset = file.failed_offset, .part = 0};
+  return done;
+}
 
 bool read_block(BlockReader& reader, const BlockRequest& request, std::uint64_t wanted, std::uint32_t file,
                 SampleRead& done) noexcept {

@@ -53,6 +53,9 @@ class SampleSource {
 bool read_block(BlockReader& reader, const BlockRequest& request, std::uint64_t wanted, std::uint32_t file,
                 SampleRead& done) noexcept;
 
+/// A file that was read whole, with its bytes where `reader` keeps them.
+SampleRead sample_of(const FileCompletion& file, WholeFileReader& reader) noexcept;
+
 /// Which worker of how many, of which GPU's loader of how many; a batch has so many operations.
 struct WorkerShare {
   unsigned gpu = 0, gpus = 1, worker = 0, workers = 1;
