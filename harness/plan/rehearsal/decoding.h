@@ -1,0 +1,19 @@
+// What the workers of a rehearsal decode.
+#pragma once
+
+#include "harness/plan/from_job.h"
+#include "harness/plan/rehearsal/entry.h"
+
+namespace headrace::rehearsal {
+
+inline bool decodes(const requirements::Job& job) { return job.dataset.codec != requirements::SampleCodec::none; }
+
+/// Lets the generated files of the point that reads alone hold what the workers decode, where such samples are made: one in
+/// each file, or in tar shards of several.
+void hold_samples(const requirements::Job& job, const Means& means, Value& alone);
+
+/// With the job's codec: the samples that are read, or drawn ones of their size beside generated files. `layout`: 0 files,
+/// 1 shards, 2 indexed. Throws UsageError: such samples of one's own are not decoded.
+Value decoded(const requirements::Job& job, const Means& means, Value entry, std::size_t layout, Told& told);
+
+}  // namespace headrace::rehearsal

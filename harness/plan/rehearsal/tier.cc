@@ -1,0 +1,42 @@
+#include "harness/plan/rehearsal/tier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "harness/requirements/formula.h"
+
+namespace headrace::rehearsal {
+
+using requirements::Job;
+
+bool fills_tier(const Job& job, const Means& means, const Value& alone, Told& told) {
+  if (!job.local_cache || !means.rules.empty()) return false;
+  const Job::LocalCache& tier = *job.local_cache;
+  const char* why =
+      tier.path.empty()                              ? "name its folder on this node (local_cache.path)"
+      : alone.find("use")->text != "small_file_read" ? "only copies of whole files are (dataset.layout: files)"
+      : job.loader.kind == requirements::LoaderKind::in_flight ? "only one of workers that wait for each file is"
+      : tier.policy == requirements::CachePolicy::lru          ? "only one that evicts nothing is (policy pinned)"
+      : !job.dataset.samples ? "how much of the data it holds is not known (dataset.samples)"
+                             : nullptr;
+  if (why != nullptr) told.remarks.push_back(fmt::format("the local cache is not rehearsed: {}", why));
+  return why == nullptr;
+}
+
+Value tier(const Job& job, const Value& alone) {
+  static constexpr std::array kTaken{
+      "path",           "files",   "file_size", "file_size_spread", "samples_per_file", "content",
+      "content_sample", "workers", "cache"};
+  Value entry = entry_of("local_cache", alone, kTaken);
+  const Job::LocalCache& own = *job.local_cache;
+  const double ratio = requirements::apply("C1", {{"available_bytes", own.capacity},
+                                                  {"dataset_bytes", *job.dataset.samples * job.dataset.sample_size}})
+                           .value();
+  entry = with(std::move(entry), "tier", own.path);
+  return with(std::move(entry), "tier_ratio", fmt::format("{:.6g}", std::min(1.0, ratio)));
+}
+
+}  // namespace headrace::rehearsal
