@@ -3,6 +3,7 @@
 // construction.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -144,6 +145,9 @@ class StorageEngine {
   virtual std::vector<std::string> take_notes() = 0;
   /// Of an engine that reads objects: their store. nullptr = it reads files.
   virtual ObjectStore* object_store() { return nullptr; }
+  /// Waits that nothing else ends (for a store's answer) are given up soon after `stop`, which outlives the engine, is no
+  /// longer 0. Of readers made from then on.
+  virtual void stop_with(const std::atomic<int>& /*stop*/) {}
 };
 
 }  // namespace headrace

@@ -68,6 +68,7 @@ struct Backends::Impl {
   std::unique_ptr<MessagePassing> mpi;
   std::unique_ptr<NcclBackend> nccl;
   std::unique_ptr<TableFormat> tables;
+  const std::atomic<int>* stop = nullptr;  // what engines that are still to come are told
 
   template <class Fits>
   std::size_t first(Fits fits) const {
@@ -94,6 +95,7 @@ struct Backends::Impl {
   void use_storage(std::size_t i, std::unique_ptr<StorageEngine> engine) {
     if (!engine) return;
     backends[i].storage = std::move(engine);
+    if (stop != nullptr) backends[i].storage->stop_with(*stop);
     tell(i, backends[i].storage->unusable());
   }
   /// Takes all that the backend's plugin gives, unless that was done.
@@ -181,6 +183,12 @@ StorageEngine& Backends::storage(const std::string& name) {
   const auto& engine = impl_->require(name).storage;
   if (!engine) throw UsageError("backend '" + name + "' does no storage I/O");
   return *engine;
+}
+
+void Backends::stop_with(const std::atomic<int>& stop) {
+  impl_->stop = &stop;
+  for (const Impl::Backend& backend : impl_->backends)
+    if (backend.storage) backend.storage->stop_with(stop);
 }
 
 StreamEngine& Backends::streams(const std::string& name) {

@@ -1,6 +1,7 @@
 // Which backends there are on this machine, and why the others are not.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ class Backends {
   /// The engine of that name. Throws UsageError for an unknown name and RunError for one that is
   /// not usable.
   StorageEngine& storage(const std::string& name);
+  /// StorageEngine::stop_with() for all of them, those too that are loaded later.
+  void stop_with(const std::atomic<int>& stop);
   /// Likewise over sockets.
   StreamEngine& streams(const std::string& name);
   /// The codec of that name. Throws as storage() does.

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "harness/backends/loader.h"
 #include "harness/engine/evidence.h"
 #include "harness/engine/fits.h"
 #include "harness/engine/point_run.h"
@@ -45,6 +46,7 @@ class Run {
     result_.plan = &plan_;
     result_.questions = questions_;
     node_.limit_writes(plan_.max_write);
+    node_.backends().stop_with(stop_signal);
     result_.started_utc = utc_now();
     if (!rank_sync_.leads()) {
       follow();

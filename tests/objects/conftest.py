@@ -53,6 +53,10 @@ class Headrace:
         return subprocess.run([BINARY, *words], cwd=self.folder, text=True, capture_output=True, timeout=240,
                               env=environment(changes.pop("endpoint", None), **changes))
 
+    def start(self, *words, endpoint):
+        return subprocess.Popen([BINARY, *words], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, env=environment(endpoint))
+
     def __call__(self, endpoint, *workloads, needs=(), env=None):
         self.runs += 1
         out = self.folder / f"run{self.runs}"

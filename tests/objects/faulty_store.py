@@ -31,6 +31,7 @@ class Faults:
     listing = None  # (status, headers, body) of every listing
     endless = False  # every page of a listing names a next one, and it is itself
     page = 1000  # keys of a page
+    silent_after = None  # so many requests of objects; then none is answered, listings neither
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -58,6 +59,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         bucket, _, key = urllib.parse.unquote(url.path).lstrip("/").partition("/")
         with store.lock:
             store.seen.append((self.command, self.path, dict(self.headers)))
+        if faults.silent_after is not None and store.total >= faults.silent_after:
+            store.silent.set()
+            self.close_connection = True
+            return store.ended.wait()
         if "list-type" in url.query:
             return self.list(bucket, dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True)))
         if bucket != store.bucket:
@@ -144,6 +149,7 @@ class FaultyStore:
             assert hasattr(Faults, name), name
             setattr(self.faults, name, value)
         self.lock = threading.Lock()
+        self.silent, self.ended = threading.Event(), threading.Event()
         self.seen, self.numbers, self.total = [], {}, 0
         self.served = []  # of whole objects: when it was asked for, when the answer began, and when all was sent [s]
 
@@ -161,5 +167,6 @@ class FaultyStore:
         return self
 
     def __exit__(self, *_):
+        self.ended.set()
         self.server.shutdown()
         self.server.server_close()

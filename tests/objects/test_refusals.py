@@ -1,5 +1,7 @@
 """Each thing that can be wrong is named in the server's own words, with what to do, and never with a secret."""
 
+import json
+import signal
 import socket
 import ssl
 import subprocess
@@ -141,6 +143,22 @@ def test_settings_that_cannot_be(headrace):
     assert run.code == 1 and "no URL of a host" in run.why, run
     run = headrace("http://127.0.0.1:1", OBJECTS, env={"AWS_ACCESS_KEY_ID": "AKIDHIDDEN"})
     assert run.code == 1 and "only one of the two keys" in run.why and "AKIDHIDDEN" not in run.told, run
+
+
+@pytest.mark.parametrize("answered, asked", [(0, "list s3://bucket/set"), (1, "get s3://bucket/set/"), (100, "")])
+def test_ctrl_c_while_a_store_is_silent(headrace, answered, asked):
+    """As it lists, as the first bytes are asked for, and as it is measured."""
+    with FaultyStore(made(), silent_after=answered) as store:
+        (headrace.folder / "c.yaml").write_text(json.dumps(
+            {"schema": 1, "name": "objects", "workloads": [OBJECTS | {"repeat": 100}, RANGES]}))
+        process = headrace.start("run", "-c", "c.yaml", "--out", "out", "--no-report", endpoint=store.endpoint)
+        assert store.silent.wait(60)
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=240)
+        told += (headrace.folder / "out/run.json").read_text()
+    assert process.returncode == 130 and "TIMEOUT" not in told, told
+    assert f"127.0.0.1:{store.endpoint.rpartition(':')[2]} had not answered when headrace was asked to stop" in told, told
+    assert asked in told and "interrupted before" in told, told  # what comes after it is not begun
 
 
 def test_a_secret_stands_nowhere(headrace):

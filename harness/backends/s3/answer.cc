@@ -51,6 +51,8 @@ std::string connection_advice(const Answer& answer, const Settings& settings, co
       return "what answers there does not speak HTTP: look at AWS_ENDPOINT_URL";
     case CURLE_PARTIAL_FILE:
       return "the connection ended before the whole body came";
+    case CURLE_ABORTED_BY_CALLBACK:
+      return fmt::format("{} had not answered when headrace was asked to stop", address.origin());
     default:
       return "";
   }
@@ -143,6 +145,7 @@ std::uint64_t version_of(std::string_view etag) noexcept {
 }
 
 std::string words_of(const Answer& answer) {
+  if (answer.transport == CURLE_ABORTED_BY_CALLBACK) return "given up";  // by us: libcurl has no words for that
   if (answer.transport != 0) {
     std::string words(answer.transport_text.view());
     if (words.empty()) words = curl_easy_strerror(static_cast<CURLcode>(answer.transport));

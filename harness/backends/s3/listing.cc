@@ -16,7 +16,9 @@ constexpr unsigned kRetries = 5;
 class Lister {
  public:
   Lister(std::shared_ptr<const Settings> settings, std::string url, const ObjectUrl& parsed, Ledger& ledger)
-      : url_(std::move(url)), requests_(std::move(settings), parsed.bucket, 1, kRetries), ledger_(ledger) {
+      : url_(std::move(url)),
+        requests_(std::move(settings), parsed.bucket, 1, kRetries, ledger.stop()),
+        ledger_(ledger) {
     ledger_.add(requests_);
   }
   ~Lister() { ledger_.remove(requests_); }

@@ -38,7 +38,7 @@ class Objects {
       : files_(files),
         url_(parse_url(files.root())),
         prefix_(url_.prefix.empty() ? "" : url_.prefix + "/"),
-        requests_(std::move(settings), url_.bucket, options.queue_depth, options.retries),
+        requests_(std::move(settings), url_.bucket, options.queue_depth, options.retries, ledger.stop()),
         ledger_(ledger) {
     ledger.add(requests_);
     if (options.keep_data)

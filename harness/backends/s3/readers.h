@@ -1,15 +1,19 @@
 // Whole objects and ranges of them behind the interfaces of harness/backends/file_io.h.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "harness/backends/file_io.h"
 #include "harness/backends/s3/requests.h"
 
 namespace headrace::s3 {
 
-/// What readers tell their engine: requests counted, refusals to be told.
+/// What readers and their engine tell each other: requests counted, refusals to be told, when to stop.
 class Ledger {
  public:
   void add(Requests& requests);
@@ -18,6 +22,9 @@ class Ledger {
   RequestCounts counts() const;
   /// Only while nothing is in flight.
   std::vector<std::string> take_notes();
+  /// StorageEngine::stop_with().
+  void stop_with(const std::atomic<int>& stop) { stop_ = &stop; }
+  const std::atomic<int>* stop() const { return stop_; }  // nullptr = nobody will ask to
 
  private:
   void hear(Requests& requests);
@@ -26,6 +33,7 @@ class Ledger {
   std::vector<std::shared_ptr<Tally>> tallies_;
   std::vector<Requests*> living_;
   std::vector<std::string> notes_;
+  std::atomic<const std::atomic<int>*> stop_{nullptr};
 };
 
 /// Both ask for the first byte of their first object now, untimed, so that who may not read, and a server that ignores

@@ -1,6 +1,7 @@
 #include "harness/backends/s3/requests.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
@@ -11,14 +12,16 @@ namespace {
 // Before a request is sent again [ns]: doubled each time, a random half of it taken off, so that many do not come together.
 constexpr std::uint64_t kFirstPause = 100'000'000, kLongestPause = 5'000'000'000;
 constexpr std::uint64_t kLongestPoll = 1'000'000'000;  // [ns]
+constexpr std::uint64_t kStopping = 2'000'000'000;     // so long a store may answer after all was asked to stop [ns]
 
 }  // namespace
 
 Requests::Requests(std::shared_ptr<const Settings> settings, const std::string& bucket, std::uint32_t slots,
-                   unsigned retries)
+                   unsigned retries, const std::atomic<int>* stop)
     : settings_(std::move(settings)),
       address_(*settings_, bucket),
       retries_(retries),
+      stop_(stop),
       multi_(curl_multi_init()),
       slots_(slots) {
   if (multi_ == nullptr) throw RunError("libcurl gives no handle");
@@ -38,7 +41,7 @@ Requests::~Requests() {
 }
 
 void Requests::start(std::uint32_t slot, const Ask& ask) {
-  slots_[slot] = {.begin_ns = now_ns()};
+  slots_[slot] = {.begin_ns = now_ns(), .in_flight = true};
   ++in_flight_;
   transfers_[slot]->prepare(ask);
   send(slot);
@@ -87,8 +90,30 @@ void Requests::finish(Transfer& transfer, CURLcode code) {
       return;
     }
   }
+  end(transfer.slot());
+}
+
+void Requests::end(std::uint32_t slot) {
   --in_flight_;
-  finished_.push_back({transfer.slot(), slot.begin_ns, transfer.first_ns(), now_ns(), slot.tries});
+  slots_[slot].in_flight = false;
+  finished_.push_back({slot, slots_[slot].begin_ns, transfers_[slot]->first_ns(), now_ns(), slots_[slot].tries});
+}
+
+bool Requests::has_to_stop(std::uint64_t now) {
+  if (stop_ == nullptr || stop_->load(std::memory_order_relaxed) == 0) return false;
+  if (asked_to_stop_ns_ == 0) asked_to_stop_ns_ = now;
+  return now - asked_to_stop_ns_ >= kStopping;
+}
+
+void Requests::give_up() {
+  for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+    if (!slots_[slot].in_flight) continue;
+    if (std::exchange(slots_[slot].again_ns, 0) != 0) --waiting_;
+    curl_multi_remove_handle(multi_, transfers_[slot]->easy());
+    transfers_[slot]->ended(CURLE_ABORTED_BY_CALLBACK);
+    keep(transfers_[slot]->answer(), true);
+    end(slot);
+  }
 }
 
 void Requests::send_again(std::uint64_t now) {
@@ -122,6 +147,10 @@ std::span<const Finished> Requests::turn(std::size_t wait_for, std::uint64_t unt
       if (waiting_ > 0 && slot.again_ns != 0) wake = std::min(wake, slot.again_ns);
     const std::uint64_t now = now_ns();
     if (now >= until_ns) break;
+    if (has_to_stop(now)) {
+      give_up();
+      break;
+    }
     // In whole milliseconds, rounded down: the last one is spent asking.
     const std::uint64_t pause = wake > now ? std::min(wake - now, kLongestPoll) : 0;
     curl_multi_poll(multi_, nullptr, 0, static_cast<int>(pause / 1'000'000), nullptr);

@@ -43,8 +43,10 @@ struct Finished {
 
 class Requests {
  public:
-  /// `retries`: how often a request is sent again whose failure may pass.
-  Requests(std::shared_ptr<const Settings> settings, const std::string& bucket, std::uint32_t slots, unsigned retries);
+  /// `retries`: how often a request is sent again whose failure may pass. `stop`: once it is not 0, what does not end
+  /// within two seconds is given up; nullptr = never.
+  Requests(std::shared_ptr<const Settings> settings, const std::string& bucket, std::uint32_t slots, unsigned retries,
+           const std::atomic<int>* stop);
   ~Requests();
   Requests(const Requests&) = delete;
 
@@ -66,17 +68,24 @@ class Requests {
   struct Slot {
     std::uint64_t begin_ns = 0, again_ns = 0;  // again_ns: when it is sent once more; 0 = it is on its way or done
     std::uint32_t tries = 0;
+    bool in_flight = false;
   };
 
   void send(std::uint32_t slot);
   void finish(Transfer& transfer, CURLcode code);
+  void end(std::uint32_t slot);
   void send_again(std::uint64_t now);
+  /// Was it asked to stop so long ago that whoever has not answered will not?
+  bool has_to_stop(std::uint64_t now);
+  void give_up();
   void keep(const Answer& answer, bool given_up) noexcept;
   std::uint64_t pause_ns(std::uint32_t tries);
 
   const std::shared_ptr<const Settings> settings_;
   const Address address_;
   const unsigned retries_;
+  const std::atomic<int>* const stop_;
+  std::uint64_t asked_to_stop_ns_ = 0;  // 0 = it was not yet
   std::optional<Signer> signer_;
   CURLM* multi_;
   std::vector<std::unique_ptr<Transfer>> transfers_;

@@ -31,6 +31,8 @@ class S3Engine final : public StorageEngine, public ObjectStore {
   }
   std::vector<std::string> take_notes() override { return ledger_.take_notes(); }
 
+  void stop_with(const std::atomic<int>& stop) override { ledger_.stop_with(stop); }
+
   ObjectStore* object_store() override { return this; }
   std::string list(const std::string& url, const std::function<void(const ListedObject&)>& each) override {
     return list_objects(settings(), url, ledger_, each);
