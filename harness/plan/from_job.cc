@@ -10,6 +10,8 @@
 #include "harness/backends/engines.h"
 #include "harness/base/object_path.h"
 #include "harness/base/units.h"
+#include "harness/plan/job_points/checkpoints.h"
+#include "harness/plan/job_points/entry.h"
 #include "harness/plan/time_share.h"
 #include "harness/requirements/needs.h"
 
@@ -17,6 +19,7 @@ namespace headrace {
 namespace {
 
 using config::Value;
+using job_points::Entry;
 using requirements::Job;
 using requirements::Layout;
 using requirements::LoaderKind;
@@ -27,46 +30,12 @@ constexpr std::uint64_t kMostFiles = 20'000;       // more take long to make and
 constexpr std::uint64_t kLeastShard = 8 * kMiB;    // what is still read in order
 constexpr std::uint64_t kLargeRequest = 8 * kMiB;  // beyond, no storage gains
 constexpr std::uint64_t kMostDrawn = 16 * kMiB;    // an image, and all of them together
-constexpr double kSaveRate = 150e6;                // bytes/s: saves are planned no larger; on slower storage, smaller
 constexpr unsigned kInFlight = 32;                 // requests, of an engine with a queue
 
 std::string bytes(double value) { return format_quantity(value, Dimension::bytes); }
 
 /// As an option takes it.
 std::string as_option(double value) { return fmt::format("{:.0f}MB", std::ceil(value / 1e6)); }
-
-/// One entry as it is put together.
-class Entry {
- public:
-  Entry(const char* use, const char* label) {
-    value.kind = Value::Kind::map;
-    put("use", use);
-    if (*label != 0) put("label", label);
-  }
-  Entry& put(std::string_view key, std::string text) {
-    value.set(key, Value::scalar(std::move(text), {"job", 0, 0}));
-    return *this;
-  }
-  Entry& size(std::string_view key, std::uint64_t bytes) { return put(key, fmt::format("{}B", bytes)); }
-  Entry& count(std::string_view key, std::uint64_t n) { return put(key, fmt::format("{}", n)); }
-
-  /// The job has more: what that leaves unproven.
-  template <typename... T>
-  void open(fmt::format_string<T...> text, T&&... values) {
-    unproven.push_back(fmt::format(text, std::forward<T>(values)...));
-  }
-
-  Value value;
-  std::vector<std::string> unproven;
-  std::string_view use() const { return value.find("use")->text; }
-  bool is_advice() const {
-    const Value* label = value.find("label");
-    return label != nullptr && !label->text.starts_with("job");
-  }
-
-  double weight = time_share::kOwn;  // of the measuring time; 0 = it ends by itself
-  bool timed = true;                 // its repetitions end after `duration`
-};
 
 class Points {
  public:
@@ -380,55 +349,16 @@ class Points {
   // Saves and restores.
 
   void checkpoints() {
-    const auto ranks = static_cast<unsigned>(std::min(job_.cluster.gpus_per_node, 1024.0));
-    const double size = requirements_size() / job_.cluster.gpus();
-    const bool async = job_.checkpoint->async;
     // Each save must end within its part of the time.
-    const double time_s = means_.budget_s / 5 / (time_share::kFewest + 1);
-    double most = std::min(double(save_space_) / ranks, kSaveRate * time_s / ranks);
-    if (async) most = std::min(most, double(means_.memory) / 4 / ranks);
-    const double shard = std::min(size, most);
-    constexpr double kLeast = 4096;
-    if (shard < kLeast) {
-      remark("a checkpoint of {} ranks does not fit what may be written, {}: saves and restores are not measured",
-             ranks, bytes(double(means_.space)));
-      return;
-    }
-    const auto whole = static_cast<std::uint64_t>(shard);
-    const auto smaller = [&](Entry& entry) {
-      if (shard < size)
-        entry.open(
-            "checkpoint shards of {} stand for {}: what the full size meets (caches that fill, limits of bursts) is "
-            "not "
-            "shown",
-            bytes(std::floor(shard)), bytes(size));
-    };
-    const auto save = [&](const char* label) {
-      Entry entry("checkpoint_write", label);
-      entry.timed = false;
-      smaller(entry);
-      entry.count("ranks", ranks).size("shard_size", whole);
-      entry.put("save_within", exact_quantity(time_s, Dimension::seconds));
-      return entry.put("mode", async ? "async" : "sync");
-    };
-    add(save("job"), time_share::kOwn);
-    Entry around = save("around-the-cache");
-    advise(around.put("engine", queueing_engine()).put("direct", "true").put("preallocate", "true"));
-    if (!asks("checkpoint_read") || !job_.checkpoint->restore) return;
-    const auto restore = [&](const char* label) {
-      Entry entry("checkpoint_read", label);
-      entry.timed = false;
-      smaller(entry);
-      return entry.count("ranks", ranks).size("shard_size", whole).put("cache", "cold");
-    };
-    add(restore("job"), time_share::kOwn);
-    Entry queue = restore("in-flight");
-    advise(queue.put("engine", queueing_engine()).count("queue_depth", 16));
-  }
-
-  /// Bytes of one checkpoint of the whole job.
-  double requirements_size() const {
-    return *job_.model.parameters * job_.checkpoint->bytes_per_parameter + job_.checkpoint->extra;
+    const job_points::SaveMeans means{.space = double(save_space_),
+                                      .memory = double(means_.memory) / 4,
+                                      .save_s = means_.budget_s / 5 / (time_share::kFewest + 1),
+                                      .restores = asks("checkpoint_read") && job_.checkpoint->restore.has_value()};
+    std::vector<Entry> made = job_points::checkpoints(job_, means);
+    if (made.empty())
+      remark("a checkpoint of {:.0f} ranks does not fit what may be written, {}: saves and restores are not measured",
+             job_points::ranks_here(job_), bytes(double(means_.space)));
+    for (Entry& entry : made) add(std::move(entry), entry.is_advice() ? time_share::kAdvice : time_share::kOwn);
   }
 
   void gpus() {
