@@ -19,7 +19,7 @@
 #include "harness/engine/rehearsal.h"
 #include "harness/files/marked_folder.h"
 #include "harness/files/output.h"
-#include "harness/plan/benchmark_rules.h"
+#include "harness/plan/benchmark/rules.h"
 #include "harness/plan/room.h"
 #include "harness/results/result_store.h"
 #include "harness/results/trace_json.h"
@@ -64,9 +64,9 @@ Help help_of(const Plan& plan, const std::string& job_file, const std::string& f
   return help;
 }
 
-Text rehearsal_text(const Rehearsal& rehearsal) {
+Text rehearsal_text(const RunResult& run) {
   Text out;
-  for (const std::string& sentence : engine::told(rehearsal)) out += "  " + wrap(Text(sentence), 94, 4) + "\n";
+  for (const std::string& sentence : engine::told_rehearsal(run)) out += "  " + wrap(Text(sentence), 94, 4) + "\n";
   return "rehearsal\n" + out + "\n";
 }
 
@@ -101,7 +101,7 @@ class Shown final : public TerminalAudience {
     }
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
     print(expected_text(run.expected, Terminal(stdout, shared_), shared_.verbosity < 0));
-    if (run.rehearsal) print(rehearsal_text(*run.rehearsal));
+    if (run.rehearsal || run.rules) print(rehearsal_text(run));
     print(verdict_text(run, shared_));
     if (help.sizing) print(fixes_text(*help.sizing, Terminal(stdout, shared_)));
     print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));

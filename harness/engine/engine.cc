@@ -15,6 +15,7 @@
 #include "harness/engine/questions.h"
 #include "harness/engine/rank_sync.h"
 #include "harness/engine/rehearsal.h"
+#include "harness/engine/rules_kept.h"
 #include "harness/engine/scaling_curves.h"
 
 namespace headrace {
@@ -58,6 +59,7 @@ class Run {
     result_.collectives = engine::fit_curves(plan_, result_.points);
     result_.scaling = engine::scaling_curves(result_.points);
     result_.rehearsal = engine::rehearsal_of(plan_, result_.points);
+    result_.rules = engine::rules_held(plan_, result_.points);
     end_together();
     if (result_.lost.empty()) result_.signal = stop_signal.load();  // else a launcher ended us for that
     result_.summary = judging::summarize_run(result_.judgements, engine::recorded(result_.points), result_.signal);

@@ -305,12 +305,6 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
                                 .tried = std::move(tried),
                                 .ahead = tried_prefetch(points, *whole->point),
                                 .cpu_time_s = value(find(points, "decode", rehearsal::kJob), "cpu_time_per_sample")});
-  r.rules = plan.rules;
-  if (!r.rules.empty()) {
-    r.checked = plan.rule_checks;
-    for (RuleCheck& check : check_measured(*whole, plan.job->step.target_utilization))
-      r.checked.push_back(std::move(check));
-  }
   for (const PointResult& p : points)
     if (!was_cold(p)) r.not_cold.push_back(p.point->id);
   return r;
@@ -347,15 +341,13 @@ std::vector<std::string> told(const Rehearsal& r) {
   if (r.saves) all.push_back(told_of(*r.saves, r.utilization));
   if (r.tier) all.push_back(told_of(*r.tier, r.rates.taken));
   if (r.tuning) all.insert(all.end(), r.tuning->told.begin(), r.tuning->told.end());
-  if (!r.rules.empty()) {
-    const auto kept = std::ranges::count_if(r.checked, &RuleCheck::kept);
-    all.push_back(fmt::format("of the {} rules of {} this run kept {}{}", r.checked.size(), r.rules, kept,
-                              static_cast<std::size_t>(kept) == r.checked.size()
-                                  ? ": all that one host can keep"
-                                  : ": it is no result of that benchmark"));
-    for (const RuleCheck& check : r.checked)
-      if (!check.kept) all.push_back(fmt::format("broken ({}): {}", check.rule, check.told));
-  }
+  return all;
+}
+
+std::vector<std::string> told_rehearsal(const RunResult& run) {
+  std::vector<std::string> all = run.rehearsal ? told(*run.rehearsal) : std::vector<std::string>{};
+  if (run.rules)
+    for (std::string& sentence : told(*run.rules)) all.push_back(std::move(sentence));
   return all;
 }
 

@@ -17,4 +17,7 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
 /// As people read it: a sentence each.
 std::vector<std::string> told(const Rehearsal& rehearsal);
 
+/// All that a run tells of its rehearsal, and of the rules that it was held against.
+std::vector<std::string> told_rehearsal(const RunResult& run);
+
 }  // namespace headrace::engine

@@ -16,7 +16,7 @@
 #include "harness/engine/scaling.h"
 #include "harness/expectations/hold.h"
 #include "harness/machine/fingerprint.h"
-#include "harness/plan/benchmark_rules.h"
+#include "harness/plan/benchmark/rules.h"
 #include "harness/plan/plan.h"
 #include "harness/ranks/rank_groups.h"
 #include "harness/record/data_report.h"
@@ -132,9 +132,20 @@ struct Rehearsal {
   std::optional<RehearsedNodes> nodes;  // of several
   std::optional<RehearsedTier> tier;    // of a job with a local cache
   double stalled = 0,
-         longest_s = 0;            // samples of all repetitions that storage stalled for, and the longest wait for one
-  std::string rules;               // of a benchmark, that it was held against; "" = none
-  std::vector<RuleCheck> checked;  // each of them
+         longest_s = 0;  // samples of all repetitions that storage stalled for, and the longest wait for one
+};
+
+/// A benchmark's checkpoints as it reports them: means over all of them, each by its slowest rank; bytes of all ranks.
+struct BenchmarkSaves {
+  unsigned count = 0;
+  double each_s = 0, bytes_per_s = 0;
+};
+
+/// A rehearsal that was held against a benchmark's rules.
+struct HeldRules {
+  std::string name;                            // "mlperf-v2"
+  std::vector<RuleCheck> checks;               // each of them
+  std::optional<BenchmarkSaves> saves, reads;  // where it was rehearsed by its checkpoints
 };
 
 /// The program that measured.
@@ -157,6 +168,7 @@ struct RunResult {
   std::vector<Judgement> judgements;
   std::vector<ScalingCurve> scaling;
   std::optional<Rehearsal> rehearsal;
+  std::optional<HeldRules> rules;
   std::vector<expectations::Part> parts;         // of this machine
   std::vector<expectations::Expected> expected;  // figures beside what sound hardware gives
   Summary summary;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/config/document.h"
-#include "harness/plan/benchmark_rules.h"
+#include "harness/plan/benchmark/rules.h"
 #include "harness/requirements/job.h"
 
 namespace headrace {

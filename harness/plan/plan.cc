@@ -82,7 +82,7 @@ class Planner {
       add_points(*workloads, &defaults, options_);
     }
     ask_needs(root.find("needs"), plan_, problems_);
-    if (options_.rehearse && problems_.empty()) judge_utilization(plan_);
+    if (options_.rehearse && problems_.empty()) judge_rehearsal(plan_);
     select_points();
     problems_.throw_if_any();
     if (of_job) {

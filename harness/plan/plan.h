@@ -10,7 +10,7 @@
 
 #include "harness/config/document.h"
 #include "harness/params.h"
-#include "harness/plan/benchmark_rules.h"
+#include "harness/plan/benchmark/rules.h"
 #include "harness/record/cache_state.h"
 #include "harness/registry.h"
 #include "harness/requirements/needs.h"

@@ -9,7 +9,9 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
+#include "harness/plan/benchmark/checkpoints.h"
 #include "harness/plan/own_data.h"
+#include "harness/plan/rehearsal/benchmark_saves.h"
 #include "harness/plan/rehearsal/decoding.h"
 #include "harness/plan/rehearsal/entry.h"
 #include "harness/plan/rehearsal/saves.h"
@@ -301,6 +303,7 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
   Job job = asked;
   if (!means.rules.empty()) {
     check_rules_name(means.rules);
+    if (benchmark_model(means.rules, job) != nullptr) return rehearsal::benchmark_saves(job, means);
     job.dataset.cpu_time_per_sample.reset();  // they leave decoding out
     job.dataset.codec = requirements::SampleCodec::none;
   }
@@ -326,9 +329,15 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
   throw UsageError(fmt::format("no rehearsal: {}", join(all.remarks)));
 }
 
-void judge_utilization(Plan& plan) {
-  plan.needs.clear();
+void judge_rehearsal(Plan& plan) {
   plan.not_asked.clear();
+  if (!plan.rules.empty() && benchmark_model(plan.rules, *plan.job) != nullptr) {
+    std::erase_if(plan.needs, [](const requirements::Need& need) {
+      return !std::ranges::any_of(need.measured_by, [](const std::string& m) { return m.starts_with("checkpoint_"); });
+    });
+    return;
+  }
+  plan.needs.clear();
   plan.declared_needs.push_back({.id = "accelerator_utilization",
                                  .metric = "input_pipeline.accelerator_utilization",
                                  .at_least = true,

@@ -20,11 +20,12 @@ inline constexpr const char* kPrefetch = "prefetch-";            // prefetch_fac
 }  // namespace rehearsal
 
 /// The points of `job` on one of its nodes, the whole pipeline first; the last one measures storage alone as `qualify`
-/// does, for a prediction. Throws UsageError when nothing can be rehearsed with these means: no room for data, or steps
+/// does, for a prediction. By a benchmark's rules of a job that saves one of its models: saves and reads alone. Throws UsageError when nothing can be rehearsed with these means: no room for data, or steps
 /// so long that the budget ends before.
 FromJob rehearsal_from_job(const requirements::Job& job, Means means);
 
-/// Of all that the job needs, a rehearsal judges one thing: step.target_utilization.
-void judge_utilization(Plan& plan);
+/// Of all that the job needs, a rehearsal judges one thing, step.target_utilization; that of a benchmark's checkpoints what the
+/// job asks of saves and restores.
+void judge_rehearsal(Plan& plan);
 
 }  // namespace headrace

@@ -167,7 +167,19 @@ Json scaling(const ScalingCurve& curve) {
 
 Json bounded(const Estimate& b) { return {{"value", b.value}, {"low", b.low}, {"high", b.high}}; }
 
-Json rehearsal(const Rehearsal& r) {
+Json rules(const HeldRules& held) {
+  Json checks = Json::array();
+  for (const RuleCheck& c : held.checks) checks.push_back({{"rule", c.rule}, {"kept", c.kept}, {"told", c.told}});
+  Json all{{"name", held.name}, {"checks", std::move(checks)}};
+  const auto put = [&all](const char* name, const std::optional<BenchmarkSaves>& s) {
+    if (s) all[name] = {{"count", s->count}, {"each_s", s->each_s}, {"bytes_per_s", s->bytes_per_s}};
+  };
+  put("saves", held.saves);
+  put("reads", held.reads);
+  return all;
+}
+
+Json pipeline(const Rehearsal& r) {
   Json rates{{"taken", r.rates.taken}};
   const auto put = [&rates](const char* name, const std::optional<Estimate>& rate) {
     if (rate) rates[name] = bounded(*rate);
@@ -184,7 +196,6 @@ Json rehearsal(const Rehearsal& r) {
            {"limit_by_times", r.by_times},
            {"limit", headrace::to_string(r.proof.limit)},
            {"sentence", r.proof.sentence},
-           {"told", engine::told(r)},
            {"sample_rates", std::move(rates)}};
   if (r.tuning) {
     Json tried = Json::array();
@@ -235,11 +246,6 @@ Json rehearsal(const Rehearsal& r) {
                                {"of", r.nodes->slowest->of}};
     all["nodes"] = std::move(nodes);
   }
-  if (!r.rules.empty()) {
-    Json checks = Json::array();
-    for (const RuleCheck& c : r.checked) checks.push_back({{"rule", c.rule}, {"kept", c.kept}, {"told", c.told}});
-    all["rules"] = {{"name", r.rules}, {"checks", std::move(checks)}};
-  }
   if (!r.predicted) return all;
   Json errors = Json::array();
   for (const Rehearsal::StageError& e : r.stage_errors)
@@ -252,6 +258,13 @@ Json rehearsal(const Rehearsal& r) {
                        {"error", *r.error},
                        {"grade", r.grade},
                        {"stages", std::move(errors)}};
+  return all;
+}
+
+Json rehearsal(const RunResult& run) {
+  Json all = run.rehearsal ? pipeline(*run.rehearsal) : Json::object();
+  all["told"] = engine::told_rehearsal(run);
+  if (run.rules) all["rules"] = rules(*run.rules);
   return all;
 }
 
@@ -286,7 +299,7 @@ std::string run_json(const RunResult& run) {
     all["scaling"] = Json::array();
     for (const ScalingCurve& curve : run.scaling) all["scaling"].push_back(scaling(curve));
   }
-  if (run.rehearsal) all["rehearsal"] = rehearsal(*run.rehearsal);
+  if (run.rehearsal || run.rules) all["rehearsal"] = rehearsal(run);
   if (!run.parts.empty()) all["parts"] = parts_part(run.parts);
   if (!run.expected.empty()) all["expected"] = expected_part(run.expected);
   all["environment"] = environment_part(run.environment);

@@ -255,6 +255,37 @@ def test_each_rule_that_a_run_broke_is_named(headrace):
     assert checks["workload"]["kept"] and "broken (taken)" in words and "dlrm_b200, which is for planning alone" in words, words
 
 
+def test_a_benchmarks_checkpoints_are_saved_and_read_by_its_rules(headrace):
+    saved = headrace("rehearse", str(JOBS / "mlperf-checkpoint-llama3-70b.yaml"), "--rules", "mlperf-v3", "--at", "scratch",
+                     "--max-write", "24MiB", "--budget", "40s", "--no-report", "--out", "out")
+    assert saved.code in (0, 10, 11, 12), saved
+    run = headrace.results(out="out")
+    assert [p["id"] for p in run["points"]] == ["checkpoint_write/job", "checkpoint_read/job"], run["points"]
+    for point in run["points"]:
+        assert sum(r["counted"] for r in point["repetitions"]) == 10, point["id"]
+    rules = run["rehearsal"]["rules"]
+    checks = {c["rule"]: c for c in rules["checks"]}
+    assert list(checks) == ["workload", "ranks", "ranks_on_host", "size", "saves", "reads", "fsync", "caches"], checks
+    # One host does not stand for 64 ranks of 3.0, and 24 MiB are no 912 GiB.
+    assert {rule for rule in checks if not checks[rule]["kept"]} - {"caches"} == {"ranks", "size"}, checks
+    words = " ".join(saved.out.split())
+    assert "broken (ranks): 64 ranks save: 8 on 1 host" in words and "broken (size): these ranks save and read 122 GB" in words, words
+    assert "10 checkpoints saved: each in" in words and "it is no result of that benchmark" in words, words
+    durable = next(m for m in run["points"][0]["metrics"] if m["name"] == "time_to_durable_s")["values"]
+    assert rules["saves"]["count"] == 10 and rules["saves"]["each_s"] == pytest.approx(sum(durable) / 10), rules
+    assert {n["id"] for n in run["judgements"]} == {"checkpoint.write_bandwidth", "checkpoint.restore_bandwidth"}, run["judgements"]
+
+
+def test_what_a_benchmarks_checkpoints_have_no_room_for_is_refused(headrace):
+    result = headrace("rehearse", str(JOBS / "mlperf-checkpoint-llama3-8b.yaml"), "--rules", "mlperf-v2", "--dry-run",
+                      "--max-write", "64KiB")
+    assert result.code == 2 and "a checkpoint of 8 ranks does not fit what may be written" in " ".join(result.err.split()), result
+    # Another model's checkpoints are not the benchmark's: its loader is rehearsed.
+    points, _ = planned(headrace, str(JOBS / "mlperf-checkpoint-llama3-8b.yaml"), "--rules", "mlperf-v2", "--set",
+                        "job.model.hidden=2048")
+    assert "input_pipeline/job" in points and "checkpoint_write/job" not in points, points
+
+
 def test_a_source_that_stays_in_memory_breaks_the_rule_of_caches(headrace):
     if not os.path.ismount("/dev/shm"):
         pytest.skip("no tmpfs here")

@@ -1,4 +1,4 @@
-#include "harness/plan/benchmark_rules.h"
+#include "harness/plan/benchmark/rules.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/engine/rules_kept.h"
+#include "harness/plan/benchmark/checkpoints.h"
 #include "tests/unit/source_dir.h"
 
 namespace headrace {
@@ -132,6 +133,95 @@ TEST(BenchmarkRulesTest, WhatWasMeasuredKeepsOrBreaksEach) {
   EXPECT_EQ(
       kept(check_measured(nothing, 0.9)),
       (Kept{{"steps", false}, {"runs", false}, {"caches", false}, {"utilization", false}, {"replicated", false}}));
+}
+
+requirements::Job saving(const char* model) {
+  return requirements::load_job(source_dir() + "/configs/jobs/mlperf-checkpoint-" + model + ".yaml", {});
+}
+
+TEST(BenchmarkCheckpointsTest, ShippedJobsAreTheModelsOfBothVersions) {
+  for (const char* version : {"mlperf-v2", "mlperf-v3"})
+    for (const char* model : {"llama3-8b", "llama3-70b", "llama3-405b", "llama3-1t"}) {
+      const requirements::Job job = saving(model);
+      ASSERT_NE(benchmark_model(version, job), nullptr) << model;
+      EXPECT_EQ(kept(check_planned_saves(version, job, {.hosts = job.cluster.nodes, .ranks_on_host = 8})),
+                (Kept{{"workload", true}, {"ranks", true}, {"ranks_on_host", true}}))
+          << version << " " << model;
+    }
+  requirements::Job other = saving("llama3-8b");
+  other.model.hidden = 4095;
+  EXPECT_EQ(benchmark_model("mlperf-v2", other), nullptr);
+  other = saving("llama3-8b");
+  other.checkpoint.reset();
+  EXPECT_EQ(benchmark_model("mlperf-v2", other), nullptr) << "it saves nothing";
+}
+
+TEST(BenchmarkCheckpointsTest, AnotherSizeShardingOrModeIsNotTheBenchmarks) {
+  const auto own = [](const requirements::Job& job) {
+    return kept(check_planned_saves("mlperf-v2", job, {.hosts = 8, .ranks_on_host = 8}))["workload"];
+  };
+  const requirements::Job job = saving("llama3-70b");
+  ASSERT_TRUE(own(job));
+  requirements::Job other = job;
+  other.checkpoint->bytes_per_parameter = 12;
+  EXPECT_FALSE(own(other));
+  other = job;
+  other.checkpoint->async = true;
+  EXPECT_FALSE(own(other));
+  other = job;
+  other.parallelism.tensor = 4;
+  EXPECT_FALSE(own(other));
+  other = job;
+  other.parallelism.sharding = requirements::Sharding::zero1;
+  EXPECT_FALSE(own(other));
+}
+
+TEST(BenchmarkCheckpointsTest, OneHostStandsForAllWhereTheVersionLetsIt) {
+  const auto on = [](const char* version, const char* model, double hosts, double ranks) {
+    return kept(check_planned_saves(version, saving(model), {.hosts = hosts, .ranks_on_host = ranks}));
+  };
+  EXPECT_TRUE(on("mlperf-v2", "llama3-70b", 1, 8)["ranks"]);
+  EXPECT_FALSE(on("mlperf-v3", "llama3-70b", 1, 8)["ranks"]) << "of 3.0 the smallest alone";
+  EXPECT_TRUE(on("mlperf-v3", "llama3-8b", 1, 8)["ranks"]);
+  EXPECT_FALSE(on("mlperf-v2", "llama3-70b", 2, 8)["ranks"]) << "neither all nor one host";
+  EXPECT_FALSE(on("mlperf-v2", "llama3-70b", 1, 64)["ranks"] == on("mlperf-v2", "llama3-70b", 1, 63)["ranks"]);
+  EXPECT_FALSE(on("mlperf-v2", "llama3-70b", 16, 4)["ranks_on_host"]) << "more than four";
+  EXPECT_TRUE(on("mlperf-v2", "llama3-8b", 2, 5)["ranks_on_host"]);
+}
+
+PointResult checkpoints(const Point& point, unsigned count, std::uint64_t bytes, unsigned cold) {
+  PointResult result;
+  result.point = &point;
+  for (unsigned i = 0; i < count; ++i) {
+    Repetition r;
+    PhaseResult phase;
+    phase.bytes = bytes;
+    r.phases.push_back(phase);
+    r.cache.required = true;
+    r.cache.proven = i < cold;
+    result.repetitions.push_back(r);
+  }
+  return result;
+}
+
+TEST(BenchmarkCheckpointsTest, WhatWasMeasuredKeepsOrBreaksEach) {
+  using engine::check_measured_saves;
+  Point synced, unsynced;
+  synced.params["durability"] = std::string("fsync");
+  unsynced.params["durability"] = std::string("none");
+  const PointResult saves = checkpoints(synced, 10, 1000, 0), reads = checkpoints(synced, 10, 1000, 10);
+  EXPECT_EQ(kept(check_measured_saves(&saves, &reads, 1000)),
+            (Kept{{"size", true}, {"saves", true}, {"reads", true}, {"fsync", true}, {"caches", true}}));
+  const PointResult few = checkpoints(unsynced, 9, 900, 0), warm = checkpoints(synced, 11, 1000, 10);
+  EXPECT_EQ(kept(check_measured_saves(&few, &warm, 1000)),
+            (Kept{{"size", false}, {"saves", false}, {"reads", false}, {"fsync", false}, {"caches", false}}));
+  EXPECT_EQ(kept(check_measured_saves(nullptr, &reads, 1000)),
+            (Kept{{"size", false}, {"saves", false}, {"reads", true}, {"fsync", false}, {"caches", true}}));
+  // One that was replaced, as something else disturbed it, is none of the ten.
+  PointResult replaced = checkpoints(synced, 11, 1000, 0);
+  replaced.repetitions[3].counted = false;
+  replaced.repetitions[3].phases[0].bytes = 1;
+  EXPECT_EQ(kept(check_measured_saves(&replaced, &reads, 1000)), kept(check_measured_saves(&saves, &reads, 1000)));
 }
 
 }  // namespace

@@ -11,7 +11,6 @@ namespace {
 
 using requirements::Job;
 
-constexpr double kSaveRate = 150e6;  // bytes/s: saves are planned no larger; on slower storage, smaller
 constexpr double kLeastShard = 4096;
 
 std::string bytes(double value) { return format_quantity(value, Dimension::bytes); }
@@ -27,7 +26,7 @@ double checkpoint_bytes(const Job& job) {
 std::vector<Entry> checkpoints(const Job& job, const SaveMeans& means) {
   const double ranks = ranks_here(job), size = checkpoint_bytes(job) / job.cluster.gpus();
   const bool async = job.checkpoint->async;
-  double most = std::min(means.space, kSaveRate * means.save_s) / ranks;
+  double most = std::min(means.space, means.rate * means.save_s) / ranks;
   if (async) most = std::min(most, means.memory / ranks);
   const double shard = std::min(size, most);
   if (shard < kLeastShard) return {};

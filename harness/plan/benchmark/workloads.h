@@ -16,9 +16,20 @@ struct BenchmarkWorkload {
   bool planning = false;  // for planning alone: no results are taken of it
 };
 
+/// A model whose checkpoints are saved and read.
+struct BenchmarkModel {
+  const char* name;
+  double layers, hidden, ffn, heads, kv_heads;
+  double tensor, pipeline, data;  // ranks are their product
+  double bytes;                   // of one checkpoint of all ranks, as the benchmark tells them
+  bool by_one_host;               // 8 ranks on one host may stand for all, each with its own part
+  double ranks() const { return tensor * pipeline * data; }
+};
+
 struct BenchmarkVersion {
   const char* name;  // as --rules has it
   std::span<const BenchmarkWorkload> workloads;
+  std::span<const BenchmarkModel> models;
 };
 
 /// Every version there are rules of.

@@ -1,4 +1,4 @@
-#include "harness/plan/benchmark_rules.h"
+#include "harness/plan/benchmark/rules.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
-#include "harness/plan/benchmark_workloads.h"
+#include "harness/plan/benchmark/workloads.h"
 
 namespace headrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/plan/benchmark_workloads.h"
+#include "harness/plan/benchmark/workloads.h"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,25 @@ constexpr std::array kMlperf3{BenchmarkWorkload{"unet3d_b200", 7, 0.162, 1466006
                               BenchmarkWorkload{"cosmoflow_a100", 1, 0.00551, 2828486, 1, 0.7, kPlanning},
                               BenchmarkWorkload{"cosmoflow_h100", 1, 0.0035, 2828486, 1, 0.7, kPlanning}};
 
-constexpr std::array kVersions{BenchmarkVersion{"mlperf-v2", kMlperf2}, BenchmarkVersion{"mlperf-v3", kMlperf3}};
+// Table 2 of both versions' rules, in units of 1024. Of 3.0 one host may stand for all of the smallest model alone
+// (checkpointSubsetRunValidation).
+constexpr double kGiB = 1 << 30, kTiB = 1024 * kGiB;
+constexpr bool kByOneHost = true;
+
+constexpr BenchmarkModel llama3_8b{"llama3_8b", 32, 4096, 14336, 32, 8, 1, 1, 8, 105 * kGiB, kByOneHost};
+
+constexpr std::array kModels2{
+    llama3_8b, BenchmarkModel{"llama3_70b", 80, 8192, 28672, 128, 8, 8, 1, 8, 912 * kGiB, kByOneHost},
+    BenchmarkModel{"llama3_405b", 126, 16384, 53248, 128, 8, 8, 32, 2, 5.29 * kTiB, kByOneHost},
+    BenchmarkModel{"llama3_1t", 128, 25872, 98304, 192, 32, 8, 64, 2, 18 * kTiB, kByOneHost}};
+
+constexpr std::array kModels3{llama3_8b,
+                              BenchmarkModel{"llama3_70b", 80, 8192, 28672, 128, 8, 8, 1, 8, 912 * kGiB, false},
+                              BenchmarkModel{"llama3_405b", 126, 16384, 53248, 128, 8, 8, 32, 2, 5.29 * kTiB, false},
+                              BenchmarkModel{"llama3_1t", 128, 25872, 98304, 192, 32, 8, 64, 2, 18 * kTiB, false}};
+
+constexpr std::array kVersions{BenchmarkVersion{"mlperf-v2", kMlperf2, kModels2},
+                               BenchmarkVersion{"mlperf-v3", kMlperf3, kModels3}};
 
 }  // namespace
 
