@@ -88,8 +88,8 @@ def test_what_a_killed_run_left_goes_with_clean(headrace):
     assert [f.name for f in copies.glob("copy-*")] == ["copy-00000099.bin"]
 
 
-def rehearsed(headrace, path=""):
-    headrace.write("job.yaml", JOB.replace("PATH", path))
+def rehearsed(headrace, path="", layout="files"):
+    headrace.write("job.yaml", JOB.replace("PATH", path).replace("layout: files", f"layout: {layout}"))
     outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "20s", "--max-write", "30MB", "--no-report", "--out", "results")
     assert outcome.code in (0, 10, 11, 12), outcome
     return outcome, headrace.results()
@@ -105,11 +105,24 @@ def test_a_rehearsal_fills_the_jobs_tier(headrace):
         assert told["hit_ratio"] == pytest.approx(0.4, abs=0.02) and told["hit_ratio_predicted"] == pytest.approx(0.4), told
 
 
+def test_shards_are_copied_whole(headrace):
+    _, run = rehearsed(headrace, ", path: tier", layout="shards, samples_per_file: 40")
+    point = next(p for p in run["points"] if p["id"] == "local_cache/job")
+    params, told = point["params"], metrics(point)
+    assert params["samples_per_file"] == pytest.approx(params["file_size"] / 50e3, rel=1e-4), params
+    storage = point["repetitions"][0]["phases"][0]
+    assert told["storage_sample_rate"] > 0 and storage["bytes"] == storage["operations"] * params["file_size"], storage
+    assert run["rehearsal"]["local_cache"]["cached_sample_rate"] > 0, run["rehearsal"]
+
+
 def test_a_tier_without_a_folder_is_told(headrace):
     headrace.write("job.yaml", JOB.replace("PATH", ""))
     outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--dry-run")
     assert outcome.code == 0 and "the local cache is not rehearsed: name its folder" in " ".join((outcome.out + outcome.err).split()), outcome
     assert "local_cache/job" not in outcome.out
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--dry-run", "--set", "job.local_cache.path=t",
+                       "--set", "job.dataset.layout=tokens")
+    assert "only copies of whole files and shards are" in " ".join((outcome.out + outcome.err).split()), outcome
     outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--dry-run", "--set", "job.local_cache.path=t",
                        "--set", "job.local_cache.policy=lru")
     assert "only one that evicts nothing is (policy pinned)" in " ".join((outcome.out + outcome.err).split()), outcome

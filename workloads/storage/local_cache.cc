@@ -83,6 +83,14 @@ class LocalCache final : public Workload {
     ReaderOptions options = io_.reader_options();
     for (unsigned i = 0; i < io_.workers; ++i) cached_.push_back(engine_->whole_file_reader(tier_->files(), options));
     options.keep_data = true;
+    // Each worker holds the file that it copies.
+    if (const double held = double(io_.workers) * double(data_->files().largest()),
+        free = double(node.memory_available());
+        held > free / 2)
+      throw RunError(
+          fmt::format("{} workers hold a file of up to {} each to copy it: {} of this node's memory are free",
+                      io_.workers, format_quantity(double(data_->files().largest()), Dimension::bytes, true),
+                      format_quantity(free, Dimension::bytes, true)));
     options.block_size = std::max(options.block_size, (data_->files().largest() + 4095) / 4096 * 4096);
     for (unsigned i = 0; i < io_.workers; ++i) source_.push_back(engine_->whole_file_reader(data_->files(), options));
     tallies_.assign(phases().size(), std::vector<Tally>(io_.workers));

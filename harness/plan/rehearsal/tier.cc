@@ -16,8 +16,8 @@ bool fills_tier(const Job& job, const Means& means, const Value& alone, Told& to
   if (!job.local_cache || !means.rules.empty()) return false;
   const Job::LocalCache& tier = *job.local_cache;
   const char* why =
-      tier.path.empty()                              ? "name its folder on this node (local_cache.path)"
-      : alone.find("use")->text != "small_file_read" ? "only copies of whole files are (dataset.layout: files)"
+      tier.path.empty()                          ? "name its folder on this node (local_cache.path)"
+      : alone.find("use")->text == "random_read" ? "only copies of whole files and shards are, which are read whole"
       : job.loader.kind == requirements::LoaderKind::in_flight ? "only one of workers that wait for each file is"
       : tier.policy == requirements::CachePolicy::lru          ? "only one that evicts nothing is (policy pinned)"
       : !job.dataset.samples ? "how much of the data it holds is not known (dataset.samples)"
@@ -31,6 +31,12 @@ Value tier(const Job& job, const Value& alone) {
       "path",           "files",   "file_size", "file_size_spread", "samples_per_file", "content",
       "content_sample", "workers", "cache"};
   Value entry = entry_of("local_cache", alone, kTaken);
+  if (alone.find("use")->text == "shard_stream") {
+    // Shards that are made may be smaller than the job's.
+    const double size = number(alone, "file_size", Dimension::bytes);
+    entry = with(std::move(entry), "samples_per_file",
+                 fmt::format("{:.6g}", size > 0 ? size / job.dataset.sample_size : job.dataset.samples_per_file));
+  }
   const Job::LocalCache& own = *job.local_cache;
   const double ratio = requirements::apply("C1", {{"available_bytes", own.capacity},
                                                   {"dataset_bytes", *job.dataset.samples * job.dataset.sample_size}})
