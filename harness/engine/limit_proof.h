@@ -28,6 +28,7 @@ enum class Limit {
   storage,      // without waiting for it the loader gives more
   decoding,     // without it the loader gives more
   checkpoints,  // without them the GPUs compute more, and nothing else limits
+  copies,       // to the GPUs: they were timed, and nothing else limits
   workers,      // neither storage nor processors are used up: each worker does one thing after the other
 };
 constexpr std::string_view to_string(Limit limit) {
@@ -42,6 +43,8 @@ constexpr std::string_view to_string(Limit limit) {
       return "decoding";
     case Limit::checkpoints:
       return "checkpoints";
+    case Limit::copies:
+      return "copies";
     case Limit::workers:
       return "workers";
   }

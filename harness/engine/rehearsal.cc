@@ -102,8 +102,10 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
                            .cores = nodes * value(find(points, "host_facts", ""), "cpu_cores"),
                            .workers = nodes * param(whole, "workers"),
                            .taken = r.rates.taken});
-  // Storage alone says nothing of checkpoints.
-  const Estimate& rehearsed = r.saves ? r.saves->without : r.utilization;
+  // Storage alone says nothing of checkpoints, nor of copies to GPUs.
+  Estimate rehearsed = r.saves ? r.saves->without : r.utilization;
+  const double rest = 1 - std::min(r.copies.value_or(0), 0.99);
+  rehearsed = {rehearsed.value / rest, rehearsed.low / rest, rehearsed.high / rest};
   r.error = r.predicted->utilization.value - rehearsed.value;
   const bool within = r.predicted->utilization.low <= rehearsed.high + kClose &&
                       r.predicted->utilization.high >= rehearsed.low - kClose;
@@ -271,11 +273,14 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   r.utilization = *utilization;
   r.stall = value(whole, "stall_fraction");
   r.host = value(whole, "host_fraction");
+  if (const auto copies = metric(whole, "copy_fraction")) r.copies = copies->value;
   r.ready = value(whole, "queue_occupancy");
   r.by_times = std::string(pipeline::to_string(pipeline::limiting_stage({.stall = r.stall,
                                                                          .host = r.host,
                                                                          .reading = value(whole, "reading_share"),
                                                                          .decoding = value(whole, "decoding_share")})));
+  if (r.copies.value_or(0) >= pipeline::kNoStall && *r.copies > std::max(r.stall, r.host))
+    r.by_times = to_string(Limit::copies);
   for (const Repetition& one : whole->repetitions)
     for (const MetricValue& m : one.metrics) {
       if (m.name == "stalled_reads") r.stalled += m.value;
@@ -294,6 +299,12 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
     r.proof = {
         r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
         fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit", percent(r.stall))};
+  if (r.by_times == to_string(Limit::copies) && r.proof.limit == Limit::gpus)
+    r.proof = {
+        Limit::copies,
+        fmt::format("copies to the GPUs limit: their time was measured, {} of all, and the loader gives what the "
+                    "GPUs take; one that copies the next batch on a stream of its own hides them",
+                    percent(*r.copies))};
   r.tier = tier_of(points);
   look_at_saves(points, *whole, plan.job->step.target_utilization, r);
   predict(points, *whole->point, r);
@@ -312,11 +323,13 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
 
 std::vector<std::string> told(const Rehearsal& r) {
   std::vector<std::string> all;
-  all.push_back(
-      fmt::format("GPUs compute {} of the time [{}, {}], wait for data {}, for the host {}; {:.0f} % of the "
-                  "batches that can be are ready when a step begins",
-                  percent(r.utilization.value), percent(r.utilization.low), percent(r.utilization.high),
-                  percent(r.stall), percent(r.host), 100 * r.ready));
+  all.push_back(fmt::format(
+      "GPUs compute {} of the time [{}, {}], wait for data {}, for the host {}{}; {:.0f} % of the "
+      "batches that can be are ready when a step begins",
+      percent(r.utilization.value), percent(r.utilization.low), percent(r.utilization.high), percent(r.stall),
+      percent(r.host), r.copies ? fmt::format(", for copies to them {}", percent(*r.copies)) : std::string(),
+      100 * r.ready));
+
   if (r.nodes) all.push_back(told_of(*r.nodes));
   if (r.stalled > 0)
     all.push_back(
@@ -336,7 +349,11 @@ std::vector<std::string> told(const Rehearsal& r) {
                     "points, {}",
                     r.predicted_from, per_second(r.storage_alone.value), percent(r.predicted->utilization.value),
                     percent(r.predicted->utilization.low), percent(r.predicted->utilization.high), r.predicted->formula,
-                    percent((r.saves ? r.saves->without : r.utilization).value), r.saves ? " without checkpoints" : "",
+                    percent(r.predicted->utilization.value - *r.error),
+                    r.saves && r.copies ? " without checkpoints and copies"
+                    : r.saves           ? " without checkpoints"
+                    : r.copies          ? " without copies"
+                                        : "",
                     100 * *r.error, r.grade));
   if (r.saves) all.push_back(told_of(*r.saves, r.utilization));
   if (r.tier) all.push_back(told_of(*r.tier, r.rates.taken));

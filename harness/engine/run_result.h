@@ -113,6 +113,7 @@ struct Rehearsal {
   std::string point;                      // the whole pipeline
   Estimate utilization;                   // of the accelerators (A21)
   double stall = 0, host = 0, ready = 0;  // as in input_pipeline's metrics
+  std::optional<double> copies;           // copy_fraction, where batches were copied to GPUs
   std::string by_times;                   // the stage that where its time went names
   std::vector<std::string> not_cold;      // points of which it is not proven that they read from storage alone
   LoaderRates rates;                      // of the counter-experiments

@@ -22,6 +22,7 @@ struct Means {
   std::string no_tables;     // why Parquet files cannot be read for what they are; "" = they can
   bool root = false;         // may drop names and attributes from memory
   bool gpus = false;         // a GPU answers here
+  bool copies = false;       // of a rehearsal: batches are copied to it
   bool ranks = false;        // other processes take part
   double processes = 1;      // that rehearse together, a node each
   std::string rules;         // of a benchmark, by which it is rehearsed; "" = none

@@ -164,6 +164,7 @@ class Rehearsal {
     else if (job_.dataset.cpu_time_per_sample)
       entry = with(std::move(entry), "cpu_time_per_sample",
                    exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
+    copy_to_gpus(entry);
     if (job_.loader.skips_bad_samples && (layout == 1 || tables_ || rehearsal::decodes(job_)) && !means_.data.empty())
       entry = with(std::move(entry), "on_error", "skip");
     if (job_.loader.kind == LoaderKind::in_flight)  // reads alone have no batches
@@ -180,6 +181,18 @@ class Rehearsal {
     return rehearsal::mixing(job_, std::move(entry),
                              {.layout = layout, .tables = tables_, .steps = steps_, .workers = workers, .gpus = gpus},
                              told_);
+  }
+
+  /// A benchmark's batches end in host memory.
+  void copy_to_gpus(Value& entry) {
+    if (!means_.rules.empty()) return;
+    const auto& size = job_.dataset.decoded_size;
+    if (means_.copies && size)
+      entry = with(std::move(entry), "gpu_copy", fmt::format("{:.0f}B", *size));
+    else if (means_.copies)
+      told_.remarks.emplace_back("copies to GPUs are not rehearsed: of what size is not known (dataset.decoded_size)");
+    else if (size)
+      told_.remarks.emplace_back("copies to GPUs are not rehearsed: there is none here");
   }
 
   /// Batches of the job's size where there are enough of them for a rehearsal, else smaller ones that compute for as much
@@ -311,6 +324,7 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
   // Saves, names and networks have points of their own in `qualify`; the space that those would take, the data has.
   Job reading = job;
   reading.checkpoint.reset();
+  means.copies = means.gpus;
   means.root = means.gpus = means.ranks = false;
   means.own_batches = true;
   // The data, and of a job that saves two checkpoints at a time.

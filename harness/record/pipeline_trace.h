@@ -15,13 +15,14 @@ struct PipelineTrace {
     double begin_s = 0, end_s = 0;
     std::uint64_t steps = 0;
     double ready = 0;  // batches that are ready when a step begins, as a share of those that can be
-    double waiting = 0, host = 0, saving = 0, others = 0;  // shares of the time
+    double waiting = 0, copying = 0, host = 0, saving = 0, others = 0;  // shares of the time
   };
   /// One step, each of whose parts is the mean of the GPUs.
   struct Step {
     std::uint64_t number = 0;  // from 0
     double begin_s = 0, end_s = 0;
     double wait_s = 0;    // for data
+    double copy_s = 0;    // for copies of batches to them
     double host_s = 0;    // for a host that was late
     double others_s = 0;  // for the GPUs of other nodes, after its own were done
     double save_s = 0;    // that they stood still after it, for a checkpoint

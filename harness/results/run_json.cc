@@ -63,8 +63,9 @@ Json collective(const CollectiveCurve& c) {
 }
 
 Json step_part(const PipelineTrace::Step& s) {
-  return {{"number", s.number}, {"begin_s", s.begin_s},   {"end_s", s.end_s},   {"wait_s", s.wait_s},
-          {"host_s", s.host_s}, {"others_s", s.others_s}, {"save_s", s.save_s}, {"ready", s.ready}};
+  return {{"number", s.number},     {"begin_s", s.begin_s}, {"end_s", s.end_s},
+          {"wait_s", s.wait_s},     {"copy_s", s.copy_s},   {"host_s", s.host_s},
+          {"others_s", s.others_s}, {"save_s", s.save_s},   {"ready", s.ready}};
 }
 
 /// Of the steps alone; what was done with each sample, a trace of its own tells.
@@ -76,6 +77,7 @@ Json steps_part(const PipelineTrace& t) {
                        {"steps", w.steps},
                        {"ready", w.ready},
                        {"waiting", w.waiting},
+                       {"copying", w.copying},
                        {"host", w.host},
                        {"saving", w.saving},
                        {"others", w.others}});
@@ -197,6 +199,7 @@ Json pipeline(const Rehearsal& r) {
            {"limit", headrace::to_string(r.proof.limit)},
            {"sentence", r.proof.sentence},
            {"sample_rates", std::move(rates)}};
+  if (r.copies) all["copy_fraction"] = *r.copies;
   if (r.tuning) {
     Json tried = Json::array();
     for (const LoaderTuning::Tried& one : r.tuning->tried)

@@ -44,9 +44,11 @@ class Events {
     part("step", begin, all, s);
     const double wait = std::min(all, 1e6 * s.wait_s), host = std::min(all - wait, 1e6 * s.host_s);
     if (wait > 0) part("waits for data", begin, wait, s);
-    if (host > 0) part("waits for the host", begin + wait, host, s);
-    const double others = std::min(all - wait - host, 1e6 * s.others_s);
-    part("computes", begin + wait + host, all - wait - host - others, s);
+    const double copy = std::min(all - wait - host, 1e6 * s.copy_s);
+    if (copy > 0) part("copies a batch", begin + wait, copy, s);
+    if (host > 0) part("waits for the host", begin + wait + copy, host, s);
+    const double idle = wait + copy + host, others = std::min(all - idle, 1e6 * s.others_s);
+    part("computes", begin + idle, all - idle - others, s);
     if (others > 0) part("waits for other nodes", begin + all - others, others, s);
     if (s.save_s > 0) part("stands still for a checkpoint", begin + all, 1e6 * s.save_s, s);
     next();

@@ -1,6 +1,7 @@
 #include "harness/storage/pipeline.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/base/clock.h"
 
@@ -9,15 +10,19 @@ namespace {
 
 constexpr std::uint64_t kStall = 1'000'000'000;  // [ns] a wait that is told although its step never ended
 constexpr std::uint64_t kLook = 20'000'000;      // between two looks whether to stop [ns]
+constexpr std::uint64_t kCopyLook = 20'000;      // between two looks whether a batch has arrived [ns]
 
 }  // namespace
 
 using pipeline::BatchQueue;
 
-Pipeline::Pipeline(const Shape& shape, pipeline::SavesInLoop* saves, pipeline::StepBarrier* others)
+Pipeline::Pipeline(const Shape& shape, pipeline::SavesInLoop* saves, pipeline::StepBarrier* others,
+                   pipeline::BatchCopies* copies)
     : shape_(shape),
       saves_(saves),
       others_(others),
+      copies_(copies),
+      copied_ns_(shape.gpus),
       account_(shape.compute_ns * shape.batches_per_step),
       steps_(shape.kept_steps) {
   for (unsigned i = 0; i < shape.gpus; ++i)
@@ -56,6 +61,23 @@ double Pipeline::share_ready() const noexcept {
   return ready / all;
 }
 
+Pipeline::Had Pipeline::next_batch(std::size_t gpu, std::uint64_t& ready_ns, std::uint64_t& copy_ns) noexcept {
+  copy_ns = 0;
+  if (copied_ns_[gpu] == 0) {
+    const BatchQueue::Taken taken = queues_[gpu]->take(ready_ns);
+    if (taken == BatchQueue::Taken::over) return Had::over;
+    if (taken == BatchQueue::Taken::not_yet) return Had::none;
+    if (copies_ == nullptr) return Had::batch;
+    copied_ns_[gpu] = ready_ns;
+    copies_->begin(gpu);
+  }
+  const std::optional<std::uint64_t> took = copies_->arrived(gpu);
+  if (!took) return Had::copying;
+  ready_ns = std::exchange(copied_ns_[gpu], 0);
+  copy_ns = *took;
+  return Had::batch;
+}
+
 Pipeline::Given Pipeline::give(pipeline::StepClock& clock, std::uint64_t now, std::uint64_t& next_ns,
                                bool& starved) noexcept {
   Given given = Given::none;
@@ -65,15 +87,18 @@ Pipeline::Given Pipeline::give(pipeline::StepClock& clock, std::uint64_t now, st
       next_ns = std::min(next_ns, clock.free_ns(gpu));
       continue;
     }
-    std::uint64_t ready_ns = 0;
-    switch (queues_[gpu]->take(ready_ns)) {
-      case BatchQueue::Taken::over:
+    std::uint64_t ready_ns = 0, copy_ns = 0;
+    switch (next_batch(gpu, ready_ns, copy_ns)) {
+      case Had::over:
         return Given::over;
-      case BatchQueue::Taken::not_yet:
+      case Had::none:
         starved = true;
         break;
-      case BatchQueue::Taken::batch:
-        clock.take(gpu, ready_ns, now);
+      case Had::copying:
+        next_ns = std::min(next_ns, now + kCopyLook);
+        break;
+      case Had::batch:
+        clock.take(gpu, ready_ns, now, copy_ns);
         given = Given::some;
         break;
     }

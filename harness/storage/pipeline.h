@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/record/recorder.h"
+#include "harness/storage/pipeline/batch_copies.h"
 #include "harness/storage/pipeline/batch_queue.h"
 #include "harness/storage/pipeline/bell.h"
 #include "harness/storage/pipeline/decode.h"
@@ -35,9 +36,10 @@ class Pipeline {
     pipeline::Order order = pipeline::Order::by_turns;
     std::size_t kept_steps = 0;  // that are told one by one, beside the first and the slowest
   };
-  /// `saves`: checkpoints on the way; `others`: the nodes that step with this one. They outlive it; nullptr: none.
-  explicit Pipeline(const Shape& shape, pipeline::SavesInLoop* saves = nullptr,
-                    pipeline::StepBarrier* others = nullptr);
+  /// `saves`: checkpoints on the way; `others`: the nodes that step with this one; `copies`: of each batch to its GPU. They
+  /// outlive it; nullptr: none.
+  explicit Pipeline(const Shape& shape, pipeline::SavesInLoop* saves = nullptr, pipeline::StepBarrier* others = nullptr,
+                    pipeline::BatchCopies* copies = nullptr);
 
   // Reader `number` of gpus * workers, on its own thread: worker number / gpus of GPU number % gpus.
 
@@ -69,6 +71,9 @@ class Pipeline {
   /// Of a step whose own end is known: when it ends for all nodes. False: it ends for none.
   bool end_together(pipeline::StepClock& clock, pipeline::StepClock::Step& step, const Recorder& recorder) noexcept;
   enum class Given { some, none, over };
+  enum class Had { batch, none, copying, over };
+  /// Takes `gpu`'s next batch, and has it copied. batch: it is there since `ready_ns`, but for the `copy_ns` that took.
+  Had next_batch(std::size_t gpu, std::uint64_t& ready_ns, std::uint64_t& copy_ns) noexcept;
   /// Gives each GPU that is free at `now_ns` the batch that it wants, where there is one. `next_ns`: when the next one
   /// that has a batch becomes free.
   Given give(pipeline::StepClock& clock, std::uint64_t now_ns, std::uint64_t& next_ns, bool& starved) noexcept;
@@ -77,6 +82,8 @@ class Pipeline {
   const Shape shape_;
   pipeline::SavesInLoop* const saves_;
   pipeline::StepBarrier* const others_;
+  pipeline::BatchCopies* const copies_;
+  std::vector<std::uint64_t> copied_ns_;  // by GPU: since when the batch was ready that is being copied; 0 = none is
   pipeline::Bell gpus_bell_;
   std::vector<std::unique_ptr<pipeline::BatchQueue>> queues_;  // one for each GPU
   pipeline::StepAccount account_;

@@ -306,6 +306,7 @@ class StepWindow:
     host: float
     saving: float = 0.0
     others: float = 0.0
+    copying: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -320,6 +321,7 @@ class Step:
     ready: float
     others_s: float = 0.0
     save_s: float = 0.0
+    copy_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,10 @@ def test_the_pipeline_is_the_jobs(headrace):
     assert own["batch_size"] / own["step_time"] == pytest.approx(256 / 0.2), own
     assert own["files"] / own["batch_size"] / 8 >= 64, "enough steps"
     assert [n["id"] for n in plan["needs"]] == ["accelerator_utilization"] and plan["needs"][0]["need"] == 0.9, plan["needs"]
+    if os.path.exists("/dev/nvidiactl"):
+        assert own["gpu_copy"] == 602_112, own
+    else:
+        assert own["gpu_copy"] == 0 and "copies to GPUs are not rehearsed: there is none here" in plan["remarks"], plan["remarks"]
     alone = points["small_file_read/job"]
     assert all(alone[key] == own[key] for key in ("files", "file_size", "workers", "loader", "read_profile")), (alone, own)
 

@@ -74,6 +74,23 @@ TEST(StepClockTest, WithoutComputingAStepEndsWhenItsBatchIsTaken) {
   EXPECT_EQ(step.host_ns, 20u);
 }
 
+TEST(StepClockTest, ACopyComesBeforeComputing) {
+  StepClock clock(1, 1, 100);
+  clock.start(1000);
+  clock.take(0, 1040, 1075, 30);
+  StepClock::Step step = clock.end();
+  EXPECT_EQ(step.end_ns, 1170u);
+  EXPECT_EQ(step.wait_ns, 40u);
+  EXPECT_EQ(step.copy_ns, 30u);
+  EXPECT_EQ(step.host_ns, 0u);
+  clock.take(0, 1100, 1350,
+             30);  // arrived at 1200; the host looked two and a half batches' time after the GPU was free
+  step = clock.end();
+  EXPECT_EQ(step.copy_ns, 30u);
+  EXPECT_EQ(step.host_ns, 50u);
+  EXPECT_EQ(step.end_ns, 1350u);
+}
+
 TEST(StepClockTest, TellsHowLongGpusHaveHadNothing) {
   StepClock clock(2, 1, 100);
   clock.start(1000);

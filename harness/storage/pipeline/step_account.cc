@@ -50,6 +50,7 @@ void Record::add(const Record& more) noexcept {
   steps += more.steps;
   time_ns += more.time_ns;
   wait_ns += more.wait_ns;
+  copy_ns += more.copy_ns;
   host_ns += more.host_ns;
   late_ns += more.late_ns;
   save_ns += more.save_ns;
@@ -63,6 +64,7 @@ void StepAccount::add(const StepClock::Step& step, std::uint64_t late_ns, double
   const Record one{.steps = 1,
                    .time_ns = step.end_ns - step.begin_ns,
                    .wait_ns = step.wait_ns,
+                   .copy_ns = step.copy_ns,
                    .host_ns = step.host_ns,
                    .late_ns = late_ns,
                    .save_ns = 0,
@@ -110,6 +112,7 @@ Utilization utilization(const StepAccount& account, std::uint64_t settling) {
   u.dlio = share(steps * compute + late, time + std::max(0.0, late - stood));
   u.ideal = share((steps + 1) * compute, time + static_cast<double>(account.first().time_ns));
   u.wait = share(static_cast<double>(all.wait_ns), time);
+  u.copy = share(static_cast<double>(all.copy_ns), time);
   u.host = share(stood, time);
   u.save = share(static_cast<double>(all.save_ns), time);
   u.others = share(static_cast<double>(all.others_ns), time);

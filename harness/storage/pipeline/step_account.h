@@ -30,7 +30,8 @@ class StepAccount {
 
   /// Steps that were told together, each with all that its time went to [ns].
   struct Record {
-    std::uint64_t steps = 0, time_ns = 0, wait_ns = 0, host_ns = 0, late_ns = 0, save_ns = 0, others_ns = 0;
+    std::uint64_t steps = 0, time_ns = 0, wait_ns = 0, copy_ns = 0, host_ns = 0, late_ns = 0, save_ns = 0,
+                  others_ns = 0;
     double ready = 0;  // summed
     void add(const Record& more) noexcept;
   };
@@ -55,6 +56,7 @@ struct Utilization {
   double low = 0, high = 0;  // 95 % of `rule` over windows of the settled steps; equal to it where there are too few
   unsigned windows = 0;      // that the bounds come from; 0 = none
   double wait = 0;           // share of the time in which GPUs waited for data
+  double copy = 0;           // share in which batches were copied to them
   double host = 0;           // share in which they waited for the host
   double save = 0;           // share in which they stood still for a checkpoint
   double others = 0;         // share in which they were done, and waited for other nodes' GPUs

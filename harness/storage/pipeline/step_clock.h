@@ -21,19 +21,20 @@ class StepClock {
     begin_ns_ = now_ns;
     for (Gpu& gpu : gpus_) gpu = {.free_ns = now_ns};
     left_ = gpus_.size() * batches_;
-    wait_ns_ = host_ns_ = 0;
+    wait_ns_ = copy_ns_ = host_ns_ = 0;
   }
   /// Since when `gpu` is free for the next batch of this step, or will be.
   std::uint64_t free_ns(std::size_t gpu) const noexcept { return gpus_[gpu].free_ns; }
   bool wants(std::size_t gpu) const noexcept { return gpus_[gpu].done < batches_; }
 
-  /// `gpu` is given a batch that is ready since `ready_ns`, at `now_ns`.
-  void take(std::size_t gpu, std::uint64_t ready_ns, std::uint64_t now_ns) noexcept {
+  /// `gpu` is given a batch that is ready since `ready_ns`, at `now_ns`, and that took `copy_ns` to copy to it.
+  void take(std::size_t gpu, std::uint64_t ready_ns, std::uint64_t now_ns, std::uint64_t copy_ns = 0) noexcept {
     Gpu& one = gpus_[gpu];
-    const std::uint64_t there = std::max(one.free_ns, ready_ns);
-    const std::uint64_t begin = std::max(there, now_ns - std::min(now_ns, compute_ns_));
+    const std::uint64_t there = std::max(one.free_ns, ready_ns), copied = there + copy_ns;
+    const std::uint64_t begin = std::max(copied, now_ns - std::min(now_ns, compute_ns_));
     wait_ns_ += there - one.free_ns;
-    host_ns_ += begin - there;
+    copy_ns_ += copy_ns;
+    host_ns_ += begin - copied;
     one.free_ns = begin + compute_ns_;
     ++one.done;
     --left_;
@@ -51,6 +52,7 @@ class StepClock {
   struct Step {
     std::uint64_t begin_ns = 0, end_ns = 0;
     std::uint64_t wait_ns = 0;    // for data, the mean of the GPUs
+    std::uint64_t copy_ns = 0;    // for copies of batches, likewise
     std::uint64_t host_ns = 0;    // for a host that was late, likewise
     std::uint64_t others_ns = 0;  // for the GPUs of other nodes, after its own were done; told by who knows them
   };
@@ -59,6 +61,7 @@ class StepClock {
     Step step{.begin_ns = begin_ns_,
               .end_ns = 0,
               .wait_ns = wait_ns_ / gpus_.size(),
+              .copy_ns = copy_ns_ / gpus_.size(),
               .host_ns = host_ns_ / gpus_.size(),
               .others_ns = 0};
     for (const Gpu& gpu : gpus_) step.end_ns = std::max(step.end_ns, gpu.free_ns);
@@ -75,7 +78,7 @@ class StepClock {
   const std::uint32_t batches_;
   const std::uint64_t compute_ns_;
   std::vector<Gpu> gpus_;
-  std::uint64_t begin_ns_ = 0, left_ = 0, wait_ns_ = 0, host_ns_ = 0;
+  std::uint64_t begin_ns_ = 0, left_ = 0, wait_ns_ = 0, copy_ns_ = 0, host_ns_ = 0;
 };
 
 }  // namespace headrace::pipeline

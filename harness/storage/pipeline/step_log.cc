@@ -15,6 +15,7 @@ PipelineTrace::Window window(const StepAccount::Record& r, std::uint64_t begin_n
           .steps = r.steps,
           .ready = r.steps > 0 ? r.ready / static_cast<double>(r.steps) : 0,
           .waiting = share(r.wait_ns),
+          .copying = share(r.copy_ns),
           .host = share(r.host_ns),
           .saving = share(r.save_ns),
           .others = share(r.others_ns)};
@@ -57,6 +58,7 @@ PipelineTrace StepLog::trace(const StepAccount& account) const {
                                .begin_s = seconds(e.step.begin_ns - all.began_ns),
                                .end_s = seconds(e.step.end_ns - all.began_ns),
                                .wait_s = seconds(e.step.wait_ns),
+                               .copy_s = seconds(e.step.copy_ns),
                                .host_s = seconds(e.step.host_ns),
                                .others_s = seconds(e.step.others_ns),
                                .save_s = seconds(e.save_ns),

@@ -18,8 +18,8 @@ NAMED = 0.12  # a part that is as wide has its name on it; the others have a key
 # Metric, name: of the workers' time, and of the GPUs'.
 WORKERS = (("reading_share", "reading"), ("decoding_share", "decoding"), ("waiting_share", "far enough ahead"))
 GPUS = (("accelerator_utilization", "computing"), ("stall_fraction", "waiting for data"),
-        ("host_fraction", "waiting for the host"), ("save_fraction", "saving"))
-SAVING, OTHERS = series(4), series(1)
+        ("copy_fraction", "copying"), ("host_fraction", "waiting for the host"), ("save_fraction", "saving"))
+SAVING, OTHERS, COPYING = series(4), series(1), series(3)
 
 
 def over_time(point: Point) -> Optional[Figure]:
@@ -37,11 +37,13 @@ def over_time(point: Point) -> Optional[Figure]:
         waited = np.array([100 * w.waiting for w in windows])
         saved = np.array([100 * w.saving for w in windows])
         others = np.array([100 * w.others for w in windows])
+        copied = np.array([100 * w.copying for w in windows])
         bottom.stairs(waited, edges, fill=True, color=COLOUR["fail"], alpha=0.7)
-        if saved.any():
-            bottom.stairs(waited + saved, edges, baseline=waited, fill=True, color=SAVING)
-        if others.any():
-            bottom.stairs(waited + saved + others, edges, baseline=waited + saved, fill=True, color=OTHERS)
+        below = waited
+        for part, colour in ((saved, SAVING), (others, OTHERS), (copied, COPYING)):
+            if part.any():
+                bottom.stairs(below + part, edges, baseline=below, fill=True, color=colour)
+                below = below + part
         for axes, label in ((top, "ready (%)"), (bottom, "standing still (%)")):
             axes.set_ylim(0, 104)
             axes.set_ylabel(label)
@@ -60,14 +62,16 @@ def over_time(point: Point) -> Optional[Figure]:
         keys.append(Key("fill-5", "GPUs stand still for a checkpoint"))
     if others.any():
         keys.append(Key("fill-2", "GPUs wait for other nodes"))
+    if copied.any():
+        keys.append(Key("fill-4", "batches are copied to GPUs"))
     return Figure(
         finding=finding, question="Does the loader stay ahead of the GPUs, all the time?",
         description=f"{finding}. The first step, in which the pipeline is empty, took "
                     f"{quantity(windows[0].end_s, 's')}; {sum(w.steps for w in windows)} steps in all.",
         drawing=drawing, keys=keys,
-        table=Table(["from", "to", "steps", "ready", "waiting for data", "waiting for the host", "saving",
+        table=Table(["from", "to", "steps", "ready", "waiting for data", "copying", "waiting for the host", "saving",
                      "waiting for other nodes"], [
-            [quantity(w.begin_s, "s"), quantity(w.end_s, "s"), str(w.steps), share(w.ready), share(w.waiting), share(w.host),
+            [quantity(w.begin_s, "s"), quantity(w.end_s, "s"), str(w.steps), share(w.ready), share(w.waiting), share(w.copying), share(w.host),
              share(w.saving), share(w.others)] for w in windows]))
 
 
@@ -102,10 +106,10 @@ def gantt(point: Point) -> Optional[Figure]:
         description=f"Above the line the first {len(point.steps.first)} steps, below it the {len(point.steps.slowest)} slowest "
                     f"of all others. {_gantt_finding(point.steps)}.",
         drawing=drawing, keys=_gantt_keys([step for step in rows if step]),
-        table=Table(["step", "from", "took", "waiting for data", "waiting for the host", "waiting for other nodes",
+        table=Table(["step", "from", "took", "waiting for data", "copying", "waiting for the host", "waiting for other nodes",
                      "saving after it", "ready"], [
-            [f"{s.number:,}", quantity(s.begin_s, "s"), quantity(_took(s), "s"), quantity(s.wait_s, "s"), quantity(s.host_s, "s"),
-             quantity(s.others_s, "s"), quantity(s.save_s, "s"), share(s.ready)] for s in rows if s]))
+            [f"{s.number:,}", quantity(s.begin_s, "s"), quantity(_took(s), "s"), quantity(s.wait_s, "s"), quantity(s.copy_s, "s"),
+             quantity(s.host_s, "s"), quantity(s.others_s, "s"), quantity(s.save_s, "s"), share(s.ready)] for s in rows if s]))
 
 
 def shares(point: Point) -> Optional[Figure]:
@@ -115,9 +119,9 @@ def shares(point: Point) -> Optional[Figure]:
     if point.workload != WORKLOAD or len(bars) < 2:
         return None
     by_name = {"reading": series(3), "decoding": series(2), "far enough ahead": COLOUR["grid"], "computing": series(0),
-               "waiting for data": COLOUR["fail"], "waiting for the host": COLOUR["muted"], "saving": SAVING}
+               "waiting for data": COLOUR["fail"], "waiting for the host": COLOUR["muted"], "saving": SAVING, "copying": COPYING}
     marks = {"reading": "fill-4", "decoding": "fill-3", "far enough ahead": "shade-grey", "computing": "full",
-             "waiting for data": "fill-fail", "waiting for the host": "fill-muted", "saving": "fill-5"}
+             "waiting for data": "fill-fail", "waiting for the host": "fill-muted", "saving": "fill-5", "copying": "fill-4"}
     narrow = [name for _, parts in bars for name, value in parts if 0.005 <= value < NAMED]
     with styled():
         drawing = canvas(WIDTH, 130)
@@ -153,16 +157,19 @@ def _shares(point: Point, names: Tuple[Tuple[str, str], ...]) -> List[Tuple[str,
 
 def _parts(step: Step) -> List[Tuple[float, str]]:
     wait = min(step.wait_s, _took(step))
-    host = min(step.host_s, _took(step) - wait)
-    others = min(step.others_s, _took(step) - wait - host)
-    return [(wait, COLOUR["fail"]), (host, COLOUR["muted"]), (_took(step) - wait - host - others, series(0)),
-            (others, OTHERS), (step.save_s, SAVING)]
+    copy = min(step.copy_s, _took(step) - wait)
+    host = min(step.host_s, _took(step) - wait - copy)
+    others = min(step.others_s, _took(step) - wait - copy - host)
+    return [(wait, COLOUR["fail"]), (copy, COPYING), (host, COLOUR["muted"]),
+            (_took(step) - wait - copy - host - others, series(0)), (others, OTHERS), (step.save_s, SAVING)]
 
 
 def _gantt_keys(steps: List[Step]) -> List[Key]:
     keys = [Key("full", "computing"), Key("fill-fail", "waiting for data"), Key("fill-muted", "waiting for the host")]
     if any(step.others_s for step in steps):
         keys.append(Key("fill-2", "waiting for other nodes"))
+    if any(step.copy_s for step in steps):
+        keys.append(Key("fill-4", "copying the batch to its GPU"))
     if any(step.save_s for step in steps):
         keys.append(Key("fill-5", "standing still for a checkpoint after the step"))
     return keys

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/backends/loader.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/storage/pipeline.h"
 #include "harness/workload.h"
+#include "workloads/storage/input_pipeline/gpu_copies.h"
 #include "workloads/storage/input_pipeline/inputs.h"
 #include "workloads/storage/input_pipeline/metrics.h"
 #include "workloads/storage/input_pipeline/node_shares.h"
@@ -43,6 +45,10 @@ class InputPipeline final : public Workload {
   void prepare(Node& node, const DataProgress& progress) override {
     inputs_.prepare(node, progress);
     if (set_.saves()) saver_ = std::make_unique<checkpoint::Saver>(set_.save, node, progress);
+    if (set_.copied_bytes() == 0) return;
+    no_copies_ = node.backends().why_not(Gives::gpus);
+    if (no_copies_.empty())
+      copies_ = std::make_unique<GpuCopies>(node.backends().gpu(), set_.gpus, set_.copied_bytes());
   }
   void connect(Node& node) override {
     nodes_.connect(node);
@@ -67,11 +73,12 @@ class InputPipeline final : public Workload {
                         .growing = set_.shuffling.active() ? set_.growing() : 0,
                         .order = set_.flies() ? pipeline::Order::as_ready : pipeline::Order::by_turns,
                         .kept_steps = traced_ ? kTracedSteps : 0},
-        in_loop_.get(), others_.get());
+        in_loop_.get(), others_.get(), copies_.get());
     workers_.before_phase(seed, traced_);
   }
   void before_run(Worker& worker) override {
     if (worker.index < set_.io.workers) inputs_.source(worker.index).attach();
+    if (worker.index == set_.io.workers && copies_) copies_->attach();
     if (worker.index > set_.io.workers) saver_->attach(worker.index - set_.io.workers - 1);
   }
 
@@ -79,6 +86,8 @@ class InputPipeline final : public Workload {
     if (worker.index < set_.io.workers) return workers_.run(worker, *pipeline_);
     if (worker.index > set_.io.workers) return in_loop_->run(worker.index - set_.io.workers - 1, worker.recorder);
     pipeline_->train(worker.recorder, kTrainer);
+    if (copies_)
+      if (const std::string failure = copies_->take_failure(); !failure.empty()) throw RunError(failure);
     if (others_)
       if (const std::string who = others_->lost(); !who.empty())
         throw RunError("no step can end any more: " + who + " fell silent");
@@ -105,6 +114,10 @@ class InputPipeline final : public Workload {
     if (told.gpus.steps == 0) return;
     if (steps()) report_utilization(told.gpus, sink);
     if (in_loop_) report_saves(told.gpus, sink);
+    if (copies_) {
+      sink.put("copy_fraction", told.gpus.copy);
+      sink.put("copy_time_s", copies_->mean_s());
+    }
     sink.put("first_step_wait_s", first_wait_s());
     if (inputs_.shuffles()) sink.put("shuffle_held_bytes", inputs_.shuffle_bytes());
     sink.put("queue_occupancy", told.gpus.ready);
@@ -138,6 +151,8 @@ class InputPipeline final : public Workload {
     std::vector<std::string> notes;
     inputs_.tell_engine(notes);
     if (saver_) notes.insert(notes.end(), saver_->notes().begin(), saver_->notes().end());
+    if (copies_) notes.push_back(copies_->note());
+    if (!no_copies_.empty()) notes.push_back("no batch is copied to a GPU: " + no_copies_);
     if (std::string held_back = nodes_.take_note(); !held_back.empty()) notes.push_back(std::move(held_back));
     workers_.tell(notes);
     if (pipeline_)
@@ -151,6 +166,7 @@ class InputPipeline final : public Workload {
     others_.reset();
     in_loop_.reset();
     saver_.reset();
+    copies_.reset();
   }
 
  private:
@@ -208,6 +224,8 @@ class InputPipeline final : public Workload {
   Workers workers_;
   mutable NodesTogether nodes_;                    // who was slowest is known once all have told
   std::unique_ptr<pipeline::StepBarrier> others_;  // they step with this node
+  std::unique_ptr<GpuCopies> copies_;              // of each batch to its GPU
+  std::string no_copies_;                          // why there are none, though they were asked for
   std::unique_ptr<checkpoint::Saver> saver_;
   std::unique_ptr<pipeline::SavesInLoop> in_loop_;
   std::unique_ptr<Pipeline> pipeline_;

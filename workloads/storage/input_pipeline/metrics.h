@@ -19,6 +19,9 @@ inline constexpr std::array kMetrics{
            "Samples per second, the first step included, over those of GPUs that never wait"},
     Metric{"stall_fraction", "ratio", Better::lower, "Share of the time in which GPUs wait for data"},
     Metric{"host_fraction", "ratio", Better::lower, "Share of the time in which GPUs wait for a host that is late"},
+    Metric{"copy_fraction", "ratio", Better::lower,
+           "Share of the time in which GPUs wait for copies of batches to them (gpu_copy)"},
+    Metric{"copy_time_s", "s", Better::lower, "Device time of a batch's copy, the mean"},
     Metric{"sample_rate", "1/s", Better::higher,
            "Samples per second that the GPUs take, once the pipeline is filled; without a step, that workers read and "
            "decode"},

@@ -1,6 +1,7 @@
 // What a point of input_pipeline is told, and what follows from it before anything is read.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,6 +46,11 @@ struct Settings {
   double samples_per_step() const { return samples_per_batch() * gpus * batches_per_step; }
   /// Of one batch, which may have other samples than batch_size where files hold several.
   std::uint64_t compute_ns() const;
+  /// That are copied to a GPU before it computes [B]; 0 = none.
+  std::uint64_t copied_bytes() const {
+    return step_time_s > 0 ? static_cast<std::uint64_t>(std::ceil(static_cast<double>(gpu_copy) * samples_per_batch()))
+                           : 0;
+  }
   /// `shuffling` as operations count.
   Shuffling shuffled() const { return shuffling.in_operations(samples_per_operation()); }
   /// Batches that a worker hands over while its buffer still grows.
@@ -71,6 +77,7 @@ struct Settings {
   double stalled_after_s;
   bool passes_over_bad;
   double cpu_time_s;        // of each sample
+  std::uint64_t gpu_copy;   // bytes of each sample that are copied to its GPU; 0 = none
   SampleDecoding decoding;  // and what decodes, once it is prepared
   RowGroups groups;         // and where they are, once they are found
   Shuffling shuffling;      // in samples
