@@ -120,9 +120,22 @@ want_packages() {
   [ ${#known[@]} = 0 ] || (need_packages "${known[@]}") || say "going on without: their tests are skipped"
 }
 
-# build PRESET [TARGET...] -- [CMAKE OPTION...]: configures and builds with all cores, quietly while all is well.
+# tell_progress LOG: how far the build is that writes into LOG, until killed: on a terminal in one line, elsewhere in a line
+# every half minute.
+tell_progress() {
+  local log=$1 begin=$SECONDS every=30 left text
+  [ ! -t 1 ] || every=1
+  while sleep "$every" >/dev/null 2>&1; do
+    [[ $(tail -c 2000 "$log" 2>/dev/null | grep -oE '^\[[0-9]+/[0-9]+\]' | tail -n 1) =~ ([0-9]+)/([0-9]+) ]] || continue
+    left=$(((SECONDS - begin) * (BASH_REMATCH[2] - BASH_REMATCH[1]) / BASH_REMATCH[1]))
+    text="  ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps, about $((left / 60 + 1)) min left"
+    if [ -t 1 ]; then printf '\r%s ' "$text"; else say "$text"; fi
+  done
+}
+
+# build PRESET [TARGET...] -- [CMAKE OPTION...]: configures and builds with all cores; of all that it prints only errors are shown.
 build() {
-  local preset=$1 targets=() options=() begin log
+  local preset=$1 targets=() options=() begin log teller code=0
   shift
   while [ $# -gt 0 ] && [ "$1" != -- ]; do targets+=("$1"); shift; done
   [ $# = 0 ] || shift
@@ -130,8 +143,13 @@ build() {
   if command -v ccache >/dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
   begin=$(date +%s)
   log=$(mktemp)
-  if ! { cd "$root" && cmake --preset "$preset" "${options[@]}" &&
-         cmake --build --preset "$preset" ${targets[@]:+--target "${targets[@]}"}; } >"$log" 2>&1; then
+  tell_progress "$log" &
+  teller=$!
+  { cd "$root" && cmake --preset "$preset" "${options[@]}" &&
+    cmake --build --preset "$preset" ${targets[@]:+--target "${targets[@]}"}; } >"$log" 2>&1 || code=$?
+  kill "$teller" 2>/dev/null && wait "$teller" 2>/dev/null || true
+  if [ -t 1 ]; then printf '\r%60s\r' ""; fi
+  if [ "$code" != 0 ]; then
     grep -E -A8 'error|Error|FAILED|warning:' "$log" | tail -n 60 >&2 || tail -n 60 "$log" >&2
     die "the build failed; the whole log is $log"
   fi
