@@ -212,6 +212,25 @@ class GpuMultiplier {
   virtual std::string library() const = 0;  // "cuBLAS 13.0.2"
 };
 
+/// A JPEG image in host memory, and where its pixels go in a GPU's: interleaved RGB of 8 bits a channel, row by row.
+struct GpuImage {
+  std::span<const unsigned char> stored;
+  std::uint32_t width = 0, height = 0;  // as GpuImageDecoder::size() tells [pixels]
+  unsigned char* to = nullptr;
+};
+
+/// Decodes JPEG images by the library that training's loaders use, in the order of the stream that it was made for, and on
+/// its thread.
+class GpuImageDecoder {
+ public:
+  virtual ~GpuImageDecoder() = default;
+  /// Untimed: width and height into `image`. "" or why the library cannot decode it.
+  virtual std::string size(GpuImage& image) = 0;
+  /// Queues one batch, as large as the decoder was made for. What is done on the host is done when it returns. Throws RunError.
+  virtual void decode(std::span<const GpuImage> batch) = 0;
+  virtual std::string library() const = 0;  // "nvJPEG 12.4.0 by the decoders of the GPU"
+};
+
 /// One GPU.
 class Gpu {
  public:
@@ -236,6 +255,10 @@ class Gpu {
   virtual bool reaches(Gpu& other) = 0;
   /// For products on `stream`, of this GPU; both live longer. Throws Unsupported where there is no library.
   virtual std::unique_ptr<GpuMultiplier> multiplier(GpuStream& stream, const GpuMatrices& matrices) = 0;
+  /// For batches of so many images on `stream`, of this GPU, which lives longer. `hardware`: by the GPU's own decoders of
+  /// JPEG, which take baseline images alone. Throws Unsupported where there is no library, or no such decoder.
+  virtual std::unique_ptr<GpuImageDecoder> image_decoder(GpuStream& stream, unsigned batch, unsigned host_threads,
+                                                         bool hardware) = 0;
   /// Opens `selected` of `files` for reads into `memory`. Throws RunError.
   virtual std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                      const GpuMemory& memory) = 0;

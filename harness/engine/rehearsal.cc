@@ -200,6 +200,21 @@ std::optional<RehearsedTier> tier_of(const std::vector<PointResult>& points) {
                        .staged_pays_after = known("break_even_predicted_c11")};
 }
 
+std::optional<DecodingOnGpus> decoding_on_gpus(const std::vector<PointResult>& points) {
+  const PointResult* point = find(points, "gpu_decode", rehearsal::kGpuDecode);
+  const auto rate = metric(point, "node_image_rate");
+  if (!rate) return std::nullopt;
+  return DecodingOnGpus{.image_rate = rate->value, .cpu_time_s = value(point, "cpu_time_per_image")};
+}
+
+std::string told_of(const DecodingOnGpus& on_gpus, double taken) {
+  return fmt::format(
+      "the GPUs of this node, with nothing else to do, decode {} images/s (nvJPEG), {} of what they take, for {} of a "
+      "processor each",
+      per_second(on_gpus.image_rate), percent(std::min(1.0, on_gpus.image_rate / taken)),
+      format_quantity(on_gpus.cpu_time_s, Dimension::seconds));
+}
+
 std::string told_of(const RehearsedTier& t, double taken) {
   const auto enough = [&](double rate) {
     return fmt::format("{} samples/s, {} of what the GPUs take", per_second(rate),
@@ -305,6 +320,7 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
         fmt::format("copies to the GPUs limit: their time was measured, {} of all, and the loader gives what the "
                     "GPUs take; one that copies the next batch on a stream of its own hides them",
                     percent(*r.copies))};
+  r.on_gpus = decoding_on_gpus(points);
   r.tier = tier_of(points);
   look_at_saves(points, *whole, plan.job->step.target_utilization, r);
   predict(points, *whole->point, r);
@@ -357,6 +373,7 @@ std::vector<std::string> told(const Rehearsal& r) {
                     100 * *r.error, r.grade));
   if (r.saves) all.push_back(told_of(*r.saves, r.utilization));
   if (r.tier) all.push_back(told_of(*r.tier, r.rates.taken));
+  if (r.on_gpus) all.push_back(told_of(*r.on_gpus, r.rates.taken / (r.nodes ? r.nodes->count : 1)));
   if (r.tuning) all.insert(all.end(), r.tuning->told.begin(), r.tuning->told.end());
   return all;
 }

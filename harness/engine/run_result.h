@@ -108,6 +108,12 @@ struct RehearsedTier {
       staged_pays_after;  // epochs (C11): filled in the first one, or before the run (C10)
 };
 
+/// What the GPUs of this node would take off its processors, which decode.
+struct DecodingOnGpus {
+  double image_rate = 0;  // of the node [1/s]
+  double cpu_time_s = 0;  // of a processor, for one image
+};
+
 /// What a rehearsal of a job's input pipeline came to.
 struct Rehearsal {
   std::string point;                      // the whole pipeline
@@ -132,6 +138,7 @@ struct Rehearsal {
   std::optional<RehearsedSaves> saves;  // of a job that saves
   std::optional<RehearsedNodes> nodes;  // of several
   std::optional<RehearsedTier> tier;    // of a job with a local cache
+  std::optional<DecodingOnGpus> on_gpus;
   double stalled = 0,
          longest_s = 0;  // samples of all repetitions that storage stalled for, and the longest wait for one
 };

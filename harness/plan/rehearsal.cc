@@ -91,6 +91,7 @@ class Rehearsal {
       add(with(without, "prefetch_factor", fmt::format("{:.0f}", ahead)),
           fmt::format("{}{:.0f}", rehearsal::kPrefetch, ahead).c_str());
     add(rehearsal::entry_of("host_facts", alone, {}), "", 0);
+    if (decoding && on_gpus()) add(rehearsal::decoded_on_gpus(*decoding), rehearsal::kGpuDecode);
     if (decoding) add(std::move(*decoding), rehearsal::kJob);
     if (tier_) add(rehearsal::tier(job_, alone), rehearsal::kTier);
     add(alone, rehearsal::kJob);
@@ -122,6 +123,9 @@ class Rehearsal {
     std::erase_if(memory.entries, [](const Value::Entry& e) { return e.key == "cache"; });
     add(std::move(memory), rehearsal::kInMemory);
   }
+
+  /// Could GPUs of this node decode the samples?
+  bool on_gpus() const { return means_.copies && job_.dataset.codec == requirements::SampleCodec::jpeg; }
 
   /// Is there a point without decoding?
   bool has_no_decode() const {
@@ -274,8 +278,8 @@ class Rehearsal {
   double measuring_s() const { return means_.budget_s * (1 - time_share::kMaking); }
   /// Of all points: the whole pipeline, four or five others.
   double weights() const {
-    return time_share::kOwn + (has_no_decode() ? 5 : 4) + (rehearsal::decodes(job_) ? 1 : 0) + (saves_ ? 1 : 0) +
-           (tier_ ? 1 : 0) + static_cast<double>(others_.size() + aheads_.size());
+    return time_share::kOwn + (has_no_decode() ? 5 : 4) + (rehearsal::decodes(job_) ? 1 : 0) + (on_gpus() ? 1 : 0) +
+           (saves_ ? 1 : 0) + (tier_ ? 1 : 0) + static_cast<double>(others_.size() + aheads_.size());
   }
 
   void share_time() {

@@ -15,8 +15,9 @@ inline constexpr const char* kNoDecode = "no-decode";            // so, too, and
 inline constexpr const char* kInMemory = "in-memory";            // no step, and samples lie in memory: decoding alone
 inline constexpr const char* kDoubleWorkers = "double-workers";  // no step, twice the workers
 inline constexpr const char* kWorkers = "workers-";              // no step, so many workers of each GPU follow: --tune
-inline constexpr const char* kTier = "job";                      // of local_cache: the job's tier, filled and read
-inline constexpr const char* kPrefetch = "prefetch-";            // prefetch_factor follows: --tune
+inline constexpr const char* kGpuDecode = "job";       // of gpu_decode: what GPUs would take off the processors
+inline constexpr const char* kTier = "job";            // of local_cache: the job's tier, filled and read
+inline constexpr const char* kPrefetch = "prefetch-";  // prefetch_factor follows: --tune
 }  // namespace rehearsal
 
 /// The points of `job` on one of its nodes, the whole pipeline first; the last one measures storage alone as `qualify`

@@ -235,6 +235,8 @@ Json pipeline(const Rehearsal& r) {
     if (tier.staged_pays_after) told["break_even_staged_before"] = *tier.staged_pays_after;
     all["local_cache"] = std::move(told);
   }
+  if (r.on_gpus)
+    all["gpu_decoding"] = {{"image_rate", r.on_gpus->image_rate}, {"cpu_time_per_image", r.on_gpus->cpu_time_s}};
   if (r.stalled > 0) all["stalls"] = {{"samples", r.stalled}, {"longest_s", r.longest_s}};
   if (r.nodes) {
     Json nodes{{"count", r.nodes->count},

@@ -55,9 +55,13 @@ struct HostGpuSettings {
   bool has_peers = true;
   std::uint64_t product_ns = 1'000'000;  // of a product of matrices
   std::uint64_t wrong_after =
-      std::numeric_limits<std::uint64_t>::max();                         // products; each later one has a wrong element
-  std::string no_products;                                               // why matrices cannot be multiplied
-  std::uint64_t lost_after = std::numeric_limits<std::uint64_t>::max();  // copies; then every call fails
+      std::numeric_limits<std::uint64_t>::max();  // products; each later one has a wrong element
+  std::string no_products;                        // why matrices cannot be multiplied
+  /// Decodes JPEG images: fills in width and height, and pixels where there is room for them. False: it is none.
+  std::function<bool(GpuImage& image)> jpeg;
+  std::uint64_t image_ns = 1'000'000;                                     // of an image
+  std::string no_hardware = "no decoders";                                // why the GPU's own decoders decode nothing
+  std::uint64_t lost_after = std::numeric_limits<std::uint64_t>::max();   // copies; then every call fails
   std::uint64_t hangs_after = std::numeric_limits<std::uint64_t>::max();  // copies; the next never ends
   std::optional<CopyKind> corrupts;                                       // copies of this kind flip a bit
 };
@@ -111,6 +115,7 @@ class HostGpuBackend final : public GpuBackend {
   struct Stream;
   struct Device;
   class HostMultiplier;
+  class HostImageDecoder;
 
   struct Memory final : GpuMemory {
     Memory(HostGpuBackend& owner, const Device* device, std::uint64_t bytes)
@@ -183,6 +188,8 @@ class HostGpuBackend final : public GpuBackend {
       owner.touched_.insert(index);
     }
     std::unique_ptr<GpuMultiplier> multiplier(GpuStream& stream, const GpuMatrices& matrices) override;
+    std::unique_ptr<GpuImageDecoder> image_decoder(GpuStream& stream, unsigned batch, unsigned host_threads,
+                                                   bool hardware) override;
     std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                const GpuMemory& memory) override;
     void check() const {
@@ -474,6 +481,35 @@ inline std::unique_ptr<GpuMultiplier> HostGpuBackend::Device::multiplier(GpuStre
                                                                          const GpuMatrices& matrices) {
   if (!settings.no_products.empty()) throw Unsupported(settings.no_products);
   return std::make_unique<HostMultiplier>(*this, static_cast<Stream&>(stream), matrices);
+}
+
+class HostGpuBackend::HostImageDecoder final : public GpuImageDecoder {
+ public:
+  HostImageDecoder(Device& device, Stream& stream, bool hardware)
+      : device_(device), stream_(stream), hardware_(hardware) {}
+  std::string size(GpuImage& image) override { return device_.settings.jpeg(image) ? "" : "no JPEG"; }
+  void decode(std::span<const GpuImage> batch) override {
+    const std::lock_guard lock(device_.owner.mutex_);
+    device_.check();
+    Work work;
+    work.run = [this, images = std::vector<GpuImage>(batch.begin(), batch.end())](std::uint64_t free_ns) {
+      for (GpuImage image : images) device_.settings.jpeg(image);
+      return free_ns + images.size() * device_.settings.image_ns;
+    };
+    stream_.queue(std::move(work));
+  }
+  std::string library() const override { return hardware_ ? "by the test's decoders" : "by the test"; }
+
+ private:
+  Device& device_;
+  Stream& stream_;
+  const bool hardware_;
+};
+
+inline std::unique_ptr<GpuImageDecoder> HostGpuBackend::Device::image_decoder(GpuStream& stream, unsigned, unsigned,
+                                                                              bool hardware) {
+  if (hardware && !settings.no_hardware.empty()) throw Unsupported(settings.no_hardware);
+  return std::make_unique<HostImageDecoder>(*this, static_cast<Stream&>(stream), hardware);
 }
 
 inline std::unique_ptr<GpuFileReader> HostGpuBackend::Device::file_reader(const FileTable& files,

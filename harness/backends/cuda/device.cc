@@ -8,6 +8,7 @@
 #include "harness/backends/cuda/blas.h"
 #include "harness/backends/cuda/cufile.h"
 #include "harness/backends/cuda/memory.h"
+#include "harness/backends/cuda/nvjpeg.h"
 #include "harness/backends/cuda/nvml.h"
 #include "harness/backends/cuda/status.h"
 #include "harness/backends/cuda/stream.h"
@@ -83,6 +84,11 @@ std::unique_ptr<GpuMemory> Device::pin(std::span<unsigned char> memory) { return
 int Device::dma_buf(const GpuMemory& memory) { return dma_buf_of(*this, memory); }
 
 std::unique_ptr<GpuStream> Device::stream() { return std::make_unique<Stream>(*this); }
+
+std::unique_ptr<GpuImageDecoder> Device::image_decoder(GpuStream& stream, unsigned batch, unsigned host_threads,
+                                                       bool hardware) {
+  return make_image_decoder(*this, static_cast<Stream&>(stream), batch, host_threads, hardware);
+}
 
 std::unique_ptr<GpuMultiplier> Device::multiplier(GpuStream& stream, const GpuMatrices& matrices) {
   return make_multiplier(*this, static_cast<Stream&>(stream), matrices);

@@ -26,6 +26,8 @@ class Device final : public Gpu {
   int dma_buf(const GpuMemory& memory) override;
   bool reaches(Gpu& other) override;
   std::unique_ptr<GpuMultiplier> multiplier(GpuStream& stream, const GpuMatrices& matrices) override;
+  std::unique_ptr<GpuImageDecoder> image_decoder(GpuStream& stream, unsigned batch, unsigned host_threads,
+                                                 bool hardware) override;
   std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                              const GpuMemory& memory) override;
 

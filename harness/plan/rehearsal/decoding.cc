@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -62,6 +63,11 @@ Value decoded(const Job& job, const Means& means, Value entry, std::size_t layou
         format_quantity(job.dataset.sample_size, Dimension::bytes)));
   if (job.dataset.image_size) entry = with(std::move(entry), "output", fmt::format("{:.0f}", *job.dataset.image_size));
   return with(std::move(entry), "codec", codec_word(job.dataset));
+}
+
+Value decoded_on_gpus(const Value& decoding) {
+  static constexpr std::array kTaken{"path", "sample_size", "images", "on_error"};
+  return entry_of("gpu_decode", decoding, kTaken);
 }
 
 }  // namespace headrace::rehearsal

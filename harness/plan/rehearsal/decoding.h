@@ -16,4 +16,7 @@ void hold_samples(const requirements::Job& job, const Means& means, Value& alone
 /// 1 shards, 2 indexed. Throws UsageError: such samples of one's own are not decoded.
 Value decoded(const requirements::Job& job, const Means& means, Value entry, std::size_t layout, Told& told);
 
+/// The samples that `decoding` has, decoded by the GPUs of this node.
+Value decoded_on_gpus(const Value& decoding);
+
 }  // namespace headrace::rehearsal
