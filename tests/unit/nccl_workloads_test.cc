@@ -1,7 +1,9 @@
 // The NCCL workloads on GPUs that are host memory: all GPUs in one process and a process each, in and out of place; and
 // what is said when data is wrong or a rank does not come.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "harness/backends/loader.h"
@@ -162,16 +164,35 @@ TEST_F(OneProcess, TellsWhatTheLogSays) {
   EXPECT_EQ(runner->group()->ranks, 4u);
 }
 
+TEST_F(OneProcess, TellsWhatGpusWereHeldBackAndCounted) {
+  WorkloadRunner runner("nccl_all_reduce", "{message_size: 4000B, calls: 3}");
+  HostBackendSettings settings;
+  settings.gpus.resize(2);
+  HostGpuBackend& gpus = equip(runner.node(), fabric, settings);
+  ASSERT_FALSE(runner.check());
+  runner.prepare();
+  runner.repeat();
+  EXPECT_EQ(runner->disturbance(), "");
+  gpus.settings(1).state.held_back = "thermal";
+  runner.before_phase = [&](const std::string&) { gpus.settings(0).state.replays = 3; };
+  runner.repeat();
+  EXPECT_EQ(runner->disturbance(), "gpu1 was held back: thermal");
+  const std::vector<std::string> notes = runner->notes();
+  EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
+    return note == "gpu0: the PCIe replay counter rose during the run";
+  })) << fmt::format("{}", fmt::join(notes, "; "));
+}
+
 /// What goes wrong, and on which rank; -1: nowhere.
 struct Trouble {
   int leaves = -1;             // before its first repetition
   bool share_a_gpu = false;    // all ranks see the same one, and no other
   bool see_their_own = false;  // each rank sees one GPU, and no two the same
-  int sees_one_of_two = -1, cannot_pin = -1, cannot_allocate = -1;
+  int sees_one_of_two = -1, cannot_pin = -1, cannot_allocate = -1, is_hot = -1;
   bool corrupts = false;  // what the last rank of each group gets
 };
 
-/// What each rank threw, or why it cannot run.
+/// What each rank threw, why it cannot run, or what disturbed it.
 std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, const std::string& parameters,
                                    Trouble trouble = {}, unsigned ranks_per_host = 1) {
   const auto fabric = std::make_shared<NcclFabric>();
@@ -189,6 +210,8 @@ std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, 
     settings.gpus.resize(sees_one ? 1 : 2);
     if (trouble.see_their_own) settings.gpus[0].facts.uuid = "GPU-of-" + std::to_string(rank);
     if (is(trouble.cannot_pin)) settings.most_pinned = 1;
+    if (is(trouble.is_hot))
+      for (HostGpuSettings& gpu : settings.gpus) gpu.state.held_back = "thermal";
     if (is(trouble.cannot_allocate))
       for (HostGpuSettings& gpu : settings.gpus) gpu.facts.memory = 1;
     const HostGpuBackend& gpus = equip(runner.node(), fabric, settings);
@@ -197,6 +220,7 @@ std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, 
       runner.prepare();
       if (is(trouble.leaves)) return;
       runner.repeat();
+      errors[rank] = runner->disturbance();
       runner->verify({});
     } catch (const std::exception& e) {
       errors[rank] = e.what();
@@ -239,6 +263,11 @@ TEST(NcclRanks, AllSayWhatOneOfThemLacks) {
     EXPECT_EQ(pins[other], other == 1 ? pins[1] : "rank 1 (b): " + pins[1]);
     EXPECT_EQ(memory[other], other == 2 ? memory[2] : "rank 2 (c): " + memory[2]);
   }
+}
+
+TEST(NcclRanks, AllHearOfAGpuThatWasHeldBack) {
+  for (const std::string& told : run_ranks(3, "nccl_all_reduce", "message_size: 4000B, calls: 5", {.is_hot = 1}))
+    EXPECT_TRUE(told.starts_with("rank 1 (b): gpu") && told.ends_with("was held back: thermal")) << told;
 }
 
 TEST(NcclRanks, TakeTheGpusThatTheirLauncherGaveThem) {

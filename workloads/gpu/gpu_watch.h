@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,19 @@ class GpuWatch {
  public:
   const std::vector<std::string>& names() const { return names_; }
   void open(GpuBackend& backend) {
+    std::vector<unsigned> all(backend.count());
+    std::iota(all.begin(), all.end(), 0u);
+    open(backend, all);
+  }
+  /// Those of `indices` alone: of a process that shares its node with others.
+  void open(GpuBackend& backend, const std::vector<unsigned>& indices) {
     watched_.clear();
-    names_ = gpu_names(backend.count());
-    for (unsigned i = 0; i < backend.count(); ++i) watched_.push_back({.gpu = &backend.gpu(i)});
+    names_.clear();
+    risen_.clear();
+    for (const unsigned index : indices) {
+      names_.push_back(gpu_name(index));
+      watched_.push_back({.gpu = &backend.gpu(index)});
+    }
     for (Watched& w : watched_) w.max_payload = pcie_max_payload(w.gpu->facts().pci_address);
   }
   /// Before a repetition.
@@ -55,7 +66,7 @@ class GpuWatch {
       Watched& w = watched_[i];
       const GpuState after = w.gpu->state();
       const std::string& held = after.held_back.empty() ? w.loaded.held_back : after.held_back;
-      if (!held.empty()) why += (why.empty() ? "" : "; ") + gpu_name(i) + " was held back: " + held;
+      if (!held.empty()) why += (why.empty() ? "" : "; ") + names_[i] + " was held back: " + held;
       rise(i, "PCIe replay counter", w.before.replays, after.replays);
       rise(i, "count of corrected memory errors (ECC)", w.before.ecc_corrected, after.ecc_corrected);
       rise(i, "count of uncorrected memory errors (ECC)", w.before.ecc_uncorrected, after.ecc_uncorrected);
@@ -80,7 +91,7 @@ class GpuWatch {
       const double now = link_raw_bandwidth(facts, w.loaded.link);
       const double most = facts.beside_pcie() ? all_of(facts.c2c) : link_raw_bandwidth(facts.link_max);
       if (now == 0) continue;
-      sink.put(device_metric(kLinkBandwidth.name, gpu_name(i)), now);
+      sink.put(device_metric(kLinkBandwidth.name, names_[i]), now);
       const bool slowest = least == 0 || now < least;
       if (slowest) least = now;
       if (slowest && w.max_payload > 0 && !facts.beside_pcie())
@@ -101,7 +112,7 @@ class GpuWatch {
     for (unsigned i = 0; i < watched_.size(); ++i) {
       const GpuFacts& facts = watched_[i].gpu->facts();
       if (facts.beside_pcie() && (facts.c2c.rate == 0 || metric == kLinkEffective.name))
-        return gpu_name(i) + " is reached by NVLink-C2C and not by PCI Express" +
+        return names_[i] + " is reached by NVLink-C2C and not by PCI Express" +
                (facts.c2c.rate == 0 ? ", and the driver does not tell that link's rate" : "");
     }
     return "";
@@ -113,13 +124,13 @@ class GpuWatch {
       const GpuFacts& facts = watched_[i].gpu->facts();
       const PcieLink &now = watched_[i].loaded.link, &most = facts.link_max;
       if (facts.beside_pcie() && facts.c2c.count < facts.c2c.most)
-        all.push_back(gpu_name(i) + ": " + std::to_string(facts.c2c.count) + " of " + std::to_string(facts.c2c.most) +
+        all.push_back(names_[i] + ": " + std::to_string(facts.c2c.count) + " of " + std::to_string(facts.c2c.most) +
                       " links of NVLink-C2C are up");
       if (!facts.beside_pcie() && now.generation > 0 && most.generation > 0 &&
           (now.generation < most.generation || now.width < most.width))
-        all.push_back(gpu_name(i) + ": link runs as " + words(now) + " under load, it could as " + words(most));
+        all.push_back(names_[i] + ": link runs as " + words(now) + " under load, it could as " + words(most));
       if (facts.slice)
-        all.push_back(gpu_name(i) + " is in MIG mode: link and copy engines are shared with the GPU's other slices");
+        all.push_back(names_[i] + " is in MIG mode: link and copy engines are shared with the GPU's other slices");
     }
     return all;
   }
@@ -134,7 +145,7 @@ class GpuWatch {
   /// Tells it, and what disturbed the repetition.
   std::string reported(unsigned index, unsigned xid) {
     const char* words = xid_in_words(xid);
-    std::string text = gpu_name(index) + ": the driver reported Xid " + std::to_string(xid) +
+    std::string text = names_[index] + ": the driver reported Xid " + std::to_string(xid) +
                        (*words == '\0' ? "" : ", " + std::string(words));
     errors_known_ = true;
     ++errors_;
@@ -143,7 +154,7 @@ class GpuWatch {
   }
   void links_lost(unsigned index, const std::optional<unsigned>& before, const std::optional<unsigned>& after) {
     if (before && after && *after < *before)
-      note(gpu_name(index) + ": NVLinks fell during the run, from " + std::to_string(*before) + " to " +
+      note(names_[index] + ": NVLinks fell during the run, from " + std::to_string(*before) + " to " +
            std::to_string(*after));
   }
   void note(std::string text) {
@@ -162,7 +173,7 @@ class GpuWatch {
     errors_known_ = true;
     if (*after <= *before) return;
     errors_ += *after - *before;
-    note(gpu_name(index) + ": the " + what + " rose during the run");
+    note(names_[index] + ": the " + what + " rose during the run");
   }
 
   std::vector<Watched> watched_;

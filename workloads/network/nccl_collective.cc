@@ -122,6 +122,11 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
     for (std::size_t g = 0; g < groups_.size(); ++g) add_part(node, g);
     // By way of a GPU of this process's own: in exclusive mode the others have theirs.
     if (!parts_.empty()) staging_ = parts_.front().ends.front()->gpu.pinned(std::min(kPiece, message_size_), false);
+    std::vector<unsigned> own;
+    for (const Part& part : parts_)
+      for (const NcclMember& m : part.members)
+        if (std::find(own.begin(), own.end(), m.gpu) == own.end()) own.push_back(m.gpu);
+    watch_.open(node.backends().gpu(), own);
     nccl.listen();
     return std::string();
   });
@@ -136,6 +141,7 @@ void NcclCollective::before_phase(unsigned, unsigned, std::uint64_t) {
   if (!broken_.empty()) throw RunError(broken_);
   for (Part& part : parts_)
     for (const auto& end : part.ends) fill(part, *end);
+  watch_.begin();
 }
 
 void NcclCollective::run(Worker& worker) {
@@ -152,6 +158,26 @@ void NcclCollective::run(Worker& worker) {
     }
     slowest_s_ = std::max(slowest_s_, 1e-9 * static_cast<double>(begin - part.times.begin_ns));
   }
+}
+
+std::string NcclCollective::disturbance() {
+  // A line for what disturbed this repetition, then one for each counter that rose.
+  std::string own = watch_.end();
+  for (const std::string& note : watch_.notes()) own += "\n" + note;
+  std::string why;
+  const std::vector<std::string> said = team_->all_gather("what the GPUs tell", own, kWords_s);
+  for (unsigned rank = 0; rank < said.size(); ++rank) {
+    const std::string who = several() ? team_->who(rank) + ": " : "";
+    std::size_t at = said[rank].find('\n');
+    if (const std::string held = said[rank].substr(0, at); !held.empty()) why += (why.empty() ? "" : "; ") + who + held;
+    while (at != std::string::npos) {
+      const std::size_t end = said[rank].find('\n', at + 1);
+      const std::string note = who + said[rank].substr(at + 1, end == std::string::npos ? end : end - at - 1);
+      if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+      at = end;
+    }
+  }
+  return why;
 }
 
 void NcclCollective::report(const Repetition&, MetricSink& sink) const {

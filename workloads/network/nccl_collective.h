@@ -13,6 +13,7 @@
 #include "harness/backends/ranks.h"
 #include "harness/ranks/team.h"
 #include "harness/workload.h"
+#include "workloads/gpu/gpu_watch.h"
 #include "workloads/network/collective_groups.h"
 #include "workloads/network/expected_sums.h"
 
@@ -34,6 +35,8 @@ class NcclCollective : public Workload {
   void before_phase(unsigned, unsigned, std::uint64_t) override;
   void before_run(Worker&) override { meet("start together", kWords_s); }
   void run(Worker& worker) override;
+  /// Of the GPUs of all ranks.
+  std::string disturbance() override;
   void report(const Repetition&, MetricSink& sink) const override;
   std::vector<WrongBlock> verify(const DataProgress&) override;
   std::vector<std::string> notes() override { return notes_; }
@@ -96,6 +99,7 @@ class NcclCollective : public Workload {
   unsigned gpu_ = 0;  // of a process among several
   std::uint64_t chosen_ = 1;
   double slowest_s_ = 0;  // of this process's groups, all operations of a repetition
+  gpu::GpuWatch watch_;   // of this process's GPUs
   std::unique_ptr<GpuMemory> staging_;
   std::vector<Part> parts_;
   std::string broken_;
