@@ -49,6 +49,40 @@ TEST_F(GpuWorkloads, P2pMeasuresEveryPairInBothDirections) {
   EXPECT_NEAR(metric(p, "bandwidth"), 5e9, 1e7);
 }
 
+TEST_F(GpuWorkloads, AFanOfCopiesTellsWhetherTheyAreInEachOthersWay) {
+  settings.gpus.resize(3, HostGpuSettings{});
+  for (const char* pattern : {"one_to_all", "all_to_one"}) {
+    const auto fan = [&](const char* initiator) {
+      return run_one(std::string("use: p2p_fan, size: 256KiB, copies: 16, verify: true, pattern: ") + pattern +
+                     ", initiator: " + initiator);
+    };
+    // One GPU makes all copies, one after the other; or each of the others makes its own.
+    const bool out = pattern == std::string("one_to_all");
+    const PointResult one = fan(out ? "source" : "target"), each = fan(out ? "target" : "source");
+    ASSERT_EQ(one.status, PointStatus::ok) << one.reason;
+    ASSERT_EQ(each.status, PointStatus::ok) << each.reason;
+    EXPECT_EQ(one.repetitions.at(0).phases.size(), 6u);
+    EXPECT_NEAR(metric(one, "bandwidth"), 20e9, 1e8) << pattern;
+    EXPECT_NEAR(metric(one, "share_of_pairs"), 0.5, 0.01) << pattern;
+    EXPECT_NEAR(metric(each, "bandwidth_gpu1"), 40e9, 2e8) << pattern;
+    EXPECT_NEAR(metric(each, "share_of_pairs"), 1, 0.01) << pattern;
+    EXPECT_TRUE(each.verified);
+  }
+  EXPECT_EQ(gpus->objects(), 0);
+}
+
+TEST_F(GpuWorkloads, AFanFindsWrongBytesAndWhatCannotBeReached) {
+  settings.gpus.resize(2, HostGpuSettings{});
+  settings.gpus[1].corrupts = CopyKind::d2d;
+  const PointResult p = run_one("use: p2p_fan, size: 64KiB, copies: 4, verify: true");
+  EXPECT_FALSE(p.wrong_blocks.empty());
+  settings.gpus[1].corrupts.reset();
+  settings.gpus[0].has_peers = false;
+  EXPECT_EQ(run_one("use: p2p_fan, size: 64KiB").reason, "gpu0 reaches no other GPU's memory without the host");
+  settings.gpus.resize(1);
+  EXPECT_EQ(run_one("use: p2p_fan").reason, "needs 2 GPUs, here is 1");
+}
+
 TEST_F(GpuWorkloads, P2pSaysWhyItCannot) {
   PointResult p = run_one("use: p2p, size: 64KiB");
   EXPECT_EQ(p.status, PointStatus::skipped);
@@ -204,7 +238,7 @@ TEST_F(GpuWorkloads, PairsAreReadByTheTargetAndCopiedBothWaysAtOnce) {
 
 TEST_F(GpuWorkloads, WithoutADriverAllOfThemSaySo) {
   settings.unusable = "libcuda.so.1 not found: no NVIDIA driver";
-  for (const char* use : {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "gpu_burn", "gpu_decode",
+  for (const char* use : {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "p2p_fan", "gpu_burn", "gpu_decode",
                           "checkpoint_stage", "storage_to_gpu"}) {
     const PointResult p = run_one(std::string("use: ") + use);
     EXPECT_EQ(p.status, PointStatus::skipped) << use;
