@@ -133,6 +133,11 @@ class GpuStream {
   /// From pageable memory: waits for everything queued before, and returns when the data is staged,
   /// perhaps before it has arrived.
   virtual void copy(void* to, const void* from, std::uint64_t bytes, CopyKind kind) = 0;
+  /// The same by a kernel on the GPU's multiprocessors, as NCCL copies, and not by its copy engines. From and to memory of
+  /// GPUs, or pinned memory; both begin at a multiple of 16 bytes.
+  virtual void copy_by_cores(void* to, const void* from, std::uint64_t bytes) = 0;
+  /// Loads pointers by one thread of the GPU, `loads` of them, each from where the one before points to; the first is at `at`.
+  virtual void follow(const void* const* at, std::uint64_t loads) = 0;
   /// What is queued from here on waits for release(). Not with copies of pageable memory, which
   /// would wait in copy(). A gate that stays closed for kGateTime_s opens by itself, and wait()
   /// says so.

@@ -6,7 +6,7 @@ import os
 import pytest
 
 CONFIG = os.path.join(os.path.dirname(__file__), "../../configs/gpu.yaml")
-WORKLOADS = {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "p2p_fan", "gpu_burn", "gpu_decode", "checkpoint_stage", "storage_to_gpu"}
+WORKLOADS = {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "p2p_fan", "gpu_latency", "gpu_burn", "gpu_decode", "checkpoint_stage", "storage_to_gpu"}
 
 
 @pytest.fixture

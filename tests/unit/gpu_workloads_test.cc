@@ -71,6 +71,37 @@ TEST_F(GpuWorkloads, AFanOfCopiesTellsWhetherTheyAreInEachOthersWay) {
   EXPECT_EQ(gpus->objects(), 0);
 }
 
+TEST_F(GpuWorkloads, CopiesByKernelsAreNotTheCopyEngines) {
+  settings.gpus.resize(2, HostGpuSettings{});
+  const PointResult within = run_one("use: d2d, by: cores, size: 256KiB, copies: 16, verify: true");
+  ASSERT_EQ(within.status, PointStatus::ok) << within.reason;
+  EXPECT_NEAR(metric(within, "bandwidth"), 15e9, 1e8);
+  EXPECT_EQ(gpus->copies(0), 2u) << "what fills the memory, and looks at it";
+  EXPECT_TRUE(within.verified);
+  const PointResult between = run_one("use: p2p, by: cores, direction: both, size: 256KiB, copies: 16, verify: true");
+  EXPECT_NEAR(metric(between, "bandwidth_gpu0_gpu1"), 15e9, 1e8);
+  const PointResult fan = run_one("use: p2p_fan, by: cores, size: 256KiB, copies: 16, verify: true");
+  EXPECT_NEAR(metric(fan, "bandwidth"), 15e9, 1e8);
+  EXPECT_TRUE(fan.wrong_blocks.empty());
+}
+
+TEST_F(GpuWorkloads, ALoadTakesAsLongAsItsMemoryIsFar) {
+  settings.gpus.resize(2, HostGpuSettings{});
+  settings.gpus[1].other_load_ns = 2'500;
+  const PointResult p = run_one("use: gpu_latency, size: 64KiB, stride: 64B, loads: 3000");
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  EXPECT_NEAR(metric(p, "device_latency_ns"), 500, 1);
+  EXPECT_NEAR(metric(p, "host_latency_ns_gpu0"), 1500, 1);
+  EXPECT_NEAR(metric(p, "host_latency_ns"), 2500, 1);
+  EXPECT_NEAR(metric(p, "peer_latency_ns_gpu0_gpu1"), 1500, 1);
+  EXPECT_NEAR(metric(p, "peer_latency_ns_gpu1_gpu0"), 2500, 1);
+  settings.gpus.resize(1);
+  const PointResult alone = run_one("use: gpu_latency, size: 64KiB, stride: 64B, loads: 3000");
+  EXPECT_FALSE(has(alone, "peer_latency_ns"));
+  EXPECT_NEAR(metric(alone, "host_latency_ns"), 1500, 1);
+  EXPECT_EQ(gpus->objects(), 0);
+}
+
 TEST_F(GpuWorkloads, AFanFindsWrongBytesAndWhatCannotBeReached) {
   settings.gpus.resize(2, HostGpuSettings{});
   settings.gpus[1].corrupts = CopyKind::d2d;
@@ -238,8 +269,8 @@ TEST_F(GpuWorkloads, PairsAreReadByTheTargetAndCopiedBothWaysAtOnce) {
 
 TEST_F(GpuWorkloads, WithoutADriverAllOfThemSaySo) {
   settings.unusable = "libcuda.so.1 not found: no NVIDIA driver";
-  for (const char* use : {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "p2p_fan", "gpu_burn", "gpu_decode",
-                          "checkpoint_stage", "storage_to_gpu"}) {
+  for (const char* use : {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "p2p_fan", "gpu_latency", "gpu_burn",
+                          "gpu_decode", "checkpoint_stage", "storage_to_gpu"}) {
     const PointResult p = run_one(std::string("use: ") + use);
     EXPECT_EQ(p.status, PointStatus::skipped) << use;
     EXPECT_EQ(p.reason, "cuda: libcuda.so.1 not found: no NVIDIA driver") << use;

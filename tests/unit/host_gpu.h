@@ -32,6 +32,8 @@ namespace headrace::testing {
 /// How one such GPU behaves.
 struct HostGpuSettings {
   double h2d = 10e9, d2h = 8e9, d2d = 100e9, peer = 20e9;  // [B/s]
+  double cores = 15e9;                                     // of copies by a kernel
+  std::uint64_t own_load_ns = 500, other_load_ns = 1'500;  // of a load, from its own memory and any other
   std::uint64_t copy_ns = 0;                               // of each copy, besides its bytes
   GpuFacts facts{.name = "Test GPU",
                  .driver = "1.0",
@@ -260,6 +262,32 @@ class HostGpuBackend final : public GpuBackend {
       if (!pageable) return;
       lock.unlock();
       wait();  // staged and sent: that is when the caller has its buffer back
+    }
+    void copy_by_cores(void* to, const void* from, std::uint64_t bytes) override {
+      const std::lock_guard lock(owner.mutex_);
+      device.check();
+      const auto ns = static_cast<std::uint64_t>(1e9 * static_cast<double>(bytes) / device.settings.cores);
+      Work work;
+      work.run = [to, from, bytes, ns](std::uint64_t free) {
+        std::memcpy(to, from, bytes);
+        return free + ns;
+      };
+      queue(std::move(work));
+    }
+    void follow(const void* const* at, std::uint64_t loads) override {
+      const std::lock_guard lock(owner.mutex_);
+      device.check();
+      Work work;
+      work.run = [this, at, loads](std::uint64_t free) {
+        const HostGpuSettings& s = device.settings;
+        const void* const* place = at;
+        for (std::uint64_t i = 0; i < loads; ++i) {
+          free += owner.gpu_of(place) == &device ? s.own_load_ns : s.other_load_ns;
+          place = static_cast<const void* const*>(*place);
+        }
+        return free;
+      };
+      queue(std::move(work));
     }
     void hold() override {
       const std::lock_guard lock(owner.mutex_);

@@ -58,7 +58,7 @@ class DeviceCopies : public Workload {
   void before_run(Worker& worker) override {
     Pair& pair = *pairs_[worker.phase];
     pair.stream->attach();
-    for (unsigned i = 0; i < kWarmUps; ++i) pair.stream->copy(pair.route.to, pair.route.from, size_, CopyKind::d2d);
+    for (unsigned i = 0; i < kWarmUps; ++i) pair.route.copy(size_, CopyKind::d2d);
     pair.stream->wait();
   }
   void run(Worker& worker) override {
@@ -108,7 +108,8 @@ class DeviceCopies : public Workload {
   explicit DeviceCopies(Params& p)
       : size_(p.bytes("size", 256_MiB, {.min = 1, .max = static_cast<double>(64_GiB)}, "of one copy")),
         in_flight_(p.count("copies_in_flight", 16, {.min = 1, .max = 256}, "copies queued at once")),
-        copies_(p.count("copies", 0, {}, "per repetition and pair; 0 = 16 GiB worth of them, 16 to 4096")) {
+        copies_(p.count("copies", 0, {}, "per repetition and pair; 0 = 16 GiB worth of them, 16 to 4096")),
+        by_cores_(declare_by_cores(p)) {
     if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(16_GiB / size_, 16, 4096);
   }
   /// Of pairs of GPUs: the one whose memory is written does the copying; others go the other way meanwhile.
@@ -128,12 +129,12 @@ class DeviceCopies : public Workload {
       source = backend.gpu(from).allocate(owner.size_);
       target = backend.gpu(to).allocate(owner.size_);
       stream = backend.gpu(copies).stream();
-      route = {stream.get(), target->begin(), source->begin()};
+      route = {stream.get(), target->begin(), source->begin(), owner.by_cores_};
       if (owner.both_) {
         back_source = backend.gpu(to).allocate(owner.size_);
         back_target = backend.gpu(from).allocate(owner.size_);
         back_stream = backend.gpu(answers).stream();
-        opposite.push_back({back_stream.get(), back_target->begin(), back_source->begin()});
+        opposite.push_back({back_stream.get(), back_target->begin(), back_source->begin(), owner.by_cores_});
       }
       const auto filler = backend.gpu(from).stream();
       const auto pattern = backend.gpu(from).pinned(owner.size_, false);
@@ -154,6 +155,7 @@ class DeviceCopies : public Workload {
   };
 
   std::uint64_t in_flight_, copies_;
+  bool by_cores_;
   GpuBackend* backend_ = nullptr;
   std::vector<std::unique_ptr<Pair>> pairs_;
   std::vector<std::string> names_;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "harness/backends/gpu.h"
+#include "harness/params.h"
 #include "harness/record/recorder.h"
 
 namespace headrace::gpu {
@@ -15,7 +16,17 @@ struct Route {
   GpuStream* stream = nullptr;
   unsigned char* to = nullptr;
   const unsigned char* from = nullptr;
+  bool by_cores = false;  // by a kernel, not by the copy engines
+  void copy(std::uint64_t size, CopyKind kind) const {
+    by_cores ? stream->copy_by_cores(to, from, size) : stream->copy(to, from, size, kind);
+  }
 };
+
+/// `by:`, of copies between memories of GPUs.
+inline bool declare_by_cores(Params& p) {
+  return p.choice("by", "engine", {"engine", "cores"},
+                  "engine: the GPU's copy engines; cores: a kernel on its multiprocessors, as NCCL copies") == "cores";
+}
 
 struct BatchTimes {
   double device_s = 0;                        // from the gate's opening to the last copy's end, by the device's clock
@@ -36,12 +47,12 @@ BatchTimes gated_batch(std::span<const Route> routes, std::uint64_t size, CopyKi
   for (const Route& route : opposite) {
     route.stream->after(lead, kBegin);
     const CopyKind back = kind == CopyKind::d2d ? kind : kind == CopyKind::h2d ? CopyKind::d2h : CopyKind::h2d;
-    for (std::uint64_t i = 0; i < 2 * copies; ++i) route.stream->copy(route.to, route.from, size, back);
+    for (std::uint64_t i = 0; i < 2 * copies; ++i) route.copy(size, back);
   }
   for (std::uint64_t i = 0; i < copies; ++i) {
     for (const Route& route : routes) {
       const std::uint64_t begin = now_ns();
-      route.stream->copy(route.to, route.from, size, kind);
+      route.copy(size, kind);
       submitted(now_ns() - begin);
     }
   }

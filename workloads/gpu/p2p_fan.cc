@@ -35,7 +35,8 @@ class P2pFan final : public Workload {
         target_copies_(p.choice("initiator", "source", {"source", "target"},
                                 "which GPUs copy: the sources write, or the targets read") == "target"),
         in_flight_(p.count("copies_in_flight", 16, {.min = 1, .max = 256}, "of each pair, queued at once")),
-        copies_(p.count("copies", 0, {}, "per repetition and pair; 0 = 4 GiB worth of them, 16 to 1024")) {
+        copies_(p.count("copies", 0, {}, "per repetition and pair; 0 = 4 GiB worth of them, 16 to 1024")),
+        by_cores_(gpu::declare_by_cores(p)) {
     if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(4_GiB / size_, 16, 1024);
   }
 
@@ -79,7 +80,7 @@ class P2pFan final : public Workload {
     Hub& hub = *hubs_[worker.phase / 2];
     for (const Route& route : hub.routes) {
       route.stream->attach();
-      route.stream->copy(route.to, route.from, size_, CopyKind::d2d);
+      route.copy(size_, CopyKind::d2d);
       route.stream->wait();
     }
     hub.routes.front().stream->attach();
@@ -146,7 +147,7 @@ class P2pFan final : public Workload {
         if (!owner.out_ || memory.empty()) memory.push_back(filled(source, owner.size_, from));
         written.push_back(target.allocate(owner.size_));
         streams.push_back((owner.target_copies_ ? target : source).stream());
-        routes.push_back({streams.back().get(), written.back()->begin(), memory.back()->begin()});
+        routes.push_back({streams.back().get(), written.back()->begin(), memory.back()->begin(), owner.by_cores_});
         at.push_back(&target);
         keys.push_back(from);
         names.push_back(gpu::gpu_name(from) + "_" + gpu::gpu_name(to));
@@ -183,6 +184,7 @@ class P2pFan final : public Workload {
   std::uint64_t size_;
   bool out_, target_copies_;
   std::uint64_t in_flight_, copies_;
+  bool by_cores_;
   gpu::GpuWatch watch_;
   std::vector<std::unique_ptr<Hub>> hubs_;
 };

@@ -1,4 +1,4 @@
-// Kernels: one holds a stream back, one keeps the GPU busy, one compares.
+// Kernels: one holds a stream back, one keeps the GPU busy, one compares, one copies, one follows pointers.
 #include "harness/backends/cuda/kernels.h"
 
 namespace headrace::cuda {
@@ -40,7 +40,35 @@ __global__ void compare(const std::uint32_t* a, const std::uint32_t* b, std::uin
   }
 }
 
+/// `words` of 16 bytes, then the bytes that are left.
+__global__ void copy_words(uint4* to, const uint4* from, std::uint64_t words, std::uint64_t bytes_left) {
+  const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+  const std::uint64_t first = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (std::uint64_t i = first; i < words; i += threads) to[i] = from[i];
+  if (first < bytes_left)
+    reinterpret_cast<unsigned char*>(to + words)[first] = reinterpret_cast<const unsigned char*>(from + words)[first];
+}
+
+/// Each load tells where the next one is.
+__global__ void follow(const void* const volatile* at, std::uint64_t loads, const void** last) {
+  const void* const volatile* place = at;
+  for (std::uint64_t i = 0; i < loads; ++i) place = static_cast<const void* const volatile*>(*place);
+  *last = const_cast<const void*>(static_cast<const volatile void*>(place));
+}
+
 }  // namespace
+
+cudaError_t launch_copy(void* to, const void* from, std::uint64_t bytes, cudaStream_t stream) {
+  constexpr unsigned kBlocks = 1024, kThreads = 512;
+  copy_words<<<kBlocks, kThreads, 0, stream>>>(static_cast<uint4*>(to), static_cast<const uint4*>(from),
+                                               bytes / sizeof(uint4), bytes % sizeof(uint4));
+  return cudaGetLastError();
+}
+
+cudaError_t launch_follow(const void* const* at, std::uint64_t loads, const void** last, cudaStream_t stream) {
+  follow<<<1, 1, 0, stream>>>(at, loads, last);
+  return cudaGetLastError();
+}
 
 cudaError_t launch_gate(Gate* gate, std::uint32_t ticket, std::uint64_t timeout_ns, cudaStream_t stream) {
   wait_for_gate<<<1, 1, 0, stream>>>(gate, ticket, timeout_ns);

@@ -17,6 +17,10 @@ struct Gate {
 cudaError_t launch_gate(Gate* gate, std::uint32_t ticket, std::uint64_t timeout_ns, cudaStream_t stream);
 /// Queues a kernel that keeps one multiprocessor busy for `ns`.
 cudaError_t launch_busy(std::uint64_t ns, cudaStream_t stream);
+/// Queues a kernel that copies between any two places that the GPU reaches, both aligned to 16 bytes.
+cudaError_t launch_copy(void* to, const void* from, std::uint64_t bytes, cudaStream_t stream);
+/// Queues a kernel that follows pointers, `loads` of them one after the other from `at` on, and leaves the last in `*last`.
+cudaError_t launch_follow(const void* const* at, std::uint64_t loads, const void** last, cudaStream_t stream);
 /// Queues a kernel that adds to `*count`, in memory that host and GPU share, how many of `words` words differ.
 cudaError_t launch_compare(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t words,
                            unsigned long long* count, cudaStream_t stream);

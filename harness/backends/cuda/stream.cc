@@ -26,6 +26,11 @@ Stream::Stream(Device& device) : device_(device) {
     // The driver loads a kernel when it is first used: not later, in a timed region.
     expect(launch_gate(gate_, 0, 0, stream_), "load the gate on");
     expect(launch_busy(0, stream_), "load the busy kernel on");
+    void* last = nullptr;
+    expect(cudaMalloc(&last, sizeof *last_), "make room on");
+    last_ = static_cast<const void**>(last);
+    expect(launch_copy(last, last, 0, stream_), "load the copying kernel on");
+    expect(launch_follow(last_, 0, last_, stream_), "load the loading kernel on");
     expect(cudaStreamSynchronize(stream_), "start");
   } catch (...) {
     free();
@@ -42,6 +47,7 @@ void Stream::free() noexcept {
     if (mark) cudaEventDestroy(mark);
   }
   if (gate_) cudaFreeHost(gate_);
+  if (last_) cudaFree(last_);
 }
 
 void Stream::expect(cudaError_t code, const char* operation) const {
@@ -51,6 +57,18 @@ void Stream::expect(cudaError_t code, const char* operation) const {
 void Stream::copy(void* to, const void* from, std::uint64_t bytes, CopyKind kind) {
   device_.check();
   expect(cudaMemcpyAsync(to, from, bytes, kKinds[static_cast<std::size_t>(kind)], stream_), "copy on");
+}
+
+void Stream::copy_by_cores(void* to, const void* from, std::uint64_t bytes) {
+  device_.check();
+  device_.use();  // kernels run on the calling thread's GPU
+  expect(launch_copy(to, from, bytes, stream_), "copy on");
+}
+
+void Stream::follow(const void* const* at, std::uint64_t loads) {
+  device_.check();
+  device_.use();
+  expect(launch_follow(at, loads, last_, stream_), "load on");
 }
 
 void Stream::hold() {

@@ -21,6 +21,8 @@ class Stream final : public GpuStream {
 
   void attach() override { device_.use(); }
   void copy(void* to, const void* from, std::uint64_t bytes, CopyKind kind) override;
+  void copy_by_cores(void* to, const void* from, std::uint64_t bytes) override;
+  void follow(const void* const* at, std::uint64_t loads) override;
   void hold() override;
   void release() noexcept override;
   void keep_busy(std::uint64_t ns) override;
@@ -43,6 +45,7 @@ class Stream final : public GpuStream {
   cudaStream_t stream_ = nullptr;
   std::array<cudaEvent_t, kMarks> marks_{};
   Gate* gate_ = nullptr;
+  const void** last_ = nullptr;  // where follow() ended; on the GPU
   std::uint32_t ticket_ = 0;
 };
 

@@ -1,0 +1,182 @@
+// gpu_latency - how long one load takes that waits for the one before: from a GPU's own memory, from its host's, and from
+// each other GPU's that it reaches.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "harness/backends/loader.h"
+#include "harness/base/random.h"
+#include "harness/workload.h"
+#include "workloads/gpu/gpu_watch.h"
+#include "workloads/gpu/gpus.h"
+
+namespace {
+using namespace headrace;
+
+constexpr std::array kMetrics{
+    Metric{"device_latency_ns", "ns", Better::lower, "Of a load from the GPU's own memory, the slowest GPU's",
+           /*per_device=*/true},
+    Metric{"host_latency_ns", "ns", Better::lower, "From pinned memory of the host, the slowest GPU's",
+           /*per_device=*/true},
+    Metric{"peer_latency_ns", "ns", Better::lower, "From another GPU's memory, the slowest pair's",
+           /*per_device=*/true},
+    gpu::kErrorCount,
+};
+enum Kind : unsigned { kOwn, kHost, kPeer };
+
+/// Places that each point to the next, in a random order that comes by all of them, so that neither caches nor anything that
+/// loads ahead knows the next one. One thread of the GPU follows them; the device's clock tells how long that took.
+class GpuLatency final : public Workload {
+ public:
+  explicit GpuLatency(Params& p)
+      : size_(p.bytes("size", 512_MiB, {.min = 1 << 16, .max = static_cast<double>(64_GiB)},
+                      "that the places lie in: more than caches hold")),
+        stride_(p.bytes("stride", 4096, {.min = 32, .max = 1 << 20, .multiple_of = 8},
+                        "from one place to the next in memory: more than what is loaded at once")),
+        loads_(p.count("loads", 50'000, {.min = 1, .max = 1e8}, "of each memory and repetition")),
+        placement_(gpu::Placement::declare(p)) {
+    if (size_ / stride_ < 2) p.conflict("stride", "there must be two places at least");
+  }
+
+  static std::span<const Metric> metrics() { return kMetrics; }
+  std::optional<Skip> check(Node& node) override {
+    if (auto skip = gpu::check_gpus(node, size_)) return skip;
+    return placement_.check(node);
+  }
+  bool one_per_node() const override { return true; }
+  Footprint footprint() const override {
+    Footprint f;
+    f.memory_bytes = size_;
+    return f;
+  }
+  /// GPUs, and pairs of them.
+  std::vector<std::string> devices() const override {
+    std::vector<std::string> all = watch_.names();
+    for (const auto& way : ways_)
+      if (way->kind == kPeer) all.push_back(way->name);
+    return all;
+  }
+  std::vector<PhaseSpec> phases() const override {
+    if (ways_.empty()) return {{"main", false}};
+    std::vector<PhaseSpec> phases;
+    for (const auto& way : ways_) phases.push_back({way->name, false});
+    return phases;
+  }
+
+  void prepare(Node& node, const DataProgress&) override {
+    GpuBackend& backend = node.backends().gpu();
+    watch_.open(backend);
+    notes_.clear();
+    ways_.clear();
+    Random random(1);
+    std::vector<std::uint32_t> order(size_ / stride_);
+    std::iota(order.begin(), order.end(), 0u);
+    for (std::size_t i = 0; i < order.size(); ++i) std::swap(order[i], order[i + random.below(order.size() - i)]);
+    for (unsigned i = 0; i < backend.count(); ++i) {
+      Gpu& own = backend.gpu(i);
+      const NumaNode* near = placement_.node_of(i, own.facts(), notes_);
+      for (unsigned at = 0; at < backend.count(); ++at)
+        if (at == i || own.reaches(backend.gpu(at)))
+          ways_.push_back(std::make_unique<Way>(*this, own, i, &backend.gpu(at), at, near, order));
+      ways_.push_back(std::make_unique<Way>(*this, own, i, nullptr, i, near, order));
+    }
+  }
+  void before_phase(unsigned phase, unsigned, std::uint64_t) override {
+    if (phase > 0) return;
+    watch_.begin();
+    for (auto& way : ways_) way->load_ns = 0;
+  }
+  void before_run(Worker& worker) override {
+    Way& way = *ways_[worker.phase];
+    way.stream->attach();
+    way.stream->follow(way.first, 1000);  // the memory's pages are known to the GPU
+    way.stream->wait();
+  }
+  void run(Worker& worker) override {
+    constexpr unsigned kBegin = 0, kEnd = 1;
+    Way& way = *ways_[worker.phase];
+    const std::uint64_t begin = now_ns();
+    way.stream->mark(kBegin);
+    way.stream->follow(way.first, loads_);
+    way.stream->mark(kEnd);
+    way.stream->wait_mark(kEnd);
+    way.load_ns = 1e9 * way.stream->seconds(kBegin, *way.stream, kEnd) / static_cast<double>(loads_);
+    worker.recorder.ops(begin, now_ns(), static_cast<std::uint32_t>(loads_), loads_ * sizeof(void*));
+  }
+  std::string disturbance() override { return watch_.end(); }
+
+  void report(const Repetition&, MetricSink& sink) const override {
+    static constexpr std::array kNames{"device_latency_ns", "host_latency_ns", "peer_latency_ns"};
+    std::array<double, 3> slowest{};
+    for (const auto& way : ways_) {
+      if (way->load_ns <= 0) return;  // stopped before it had its turn
+      sink.put(device_metric(kNames[way->kind], way->name_of_metric), way->load_ns);
+      slowest[way->kind] = std::max(slowest[way->kind], way->load_ns);
+    }
+    for (std::size_t kind = 0; kind < kNames.size(); ++kind)
+      if (slowest[kind] > 0) sink.put(kNames[kind], slowest[kind]);
+    watch_.put_errors(sink);
+  }
+  std::string why_missing(std::string_view metric) const override {
+    return metric.starts_with("peer_") ? "no GPU reaches another one's memory without the host" : "";
+  }
+  std::vector<std::string> notes() override {
+    std::vector<std::string> all = watch_.notes();
+    all.insert(all.end(), notes_.begin(), notes_.end());
+    return all;
+  }
+  void cleanup(Node&) override { ways_.clear(); }
+
+ private:
+  /// From one GPU to one memory.
+  struct Way {
+    /// `there`: whose memory; nullptr: the host's.
+    Way(const GpuLatency& owner, Gpu& own, unsigned index, Gpu* there, unsigned at, const NumaNode* near,
+        const std::vector<std::uint32_t>& order)
+        : kind(there == nullptr ? kHost
+               : there == &own  ? kOwn
+                                : kPeer),
+          name(gpu::gpu_name(index) + (kind == kOwn    ? ""
+                                       : kind == kHost ? "_host"
+                                                       : "_" + gpu::gpu_name(at))),
+          name_of_metric(kind == kPeer ? name : gpu::gpu_name(index)) {
+      const OnNumaNode here(near);
+      stream = own.stream();
+      auto staged = own.pinned(owner.size_, false);
+      memory = there == nullptr ? nullptr : there->allocate(owner.size_);
+      unsigned char* const begin = there == nullptr ? staged->begin() : memory->begin();
+      const auto place = [&](std::uint32_t i) { return begin + std::uint64_t{i} * owner.stride_; };
+      for (std::size_t i = 0; i < order.size(); ++i)
+        *reinterpret_cast<void**>(staged->begin() + std::uint64_t{order[i]} * owner.stride_) =
+            place(order[(i + 1) % order.size()]);
+      first = reinterpret_cast<const void* const*>(place(order.front()));
+      if (there == nullptr) {
+        memory = std::move(staged);
+        return;
+      }
+      const auto filler = there->stream();
+      filler->attach();
+      filler->copy(memory->begin(), staged->begin(), owner.size_, CopyKind::h2d);
+      filler->wait();
+    }
+    Kind kind;
+    std::string name, name_of_metric;
+    std::unique_ptr<GpuMemory> memory;
+    std::unique_ptr<GpuStream> stream;
+    const void* const* first = nullptr;
+    double load_ns = 0;
+  };
+
+  std::uint64_t size_, stride_, loads_;
+  gpu::Placement placement_;
+  gpu::GpuWatch watch_;
+  std::vector<std::unique_ptr<Way>> ways_;
+  std::vector<std::string> notes_;
+};
+
+const Register<GpuLatency> registered{
+    "gpu_latency", "one load after the other by a GPU: from its own memory, the host's, and other GPUs'"};
+}  // namespace
