@@ -47,6 +47,7 @@ struct NcclCalls {
   std::uint64_t times = 1;
   std::uint64_t batch = 1;  // queued before they are waited for
   double patience_s = 30;   // for a batch to end
+  bool graph = false;       // a batch is recorded once, untimed, and launched as one CUDA graph each time
   bool meet = false;        // before the first, all ranks of the group wait for each other by an operation of their own
 };
 
@@ -65,6 +66,9 @@ class NcclGroup {
   virtual unsigned size() const = 0;  // ranks of all processes
   /// Begins operations on every member, and returns; `buffers` in the order of the members.
   virtual void start(const NcclCalls& calls, std::span<const NcclBuffers> buffers) = 0;
+  /// Untimed, once: the library is told of each member's buffers of `bytes`, in the order of the members, so that it moves them
+  /// without copies of its own where it can. They must outlive the group.
+  virtual void register_buffers(std::span<const NcclBuffers> buffers, std::uint64_t bytes) = 0;
   /// Until all of them are done on every member.
   virtual NcclTimes wait() = 0;
   /// How many of them are, told at any time.
@@ -84,6 +88,8 @@ class NcclBackend {
   virtual std::string version() const = 0;
   /// Why the library that is loaded cannot calculate with such numbers, or "".
   virtual std::string why_not(NcclElement) const { return ""; }
+  /// Why the library that is loaded registers no buffers, or "".
+  virtual std::string why_no_registration() const { return ""; }
   /// Names a new group: made by one process, handed to all by other means.
   virtual std::string make_id() = 0;
   /// Has NCCL write down what it decides: before join(), until heard(), which must come before anything is timed.

@@ -37,6 +37,8 @@ struct NcclFabric {
   std::condition_variable changed;
   std::map<std::string, Group> groups;
   unsigned ids = 0, met = 0;
+  unsigned registered = 0, graphs = 0;  // buffers of members, and starts by graphs
+  std::string no_registration;
   bool corrupts = false;
   std::string log;  // what it would write
   bool listens = false;
@@ -124,6 +126,7 @@ class HostNcclGroup final : public NcclGroup {
   void start(const NcclCalls& calls, std::span<const NcclBuffers> buffers) override {
     calls_ = calls;
     done_ = 0;
+    if (calls.graph) ++fabric_->graphs;
     for (std::uint64_t i = 0; i < calls.times; ++i) queue(buffers);
   }
   void queue(std::span<const NcclBuffers> buffers) {
@@ -143,6 +146,10 @@ class HostNcclGroup final : public NcclGroup {
       group.open.erase(group.done++);
       fabric_->changed.notify_all();
     }
+  }
+  void register_buffers(std::span<const NcclBuffers> buffers, std::uint64_t) override {
+    const std::lock_guard lock(fabric_->mutex);
+    fabric_->registered += static_cast<unsigned>(buffers.size());
   }
   NcclTimes wait() override {
     std::unique_lock lock(fabric_->mutex);
@@ -178,6 +185,7 @@ class HostNcclBackend final : public NcclBackend {
   std::string why_not(NcclElement element) const override {
     return element == NcclElement::f8e5m2 ? fabric_->no_f8e5m2 : "";
   }
+  std::string why_no_registration() const override { return fabric_->no_registration; }
   std::string make_id() override {
     const std::lock_guard lock(fabric_->mutex);
     return "group " + std::to_string(fabric_->ids++);

@@ -42,7 +42,12 @@ struct Library {
   std::set<std::thread::id> callers;  // of everything
   std::set<int> gpus;                 // that were the thread's own at any call
   int processors = 0;                 // that the caller may run on
-} * library;                          // a new one for each test: a thread that hung keeps its own
+  int capturing = 0, captured = 0;    // streams; reductions while one of them was recorded
+  std::vector<int> launched;          // graphs, by the number that they were made with
+  int graphs = 0, graphs_left = 0, fails_at_graph = -1;
+  std::vector<std::size_t> registered;  // bytes of each buffer
+  int deregistered = 0;
+} * library;  // a new one for each test: a thread that hung keeps its own
 
 thread_local int gpu = 0;
 
@@ -96,6 +101,29 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
 cudaError_t cudaMemset(void*, int, std::size_t) { return called(), cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() { return called(), cudaSuccess; }
 cudaError_t cudaFree(void*) { return called(), cudaSuccess; }
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  return called(), ++library->capturing, cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
+  called();
+  --library->capturing;
+  *graph = reinterpret_cast<cudaGraph_t>(library);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t, unsigned long long) {
+  called();
+  if (library->graphs == library->fails_at_graph) return cudaErrorMemoryAllocation;
+  ++library->graphs_left;
+  *ready = reinterpret_cast<cudaGraphExec_t>(std::uintptr_t(++library->graphs));
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t) { return called(), cudaSuccess; }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return called(), --library->graphs_left, cudaSuccess; }
+cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t) {
+  called();
+  library->launched.push_back(static_cast<int>(reinterpret_cast<std::uintptr_t>(ready)));
+  return cudaSuccess;
+}
 const char* cudaGetErrorString(cudaError_t) { return "no error"; }
 
 namespace headrace::nccl {
@@ -119,6 +147,7 @@ Api functions() {
     library->counts.push_back(count);
     library->types.push_back(type);
     library->depths.push_back(library->depth);
+    library->captured += library->capturing > 0;
     const int number = library->reductions++;
     if (hang(number, library->hangs_at_reduction)) return ncclRemoteError;
     return number == library->fails_at_reduction ? library->fails_with : ncclSuccess;
@@ -131,6 +160,13 @@ Api functions() {
     library->changed.notify_all();
     return ncclSuccess;
   };
+  api.register_buffer = [](ncclComm_t, void*, std::size_t bytes, void** handle) {
+    called();
+    library->registered.push_back(bytes);
+    *handle = library;
+    return ncclSuccess;
+  };
+  api.deregister_buffer = [](ncclComm_t, void*) { return called(), ++library->deregistered, ncclSuccess; };
   api.destroy = [](ncclComm_t) { return called(), ++library->destroyed, ncclSuccess; };
   api.async_error = [](ncclComm_t, ncclResult_t* state) { return called(), *state = ncclSuccess, ncclSuccess; };
   api.error_text = [](ncclResult_t) { return "refused"; };
@@ -183,6 +219,42 @@ TEST_F(NcclGroups, OperationsInARow) {
   EXPECT_EQ(library->aborted, 0);
   EXPECT_EQ(library->destroyed, 2);
   EXPECT_EQ(library->gpus, (std::set{4, 5})) << "a call with another GPU would start a context there";
+}
+
+TEST_F(NcclGroups, ABatchIsRecordedOnceAndLaunchedAsAGraph) {
+  {
+    const auto group = join();
+    group->start({.count = 8, .times = 7, .batch = 3, .graph = true, .meet = true}, buffers);
+    EXPECT_EQ(group->wait().batch_end_ns.size(), 3u);
+    EXPECT_EQ(group->done(), 7u);
+    // Of two GPUs a graph each: of three operations, and of the one that is left. All ranks meet after that.
+    EXPECT_EQ(library->captured, 2 * 3 + 2 * 1);
+    EXPECT_EQ(library->counts, (std::vector<std::size_t>{8, 8, 8, 8, 8, 8, 8, 8, 1, 1}));
+    EXPECT_EQ(library->launched, (std::vector<int>{1, 2, 1, 2, 3, 4}));
+    EXPECT_EQ(library->graphs_left, 0);
+    EXPECT_EQ(library->capturing, 0);
+    group->start({.count = 8, .times = 2, .batch = 5, .graph = true}, buffers);
+    EXPECT_EQ(group->wait().batch_end_ns.size(), 1u);
+  }
+  EXPECT_EQ(library->graphs_left, 0);
+  EXPECT_EQ(library->aborted, 0);
+  const auto group = join();
+  library->fails_at_graph = library->graphs + 1;
+  group->start({.count = 8, .times = 3, .batch = 3, .graph = true}, buffers);
+  EXPECT_NE(failure_of([&] { group->wait(); }).find("rank 1 (gpu5): make a graph"), std::string::npos);
+}
+
+TEST_F(NcclGroups, BuffersAreRegisteredAndGivenBack) {
+  std::array<float, 8> results{};
+  const std::array<NcclBuffers, 2> apart{buffers[0], NcclBuffers{memory.data(), results.data()}};
+  {
+    const auto group = join();
+    group->register_buffers(apart, 32);
+    EXPECT_EQ(library->registered, std::vector<std::size_t>(3, 32)) << "what is sent and what comes, where they differ";
+    EXPECT_EQ(library->deregistered, 0);
+  }
+  EXPECT_EQ(library->deregistered, 3);
+  EXPECT_EQ(library->destroyed, 2);
 }
 
 TEST_F(NcclGroups, AreCalledAsNcclTestsCallsThem) {

@@ -164,6 +164,16 @@ TEST_F(OneProcess, TellsWhatTheLogSays) {
   EXPECT_EQ(runner->group()->ranks, 4u);
 }
 
+TEST_F(OneProcess, RegistersBuffersAndRecordsGraphsWhereAskedTo) {
+  EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, calls: 6, batch: 3"), "");
+  EXPECT_EQ(fabric->registered + fabric->graphs, 0u);
+  EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, calls: 6, batch: 3, graph: true, registered: true"), "");
+  EXPECT_EQ(fabric->registered, 4u);
+  EXPECT_GE(fabric->graphs, 3u) << "what is checked, what is timed, what is checked at the end";
+  fabric->no_registration = "NCCL 2.18 registers no buffers: 2.19 does";
+  EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, registered: true"), fabric->no_registration);
+}
+
 TEST_F(OneProcess, TellsWhatGpusWereHeldBackAndCounted) {
   WorkloadRunner runner("nccl_all_reduce", "{message_size: 4000B, calls: 3}");
   HostBackendSettings settings;

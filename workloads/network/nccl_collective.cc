@@ -54,6 +54,11 @@ NcclCollective::NcclCollective(Params& p, Collective what)
       of_(numbers(p, what)),
       calls_(p.count("calls", 0, {.min = 0, .max = 1e7}, "of one repetition; 0: as many as take about 0.2 s")),
       batch_(p.count("batch", 20, {.min = 1, .max = 1000}, "queued at once, then waited for")),
+      graph_(p.flag("graph", false,
+                    "a batch is recorded once as a CUDA graph and launched, as compiled training steps are")),
+      registered_(p.flag("registered", false,
+                         "buffers are registered with the library, so that it moves them without copies of its own "
+                         "where it can")),
       join_s_(p.seconds("join_timeout", 60, {.min = 0.1, .max = 3600}, "for all ranks to be there, and connected")),
       patience_s_(p.seconds("peer_timeout", 30, {.min = 0.1, .max = 3600}, "for what is queued at once to end")),
       groups_(p) {
@@ -108,6 +113,8 @@ std::optional<Skip> NcclCollective::check_here(Node& node) {
   for (const Gives backend : {Gives::gpu_collectives, Gives::gpus})
     if (std::string why = node.backends().why_not(backend); !why.empty()) return Skip{std::move(why)};
   if (std::string why = node.backends().nccl().why_not(of_.element); !why.empty()) return Skip{std::move(why)};
+  if (registered_)
+    if (std::string why = node.backends().nccl().why_no_registration(); !why.empty()) return Skip{std::move(why)};
   std::vector<RankPlace> places = places_of(node);
   if (places.size() < 2)
     return Skip{"one GPU moves nothing between GPUs: needs two, or several ranks (mpirun -n 8 headrace run ...)"};
@@ -117,6 +124,7 @@ std::optional<Skip> NcclCollective::check_here(Node& node) {
 void NcclCollective::prepare(Node& node, const DataProgress&) {
   team_ = std::make_unique<ranks::Team>(node.ranks(), node.team());
   broken_.clear();
+  connected_ = false;
   NcclBackend& nccl = node.backends().nccl();
   in_concert(*team_, "make room for messages", kStep_s, [&] {
     for (std::size_t g = 0; g < groups_.size(); ++g) add_part(node, g);
@@ -132,6 +140,8 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
   });
   join(nccl);
   check_data();
+  connected_ = true;
+  if (graph_) check_data();                                                    // recorded, too
   tell_facts(nccl);                                                            // NCCL writes nothing more
   guarded("meet", kStep_s, [&] { operate(1, patience_s_ + join_s_, true); });  // connects the ranks for that, too
   chosen_ = calls_ != 0 ? calls_ : calls_for(kRepetition_s);
@@ -239,11 +249,24 @@ void NcclCollective::join(NcclBackend& nccl) {
       part.joined = nccl.join(several() ? said.at(groups_[part.group].front()) : nccl.make_id(), part.size,
                               part.members, join_s_);
   });
+  if (!registered_) return;
+  guarded("register buffers", kStep_s, [&] {
+    for (Part& part : parts_) part.joined->register_buffers(part.buffers, part.bytes());
+  });
 }
 
 void NcclCollective::operate(std::uint64_t times, double patience_s, bool meet) {
   for (Part& part : parts_)
-    part.joined->start({what_, of_.element, of_.reduction, part.count, times, batch_, patience_s, meet}, part.buffers);
+    part.joined->start({.what = what_,
+                        .element = of_.element,
+                        .reduction = of_.reduction,
+                        .count = part.count,
+                        .times = times,
+                        .batch = batch_,
+                        .patience_s = patience_s,
+                        .graph = graph_ && connected_,
+                        .meet = meet},
+                       part.buffers);
   for (Part& part : parts_) part.times = part.joined->wait();
 }
 
@@ -355,6 +378,8 @@ void NcclCollective::tell_facts(NcclBackend& nccl) {
   for (auto& [name, value] : facts_of(log)) facts_.emplace_back(name, std::move(value));
   const std::vector<std::string> settings = nccl.settings();
   if (!parts_.empty()) facts_.emplace_back("communicators", parts_.front().joined->mode());
+  if (graph_) facts_.emplace_back("queued", "a batch at a time, as one CUDA graph");
+  if (registered_) facts_.emplace_back("buffers", "registered with NCCL");
   facts_.emplace_back("settings",
                       settings.empty() ? "no NCCL_* variable" : fmt::format("{}", fmt::join(settings, ", ")));
   if (log.empty())

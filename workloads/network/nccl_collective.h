@@ -93,13 +93,15 @@ class NcclCollective : public Workload {
   const bool in_place_;
   const Numbers of_;
   const std::uint64_t calls_, batch_;
+  const bool graph_, registered_;
   const double join_s_, patience_s_;
   CollectiveGroups groups_;
   std::unique_ptr<ranks::Team> team_;
   unsigned gpu_ = 0;  // of a process among several
   std::uint64_t chosen_ = 1;
-  double slowest_s_ = 0;  // of this process's groups, all operations of a repetition
-  gpu::GpuWatch watch_;   // of this process's GPUs
+  bool connected_ = false;  // an operation was made: only what comes later is recorded as a graph
+  double slowest_s_ = 0;    // of this process's groups, all operations of a repetition
+  gpu::GpuWatch watch_;     // of this process's GPUs
   std::unique_ptr<GpuMemory> staging_;
   std::vector<Part> parts_;
   std::string broken_;

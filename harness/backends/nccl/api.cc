@@ -34,6 +34,9 @@ bool load(Api& api, std::string& why) {
   find("ncclReduce", api.reduce);
   find("ncclSend", api.send);
   find("ncclRecv", api.receive);
+  if (!library.find("ncclCommRegister", api.register_buffer) ||
+      !library.find("ncclCommDeregister", api.deregister_buffer))
+    api.register_buffer = nullptr;
   library.find("ncclResetDebugInit", api.reset_debug);
   if (missing) why = std::string("libnccl.so.2 has no ") + missing + ": NCCL 2.18 or later is needed";
   return !missing;

@@ -3,6 +3,7 @@
 
 #include <nccl.h>
 
+#include <cstddef>
 #include <string>
 
 namespace headrace::nccl {
@@ -26,6 +27,9 @@ struct Api {
   decltype(&::ncclReduce) reduce = nullptr;
   decltype(&::ncclSend) send = nullptr;
   decltype(&::ncclRecv) receive = nullptr;
+  // nullptr where this version has none: before 2.19.
+  ncclResult_t (*register_buffer)(ncclComm_t, void*, std::size_t, void**) = nullptr;
+  ncclResult_t (*deregister_buffer)(ncclComm_t, void*) = nullptr;
   void (*reset_debug)() = nullptr;  // nullptr where this version has none
 };
 

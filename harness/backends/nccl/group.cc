@@ -55,6 +55,14 @@ class Group final : public NcclGroup {
     thread_.start([m = members_, calls, own = std::vector(buffers.begin(), buffers.end())] { m->run(calls, own); });
   }
 
+  void register_buffers(std::span<const NcclBuffers> buffers, std::uint64_t bytes) override {
+    if (members_->given_up()) throw RunError("NCCL: the group was given up before");
+    thread_.start(
+        [m = members_, own = std::vector(buffers.begin(), buffers.end()), bytes] { m->register_buffers(own, bytes); });
+    if (!thread_.ended_within(kFinish_s))
+      members_->fail(members_->names(), "register buffers", fmt::format("did not end within {:g} s", kFinish_s));
+  }
+
   NcclTimes wait() override {
     if (!std::exchange(running_, false)) throw RunError("NCCL: the group was given up before");
     std::uint64_t done = 0, since_ns = now_ns();

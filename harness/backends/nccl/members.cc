@@ -18,7 +18,7 @@ constexpr unsigned kPolls = 64;  // of a stream, between two looks at the commun
 
 Members::Members(const Api& api, unsigned size, std::span<const NcclMember> members, Complaints complaints)
     : api_(api), complaints_(std::move(complaints)), size_(size) {
-  for (const NcclMember& who : members) all_.push_back({who, nullptr, nullptr, nullptr});
+  for (const NcclMember& who : members) all_.push_back({who, nullptr, nullptr, nullptr, {}});
 }
 
 void Members::join(const ncclUniqueId& id) {
@@ -41,9 +41,73 @@ void Members::join(const ncclUniqueId& id) {
   if (given_up_) abort();
 }
 
+/// Of all members, in their order. They are given back with the object, all being well: of a group that was given up they stay.
+class Members::Graphs {
+ public:
+  explicit Graphs(Members& owner) : owner_(owner) {}
+  ~Graphs() {
+    if (owner_.given_up()) return;
+    for (cudaGraphExec_t one : ready_)
+      if (one != nullptr) cudaGraphExecDestroy(one);
+  }
+  Graphs(const Graphs&) = delete;
+
+  /// `queue`: what is recorded.
+  template <class Queue>
+  void record(Queue queue) {
+    for (Member& m : owner_.all_) {
+      owner_.use(m);
+      owner_.expect(m, cudaStreamBeginCapture(m.stream, cudaStreamCaptureModeThreadLocal), "begin a graph");
+    }
+    queue();
+    for (Member& m : owner_.all_) {
+      owner_.use(m);
+      cudaGraph_t graph = nullptr;
+      owner_.expect(m, cudaStreamEndCapture(m.stream, &graph), "end a graph");
+      cudaGraphExec_t one = nullptr;
+      const cudaError_t code = cudaGraphInstantiate(&one, graph, 0);
+      cudaGraphDestroy(graph);
+      owner_.expect(m, code, "make a graph");
+      ready_.push_back(one);
+    }
+  }
+  void launch() {
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+      Member& m = owner_.all_[i];
+      if (ready_.size() > 1) owner_.use(m);
+      owner_.expect(m, cudaGraphLaunch(ready_[i], m.stream), "launch a graph");
+    }
+  }
+
+ private:
+  Members& owner_;
+  std::vector<cudaGraphExec_t> ready_;
+};
+
+void Members::register_buffers(const std::vector<NcclBuffers>& buffers, std::uint64_t bytes) {
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    use(all_[i]);
+    std::vector<void*> places{buffers[i].out};
+    if (buffers[i].in != buffers[i].out) places.push_back(const_cast<void*>(buffers[i].in));
+    for (void* place : places) {
+      void* handle = nullptr;
+      expect(api_.register_buffer(all_[i].comm, place, bytes, &handle), "register a buffer");
+      all_[i].registered.push_back(handle);
+    }
+  }
+}
+
 void Members::run(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers) {
   use(all_.front());  // NCCL leaves the thread with the GPU that it found
   adds_bytes_ = reduces(calls.what) && (calls.element == NcclElement::f8e4m3 || calls.element == NcclElement::f8e5m2);
+  const auto queue_all = [&](std::uint64_t times) {
+    for (std::uint64_t i = 0; i < times; ++i) queue(calls, buffers);
+  };
+  // The last batch may be a smaller one.
+  Graphs whole(*this), rest(*this);
+  const std::uint64_t last = calls.times % calls.batch;
+  if (calls.graph && calls.times >= calls.batch) whole.record([&] { queue_all(calls.batch); });
+  if (calls.graph && last > 0) rest.record([&] { queue_all(last); });
   if (calls.meet) {
     std::vector<NcclBuffers> words;
     for (const Member& m : all_) words.push_back({m.word, m.word});
@@ -53,7 +117,10 @@ void Members::run(const NcclCalls& calls, const std::vector<NcclBuffers>& buffer
   times_.begin_ns = now_ns();
   for (std::uint64_t done = 0; done < calls.times;) {
     const std::uint64_t now = std::min(calls.batch, calls.times - done);
-    for (std::uint64_t i = 0; i < now; ++i) queue(calls, buffers);
+    if (!calls.graph)
+      queue_all(now);
+    else
+      (now == calls.batch ? whole : rest).launch();
     drain();
     times_.batch_end_ns.push_back(now_ns());  // room for all was made before
     done_.store(done += now, std::memory_order_relaxed);
@@ -63,6 +130,7 @@ void Members::run(const NcclCalls& calls, const std::vector<NcclBuffers>& buffer
 void Members::leave() {
   for (Member& m : all_) {
     use(m);
+    for (void* handle : std::exchange(m.registered, {})) api_.deregister_buffer(m.comm, handle);
     if (m.comm) api_.destroy(std::exchange(m.comm, nullptr));
     if (m.stream) cudaStreamDestroy(std::exchange(m.stream, nullptr));
     if (m.word) cudaFree(std::exchange(m.word, nullptr));

@@ -26,6 +26,7 @@ class Members {
   /// Communicators, streams, and a word of memory each. Where nobody waits for them any more, they are ended at once.
   void join(const ncclUniqueId& id);
   void run(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers);
+  void register_buffers(const std::vector<NcclBuffers>& buffers, std::uint64_t bytes);
   /// Gives everything back, all being well.
   void leave();
   /// Ends the communicators. Streams and memory stay: an operation may hang in them for ever.
@@ -56,7 +57,8 @@ class Members {
     NcclMember who;
     ncclComm_t comm = nullptr;
     cudaStream_t stream = nullptr;
-    float* word = nullptr;  // in the GPU's memory: what the ranks wait for each other with
+    float* word = nullptr;          // in the GPU's memory: what the ranks wait for each other with
+    std::vector<void*> registered;  // handles of its buffers
     std::string name() const;
   };
 
@@ -66,6 +68,8 @@ class Members {
   void together(const char* what, Calls calls);
   /// One operation on every member.
   void queue(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers);
+  /// `times` operations on every member as a graph each, which is launched by launch().
+  class Graphs;
   void queue_one(Member& m, const NcclCalls& calls, const NcclBuffers& b);
   /// Until the GPUs have done everything that was queued.
   void drain();

@@ -36,6 +36,10 @@ class Backend final : public NcclBackend {
     api_.version(&code);
     return code >= kFloat8 ? "" : "NCCL " + version_text(code) + " has no numbers of 8 bits: 2.24 has";
   }
+  std::string why_no_registration() const override {
+    if (!why_.empty() || api_.register_buffer != nullptr) return "";
+    return "NCCL " + version() + " registers no buffers: 2.19 does";
+  }
   std::string make_id() override {
     ncclUniqueId id;
     if (const ncclResult_t code = api_.unique_id(&id); code != ncclSuccess)
