@@ -99,7 +99,7 @@ def on_disk(limits, data, command, hidden=True):
 def with_saves(work):
     """Storage that reads slowly while it is written to."""
     (work / "d").mkdir(exist_ok=True)
-    with slow_storage(work / "few", "uncached", "delay * op=read ms=1") as mount:
+    with slow_storage(work / "few", "uncached *", "delay * op=read ms=1") as mount:
         over = threading.Event()
         part = mount / "model.part"
 
@@ -108,7 +108,7 @@ def with_saves(work):
             while not over.is_set():
                 if part.exists() != slow:
                     slow = not slow
-                    (mount / ".faults").write_text(f"uncached\ndelay *.bin op=read ms={120 if slow else 1}\ndelay model* op=write ms=30\n")
+                    (mount / ".faults").write_text(f"uncached *\ndelay *.bin op=read ms={120 if slow else 1}\ndelay model* op=write ms=30\n")
                 time.sleep(0.02)
 
         follower = threading.Thread(target=follow)
@@ -148,8 +148,8 @@ CASES = {
         [*PLAIN, w / "few", "--decode", "0.008", "--step", "0.03", "--steps", "60"], [str(LIMITS), "--cores", "0.25", "--"])),
     "quota of the device": ({"cgroup_io"}, lambda w: on_disk(
         ["--read-bps", "20M"], w / "large", [*PLAIN, "$LIMITED_DISK/data", "--cold", "--steps", "60", "--workers", "4", "--batch", "4"], hidden=False)),
-    "slow opens": ({"slow_opens"}, lambda w: slow(w, ["uncached", "delay * op=open ms=15"], "--steps", "80")),
-    "slow reads, nothing counted": ({"storage_latency"}, lambda w: slow(w, ["uncached", "delay * op=read ms=15"], "--steps", "80")),
+    "slow opens": ({"slow_opens"}, lambda w: slow(w, ["uncached *", "delay * op=open ms=15"], "--steps", "80")),
+    "slow reads, nothing counted": ({"storage_latency"}, lambda w: slow(w, ["uncached *", "delay * op=read ms=15"], "--steps", "80")),
 }
 
 

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "harness/base/units.h"
 #include "harness/observe/shares.h"
@@ -13,13 +11,12 @@ namespace headrace::observe {
 namespace {
 
 constexpr double kStarving = 0.1;           // of the time: less is no starvation
+constexpr double kSaving = 0.05;            // of the time, lost to saves alone, where data is there else
 constexpr double kSmallRequest = 64 << 10;  // [B]
 constexpr double kAtLimit = 0.85;           // of what a control group lets through
 constexpr double kThrottled = 0.05;         // processor seconds withheld per second
 constexpr double kFreeProcessor = 0.5;
-constexpr std::size_t kFewestSlices = 8;
 constexpr double kMostlyOnStorage = 0.6;  // else the slice says little of what storage could give
-constexpr double kSteadier = 1.6;         // times: of 10 slices, by chance in one of ten cases
 
 double value(const std::vector<Share>& shares, std::string_view name) {
   const Share* found = share_named(shares, name);
@@ -171,34 +168,27 @@ double on_storage(const Slice& slice) {
 }  // namespace
 
 Scarce scarce_of(const std::vector<const Slice*>& slices, const StorageSeen& storage, std::string& why) {
-  std::vector<double> bytes, requests;
+  Pace pace;
   for (const Slice* slice : slices)
     if (const auto device = slice->devices.find(storage.device);
-        device != slice->devices.end() && slice->seconds() > 0.1 && on_storage(*slice) > kMostlyOnStorage) {
-      bytes.push_back(static_cast<double>(device->second.read_bytes) / slice->seconds());
-      requests.push_back(static_cast<double>(device->second.reads) / slice->seconds());
-    }
-  const auto variation = [](const std::vector<double>& values) {
-    const double n = static_cast<double>(values.size()), mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-    double squares = 0;
-    for (const double one : values) squares += (one - mean) * (one - mean);
-    return mean > 0 ? std::sqrt(squares / n) / mean : 0;
-  };
-  if (bytes.size() >= kFewestSlices) {
-    const double b = variation(bytes), r = variation(requests);
-    why =
-        fmt::format("bytes per second varied by {:.1f} %, requests per second by {:.1f} %: what is out stays the same",
-                    b * 100, r * 100);
-    if (b * kSteadier < r) return Scarce::bytes;
-    if (r * kSteadier < b) return Scarce::requests;
+        device != slice->devices.end() && on_storage(*slice) > kMostlyOnStorage)
+      add_pace(pace, device->second.pace);
+  const std::optional<PaceShares> shares = pace_shares(pace);
+  if (shares) {
+    why = fmt::format(
+        "of the time between its answers, {:.0f} % [{:.0f}, {:.0f}] goes with their bytes, the rest with their number "
+        "({:.0f} groups of requests)",
+        shares->bytes * 100, shares->low * 100, shares->high * 100, pace.groups);
+    if (shares->low > 0.5) return Scarce::bytes;
+    if (shares->high < 0.5) return Scarce::requests;
+    why += "; ";
   }
   const bool small = storage.request_bytes <= kSmallRequest;
-  why = fmt::format(
-      "bytes and requests per second changed alike; by the size of a request, {} and {} than 64 KiB, it is {}; "
-      "requests "
-      "of several sizes would prove it",
-      format_quantity(storage.request_bytes, Dimension::bytes), small ? "no more" : "more",
-      small ? "their number" : "bytes");
+  why += fmt::format(
+      "bytes and requests cannot be told apart by that{}; by the size of a request, {} and {} than 64 KiB, it is {}; "
+      "requests of several sizes would prove it",
+      shares ? "" : ", for all requests are alike or few", format_quantity(storage.request_bytes, Dimension::bytes),
+      small ? "no more" : "more", small ? "their number" : "bytes");
   return small ? Scarce::requests : Scarce::bytes;
 }
 
@@ -219,35 +209,37 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
     found.proof.insert(found.proof.begin(), waited);
     return found;
   };
-  if (waiting->value < kStarving) {
-    if (still.value >= kStarving) {
+  const double starved_in_saves = saves.within.value * saves.saving,
+               starved_out = saves.without.value * (1 - saves.saving);
+  const bool interfere = !recording.saves.empty() && saves.saving < 0.9 && saves.within.low > saves.without.value &&
+                         saves.within.value > 2 * saves.without.value &&
+                         (starved_in_saves > starved_out || saves.without.value < kStarving);
+  const double lost = still.value + (interfere ? starved_in_saves : 0);
+  if ((interfere || waiting->value < kStarving) && lost >= kSaving) {
+    if (still.value > starved_in_saves)
       limit = {.id = "checkpoint_stall",
                .sentence = "Checkpoints limit: training stands still while they are written",
                .proof = {fmt::format("training stood still for saves {} of the time", percent(still))},
                .advice = {"fewer saves, or asynchronous ones", "faster storage for checkpoints"},
                .command = "headrace qualify job.yaml"};
-      return with(limit);
-    }
+    else
+      limit = {
+          .id = "checkpoint_interference",
+          .sentence = "Checkpoints limit: while one is written, reads are too slow",
+          .proof = {fmt::format("the main thread waited for data {} of the time while a checkpoint was written, and {} "
+                                "while none was; one was written {:.0f} % of the time",
+                                percent(saves.within), percent(saves.without), saves.saving * 100)},
+          .advice = {"write checkpoints to other storage than the data set's", "write them more slowly, or less often",
+                     "storage that gives both at once"},
+          .command = "headrace qualify job.yaml"};
+    return with(limit);
+  }
+  if (waiting->value < kStarving) {
     limit = {.id = "consumer",
              .sentence = "Training itself limits: data is there when it is asked for",
              .advice = {"nothing of storage or loader: a faster step, or more GPUs, which then need more data "
                         "(headrace require job.yaml --set cluster.gpus_per_node=N)"},
              .command = "headrace rehearse job.yaml"};
-    return with(limit);
-  }
-  const double starved_in_saves = saves.within.value * saves.saving,
-               starved_out = saves.without.value * (1 - saves.saving);
-  if (!recording.saves.empty() && saves.saving < 0.9 && saves.within.low > saves.without.value &&
-      saves.within.value > 2 * saves.without.value &&
-      (starved_in_saves > starved_out || saves.without.value < kStarving)) {
-    limit = {.id = "checkpoint_interference",
-             .sentence = "Checkpoints limit: while one is written, reads are too slow",
-             .proof = {fmt::format(
-                 "the main thread waited for data {} of the time while a checkpoint was written, and {} while none was",
-                 percent(saves.within), percent(saves.without))},
-             .advice = {"write checkpoints to other storage than the data set's",
-                        "write them more slowly, or less often", "storage that gives both at once"},
-             .command = "headrace qualify job.yaml"};
     return with(limit);
   }
   if (seen.roles.in_process) return with(storage_limit(slices, seen));

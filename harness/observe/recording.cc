@@ -18,6 +18,7 @@ void add(DeviceSlice& to, const DeviceSlice& more) {
   to.write_wait_s += more.write_wait_s;
   to.busy_s += more.busy_s;
   to.queue_s += more.queue_s;
+  add_pace(to.pace, more.pace);
 }
 
 }  // namespace

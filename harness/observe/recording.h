@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/observe/pace.h"
 #include "harness/observe/wait.h"
 
 namespace headrace::observe {
@@ -50,6 +51,7 @@ struct DeviceSlice {
   std::uint64_t reads = 0, read_bytes = 0, writes = 0, written_bytes = 0;
   double read_wait_s = 0, write_wait_s = 0;  // summed over requests
   double busy_s = 0, queue_s = 0;            // queue_s / seconds: requests at the device on average
+  Pace pace{};                               // of reads; of the devices that most is read from
 };
 
 /// The machine in one slice.

@@ -92,7 +92,7 @@ struct Sampler::Watched {
   std::uint32_t save_looks = 0, save_held = 0;
 };
 
-Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), machine_(options_.proc) {
+Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), machine_(options_.proc), paces_(options_.sys) {
   recording_.cpus = std::max(1u, std::thread::hardware_concurrency());
   key_.reserve(8192);
   paths_.reserve(kMostPaths);
@@ -390,6 +390,7 @@ std::uint64_t Sampler::look(std::uint64_t now) {
   }
   if (all) {
     for (const auto& one : watched_) look_at_others(*one);
+    paces_.look(seconds(now_ns()));
     ++looks_;
     all_due_ = now + ns(kAllEvery * scale_);
   }
@@ -414,6 +415,7 @@ void Sampler::end_slice(std::uint64_t now) {
       file = seen.path;
     }
   slice.machine = machine_.next(slice.seconds(), file, slice.devices);
+  take_paces(slice.devices);
   for (const auto& one : watched_) {
     ProcessCounters counted;
     bool refused = false;
@@ -442,6 +444,15 @@ void Sampler::end_slice(std::uint64_t now) {
   else if (share < options_.most_cpu * 0.7)
     scale_ = std::max(1.0, scale_ * std::max(0.7, share / options_.most_cpu * 1.2));
   slice_due_ = now + ns(std::min(4.0, slice_s_ * scale_));
+}
+
+void Sampler::take_paces(std::map<std::string, DeviceSlice>& devices) {
+  std::map<std::string, std::uint64_t> reads;
+  for (auto& [number, device] : devices) {
+    device.pace = paces_.take(number);
+    reads[number] = device.reads;
+  }
+  paces_.follow(reads);
 }
 
 void Sampler::merge_slices() {

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "harness/observe/machine_counters.h"
+#include "harness/observe/pace.h"
 #include "harness/observe/process_files.h"
 #include "harness/observe/recording.h"
 
 namespace headrace::observe {
 
 struct SamplerOptions {
-  std::string proc = "/proc";
+  std::string proc = "/proc", sys = "/sys";
   double most_cpu = 0.03;  // of one processor
 };
 
@@ -57,6 +58,7 @@ class Sampler {
   void look_for_processes();
   void adopt(int pid, int parent);
   void end_slice(std::uint64_t now_ns);
+  void take_paces(std::map<std::string, DeviceSlice>& devices);
   void merge_slices();
   void note_path(std::string_view path, Wait wait, std::uint32_t process);
   void note_read_size(long number, const SyscallLine& line);
@@ -68,6 +70,7 @@ class Sampler {
   std::unordered_map<std::string, std::uint32_t> paths_;  // into recording_.files
   std::string key_;                                       // kept, so that looking a path up allocates nothing
   MachineCounters machine_;
+  DevicePaces paces_;
   std::string refused_;
   std::uint64_t began_ns_ = 0, slice_ns_ = 0;
   std::uint64_t leads_due_ = 0, all_due_ = 0, counters_due_ = 0, tree_due_ = 0, slice_due_ = 0;
