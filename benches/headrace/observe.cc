@@ -11,7 +11,11 @@
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/files/marked_folder.h"
+#include "harness/observe/calls/read.h"
+#include "harness/observe/calls/recorded.h"
+#include "harness/observe/calls/write.h"
 #include "harness/observe/trace.h"
+#include "harness/observe/traced_memory.h"
 #include "harness/observe/watch.h"
 #include "harness/session/run_folder.h"
 
@@ -24,7 +28,7 @@ using observe::Observation;
 using observe::Recording;
 
 struct Arguments {
-  std::vector<std::string> command;
+  std::vector<std::string> command, from;
   std::string pid, out, duration, format = "text";
   bool no_store = false, live = false, trace = false;
 };
@@ -61,14 +65,16 @@ std::optional<MarkedFolder> folder_for(const Arguments& given, const std::string
 /// Writes what was found, and says it: to `say`.
 void conclude(const Recording& recording, const std::string& root, const std::vector<std::string>& command,
               const std::string& name, const std::optional<MarkedFolder>& folder, const Arguments& given,
-              const Shared& shared, bool to_standard_output, const observe::TraceMemory* traced) {
+              const Shared& shared, bool to_standard_output, const observe::calls::Log* traced) {
   Observation seen = observe::understand(recording, root);
-  if (traced != nullptr) observe::apply_trace(traced->read(), seen);
+  if (traced != nullptr) observe::apply_trace(*traced, seen);
   const std::string document = observe::observation_json(recording, seen, command);
   std::string job;
   if (folder) {
     const std::string text = observe::job_text(recording, seen, name);
-    const MarkedFolder::File files[] = {{"job.yaml", text}, {"observe.json", document}};
+    std::vector<MarkedFolder::File> files{{"job.yaml", text}, {"observe.json", document}};
+    const std::string calls = given.trace && traced != nullptr ? observe::calls::packed(*traced) : "";
+    if (!calls.empty()) files.push_back({"trace.pfw.gz", calls});
     folder->write(files);
     job = given.out.empty() ? fs::relative(folder->path()).string() + "/job.yaml" : given.out + "/job.yaml";
   }
@@ -79,7 +85,9 @@ void conclude(const Recording& recording, const std::string& root, const std::ve
   if (shared.verbosity < 0) return;
   const Terminal terminal(to_standard_output ? stdout : stderr, shared);
   Text out = observation_text(recording, seen, job, terminal);
-  if (folder) out += Text::format("written: {} (job.yaml, observe.json)\n", folder->path());
+  if (folder)
+    out +=
+        Text::format("written: {} (job.yaml, observe.json{})\n", folder->path(), given.trace ? ", trace.pfw.gz" : "");
   to_standard_output ? print(out) : tell(out);
 }
 
@@ -102,7 +110,9 @@ int observe_command(const Arguments& given, const Shared& shared) {
           "then; 'headrace observe --pid {}' watches on",
           left.size(), left.size() == 1 ? "" : "es", left.size() == 1 ? "es" : "", left.front()));
     try {
-      conclude(recording, "", given.command, name, folder, given, shared, false, traced ? &*traced : nullptr);
+      std::optional<observe::calls::Log> log;
+      if (traced) log = traced->read();
+      conclude(recording, "", given.command, name, folder, given, shared, false, log ? &*log : nullptr);
     } catch (const std::exception& e) {
       tell_line(Text::format("headrace: what was seen is lost: {}", e.what()));  // the command's end stays its own
     }
@@ -146,14 +156,28 @@ int observe_process(const Arguments& given, const Shared& shared) {
   return watched.signal != 0 ? 128 + watched.signal : 0;
 }
 
+int observe_trace(const Arguments& given, const Shared& shared) {
+  const observe::calls::Log log = observe::calls::read(given.from);
+  std::string name = fs::path(given.from.front()).filename().string();
+  name = name.substr(0, name.find('.'));
+  const std::optional<MarkedFolder> folder = folder_for(given, name);
+  conclude(observe::calls::recorded(log), "", {}, name, folder, given, shared, true, &log);
+  return 0;
+}
+
 int observe_verb(const Arguments& given, const Shared& shared) {
-  if (given.command.empty() == given.pid.empty())
-    throw UsageError("observe: needs a command behind --, as in 'headrace observe -- python3 train.py', or --pid PID");
+  if (!given.command.empty() + !given.pid.empty() + !given.from.empty() != 1)
+    throw UsageError(
+        "observe: needs a command behind --, as in 'headrace observe -- python3 train.py', or --pid PID, or --from "
+        "FILE");
   if (!given.command.empty() && !given.duration.empty())
     throw UsageError("--duration: of --pid only; a command is watched until it ends");
+  if (!given.from.empty() && (!given.duration.empty() || given.trace || given.live))
+    throw UsageError("--from: what was written down is over; --duration, --trace and --live are of what runs");
   if (given.trace && given.command.empty())
     throw UsageError("--trace: of a command only; what runs already has loaded its libraries");
   if (given.no_store && !given.out.empty()) throw UsageError("--no-store: goes against --out");
+  if (!given.from.empty()) return observe_trace(given, shared);
   return given.command.empty() ? observe_process(given, shared) : observe_command(given, shared);
 }
 
@@ -165,6 +189,10 @@ void add_observe(Verbs& verbs, Shared& shared) {
               "says goes to "
               "standard error");
   verb.option("--pid PID", given->pid, "Watch this process, and those that it started, until it ends or Ctrl-C");
+  verb.option(
+      "--from FILE", given->from,
+      "Learn it from calls that were written down: by strace -f -ttt -T -y, DFTracer (.pfw, .pfw.gz; all of a job's "
+      "files), Darshan, or --trace (trace.pfw.gz)");
   verb.option("--duration TIME", given->duration, "With --pid: for so long, such as 60s");
   verb.option("--out DIR", given->out, "Folder for observe.json and job.yaml; default headrace-runs/TIME-observe-NAME");
   verb.flag("--trace", given->trace,
@@ -176,7 +204,7 @@ void add_observe(Verbs& verbs, Shared& shared) {
             "not write to; "
             "else a line every 10 seconds");
   verb.flag("--no-store", given->no_store, "Write no files");
-  verb.format(given->format, {"text", "json"}, "What standard output gets, with --pid");
+  verb.format(given->format, {"text", "json"}, "What standard output gets, with --pid or --from");
   verb.example("headrace observe --no-store -- python3 -c pass",
                "Each thread's calls are looked at up to 500 times a second, from outside");
   verb.does([&shared, given] { return observe_verb(*given, shared); });

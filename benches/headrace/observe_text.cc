@@ -57,9 +57,10 @@ Text learned_text(const Learned& one, const Terminal& terminal) {
 
 Text observation_text(const observe::Recording& recording, const Observation& seen, const std::string& job,
                       const Terminal& terminal) {
-  Text out = Text::format("headrace: watched {} process{} for {}", recording.processes.size(),
-                          recording.processes.size() == 1 ? "" : "es", format_duration(recording.elapsed_s));
-  if (recording.elapsed_s > 0)
+  Text out = Text::format("headrace: {} {} process{} for {}", recording.machine_seen ? "watched" : "read the calls of",
+                          recording.processes.size(), recording.processes.size() == 1 ? "" : "es",
+                          format_duration(recording.elapsed_s));
+  if (recording.elapsed_s > 0 && recording.machine_seen)
     out += Text::format(", {:.0f} looks a second at each thread, {:.1f} % of a processor", recording.samples_per_s,
                         100 * recording.sampler_cpu_s / recording.elapsed_s);
   out += "\n";

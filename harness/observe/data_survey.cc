@@ -87,6 +87,26 @@ std::pair<std::uint64_t, std::uint64_t> samples_in(const std::string& path, form
   return {covered, count};
 }
 
+/// Of files that are not here: those that were read, as large as they were read.
+DataSurvey from_reads(const std::vector<const FileSeen*>& files, DataSurvey found) {
+  std::set<std::string> folders;
+  double squares = 0;
+  for (const FileSeen* file : files) {
+    if (std::find(found.extensions.begin(), found.extensions.end(), extension_of(file->path)) == found.extensions.end())
+      continue;
+    ++found.files;
+    found.bytes += file->extent;
+    squares += static_cast<double>(file->extent) * static_cast<double>(file->extent);
+    folders.insert(fs::path(file->path).parent_path().string());
+  }
+  found.folders = folders.size();
+  if (found.files > 1) {
+    const double n = static_cast<double>(found.files), mean = found.mean_size();
+    found.size_deviation = std::sqrt(std::max(0.0, squares / n - mean * mean));
+  }
+  return found;
+}
+
 }  // namespace
 
 bool is_program_file(std::string_view path) {
@@ -109,13 +129,16 @@ DataSurvey survey_data(const Recording& recording, const Roles& roles, const std
                        const SurveyBounds& bounds) {
   DataSurvey found;
   std::vector<std::pair<std::string, std::uint64_t>> read;
+  std::vector<const FileSeen*> away;  // not on this machine, or gone since
   std::uint64_t looks = 0;
   std::map<std::string, std::uint64_t> extensions;
   for (const FileSeen& file : recording.files) {
     if (file.written > 0 || is_program_file(file.path)) continue;
     if (!roles.is_worker(file.process) && !roles.is_consumer(file.process)) continue;
     struct stat status {};
-    if (::stat((root + file.path).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    const bool here = ::stat((root + file.path).c_str(), &status) == 0;
+    if (here ? !S_ISREG(status.st_mode) : file.extent == 0) continue;
+    if (!here) away.push_back(&file);
     const std::uint64_t weight = std::uint64_t{file.read} + file.open + file.named;
     read.emplace_back(file.path, weight);
     looks += weight;
@@ -133,6 +156,7 @@ DataSurvey survey_data(const Recording& recording, const Roles& roles, const std
   found.seen = read.size();
   found.folder = common_folder(read, looks);
   found.format = formats::format_by_name(read.front().first);
+  if (away.size() * 2 > read.size()) return from_reads(away, std::move(found));
 
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(bounds.seconds);
   std::set<std::string> folders;

@@ -125,9 +125,16 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
   return limit;
 }
 
-Limit processor_limit(const Observation& seen, double cpu, double queued) {
+Limit processor_limit(const Observation& seen, double cpu, double queued, bool machine_seen) {
   Limit limit;
   limit.command = "headrace rehearse job.yaml --tune";
+  if (!machine_seen) {
+    limit.id = "workers";
+    limit.sentence =
+        "The loader's workers limit: each computes all the time; whether processors were free is not in the trace";
+    limit.advice = {"cheaper decoding", "more workers, where processors are free (headrace rehearse job.yaml --tune)"};
+    return limit;
+  }
   const bool used_up = seen.quota_cpus && seen.used_cpus >= kAtLimit * *seen.quota_cpus;
   if (seen.throttled >= kThrottled || used_up) {
     limit.id = "cgroup_cpu";
@@ -201,6 +208,17 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
     limit.advice = {"watch for longer"};
     return limit;
   }
+  if (!recording.waits_known) {
+    limit.id = "unknown";
+    limit.sentence =
+        "What limits cannot be told from this trace: what threads did between their calls on files is not in it";
+    if (!seen.workers.empty())
+      limit.proof = {
+          fmt::format("workers spent at least {:.0f} % of the time in reads and {:.0f} % in opens and attributes",
+                      value(seen.workers, "reading") * 100, value(seen.workers, "opening") * 100)};
+    limit.advice = {"watch the job itself (headrace observe --pid), or trace all its calls (strace -f -ttt -T -y)"};
+    return limit;
+  }
   const Share* waiting = share_named(seen.consumer, seen.roles.in_process ? "reading" : "waiting_for_loader");
   const AroundSaves saves = around_saves(recording, slices, seen.roles);
   const Share& still = seen.standing_still;
@@ -256,7 +274,8 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
              .command = "headrace rehearse job.yaml"};
     return with(limit);
   }
-  limit = storage >= cpu + queued ? storage_limit(slices, seen) : processor_limit(seen, cpu, queued);
+  limit = storage >= cpu + queued ? storage_limit(slices, seen)
+                                  : processor_limit(seen, cpu, queued, recording.machine_seen);
   limit.proof.insert(
       limit.proof.begin(),
       fmt::format("workers spent {:.0f} % of the time on storage, {:.0f} % on a processor, {:.0f} % ready without one, "

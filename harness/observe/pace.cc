@@ -14,9 +14,10 @@
 namespace headrace::observe {
 namespace {
 
-constexpr std::uint64_t kFewestRequests = 1;  // in a group
-constexpr double kShortest = 0.05;            // [s]: looks are up to 0.01 s late
-constexpr double kLongest = 2.0;              // [s]: nobody asked for anything meanwhile
+// In a group: of those at its ends is not told whether the time before or behind them is theirs.
+constexpr std::uint64_t kFewestRequests = 8;
+constexpr double kShortest = 0.05;  // [s]: looks are up to 0.01 s late
+constexpr double kLongest = 4.0;    // [s]: nobody asked for anything meanwhile
 constexpr double kFewestGroups = 8;
 constexpr double kSameMix = 1e-6;  // of the square: what is left of bytes that do not go with the number of requests
 constexpr std::size_t kMostFollowed = 4;

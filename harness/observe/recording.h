@@ -82,6 +82,7 @@ struct FileSeen {
   std::uint32_t read = 0, named = 0, written = 0;  // samples
   std::uint32_t open = 0;                          // times that a process was found to have it open for reading
   std::uint32_t process = 0;                       // the last that was found there
+  std::uint64_t extent = 0;  // how far it was read, where calls were written down [B]; 0: not known
 };
 
 /// Many bytes written in one go by one process.
@@ -116,6 +117,8 @@ struct Recording {
   double samples_per_s = 0;  // looks at each thread, on average
   std::uint32_t most_processes = 0;
   unsigned cpus = 0;
+  bool machine_seen = true;          // devices, processors and the rest of the machine were looked at
+  bool waits_known = true;           // what threads wait for when they are in no call on a file
   std::vector<std::string> refused;  // what could not be read, and why: a sentence each
 };
 

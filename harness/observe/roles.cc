@@ -50,6 +50,7 @@ void find_times(const Recording& recording, Roles& roles) {
     bool takes = false;
     for (const ProcessSlice& one : slice.processes) {
       if (roles.is_worker(one.process) && total(one.lead) > 0) ++living;
+      if (!recording.waits_known) takes = takes || (roles.is_worker(one.process) && one.counted.read_calls > 0);
       if (roles.is_consumer(one.process))
         takes = takes || (roles.in_process ? one.counted.read_calls > 0 || one.pauses > 0
                           : pauses         ? one.takes > 0

@@ -1,157 +1,87 @@
 #include "harness/observe/trace.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <set>
-
-#include "harness/base/error.h"
-#include "harness/observe/preload/arena.h"
-#include "harness/system/installation.h"
 
 namespace headrace::observe {
 namespace {
 
 namespace fs = std::filesystem;
 
-using preload::Arena;
-using preload::Call;
-using preload::Chunk;
-using preload::Op;
-
-/// One call, and whose it is.
-struct Entry {
-  std::uint64_t begin_ns;
-  std::int32_t pid, parent;
-  const Call* call;
-  std::string_view path() const { return {reinterpret_cast<const char*>(call + 1), call->path_bytes}; }
+struct TracedFile {
+  std::uint64_t opens = 0, reads = 0, read_bytes = 0, attributes = 0, closes = 0;
+  std::uint64_t writes = 0, written_bytes = 0, syncs = 0;
+  double read_s = 0, open_s = 0;  // spent in these calls
+  std::string renamed_to{};
 };
 
-std::vector<Entry> entries_of(const char* memory, std::uint64_t bytes) {
-  const Arena* arena = reinterpret_cast<const Arena*>(memory);
-  std::vector<Entry> all;
-  const std::uint64_t end = std::min(arena->next.load(), bytes);
-  for (std::uint64_t at = preload::kChunk; at + preload::kChunk <= end; at += preload::kChunk) {
-    const Chunk* chunk = reinterpret_cast<const Chunk*>(memory + at);
-    const std::uint64_t used =
-        std::min<std::uint64_t>(chunk->used.load(std::memory_order_acquire), preload::kChunk - sizeof(Chunk));
-    const char* const begin = memory + at + sizeof(Chunk);
-    for (std::uint64_t place = 0; place + sizeof(Call) <= used;) {
-      const Call* call = reinterpret_cast<const Call*>(begin + place);
-      const std::uint64_t length = (sizeof(Call) + call->path_bytes + 7) / 8 * 8;
-      if (place + length > used) break;  // whoever shares the memory may have written anything
-      all.push_back({call->begin_ns, chunk->pid, chunk->parent, call});
-      place += length;
-    }
-  }
-  std::stable_sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.begin_ns < b.begin_ns; });
-  return all;
-}
+struct Trace {
+  std::map<std::string, TracedFile> files;
+  std::map<std::uint64_t, std::uint64_t> read_sizes;  // asked for, of files that are data
+  std::uint64_t opens_in_order = 0,
+                opens_followed = 0;  // opens of data by a process after another: by name behind that
+  std::uint64_t calls = 0, dropped = 0;
+};
 
-/// Follows descriptors to paths, process by process.
-class Follower {
- public:
-  explicit Follower(Trace& trace) : trace_(trace) {}
-
-  void take(const Entry& entry) {
-    const Call& call = *entry.call;
-    auto own = descriptors_.find(entry.pid);
-    if (own == descriptors_.end()) {  // a child has what its parent had
-      const auto parent = descriptors_.find(entry.parent);
-      own = descriptors_.emplace(entry.pid, parent == descriptors_.end() ? Table{} : parent->second).first;
-    }
-    Table& table = own->second;
-    const double seconds = call.duration_ns * 1e-9;
-    const auto by_fd = table.find(call.fd);
-    TracedFile* const file = by_fd == table.end() ? nullptr : &trace_.files[by_fd->second];
-    switch (call.op) {
-      case Op::open: {
-        if (call.result < 0) break;
-        const std::string path = whole(entry, table);
-        table[static_cast<int>(call.result)] = path;
-        TracedFile& opened = trace_.files[path];
-        ++opened.opens;
-        opened.open_s += seconds;
-        if ((call.flags & O_ACCMODE) == O_RDONLY && !is_program_file(path)) {
-          std::string& before = last_[entry.pid];
-          if (!before.empty()) {
-            ++trace_.opens_followed;
-            trace_.opens_in_order += path > before;
-          }
-          before = path;
+/// Of each file what was done with it.
+Trace summed(const calls::Log& log) {
+  Trace trace;
+  trace.calls = log.calls.size();
+  trace.dropped = log.dropped;
+  std::vector<TracedFile> files(log.files.size());
+  std::vector<bool> program(log.files.size());
+  for (std::size_t f = 0; f < files.size(); ++f) program[f] = is_program_file(log.files[f]);
+  std::map<std::uint32_t, std::uint32_t> last;  // by process
+  for (const calls::Call& call : log.calls) {
+    if (call.file == calls::kNoFile || call.bytes < 0) continue;
+    TracedFile& file = files[call.file];
+    switch (call.kind) {
+      case calls::Kind::open: {
+        ++file.opens;
+        file.open_s += call.seconds;
+        if (!call.to_read || program[call.file]) break;
+        const auto [before, first] = last.emplace(log.threads[call.thread].process, call.file);
+        if (!first) {
+          ++trace.opens_followed;
+          trace.opens_in_order += log.files[call.file] > log.files[before->second];
         }
+        before->second = call.file;
         break;
       }
-      case Op::read:
-        if (file == nullptr || call.result < 0) break;
-        ++file->reads;
-        file->read_bytes += static_cast<std::uint64_t>(call.result);
-        file->read_s += seconds;
-        if (!is_program_file(by_fd->second)) ++trace_.read_sizes[call.size];
+      case calls::Kind::read:
+        ++file.reads;
+        file.read_bytes += static_cast<std::uint64_t>(call.bytes);
+        file.read_s += call.seconds;
+        if (!program[call.file]) ++trace.read_sizes[call.asked];
         break;
-      case Op::write:
-        if (file == nullptr || call.result < 0) break;
-        ++file->writes;
-        file->written_bytes += static_cast<std::uint64_t>(call.result);
+      case calls::Kind::write:
+        ++file.writes;
+        file.written_bytes += static_cast<std::uint64_t>(call.bytes);
         break;
-      case Op::seek:
-        if (file != nullptr) ++file->seeks;
+      case calls::Kind::stat:
+        ++file.attributes;
         break;
-      case Op::stat:
-        if (file != nullptr && call.path_bytes == 0)
-          ++file->attributes;
-        else if (call.path_bytes > 0 && call.result >= 0)
-          if (const auto known = trace_.files.find(whole(entry, table)); known != trace_.files.end())
-            ++known->second.attributes;
+      case calls::Kind::close:
+        ++file.closes;
         break;
-      case Op::close:
-        if (file != nullptr) ++file->closes;
-        table.erase(call.fd);
+      case calls::Kind::sync:
+        ++file.syncs;
         break;
-      case Op::sync:
-        if (file != nullptr) ++file->syncs;
+      case calls::Kind::change:
+        if (call.renamed_to != calls::kNoFile) file.renamed_to = log.files[call.renamed_to];
         break;
-      case Op::map:
-        if (file != nullptr) ++file->maps;
-        break;
-      case Op::duplicate:
-        if (by_fd != table.end() && call.result >= 0) table[call.flags] = by_fd->second;
-        break;
-      case Op::rename: {
-        const std::string_view both = entry.path();
-        const std::size_t end = both.find('\0');
-        if (call.result < 0 || end == both.npos) break;
-        const auto known = trace_.files.find(std::string(both.substr(0, end)));
-        if (known != trace_.files.end()) known->second.renamed_to = std::string(both.substr(end + 1));
-        break;
-      }
-      case Op::remove:
+      default:
         break;
     }
   }
-
- private:
-  using Table = std::map<int, std::string>;
-
-  /// As it was given, behind the folder that it lies in where that is known.
-  std::string whole(const Entry& entry, const Table& table) const {
-    const std::string path(entry.path());
-    if (path.starts_with("/") || entry.call->fd == AT_FDCWD) return fs::absolute(path).lexically_normal().string();
-    const auto folder = table.find(entry.call->fd);
-    return folder == table.end() ? path : folder->second + "/" + path;
-  }
-
-  Trace& trace_;
-  std::map<int, Table> descriptors_;
-  std::map<int, std::string> last_;
-};
+  for (std::size_t f = 0; f < files.size(); ++f) trace.files.emplace(log.files[f], files[f]);
+  return trace;
+}
 
 Learned& known(Observation& seen, const std::string& key) {
   const auto found =
@@ -176,45 +106,8 @@ void put(Observation& seen, const std::string& key, double value, Dimension dime
 
 }  // namespace
 
-TraceMemory::TraceMemory(std::uint64_t bytes) : bytes_(bytes) {
-  const std::string& folder = system::installation().plugins;
-  shim_ = folder + "/headrace_trace.so";
-  if (folder.empty() || !fs::exists(shim_))
-    throw RunError("--trace: this copy of headrace has no plugins/headrace_trace.so beside it");
-  if (shim_.find_first_of(": ") != shim_.npos)
-    throw RunError("--trace: the path of headrace holds a blank or a colon, which LD_PRELOAD cannot: " + shim_);
-  fd_ = system::UniqueFd(::memfd_create("headrace-trace", MFD_CLOEXEC));
-  if (!fd_ || ::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0)
-    throw system_error("memfd_create", "memory for a trace", errno);
-  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-  if (mapped == MAP_FAILED) throw system_error("mmap", "memory for a trace", errno);
-  memory_ = static_cast<char*>(mapped);
-  Arena* const arena =
-      new (memory_) Arena{.magic = preload::kMagic, .bytes = bytes, .next = preload::kChunk, .dropped = 0};
-  static_cast<void>(arena);
-}
-
-TraceMemory::~TraceMemory() {
-  if (memory_ != nullptr) ::munmap(memory_, bytes_);
-}
-
-std::vector<std::pair<std::string, std::string>> TraceMemory::environment() const {
-  const char* const others = std::getenv("LD_PRELOAD");
-  return {{"LD_PRELOAD", others != nullptr && *others != '\0' ? shim_ + ":" + others : shim_},
-          {preload::kVariable, fmt::format("/proc/{}/fd/{}", ::getpid(), fd_.get())}};
-}
-
-Trace TraceMemory::read() const {
-  Trace trace;
-  const std::vector<Entry> entries = entries_of(memory_, bytes_);
-  trace.calls = entries.size();
-  trace.dropped = reinterpret_cast<const Arena*>(memory_)->dropped.load();
-  Follower follower(trace);
-  for (const Entry& entry : entries) follower.take(entry);
-  return trace;
-}
-
-void apply_trace(const Trace& trace, Observation& seen) {
+void apply_trace(const calls::Log& log, Observation& seen) {
+  const Trace trace = summed(log);
   if (trace.dropped > 0)
     seen.notes.push_back(fmt::format("of {} calls {} were traced: there was no room for more",
                                      trace.calls + trace.dropped, trace.calls));
@@ -224,7 +117,7 @@ void apply_trace(const Trace& trace, Observation& seen) {
     return;
   }
   TracedFile sum;
-  std::uint64_t files = 0, read_whole = 0, once = 0;
+  std::uint64_t files = 0, here = 0, read_whole = 0, once = 0;
   std::set<std::string> folders;
   const std::vector<std::string>& ends = seen.data.extensions;  // looks may have seen a part of the folders
   for (const auto& [path, file] : trace.files) {
@@ -242,9 +135,9 @@ void apply_trace(const Trace& trace, Observation& seen) {
     sum.read_s += file.read_s;
     once += file.opens == 1;
     struct stat status {};
-    if (::stat(path.c_str(), &status) == 0 &&
-        file.read_bytes >= file.opens * static_cast<std::uint64_t>(status.st_size))
-      ++read_whole;
+    if (::stat(path.c_str(), &status) != 0) continue;
+    ++here;
+    read_whole += file.read_bytes >= file.opens * static_cast<std::uint64_t>(status.st_size);
   }
   for (const auto& [path, file] : trace.files)
     if (file.written_bytes >= (1 << 20))
@@ -256,9 +149,9 @@ void apply_trace(const Trace& trace, Observation& seen) {
     seen.notes.push_back("no file of a data set was read by calls that are traced");
     return;
   }
-  const std::string what =
-      fmt::format("{} files of {} folders were opened {} times, {} of them read whole each time{}", files,
-                  folders.size(), sum.opens, read_whole, once == files ? ", each once" : "");
+  const std::string what = fmt::format(
+      "{} files of {} folders were opened {} times{}{}", files, folders.size(), sum.opens,
+      here > 0 ? fmt::format(", {} of them read whole each time", read_whole) : "", once == files ? ", each once" : "");
   seen.notes.push_back(fmt::format(
       "traced: {}; an open took {}, a read {} on average", what,
       format_quantity(sum.open_s / static_cast<double>(sum.opens), Dimension::seconds),

@@ -79,21 +79,26 @@ int run_isolated(const std::string& python, const std::vector<std::string>& argu
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// What is wrong with it; "" when it can draw.
-std::string unusable(const std::string& python) {
+/// What is wrong with it; "" when it has these modules.
+std::string unusable(const std::string& python, const std::vector<std::string>& modules) {
   if (!python.starts_with('/')) return "is not the whole path of a Python";
   // find_spec looks without importing: matplotlib itself takes half a second to load.
+  std::string names, words;
+  for (const std::string& module : modules) {
+    names += "'" + module + "',";
+    words += (words.empty() ? "" : " or ") + module;
+  }
   const std::string code =
       "import sys, importlib.util as u; "
-      "sys.exit(3 if sys.version_info < (3, 9) else 0 if u.find_spec('matplotlib') and "
-      "u.find_spec('jinja2') else 4)";
+      "sys.exit(3 if sys.version_info < (3, 9) else 0 if all(u.find_spec(m) for m in [" +
+      names + "]) else 4)";
   switch (run_isolated(python, {"-c", code}, "/", nullptr)) {
     case 0:
       return "";
     case 3:
       return "is older than 3.9";
     case 4:
-      return "lacks matplotlib or jinja2";
+      return "lacks " + words;
     default:
       return "cannot be started";
   }
@@ -101,12 +106,14 @@ std::string unusable(const std::string& python) {
 
 }  // namespace
 
-ReportPython find_report_python() {
+ReportPython find_report_python() { return find_python({"matplotlib", "jinja2"}); }
+
+ReportPython find_python(const std::vector<std::string>& modules) {
   std::vector<std::string> candidates(kUsualPlaces.begin(), kUsualPlaces.end());
   if (const char* chosen = std::getenv("HEADRACE_PYTHON"); chosen && *chosen) candidates = {chosen};
   ReportPython result;
   for (const std::string& candidate : candidates) {
-    const std::string why = unusable(candidate);
+    const std::string why = unusable(candidate, modules);
     if (why.empty()) return {candidate, ""};
     result.reason += (result.reason.empty() ? "" : "; ") + candidate + " " + why;
   }

@@ -14,7 +14,9 @@ struct ReportPython {
 };
 
 /// $HEADRACE_PYTHON when it is set: its whole path. Else the first of /usr/bin/python3 and
-/// /usr/local/bin/python3 that has matplotlib and jinja2. PATH is not asked.
+/// /usr/local/bin/python3 that has these modules. PATH is not asked.
+ReportPython find_python(const std::vector<std::string>& modules);
+/// The same, of one that draws: with matplotlib and jinja2.
 ReportPython find_report_python();
 
 /// Runs the report maker in `reports` with these arguments, its standard output added to `written`,

@@ -17,7 +17,7 @@ Pace paced(double per_request_s, double per_byte_s, double late_s = 0.01) {
   constexpr std::uint64_t kSizes[] = {16 << 10, 64 << 10, 128 << 10, 12 << 10};
   Answered so_far;
   double now = 0, next_look = 0;
-  for (int request = 0; request < 400; ++request) {
+  for (int request = 0; request < 800; ++request) {
     const std::uint64_t size = kSizes[request % 4 == 2 && request % 3 == 0 ? 1 : request % 4];
     now += per_request_s + per_byte_s * static_cast<double>(size);
     while (next_look < now) {
@@ -71,11 +71,11 @@ TEST(Grouping, LeavesOutWhatNobodyAskedFor) {
   grouping.look(0, {0, 0});
   grouping.look(0.01, {1, 4096});
   grouping.look(0.5, {1, 4096});
-  grouping.look(2.5, {1, 4096});
-  grouping.look(2.6, {9, 9 * 4096});
+  grouping.look(4.5, {1, 4096});
+  grouping.look(4.6, {9, 9 * 4096});
   EXPECT_EQ(grouping.take().groups, 0);
-  grouping.look(2.61, {10, 10 * 4096});
-  grouping.look(2.7, {20, 20 * 4096});
+  grouping.look(4.61, {10, 10 * 4096});
+  grouping.look(4.7, {20, 20 * 4096});
   const Pace seen = grouping.take();
   EXPECT_EQ(seen.groups, 1);
   EXPECT_EQ(seen.n, 11);

@@ -30,13 +30,14 @@ enum class Op : std::uint16_t { open, read, write, seek, stat, close, sync, rena
 struct Call {
   Op op;
   std::uint16_t path_bytes;
-  std::uint32_t duration_ns;  // UINT32_MAX: as much or more
-  std::uint64_t begin_ns;     // CLOCK_MONOTONIC
-  std::int32_t fd, flags;     // flags: of open; of duplicate the new descriptor
-  std::int64_t result;        // bytes, a descriptor; below 0: -errno
-  std::uint64_t size;         // asked for
-  std::int64_t offset;        // -1: where the descriptor stands
+  std::uint32_t duration_ns;   // UINT32_MAX: as much or more
+  std::uint64_t begin_ns;      // CLOCK_MONOTONIC
+  std::int32_t fd, flags;      // flags: of open; of duplicate the new descriptor
+  std::int64_t result;         // bytes, a descriptor; below 0: -errno
+  std::uint64_t size;          // asked for
+  std::int64_t offset;         // -1: where the descriptor stands
+  std::uint64_t processor_ns;  // that the thread had since its last call was over, this one among it
 };
-static_assert(sizeof(Call) == 48 && sizeof(Chunk) == 16);
+static_assert(sizeof(Call) == 56 && sizeof(Chunk) == 16);
 
 }  // namespace headrace::observe::preload

@@ -36,7 +36,12 @@ std::uint64_t memory_bytes = 0;
 std::atomic<bool> of_a_file[kDescriptors];  // opened by a path: others are pipes, sockets, what stood open before
 __thread Chunk* chunk __attribute__((tls_model("initial-exec"))) = nullptr;
 
-void after_fork() { chunk = nullptr; }  // it is the parent's
+__thread std::uint64_t processor __attribute__((tls_model("initial-exec"))) = 0;  // when its last call was over
+
+void after_fork() {
+  chunk = nullptr;  // it is the parent's
+  processor = 0;
+}
 
 __attribute__((constructor)) void join() {
   const char* const path = getenv(kVariable);
@@ -60,9 +65,9 @@ __attribute__((constructor)) void join() {
   syscall(SYS_close, fd);
 }
 
-std::uint64_t now() {
+std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
@@ -99,7 +104,7 @@ struct Noted {
 /// Keeps errno as the call left it.
 void note(const Noted& what, std::uint64_t begin, std::int64_t result) {
   const int code = errno;
-  const std::uint64_t end = now();
+  const std::uint64_t end = now(), had = now(CLOCK_THREAD_CPUTIME_ID);
   const size_t first = what.path ? strnlen(what.path, 2000) : 0,
                second = what.second ? strnlen(what.second, 2000) + 1 : 0;
   const auto bytes = static_cast<std::uint32_t>((sizeof(Call) + first + second + 7) / 8 * 8);
@@ -114,6 +119,7 @@ void note(const Noted& what, std::uint64_t begin, std::int64_t result) {
     call->result = result < 0 ? -code : result;
     call->size = what.size;
     call->offset = what.offset;
+    call->processor_ns = had - processor;  // the call's own is in it
     if (first > 0) memcpy(at + sizeof(Call), what.path, first);
     if (second > 0) {
       at[sizeof(Call) + first] = '\0';
@@ -121,6 +127,7 @@ void note(const Noted& what, std::uint64_t begin, std::int64_t result) {
     }
     chunk->used.fetch_add(bytes, std::memory_order_release);
   }
+  processor = had;
   errno = code;
 }
 

@@ -1,0 +1,69 @@
+#include "harness/observe/calls/call_log.h"
+
+#include <algorithm>
+
+namespace headrace::observe::calls {
+namespace {
+
+constexpr std::size_t kMostCalls = 20'000'000;
+
+}  // namespace
+
+double Log::end_s() const {
+  double end = 0;
+  for (const Call& call : calls) end = std::max(end, call.begin_s + call.seconds);
+  return end;
+}
+
+std::uint32_t LogBuilder::file(const std::string& path) {
+  const auto [known, fresh] = files_.emplace(path, static_cast<std::uint32_t>(log_.files.size()));
+  if (fresh) log_.files.push_back(path);
+  return known->second;
+}
+
+std::uint32_t LogBuilder::process(int pid) {
+  const auto [known, fresh] = processes_.emplace(pid, static_cast<std::uint32_t>(log_.processes.size()));
+  if (fresh) log_.processes.push_back({.pid = pid});
+  return known->second;
+}
+
+std::uint32_t LogBuilder::thread(int tid, int pid) {
+  const auto [known, fresh] = threads_.emplace(tid, static_cast<std::uint32_t>(log_.threads.size()));
+  if (fresh)
+    log_.threads.push_back({.tid = tid, .process = process(pid == 0 ? tid : pid), .first = pid == 0 || pid == tid});
+  return known->second;
+}
+
+void LogBuilder::started(std::uint32_t process, int parent_pid) {
+  log_.processes[process].parent = static_cast<int>(this->process(parent_pid));
+}
+
+void LogBuilder::renumber(int from, int to) {
+  if (auto node = processes_.extract(from)) {
+    log_.processes[node.mapped()].pid = node.key() = to;
+    processes_.insert(std::move(node));
+  }
+  if (auto node = threads_.extract(from)) {
+    log_.threads[node.mapped()].tid = node.key() = to;
+    threads_.insert(std::move(node));
+  }
+}
+
+void LogBuilder::add(const Call& call) {
+  if (log_.calls.size() < kMostCalls)
+    log_.calls.push_back(call);
+  else
+    ++log_.dropped;
+}
+
+Log LogBuilder::take() {
+  std::stable_sort(log_.calls.begin(), log_.calls.end(),
+                   [](const Call& a, const Call& b) { return a.begin_s < b.begin_s; });
+  if (!log_.calls.empty()) {
+    const double first = log_.calls.front().begin_s;
+    for (Call& call : log_.calls) call.begin_s -= first;
+  }
+  return std::move(log_);
+}
+
+}  // namespace headrace::observe::calls

@@ -1,0 +1,95 @@
+// What processes did with files, call by call, whoever wrote it down: headrace's own trace, strace, DFTracer, Darshan.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace headrace::observe::calls {
+
+enum class Kind : std::uint8_t {
+  open,
+  read,
+  write,
+  seek,
+  stat,  // asking for attributes, listing
+  close,
+  sync,
+  map,
+  change,     // renaming, removing, making
+  take,       // read() of a pipe or socket
+  give,       // write() to one
+  hand_over,  // waiting for a lock, a pipe, another process
+  sleep,
+  gpu,
+  other
+};
+
+inline constexpr std::uint32_t kNoFile = UINT32_MAX;
+
+struct Call {
+  double begin_s = 0;    // since the log's first call
+  double seconds = 0;    // that it took; 0 where that was not written down
+  std::uint32_t thread;  // into threads
+  std::uint32_t file = kNoFile;
+  std::int64_t bytes = 0;    // moved; below 0: it failed
+  std::uint64_t asked = 0;   // bytes asked for
+  std::int64_t offset = -1;  // -1: where the descriptor stands; of seek: where it then stands
+  Kind kind = Kind::other;
+  std::uint32_t renamed_to = kNoFile;
+  double processor_s = -1;  // that its thread had since its last call was over, in this one, too; below 0: not known
+  bool to_read = false;     // of open: for reading alone
+};
+
+struct Process {
+  int pid = 0;
+  int parent = -1;  // into processes; -1: not known
+  std::string name{}, command{};
+};
+struct Thread {
+  int tid = 0;
+  std::uint32_t process = 0;
+  bool first = true;  // its process's first
+};
+
+struct Log {
+  std::string source;  // "strace", "DFTracer" ...
+  std::vector<std::string> files;
+  std::vector<Process> processes;
+  std::vector<Thread> threads;
+  std::vector<Call> calls;   // by begin
+  bool waits_known = false;  // waiting for others and sleeping was written down: what lies between calls is computing
+  bool durations_known = false;    // calls' durations were
+  std::uint64_t dropped = 0;       // calls that there was no room for
+  std::vector<std::string> notes;  // what is wrong with it or missing in it: a sentence each
+
+  double end_s() const;
+};
+
+/// Fills a log; names are kept once.
+class LogBuilder {
+ public:
+  explicit LogBuilder(std::string source) { log_.source = std::move(source); }
+  std::uint32_t file(const std::string& path);
+  /// The process with this number, made if there is none yet.
+  std::uint32_t process(int pid);
+  /// The thread with this number; of `pid`, or a process of its own where that is 0.
+  std::uint32_t thread(int tid, int pid = 0);
+  void started(std::uint32_t process, int parent_pid);
+  bool knows(int tid) const { return threads_.count(tid) > 0; }
+  /// Gives the process and thread that were known as `from` their real number.
+  void renumber(int from, int to);
+  /// In the log's own time, which begins anywhere; the 20 million first are kept.
+  void add(const Call& call);
+  Log& log() { return log_; }
+  /// Sorts calls, and begins time with the first.
+  Log take();
+
+ private:
+  Log log_;
+  std::unordered_map<std::string, std::uint32_t> files_;
+  std::unordered_map<int, std::uint32_t> processes_, threads_;
+};
+
+}  // namespace headrace::observe::calls

@@ -1,0 +1,13 @@
+// Calls that were written down, as what looks at the same job would have found.
+#pragma once
+
+#include "harness/observe/calls/call_log.h"
+#include "harness/observe/recording.h"
+
+namespace headrace::observe::calls {
+
+/// Where the log does not tell what threads did between their calls, that is Wait::other. Nothing is in it of devices,
+/// processors and the rest of the machine.
+Recording recorded(const Log& log);
+
+}  // namespace headrace::observe::calls

@@ -1,0 +1,83 @@
+"""Tells what is in a Darshan log as lines of JSON, as DFTracer writes them: `headrace observe --from` reads those.
+
+    python3 -I -B reports/headrace_darshan LOG
+
+Calls that Darshan's extended tracing (DXT) kept are told as they were. Of other files it counted alone: their calls are
+spread evenly over the time in which there were some, each of the mean size; a note says so. Exit code: 2 where the log cannot
+be read, or holds nothing of POSIX calls."""
+
+import json
+import sys
+
+MOST_CALLS = 20000  # of one file that was counted alone
+
+
+def tell(name, pid, ts, dur, **arguments):
+    print(json.dumps({"name": name, "cat": "POSIX", "pid": pid, "tid": pid, "ts": ts * 1e6, "dur": max(0.0, dur) * 1e6, "ph": 1,
+                      "args": arguments}))
+
+
+def note(text):
+    print(json.dumps({"name": "note", "cat": "headrace", "pid": 0, "tid": 0, "ph": 4, "args": {"text": text}}))
+
+
+def spread(name, pid, times, begin, end, spent, **arguments):
+    for n in range(times):
+        tell(name, pid, begin + (end - begin) * n / times, spent / times, **arguments)
+
+
+def main(path):
+    try:
+        import darshan
+        report = darshan.DarshanReport(path, read_all=False)
+        if "POSIX" not in report.modules:
+            print("it holds nothing of POSIX calls, only of " + ", ".join(report.modules), file=sys.stderr)
+            return 2
+        report.mod_read_all_records("POSIX")
+        if "DXT_POSIX" in report.modules:
+            report.mod_read_all_dxt_records("DXT_POSIX")
+        tables = report.records["POSIX"].to_df()
+    except Exception as error:  # the library's own, of every kind
+        print(f"it cannot be read: {error}", file=sys.stderr)
+        return 2
+    names = report.name_records
+    traced = set()
+    if "DXT_POSIX" in report.records:
+        for record in report.records["DXT_POSIX"].to_df():
+            pid = max(0, int(record["rank"])) + 1
+            for what, segments in (("read", record["read_segments"]), ("write", record["write_segments"])):
+                for segment in segments.itertuples():
+                    traced.add(record["id"])
+                    tell(what, pid, segment.start_time, segment.end_time - segment.start_time, ret=int(segment.length),
+                         count=int(segment.length), offset=int(segment.offset), fname=names.get(record["id"], str(record["id"])))
+    counted = cut = 0
+    for one, times in zip(tables["counters"].itertuples(), tables["fcounters"].itertuples()):
+        pid, file = max(0, int(one.rank)) + 1, names.get(one.id, str(one.id))
+        begin, end = times.POSIX_F_OPEN_START_TIMESTAMP, max(times.POSIX_F_CLOSE_END_TIMESTAMP, times.POSIX_F_OPEN_END_TIMESTAMP)
+        opens, stats = max(0, int(one.POSIX_OPENS)), max(0, int(one.POSIX_STATS))
+        each = times.POSIX_F_META_TIME / max(1, opens + stats)
+        spread("open", pid, min(opens, MOST_CALLS), begin, end, each * opens, flags=1 if one.POSIX_BYTES_WRITTEN > 0 else 0, ret=3,
+               fname=file)
+        spread("stat", pid, min(stats, MOST_CALLS), begin, end, each * stats, ret=0, fname=file)
+        if one.id in traced:
+            continue
+        for what, count, size, first, last, spent in (
+                ("read", one.POSIX_READS, one.POSIX_BYTES_READ, times.POSIX_F_READ_START_TIMESTAMP, times.POSIX_F_READ_END_TIMESTAMP,
+                 times.POSIX_F_READ_TIME),
+                ("write", one.POSIX_WRITES, one.POSIX_BYTES_WRITTEN, times.POSIX_F_WRITE_START_TIMESTAMP,
+                 times.POSIX_F_WRITE_END_TIMESTAMP, times.POSIX_F_WRITE_TIME)):
+            count = max(0, int(count))
+            if count == 0:
+                continue
+            counted += 1
+            told = min(count, MOST_CALLS)
+            cut += told < count
+            spread(what, pid, told, first, last, spent, ret=int(size) // told, count=int(size) // told, fname=file)
+    if counted:
+        note(f"Darshan counted the calls on {counted} of the files and kept none of them (DXT does): sizes and times of single calls are means")
+    if cut:
+        note(f"of {cut} of the files more than {MOST_CALLS} calls were told as so many larger ones")
+    return 0
+
+
+sys.exit(main(sys.argv[1]))
