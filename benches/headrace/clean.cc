@@ -12,6 +12,7 @@
 #include "harness/comparison/blocks.h"
 #include "harness/files/marked_folder.h"
 #include "harness/node.h"
+#include "harness/observe/replay/laid_files.h"
 #include "harness/storage/checkpoint/folder.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/local_tier.h"
@@ -80,6 +81,8 @@ int clean(const std::string& folder, bool yes) {
     tell(folder, report);
   } else if (marked->kind() == kScratchKind) {
     tell(folder, remove_scratch(*marked));
+  } else if (marked->kind() == observe::replay::kReplayKind) {
+    tell(folder, marked->remove());
   } else if (std::find(std::begin(kResults), std::end(kResults), marked->kind()) == std::end(kResults)) {
     throw UsageError(
         fmt::format("clean: {} is not a folder that headrace made (its mark says: {})", folder, marked->kind()));

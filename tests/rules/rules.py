@@ -39,7 +39,7 @@ VENDOR_HEADERS = [
     (r"(jpeglib|jerror|jmorecfg)\.h", r"(harness/backends/jpeg|benches/peers/minimal)/"),
     (r"png\.h", r"harness/backends/png/"),
     (r"zstd\.h", r"harness/backends/zstd/"),
-    (r"zlib\.h", r"(harness/backends/npz/|harness/machine/bundle\.cc$|tests/)"),
+    (r"zlib\.h", r"(harness/backends/npz/|harness/machine/bundle\.cc$|harness/observe/calls/|tests/)"),
     (r"(arrow|parquet)/", r"harness/backends/parquet/"),
     (r"(curl|openssl)/", r"(harness/backends/s3|benches/peers/minimal)/"),
     (r"pugixml", r"harness/backends/s3/"),

@@ -14,7 +14,7 @@ namespace headrace::observe::calls {
 namespace {
 
 constexpr const char* kLines = R"([
-{"name":"FH","cat":"dftracer","type":1,"pid":3528,"tid":3528,"ph":4,"args":{"hhash":"68","name":"/work","value":"39ee"}}
+{"name":"FH","cat":"dftracer","type":1,"pid":3528,"tid":3528,"ph":4,"args":{"hhash":"68","name":"/srv","value":"39ee"}}
 {"id":1,"name":"start","cat":"dftracer","type":1,"pid":3528,"tid":3528,"ts":1795647121901612,"dur":0,"ph":1,"args":{"hhash":"68","ppid":3519,"cwd":"39ee"}}
 {"id":1,"name":"start","cat":"dftracer","type":1,"pid":3531,"tid":3531,"ts":1795647121972025,"dur":0,"ph":1,"args":{"hhash":"68","ppid":3528,"cwd":"39ee"}}
 {"name":"FH","cat":"dftracer","type":1,"pid":3531,"tid":3531,"ph":4,"args":{"hhash":"68","name":"data/c2/6.bin","value":"015a"}}
@@ -34,7 +34,7 @@ struct ReadDftracer : ::testing::Test {
 TEST_F(ReadDftracer, NamesFilesAndProcesses) {
   const Log log = read_dftracer({write("a.pfw", kLines)});
   ASSERT_EQ(log.calls.size(), 3u);
-  EXPECT_EQ(log.files.at(log.calls[1].file), "/work/data/c2/6.bin");
+  EXPECT_EQ(log.files.at(log.calls[1].file), "/srv/data/c2/6.bin");
   EXPECT_EQ(log.calls[1].bytes, 68522);
   EXPECT_NEAR(log.calls[1].seconds, 19e-6, 1e-9);
   EXPECT_NEAR(log.calls[1].begin_s, 13e-6, 1e-6);

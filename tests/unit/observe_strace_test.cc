@@ -39,7 +39,7 @@ TEST(ParseStraceCall, TakesItApart) {
   EXPECT_EQ(parse_strace_fd(call->arguments[0])->target, "/tmp/a b, (c)/20.bin");
   EXPECT_EQ(call->result, "0");
   EXPECT_DOUBLE_EQ(*call->seconds, 0.000035);
-  const auto opened = parse_strace_call(R"(openat(AT_FDCWD</home>, "x\"),\134", O_RDONLY) = 13</home/x>)");
+  const auto opened = parse_strace_call(R"(openat(AT_FDCWD</srv>, "x\"),\134", O_RDONLY) = 13</srv/x>)");
   ASSERT_TRUE(opened);
   EXPECT_FALSE(opened->seconds);
   EXPECT_EQ(parse_strace_string(opened->arguments[1]), "x\"),\\");
@@ -80,11 +80,11 @@ TEST_F(ReadStrace, FollowsDescriptorsThroughForksWithoutTheirPaths) {
 11  100.640100 +++ exited with 0 +++
 10  100.640200 --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=11} ---
 )")},
-                              "/home");
+                              "/srv");
   ASSERT_EQ(log.processes.size(), 2u);
   EXPECT_EQ(log.processes[1].parent, 0);
   ASSERT_EQ(log.files.size(), 1u);
-  EXPECT_EQ(log.files[0], "/home/data/a.bin");
+  EXPECT_EQ(log.files[0], "/srv/data/a.bin");
   EXPECT_TRUE(log.waits_known && log.durations_known);
   ASSERT_EQ(log.calls.size(), 4u);
   const Call& read = log.calls[1];

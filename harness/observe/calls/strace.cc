@@ -182,8 +182,7 @@ class Reader {
       if (shape->kind == Kind::open) {
         if (made.bytes < 0) return builder_.add(made);
         const std::string_view flags = argument(shape->path + 1);
-        made.to_read =
-            flags.find("O_WRONLY") == flags.npos && flags.find("O_RDWR") == flags.npos && call->name != "creat";
+        made.to_read = flags.find("O_RDONLY") != flags.npos;
         // A folder that is opened is listed, not read.
         if (flags.find("O_DIRECTORY") != flags.npos) made.kind = Kind::stat;
         StraceFd opened = parse_strace_fd(call->result).value_or(StraceFd{});

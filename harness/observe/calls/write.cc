@@ -1,6 +1,5 @@
 #include "harness/observe/calls/write.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -12,7 +11,8 @@ namespace headrace::observe::calls {
 namespace {
 
 constexpr std::size_t kBlock = 1 << 18;
-constexpr int kGzip = 16;  // added to the window's size: with gzip's head
+constexpr int kReadWrite = 2;  // as the kernel numbers it in open()'s flags
+constexpr int kGzip = 16;      // added to the window's size: with gzip's head
 
 /// Packs what it is given, piece by piece.
 class Packer {
@@ -115,7 +115,7 @@ std::string packed(const Log& log) {
     const Thread& thread = log.threads[call.thread];
     std::string arguments = fmt::format(R"("ret":{},"count":{})", call.bytes, call.asked);
     if (call.offset >= 0) arguments += fmt::format(R"(,"offset":{})", call.offset);
-    if (call.kind == Kind::open) arguments += fmt::format(R"(,"flags":{})", call.to_read ? O_RDONLY : O_RDWR);
+    if (call.kind == Kind::open) arguments += fmt::format(R"(,"flags":{})", call.to_read ? 0 : kReadWrite);
     if (call.processor_s >= 0) arguments += fmt::format(R"(,"processor_us":{:.3f})", call.processor_s * 1e6);
     if (call.file != kNoFile) arguments += fmt::format(R"(,"fhash":"{:x}")", call.file);
     if (call.renamed_to != kNoFile) arguments += fmt::format(R"(,"renamed_to":"{:x}")", call.renamed_to);

@@ -1,0 +1,223 @@
+// headrace replay: a trace's accesses, done again on another storage.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "benches/headrace/console.h"
+#include "benches/headrace/verb.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
+#include "harness/base/units.h"
+#include "harness/observe/calls/read.h"
+#include "harness/observe/command.h"
+#include "harness/observe/replay/laid_files.h"
+#include "harness/observe/replay/run.h"
+#include "harness/observe/replay/utilization.h"
+#include "harness/session/supervisor.h"
+
+namespace headrace::cli {
+namespace {
+
+using namespace observe::replay;
+using nlohmann::ordered_json;
+
+struct Arguments {
+  std::vector<std::string> traces;
+  std::string at, data, max_write = "4GiB", format = "text";
+  unsigned tries = 3;
+};
+
+constexpr std::size_t kMostThreads = 2048;
+constexpr double kLittle = 0.1;  // of the threads' time
+constexpr std::array<const char*, kOps> kOpNames{"open", "read", "seek", "stat", "close"};
+
+std::string seconds_text(double seconds) { return format_quantity(seconds, Dimension::seconds); }
+std::string bytes_text(std::uint64_t bytes) { return format_quantity(static_cast<double>(bytes), Dimension::bytes); }
+
+/// What was found, over all tries.
+struct Outcome {
+  Plan plan;
+  std::optional<Fed> fed;
+  std::vector<Replayed> tries;
+
+  /// Least, middle and most of the tries' times.
+  std::array<double, 3> seconds() const {
+    std::vector<double> all;
+    for (const Replayed& one : tries) all.push_back(one.seconds);
+    std::sort(all.begin(), all.end());
+    return {all.front(), all[all.size() / 2], all.back()};
+  }
+  OpTimes observed(std::size_t op) const {
+    OpTimes sum;
+    for (const PlannedThread& thread : plan.threads)
+      for (const Step& step : thread.steps)
+        if (static_cast<std::size_t>(step.op) == op) {
+          ++sum.count;
+          sum.seconds += step.observed_s;
+        }
+    return sum;
+  }
+  OpTimes replayed(std::size_t op) const {
+    OpTimes sum;
+    for (const Replayed& one : tries) {
+      sum.count += one.ops[op].count;
+      sum.seconds += one.ops[op].seconds;
+    }
+    return sum;
+  }
+  /// Share of the threads' time that was spent in storage, as it was observed.
+  double observed_storage() const {
+    double storage_s = 0, all_s = 0;
+    for (const PlannedThread& thread : plan.threads) {
+      all_s += thread.last_s - thread.first_s;
+      for (const Step& step : thread.steps) storage_s += step.observed_s;
+    }
+    return storage_s / std::max(1e-9, all_s);
+  }
+  double replayed_storage() const {
+    const Replayed& one = tries.front();
+    return one.storage_s / std::max(1e-9, one.storage_s + one.think_s);
+  }
+  /// Beside the one that it was observed on; "": it cannot be told.
+  std::string_view storage() const {
+    if (!fed || !plan.think_known) return "";
+    const double now = at_most(seconds()[1]);
+    if (now < fed->low) return "worse";
+    if (observed_storage() < kLittle && replayed_storage() < kLittle) return "decides_little";
+    return now > fed->high ? "better" : "alike";
+  }
+  double at_most(double seconds) const { return fed_at_most(fed->value, plan.observed_s, seconds); }
+};
+
+std::string_view sentence(std::string_view word) {
+  if (word == "worse") return "This storage would feed the job worse than the one that it was observed on";
+  if (word == "better") return "This storage would feed the job better than the one that it was observed on";
+  if (word == "alike") return "This storage would feed the job as well as the one that it was observed on";
+  return "Storage decides little: neither there nor here does the loader spend a tenth of its time in it";
+}
+
+double mean(const OpTimes& times) { return times.count > 0 ? times.seconds / static_cast<double>(times.count) : 0; }
+
+Text outcome_text(const Outcome& found, const std::string& where) {
+  const Plan& plan = found.plan;
+  const auto [least, middle, most] = found.seconds();
+  Text out = Text::format("observed: {} of {} files, {} threads, {}\n", bytes_text(found.tries.front().read_bytes),
+                          plan.files.size(), plan.threads.size(), seconds_text(plan.observed_s));
+  out += Text::format("replayed at {}, {} times, cold as far as the kernel takes advice: {} [{}, {}]\n", where,
+                      found.tries.size(), seconds_text(middle), seconds_text(least), seconds_text(most));
+  for (std::size_t op = 0; op < kOps; ++op)
+    if (const OpTimes before = found.observed(op); before.count > 0)
+      out += Text::format("  {:<5} {:>8} each: {} observed, {} replayed\n", kOpNames[op],
+                          fmt::format("{} x", before.count), seconds_text(mean(before)),
+                          seconds_text(mean(found.replayed(op))));
+  out += Text::format("  in storage: {:.0f} % of the threads' time observed, {:.0f} % replayed\n",
+                      100 * found.observed_storage(), 100 * found.replayed_storage());
+  for (const auto& [why, count] : plan.left_out) out += Text::format("  not replayed: {} ({} calls)\n", why, count);
+  out += Text("  not replayed: waiting for whoever takes the batches or for a processor, page faults\n");
+  if (!plan.think_known)
+    out += Text("  not replayed: computing between accesses, which this trace does not tell from waiting\n");
+  if (!found.fed) {
+    out += Text("how much of the time training computed is not in the trace: times alone are compared\n");
+    return out;
+  }
+  out += Text::format("AU: {:.0f} % [{:.0f}, {:.0f}] observed; here at most {:.0f} % [{:.0f}, {:.0f}]\n",
+                      100 * found.fed->value, 100 * found.fed->low, 100 * found.fed->high, 100 * found.at_most(middle),
+                      100 * found.at_most(most), 100 * found.at_most(least));
+  if (plan.think_known) out += Text::format("{}\n", sentence(found.storage()));
+  return out;
+}
+
+std::string outcome_json(const Outcome& found, const std::string& where) {
+  const auto [least, middle, most] = found.seconds();
+  ordered_json document{
+      {"schema", 1},
+      {"at", where},
+      {"files", found.plan.files.size()},
+      {"bytes", found.plan.bytes()},
+      {"threads", found.plan.threads.size()},
+      {"observed_s", found.plan.observed_s},
+      {"replayed_s", {{"value", middle}, {"low", least}, {"high", most}}},
+      {"think_known", found.plan.think_known},
+      {"storage_share", {{"observed", found.observed_storage()}, {"replayed", found.replayed_storage()}}}};
+  for (std::size_t op = 0; op < kOps; ++op)
+    document["calls"][kOpNames[op]] = {{"count", found.observed(op).count},
+                                       {"observed_s", mean(found.observed(op))},
+                                       {"replayed_s", mean(found.replayed(op))}};
+  document["read_bytes"] = found.tries.front().read_bytes;
+  document["not_replayed"] = ordered_json::object();
+  for (const auto& [why, count] : found.plan.left_out) document["not_replayed"][why] = count;
+  if (found.fed) {
+    document["utilization"] = {
+        {"observed", {{"value", found.fed->value}, {"low", found.fed->low}, {"high", found.fed->high}}},
+        {"at_most", {{"value", found.at_most(middle)}, {"low", found.at_most(most)}, {"high", found.at_most(least)}}}};
+  }
+  if (const std::string_view word = found.storage(); !word.empty()) document["storage"] = word;
+  return document.dump(2) + "\n";
+}
+
+int replay(const Arguments& given, const Shared& shared) {
+  if (given.at.empty() == given.data.empty())
+    throw UsageError("replay: needs --at DIR, where files of the same sizes are made, or --data DIR, which has copies");
+  const Parsed most = parse_quantity(given.max_write, Dimension::bytes);
+  if (!most) throw UsageError(fmt::format("--max-write: '{}' {}", given.max_write, most.error));
+  return session::supervised([&] {
+    const observe::StopSignals signals;
+    Outcome found;
+    {
+      const observe::calls::Log log = observe::calls::read(given.traces);
+      found.plan = plan(log);
+      found.fed = observed_fed(log, given.traces.front());
+    }
+    if (found.plan.threads.empty()) throw UsageError("replay: no file of a data set was read in this trace");
+    if (found.plan.threads.size() > kMostThreads)
+      throw UsageError(fmt::format("replay: {} threads read in it; {} can be replayed at most",
+                                   found.plan.threads.size(), kMostThreads));
+    const std::string where = given.at.empty() ? given.data : given.at;
+    std::optional<LaidFiles> laid;
+    if (!given.at.empty()) laid.emplace(found.plan, given.at, static_cast<std::uint64_t>(most.value));
+    const std::vector<std::string> paths = laid ? laid->paths() : files_below(found.plan, given.data);
+    try {
+      for (unsigned n = 0; n < given.tries; ++n)
+        found.tries.push_back(run(
+            found.plan, paths, [&] { return signals.came() != 0; }, [&] { session::leave(128 + signals.came()); }));
+    } catch (const RunError&) {
+      if (const std::string left = laid ? laid->remove() : ""; !left.empty())
+        tell_line(Text::format("replay: {}", left));
+      if (signals.came() == 0) throw;
+      return 128 + signals.came();
+    }
+    if (const std::string left = laid ? laid->remove() : ""; !left.empty()) tell_line(Text::format("replay: {}", left));
+    if (given.format == "json")
+      print_document(outcome_json(found, where));
+    else if (shared.verbosity >= 0)
+      print(outcome_text(found, where));
+    return 0;
+  });
+}
+
+void add_replay(Verbs& verbs, Shared& shared) {
+  Verb verb =
+      verbs.add("replay", "Do a trace's accesses again on another storage: sizes, order, computing between them");
+  auto given = std::make_shared<Arguments>();
+  verb.option("FILE", given->traces, "The trace, as 'headrace observe --from' takes it: of --trace, strace, DFTracer")
+      .required();
+  verb.option("--at DIR", given->at,
+              "A new or empty folder: files of the same sizes are made there, and removed again");
+  verb.option("--data DIR", given->data,
+              "A folder that has copies of the files, below it as in the trace; it is only read");
+  verb.option("--max-write SIZE", given->max_write, "Most bytes that are written with --at").shows_default();
+  verb.option("--tries N", given->tries, "How often it is replayed; bounds are over those")
+      .between(1, 100)
+      .shows_default();
+  verb.format(given->format, {"text", "json"}, "What standard output gets");
+  verb.does([&shared, given] { return replay(*given, shared); });
+}
+
+const RegisterVerb registered{84, add_replay};
+
+}  // namespace
+}  // namespace headrace::cli

@@ -1,0 +1,39 @@
+// Files for a replay, as large as those of the trace: made in a folder of headrace's own, and removed again.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/files/marked_folder.h"
+#include "harness/observe/replay/plan.h"
+
+namespace headrace::observe::replay {
+
+inline constexpr std::string_view kReplayKind = "replay";
+
+class LaidFiles {
+ public:
+  /// Makes them flat in `folder`, which must not be there, or be empty, or be left by an earlier replay. Bytes do not
+  /// compress. Throws UsageError where they would be more than `most` bytes, RunError where the storage fails.
+  LaidFiles(const Plan& plan, const std::string& folder, std::uint64_t most);
+  /// Removes what is proven to be headrace's; "", or what was left and why.
+  std::string remove();
+  ~LaidFiles();
+  LaidFiles(const LaidFiles&) = delete;
+  LaidFiles& operator=(const LaidFiles&) = delete;
+
+  /// Of each file of the plan.
+  const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  MarkedFolder folder_;
+  std::vector<std::string> paths_;
+  bool removed_ = false;
+};
+
+/// Of each file of the plan, where it lies below `folder` as it lay below the trace's. Throws UsageError, which names the first
+/// that is missing or too short.
+std::vector<std::string> files_below(const Plan& plan, const std::string& folder);
+
+}  // namespace headrace::observe::replay

@@ -1,0 +1,152 @@
+#include "harness/observe/replay/plan.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "harness/observe/data_survey.h"
+
+namespace headrace::observe::replay {
+namespace {
+
+namespace fs = std::filesystem;
+using calls::Call;
+using calls::Kind;
+
+/// The deepest folder that all of them lie below.
+fs::path common_folder(const std::vector<PlannedFile>& files) {
+  fs::path common = fs::path(files.front().path).parent_path();
+  for (const PlannedFile& file : files)
+    while (!common.empty() && common != common.parent_path() &&
+           fs::path(file.path).lexically_relative(common).string().starts_with(".."))
+      common = common.parent_path();
+  return common;
+}
+
+/// Which of the log's files are data: read, and never written.
+std::vector<bool> data_files(const calls::Log& log) {
+  std::vector<bool> read(log.files.size()), written(log.files.size());
+  for (const Call& call : log.calls) {
+    if (call.file == calls::kNoFile || call.bytes < 0) continue;
+    if (call.kind == Kind::read && call.bytes > 0) read[call.file] = true;
+    if (call.kind == Kind::write) written[call.file] = true;
+  }
+  for (std::size_t f = 0; f < read.size(); ++f)
+    read[f] = read[f] && !written[f] && log.files[f].starts_with("/") && !is_program_file(log.files[f]);
+  return read;
+}
+
+Op op_of(Kind kind) {
+  return kind == Kind::open   ? Op::open
+         : kind == Kind::read ? Op::read
+         : kind == Kind::seek ? Op::seek
+         : kind == Kind::stat ? Op::stat
+                              : Op::close;
+}
+
+/// What one thread does, as its calls come.
+struct Following {
+  double end_s = -1;                              // of its last call
+  double think_s = 0;                             // since its last access
+  std::map<std::uint32_t, std::uint64_t> places;  // where descriptors stand, by file
+};
+
+/// Why it is not done again; "" where it is, or where nobody misses it.
+std::string left_out(const Call& call, bool data) {
+  if (call.kind == Kind::write && call.bytes > 0 && call.file != calls::kNoFile) return "writes";
+  if (!data) return "";
+  if (call.bytes < 0) return "calls that failed";
+  if (call.kind == Kind::map) return "files that were mapped: which pages were fetched is in no trace";
+  if (call.kind == Kind::change) return "renaming and removing";
+  if (call.kind == Kind::sync) return "syncing";
+  return "";
+}
+
+bool is_access(Kind kind) {
+  return kind == Kind::open || kind == Kind::read || kind == Kind::seek || kind == Kind::stat || kind == Kind::close;
+}
+
+}  // namespace
+
+std::uint64_t Plan::bytes() const {
+  std::uint64_t sum = 0;
+  for (const PlannedFile& file : files) sum += file.bytes;
+  return sum;
+}
+
+Plan plan(const calls::Log& log) {
+  Plan made;
+  const std::vector<bool> data = data_files(log);
+  std::vector<std::uint32_t> place(log.files.size(), UINT32_MAX);
+  for (std::uint32_t f = 0; f < data.size(); ++f)
+    if (data[f]) {
+      place[f] = static_cast<std::uint32_t>(made.files.size());
+      made.files.push_back({.path = log.files[f], .below = {}, .bytes = 0});
+    }
+  std::vector<Following> following(log.threads.size());
+  std::vector<PlannedThread> threads(log.threads.size());
+  double first_s = 0, last_s = 0;
+  bool any = false, processor_known = false;
+  for (const Call& call : log.calls) {
+    Following& thread = following[call.thread];
+    const double gap = thread.end_s >= 0 ? std::max(0.0, call.begin_s - thread.end_s) : 0;
+    // Between two calls a thread computes, or waits: its own processor time tells, or the waits among the calls do.
+    if (call.processor_s >= 0) {
+      processor_known = true;
+      thread.think_s += std::min(gap, call.processor_s);
+    } else if (log.waits_known) {
+      thread.think_s += gap;
+    }
+    thread.end_s = std::max(thread.end_s, call.begin_s + call.seconds);
+    const bool own = call.file != calls::kNoFile && data[call.file];
+    if (const std::string why = left_out(call, own); !why.empty()) {
+      ++made.left_out[why];
+      continue;
+    }
+    if (!own || !is_access(call.kind)) {
+      if (call.kind == Kind::other && log.waits_known) thread.think_s += call.seconds;
+      continue;
+    }
+    PlannedThread& to = threads[call.thread];
+    const std::uint32_t file = place[call.file];
+    to.steps.push_back({.op = op_of(call.kind),
+                        .file = file,
+                        .bytes = call.kind == Kind::read
+                                     ? std::max<std::uint64_t>(call.asked, static_cast<std::uint64_t>(call.bytes))
+                                     : 0,
+                        .offset = call.kind == Kind::read || call.kind == Kind::seek ? call.offset : -1,
+                        .think_s = thread.think_s,
+                        .observed_s = call.seconds});
+    thread.think_s = 0;
+    if (to.steps.size() == 1) to.first_s = call.begin_s;
+    to.last_s = std::max(to.last_s, call.begin_s + call.seconds);
+    if (!any) first_s = call.begin_s;
+    any = true;
+    last_s = std::max(last_s, call.begin_s + call.seconds);
+    std::uint64_t& at = thread.places[file];
+    if (call.kind == Kind::open) at = 0;
+    if (call.kind == Kind::seek) at = static_cast<std::uint64_t>(std::max<std::int64_t>(0, call.offset));
+    if (call.kind == Kind::read) {
+      const std::uint64_t from = call.offset >= 0 ? static_cast<std::uint64_t>(call.offset) : at;
+      made.files[file].bytes = std::max(made.files[file].bytes, from + static_cast<std::uint64_t>(call.bytes));
+      if (call.offset < 0) at = from + static_cast<std::uint64_t>(call.bytes);
+    }
+  }
+  for (std::size_t t = 0; t < threads.size(); ++t) {
+    if (threads[t].steps.empty()) continue;
+    threads[t].pid = log.processes[log.threads[t].process].pid;
+    made.threads.push_back(std::move(threads[t]));
+  }
+  if (!made.files.empty()) {
+    const fs::path folder = common_folder(made.files);
+    made.folder = folder.string();
+    for (PlannedFile& file : made.files) file.below = fs::path(file.path).lexically_relative(folder).string();
+  }
+  made.observed_s = last_s - first_s;
+  made.think_known = processor_known || log.waits_known;
+  if (log.dropped > 0) made.left_out["calls that there was no room for in the trace"] = log.dropped;
+  return made;
+}
+
+}  // namespace headrace::observe::replay

@@ -1,0 +1,204 @@
+#include "harness/observe/replay/run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "harness/base/clock.h"
+#include "harness/base/error.h"
+#include "harness/system/unique_fd.h"
+
+namespace headrace::observe::replay {
+namespace {
+
+using system::UniqueFd;
+
+constexpr std::chrono::seconds kPatience{2};
+constexpr double kShortestPause = 2e-6;  // [s]: shorter ones are taken together
+
+/// What all threads share.
+struct Stage {
+  const Plan& plan;
+  const std::vector<std::string>& paths;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<bool> ended;
+  std::string failed;  // the first that went wrong
+  std::atomic<bool> over = false;
+};
+
+class Player {
+ public:
+  Player(Stage& stage, std::size_t thread) : stage_(stage), planned_(stage.plan.threads[thread]) {
+    std::uint64_t most = 0;
+    for (const Step& step : planned_.steps) most = std::max(most, step.bytes);
+    buffer_.resize(std::min<std::uint64_t>(most, std::uint64_t{64} << 20));
+  }
+
+  void play() {
+    double owed = 0;  // computing that was not done yet
+    for (const Step& step : planned_.steps) {
+      if (stage_.over.load(std::memory_order_relaxed)) return;
+      owed += step.think_s;
+      if (owed > kShortestPause) {
+        const std::uint64_t begin = now_ns();
+        sleep_until(begin + static_cast<std::uint64_t>(owed * 1e9));
+        done_.think_s += static_cast<double>(now_ns() - begin) * 1e-9;
+        owed = 0;
+      }
+      const std::uint64_t begin = now_ns();
+      take(step);
+      const double seconds = static_cast<double>(now_ns() - begin) * 1e-9;
+      OpTimes& times = done_.ops[static_cast<std::size_t>(step.op)];
+      ++times.count;
+      times.seconds += seconds;
+      done_.storage_s += seconds;
+    }
+  }
+  const Replayed& done() const { return done_; }
+
+ private:
+  [[noreturn]] void fail(const char* what, const Step& step) const {
+    throw system_error(what, stage_.paths[step.file], errno);
+  }
+
+  UniqueFd& descriptor(const Step& step) {
+    UniqueFd& fd = open_[step.file];
+    if (!fd) fd = UniqueFd(::open(stage_.paths[step.file].c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) fail("open", step);
+    return fd;
+  }
+
+  void take(const Step& step) {
+    switch (step.op) {
+      case Op::open:
+        open_[step.file] = UniqueFd();
+        descriptor(step);
+        return;
+      case Op::read:
+        read(step);
+        return;
+      case Op::seek:
+        if (step.offset >= 0 && ::lseek(descriptor(step).get(), step.offset, SEEK_SET) < 0) fail("lseek", step);
+        return;
+      case Op::stat: {
+        struct stat status {};
+        const auto fd = open_.find(step.file);
+        const bool open = fd != open_.end() && fd->second;
+        if ((open ? ::fstat(fd->second.get(), &status) : ::stat(stage_.paths[step.file].c_str(), &status)) != 0)
+          fail("stat", step);
+        return;
+      }
+      case Op::close:
+        open_.erase(step.file);
+        return;
+    }
+  }
+
+  void read(const Step& step) {
+    const int fd = descriptor(step).get();
+    const std::size_t size = std::min<std::uint64_t>(step.bytes, buffer_.size());
+    const ssize_t got =
+        step.offset >= 0 ? ::pread(fd, buffer_.data(), size, step.offset) : ::read(fd, buffer_.data(), size);
+    if (got < 0) fail("read", step);
+    done_.read_bytes += static_cast<std::uint64_t>(got);
+    done_.short_reads += static_cast<std::size_t>(got) < size;
+  }
+
+  Stage& stage_;
+  const PlannedThread& planned_;
+  Replayed done_;
+  std::unordered_map<std::uint32_t, UniqueFd> open_;
+  std::vector<char> buffer_;
+};
+
+/// Until those have ended that had ended before it began.
+void wait_for_earlier(Stage& stage, std::size_t thread) {
+  std::unique_lock lock(stage.mutex);
+  stage.changed.wait(lock, [&] {
+    if (stage.over) return true;
+    for (std::size_t t = 0; t < stage.plan.threads.size(); ++t)
+      if (stage.plan.threads[t].last_s <= stage.plan.threads[thread].first_s && t != thread && !stage.ended[t])
+        return false;
+    return true;
+  });
+}
+
+void forget(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) throw system_error("open", path, errno);
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+}  // namespace
+
+Replayed run(const Plan& plan, const std::vector<std::string>& paths, const std::function<bool()>& stop,
+             const std::function<void()>& let_go) {
+  for (const std::string& path : paths) forget(path);
+  Stage stage{.plan = plan,
+              .paths = paths,
+              .mutex = {},
+              .changed = {},
+              .ended = std::vector<bool>(plan.threads.size()),
+              .failed = {}};
+  std::vector<Player> players;
+  players.reserve(plan.threads.size());
+  for (std::size_t t = 0; t < plan.threads.size(); ++t) players.emplace_back(stage, t);
+  const std::uint64_t begin = now_ns();
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < players.size(); ++t)
+    threads.emplace_back([&stage, &player = players[t], t] {
+      wait_for_earlier(stage, t);
+      std::string wrong;
+      try {
+        player.play();
+      } catch (const std::exception& e) {
+        wrong = e.what();
+      }
+      const std::lock_guard lock(stage.mutex);
+      stage.ended[t] = true;
+      if (!wrong.empty() && stage.failed.empty()) stage.failed = wrong;
+      if (!wrong.empty()) stage.over = true;
+      stage.changed.notify_all();
+    });
+  {
+    std::unique_lock lock(stage.mutex);
+    const auto all = [&] { return std::find(stage.ended.begin(), stage.ended.end(), false) == stage.ended.end(); };
+    while (!stage.changed.wait_for(lock, std::chrono::milliseconds(50), all))
+      if (stop() && !stage.over) {
+        stage.over = true;
+        stage.failed = "stopped";
+        stage.changed.notify_all();
+        if (!stage.changed.wait_for(lock, kPatience, all)) let_go();
+      }
+  }
+  const double seconds = static_cast<double>(now_ns() - begin) * 1e-9;
+  for (std::thread& thread : threads) thread.join();
+  if (!stage.failed.empty()) throw RunError("replay: " + stage.failed);
+  Replayed sum;
+  sum.seconds = seconds;
+  for (const Player& player : players) {
+    const Replayed& one = player.done();
+    for (std::size_t o = 0; o < kOps; ++o) {
+      sum.ops[o].count += one.ops[o].count;
+      sum.ops[o].seconds += one.ops[o].seconds;
+    }
+    sum.think_s += one.think_s;
+    sum.storage_s += one.storage_s;
+    sum.read_bytes += one.read_bytes;
+    sum.short_reads += one.short_reads;
+  }
+  return sum;
+}
+
+}  // namespace headrace::observe::replay

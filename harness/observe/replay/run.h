@@ -1,0 +1,33 @@
+// Does a plan's accesses again, each thread's by a thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/observe/replay/plan.h"
+
+namespace headrace::observe::replay {
+
+struct OpTimes {
+  std::uint64_t count = 0;
+  double seconds = 0;
+};
+
+struct Replayed {
+  double seconds = 0;  // from the first thread's begin to the last one's end
+  std::array<OpTimes, kOps> ops;
+  double think_s = 0, storage_s = 0;  // of all threads together
+  std::uint64_t read_bytes = 0;
+  std::uint64_t short_reads = 0;  // that gave less than was asked for, and no less than the trace's
+};
+
+/// `paths`: of each file of the plan, where it lies now. Asks the kernel to forget the files first. A thread begins when those
+/// have ended that had ended before it began as it was observed; nobody waits for others' batches. Throws RunError: an access
+/// failed, or `stop` came true. Where storage does not let go then, `let_go` is called, which does not come back.
+Replayed run(const Plan& plan, const std::vector<std::string>& paths, const std::function<bool()>& stop,
+             const std::function<void()>& let_go);
+
+}  // namespace headrace::observe::replay

@@ -1,0 +1,68 @@
+"""headrace replay: a trace's accesses again on another folder; what is left out is told; nothing of anybody's is touched."""
+
+import json
+import pathlib
+import random
+import subprocess
+import sys
+
+import pytest
+
+LOADER = pathlib.Path(__file__).parents[1] / "observe/loader.py"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder, drawn = tmp_path_factory.mktemp("data"), random.Random(3)
+    for number in range(40):
+        (folder / f"c{number % 4}").mkdir(exist_ok=True)
+        (folder / f"c{number % 4}/{number}.bin").write_bytes(drawn.randbytes(int(drawn.uniform(60e3, 140e3))))
+    return folder
+
+
+def traced(headrace, data, *options):
+    outcome = headrace("observe", "--trace", "--out", "seen", "--", sys.executable, LOADER, data, "--steps", "15", "--step", "0.05", *options)
+    assert outcome.code == 0, outcome
+    return json.loads(outcome.out.splitlines()[-1])
+
+
+def test_all_that_was_read_is_read_again(headrace, data):
+    truth = traced(headrace, data, "--decode", "0.001", "--save", str(headrace.path("model.pt")), "--save-bytes", str(4 << 20), "--save-every", "5")
+    outcome = headrace("replay", "seen/trace.pfw.gz", "--at", "fast", "--tries", "2", "--json")
+    told = json.loads(outcome.out)
+    assert outcome.code == 0 and told["files"] == 40 and told["threads"] == 2, outcome
+    assert told["read_bytes"] == truth["bytes"] and told["calls"]["open"]["count"] == truth["samples"], told
+    assert told["not_replayed"]["writes"] >= 12, told
+    # Its workers computed for so long, whatever the storage: pauses are done again.
+    assert told["replayed_s"]["low"] >= 0.001 * truth["samples"] / 2, told
+    assert 0 < told["utilization"]["observed"]["value"] <= 1 and told["utilization"]["at_most"]["value"] <= 1
+    assert not headrace.path("fast").exists()
+
+
+def test_copies_are_read_where_they_lie_and_stay(headrace, data):
+    traced(headrace, data)
+    outcome = headrace("replay", "seen/trace.pfw.gz", "--data", data, "--tries", "1")
+    assert outcome.code == 0 and "AU: " in outcome.out and "not replayed: waiting for whoever takes the batches" in outcome.out, outcome
+    assert len(list(data.rglob("*.bin"))) == 40
+    copy = headrace.path("copy")
+    subprocess.run(["cp", "-r", data, copy], check=True)
+    (copy / "c1/1.bin").write_bytes(b"short")
+    short = headrace("replay", "seen/trace.pfw.gz", "--data", copy)
+    assert short.code == 2 and "c1/1.bin has 5.00 B" in short.err, short
+    (copy / "c1/1.bin").unlink()
+    missing = headrace("replay", "seen/trace.pfw.gz", "--data", copy)
+    assert missing.code == 2 and "c1/1.bin: No such file" in missing.err, missing
+
+
+def test_what_cannot_be_is_refused(headrace, data):
+    traced(headrace, data)
+    headrace.path("mine").mkdir()
+    headrace.write("mine/notes", "mine")
+    trace = "seen/trace.pfw.gz"
+    headrace.write("none", "10  100.0 close(3) = 0 <0.1>\n")
+    for words, told in (((trace,), "--at DIR"), ((trace, "--at", "x", "--data", "y"), "--at DIR"), ((trace, "--at", "mine"), "notes"),
+                        ((trace, "--at", "x", "--max-write", "1MB"), "--max-write"), (("none", "--at", "x"), "no file of a data set"),
+                        (("nowhere", "--at", "x"), "No such file")):
+        outcome = headrace("replay", *words)
+        assert outcome.code == 2 and told in outcome.err, outcome
+    assert headrace.path("mine/notes").read_text() == "mine" and not headrace.path("x").exists()

@@ -1,0 +1,60 @@
+"""headrace replay on storage that is slow, fails or hangs: it says so, and leaves nothing."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import BINARY, ROOT
+
+LOADER = ROOT / "tests/observe/loader.py"
+
+
+@pytest.fixture
+def trace(tmp_path):
+    drawn = random.Random(3)
+    (tmp_path / "data").mkdir()
+    for number in range(40):
+        (tmp_path / f"data/{number}.bin").write_bytes(drawn.randbytes(int(drawn.uniform(60e3, 140e3))))
+    subprocess.run([BINARY, "-q", "observe", "--trace", "--out", "seen", "--", sys.executable, LOADER, "data", "--steps", "40", "--step",
+                    "0.04"], cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path / "seen/trace.pfw.gz"
+
+
+def replay(trace, *words):
+    return subprocess.run([BINARY, "replay", trace, *words], capture_output=True, text=True, timeout=180)
+
+
+def test_slow_storage_would_feed_the_job_worse(trace, faults):
+    faults.set("uncached *", "delay *.bin op=read ms=10")
+    slow = replay(trace, "--at", faults.mount / "r", "--tries", "1", "--json")
+    told = json.loads(slow.stdout)
+    assert slow.returncode == 0 and told["storage"] == "worse", slow
+    assert told["calls"]["read"]["replayed_s"] >= 0.01 and told["utilization"]["at_most"]["value"] < told["utilization"]["observed"]["low"], told
+    assert faults.files() == []
+
+
+def test_reads_that_fail_end_it(trace, faults):
+    faults.set("error 00000007.bin op=read errno=5 at=0", "uncached *")
+    failed = replay(trace, "--at", faults.mount / "r")
+    assert failed.returncode == 1 and "00000007.bin" in failed.stderr and "Input/output error" in failed.stderr, failed
+    # What cannot be read cannot be proven to be headrace's either: that is told.
+    assert "headrace clean" in failed.stderr, failed
+    faults.set()
+    subprocess.run([BINARY, "clean", faults.mount / "r"], check=True, capture_output=True)
+    assert faults.files() == []
+
+
+def test_storage_that_hangs_is_let_go_of(trace, faults):
+    faults.set("uncached *", "hang 00000007.bin op=read")
+    process = subprocess.Popen([BINARY, "replay", trace, "--at", faults.mount / "r"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    until = time.monotonic() + 120
+    while faults.used()[1] == 0 and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    assert process.returncode == 130

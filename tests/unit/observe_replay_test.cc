@@ -1,0 +1,97 @@
+// What of a trace is done again, and what is not.
+#include "harness/observe/replay/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/observe/replay/utilization.h"
+
+namespace headrace::observe::replay {
+namespace {
+
+using calls::Call;
+using calls::Kind;
+using calls::LogBuilder;
+
+struct PlanOfTrace : ::testing::Test {
+  LogBuilder builder{"strace"};
+  std::uint32_t worker = builder.thread(2);
+  std::uint32_t a = builder.file("/data/c0/a.bin"), b = builder.file("/data/c1/b.bin");
+
+  void call(double begin_s, double seconds, Kind kind, std::uint32_t file, std::int64_t bytes = 0,
+            std::int64_t offset = -1, double processor_s = -1) {
+    Call one;
+    one.begin_s = begin_s;
+    one.seconds = seconds;
+    one.thread = worker;
+    one.kind = kind;
+    one.file = file;
+    one.bytes = bytes;
+    one.offset = offset;
+    one.processor_s = processor_s;
+    builder.add(one);
+  }
+};
+
+TEST_F(PlanOfTrace, KeepsOrderSizesAndPauses) {
+  builder.log().waits_known = true;
+  call(0, 0.001, Kind::open, a, 3);
+  call(0.011, 0.002, Kind::read, a, 1000);
+  call(0.023, 0.1, Kind::hand_over, calls::kNoFile);
+  call(0.126, 0.001, Kind::read, a, 500);
+  call(0.127, 0.001, Kind::close, a);
+  call(0.2, 0.001, Kind::read, b, 100, 4096);
+  const Plan made = plan(builder.take());
+  ASSERT_EQ(made.files.size(), 2u);
+  EXPECT_EQ(made.folder, "/data");
+  EXPECT_EQ(made.files[0].below, "c0/a.bin");
+  EXPECT_EQ(made.files[0].bytes, 1500u);
+  EXPECT_EQ(made.files[1].bytes, 4196u);
+  ASSERT_EQ(made.threads.size(), 1u);
+  const std::vector<Step>& steps = made.threads[0].steps;
+  ASSERT_EQ(steps.size(), 5u);
+  EXPECT_NEAR(steps[1].think_s, 0.010, 1e-9);
+  EXPECT_NEAR(steps[2].think_s, 0.010 + 0.003, 1e-9);  // the wait between is nobody's computing
+  EXPECT_TRUE(made.think_known);
+  EXPECT_NEAR(made.observed_s, 0.201, 1e-9);
+}
+
+TEST_F(PlanOfTrace, TakesComputingFromProcessorTimeWhereWaitsAreNotKnown) {
+  call(0, 0.001, Kind::read, a, 10, -1, 0.5);
+  call(0.101, 0.001, Kind::read, a, 10, -1, 0.004);   // computed for 4 ms of 100
+  call(0.112, 0.001, Kind::read, a, 10, -1, 0.0105);  // the call's own time is in it
+  const Plan made = plan(builder.take());
+  EXPECT_TRUE(made.think_known);
+  EXPECT_NEAR(made.threads.at(0).steps.at(1).think_s, 0.004, 1e-9);
+  EXPECT_NEAR(made.threads.at(0).steps.at(2).think_s, 0.010, 1e-9);
+}
+
+TEST_F(PlanOfTrace, SaysWhatItLeavesOut) {
+  const std::uint32_t model = builder.file("/out/model.pt"), library = builder.file("/usr/lib/libc.so.6");
+  call(0, 0.1, Kind::read, a, 10);
+  call(0.2, 0.1, Kind::write, model, 1000);
+  call(0.4, 0.1, Kind::map, a);
+  call(0.6, 0.1, Kind::read, a, -1);
+  call(0.8, 0.1, Kind::read, library, 832);
+  const Plan made = plan(builder.take());
+  EXPECT_EQ(made.files.size(), 1u);
+  EXPECT_EQ(made.threads.at(0).steps.size(), 1u);
+  EXPECT_FALSE(made.think_known);
+  ASSERT_EQ(made.left_out.size(), 3u);
+  EXPECT_EQ(made.left_out.at("writes"), 1u);
+}
+
+TEST_F(PlanOfTrace, IsEmptyWhereNoDataWasRead) {
+  call(0, 0.1, Kind::write, a, 10);
+  call(0.2, 0.1, Kind::read, a, 10);  // what it wrote itself
+  EXPECT_TRUE(plan(builder.take()).threads.empty());
+}
+
+TEST(FedAtMost, IsTheShareOfTheLongerOfBoth) {
+  EXPECT_DOUBLE_EQ(fed_at_most(0.5, 10, 2), 1);     // it computes for 5 s, whatever the storage
+  EXPECT_DOUBLE_EQ(fed_at_most(0.5, 10, 10), 0.5);  // as it was
+  EXPECT_DOUBLE_EQ(fed_at_most(0.5, 10, 20), 0.25);
+  EXPECT_DOUBLE_EQ(fed_at_most(0, 10, 20), 0);
+}
+
+}  // namespace
+}  // namespace headrace::observe::replay
