@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <ctime>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/version.h"
@@ -23,6 +25,14 @@ std::string this_host() {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   return host;
+}
+
+/// It is there only until somebody asks how it ended.
+bool has_ended(long pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name = stat.rfind(')');  // "12 (a name) Z 1 ..."
+  return name != std::string::npos && name + 2 < stat.size() && (stat[name + 2] == 'Z' || stat[name + 2] == 'X');
 }
 
 std::string text_at(const nlohmann::json& json, const char* key) {
@@ -51,7 +61,8 @@ Holder Holder::this_process() {
 }
 
 bool Holder::may_live() const {
-  return host != this_host() || ::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
+  if (host != this_host()) return true;
+  return !has_ended(pid) && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH);
 }
 
 std::string Holder::text() const { return fmt::format("pid {} on {} since {} UTC", pid, host, since_utc); }
@@ -61,7 +72,7 @@ std::optional<Mark> parse_mark(std::string_view text) {
   if (!json.is_object()) return std::nullopt;
   const std::string kind = text_at(json, "kind");
   if (!kind.starts_with(kPrefix) || kind.size() == kPrefix.size()) return std::nullopt;
-  Mark mark{kind.substr(kPrefix.size()), false, holder_at(json), {}};
+  Mark mark{kind.substr(kPrefix.size()), false, holder_at(json), text_at(json, "token"), {}};
   if (const auto made = json.find("made"); made != json.end()) mark.made = made->is_boolean() && made->get<bool>();
   if (const auto files = json.find("files"); files != json.end() && files->is_object()) {
     for (const auto& [name, digests] : files->items())
@@ -76,6 +87,7 @@ std::string mark_text(const Mark& mark) {
       {"kind", std::string(kPrefix) + mark.kind}, {"schema", kSchema}, {"version", kVersion}, {"made", mark.made}};
   if (mark.holder)
     json["holder"] = {{"pid", mark.holder->pid}, {"host", mark.holder->host}, {"since_utc", mark.holder->since_utc}};
+  if (!mark.token.empty()) json["token"] = mark.token;
   if (!mark.files.empty()) json["files"] = mark.files;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

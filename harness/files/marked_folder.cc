@@ -11,6 +11,7 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/base/object_path.h"
 #include "harness/files/mark.h"
 
 namespace headrace {
@@ -22,6 +23,7 @@ using files::Mark;
 const std::string kMarkFile(MarkedFolder::kMark);
 
 std::string absolute_path(const std::string& path) {
+  if (is_object_path(path)) throw UsageError(path + ": leads into an object store; give a folder");
   std::filesystem::path full = std::filesystem::absolute(path).lexically_normal();
   if (!full.has_filename() && full.has_relative_path()) full = full.parent_path();  // "scratch/"
   return full.string();
@@ -109,7 +111,8 @@ MarkedFolder MarkedFolder::claim(Folder folder, const std::string& kind) {
     if (foreign.empty())
       folder.put_new(
           kMarkFile,
-          files::mark_text({.kind = kind, .made = files::bears_mark(folder.status()), .holder = {}, .files = {}}));
+          files::mark_text(
+              {.kind = kind, .made = files::bears_mark(folder.status()), .holder = {}, .token = {}, .files = {}}));
   }
 }
 
