@@ -1,27 +1,50 @@
-// What an engine that reads objects instead of files tells of their store.
+// What an engine that reads and writes objects instead of files tells of their store, and does there beside what is measured.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headrace {
+
+class ObjectWriter;
+struct ObjectWriterOptions;
 
 struct ListedObject {
   std::string_view key;    // below the prefix that was asked for; of a single object all of its key after the last '/'
   std::uint64_t size = 0;  // [B]
   std::uint64_t version = 0;  // of its ETag: changes when another takes its place
+  std::string_view etag{};    // with its quotes
 };
 
 /// Since the program began, of all readers.
 struct RequestCounts {
   std::uint64_t requests = 0;     // sent, those that were sent again included
   std::uint64_t received = 0;     // bytes of objects that came over connections
+  std::uint64_t sent = 0;         // bytes of objects that went out over them
   std::uint64_t retries = 0;      // requests that were sent again
   std::uint64_t throttled = 0;    // answers that ask for fewer requests: 503 SlowDown, 429
   std::uint64_t refused = 0;      // other answers that are no success
   std::uint64_t connections = 0;  // opened
+};
+
+struct StoredBytes {
+  std::string bytes, etag;
+};
+
+/// As it was listed.
+struct OwnObject {
+  std::string url, etag;
+};
+
+/// A multipart upload that was neither completed nor aborted.
+struct OpenUpload {
+  std::string url, id;
 };
 
 class ObjectStore {
@@ -34,6 +57,24 @@ class ObjectStore {
   /// Where requests for `url` go to and how: "http://127.0.0.1:8333, path style, region us-east-1, signed".
   virtual std::string told(const std::string& url) const = 0;
   virtual RequestCounts counts() const = 0;
+
+  // Untimed, by any thread; all throw RunError in the server's own words. `url`: "s3://bucket/key" of one object.
+
+  /// What becomes of an object that is put: its ETag. `only_new`: nothing where there is one already, as far as the store
+  /// knows that condition.
+  virtual std::optional<std::string> put(const std::string& url, std::string_view bytes, bool only_new) = 0;
+  /// At most `most` bytes from `offset` on; nothing where there is no such object.
+  virtual std::optional<StoredBytes> get(const std::string& url, std::uint64_t offset, std::uint64_t most) = 0;
+  /// Takes away those that are still what their ETags say, several at a time; tells of each (its number) whether it is gone.
+  virtual void remove(std::span<const OwnObject> objects,
+                      const std::function<void(std::size_t number, bool gone)>& each) = 0;
+  /// The open uploads below `url`, taken for a folder.
+  virtual std::vector<OpenUpload> uploads(const std::string& url) = 0;
+  /// Returns when the store knows nothing of it any more.
+  virtual void abort(const OpenUpload& upload) = 0;
+
+  /// What writes objects on one thread.
+  virtual std::unique_ptr<ObjectWriter> object_writer(const ObjectWriterOptions& options) = 0;
 };
 
 }  // namespace headrace

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #ifdef HEADRACE_HAS_S3
+#include <array>
 #include <map>
+#include <span>
 
 #include "harness/backends/s3/address.h"
 #include "harness/backends/s3/answer.h"
+#include "harness/backends/s3/digest.h"
 #include "harness/backends/s3/listing.h"
 #include "harness/backends/s3/settings.h"
 #include "harness/backends/s3/signer.h"
@@ -48,6 +51,36 @@ std::string s3_example(std::string_view query) {
                                            .path = "/",
                                            .query = query,
                                            .payload_hash = kNoBody}));
+}
+
+/// Of RFC 1321, and of what S3 makes of the parts of an upload.
+TEST(Digest, IsThatOfContentMd5AndOfETags) {
+  const auto bytes = [](std::string_view text) {
+    return std::span(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  };
+  const auto abc = md5_of(bytes("abc")), none = md5_of({});
+  ASSERT_TRUE(abc && none);
+  EXPECT_EQ(hex_of(*abc), "900150983cd24fb0d6963f7d28e17f72");
+  EXPECT_EQ(base64_of(*abc), "kAFQmDzST7DWlj99KOF/cg==");
+  EXPECT_EQ(hex_of(*none), "d41d8cd98f00b204e9800998ecf8427e");
+  const std::array parts{*abc, *none};
+  std::string both(reinterpret_cast<const char*>(abc->data()), 16);
+  both.append(reinterpret_cast<const char*>(none->data()), 16);
+  EXPECT_EQ(etag_of(parts), hex_of(*md5_of(bytes(both))) + "-2");
+}
+
+TEST(Signer, SignsTheDigestOfABody) {
+  Signer signer("id", "secret", "", "us-east-1");
+  signer.set_time(k20130524T000000Z);
+  const auto signed_with = [&](std::string_view md5) {
+    return std::string(signer.authorization(
+        {.method = "PUT", .host = "h", .path = "/b/k", .content_md5 = md5, .payload_hash = kUnsignedPayload}));
+  };
+  EXPECT_NE(
+      signed_with("kAFQmDzST7DWlj99KOF/cg==").find("SignedHeaders=content-md5;host;x-amz-content-sha256;x-amz-date"),
+      std::string::npos);
+  EXPECT_NE(signature(signed_with("kAFQmDzST7DWlj99KOF/cg==")), signature(signed_with("1B2M2Y8AsgTpgAmY7PhCfg==")));
+  EXPECT_NE(signed_with("").find("SignedHeaders=host;"), std::string::npos);
 }
 
 TEST(Signer, AgreesWithTheExamplesOfS3) {

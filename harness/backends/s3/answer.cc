@@ -8,17 +8,6 @@
 namespace headrace::s3 {
 namespace {
 
-/// What stands between <name> and </name>.
-std::string_view element(std::string_view text, std::string_view name) noexcept {
-  for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; ++at) {
-    if (at == 0 || text[at - 1] != '<' || at + name.size() >= text.size() || text[at + name.size()] != '>') continue;
-    const std::string_view rest = text.substr(at + name.size() + 1);
-    const std::size_t end = rest.find('<');
-    return end == std::string_view::npos ? std::string_view{} : rest.substr(0, end);
-  }
-  return {};
-}
-
 bool is_one_of(std::string_view code, std::initializer_list<std::string_view> codes) noexcept {
   for (const std::string_view known : codes)
     if (code == known) return true;
@@ -58,7 +47,27 @@ std::string connection_advice(const Answer& answer, const Settings& settings, co
   }
 }
 
-std::string advice(const Answer& answer, const Settings& settings, const Address& address) {
+/// Of requests that write; "" = nothing of its own.
+std::string writing_advice(const Answer& answer) {
+  const std::string_view code = answer.code();
+  if (answer.status == 507 || is_one_of(code, {"InsufficientStorage", "QuotaExceeded", "XMinioStorageFull",
+                                               "StorageFull", "EntityQuotaExceeded"}))
+    return "the store is full, or its quota used up: make room there, or write less (shard_size, files, --max-write)";
+  if (is_one_of(code, {"BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch"}))
+    return "what arrived there is not what was sent: something on the way (a proxy, a NIC) changes bytes";
+  if (code == "EntityTooSmall") return "the store wants larger parts: give a larger block_size";
+  if (code == "EntityTooLarge" || answer.status == 413)
+    return "the store, or a proxy before it, takes no body so large: give a smaller block_size";
+  if (code == "NoSuchUpload")
+    return "the upload is not there any more: somebody aborted it, or a rule of the bucket that does so after a time";
+  if (code == "InvalidPart") return "the store has lost a part that it had taken";
+  if (answer.status == 405 || answer.status == 501)
+    return "the store does not take this: is it read-only, or without multipart uploads? One part is sent as a whole "
+           "object: block_size not below the shard's size";
+  return "";
+}
+
+std::string advice(const Answer& answer, const Settings& settings, const Address& address, Doing doing) {
   const std::string_view code = answer.code();
   const std::string_view told_region = element(answer.error.view(), "Region");
   const std::string_view region = answer.region.empty() ? told_region : answer.region.view();
@@ -84,10 +93,13 @@ std::string advice(const Answer& answer, const Settings& settings, const Address
   if (code == "InvalidObjectState") return "the object is archived: restore it first";
   if (answer.is_throttled()) return "the store throttles: it asks for fewer requests";
   if (answer.status == 407) return "the proxy wants to know who asks: look at https_proxy";
+  if (std::string words = doing == Doing::writing ? writing_advice(answer) : ""; !words.empty()) return words;
   if (answer.status == 401 || answer.status == 403)
     return settings.is_signed()
-               ? fmt::format("the keys of {} may not do this: s3:ListBucket and s3:GetObject are needed",
-                             settings.source)
+               ? fmt::format("the keys of {} may not do this: {} are needed", settings.source,
+                             doing == Doing::reading ? "s3:ListBucket and s3:GetObject"
+                                                     : "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, "
+                                                       "s3:AbortMultipartUpload and s3:ListBucketMultipartUploads")
                : std::string(
                      "no keys were found, so it was asked without: set AWS_ACCESS_KEY_ID and "
                      "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE");
@@ -101,6 +113,8 @@ std::string advice(const Answer& answer, const Settings& settings, const Address
 void Answer::clear() noexcept {
   status = transport = system_error = 0;
   version = 0;
+  sealed = false;
+  etag.clear();
   region.clear();
   date.clear();
   server.clear();
@@ -158,9 +172,20 @@ std::string words_of(const Answer& answer) {
   return words;
 }
 
-std::string told(const std::string& what, const Answer& answer, const Settings& settings, const Address& address) {
+std::string_view element(std::string_view text, std::string_view name) noexcept {
+  for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; ++at) {
+    if (at == 0 || text[at - 1] != '<' || at + name.size() >= text.size() || text[at + name.size()] != '>') continue;
+    const std::string_view rest = text.substr(at + name.size() + 1);
+    const std::size_t end = rest.find('<');
+    return end == std::string_view::npos ? std::string_view{} : rest.substr(0, end);
+  }
+  return {};
+}
+
+std::string told(const std::string& what, const Answer& answer, const Settings& settings, const Address& address,
+                 Doing doing) {
   const std::string more =
-      answer.transport != 0 ? connection_advice(answer, settings, address) : advice(answer, settings, address);
+      answer.transport != 0 ? connection_advice(answer, settings, address) : advice(answer, settings, address, doing);
   const std::string who = answer.transport != 0 ? "" : "the server answered ";
   return what + ": " + who + words_of(answer) + (more.empty() ? "" : ": " + more);
 }

@@ -38,11 +38,13 @@ struct Answer {
   int system_error = 0;                // errno beneath that, where it is known
   std::uint64_t version = 0;           // of the header ETag; 0 = there was none
   ShortText<64> region, date, server;  // headers x-amz-bucket-region, Date, Server
+  ShortText<128> etag;                 // the header, with its quotes
+  bool sealed = false;                 // encrypted so that the ETag is no MD5 of the content
   ShortText<256> transport_text;       // libcurl's own words
   ShortText<4096> error;               // the beginning of a body that tells an error
 
   void clear() noexcept;
-  bool is_success() const noexcept { return transport == 0 && (status == 200 || status == 206); }
+  bool is_success() const noexcept { return transport == 0 && (status == 200 || status == 204 || status == 206); }
   /// Does the server ask for fewer requests?
   bool is_throttled() const noexcept;
   /// May the same request succeed in a moment? Throttled, failed inside, or the connection broke.
@@ -58,7 +60,14 @@ std::uint64_t version_of(std::string_view etag) noexcept;
 /// "403 AccessDenied (Access Denied.)", or libcurl's words.
 std::string words_of(const Answer& answer);
 
+/// What keys must be allowed to do.
+enum class Doing { reading, writing };
+
 /// The sentence for a request that failed: what it was, what the server said, and what to do.
-std::string told(const std::string& what, const Answer& answer, const Settings& settings, const Address& address);
+std::string told(const std::string& what, const Answer& answer, const Settings& settings, const Address& address,
+                 Doing doing = Doing::reading);
+
+/// What stands between <name> and </name>; "" = it is not there.
+std::string_view element(std::string_view text, std::string_view name) noexcept;
 
 }  // namespace headrace::s3

@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <pugixml.hpp>
+#include <unordered_set>
+#include <utility>
 
 #include "harness/base/error.h"
 #include "harness/base/object_path.h"
@@ -26,7 +28,9 @@ class Lister {
 
   /// All objects whose keys begin so. Returns how many.
   std::uint64_t below(const std::string& prefix, const std::function<void(const ListedObject&)>& each) {
-    std::string token, last;
+    std::string token;
+    std::unordered_set<std::string>
+        begins;  // of pages: stores differ in the order of keys, so only a page twice is one too many
     std::uint64_t found = 0;
     do {
       std::string query;
@@ -37,11 +41,11 @@ class Lister {
       }
       query += "list-type=2&prefix=";
       append_encoded(query, prefix, false);
+      bool first = true;
       ListedPage page = parse(get(query), [&](const ListedObject& object) {
-        if (object.key <= last && found > 0)
-          throw RunError(
-              fmt::format("list {}: the listing does not end: after {} comes {} again", url_, last, object.key));
-        last = object.key;
+        if (std::exchange(first, false) && !begins.emplace(object.key).second)
+          throw RunError(fmt::format("list {}: the listing does not end: after {} objects comes {} again", url_, found,
+                                     object.key));
         ++found;
         each(object);
       });
@@ -89,7 +93,8 @@ ListedPage parse_page(std::string& text, const std::function<void(const ListedOb
   for (const pugi::xml_node object : list.children("Contents"))
     each({.key = object.child_value("Key"),
           .size = object.child("Size").text().as_ullong(),
-          .version = version_of(object.child_value("ETag"))});
+          .version = version_of(object.child_value("ETag")),
+          .etag = object.child_value("ETag")});
   ListedPage page;
   if (std::strcmp(list.child_value("IsTruncated"), "true") != 0) return page;
   page.next = list.child_value("NextContinuationToken");

@@ -226,6 +226,7 @@ RequestCounts Ledger::counts() const {
   for (const auto& one : tallies_) {
     all.requests += one->requests;
     all.received += one->received;
+    all.sent += one->sent;
     all.retries += one->retries;
     all.throttled += one->throttled;
     all.refused += one->refused;

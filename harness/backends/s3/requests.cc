@@ -77,6 +77,7 @@ void Requests::finish(Transfer& transfer, CURLcode code) {
   transfer.ended(code);
   const Answer& answer = transfer.answer();
   Tally::add(tally_->received, transfer.received());
+  Tally::add(tally_->sent, transfer.sent());
   if (transfer.opened_connection()) Tally::add(tally_->connections, 1);
   if (!answer.is_success()) {
     const bool throttled = answer.is_throttled();
@@ -103,6 +104,16 @@ bool Requests::has_to_stop(std::uint64_t now) {
   if (stop_ == nullptr || stop_->load(std::memory_order_relaxed) == 0) return false;
   if (asked_to_stop_ns_ == 0) asked_to_stop_ns_ = now;
   return now - asked_to_stop_ns_ >= kStopping;
+}
+
+void Requests::cancel() {
+  for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+    if (!slots_[slot].in_flight) continue;
+    if (std::exchange(slots_[slot].again_ns, 0) != 0) --waiting_;
+    curl_multi_remove_handle(multi_, transfers_[slot]->easy());
+    slots_[slot].in_flight = false;
+    --in_flight_;
+  }
 }
 
 void Requests::give_up() {

@@ -21,7 +21,7 @@ namespace headrace::s3 {
 
 /// What one thread counts, read by others after it is through.
 struct alignas(128) Tally {
-  std::atomic<std::uint64_t> requests{0}, received{0}, retries{0}, throttled{0}, refused{0}, connections{0};
+  std::atomic<std::uint64_t> requests{0}, received{0}, sent{0}, retries{0}, throttled{0}, refused{0}, connections{0};
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t more) noexcept {
     to.store(to.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
@@ -58,6 +58,8 @@ class Requests {
   std::size_t in_flight() const { return in_flight_; }
   const Settings& settings() const { return *settings_; }
   const Address& address() const { return address_; }
+  /// Lets go of all that is in flight, untold.
+  void cancel();
   /// Stays after this object.
   std::shared_ptr<Tally> tally() const { return tally_; }
   /// Kinds of refusals since the last call. Only while nothing is in flight.

@@ -27,7 +27,8 @@ if(NOT LIBCURL_WORKS)
   return()
 endif()
 
-set(s3_sources address.cc settings.cc signer.cc answer.cc transfer.cc requests.cc readers.cc listing.cc)
+set(s3_sources address.cc settings.cc signer.cc answer.cc transfer.cc requests.cc readers.cc listing.cc digest.cc
+  objects.cc uploads.cc writer.cc)
 list(TRANSFORM s3_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 # Apart from the door, so that tests can link what signs and asks.
 add_library(headrace_s3_client OBJECT EXCLUDE_FROM_ALL ${s3_sources})

@@ -6,9 +6,13 @@
 #include <mutex>
 #include <string>
 
+#include "harness/backends/object_writer.h"
 #include "harness/backends/plugin.h"
 #include "harness/backends/s3/listing.h"
+#include "harness/backends/s3/objects.h"
 #include "harness/backends/s3/readers.h"
+#include "harness/backends/s3/uploads.h"
+#include "harness/backends/s3/writer.h"
 #include "harness/base/error.h"
 
 namespace headrace::s3 {
@@ -27,7 +31,7 @@ class S3Engine final : public StorageEngine, public ObjectStore {
     return make_ranges(settings(), files, selected, options, ledger_);
   }
   std::unique_ptr<BlockWriter> block_writer(const WriterOptions&) override {
-    throw RunError("engine s3 does not write");
+    throw RunError("engine s3 writes objects, and no blocks of files");
   }
   std::vector<std::string> take_notes() override { return ledger_.take_notes(); }
 
@@ -45,6 +49,21 @@ class S3Engine final : public StorageEngine, public ObjectStore {
                        known->is_signed() ? "signed" : "not signed: no keys were found");
   }
   RequestCounts counts() const override { return ledger_.counts(); }
+
+  std::optional<std::string> put(const std::string& url, std::string_view bytes, bool only_new) override {
+    return put_object(settings(), ledger_, url, bytes, only_new);
+  }
+  std::optional<StoredBytes> get(const std::string& url, std::uint64_t offset, std::uint64_t most) override {
+    return get_object(settings(), ledger_, url, offset, most);
+  }
+  void remove(std::span<const OwnObject> objects, const std::function<void(std::size_t, bool)>& each) override {
+    remove_objects(settings(), ledger_, objects, each);
+  }
+  std::vector<OpenUpload> uploads(const std::string& url) override { return list_uploads(settings(), ledger_, url); }
+  void abort(const OpenUpload& upload) override { abort_upload(settings(), ledger_, upload); }
+  std::unique_ptr<ObjectWriter> object_writer(const ObjectWriterOptions& options) override {
+    return make_writer(settings(), options, ledger_);
+  }
 
  private:
   /// Read when first needed, so that who reads files needs no endpoint that is right.

@@ -98,11 +98,12 @@ std::string_view Signer::authorization(const Request& request) {
   const bool has_hash = !request.payload_hash.empty();
   text_.clear();
   text_.append(request.method).append("\n").append(request.path).append("\n").append(request.query).append("\n");
+  if (!request.content_md5.empty()) text_.append("content-md5:").append(request.content_md5).append("\n");
   text_.append("host:").append(request.host).append("\n");
   if (has_hash) text_.append("x-amz-content-sha256:").append(request.payload_hash).append("\n");
   text_.append("x-amz-date:").append(date()).append("\n");
   if (!token_.empty()) text_.append("x-amz-security-token:").append(token_).append("\n");
-  signed_headers_ = "host";
+  signed_headers_ = request.content_md5.empty() ? "host" : "content-md5;host";
   if (has_hash) signed_headers_ += ";x-amz-content-sha256";
   signed_headers_ += ";x-amz-date";
   if (!token_.empty()) signed_headers_ += ";x-amz-security-token";

@@ -1,4 +1,4 @@
-// AWS Signature Version 4 of requests without a body.
+// AWS Signature Version 4 of requests; bodies are not hashed.
 // Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/create-signed-request.html
 #pragma once
 
@@ -31,6 +31,7 @@ class Signer {
     std::string_view host;            // as in the header
     std::string_view path;            // encoded
     std::string_view query{};         // encoded, sorted by name
+    std::string_view content_md5{};   // of the header Content-MD5; "" = it is not sent
     std::string_view payload_hash{};  // of x-amz-content-sha256; "" = the header is not sent, the body empty
   };
   /// The value of the header Authorization for the time of date().

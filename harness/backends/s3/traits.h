@@ -11,6 +11,7 @@ inline constexpr BackendTraits kTraits{
     .late = true,
     .storage = StorageTraits{.how = "objects by HTTP, each worker with queue_depth requests in flight",
                              .most_in_flight = 1024,
+                             .writes = true,
                              .objects = true}};
 
 }  // namespace headrace::s3

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -12,6 +13,7 @@ namespace headrace::s3 {
 namespace {
 
 constexpr long kBuffer = 512 << 10;  // of a read from the socket [B]: half the processor time of libcurl's 16 KiB
+constexpr long kSendBuffer = 256 << 10;
 constexpr long kConnect_ms = 10'000;
 constexpr std::size_t kMostText = 64 << 20;  // of an answer that is kept whole [B]
 constexpr std::size_t kLine = 256;           // room for a header to begin with
@@ -35,6 +37,25 @@ std::string_view value_of(std::string_view line, std::string_view name) noexcept
   return value;
 }
 
+const char* word_of(Method method) noexcept {
+  switch (method) {
+    case Method::head:
+      return "HEAD";
+    case Method::put:
+      return "PUT";
+    case Method::post:
+      return "POST";
+    case Method::remove:
+      return "DELETE";
+    case Method::get:
+      break;
+  }
+  return "GET";
+}
+
+// libcurl would wait for the server's consent before it sends a body; a checkpoint's client does not.
+char kNoExpect[] = "Expect:";
+
 void append_number(std::string& to, std::uint64_t value) {
   std::array<char, 20> digits;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
@@ -53,6 +74,11 @@ Transfer::Transfer(const Way& way, std::uint32_t slot) : way_(way), slot_(slot),
   curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy_, CURLOPT_PATH_AS_IS, 1L);  // keys may hold "..": they are names, not ways
   curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kBuffer);
+  curl_easy_setopt(easy_, CURLOPT_UPLOAD_BUFFERSIZE, kSendBuffer);
+  curl_easy_setopt(easy_, CURLOPT_READFUNCTION, on_send);
+  curl_easy_setopt(easy_, CURLOPT_READDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_SEEKFUNCTION, on_seek);
+  curl_easy_setopt(easy_, CURLOPT_SEEKDATA, this);
   curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, kConnect_ms);
   curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_.data());
   curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, on_header);
@@ -65,11 +91,22 @@ Transfer::Transfer(const Way& way, std::uint32_t slot) : way_(way), slot_(slot),
 
 Transfer::~Transfer() { curl_easy_cleanup(easy_); }
 
+void Transfer::set_method(Method method) {
+  if (method == method_) return;
+  method_ = method;
+  curl_easy_setopt(easy_, CURLOPT_HTTPGET, 1L);  // undoes what the others set
+  curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, nullptr);
+  if (method == Method::head) curl_easy_setopt(easy_, CURLOPT_NOBODY, 1L);
+  if (method == Method::put || method == Method::post) curl_easy_setopt(easy_, CURLOPT_UPLOAD, 1L);
+  if (method == Method::post || method == Method::remove)
+    curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, word_of(method));
+}
+
 void Transfer::prepare(const Ask& ask) {
   ask_ = ask;
   answer_.clear();
   flaw_ = Flaw::none;
-  received_ = first_ns_ = 0;
+  received_ = sent_ = first_ns_ = 0;
   connections_ = 0;
   error_[0] = 0;
   path_.assign(way_.address.base());
@@ -78,6 +115,9 @@ void Transfer::prepare(const Ask& ask) {
   url_.assign(way_.address.origin()).append(path_);
   if (!ask.query.empty()) url_.append("?").append(ask.query);
   curl_easy_setopt(easy_, CURLOPT_URL, url_.c_str());
+  set_method(ask.method);
+  const bool sends = ask.method == Method::put || ask.method == Method::post;
+  if (sends) curl_easy_setopt(easy_, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(ask.sends));
 
   std::size_t count = 0;
   if (way_.signer != nullptr) {
@@ -85,10 +125,11 @@ void Transfer::prepare(const Ask& ask) {
     signer.set_time(unix_now());
     lines_[0]
         .assign("Authorization: ")
-        .append(signer.authorization({.method = "GET",
+        .append(signer.authorization({.method = word_of(ask.method),
                                       .host = way_.address.host(),
                                       .path = path_,
                                       .query = ask.query,
+                                      .content_md5 = ask.md5,
                                       .payload_hash = kUnsignedPayload}));
     lines_[1].assign("x-amz-date: ").append(signer.date());
     lines_[2].assign("x-amz-content-sha256: ").append(kUnsignedPayload);
@@ -104,6 +145,15 @@ void Transfer::prepare(const Ask& ask) {
     append_number(range_, ask.offset + ask.length - 1);
     list_[all++].data = range_.data();
   }
+  if (!ask.md5.empty()) {
+    md5_.assign("Content-MD5: ").append(ask.md5);
+    list_[all++].data = md5_.data();
+  }
+  if (ask.only_new || !ask.only_if.empty()) {
+    condition_.assign(ask.only_new ? "If-None-Match: *" : "If-Match: ").append(ask.only_if);
+    list_[all++].data = condition_.data();
+  }
+  if (sends) list_[all++].data = kNoExpect;
   for (std::size_t i = 0; i < all; ++i) list_[i].next = i + 1 < all ? &list_[i + 1] : nullptr;
   curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, all > 0 ? list_.data() : nullptr);
 }
@@ -118,6 +168,22 @@ void Transfer::ended(CURLcode code) noexcept {
   answer_.transport = code;
   answer_.system_error = static_cast<int>(error);
   answer_.transport_text = error_.data();
+}
+
+std::size_t Transfer::on_send(char* to, std::size_t size, std::size_t count, void* self) noexcept {
+  auto& transfer = *static_cast<Transfer*>(self);
+  const std::size_t more = std::min<std::size_t>(size * count, transfer.ask_.sends - transfer.sent_);
+  std::memcpy(to, transfer.ask_.from + transfer.sent_, more);
+  transfer.sent_ += more;
+  return more;
+}
+
+int Transfer::on_seek(void* self, curl_off_t offset, int origin) noexcept {
+  auto& transfer = *static_cast<Transfer*>(self);
+  if (origin != SEEK_SET || offset < 0 || static_cast<std::uint64_t>(offset) > transfer.ask_.sends)
+    return CURL_SEEKFUNC_FAIL;
+  transfer.sent_ = static_cast<std::uint64_t>(offset);
+  return CURL_SEEKFUNC_OK;
 }
 
 std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) noexcept {
@@ -141,7 +207,8 @@ void Transfer::header(std::string_view line) noexcept {
   switch (line.front() | 0x20) {
     case 'e':
       if (is_header(line, "ETag")) {
-        answer_.version = version_of(value_of(line, "ETag"));
+        answer_.etag = value_of(line, "ETag");
+        answer_.version = version_of(answer_.etag.view());
         if (ask_.version != 0 && answer_.version != ask_.version && answer_.status / 100 == 2) flaw_ = Flaw::changed;
       }
       break;
@@ -153,6 +220,9 @@ void Transfer::header(std::string_view line) noexcept {
       break;
     case 'x':
       if (is_header(line, "x-amz-bucket-region")) answer_.region = value_of(line, "x-amz-bucket-region");
+      if (is_header(line, "x-amz-server-side-encryption"))
+        answer_.sealed |= value_of(line, "x-amz-server-side-encryption") != "AES256";
+      if (is_header(line, "x-amz-server-side-encryption-customer-algorithm")) answer_.sealed = true;
       break;
     default:
       break;
@@ -164,6 +234,7 @@ bool Transfer::body(std::string_view bytes) noexcept {
     answer_.error.append(bytes);
     return true;
   }
+  if (ask_.method == Method::put || ask_.method == Method::remove) return true;  // some say there that it is done
   if (flaw_ == Flaw::changed) return false;
   if (ask_.text != nullptr) {
     if (ask_.text->size() + bytes.size() > kMostText) flaw_ = Flaw::too_long;

@@ -13,7 +13,9 @@
 
 namespace headrace::s3 {
 
-/// What a request asks for, and where the body goes.
+enum class Method : std::uint8_t { get, head, put, post, remove };
+
+/// What a request asks for, what it sends, and where the answer's body goes.
 struct Ask {
   std::string_view key;           // not encoded; "" = of the bucket
   std::string_view query{};       // encoded, sorted
@@ -23,6 +25,12 @@ struct Ask {
   std::uint64_t version = 0;      // must be the object's; 0 = any
   unsigned char* into = nullptr;  // at least `length` bytes; nullptr = what comes is counted and dropped
   std::string* text = nullptr;    // instead: all of it, however much comes (listings)
+  Method method = Method::get;
+  const unsigned char* from = nullptr;  // `sends` bytes: the body of put and post
+  std::uint64_t sends = 0;
+  std::string_view md5{};      // of that body, in base 64: the server looks whether it came as it was; "" = it does not
+  std::string_view only_if{};  // done only to the object of this ETag; "*" with `only_new`: only where there is none
+  bool only_new = false;
 };
 
 /// How the engine's transfers go out.
@@ -53,6 +61,7 @@ class Transfer {
   const Answer& answer() const noexcept { return answer_; }
   Flaw flaw() const noexcept { return flaw_; }
   std::uint64_t received() const noexcept { return received_; }
+  std::uint64_t sent() const noexcept { return sent_; }
   std::uint64_t first_ns() const noexcept { return first_ns_; }  // when the answer began; 0 = it never did
   bool opened_connection() const noexcept { return connections_ > 0; }
   /// All came, and of the object that was meant.
@@ -61,10 +70,13 @@ class Transfer {
   }
 
  private:
+  static std::size_t on_send(char* to, std::size_t size, std::size_t count, void* self) noexcept;
+  static int on_seek(void* self, curl_off_t offset, int origin) noexcept;
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self) noexcept;
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self) noexcept;
   void header(std::string_view line) noexcept;
   bool body(std::string_view bytes) noexcept;
+  void set_method(Method method);
 
   const Way way_;
   const std::uint32_t slot_;
@@ -72,13 +84,14 @@ class Transfer {
   Ask ask_;
   Answer answer_;
   Flaw flaw_ = Flaw::none;
-  std::uint64_t received_ = 0, first_ns_ = 0;
+  Method method_ = Method::get;  // that libcurl is set to
+  std::uint64_t received_ = 0, sent_ = 0, first_ns_ = 0;
   long connections_ = 0;
   std::string path_, url_;
   // Headers that libcurl sends; the list stays, its lines are written anew for each request.
   std::array<std::string, 4> lines_;
-  std::string range_;
-  std::array<curl_slist, 5> list_{};
+  std::string range_, md5_, condition_;
+  std::array<curl_slist, 8> list_{};
   std::array<char, CURL_ERROR_SIZE> error_{};
 };
 

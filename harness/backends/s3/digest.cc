@@ -1,0 +1,40 @@
+#include "harness/backends/s3/digest.h"
+
+#include <openssl/evp.h>
+
+#include <vector>
+
+namespace headrace::s3 {
+
+std::optional<Md5> md5_of(std::span<const unsigned char> bytes) {
+  Md5 digest{};
+  if (EVP_Q_digest(nullptr, "MD5", nullptr, bytes.data(), bytes.size(), digest.data(), nullptr) != 1)
+    return std::nullopt;
+  return digest;
+}
+
+std::string base64_of(const Md5& digest) {
+  std::array<unsigned char, 25> text{};
+  const int length = EVP_EncodeBlock(text.data(), digest.data(), static_cast<int>(digest.size()));
+  return {reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(length)};
+}
+
+std::string hex_of(const Md5& digest) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : digest) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+std::optional<std::string> etag_of(std::span<const Md5> parts) {
+  std::vector<unsigned char> all;
+  for (const Md5& part : parts) all.insert(all.end(), part.begin(), part.end());
+  const auto whole = md5_of(all);
+  if (!whole) return std::nullopt;
+  return hex_of(*whole) + "-" + std::to_string(parts.size());
+}
+
+}  // namespace headrace::s3

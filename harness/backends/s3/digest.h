@@ -1,0 +1,22 @@
+// MD5 as S3 uses it: in Content-MD5, and in most ETags.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace headrace::s3 {
+
+using Md5 = std::array<unsigned char, 16>;
+
+/// Nothing where OpenSSL has no MD5 (FIPS).
+std::optional<Md5> md5_of(std::span<const unsigned char> bytes);
+std::string base64_of(const Md5& digest);
+std::string hex_of(const Md5& digest);
+
+/// The ETag, without quotes, of an object that was uploaded in these parts.
+std::optional<std::string> etag_of(std::span<const Md5> parts);
+
+}  // namespace headrace::s3

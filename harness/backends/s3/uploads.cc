@@ -1,0 +1,130 @@
+#include "harness/backends/s3/uploads.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <pugixml.hpp>
+
+#include "harness/base/error.h"
+#include "harness/base/object_path.h"
+
+namespace headrace::s3 {
+namespace {
+
+constexpr unsigned kAborts = 5;  // parts that were on their way may still arrive after one
+
+std::string parameter(std::string_view name, std::string_view value) {
+  std::string text(name);
+  text += '=';
+  append_encoded(text, value, false);
+  return text;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+[[noreturn]] void no_store(const Call& call, const std::string& what, const char* why) {
+  throw RunError(fmt::format("{}: {} answers, and not as an S3 store does ({}): look at AWS_ENDPOINT_URL", what,
+                             call.address().origin(), why));
+}
+
+}  // namespace
+
+std::string upload_query(std::string_view id) { return parameter("uploadId", id); }
+
+std::string begin_upload(Call& call, const std::string& key, const std::string& shown) {
+  const Answer& answer = call({.key = key, .query = "uploads=", .method = Method::post});
+  if (!answer.is_success()) call.refuse("begin the upload of " + shown, Doing::writing);
+  pugi::xml_document document;
+  document.load_buffer(call.text().data(), call.text().size());
+  const std::string id = document.child("InitiateMultipartUploadResult").child_value("UploadId");
+  if (id.empty()) no_store(call, "begin the upload of " + shown, "it names no upload");
+  return id;
+}
+
+std::string complete_upload(Call& call, const std::string& key, const std::string& id,
+                            const std::vector<std::string>& etags, const std::string& shown) {
+  std::string body = "<CompleteMultipartUpload>";
+  for (std::size_t i = 0; i < etags.size(); ++i)
+    body += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", i + 1, escaped(etags[i]));
+  body += "</CompleteMultipartUpload>";
+  const std::string what = "complete the upload of " + shown;
+  const Answer& answer = call({.key = key,
+                               .query = upload_query(id),
+                               .method = Method::post,
+                               .from = reinterpret_cast<const unsigned char*>(body.data()),
+                               .sends = body.size()});
+  if (!answer.is_success()) call.refuse(what, Doing::writing);
+  // A store may find an error after it has begun to answer with 200.
+  pugi::xml_document document;
+  document.load_buffer(call.text().data(), call.text().size());
+  if (const pugi::xml_node error = document.child("Error")) {
+    Answer late = answer;
+    late.error = call.text();
+    throw RunError(told(what, late, call.settings(), call.address(), Doing::writing));
+  }
+  const pugi::xml_node done = document.child("CompleteMultipartUploadResult");
+  if (!done) no_store(call, what, "it does not tell that it is complete");
+  return done.child_value("ETag");
+}
+
+std::vector<OpenUpload> list_uploads(SharedSettings settings, const Ledger& ledger, const std::string& url) {
+  const ObjectUrl at = parse_url(url);
+  Call call(std::move(settings), ledger, at.bucket);
+  std::vector<OpenUpload> all;
+  std::string key, id;
+  for (;;) {
+    std::string query;
+    if (!key.empty()) query += parameter("key-marker", key) + "&";
+    query += parameter("prefix", at.prefix.empty() ? "" : at.prefix + "/");
+    if (!id.empty()) query += "&" + parameter("upload-id-marker", id);
+    query += "&uploads=";
+    const std::string what = "list the uploads below " + url;
+    const Answer& answer = call({.key = "", .query = query});
+    if (answer.transport == 0 && (answer.status == 501 || answer.status == 405)) return all;  // so it has none
+    if (!answer.is_success()) call.refuse(what, Doing::writing);
+    pugi::xml_document document;
+    document.load_buffer(call.text().data(), call.text().size());
+    const pugi::xml_node list = document.child("ListMultipartUploadsResult");
+    if (!list) no_store(call, what, "it has no ListMultipartUploadsResult");
+    for (const pugi::xml_node upload : list.children("Upload"))
+      all.push_back({fmt::format("{}{}/{}", kObjectScheme, at.bucket, upload.child_value("Key")),
+                     upload.child_value("UploadId")});
+    if (std::strcmp(list.child_value("IsTruncated"), "true") != 0) return all;
+    std::string next_key = list.child_value("NextKeyMarker"), next_id = list.child_value("NextUploadIdMarker");
+    if (next_key.empty() || (next_key == key && next_id == id))
+      throw RunError(what + ": the list does not end: each page names itself as the next one");
+    key = std::move(next_key);
+    id = std::move(next_id);
+  }
+}
+
+void abort_upload(SharedSettings settings, const Ledger& ledger, const OpenUpload& upload) {
+  const ObjectUrl at = parse_url(upload.url);
+  Call call(std::move(settings), ledger, at.bucket);
+  const std::string query = upload_query(upload.id), what = "abort the upload of " + upload.url;
+  for (unsigned i = 0; i < kAborts; ++i) {
+    const Answer& aborted = call({.key = at.prefix, .query = query, .method = Method::remove});
+    const bool gone = aborted.transport == 0 && aborted.status == 404;
+    if (!aborted.is_success() && !gone) call.refuse(what, Doing::writing);
+    // Parts of it are listed as long as it is there.
+    const Answer& listed = call({.key = at.prefix, .query = query});
+    if (listed.transport == 0 && listed.status == 404) return;
+    if (!listed.is_success()) call.refuse(what, Doing::writing);
+  }
+  throw RunError(what + ": the store has parts of it still");
+}
+
+}  // namespace headrace::s3
