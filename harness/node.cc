@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <thread>
 
+#include "harness/backends/engines.h"
 #include "harness/backends/loader.h"
 #include "harness/backends/ranks.h"
 #include "harness/base/error.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
+#include "harness/objects/scratch.h"
 #include "harness/ranks/peer.h"
 #include "harness/system/cgroup.h"
 #include "harness/system/kernel_files.h"
@@ -21,6 +24,9 @@
 
 namespace headrace {
 namespace {
+
+/// Of a store nobody knows what is free.
+constexpr std::uint64_t kStoreRoom = std::uint64_t{1} << 50;  // [B]
 
 /// Cores in this process's affinity mask (its main thread's: workers are pinned to one core each),
 /// also on machines with more than CPU_SETSIZE of them.
@@ -52,7 +58,26 @@ Node::~Node() = default;
 
 const std::string& Node::scratch() { return scratch_folder().path(); }
 
+bool Node::makes_objects() const { return is_object_path(scratch_path_); }
+
+objects::Scratch& Node::object_scratch() {
+  if (!object_scratch_) {
+    ObjectStore* store = backends_->storage(object_engine()).object_store();
+    object_scratch_ = std::make_unique<objects::Scratch>(objects::Scratch::make(*store, scratch_path_));
+  }
+  return *object_scratch_;
+}
+
+void Node::make_scratch() {
+  if (makes_objects())
+    object_scratch();
+  else
+    scratch_folder();
+}
+
 const files::Folder& Node::scratch_folder() {
+  if (makes_objects())
+    throw Unsupported("files are made for this, and " + scratch_path_ + " is no folder: give one with --at DIR");
   // Whoever removes it has it alone first; one that was removed before it was locked is made again.
   while (!scratch_) {
     MarkedFolder made = MarkedFolder::make(scratch_path_, kScratchKind);
@@ -117,6 +142,7 @@ std::uint64_t Node::memory_available() const {
 }
 
 std::uint64_t Node::free_bytes(const std::string& path) const {
+  if (is_object_path(path)) return kStoreRoom;
   struct statvfs status;
   if (::statvfs(system::nearest_existing(path).c_str(), &status) != 0) return 0;
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;

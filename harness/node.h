@@ -13,6 +13,9 @@ namespace headrace {
 namespace files {
 class Folder;
 }
+namespace objects {
+class Scratch;
+}
 class Backends;
 class MarkedFolder;
 class Peer;
@@ -40,6 +43,11 @@ class Node {
   /// first.
   const files::Folder& own_scratch();
   const std::string& scratch_path() const { return scratch_path_; }
+  /// Where that is a prefix of an object store: marked, if it was not yet. What makes files throws Unsupported then.
+  bool makes_objects() const;
+  objects::Scratch& object_scratch();
+  /// Whichever of the two it is: made now if it is not there. Throws as they do.
+  void make_scratch();
 
   /// Most bytes that generated data may take in all; 0 = as much as is free. Set once, before the
   /// first workload.
@@ -68,10 +76,11 @@ class Node {
   /// The engine's, before each point. This rank may not be among them; then its index is team().size().
   void set_team(std::vector<unsigned> ranks);
 
-  unsigned cores() const;                                   // usable by this process: affinity and cgroup quota
-  std::uint64_t memory_total() const;                       // of the machine [B]; 0 = not told
-  std::uint64_t memory_available() const;                   // MemAvailable, or the cgroup's rest if that is less [B]
-  std::uint64_t free_bytes(const std::string& path) const;  // statvfs; nearest existing parent
+  unsigned cores() const;                  // usable by this process: affinity and cgroup quota
+  std::uint64_t memory_total() const;      // of the machine [B]; 0 = not told
+  std::uint64_t memory_available() const;  // MemAvailable, or the cgroup's rest if that is less [B]
+  std::uint64_t free_bytes(
+      const std::string& path) const;  // statvfs; nearest existing parent; of an object store more than anybody writes
   bool is_root() const;
 
  private:
@@ -81,6 +90,7 @@ class Node {
   std::map<std::string, std::uint64_t> reserved_;
   std::optional<double> making_left_s_;
   std::unique_ptr<Backends> backends_;
+  std::unique_ptr<objects::Scratch> object_scratch_;  // goes before the backends do
   std::shared_ptr<Ranks> ranks_;
   std::shared_ptr<Peer> peer_;
   std::vector<unsigned> team_{0};

@@ -69,8 +69,8 @@ std::string_view type_name(Dimension dimension) {
 }  // namespace
 
 Params::Params(std::string owner, const config::Value& entry, Diagnostics& problems,
-               const std::map<std::string, double>* needed)
-    : owner_(std::move(owner)), entry_(entry), problems_(problems), needed_(needed) {}
+               const std::map<std::string, double>* needed, bool makes_objects)
+    : owner_(std::move(owner)), entry_(entry), problems_(problems), needed_(needed), makes_objects_(makes_objects) {}
 
 const config::Value* Params::find(std::string_view name) const { return entry_.find(name); }
 
@@ -200,7 +200,8 @@ std::string Params::choice(std::string_view name, std::string_view fallback, std
 
 bool Params::leads_to_objects(std::string_view name) const {
   const config::Value* value = find(name);
-  return value != nullptr && value->is_scalar() && is_object_path(value->text);
+  if (value == nullptr) return makes_objects_;
+  return value->is_scalar() && is_object_path(value->text);
 }
 
 std::string Params::path(std::string_view name, std::string_view help, bool objects) {
@@ -208,9 +209,9 @@ std::string Params::path(std::string_view name, std::string_view help, bool obje
   std::string result;
   if (const config::Value* value = find(name)) {
     if (leads_to_objects(name) && !objects) {
-      problem(
-          name,
-          "leads to files here, not into an object store: small_file_read, shard_stream and random_read read s3://");
+      problem(name,
+              "leads to files here, not into an object store: small_file_read, shard_stream, random_read and "
+              "checkpoint_read read s3://");
     } else if (leads_to_objects(name)) {
       result = value->text;
     } else if (value->is_scalar() && !value->text.empty()) {

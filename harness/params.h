@@ -51,9 +51,10 @@ class Params {
  public:
   /// `entry` is a map of scalars (sweeps are expanded before). `owner` is the workload's name, for
   /// messages. `needed`: what the job needs on each node, for each metric that measures such a need
-  /// ("random_read.read_iops") [SI]; nullptr = there is no job.
+  /// ("random_read.read_iops") [SI]; nullptr = there is no job. `makes_objects`: what is made for the workload is put into
+  /// an object store.
   Params(std::string owner, const config::Value& entry, Diagnostics& problems,
-         const std::map<std::string, double>* needed = nullptr);
+         const std::map<std::string, double>* needed = nullptr, bool makes_objects = false);
 
   std::uint64_t bytes(std::string_view name, std::uint64_t fallback, Limits limits, std::string_view help);
   std::uint64_t count(std::string_view name, std::uint64_t fallback, Limits limits, std::string_view help);
@@ -71,8 +72,9 @@ class Params {
   /// A path as written, made absolute against the working directory; "" when not given. Existence
   /// is not checked. `objects`: may it lead into an object store (s3://bucket/prefix)?
   std::string path(std::string_view name, std::string_view help, bool objects = false);
-  /// Is there such a path, before it is asked for?
+  /// Is there such a path, before it is asked for? One that is not given leads to where data is made.
   bool leads_to_objects(std::string_view name) const;
+  bool makes_objects() const { return makes_objects_; }
   std::string text(std::string_view name, std::string_view fallback, std::string_view help);
 
   /// Was the key written by the user?
@@ -104,6 +106,7 @@ class Params {
   const config::Value& entry_;
   Diagnostics& problems_;
   const std::map<std::string, double>* needed_;
+  bool makes_objects_;
   std::vector<ParamInfo> declared_;
   std::map<std::string, ParamValue> resolved_;
   std::map<std::string, std::string> written_;

@@ -7,14 +7,21 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
+#include "harness/backends/engines.h"
+#include "harness/backends/loader.h"
+#include "harness/backends/object_store.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/comparison/blocks.h"
 #include "harness/files/marked_folder.h"
 #include "harness/node.h"
+#include "harness/objects/scratch.h"
 #include "harness/observe/replay/laid_files.h"
 #include "harness/storage/checkpoint/folder.h"
+#include "harness/storage/checkpoint/objects.h"
 #include "harness/storage/data_set.h"
+#include "harness/storage/data_set/object_set.h"
 #include "harness/storage/local_tier.h"
 #include "harness/storage/name_tree.h"
 
@@ -68,7 +75,35 @@ CleanReport remove_scratch(const MarkedFolder& scratch) {
   return report;
 }
 
+/// Objects below a marked prefix. `far_too`: those, too, that a process of another machine says it uses.
+int clean_objects(const std::string& url, bool far_too) {
+  Node node("");
+  ObjectStore* store = node.backends().storage(object_engine()).object_store();
+  const auto scratch = objects::Scratch::find(*store, url);
+  if (!scratch) throw UsageError(fmt::format("clean: {} is not a prefix that headrace marked", url));
+  CleanReport report = checkpoint::remove_left_objects(*scratch, far_too);
+  const bool in_use = !scratch->users().empty();
+  if (in_use) {
+    report.left.push_back(scratch->data() + ": in use" +
+                          (far_too ? "" : "; what another machine's says it uses goes with --yes, if that is gone"));
+  } else {
+    report.add(remove_object_sets(*scratch));
+    const CleanReport rest = scratch->remove_mark();
+    report.gone = rest.gone;
+    for (const std::string& left : rest.left)
+      // What lies there was told already; the lists of a set stay with what is left of it.
+      if (!left.starts_with(scratch->data() + "/") && !left.starts_with(scratch->of_run("")))
+        report.left.push_back(left);
+  }
+  print_line(Text::format("{}: removed {} objects and open uploads, {}{}", url, report.files,
+                          format_quantity(static_cast<double>(report.bytes), Dimension::bytes),
+                          report.gone ? ", and the mark" : ""));
+  for (const std::string& left : report.left) print_line(Text::format("  left: {}", left));
+  return 0;
+}
+
 int clean(const std::string& folder, bool yes) {
+  if (is_object_path(folder)) return clean_objects(folder, yes);
   if (!fs::exists(fs::symlink_status(folder))) {
     print_line(Text::format("{}: nothing there", folder));
     return 0;
@@ -99,8 +134,11 @@ void add_clean(Verbs& verbs, Shared&) {
   Verb verb = verbs.add("clean", "Remove data that headrace generated; nothing else is ever touched");
   auto folder = std::make_shared<std::string>("headrace-scratch");
   auto yes = std::make_shared<bool>(false);
-  verb.option("DIR", *folder, "A scratch folder, or with --yes a run folder").shows_default();
-  verb.flag("--yes", *yes, "Remove a run folder's results too");
+  verb.option("DIR", *folder,
+              "A scratch folder, a prefix s3://bucket/prefix that headrace marked, or with --yes a run folder")
+      .shows_default();
+  verb.flag("--yes", *yes,
+            "Remove a run folder's results too; of a prefix, what a process of another machine says it uses");
   verb.example("headrace clean headrace-scratch", "Generated data goes; what is not proven to be headrace's stays");
   verb.does([folder, yes] { return clean(*folder, *yes); });
 }

@@ -140,7 +140,8 @@ Value configuration(const MeasureArguments& arguments) {
   std::vector<Value::Entry> root{entry("schema", Value::scalar("1", {})),
                                  entry("name", Value::scalar("measure-" + arguments.workload, {}))};
   if (arguments.seed) root.push_back(entry("seed", Value::scalar(std::to_string(*arguments.seed), {"--seed", 0, 0})));
-  const std::string at = fs::absolute(arguments.at).lexically_normal().string();
+  const std::string at =
+      is_object_path(arguments.at) ? arguments.at : fs::absolute(arguments.at).lexically_normal().string();
   root.push_back(
       entry("target", map_of({entry("path", Value::scalar(at, {"--at", 0, 0})),
                               entry("max_write", Value::scalar(arguments.max_write, {"--max-write", 0, 0}))})));
@@ -241,7 +242,8 @@ void add_measure(Verbs& verbs, Shared& shared) {
   verb.option("PATH", a->path, "Existing data to read; it is never changed. Without it, data is made below --at");
   add_params(verb, a->params);
   verb.option("--metric NAME", a->metric, "What the table compares; default: the workload's first metric");
-  verb.option("--at DIR", a->at, "Where data is made, and kept for the next time (headrace clean DIR removes it)")
+  verb.option("--at DIR", a->at,
+              "Where data is made, and kept for the next time (headrace clean DIR removes it); or s3://bucket/prefix")
       .shows_default();
   verb.option("--max-write SIZE", a->max_write, "Most bytes that may be written there").shows_default();
   verb.option("--seed N", a->seed, "Seed of every random order and of generated data");

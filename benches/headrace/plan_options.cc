@@ -220,10 +220,13 @@ Text plan_text(const Plan& plan, const Shared& shared) {
     const std::string& about = plan.job->description;
     out += "job       " + wrap(plan.job->name + (about.empty() ? "" : ": " + about), width - 10, 10) + "\n";
   }
-  out += wrap(Text::format("target    {} (free {}); writes at most {} of new data, below this folder only",
-                           plan.target_path,
-                           format_quantity(static_cast<double>(node.free_bytes(plan.target_path)), Dimension::bytes),
-                           bytes_or_unknown(writes)),
+  const Text room =
+      node.makes_objects()
+          ? Text("object store")
+          : Text::format("free {}",
+                         format_quantity(static_cast<double>(node.free_bytes(plan.target_path)), Dimension::bytes));
+  out += wrap(Text::format("target    {} ({}); writes at most {} of new data, below this {} only", plan.target_path,
+                           room, bytes_or_unknown(writes), node.makes_objects() ? "prefix" : "folder"),
               width, 10) +
          "\n";
   if (time.points > 0)

@@ -13,6 +13,7 @@
 #include "harness/backends/engines.h"
 #include "harness/backends/loader.h"
 #include "harness/backends/object_store.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/engine/client_delta.h"
 #include "harness/engine/ledger.h"
@@ -433,7 +434,8 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
   const bool objects = files != nullptr && files->holds_objects();
   if (objects) store_ = node.backends().storage(object_engine()).object_store();
   if (files != nullptr && !files->is_device() && !objects) mount_ = system::mount_of(files->root());
-  if (!objects) device_ = system::device_of(files != nullptr ? files->place() : node.scratch_path());
+  const std::string place = files != nullptr ? files->place() : node.scratch_path();
+  if (!objects && !is_object_path(place)) device_ = system::device_of(place);
   io_limits_ = system::io_limits(system::cgroup_limits(), device_ ? system::disk_number(*device_) : "none");
 }
 

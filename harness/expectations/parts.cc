@@ -9,6 +9,7 @@
 #include "harness/backends/gpu.h"
 #include "harness/backends/loader.h"
 #include "harness/base/glob.h"
+#include "harness/base/object_path.h"
 #include "harness/node.h"
 #include "harness/requirements/formula.h"
 #include "harness/system/block_device.h"
@@ -169,6 +170,7 @@ Part disk_part(const std::string& name, const std::string& sys_path, const std::
 }
 
 Part disk_below(const std::string& path) {
+  if (is_object_path(path)) return {.kind = "disk", .name = "disk", .how = "an object store, and no folder"};
   if (const auto device = system::device_of(path)) return disk_part(device->name, device->sys_path, "");
   Part none{.kind = "disk", .name = "disk"};
   none.how = "no disk of this machine is below that folder";

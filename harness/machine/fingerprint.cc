@@ -9,6 +9,7 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/loader.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/node.h"
 #include "harness/system/block_device.h"
@@ -147,6 +148,7 @@ void cgroup(Fingerprint& all) {
 }
 
 void file_system(Fingerprint& all, const std::string& path) {
+  if (is_object_path(path)) return;  // another machine's
   Section section("file_system");
   const std::string existing = nearest_existing(path);
   section.put("path", existing);
@@ -167,6 +169,7 @@ void file_system(Fingerprint& all, const std::string& path) {
 }
 
 void device(Fingerprint& all, const std::string& path) {
+  if (is_object_path(path)) return;
   const auto found = device_of(path);
   if (!found) return;
   Section section("device");

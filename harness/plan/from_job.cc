@@ -134,7 +134,7 @@ class Points {
         .count("prefetch_factor", static_cast<std::uint64_t>(std::clamp(job_.loader.prefetch_factor, 1.0, 64.0)));
   }
   /// Are the job's data objects of a store? Calls that are of files then do not matter.
-  bool objects() const { return is_object_path(means_.data); }
+  bool objects() const { return means_.data.empty() ? means_.makes_objects : is_object_path(means_.data); }
   ReadProfile profile() const { return objects() ? ReadProfile::ranged : job_.dataset.read_profile; }
   /// The engine that keeps requests in flight.
   std::string deep_engine() const { return objects() ? object_engine() : queueing_engine(); }
@@ -353,6 +353,7 @@ class Points {
     const job_points::SaveMeans means{.space = double(save_space_),
                                       .memory = double(means_.memory) / 4,
                                       .save_s = means_.budget_s / 5 / (time_share::kFewest + 1),
+                                      .objects = means_.makes_objects,
                                       .restores = asks("checkpoint_read") && job_.checkpoint->restore.has_value()};
     std::vector<Entry> made = job_points::checkpoints(job_, means);
     if (made.empty())

@@ -14,21 +14,22 @@ namespace headrace {
 
 /// What there is to measure a job with.
 struct Means {
-  std::uint64_t space = 0;   // that generated data may take [B]
-  double save_space = 0;     // of a rehearsal: that one checkpoint of all ranks here may take [B]
-  std::uint64_t memory = 0;  // that an asynchronous save's copies may take [B]
-  double budget_s = 300;     // of the whole run: making data and measuring
-  std::string data;          // a data set that is there already, read only; "" = one is generated
-  std::string no_tables;     // why Parquet files cannot be read for what they are; "" = they can
-  bool root = false;         // may drop names and attributes from memory
-  bool gpus = false;         // a GPU answers here
-  bool copies = false;       // of a rehearsal: batches are copied to it
-  bool ranks = false;        // other processes take part
-  double processes = 1;      // that rehearse together, a node each
-  std::string rules;         // of a benchmark, by which it is rehearsed; "" = none
-  double host_memory = 0;    // of this node [B]
-  bool tune = false;         // a rehearsal tries other numbers of workers, too
-  bool own_batches = false;  // batches are as large as the job's, however few there are
+  std::uint64_t space = 0;     // that generated data may take [B]
+  double save_space = 0;       // of a rehearsal: that one checkpoint of all ranks here may take [B]
+  std::uint64_t memory = 0;    // that an asynchronous save's copies may take [B]
+  double budget_s = 300;       // of the whole run: making data and measuring
+  std::string data;            // a data set that is there already, read only; "" = one is generated
+  std::string no_tables;       // why Parquet files cannot be read for what they are; "" = they can
+  bool root = false;           // may drop names and attributes from memory
+  bool gpus = false;           // a GPU answers here
+  bool copies = false;         // of a rehearsal: batches are copied to it
+  bool ranks = false;          // other processes take part
+  double processes = 1;        // that rehearse together, a node each
+  std::string rules;           // of a benchmark, by which it is rehearsed; "" = none
+  double host_memory = 0;      // of this node [B]
+  bool makes_objects = false;  // what is made is put into an object store
+  bool tune = false;           // a rehearsal tries other numbers of workers, too
+  bool own_batches = false;    // batches are as large as the job's, however few there are
 };
 
 inline constexpr unsigned kMostWorkers = 1024;  // that a workload of storage takes

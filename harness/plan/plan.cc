@@ -36,7 +36,7 @@ const std::vector<std::string> kDefaultKeys = {"cache", "repeat", "duration", "r
 constexpr std::size_t kLongestName = 200;
 constexpr const char* kOfJob = "job";      // workloads: job
 constexpr const char* kMaxWrite = "4GiB";  // of a job without a configuration
-constexpr double kMostOfSeveral = 0x1p32;  // bytes, where several processes have no limit
+constexpr double kMostOfSeveral = 0x1p32;  // bytes, where several processes, or a store, have no limit
 constexpr double kBudget_s = 300;
 constexpr double kUsable = 0.95;  // names and metadata take space, too
 
@@ -109,7 +109,8 @@ class Planner {
     return root;
   }
 
-  void add_points(const Value& entries, const Value* defaults, const PlanOptions& options) {
+  void add_points(const Value& entries, const Value* defaults, PlanOptions options) {
+    options.target_path = plan_.target_path;
     std::optional<JobNeeds> needed;
     if (plan_.job) needed.emplace(*plan_.job);
     for (const Value& entry : entries.items) {
@@ -138,6 +139,8 @@ class Planner {
     means.space = static_cast<std::uint64_t>(
         plan_.max_write > 0 ? std::min(kUsable * static_cast<double>(plan_.max_write), free) : free);
     means.memory = node.memory_available();
+    if (is_object_path(plan_.target_path) && plan_.max_write == 0)  // what lies there may be paid for
+      means.space = static_cast<std::uint64_t>(kUsable * kMostOfSeveral);
     if (options_.processes > 1) {
       // Processes of several nodes come to the same plan, whatever is free on each; where that is too little, check_room
       // tells.
@@ -146,6 +149,7 @@ class Planner {
       means.memory = means.space;
     }
     means.rules = options_.rules;
+    means.makes_objects = is_object_path(plan_.target_path);
     means.tune = options_.tune;
     means.host_memory = static_cast<double>(node.memory_total());
     if (!means.data.empty() && plan_.job->dataset.read_profile == requirements::ReadProfile::row_group)
@@ -257,13 +261,9 @@ class Planner {
       }
     }
     if (!options_.target_path.empty()) plan_.target_path = options_.target_path;
-    if (is_object_path(plan_.target_path))
-      problems_.error(
-          {}, fmt::format("target.path: {}: nothing is written into an object store: name a scratch folder here; "
-                          "objects that are there are read with path: s3://... or --data s3://...",
-                          plan_.target_path));
     if (options_.max_write) plan_.max_write = *options_.max_write;
-    plan_.target_path = std::filesystem::absolute(plan_.target_path).lexically_normal().string();
+    if (!is_object_path(plan_.target_path))
+      plan_.target_path = std::filesystem::absolute(plan_.target_path).lexically_normal().string();
     if (const auto seed = read.whole(root.find("seed"), "seed", Dimension::count, 0)) plan_.seed = *seed;
     if (options_.seed) plan_.seed = *options_.seed;
     read.text(root.find("description"), "description");

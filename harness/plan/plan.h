@@ -88,7 +88,7 @@ struct PlanOptions {
   std::vector<std::string> only, skip;     // globs on point ids and workload names
   std::vector<unsigned> looks;             // --looks
   std::optional<double> budget_s;          // with a configuration of one point, else of all
-  std::string target_path;                 // "" = as the configuration says
+  std::string target_path;                 // "" = as the configuration says; of make_points() what that is
   std::optional<std::uint64_t> max_write;  // [B]
   std::string data;                        // a data set that the job's points read; "" = the job's dataset.path
   std::optional<std::uint64_t> seed;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/config/sweep.h"
 #include "harness/config/value_reader.h"
@@ -196,7 +197,7 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one, const
                  const PlanOptions& options, Diagnostics& problems) {
   config::ValueReader read(problems, std::string(info.name));
   const Value own = own_keys(one.entry);
-  Params params(std::string(info.name), own, problems, needed);
+  Params params(std::string(info.name), own, problems, needed, is_object_path(options.target_path));
   Point point;
   point.info = &info;
   point.workload = info.make(params);

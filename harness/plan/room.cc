@@ -58,6 +58,7 @@ void check_room(const Plan& plan) {
                    fmt::format("target.max_write: the run would write {}, and max_write allows {}: allow more (--set "
                                "target.max_write={}B), or leave points out (--skip)",
                                bytes(all), bytes(plan.max_write), all));
+  if (is_object_path(plan.target_path)) return problems.throw_if_any();  // nobody knows what is free there
   std::uint64_t missing = 0;
   for (const auto& [set, size] : written_by_set(plan))
     if (!fs::exists(fs::path(plan.target_path) / kDataFolder / set, ignored)) missing += size;

@@ -79,7 +79,7 @@ int follow_here(const Plan& plan, Node& node, Audience& audience) {
 int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Node& node,
                  const std::vector<std::pair<std::string, std::string>>& launch, bool* waited_for = nullptr) {
   node.limit_writes(plan.max_write);
-  node.scratch();  // refuses a folder that is not headrace's before anything is written
+  node.make_scratch();  // refuses a folder that is not headrace's before anything is written
   std::optional<MarkedFolder> folder;
   if (wanted.store) folder = run_folder(wanted.out, plan.name);
   // Before measuring: afterwards the storage may no longer answer.

@@ -2,19 +2,17 @@
 // makes it durable, and puts it in the old one's place.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "harness/backends/buffers.h"
-#include "harness/backends/file_io.h"
 #include "harness/base/skip.h"
 #include "harness/params.h"
 #include "harness/record/recorder.h"
 #include "harness/storage/block_loop.h"
-#include "harness/storage/checkpoint/folder.h"
+#include "harness/storage/checkpoint/place.h"
 #include "harness/storage/data_set.h"
 
 namespace headrace::checkpoint {
@@ -23,6 +21,8 @@ enum class Durability { fsync, fdatasync, none };
 
 struct SaveParams {
   std::string engine;
+  bool objects = false;  // into an object store
+  unsigned retries = 0;  // of objects: how often a part is sent again whose failure may pass
   unsigned ranks = 1;
   std::uint64_t shard_size = 0;  // [B], each rank
   std::uint64_t block_size = 0;  // [B], each write
@@ -35,6 +35,8 @@ struct SaveParams {
   /// name.
   static SaveParams declare(Params& params, const std::string& prefix = "");
   std::optional<Skip> check(Node& node) const;
+  /// What cannot be of objects.
+  void check_parts(Params& params) const;
   std::uint64_t total_bytes() const { return ranks * shard_size; }
   /// State, and the staging copy of asynchronous saves [B].
   std::uint64_t memory_bytes() const { return total_bytes() * (async ? 2 : 1); }
@@ -65,6 +67,7 @@ class Saver {
   /// Makes the folder and every rank's state in memory; cuts shards that this storage would not save in time. Throws
   /// RunError.
   Saver(const SaveParams& params, Node& node, const DataProgress& progress);
+  ~Saver();
 
   /// As they were asked for, but with shards as large as they are.
   const SaveParams& params() const { return params_; }
@@ -75,7 +78,7 @@ class Saver {
   /// generation.
   void fill(std::uint64_t generation);
   /// On the rank's thread, untimed.
-  void attach(unsigned rank) { writers_[rank]->attach(); }
+  void attach(unsigned rank) { place_->attach(rank); }
   /// On the rank's thread, timed. All ranks must take part. Throws RunError that names the file;
   /// then, and when the recorder says stop, nothing of this save stays but what was already
   /// published.
@@ -90,20 +93,13 @@ class Saver {
  private:
   class Attempt;
   const unsigned char* state(unsigned rank) const noexcept { return (*state_)[rank]; }
-  std::uint64_t offset_of(unsigned rank) const noexcept { return params_.shared_file ? rank * params_.shard_size : 0; }
 
   SaveParams params_;
   std::string unproven_;
   std::vector<std::string> notes_;
-  Folder folder_;
-  // The checkpoint before the last, let go of untimed: freeing its blocks takes a file system as
-  // long as a good part of a save, and is no part of making the new one durable.
-  std::vector<system::UniqueFd> replaced_;
+  std::unique_ptr<Place> place_;
   std::unique_ptr<Buffers> state_, staging_;
-  std::vector<std::unique_ptr<BlockWriter>> writers_;
-  std::vector<BlockLoop> loops_;
   std::uint64_t key_ = 0;  // of the generation, in the blocks' labels
-  std::atomic<unsigned> unpublished_{0};
 };
 
 }  // namespace headrace::checkpoint

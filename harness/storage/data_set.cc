@@ -15,10 +15,13 @@
 #include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
 #include "harness/node.h"
+#include "harness/objects/scratch.h"
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/storage/data_set/generate.h"
 #include "harness/storage/data_set/layout.h"
 #include "harness/storage/data_set/manifest.h"
+#include "harness/storage/data_set/object_set.h"
+#include "harness/storage/data_set/opened_file.h"
 #include "harness/storage/data_set/walk.h"
 #include "harness/system/block_device.h"
 #include "harness/workload.h"
@@ -171,16 +174,23 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node, cons
   }
   const DataSetLayout layout(spec);
   node.reserve_writes(spec.id(), layout.total_bytes());
+  data->key_ = layout.key();
+  data->generated_ = true;
+  if (node.makes_objects()) {
+    data->files_ = open_generated_objects(layout, node, progress);
+    data->store_ = &node.object_scratch().store();
+    return data;
+  }
   const MarkedFolder parent = MarkedFolder::make(node.scratch_folder(), kDataFolder, kDataFolder);
   std::uint64_t whole = 0;
   files::Folder folder = open_generated(layout, parent.folder(), node, progress, whole);
   const std::string path = folder.path();
   data->files_ = FileTable(folder.release().release(), path);
   for (std::uint64_t file = 0; file < whole; ++file) data->files_.add(layout.path(file), layout.size(file));
-  data->key_ = layout.key();
-  data->generated_ = true;
   return data;
 }
+
+OpenedFile DataSet::opened(std::uint32_t file, int advice) const { return {files_, file, advice, store_}; }
 
 DataSet::~DataSet() = default;
 

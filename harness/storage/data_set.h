@@ -15,13 +15,15 @@
 namespace headrace {
 
 class Node;
+class ObjectStore;
+class OpenedFile;
 class Workload;
 
 /// What a workload wants to read. Filled by declare(), which every storage workload calls in its constructor, so
 /// that the keys mean the same everywhere: `path`, `allow_device` | `files`, `file_size`, `file_size_spread`, `files_per_folder`,
 /// `data_seed`, and of workloads that read samples `content`, `content_sample`.
 struct DataSetSpec {
-  std::string path;           // the user's data, files or s3://bucket/prefix; "" = generate
+  std::string path;           // the user's data, files or s3://bucket/prefix; "" = generate where the node makes data
   bool allow_device = false;  // `path` may be a block device: read as one file, never written
   std::uint64_t files = 0;
   std::uint64_t file_size = 0;         // mean [B]
@@ -72,6 +74,8 @@ class DataSet {
              WrongBlock* wrong) const;
   /// Reads and checks every byte (untimed). Returns at most `most` wrong blocks.
   std::vector<WrongBlock> verify(const DataProgress& progress, std::size_t most = 8) const;
+  /// For a look at what it holds; `advice`: of posix_fadvise.
+  OpenedFile opened(std::uint32_t file, int advice) const;
   /// Of a file that holds samples, reads one (by its number modulo theirs) and checks it. Generated data only.
   std::optional<WrongBlock> wrong_sample(std::uint32_t file, std::uint64_t number) const;
 
@@ -79,6 +83,7 @@ class DataSet {
   DataSet() = default;
   std::vector<WrongBlock> wrong_samples(std::uint32_t file, std::vector<unsigned char>& buffer) const;
   FileTable files_;
+  ObjectStore* store_ = nullptr;  // of generated objects
   bool generated_ = false;
   std::uint64_t key_ = 0;  // in the blocks' labels
   unsigned threads_ = 1;   // for untimed work

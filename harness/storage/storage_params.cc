@@ -23,9 +23,21 @@ std::string either(Fit fit) { return fmt::format("{}", fmt::join(storage_engines
 
 }  // namespace
 
+unsigned StorageParams::declare_retries(Params& params, bool objects, const std::string& prefix) {
+  constexpr unsigned kRetries = 4;  // with the first, five tries, as AWS's own tools make
+  const std::string key = prefix + "retries";
+  const auto retries = static_cast<unsigned>(params.count(
+      key, objects ? kRetries : 0, {.max = 100},
+      either(kObjects) +
+          ": how often a request is sent again that was throttled, failed inside the server "
+          "or whose connection broke, after a pause that doubles; 4 where objects are read or written, and "
+          "0 shows the store alone"));
+  if (!objects && retries > 0) params.conflict(key, "only requests to an object store are sent again");
+  return retries;
+}
+
 StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
   constexpr double kMostWorkers = 1024, kMostInFlight = 4096;
-  constexpr unsigned kRetries = 4;  // with the first, five tries, as AWS's own tools make
   StorageParams p;
   std::vector<std::string> engines = storage_engines(defaults.maps ? kDirectOrMaps : kDirect);
   if (!defaults.queues) std::erase_if(engines, [](const std::string& e) { return storage_traits(e).queues(); });
@@ -48,13 +60,7 @@ StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
                                                p.engine, either(kQueuesFiles), defaults.workers_key));
   p.block_size = params.bytes("block_size", defaults.block_size, {.min = 512, .max = static_cast<double>(1_GiB)},
                               "largest single read");
-  if (defaults.objects)
-    p.retries = static_cast<unsigned>(params.count(
-        "retries", objects ? kRetries : 0, {.max = 100},
-        either(kObjects) + ": how often a request is sent again that was throttled, failed inside the server "
-                           "or whose connection broke, after a pause that doubles; 4 where objects are read, and 0 "
-                           "shows the store alone"));
-  if (!objects && p.retries > 0) params.conflict("retries", "only requests to an object store are sent again");
+  if (defaults.objects) p.retries = declare_retries(params, objects);
   p.poll_submission = params.choice("submission", "normal", {"normal", "sqpoll"},
                                     either(kPolls) +
                                         ": by system calls, or taken by a kernel thread that looks for "

@@ -39,6 +39,8 @@ struct StorageParams {
   bool poll_submission = false, poll_completion = false;
   unsigned retries = 0;  // of objects: how often a request is sent again whose failure may pass
 
+  /// The key `retries` of what reads or writes objects, with `prefix` in front.
+  static unsigned declare_retries(Params& params, bool objects, const std::string& prefix = "");
   static StorageParams declare(Params& params, const Defaults& defaults);
   /// What the engine can do.
   const StorageTraits& traits() const { return storage_traits(engine); }

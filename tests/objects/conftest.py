@@ -57,11 +57,11 @@ class Headrace:
         return subprocess.Popen([BINARY, *words], cwd=self.folder, text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, env=environment(endpoint))
 
-    def __call__(self, endpoint, *workloads, needs=(), env=None):
+    def __call__(self, endpoint, *workloads, needs=(), env=None, at=None):
         self.runs += 1
         out = self.folder / f"run{self.runs}"
         config = self.folder / f"config{self.runs}.yaml"
-        config.write_text(json.dumps({"schema": 1, "name": "objects", "target": {"path": str(self.folder / "scratch")},
+        config.write_text(json.dumps({"schema": 1, "name": "objects", "target": {"path": at or str(self.folder / "scratch")},
                                       "needs": list(needs), "workloads": list(workloads)}))
         done = self.command("run", "-c", config.name, "--out", str(out), "--no-report", "--progress", "none",
                             endpoint=endpoint, **(env or {}))

@@ -1,6 +1,6 @@
-"""A small object store in this process that fails to order: of objects in memory, lists, heads, and gets whole or in ranges."""
+"""A small object store in this process that fails to order: of objects in memory, lists, heads, gets whole or in ranges, and
+takes new ones (faulty_writes.py)."""
 
-import hashlib
 import http.server
 import re
 import socket
@@ -9,12 +9,10 @@ import time
 import urllib.parse
 from xml.sax.saxutils import escape
 
-
-def error(code, message="", more=""):
-    return f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>{message}</Message>{more}</Error>'.encode()
+from faulty_writes import WriteFaults, Writes, error, etag_of
 
 
-class Faults:
+class Faults(WriteFaults):
     """What is done otherwise than well, each for the requests of objects alone unless told otherwise."""
 
     latency = 0.0  # s, before the answer begins
@@ -34,7 +32,7 @@ class Faults:
     silent_after = None  # so many requests of objects; then none is answered, listings neither
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(Writes, http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
@@ -59,6 +57,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         bucket, _, key = urllib.parse.unquote(url.path).lstrip("/").partition("/")
         with store.lock:
             store.seen.append((self.command, self.path, dict(self.headers)))
+        if self.command == "HEAD" and bucket == store.bucket:  # untimed: nothing fails
+            if key not in store.objects:
+                return self.send(404)
+            return self.send(200, b"", [("ETag", store.tag(key))], len(store.objects[key]))
         if faults.silent_after is not None and store.total >= faults.silent_after:
             store.silent.set()
             self.close_connection = True
@@ -67,6 +69,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.list(bucket, dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True)))
         if bucket != store.bucket:
             return self.send(404, error("NoSuchBucket", "The specified bucket does not exist"))
+        query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
+        if "uploads" in query:
+            return self.list_uploads(query)
+        if "uploadId" in query:
+            return self.list_parts(query["uploadId"])
         if key not in store.objects:
             return self.send(404, error("NoSuchKey", "The specified key does not exist."))
         number, mine = store.count(key)
@@ -80,16 +87,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return self.connection.close()
         first = time.monotonic()
-        self.get(store.objects[key], faults, number, mine)
+        self.get(key, store.objects[key], faults, number, mine)
         if "Range" not in self.headers:
             store.served.append((begin, first, time.monotonic()))
 
-    def get(self, body, faults, number, mine):
-        etag = hashlib.md5(body + (bytes(mine) if faults.changes else b"")).hexdigest()
-        status, headers = 200, [("ETag", f'"{etag}"')]
+    def get(self, key, body, faults, number, mine):
+        etag = etag_of(body + bytes(mine)) if faults.changes else self.server.store.tag(key)
+        status, headers = 200, [("ETag", etag)]
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if wanted and not faults.ignores_ranges:
             first, last = int(wanted[1]), min(int(wanted[2]), len(body) - 1)
+            if first >= len(body):
+                return self.send(416, error("InvalidRange"))
             headers.append(("Content-Range", f"bytes {first}-{last}/{len(body)}"))
             body, status = body[first:last + 1], 206
         if faults.wrong_length:
@@ -120,13 +129,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(status, body, headers)
         if bucket != store.bucket:
             return self.send(404, error("NoSuchBucket", "The specified bucket does not exist"))
-        keys = sorted((k for k in store.objects if k.startswith(query["prefix"])), key=str.encode)
-        first = int(query.get("continuation-token", 0))
-        page = keys[first:first + faults.page]
-        more = first + faults.page < len(keys) or faults.endless
-        following = first if faults.endless else first + faults.page
-        text = "".join(f"<Contents><Key>{escape(k)}</Key><Size>{len(store.objects[k])}</Size>"
-                       f"<ETag>&quot;{hashlib.md5(store.objects[k]).hexdigest()}&quot;</ETag></Contents>" for k in page)
+        with store.lock:
+            objects = dict(store.objects)
+        keys = sorted((k for k in objects if k.startswith(query["prefix"])), key=str.encode)
+        after = query.get("continuation-token", "")  # the last key, so that removals between pages do no harm
+        left = [k for k in keys if not after or k.encode() > after.encode()] if not faults.endless else keys
+        page = left[:faults.page]
+        more = faults.page < len(left) or faults.endless
+        following = escape(page[-1]) if page else ""
+        text = "".join(f"<Contents><Key>{escape(k)}</Key><Size>{len(objects[k])}</Size>"
+                       f"<ETag>{escape(store.tag(k))}</ETag></Contents>" for k in page)
         text += f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>"
         if more:
             text += f"<NextContinuationToken>{following}</NextContinuationToken>"
@@ -148,7 +160,9 @@ class FaultyStore:
         for name, value in faults.items():
             assert hasattr(Faults, name), name
             setattr(self.faults, name, value)
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
+        self.uploads, self.tags = {}, {}  # open ones by their numbers; ETags of objects that were uploaded in parts
+        self.puts = self.begun = self.aborts = 0
         self.silent, self.ended = threading.Event(), threading.Event()
         self.seen, self.numbers, self.total = [], {}, 0
         self.served = []  # of whole objects: when it was asked for, when the answer began, and when all was sent [s]
@@ -158,6 +172,13 @@ class FaultyStore:
             self.total += 1
             self.numbers[key] = self.numbers.get(key, 0) + 1
             return self.total, self.numbers[key]
+
+    def tag(self, key):
+        return self.tags.get(key) or etag_of(self.objects.get(key, b""))
+
+    def below(self, prefix):
+        with self.lock:
+            return sorted(key for key in self.objects if key.startswith(prefix))
 
     def __enter__(self):
         self.server = Server(("127.0.0.1", 0), Handler)

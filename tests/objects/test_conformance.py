@@ -44,6 +44,20 @@ def test_seaweedfs_refuses(headrace, weed):
     assert run.code == 1 and "NoSuchBucket" in run.why, run
 
 
+@pytest.mark.parametrize("parts", [["40kB", "8MiB"], ["12MiB", "5MiB"]], ids=["whole", "parts"])
+def test_seaweedfs_takes_checkpoints(headrace, weed, parts):
+    store, _ = weed
+    size, part = parts
+    entries = [{"use": "checkpoint_write", "ranks": 2, "shard_size": size, "block_size": part, "repeat": 1, "verify": True},
+               {"use": "small_file_read", "files": 30, "file_size": "20KiB", "files_per_folder": 10, "repeat": 1, "verify": True}]
+    run = headrace(store.endpoint, *entries, env=keys(), at="s3://bucket/mine")
+    assert run.code == 0 and run.told.count("every byte as it should be") == 2, run
+    cleaned = headrace.command("clean", "s3://bucket/mine", endpoint=store.endpoint, **keys())
+    assert "removed 34 objects" in cleaned.stdout and "and the mark" in cleaned.stdout and "left" not in cleaned.stdout, cleaned
+    gone = headrace.command("clean", "s3://bucket/mine", endpoint=store.endpoint, **keys())
+    assert gone.returncode == 2, gone
+
+
 def test_keys_from_the_usual_files(headrace, weed, tmp_path):
     store, objects = weed
     (tmp_path / ".aws").mkdir()

@@ -123,19 +123,12 @@ def test_certificates_are_checked(headrace, tmp_path):
     ({**RANGES, "tune": True}, "tune"),
     ({**RANGES, "read_profile": "mds"}, "is of files"),
     ({"use": "metadata", "path": "s3://bucket/set"}, "not into an object store"),
-    ({"use": "checkpoint_read", "path": "s3://bucket/set"}, "not into an object store"),
+    ({"use": "checkpoint_read", "path": "s3://bucket/set", "direct": True}, "direct"),
+    ({"use": "decode", "path": "s3://bucket/set"}, "not into an object store"),
 ], ids=lambda value: value if isinstance(value, str) else value["use"])
 def test_what_objects_do_not_have(headrace, entry, words):
     run = headrace("http://127.0.0.1:1", entry)
     assert run.code == 2 and words in run.told, run
-
-
-def test_nothing_is_written_into_a_store(headrace):
-    done = headrace.command("run", "-c", "/dev/null", "--at", "s3://bucket/set", endpoint="http://127.0.0.1:1")
-    assert done.returncode == 2, (done.stdout, done.stderr)
-    (headrace.folder / "c.yaml").write_text("schema: 1\ntarget: {path: 's3://bucket/x'}\nworkloads: [{use: host_facts}]\n")
-    done = headrace.command("validate", "-c", "c.yaml", endpoint="http://127.0.0.1:1")
-    assert done.returncode == 2 and "nothing is written into an object store" in done.stderr, (done.stdout, done.stderr)
 
 
 def test_settings_that_cannot_be(headrace):

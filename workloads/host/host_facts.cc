@@ -31,7 +31,7 @@ class HostFacts final : public Workload {
   void report(const Repetition&, MetricSink& sink) const override {
     sink.put("cpu_cores", cores_);
     sink.put("memory_available", static_cast<double>(memory_));
-    sink.put("free_space", static_cast<double>(space_));
+    if (!node_->makes_objects()) sink.put("free_space", static_cast<double>(space_));
   }
 
  private:

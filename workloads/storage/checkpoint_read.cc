@@ -14,11 +14,12 @@
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"
 #include "workloads/storage/file_cursor.h"
+#include "workloads/storage/object_metrics.h"
 
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr auto kMetrics = with_object_metrics(std::array{
     Metric{"read_bandwidth", "B/s", Better::higher,
            "layout sharded: bytes of all ranks over the time until the last rank has its own"},
     Metric{"shared_read_bandwidth", "B/s", Better::higher,
@@ -26,7 +27,7 @@ constexpr std::array kMetrics{
     Metric{"time_to_restored_s", "s", Better::lower, "From the start until the last rank has read all that it needs"},
     Metric{"first_rank_restored_s", "s", Better::lower,
            "From the start until the first rank has: the others are held back, not the storage"},
-};
+});
 
 constexpr double kLargestShard = 0x1p44;  // 16 TiB, what ext4 holds
 constexpr std::size_t kMostWrong = 8;
@@ -50,16 +51,20 @@ class CheckpointRead final : public Workload {
                                        .queue_depth = 8,
                                        .workers_key = "ranks",
                                        .workers_help = "processes that restore at once, a thread "
-                                                       "each"})),
+                                                       "each",
+                                       .objects = true})),
         same_(p.choice("layout", "sharded", {"sharded", "same"},
                        "each rank its own shard, or all ranks the same weights") == "same") {
     spec_.path = p.path("path",
                         "an existing checkpoint, read-only: a folder, whose files go to the ranks "
-                        "in turn, or one file; none: one is made");
+                        "in turn, or one file, or objects below s3://bucket/prefix; none: one is made",
+                        true);
     spec_.files = same_ ? 1 : io_.workers;
     spec_.file_size = p.bytes("shard_size", 512_MiB, {.min = 1, .max = kLargestShard}, "what each rank reads");
     if (!spec_.path.empty() && p.given("shard_size"))
       p.conflict("shard_size", "makes shards; not together with path, which reads existing ones");
+    if (io_.traits().objects && io_.direct)
+      p.conflict("direct", "is of files: there is no page cache before an object store");
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
@@ -74,6 +79,7 @@ class CheckpointRead final : public Workload {
   void prepare(Node& node, const DataProgress& progress) override {
     data_ = DataSet::open(spec_, node, progress);
     engine_ = &node.backends().storage(io_.engine);
+    requests_.open(node, io_.engine, data_->files());
     wanted_ = 0;
     for (unsigned rank = 0; rank < io_.workers; ++rank) {
       ranks_.push_back(open(rank, false));
@@ -82,6 +88,7 @@ class CheckpointRead final : public Workload {
   }
   const DataSet* data() const override { return data_.get(); }
 
+  void before_phase(unsigned, unsigned, std::uint64_t) override { requests_.before_phase(); }
   void before_run(Worker& worker) override { ranks_[worker.index].reader->attach(); }
   void run(Worker& worker) override {
     Rank& rank = ranks_[worker.index];
@@ -95,6 +102,7 @@ class CheckpointRead final : public Workload {
   }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
+    requests_.report(sink);
     // A restore is all of it: no warm-up is cut off.
     const PhaseResult& phase = repetition.phases.front();
     if (phase.elapsed_s > 0)
@@ -143,6 +151,7 @@ class CheckpointRead final : public Workload {
     std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
     if (data_ && !same_ && data_->files().count() < io_.workers)
       notes.push_back(fmt::format("only {} of {} ranks had a file to read", data_->files().count(), io_.workers));
+    requests_.add_notes(notes);
     if (cut_) notes.emplace_back("the time budget ended before all was restored: no time to restored");
     return notes;
   }
@@ -189,6 +198,7 @@ class CheckpointRead final : public Workload {
   std::shared_ptr<DataSet> data_;
   StorageEngine* engine_ = nullptr;
   std::vector<Rank> ranks_;
+  ObjectRequests requests_;
   std::uint64_t wanted_ = 0;  // bytes of all ranks
   mutable bool cut_ = false;  // found in report(), told in notes()
 };

@@ -6,19 +6,20 @@
 #include "harness/backends/loader.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/workload.h"
+#include "workloads/storage/object_metrics.h"
 
 namespace {
 using namespace headrace;
 using checkpoint::SaveTimes;
 
-constexpr std::array kMetrics{
+constexpr auto kMetrics = with_object_metrics(std::array{
     Metric{"durable_bandwidth", "B/s", Better::higher, "Bytes of all ranks over the time until the last is durable"},
     Metric{"write_bandwidth", "B/s", Better::higher, "Bytes of all ranks over the time until the last write returned"},
     Metric{"time_to_durable_s", "s", Better::lower, "From the start of the save until every rank's shard is durable"},
     Metric{"stall_s", "s", Better::lower,
            "How long training waits: sync, until durable; async, for the copy in memory"},
     Metric{"stage_bandwidth", "B/s", Better::higher, "async: bytes of all ranks over the stall"},
-};
+});
 
 /// How long does a save take, and how long does training wait for it?
 class CheckpointWrite final : public Workload {
@@ -31,7 +32,7 @@ class CheckpointWrite final : public Workload {
     return {.written_bytes = 2 * params_.total_bytes(),  // the old one stays until the new one is durable
             .read_bytes_per_repetition = 0,
             .memory_bytes = params_.memory_bytes(),
-            .page_cache_bytes = params_.direct ? 0 : params_.total_bytes(),
+            .page_cache_bytes = params_.direct || params_.objects ? 0 : params_.total_bytes(),
             .data_id = "checkpoint"};
   }
   unsigned workers() const override { return params_.ranks; }
@@ -41,15 +42,18 @@ class CheckpointWrite final : public Workload {
     saver_ = std::make_unique<checkpoint::Saver>(params_, node, progress);
     engine_ = &node.backends().storage(params_.engine);
     times_.resize(params_.ranks);
+    if (params_.objects) requests_.open(node, params_.engine, node.scratch_path());
   }
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
     saver_->fill(seed);
     std::fill(times_.begin(), times_.end(), SaveTimes{});
+    requests_.before_phase();
   }
   void before_run(Worker& worker) override { saver_->attach(worker.index); }
   void run(Worker& worker) override { times_[worker.index] = saver_->save(worker.index, worker.recorder); }
 
   void report(const Repetition&, MetricSink& sink) const override {
+    requests_.report(sink);
     const auto last = [this](std::uint64_t SaveTimes::*what) {
       std::uint64_t latest = 0;
       for (const SaveTimes& t : times_) latest = std::max(latest, t.*what);
@@ -75,6 +79,7 @@ class CheckpointWrite final : public Workload {
   std::vector<std::string> notes() override {
     std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
     if (saver_) notes.insert(notes.end(), saver_->notes().begin(), saver_->notes().end());
+    requests_.add_notes(notes);
     return notes;
   }
   void cleanup(Node&) override { saver_.reset(); }
@@ -84,6 +89,7 @@ class CheckpointWrite final : public Workload {
   std::unique_ptr<checkpoint::Saver> saver_;
   StorageEngine* engine_ = nullptr;
   std::vector<SaveTimes> times_;
+  ObjectRequests requests_;
 };
 
 const Register<CheckpointWrite> registered{"checkpoint_write",

@@ -1,4 +1,4 @@
-// What the workloads that may read objects tell of their requests.
+// What the workloads that may read or write objects tell of their requests.
 #pragma once
 
 #include <array>
@@ -29,14 +29,16 @@ constexpr std::array<Metric, N + 4> with_object_metrics(const std::array<Metric,
   return all;
 }
 
-/// Counts of one repetition, of an engine that reads objects.
+/// Counts of one repetition, of an engine of objects.
 class ObjectRequests {
  public:
   /// Untimed, when the data set is open.
   void open(Node& node, const std::string& engine, const FileTable& files) {
-    if (!files.holds_objects()) return;
+    if (files.holds_objects()) open(node, engine, files.root());
+  }
+  void open(Node& node, const std::string& engine, const std::string& url) {
     store_ = node.backends().storage(engine).object_store();
-    told_ = store_->told(files.root());
+    told_ = store_->told(url);
   }
   bool on() const { return store_ != nullptr; }
   void before_phase() {

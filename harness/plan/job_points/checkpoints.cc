@@ -47,8 +47,10 @@ std::vector<Entry> checkpoints(const Job& job, const SaveMeans& means) {
     return one;
   };
   std::vector<Entry> all{save("job")};
-  all.push_back(save("around-the-cache"));
-  all.back().put("engine", queueing_engine()).put("direct", "true").put("preallocate", "true");
+  if (!means.objects) {
+    all.push_back(save("around-the-cache"));
+    all.back().put("engine", queueing_engine()).put("direct", "true").put("preallocate", "true");
+  }
   if (!means.restores) return all;
   const auto restore = [&](const char* label) {
     Entry one = entry("checkpoint_read", label);
@@ -57,7 +59,7 @@ std::vector<Entry> checkpoints(const Job& job, const SaveMeans& means) {
   };
   all.push_back(restore("job"));
   all.push_back(restore("in-flight"));
-  all.back().put("engine", queueing_engine()).count("queue_depth", 16);
+  all.back().put("engine", means.objects ? object_engine() : queueing_engine()).count("queue_depth", 16);
   return all;
 }
 

@@ -14,6 +14,7 @@ struct SaveMeans {
   double memory = 0;      // that an asynchronous save's copies may take [B]
   double save_s = 0;      // that one save may take, longer ones are made smaller [s]
   double rate = 150e6;    // saves are planned no larger; on slower storage, smaller [B/s]
+  bool objects = false;   // they are put into an object store
   bool restores = false;  // are there restores, too?
 };
 

@@ -1,19 +1,16 @@
 #include "harness/storage/data_set/sample.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "harness/base/clock.h"
-#include "harness/base/error.h"
 #include "harness/base/random.h"
 #include "harness/storage/data_set/block_pattern.h"
-#include "harness/system/open_quiet.h"
+#include "harness/storage/data_set/opened_file.h"
 
 namespace headrace {
 namespace {
@@ -25,13 +22,12 @@ constexpr std::uint64_t kLongest_ns = 100'000'000;
 std::optional<WrongBlock> wrong_block(const DataSet& data, std::uint32_t file, std::uint64_t at) {
   const FileTable& files = data.files();
   const auto wrong = [&](std::string why) { return WrongBlock{files.full_path(file), at, std::move(why)}; };
-  const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
-  if (!fd) return wrong(system_error("open", "", errno).what());
-  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // no more than this block comes into memory
+  OpenedFile opened = data.opened(file, POSIX_FADV_RANDOM);  // no more than this block comes into memory
+  if (!opened.is_open()) return wrong(opened.why());
   unsigned char block[kBlock];
   const std::uint64_t want = std::min(kBlock, files.size(file) - at);
-  const ssize_t got = ::pread(fd.get(), block, want, static_cast<off_t>(at));
-  if (got < 0) return wrong(system_error("read", "", errno).what());
+  const std::int64_t got = opened.read(at, block, want);
+  if (got < 0) return wrong(opened.why());
   if (static_cast<std::uint64_t>(got) < want) return wrong("the file ends here");
   WrongBlock found;
   if (data.check(file, at, block, want, &found)) return std::nullopt;

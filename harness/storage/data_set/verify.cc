@@ -1,11 +1,9 @@
 // Compares what was read with what each block must hold, and says where a wrong block belongs.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -15,8 +13,8 @@
 #include "harness/base/parallel.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/data_set/block_pattern.h"
+#include "harness/storage/data_set/opened_file.h"
 #include "harness/storage/data_set/sample_files.h"
-#include "harness/system/open_quiet.h"
 
 namespace headrace {
 namespace {
@@ -81,14 +79,13 @@ bool DataSet::check(std::uint32_t file, std::uint64_t offset, const unsigned cha
 
 namespace {
 
-/// `place` of the file that is open as `fd`; what is wrong with it by `check` of its bytes.
-std::optional<WrongBlock> wrong_place(int fd, const std::string& path, const SamplePlace& place,
+/// `place` of `opened`; what is wrong with it by `check` of its bytes.
+std::optional<WrongBlock> wrong_place(OpenedFile& opened, const std::string& path, const SamplePlace& place,
                                       std::vector<unsigned char>& buffer, auto&& check) {
   buffer.resize(place.size);
   for (std::uint64_t at = 0; at < place.size;) {
-    const ssize_t got = ::pread(fd, buffer.data() + at, place.size - at, static_cast<off_t>(place.offset + at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return WrongBlock{path, place.offset + at, system_error("read", "", errno).what()};
+    const std::int64_t got = opened.read(place.offset + at, buffer.data() + at, place.size - at);
+    if (got < 0) return WrongBlock{path, place.offset + at, opened.why()};
     if (got == 0) return WrongBlock{path, place.offset + at, "the file ends here"};
     at += static_cast<std::uint64_t>(got);
   }
@@ -103,12 +100,11 @@ std::optional<WrongBlock> DataSet::wrong_sample(std::uint32_t file, std::uint64_
   const DataSetLayout layout(spec_);
   const SampleFile made(layout, file);
   const std::string path = files_.full_path(file);
-  const system::UniqueFd fd = system::open_quiet(files_.root_fd(), files_.path(file), O_NOFOLLOW);
-  if (!fd) return WrongBlock{path, 0, system_error("open", "", errno).what()};
+  OpenedFile from = opened(file, POSIX_FADV_RANDOM);  // no more than this sample comes into memory
+  if (!from.is_open()) return WrongBlock{path, 0, from.why()};
   number %= made.count();
   std::vector<unsigned char> buffer;
-  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // no more than this sample comes into memory
-  return wrong_place(fd.get(), path, made.place(number), buffer,
+  return wrong_place(from, path, made.place(number), buffer,
                      [&](const std::vector<unsigned char>& bytes) { return made.wrong(number, bytes); });
 }
 
@@ -117,20 +113,18 @@ std::vector<WrongBlock> DataSet::wrong_samples(std::uint32_t file, std::vector<u
   const DataSetLayout layout(spec_);
   const SampleFile made(layout, file);
   const std::string path = files_.full_path(file);
-  const system::UniqueFd fd = system::open_quiet(files_.root_fd(), files_.path(file), O_NOFOLLOW);
-  if (!fd) return {{path, 0, system_error("open", "", errno).what()}};
-  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+  OpenedFile from = opened(file, POSIX_FADV_DONTNEED);
+  if (!from.is_open()) return {{path, 0, from.why()}};
   for (std::uint64_t i = 0, at = 0; i <= made.count(); ++i) {
     const std::string between = made.before(i);
-    if (auto found =
-            wrong_place(fd.get(), path, {at, between.size()}, buffer, [&](const std::vector<unsigned char>& b) {
-              return std::memcmp(b.data(), between.data(), b.size()) == 0 ? std::string()
-                                                                          : "a header of the shard is wrong";
-            }))
+    if (auto found = wrong_place(from, path, {at, between.size()}, buffer, [&](const std::vector<unsigned char>& b) {
+          return std::memcmp(b.data(), between.data(), b.size()) == 0 ? std::string()
+                                                                      : "a header of the shard is wrong";
+        }))
       wrong.push_back(std::move(*found));
     if (i == made.count()) break;
     const SamplePlace place = made.place(i);
-    if (auto found = wrong_place(fd.get(), path, place, buffer,
+    if (auto found = wrong_place(from, path, place, buffer,
                                  [&](const std::vector<unsigned char>& b) { return made.wrong(i, b); }))
       wrong.push_back(std::move(*found));
     at = place.offset + place.size;
@@ -153,15 +147,13 @@ std::vector<WrongBlock> DataSet::verify(const DataProgress& progress, std::size_
       done.fetch_add(files_.size(file), std::memory_order_relaxed);
       return;
     }
-    const system::UniqueFd fd = system::open_quiet(files_.root_fd(), files_.path(file), O_NOFOLLOW);
-    if (!fd) return report({files_.full_path(file), 0, system_error("open", "", errno).what()});
     // What the storage holds is checked, not what memory holds of it.
-    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    OpenedFile from = opened(file, POSIX_FADV_DONTNEED);
+    if (!from.is_open()) return report({files_.full_path(file), 0, from.why()});
     for (std::uint64_t at = 0; at < files_.size(file);) {
       const std::uint64_t want = std::min(kChunk, files_.size(file) - at);
-      const ssize_t got = ::pread(fd.get(), buffer.data(), want, static_cast<off_t>(at));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return report({files_.full_path(file), at, system_error("read", "", errno).what()});
+      const std::int64_t got = from.read(at, buffer.data(), want);
+      if (got < 0) return report({files_.full_path(file), at, from.why()});
       if (got == 0) return report({files_.full_path(file), at, "the file ends here"});
       // Block by block, so that every wrong one is named.
       for (std::uint64_t part = 0, length; part < static_cast<std::uint64_t>(got); part += length) {
