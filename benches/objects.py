@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import http.server
 import json
 import os
 import pathlib
@@ -22,12 +21,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import urllib.parse
 
 ROOT = pathlib.Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests/objects"))
+import million  # noqa: E402
 from faulty_store import FaultyStore  # noqa: E402
 from servers import environment, free_port, wait_for  # noqa: E402
 
@@ -160,45 +158,25 @@ def throttled(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
     print(f"throttling named in {named} of {arguments.turns} verdicts of a throttled bucket, in {wrongly} of as many others")
 
 
-class Million(http.server.BaseHTTPRequestHandler):
-    """A bucket of a million keys, whose pages are made as they are asked for."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *words):
-        pass
-
-    def do_GET(self):
-        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
-        first = int(query.get("continuation-token", 0))
-        page = "".join(f"<Contents><Key>set/d{i // 1000:04}/sample-{i:08}.jpg</Key><LastModified>2026-01-01T00:00:00.000Z"
-                       f"</LastModified><ETag>&quot;{i:032x}&quot;</ETag><Size>{OBJECT}</Size></Contents>"
-                       for i in range(first, first + 1000))
-        more = "true" if first + 1000 < KEYS else "false"
-        body = (f"<ListBucketResult><IsTruncated>{more}</IsTruncated><NextContinuationToken>{first + 1000}"
-                f"</NextContinuationToken>{page}</ListBucketResult>").encode()
-        self.send_response_only(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
 def listing(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Million)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     job = {"schema": 1, "job": "million", "cluster": {"nodes": 1, "gpus_per_node": 1}, "step": {"time": "1s", "micro_batch": 64},
            "dataset": {"layout": "files", "samples": KEYS, "sample_size": f"{OBJECT}B"}, "loader": {"workers_per_gpu": 2}}
     (folder / "job.yaml").write_text(json.dumps(job))
-    begin = time.monotonic()
-    done = subprocess.run([arguments.headrace, "plan", "job.yaml", "--data", "s3://bucket/set"], cwd=folder, capture_output=True,
-                          text=True, env=environment(f"http://127.0.0.1:{server.server_address[1]}"))
-    took, used = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    server.shutdown()
-    if done.returncode != 0:
-        raise SystemExit(done.stdout + done.stderr)
-    print(f"headrace plan lists {KEYS} keys in {took:.1f} s, of them {used.ru_utime + used.ru_stime:.2f} s of its processor time, "
-          f"with {used.ru_maxrss / 1024:.0f} MiB of memory at most")
+    entry = {"use": "metadata", "path": "s3://bucket/set", "workers": 8, "repeat": 1}
+    (folder / "names.yaml").write_text(json.dumps({"schema": 1, "workloads": [entry]}))
+    for words in (["plan", "job.yaml", "--data", "s3://bucket/set"], ["run", "-c", "names.yaml", "--no-report", "--out", "out"]):
+        with million.bucket(KEYS) as server:
+            begin, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            done = subprocess.run([arguments.headrace, *words], cwd=folder, capture_output=True, text=True,
+                                  env=environment(server.endpoint))
+            took, used = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode != 0:
+            raise SystemExit(done.stdout + done.stderr)
+        cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+        print(f"headrace {words[0]} lists {KEYS} keys in {took:.1f} s, of them {cpu:.2f} s of its processor time; "
+              f"{used.ru_maxrss / 1024:.0f} MiB of memory at most until here")
+    repetition = json.loads((folder / "out/run.json").read_text())["points"][0]["repetitions"][-1]
+    print(f"  by 8 at once: {repetition['metrics']['list_rate']:.0f} keys/s")
 
 
 def main() -> None:

@@ -47,6 +47,26 @@ struct OpenUpload {
   std::string url, id;
 };
 
+/// Names of objects and what is told of them, one request after the other: on one thread. Nothing of a page is kept.
+class ObjectNames {
+ public:
+  /// One answer: its times, and errno or one of OperationError's own where there is none that is right.
+  struct Asked {
+    int error = 0;
+    std::uint64_t begin_ns = 0, end_ns = 0;
+  };
+  virtual ~ObjectNames() = default;
+  /// The next page of the keys that begin with `prefix`; `folders` is not nullptr: but those that have a '/' after it, of
+  /// which it is given what stands up to there. `token`: "" = the first page; becomes that of the next one, "" = it was the
+  /// last. `each` is told the whole keys. Throws RunError where the listing does not end, or is none.
+  virtual Asked page(const std::string& prefix, std::vector<std::string>* folders, std::string& token,
+                     const std::function<void(const ListedObject&)>& each) = 0;
+  /// What is told of one object.
+  virtual Asked head(std::string_view key) = 0;
+  /// Why the last request failed, with what to do.
+  virtual std::string why(const std::string& what) const = 0;
+};
+
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
@@ -73,6 +93,8 @@ class ObjectStore {
   /// Returns when the store knows nothing of it any more.
   virtual void abort(const OpenUpload& upload) = 0;
 
+  /// Of the bucket of `url`; `retries`: how often a request is sent again whose failure may pass.
+  virtual std::unique_ptr<ObjectNames> names(const std::string& url, unsigned retries) = 0;
   /// What writes objects on one thread.
   virtual std::unique_ptr<ObjectWriter> object_writer(const ObjectWriterOptions& options) = 0;
 };

@@ -46,6 +46,8 @@ class Run:
 
 
 class Headrace:
+    binary, environment = BINARY, staticmethod(environment)
+
     def __init__(self, folder):
         self.folder, self.runs = folder, 0
 

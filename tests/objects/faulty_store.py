@@ -32,6 +32,9 @@ class Faults(WriteFaults):
     silent_after = None  # so many requests of objects; then none is answered, listings neither
 
 
+FOLDER = "\uffff"  # after the names of folders in a listing with a delimiter: behind all that lies there
+
+
 class Handler(Writes, http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -132,13 +135,19 @@ class Handler(Writes, http.server.BaseHTTPRequestHandler):
         with store.lock:
             objects = dict(store.objects)
         keys = sorted((k for k in objects if k.startswith(query["prefix"])), key=str.encode)
+        if "delimiter" in query:
+            cut = len(query["prefix"])
+            keys = sorted({k if "/" not in k[cut:] else k[:k.index("/", cut) + 1] + FOLDER for k in keys})
         after = query.get("continuation-token", "")  # the last key, so that removals between pages do no harm
         left = [k for k in keys if not after or k.encode() > after.encode()] if not faults.endless else keys
         page = left[:faults.page]
         more = faults.page < len(left) or faults.endless
         following = escape(page[-1]) if page else ""
+        folders = [k for k in page if k.endswith(FOLDER)]
+        page = [k for k in page if not k.endswith(FOLDER)]
         text = "".join(f"<Contents><Key>{escape(k)}</Key><Size>{len(objects[k])}</Size>"
                        f"<ETag>{escape(store.tag(k))}</ETag></Contents>" for k in page)
+        text += "".join(f"<CommonPrefixes><Prefix>{escape(k[:-1])}</Prefix></CommonPrefixes>" for k in folders)
         text += f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>"
         if more:
             text += f"<NextContinuationToken>{following}</NextContinuationToken>"

@@ -122,7 +122,6 @@ def test_certificates_are_checked(headrace, tmp_path):
     ({**RANGES, "direct": True}, "direct"),
     ({**RANGES, "tune": True}, "tune"),
     ({**RANGES, "read_profile": "mds"}, "is of files"),
-    ({"use": "metadata", "path": "s3://bucket/set"}, "not into an object store"),
     ({"use": "checkpoint_read", "path": "s3://bucket/set", "direct": True}, "direct"),
     ({"use": "decode", "path": "s3://bucket/set"}, "not into an object store"),
 ], ids=lambda value: value if isinstance(value, str) else value["use"])

@@ -1,6 +1,5 @@
 // metadata - names and attributes: what a data loader's scan and a checkpoint's folder ask of a
 // file system, call by call.
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,19 +8,23 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <set>
 
 #include "harness/base/error.h"
+#include "harness/base/object_path.h"
 #include "harness/base/random.h"
 #include "harness/requirements/formula.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/name_tree.h"
+#include "harness/storage/storage_params.h"
 #include "harness/workload.h"
+#include "workloads/storage/name_calls.h"
+#include "workloads/storage/object_metrics.h"
+#include "workloads/storage/object_scan.h"
 
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr auto kMetrics = with_object_metrics(std::array{
     Metric{"operation_rate", "1/s", Better::higher,
            "Calls per second while files are opened, asked for their attributes and closed"},
     Metric{"list_rate", "1/s", Better::higher, "Names that listing folders gives per second"},
@@ -30,10 +33,11 @@ constexpr std::array kMetrics{
     Metric{"create_rate", "1/s", Better::higher, "Empty files made per second"},
     Metric{"rename_rate", "1/s", Better::higher, "Files renamed in their folder per second"},
     Metric{"unlink_rate", "1/s", Better::higher, "Files removed per second"},
-    Metric{"scan_time_s", "s", Better::lower, "Listing every folder, then asking every file for its attributes"},
+    Metric{"scan_time_s", "s", Better::lower,
+           "Listing every folder, then asking every file for its attributes; of objects, listing alone tells them"},
     Metric{"data_set_scan_time_s", "s", Better::lower,
            "Formula A9: the same for data_set_files files, at this time per file and as many workers"},
-};
+});
 
 enum Step : unsigned { kCreate, kList, kStat, kOpen, kRename, kUnlink };
 constexpr std::array<const char*, 6> kNames{"create", "list", "stat", "open", "rename", "unlink"};
@@ -44,6 +48,7 @@ constexpr std::uint8_t kClosePart = kNames.size() + 1;
 constexpr std::uint8_t part_of(Step step) { return static_cast<std::uint8_t>(step + 1); }
 
 constexpr unsigned kLongestPath = 512;
+constexpr std::uint64_t kHeads = 1000;
 constexpr unsigned kClaim = 16;  // items that a worker takes at once
 
 /// Names seen by one worker, on a cache line of its own.
@@ -60,13 +65,24 @@ class Metadata final : public Workload {
         scanned_files_(p.count("data_set_files", 0, {.max = 1e15},
                                "files of the data set whose scan time is told; 0 = as many as are "
                                "here")) {
-    users_.path = p.path("path",
-                         "existing files to list, stat and open, read-only: a folder; none: empty "
-                         "files are made");
-    if (users_.path.empty()) {
+    users_.path =
+        p.path("path",
+               "existing files to list, stat and open, read-only: a folder; or objects to list and ask for, below "
+               "s3://bucket/prefix; none: empty files are made",
+               true);
+    objects_ = is_object_path(users_.path);
+    retries_ = StorageParams::declare_retries(p, objects_);
+    heads_ = p.count("heads", kHeads, {.min = 1, .max = 1e6},
+                     "of objects: how many at most are asked for one by one, of the first of each prefix");
+    if (!objects_ && p.given("heads")) p.conflict("heads", "is of objects: of files, all are asked for");
+    if (objects_) {
+      steps_ = {kList, kStat};
+    } else if (users_.path.empty()) {
       steps_ = {kCreate, kList, kStat, kOpen, kRename, kUnlink};
     } else {
       steps_ = {kList, kStat, kOpen};
+    }
+    if (!users_.path.empty()) {
       for (const char* key : {"depth", "width", "files_per_folder"})
         if (p.given(key)) p.conflict(key, "makes files; not together with path, which asks existing ones");
     }
@@ -84,7 +100,13 @@ class Metadata final : public Workload {
     parts.emplace_back("close");
     return parts;
   }
+  std::optional<Skip> check(Node& node) override {
+    if (!objects_) return std::nullopt;
+    std::string why = node.backends().why_not(object_engine());
+    return why.empty() ? std::nullopt : std::optional(Skip{std::move(why)});
+  }
   std::vector<CacheState> cache_states() const override {
+    if (objects_) return {CacheState::asis};  // nothing is kept on this side, and the store's caches are not seen
     return {CacheState::cold, CacheState::warm, CacheState::asis};
   }
   CacheUse cache_use() const override { return {.names_only = true}; }
@@ -102,6 +124,13 @@ class Metadata final : public Workload {
   bool phases_differ() const override { return true; }
 
   void prepare(Node& node, const DataProgress& progress) override {
+    if (objects_) {
+      requests_.open(node, object_engine(), users_.path);
+      ObjectStore& store = *node.backends().storage(object_engine()).object_store();
+      scan_ = std::make_unique<ObjectScan>(store, users_.path, workers_, retries_, heads_);
+      files_ = &scan_->files();
+      return;
+    }
     if (users_.path.empty()) {
       node.reserve_writes("metadata", shape_.disk_bytes());
       tree_ = std::make_unique<NameTree>(shape_, node.own_scratch());
@@ -121,6 +150,8 @@ class Metadata final : public Workload {
 
   void before_phase(unsigned phase, unsigned, std::uint64_t seed) override {
     step_ = steps_[phase];
+    if (phase == 0) requests_.before_phase();
+    if (objects_) return step_ == kList ? scan_->before_listing() : scan_->before_heads();
     if (step_ == kCreate) remove_left_over();
     if (tree_) tree_->require_in_place();
     const std::uint32_t items = step_ == kList ? folders_->count() : files_->count();
@@ -136,6 +167,7 @@ class Metadata final : public Workload {
   }
 
   void run(Worker& worker) override {
+    if (objects_) return step_ == kList ? scan_->list(worker, part_of(kList)) : scan_->head(worker, part_of(kStat));
     const int root = files_->root_fd();
     switch (step_) {
       case kCreate:
@@ -147,7 +179,7 @@ class Metadata final : public Workload {
         });
       case kList:
         return each(worker, [&](std::uint32_t folder) {
-          if (!list(folder, counts_[worker.index].names))
+          if (!list_folder(*folders_, folder, counts_[worker.index].names))
             throw system_error("list", folders_->full_path(folder), errno);
           return true;
         });
@@ -182,12 +214,19 @@ class Metadata final : public Workload {
     for (const auto& [step, metric] :
          {std::pair{kStat, "stat_rate"}, {kCreate, "create_rate"}, {kRename, "rename_rate"}, {kUnlink, "unlink_rate"}})
       if (of[step]) sink.put(metric, of[step]->operations_per_s(), of[step]->steady_s());
-    if (of[kList] && of[kStat]) report_scan(*of[kList], *of[kStat], sink);
+    requests_.report(sink);
+    if (objects_)
+      report_listing(*of[kList], sink);
+    else if (of[kList] && of[kStat])
+      report_scan(*of[kList], *of[kStat], sink);
   }
 
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
-    if (!users_.path.empty()) notes.emplace_back("path is read-only: nothing is created, renamed or unlinked");
+    requests_.add_notes(notes);
+    if (scan_ != nullptr) notes.push_back(scan_->told());
+    if (!objects_ && !users_.path.empty())
+      notes.emplace_back("path is read-only: nothing is created, renamed or unlinked");
     if (cut_)
       notes.emplace_back(
           "the time budget cut the scan short: its rates are of what was asked, and no scan time "
@@ -197,26 +236,13 @@ class Metadata final : public Workload {
   }
   void cleanup(Node&) override {
     files_ = folders_ = nullptr;
+    scan_.reset();
     tree_.reset();
     data_.reset();
   }
 
  private:
   enum Presence : std::uint8_t { kAbsent, kFirstName, kOtherName };
-
-  /// The root and every folder on the way to a file.
-  static FileTable folders_of(const FileTable& files) {
-    std::set<std::string, std::less<>> folders{"."};
-    for (std::uint32_t i = 0; i < files.count(); ++i) {
-      const std::string_view path = files.path(i);
-      for (std::size_t end = path.rfind('/'); end != path.npos && end > 0; end = path.rfind('/', end - 1)) {
-        if (!folders.emplace(path.substr(0, end)).second) break;
-      }
-    }
-    FileTable table(::fcntl(files.root_fd(), F_DUPFD_CLOEXEC, 0), files.root());
-    for (const std::string& folder : folders) table.add(folder, 0);
-    return table;
-  }
 
   /// Hands out `order_` a few items at a time; calls body(item) until all are taken or the recorder
   /// says stop.
@@ -290,27 +316,6 @@ class Metadata final : public Workload {
     recorder.fail({.code = errno, .file = item, .offset = OperationError::kNoOffset, .part = part}, end);
   }
 
-  /// Opens, lists and closes one folder as readdir does, and adds the names to `names`.
-  bool list(std::uint32_t folder, std::uint64_t& names) const {
-    alignas(dirent64) char entries[32 << 10];
-    const int fd = ::openat(folders_->root_fd(), folders_->path(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return false;
-    ssize_t got;
-    while ((got = ::getdents64(fd, entries, sizeof entries)) > 0) {
-      for (ssize_t at = 0; at < got;) {
-        const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
-        const char* name = entry->d_name;
-        const bool own = name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
-        names += !own;
-        at += entry->d_reclen;
-      }
-    }
-    const int code = errno;
-    const bool closed = ::close(fd) == 0;
-    if (got < 0) errno = code;
-    return got == 0 && closed;
-  }
-
   /// The path with the first letter of the file's name exchanged.
   const char* other_name(std::uint32_t file, char (&to)[kLongestPath]) const {
     const char* path = files_->path(file);
@@ -337,6 +342,7 @@ class Metadata final : public Workload {
   }
 
   std::uint64_t names_seen() const {
+    if (objects_) return scan_->names();
     std::uint64_t names = 0;
     for (const Count& count : counts_) names += count.names;
     return names;
@@ -347,7 +353,17 @@ class Metadata final : public Workload {
     const bool whole = listing.operations == folders_->count() && stats.operations == files_->count();
     cut_ = cut_ || !whole;
     if (!whole) return;
-    const double scan_s = listing.elapsed_s + stats.elapsed_s;
+    put_scan(listing.elapsed_s + stats.elapsed_s, files, sink);
+  }
+
+  /// Pages tell names, sizes and ETags: nobody asks for each.
+  void report_listing(const PhaseResult& listing, MetricSink& sink) const {
+    const bool whole = scan_->listed_all();
+    cut_ = cut_ || !whole;
+    if (whole) put_scan(listing.elapsed_s, static_cast<double>(scan_->names()), sink);
+  }
+
+  void put_scan(double scan_s, double files, MetricSink& sink) const {
     sink.put("scan_time_s", scan_s);
     const double asked = scanned_files_ > 0 ? static_cast<double>(scanned_files_) : files;
     sink.put("data_set_scan_time_s", requirements::apply("A9", {{"files_count", asked},
@@ -360,6 +376,11 @@ class Metadata final : public Workload {
   NameTreeShape shape_;
   std::uint64_t scanned_files_;
   DataSetSpec users_;
+  bool objects_ = false;
+  unsigned retries_ = 0;
+  std::uint64_t heads_ = 0;
+  ObjectRequests requests_;
+  std::unique_ptr<ObjectScan> scan_;
   std::vector<Step> steps_;
   std::unique_ptr<NameTree> tree_;
   std::shared_ptr<DataSet> data_;

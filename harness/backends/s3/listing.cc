@@ -33,14 +33,7 @@ class Lister {
         begins;  // of pages: stores differ in the order of keys, so only a page twice is one too many
     std::uint64_t found = 0;
     do {
-      std::string query;
-      if (!token.empty()) {
-        query = "continuation-token=";
-        append_encoded(query, token, false);
-        query += '&';
-      }
-      query += "list-type=2&prefix=";
-      append_encoded(query, prefix, false);
+      const std::string query = page_query(prefix, token);
       bool first = true;
       ListedPage page = parse(get(query), [&](const ListedObject& object) {
         if (std::exchange(first, false) && !begins.emplace(object.key).second)
@@ -84,6 +77,19 @@ class Lister {
 
 }  // namespace
 
+std::string page_query(const std::string& prefix, const std::string& token, bool delimited) {
+  std::string query;  // sorted by name, as signatures want it
+  if (!token.empty()) {
+    query = "continuation-token=";
+    append_encoded(query, token, false);
+    query += '&';
+  }
+  if (delimited) query += "delimiter=%2F&";
+  query += "list-type=2&prefix=";
+  append_encoded(query, prefix, false);
+  return query;
+}
+
 ListedPage parse_page(std::string& text, const std::function<void(const ListedObject&)>& each) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_buffer_inplace(text.data(), text.size());
@@ -96,6 +102,8 @@ ListedPage parse_page(std::string& text, const std::function<void(const ListedOb
           .version = version_of(object.child_value("ETag")),
           .etag = object.child_value("ETag")});
   ListedPage page;
+  for (const pugi::xml_node folder : list.children("CommonPrefixes"))
+    page.folders.emplace_back(folder.child_value("Prefix"));
   if (std::strcmp(list.child_value("IsTruncated"), "true") != 0) return page;
   page.next = list.child_value("NextContinuationToken");
   if (page.next.empty()) throw std::invalid_argument("a page that is not the last names no next one");

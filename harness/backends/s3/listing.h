@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/backends/object_store.h"
 #include "harness/backends/s3/readers.h"
@@ -14,9 +15,13 @@ namespace headrace::s3 {
 std::string list_objects(std::shared_ptr<const Settings> settings, const std::string& url, Ledger& ledger,
                          const std::function<void(const ListedObject&)>& each);
 
+/// What asks for a page of the keys that begin so; `delimited`: but those that have a '/' after it.
+std::string page_query(const std::string& prefix, const std::string& token, bool delimited = false);
+
 /// One page of an answer to ListObjectsV2.
 struct ListedPage {
-  std::string next;  // what asks for the next one; "" = it was the last
+  std::string next;                  // what asks for the next one; "" = it was the last
+  std::vector<std::string> folders;  // where a delimiter was asked for: what its keys begin with
 };
 /// Calls `each` with every object of the page; its key is the whole one. Throws RunError where the text is none.
 ListedPage parse_page(std::string& text, const std::function<void(const ListedObject&)>& each);

@@ -9,6 +9,7 @@
 #include "harness/backends/object_writer.h"
 #include "harness/backends/plugin.h"
 #include "harness/backends/s3/listing.h"
+#include "harness/backends/s3/names.h"
 #include "harness/backends/s3/objects.h"
 #include "harness/backends/s3/readers.h"
 #include "harness/backends/s3/uploads.h"
@@ -61,6 +62,9 @@ class S3Engine final : public StorageEngine, public ObjectStore {
   }
   std::vector<OpenUpload> uploads(const std::string& url) override { return list_uploads(settings(), ledger_, url); }
   void abort(const OpenUpload& upload) override { abort_upload(settings(), ledger_, upload); }
+  std::unique_ptr<ObjectNames> names(const std::string& url, unsigned retries) override {
+    return make_names(settings(), parse_url(url).bucket, retries, ledger_);
+  }
   std::unique_ptr<ObjectWriter> object_writer(const ObjectWriterOptions& options) override {
     return make_writer(settings(), options, ledger_);
   }
