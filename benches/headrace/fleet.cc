@@ -17,6 +17,7 @@
 #include "benches/headrace/shares.h"
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/escape.h"
 #include "harness/base/parallel.h"
 #include "harness/base/printable.h"
 #include "harness/files/marked_folder.h"
@@ -47,13 +48,6 @@ void collect_all(const std::vector<std::string>& files, fleet::Collector& collec
   });
   for (std::size_t i = 0; i < files.size(); ++i)
     if (!problems[i].empty()) unreadable.push_back({files[i], folder_name(files[i]), problems[i]});
-}
-
-/// A word that a shell takes as it is.
-std::string shell_word(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
 }
 
 std::string filled(std::string command, const std::string& key, const std::string& value) {

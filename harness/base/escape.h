@@ -1,4 +1,4 @@
-// Texts as CSV and XML hold them.
+// Texts as CSV, XML and shells hold them.
 #pragma once
 
 #include <string>
@@ -8,6 +8,9 @@ namespace headrace {
 
 /// RFC 4180: in quotes where a comma, a quote or a line break asks for it.
 std::string csv_field(std::string_view text);
+
+/// One word that a shell takes as it is, in quotes where it has to be.
+std::string shell_word(std::string_view text);
 
 /// Markup escaped; what XML 1.0 cannot hold, and what directs a terminal or hides, printable.
 std::string xml_escaped(std::string_view text);

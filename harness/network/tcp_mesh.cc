@@ -5,17 +5,13 @@
 #include <sys/time.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
-#include "harness/ranks/wire.h"
-#include "harness/system/own_addresses.h"
+#include "harness/network/tcp_door.h"
 #include "harness/system/socket.h"
-#include "harness/system/token.h"
 
 namespace headrace {
 namespace {
@@ -24,46 +20,11 @@ using system::UniqueFd;
 using Sockets = std::map<unsigned, std::vector<UniqueFd>>;
 
 constexpr timeval kCall{0, 200'000};
-constexpr double kTry_s = 2;      // for one address, before the next is tried
-constexpr double kHello_s = 0.2;  // for the first bytes of a caller
+constexpr double kLate_s = 2;  // a caller that was in time may be answered so much later
 constexpr const char* kAdvice = "is there a firewall between them?";
-
-/// The first bytes of a connection: who calls, and that it is one of ours.
-struct Hello {
-  std::array<char, 16> token{};
-  std::uint32_t from = 0, stream = 0;
-};
-
-/// Where a rank is called.
-struct Door {
-  std::vector<std::string> addresses;
-  std::uint16_t port = 0;  // 0: it could not open one, and tells itself why
-  std::string token;
-
-  std::string packed() const { return wire::Writer().put(addresses).put(port).put(token).bytes(); }
-  static Door unpacked(const std::string& bytes) {
-    Door door;
-    wire::Reader in(bytes);
-    in.get(door.addresses);
-    in.get(door.port);
-    in.get(door.token);
-    return door;
-  }
-};
 
 /// The interface that sockets are bound to; "" = none.
 std::string bound_to(const TcpMesh::Options& options) { return options.bind ? options.interface : ""; }
-
-/// Opens `door`; throws RunError.
-UniqueFd open_door(Door& door, const TcpMesh::Options& options) {
-  std::vector<std::string> addresses = system::own_addresses(options.interface);
-  if (addresses.empty())
-    throw RunError(options.interface.empty() ? "no network interface is up"
-                                             : "interface " + options.interface + " is not there, or has no address");
-  UniqueFd listener = system::listening(bound_to(options));
-  door = {std::move(addresses), system::SocketAddress::of_socket(listener.get()).port(), system::new_token()};
-  return listener;
-}
 
 /// As the streams of a workload want it.
 void settle(int fd, const TcpMesh::Options& options) {
@@ -77,49 +38,18 @@ void settle(int fd, const TcpMesh::Options& options) {
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kCall, sizeof kCall);
 }
 
-/// Says who calls, and hears that it is welcome. The errno, or 0.
-int greeted(int fd, const Hello& hello) {
-  const Deadline deadline(kTry_s);
-  char answer = 0;
-  const bool welcome = system::send_all(fd, {reinterpret_cast<const char*>(&hello), sizeof hello}, deadline) &&
-                       system::receive_all(fd, {&answer, 1}, deadline) && answer == 'y';
-  return welcome ? 0 : ECONNREFUSED;
-}
-
-/// One connection to a door, or none, and `why`. `address`: where it was reached before, if it was.
-UniqueFd call(const Door& door, std::string& address, const Hello& hello, const TcpMesh::Options& options,
-              std::string& why) {
-  const std::vector<std::string> addresses = address.empty() ? door.addresses : std::vector<std::string>{address};
-  for (const std::string& text : addresses) {
-    const auto to = system::SocketAddress::numeric(text, door.port);
-    if (!to) continue;
-    system::Connected there = system::connected(*to, Deadline(kTry_s), bound_to(options));
-    if (there.error == 0) {
-      settle(there.socket.get(), options);
-      there.error = greeted(there.socket.get(), hello);
-    }
-    if (there.error == 0) {
-      address = text;
-      return std::move(there.socket);
-    }
-    why += fmt::format("{}{} port {}: {}", why.empty() ? "" : "; ", text, door.port, errno_text(there.error));
-  }
-  return {};
-}
-
 /// All streams to one partner, tried until the deadline. What is wrong, or "".
-std::string call_all(const Door& door, unsigned self, std::string& address, std::vector<UniqueFd>& streams,
+std::string call_all(const TcpDoor& door, unsigned self, std::string& address, std::vector<UniqueFd>& streams,
                      const TcpMesh::Options& options, const Deadline& deadline) {
-  Hello hello;
-  hello.from = self;
-  std::copy_n(door.token.begin(), std::min(door.token.size(), hello.token.size()), hello.token.begin());
+  TcpHello hello(door.token, self, 0);
   for (UniqueFd& stream : streams) {
     std::string why;
-    while (!(stream = call(door, address, hello, options, why))) {
+    while (!(stream = call_door(door, address, hello, bound_to(options), why))) {
       if (deadline.over()) return why;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       why.clear();
     }
+    settle(stream.get(), options);
     ++hello.stream;
   }
   return "";
@@ -131,7 +61,7 @@ class Answering {
   Answering(int listener, const std::string& token, const TcpMesh::Options& options, Sockets& sockets,
             std::size_t expected)
       : listener_(listener), token_(token), options_(options), sockets_(sockets), expected_(expected) {
-    thread_ = std::thread([this] { run(Deadline(options_.timeout_s + kTry_s)); });
+    thread_ = std::thread([this] { run(Deadline(options_.timeout_s + kLate_s)); });
   }
   /// Waits until all have called, or until it is too late.
   ~Answering() { thread_.join(); }
@@ -145,19 +75,16 @@ class Answering {
 
   /// True when one more stream is there.
   bool answer() {
-    UniqueFd fd = system::accepted(listener_).socket;
-    if (!fd) return false;
-    Hello hello;
-    if (!system::receive_all(fd.get(), {reinterpret_cast<char*>(&hello), sizeof hello}, Deadline(kHello_s)) ||
-        !system::same_token({hello.token.begin(), hello.token.end()}, token_))
-      return false;
-    const auto at = sockets_.find(hello.from);
-    if (at == sockets_.end() || hello.stream >= at->second.size()) return false;
-    settle(fd.get(), options_);
-    if (!system::send_all(fd.get(), "y", Deadline(kHello_s))) return false;
+    TcpCaller caller = caller_at(listener_, token_);
+    if (!caller.socket) return false;
+    const auto at = sockets_.find(caller.hello.from);
+    if (at == sockets_.end() || caller.hello.stream >= at->second.size()) return false;
+    UniqueFd& stream = at->second[caller.hello.stream];
+    settle(caller.socket.get(), options_);
+    if (!welcome(caller.socket.get())) return false;
     // One that calls again did not hear the first answer.
-    const bool again = static_cast<bool>(at->second[hello.stream]);
-    at->second[hello.stream] = std::move(fd);
+    const bool again = static_cast<bool>(stream);
+    stream = std::move(caller.socket);
     return !again;
   }
 
@@ -192,7 +119,7 @@ struct Making {
   const TcpMesh::Options& options;
   Sockets& sockets;
   std::map<unsigned, std::string>& addresses;
-  Door own{};
+  TcpDoor own{};
   UniqueFd listener{};
 
   std::string who(unsigned partner) const { return ranks.who(team[partner]); }
@@ -200,7 +127,7 @@ struct Making {
   /// What is wrong, or "".
   std::string open() {
     try {
-      listener = open_door(own, options);
+      listener = open_door(own, options.interface, options.bind);
       return "";
     } catch (const RunError& e) {
       return e.what();
@@ -212,7 +139,7 @@ struct Making {
     const Deadline deadline(options.timeout_s);
     Answering answering(listener.get(), own.token, options, sockets, partners.callers.size() * options.streams);
     for (const unsigned partner : partners.to_call) {
-      const Door door = Door::unpacked(doors.at(partner));
+      const TcpDoor door = TcpDoor::unpacked(doors.at(partner));
       if (door.port == 0) continue;
       const std::string why = call_all(door, self, addresses[partner], sockets[partner], options, deadline);
       if (!incomplete(sockets[partner])) continue;

@@ -1,0 +1,53 @@
+// How one end of a measurement is called by another over TCP: where it listens, and the first words on each connection.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/system/unique_fd.h"
+
+namespace headrace {
+
+/// Where somebody is called.
+struct TcpDoor {
+  std::vector<std::string> addresses;  // numeric
+  std::uint16_t port = 0;              // 0: it could not open one, and tells itself why
+  std::string token;                   // what who calls must know
+
+  /// As bytes for another process of this build.
+  std::string packed() const;
+  static TcpDoor unpacked(const std::string& bytes);
+};
+
+/// Opens `door` at a port that the kernel chooses. `interface`: its addresses alone, "" = all that are up; with `bind`
+/// nothing comes but by it, whatever routes say. Throws RunError.
+system::UniqueFd open_door(TcpDoor& door, const std::string& interface, bool bind);
+
+/// The first bytes of a connection: who calls, and that it is one of ours.
+struct TcpHello {
+  std::array<char, 16> token{};
+  std::uint32_t from = 0, stream = 0;
+
+  TcpHello(std::string_view of_door, std::uint32_t who, std::uint32_t number);
+  TcpHello() = default;
+};
+
+/// One connection to a door, non-blocking; none, and `why`, where no address of it welcomes us. `address`: where it was
+/// reached before, if it was; set to where it is. `interface`: what it goes out by, "" = as routes say.
+system::UniqueFd call_door(const TcpDoor& door, std::string& address, const TcpHello& hello,
+                           const std::string& interface, std::string& why);
+
+/// One who called and has the token: its connection, non-blocking, which has not been welcomed yet. None when there is
+/// nobody, or a stranger.
+struct TcpCaller {
+  system::UniqueFd socket;
+  TcpHello hello;
+};
+TcpCaller caller_at(int listener, const std::string& token);
+/// False: it is gone already.
+bool welcome(int fd);
+
+}  // namespace headrace

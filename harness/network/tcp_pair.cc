@@ -1,0 +1,224 @@
+#include "harness/network/tcp_pair.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "harness/base/deadline.h"
+#include "harness/base/error.h"
+#include "harness/system/socket.h"
+#include "harness/system/tcp_counts.h"
+
+namespace headrace {
+namespace {
+
+using system::UniqueFd;
+using Streams = std::vector<UniqueFd>;
+
+constexpr std::size_t kBlock = 128 << 10, kSmallBlock = 16 << 10;  // of one send
+constexpr double kSlowTime = 0.4;                                  // of the time
+constexpr double kLeastPace = 64 << 10;                            // of a stream [B/s]
+constexpr double kWarm = 0.2;                                      // of the time, until windows are open
+constexpr double kSilence_s = 5;                                   // of the other end
+constexpr std::size_t kPing = 64;                                  // bytes
+constexpr std::size_t kMostPings = 400;
+constexpr double kPinging = 0.3;          // of the time, at most
+constexpr char kMore = 'm', kLast = 'l';  // the first byte of each block, or ping
+
+[[noreturn]] void gone() { throw RunError("the other end went silent, or closed the connection"); }
+
+/// Each stream in a thread of its own; the first that throws is told.
+void on_all(Streams& streams, const std::function<void(std::size_t)>& body) {
+  std::vector<std::exception_ptr> wrong(streams.size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < streams.size(); ++i)
+      threads.emplace_back([&, i] {
+        try {
+          body(i);
+        } catch (...) {
+          wrong[i] = std::current_exception();
+        }
+      });
+  }
+  for (const std::exception_ptr& one : wrong)
+    if (one) std::rethrow_exception(one);
+}
+
+/// Leaves no more than this unsent in the kernel, so that the end of a way is soon over.
+void keep_little(int fd, std::size_t bytes) {
+  const auto most = static_cast<int>(bytes);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most, sizeof most);
+}
+
+/// Asks, and waits for each answer.
+TcpLatency ping(int fd, double time_s) {
+  char message[kPing] = {kMore};
+  std::vector<double> times;
+  for (const Deadline end(kPinging * time_s); times.empty() || (!end.over() && times.size() < kMostPings);) {
+    const std::uint64_t begin_ns = now_ns();
+    if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s)) ||
+        !system::receive_all(fd, message, Deadline(kSilence_s)))
+      gone();
+    times.push_back(seconds_since(begin_ns));
+  }
+  message[0] = kLast;
+  if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s))) gone();
+  std::sort(times.begin(), times.end());
+  return {times.front(), times[times.size() / 2], times[times.size() * 99 / 100]};
+}
+
+void echo(int fd) {
+  for (char message[kPing];;) {
+    if (!system::receive_all(fd, message, Deadline(kSilence_s))) gone();
+    if (message[0] == kLast) return;
+    if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s))) gone();
+  }
+}
+
+/// Blocks until the time is over; what the kernel counted after the first `warm` of it.
+system::TcpCounts send(int fd, double time_s, std::size_t block_size, double warm) {
+  std::vector<char> block(block_size, '\0');
+  system::TcpCounts before;
+  bool is_warm = false;
+  const std::uint64_t begin_ns = now_ns();
+  for (bool last = false; !last;) {
+    const double passed_s = seconds_since(begin_ns);
+    if (!is_warm && passed_s >= warm * time_s) {
+      before = system::tcp_counts(fd);
+      is_warm = true;
+    }
+    last = passed_s >= time_s;
+    block[0] = last ? kLast : kMore;
+    if (!system::send_all(fd, {block.data(), block.size()}, Deadline(kSilence_s))) gone();
+  }
+  system::TcpCounts counts = system::tcp_counts(fd);
+  counts.segments -= std::min(counts.segments, before.segments);
+  counts.retransmitted -= std::min(counts.retransmitted, before.retransmitted);
+  counts.acknowledged -= std::min(counts.acknowledged, before.acknowledged);
+  return counts;
+}
+
+/// Blocks until the last; the rate of what came in time, after the beginning [B/s].
+double receive(int fd, double time_s, std::size_t block_size) {
+  std::vector<char> block(block_size);
+  std::uint64_t first_ns = 0, from_ns = 0, to_ns = 0, bytes = 0;
+  for (bool last = false; !last;)
+    for (std::size_t got = 0; got < block.size();) {
+      const auto some = system::receive_some(fd, std::span(block).subspan(got));
+      if (!some) gone();
+      if (*some == 0) {
+        if (!system::wait_readable(fd, Deadline(kSilence_s))) gone();
+        continue;
+      }
+      if (got == 0) last = block[0] == kLast;
+      got += *some;
+      const std::uint64_t now = now_ns();
+      if (first_ns == 0) first_ns = now;
+      const double passed_s = static_cast<double>(now - first_ns) * 1e-9;
+      if (passed_s < kWarm * time_s || (passed_s > time_s && to_ns > from_ns)) continue;
+      if (from_ns == 0)
+        from_ns = now;
+      else
+        bytes += *some;
+      to_ns = now;
+    }
+  return to_ns > from_ns ? 1e9 * static_cast<double>(bytes) / static_cast<double>(to_ns - from_ns) : 0;
+}
+
+/// At full speed; what each stream reached [B/s].
+std::vector<double> send_fast(Streams& streams, double time_s) {
+  std::vector<double> rates(streams.size());
+  on_all(streams, [&](std::size_t i) {
+    keep_little(streams[i].get(), 2 * kBlock);
+    const auto counts = send(streams[i].get(), time_s, kBlock, kWarm);
+    rates[i] = static_cast<double>(counts.acknowledged) / ((1 - kWarm) * time_s);
+  });
+  return rates;
+}
+
+double receive_fast(Streams& streams, double time_s) {
+  std::vector<double> rates(streams.size());
+  on_all(streams, [&](std::size_t i) { rates[i] = receive(streams[i].get(), time_s, kBlock); });
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
+}
+
+/// At a third of the speed, so that no queue on the way overflows by it.
+void send_slowly(Streams& streams, double time_s, const std::vector<double>& reached, TcpPairEnd& end) {
+  std::vector<system::TcpCounts> counts(streams.size());
+  on_all(streams, [&](std::size_t i) {
+    const int fd = streams[i].get();
+    const auto pace = static_cast<std::uint64_t>(std::max(reached[i] / 3, kLeastPace));
+    ::setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pace, sizeof pace);
+    keep_little(fd, kSmallBlock);
+    counts[i] = send(fd, kSlowTime * time_s, kSmallBlock, 0);
+  });
+  for (const system::TcpCounts& one : counts) {
+    end.segments += one.segments;
+    end.retransmitted += one.retransmitted;
+  }
+}
+
+void receive_slowly(Streams& streams, double time_s) {
+  on_all(streams, [&](std::size_t i) { receive(streams[i].get(), time_s, kSmallBlock); });
+}
+
+}  // namespace
+
+TcpPairListener::TcpPairListener(const TcpPairPlan& plan) : plan_(plan) {
+  listener_ = open_door(door_, plan.interface, !plan.interface.empty());
+  // Another host would meet itself there.
+  const auto loopback = [](const std::string& address) { return address.starts_with("127.") || address == "::1"; };
+  if (!std::all_of(door_.addresses.begin(), door_.addresses.end(), loopback)) std::erase_if(door_.addresses, loopback);
+}
+
+TcpPairEnd TcpPairListener::answer() {
+  Streams streams(plan_.streams);
+  const Deadline deadline(plan_.meet_s);
+  for (unsigned there = 0; there < plan_.streams;) {
+    if (!system::wait_readable(listener_.get(), deadline)) throw RunError("the other end did not come");
+    TcpCaller caller = caller_at(listener_.get(), door_.token);
+    if (!caller.socket || caller.hello.stream >= streams.size()) continue;
+    UniqueFd& stream = streams[caller.hello.stream];
+    system::send_at_once(caller.socket.get());
+    if (!welcome(caller.socket.get())) continue;
+    there += !stream;
+    stream = std::move(caller.socket);
+  }
+  TcpPairEnd end;
+  echo(streams.front().get());
+  end.received = receive_fast(streams, plan_.time_s);
+  const std::vector<double> reached = send_fast(streams, plan_.time_s);
+  receive_slowly(streams, plan_.time_s);
+  send_slowly(streams, plan_.time_s, reached, end);
+  return end;
+}
+
+TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan) {
+  Streams streams(plan.streams);
+  std::string address;
+  TcpHello hello(door.token, 0, 0);
+  for (UniqueFd& stream : streams) {
+    std::string why;
+    stream = call_door(door, address, hello, plan.interface, why);
+    if (!stream) throw RunError(why.empty() ? "the other end tells no address" : why);
+    system::send_at_once(stream.get());
+    ++hello.stream;
+  }
+  TcpPairEnd end;
+  end.latency = ping(streams.front().get(), plan.time_s);
+  const std::vector<double> reached = send_fast(streams, plan.time_s);
+  end.received = receive_fast(streams, plan.time_s);
+  send_slowly(streams, plan.time_s, reached, end);
+  receive_slowly(streams, plan.time_s);
+  return end;
+}
+
+}  // namespace headrace

@@ -1,0 +1,52 @@
+// Two hosts over TCP, and nobody else: latency first, then each way at full speed over several streams, then each way at a
+// third of that, where nothing should have to be sent again. One end opens a door and answers, the other one calls.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "harness/network/tcp_door.h"
+
+namespace headrace {
+
+/// The same at both ends, but for the interface.
+struct TcpPairPlan {
+  double time_s = 1;  // of one way
+  unsigned streams = 4;
+  double meet_s = 5;      // for the other end to come
+  std::string interface;  // bound to this one; "" = as routes say
+};
+
+/// From a small message to its answer, as programs see it [s].
+struct TcpLatency {
+  double least_s = 0, median_s = 0, p99_s = 0;
+};
+
+/// What one end saw.
+struct TcpPairEnd {
+  double received = 0;                            // of the other's payload [B/s], without the first fifth of the time
+  std::uint64_t segments = 0, retransmitted = 0;  // that this end sent at a third of the speed
+  std::optional<TcpLatency> latency;              // of the calling end
+};
+
+/// The end that is called.
+class TcpPairListener {
+ public:
+  /// Throws RunError where it cannot listen.
+  explicit TcpPairListener(const TcpPairPlan& plan);
+  const TcpDoor& door() const { return door_; }
+  /// Waits for the other end, and measures with it. Throws RunError: who does not come or goes silent.
+  TcpPairEnd answer();
+
+ private:
+  const TcpPairPlan plan_;
+  TcpDoor door_;
+  system::UniqueFd listener_;
+};
+
+/// The end that calls. Throws RunError: at which addresses nobody answers, and why.
+TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan);
+
+}  // namespace headrace
