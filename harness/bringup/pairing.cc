@@ -70,7 +70,7 @@ Round Search::random_matching() {
     std::optional<std::size_t> best;
     int best_score = -1;
     for (std::size_t j = i + 1; j < order.size() && best_score < 3; ++j) {
-      if (order[j] == kNoSwitch) continue;
+      if (order[j] == kNoSwitch || avoided(order[i], order[j])) continue;
       const int score = (posterior_.meetings(order[i], order[j]) == 0 ? 2 : 0) +
                         (of.apart(order[i], order[j]) == far || of.switches() == 0 ? 1 : 0);
       if (score > best_score) best = j, best_score = score;
@@ -92,8 +92,8 @@ unsigned Search::partner_of(unsigned node, const std::vector<bool>& taken) const
     const std::uint64_t start = draw.below(of.nodes);
     for (unsigned i = 0; i < of.nodes && (near < kTried || distant < kTried); ++i) {
       const auto other = static_cast<unsigned>((start + i) % of.nodes);
-      if (other == node || taken[other] || lost_[other] || nodes_[other] == PartState::accused ||
-          (nodes_[other] == PartState::cleared) != cleared)
+      if (other == node || taken[other] || lost_[other] || avoided(node, other) ||
+          nodes_[other] == PartState::accused || (nodes_[other] == PartState::cleared) != cleared)
         continue;
       unsigned& tried = of.apart(node, other) ? distant : near;
       if (tried >= kTried) continue;
@@ -118,7 +118,7 @@ Round Search::chosen_pairs() {
   for (const std::size_t i : doubtful_links_) {
     const auto& link = posterior_.links()[i];
     const auto known = [&](unsigned node) { return nodes_[node] != PartState::undecided; };
-    if (!known(link.a) || !known(link.b) || taken[link.a] || taken[link.b]) continue;
+    if (!known(link.a) || !known(link.b) || taken[link.a] || taken[link.b] || avoided(link.a, link.b)) continue;
     if (link.rates.size() < kOfALink || rounds_ % 2 == 0) {
       meet(link.a, link.b);
       continue;
@@ -148,7 +148,7 @@ Round Search::chosen_pairs() {
       for (unsigned i = 0; i < of.nodes; ++i) {
         const auto other = static_cast<unsigned>((start + i) % of.nodes);
         if (taken[other] || lost_[other] || nodes_[other] != PartState::cleared || !of.apart(node, other) ||
-            switches_[of.leaf(other)] == PartState::accused)
+            avoided(node, other) || switches_[of.leaf(other)] == PartState::accused)
           continue;
         meet(node, other);
         ++pairs;
@@ -159,12 +159,45 @@ Round Search::chosen_pairs() {
   return round;
 }
 
+/// Whoever is free meets somebody whom it never met; those first who have most of them left.
+void Search::add_unmet(Round& round) const {
+  const Topology& of = posterior_.topology();
+  std::vector<bool> taken(of.nodes, false);
+  for (const auto& [a, b] : round) taken[a] = taken[b] = true;
+  const auto takes_part = [&](unsigned node) { return !lost_[node] && nodes_[node] != PartState::accused; };
+  const auto unmet = [&](unsigned a, unsigned b) {
+    return a != b && takes_part(b) && !avoided(a, b) && posterior_.meetings(a, b) == 0;
+  };
+  std::vector<std::pair<unsigned, unsigned>> order;  // so many are left, of this node
+  for (unsigned a = 0; a < of.nodes; ++a) {
+    if (!takes_part(a)) continue;
+    unsigned left = 0;
+    for (unsigned b = 0; b < of.nodes; ++b) left += unmet(a, b);
+    if (left > 0) order.emplace_back(left, a);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto& x, const auto& y) { return x.first > y.first; });
+  for (const auto& [left, a] : order)
+    for (const auto& [other_left, b] : order) {
+      if (taken[a]) break;
+      if (taken[b] || !unmet(a, b)) continue;
+      round.emplace_back(std::min(a, b), std::max(a, b));
+      taken[a] = taken[b] = true;
+    }
+}
+
 Round Search::next() {
-  if (rounds_ >= options_.most_rounds) return {};
   const std::size_t left = undecided().size();
   const auto there = static_cast<std::size_t>(std::count(lost_.begin(), lost_.end(), false));
-  if (rounds_ < 2 || 3 * left > there) return left > 0 ? random_matching() : Round{};
-  return chosen_pairs();
+  const std::size_t most =
+      options_.every_link ? std::max<std::size_t>(options_.most_rounds, 2 * there) : options_.most_rounds;
+  if (rounds_ >= most) return {};
+  Round round;
+  if (rounds_ >= 2 && 3 * left <= there)
+    round = chosen_pairs();
+  else if (left > 0)
+    round = random_matching();
+  if (options_.every_link) add_unmet(round);
+  return round;
 }
 
 }  // namespace headrace::bringup

@@ -76,6 +76,8 @@ Search::Search(Topology topology, const SearchOptions& options)
 
 void Search::lose(unsigned node) { lost_[node] = true; }
 
+void Search::avoid(unsigned a, unsigned b) { avoided_.emplace(std::min(a, b), std::max(a, b)); }
+
 std::vector<unsigned> Search::undecided() const {
   std::vector<unsigned> all;
   for (unsigned node = 0; node < nodes_.size(); ++node)

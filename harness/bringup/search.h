@@ -2,7 +2,9 @@
 // docs/bring-up.md tells the rules and their guarantee. Pure: the caller measures.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@ struct SearchOptions {
   double alpha = 0.01;  // at most so likely is any healthy part accused, over the whole fleet
   double beta = 0.05;   // at most so likely is a part that loses kDelta or more called healthy
   unsigned most_rounds = 20;
+  bool every_link = false;  // until each two that are not accused have met, however many rounds that takes
   Prior prior;
   std::uint64_t seed = 1;
 };
@@ -45,6 +48,8 @@ class Search {
   void add(std::span<const PairRate> measured);
   /// The node takes part no more, because it does not answer: it is in no further pair.
   void lose(unsigned node);
+  /// These two cannot be measured together: they meet no more.
+  void avoid(unsigned a, unsigned b);
 
   unsigned rounds() const { return rounds_; }
   PartState node(unsigned number) const { return nodes_[number]; }  // the worst of its rails
@@ -60,6 +65,8 @@ class Search {
   double information(unsigned about, unsigned with) const;
   Round random_matching();
   Round chosen_pairs();
+  void add_unmet(Round& round) const;
+  bool avoided(unsigned a, unsigned b) const { return avoided_.contains({std::min(a, b), std::max(a, b)}); }
   unsigned partner_of(unsigned node, const std::vector<bool>& taken) const;
 
   const SearchOptions options_;
@@ -68,6 +75,7 @@ class Search {
   unsigned rounds_ = 0;
   std::vector<PartState> nodes_, ends_, switches_;
   std::vector<bool> lost_;
+  std::set<std::pair<unsigned, unsigned>> avoided_;
   std::vector<Finding> findings_;
   std::vector<std::size_t> doubtful_links_;  // that may be slow, and are not known to be
 };

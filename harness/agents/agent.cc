@@ -1,0 +1,88 @@
+#include "harness/agents/agent.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/agents/facts.h"
+#include "harness/agents/pair_json.h"
+#include "harness/agents/protocol.h"
+#include "harness/base/error.h"
+#include "harness/base/version.h"
+#include "harness/network/tcp_pair.h"
+
+namespace headrace::agents {
+namespace {
+
+using Json = nlohmann::json;
+
+/// The next line; false: there are no more.
+class Lines {
+ public:
+  explicit Lines(int fd) : fd_(fd) {}
+  bool next(std::string& line) {
+    std::size_t end;
+    while ((end = text_.find('\n')) == std::string::npos) {
+      char block[4096];
+      const ssize_t got = ::read(fd_, block, sizeof block);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      text_.append(block, static_cast<std::size_t>(got));
+    }
+    line = text_.substr(0, end);
+    text_.erase(0, end + 1);
+    return true;
+  }
+
+ private:
+  const int fd_;
+  std::string text_;
+};
+
+class Agent {
+ public:
+  Json answer(const Json& asked) {
+    const auto what = asked.at("do").get<std::string>();
+    if (what == "facts") return facts_json(asked.at("paths").get<std::vector<std::string>>());
+    if (what == "clock") return {{"now_s", wall_clock_s()}};
+    if (what == "open") {
+      door_ = std::make_unique<TcpPairListener>(plan_from(asked.at("plan")));
+      return {{"door", door_text(door_->door())}};
+    }
+    if (what == "answer") {
+      if (!door_) throw RunError("nothing was opened");
+      const std::unique_ptr<TcpPairListener> door = std::move(door_);
+      return end_json(door->answer());
+    }
+    if (what == "call")
+      return end_json(call_pair(door_from(asked.at("door").get<std::string>()), plan_from(asked.at("plan"))));
+    throw RunError("this headrace does not know how to do: " + what);
+  }
+
+ private:
+  std::unique_ptr<TcpPairListener> door_;
+};
+
+}  // namespace
+
+void serve_agent(int input, const std::function<void(const std::string&)>& say) {
+  const auto tell = [&](const Json& answer) {
+    say(std::string(kMark) + answer.dump(-1, ' ', true, Json::error_handler_t::replace));
+  };
+  tell({{"agent", kProtocol}, {"version", kVersion}});
+  Lines lines(input);
+  Agent agent;
+  for (std::string line; lines.next(line);) {
+    Json answer;
+    try {
+      answer = agent.answer(Json::parse(line));
+    } catch (const std::exception& e) {
+      answer = {{"error", e.what()}};
+    }
+    tell(answer);
+  }
+}
+
+}  // namespace headrace::agents

@@ -1,0 +1,278 @@
+#include "harness/agents/crowd.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "harness/agents/facts.h"
+#include "harness/agents/protocol.h"
+#include "harness/base/deadline.h"
+#include "harness/base/error.h"
+#include "harness/base/version.h"
+#include "harness/system/limits.h"
+#include "harness/system/unique_fd.h"
+
+extern char** environ;
+
+namespace headrace::agents {
+namespace {
+
+using system::UniqueFd;
+
+constexpr std::size_t kAtOnce = 48;       // launchers that are starting: ssh takes processor time
+constexpr std::size_t kMostWords = 4096;  // of what a launcher complains, the end is kept
+constexpr std::size_t kLongestLine = 1 << 20;
+constexpr double kLook_s = 0.1;
+
+/// The last line that says something.
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) return "";
+  const std::size_t begin = text.find_last_of("\r\n", end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+/// What a launcher that ended with this means.
+std::string fix_for(int code) {
+  if (code == 255) return "is it up, and does the launcher get there without a question? try it by hand";
+  if (code == 126 || code == 127) return "install the same headrace under the same path, or say where it is: --remote";
+  if (code == 2) return "install the same version of headrace there, or say where it is: --remote";
+  return "start the agent by hand as the launcher does, and look what it says";
+}
+
+}  // namespace
+
+struct Crowd::Member {
+  std::string command;
+  pid_t pid = -1;
+  UniqueFd in, out, err;
+  std::string heard, complained;
+  double heard_s = 0;  // CLOCK_REALTIME of the latest bytes
+  bool begun = false, met = false;
+  Deadline until{0};  // for its first word
+  Failure failure;
+};
+
+Crowd::Crowd(std::vector<std::string> commands, std::function<bool()> stop) : stop_(std::move(stop)) {
+  for (std::string& command : commands) {
+    members_.push_back(std::make_unique<Member>());
+    members_.back()->command = std::move(command);
+  }
+  system::make_room_for_files(3 * members_.size() + 16);
+}
+
+Crowd::~Crowd() {
+  for (const auto& one : members_) one->in = UniqueFd();
+  for (const Deadline patience(1);;) {
+    bool any = false;
+    for (const auto& one : members_)
+      if (one->pid > 0 && ::waitpid(one->pid, nullptr, WNOHANG) == one->pid)
+        one->pid = -1;
+      else
+        any = any || one->pid > 0;
+    if (!any || patience.over()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  for (const auto& one : members_) {
+    if (one->pid <= 0) continue;
+    ::kill(-one->pid, SIGKILL);
+    ::waitpid(one->pid, nullptr, 0);
+  }
+}
+
+const Failure& Crowd::failure(std::size_t host) const { return members_.at(host)->failure; }
+
+/// In a process group of its own: Ctrl-C is for this process, which then ends the others in their turn.
+void Crowd::begin(Member& member) {
+  member.begun = true;
+  int in[2], out[2], err[2];
+  if (::pipe2(in, O_CLOEXEC) != 0) return give_up(member, "pipe: " + errno_text(errno), "raise ulimit -n");
+  member.in = UniqueFd(in[1]);
+  UniqueFd their_in(in[0]);
+  if (::pipe2(out, O_CLOEXEC) != 0) return give_up(member, "pipe: " + errno_text(errno), "raise ulimit -n");
+  member.out = UniqueFd(out[0]);
+  UniqueFd their_out(out[1]);
+  if (::pipe2(err, O_CLOEXEC) != 0) return give_up(member, "pipe: " + errno_text(errno), "raise ulimit -n");
+  member.err = UniqueFd(err[0]);
+  UniqueFd their_err(err[1]);
+  for (const int fd : {member.in.get(), member.out.get(), member.err.get()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
+
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, their_in.get(), STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, their_out.get(), STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, their_err.get(), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  ::sigemptyset(&defaults);
+  for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM}) ::sigaddset(&defaults, number);
+  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  const char* words[] = {"/bin/sh", "-c", member.command.c_str(), nullptr};
+  const int code =
+      ::posix_spawn(&member.pid, words[0], &actions, &attributes, const_cast<char* const*>(words), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (code != 0) {
+    member.pid = -1;
+    give_up(member, "/bin/sh: " + errno_text(code), "");
+  }
+}
+
+void Crowd::give_up(Member& member, const std::string& why, const std::string& fix) {
+  if (member.failure) return;
+  member.failure = {why, fix};
+  member.in = UniqueFd();
+  member.out = UniqueFd();
+  member.err = UniqueFd();
+  if (member.pid > 0) ::kill(-member.pid, SIGTERM);
+}
+
+/// Its output has ended: so has it, or it is about to.
+void Crowd::ended(Member& member) {
+  int status = 0;
+  pid_t got = 0;
+  for (const Deadline patience(1); (got = ::waitpid(member.pid, &status, WNOHANG)) == 0 && !patience.over();)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  char block[512];
+  for (ssize_t more; (more = ::read(member.err.get(), block, sizeof block)) > 0;)
+    member.complained.append(block, static_cast<std::size_t>(more));
+  if (got == member.pid) member.pid = -1;
+  const std::string words = last_line(member.complained);
+  if (got <= 0 || !WIFEXITED(status))
+    return give_up(member, words.empty() ? "its agent ended" : "its agent ended: " + words, "is the host up?");
+  const int code = WEXITSTATUS(status);
+  std::string why = member.met    ? "its agent ended"
+                    : code == 255 ? "cannot be reached"
+                    : code == 127 ? "headrace is not there"
+                                  : fmt::format("the agent did not start, exit code {}", code);
+  if (!words.empty()) why += ": " + words;
+  give_up(member, why, member.met ? "is the host up?" : fix_for(code));
+}
+
+/// Takes in what has come from anybody; waits for the first of it.
+void Crowd::listen(double timeout_s) {
+  std::vector<pollfd> waits;
+  std::vector<Member*> whose;
+  for (const auto& one : members_) {
+    if (!one->begun || one->failure) continue;
+    for (const int fd : {one->out.get(), one->err.get()})
+      if (fd >= 0) {
+        waits.push_back({fd, POLLIN, 0});
+        whose.push_back(one.get());
+      }
+  }
+  if (::poll(waits.data(), waits.size(), static_cast<int>(1000 * timeout_s)) <= 0) return;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    Member& member = *whose[i];
+    if (waits[i].revents == 0 || member.failure) continue;
+    const bool words = waits[i].fd == member.out.get();
+    char block[1 << 16];
+    const ssize_t got = ::read(waits[i].fd, block, sizeof block);
+    if (got > 0) {
+      std::string& into = words ? member.heard : member.complained;
+      into.append(block, static_cast<std::size_t>(got));
+      if (words) member.heard_s = wall_clock_s();
+      if (!words && into.size() > kMostWords) into.erase(0, into.size() - kMostWords);
+      if (words && into.size() > kLongestLine) give_up(member, "it says too much", "");
+    } else if (got == 0 || errno != EAGAIN) {
+      if (words)
+        ended(member);
+      else
+        member.err = UniqueFd();
+    }
+  }
+}
+
+/// The next line of the protocol; what else a host prints is passed over.
+bool Crowd::take_line(Member& member, std::string& line) {
+  for (std::size_t end; (end = member.heard.find('\n')) != std::string::npos;) {
+    line = member.heard.substr(0, end);
+    member.heard.erase(0, end + 1);
+    const std::size_t mark = line.find(kMark);
+    if (mark == std::string::npos) continue;
+    line.erase(0, mark + kMark.size());
+    return true;
+  }
+  return false;
+}
+
+void Crowd::start(double timeout_s, const std::function<void(std::size_t)>& one_more) {
+  std::size_t next = 0, starting = 0, known = 0;
+  const auto settled = [](const Member& one) { return one.met || one.failure; };
+  while (known < members_.size() && !stop_()) {
+    for (; next < members_.size() && starting < kAtOnce; ++next, ++starting) {
+      members_[next]->until = Deadline(timeout_s);
+      begin(*members_[next]);
+    }
+    listen(kLook_s);
+    for (std::size_t i = 0; i < next; ++i) {
+      Member& one = *members_[i];
+      if (std::string line; !settled(one) && take_line(one, line)) {
+        one.met = true;
+        const auto hello = nlohmann::json::parse(line, nullptr, false);
+        const std::string version = hello.is_object() ? hello.value("version", "") : "";
+        if (version != kVersion || hello.value("agent", 0u) != kProtocol)
+          give_up(one, fmt::format("has headrace {}, and this is {}", version.empty() ? "?" : version, kVersion),
+                  "install the same version there, or say where it is: --remote");
+      }
+      if (!settled(one) && one.until.over())
+        give_up(one, fmt::format("no word from it within {:g} s", timeout_s),
+                "is it up, and does its storage hang? try the launcher by hand");
+    }
+    const auto now =
+        static_cast<std::size_t>(std::count_if(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(next),
+                                               [&](const auto& m) { return settled(*m); }));
+    starting -= now - known;
+    if (now != known) one_more(now);
+    known = now;
+  }
+}
+
+std::map<std::size_t, Reply> Crowd::ask(const std::map<std::size_t, std::string>& requests, double timeout_s) {
+  std::map<std::size_t, Reply> replies;
+  std::size_t open = 0;
+  for (const auto& [host, text] : requests) {
+    Member& one = *members_.at(host);
+    Reply& reply = replies[host];
+    reply.asked_s = wall_clock_s();
+    const std::string line = text + "\n";
+    if (!one.failure && ::write(one.in.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+      give_up(one, "its agent takes no words any more", "is the host up?");
+    open += !one.failure;
+  }
+  for (const Deadline end(timeout_s); open > 0 && !stop_();) {
+    const bool late = end.over();
+    if (!late) listen(std::min(kLook_s, end.left_s()));
+    open = 0;
+    for (auto& [host, reply] : replies) {
+      Member& one = *members_[host];
+      if (!reply.text.empty() || (!take_line(one, reply.text) && one.failure)) continue;
+      if (!reply.text.empty()) {
+        reply.came_s = one.heard_s;
+      } else if (late) {
+        give_up(one, fmt::format("no answer within {:.0f} s", timeout_s), "is the host up?");
+      } else {
+        ++open;
+      }
+    }
+  }
+  for (auto& [host, reply] : replies)
+    if (reply.text.empty()) reply.why = members_[host]->failure ? members_[host]->failure.why : "stopped";
+  return replies;
+}
+
+}  // namespace headrace::agents

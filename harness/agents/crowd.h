@@ -1,0 +1,54 @@
+// Processes on many hosts that a launcher has started (ssh, srun, mpirun: a command for each host), asked all at once over
+// their standard input and output. Who goes silent or ends costs its own answers, and nobody else's.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/agents/failure.h"
+
+namespace headrace::agents {
+
+struct Reply {
+  std::string text;                // JSON; "" where there is none
+  std::string why;                 // it has none: "no answer within 20 s"
+  double asked_s = 0, came_s = 0;  // CLOCK_REALTIME
+};
+
+class Crowd {
+ public:
+  /// `commands`: of each host, for a shell. Starts nothing yet. `stop` is asked ten times a second: once it says so, all
+  /// waits end.
+  Crowd(std::vector<std::string> commands, std::function<bool()> stop);
+  /// Ends all of them: their input closes; who is there a second later is killed with what it has started.
+  ~Crowd();
+  Crowd(const Crowd&) = delete;
+
+  /// Starts them, some dozens at a time, and waits for the first word of each for at most `timeout_s`. `one_more` is told
+  /// how many are known to be there or not.
+  void start(double timeout_s, const std::function<void(std::size_t)>& one_more);
+  /// Asks all of these at once; each has an answer, or why there is none. Who does not answer in time is given up.
+  std::map<std::size_t, Reply> ask(const std::map<std::size_t, std::string>& requests, double timeout_s);
+
+  /// Why one is not there (any more).
+  const Failure& failure(std::size_t host) const;
+  bool there(std::size_t host) const { return !failure(host); }
+  bool stopped() const { return stop_(); }
+
+ private:
+  struct Member;
+  void begin(Member& member);
+  void listen(double timeout_s);
+  void give_up(Member& member, const std::string& why, const std::string& fix);
+  void ended(Member& member);
+  static bool take_line(Member& member, std::string& line);
+
+  std::vector<std::unique_ptr<Member>> members_;
+  const std::function<bool()> stop_;
+};
+
+}  // namespace headrace::agents

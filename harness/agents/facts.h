@@ -1,0 +1,37 @@
+// What a host tells of itself before it measures anything.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace headrace::agents {
+
+/// CLOCK_REALTIME [s].
+double wall_clock_s();
+
+/// One fact of a host: "memory.total" is "251.4 GiB".
+using Facts = std::map<std::string, std::string>;
+
+/// A path as a host has it.
+struct PathFacts {
+  std::string path;
+  bool there = false;
+  std::string type, source;  // of the mount that it is on
+};
+
+struct HostFacts {
+  std::string host, machine;  // its own name; what tells it from every other machine and container
+  Facts facts;                // of the fingerprint, by section and key
+  std::vector<PathFacts> paths;
+};
+
+/// Of this host, as the protocol has them. Takes up to a second or two: libraries of GPUs are asked.
+nlohmann::json facts_json(const std::vector<std::string>& paths);
+/// Throws std::exception where it is none.
+HostFacts facts_from(const nlohmann::json& json);
+/// The same, kept in a file.
+nlohmann::ordered_json facts_kept(const HostFacts& facts);
+
+}  // namespace headrace::agents

@@ -1,0 +1,13 @@
+// Why a host takes no part, and what may help.
+#pragma once
+
+#include <string>
+
+namespace headrace::agents {
+
+struct Failure {
+  std::string why, fix;  // "" = it takes part
+  explicit operator bool() const { return !why.empty(); }
+};
+
+}  // namespace headrace::agents

@@ -1,0 +1,23 @@
+// What a collector and the agents that it has started on other hosts say to each other: a line of JSON each way, over the
+// agent's standard input and output.
+//
+//   agent      {"agent": 1, "version": "0.1.0"}                      once, when it is there
+//   collector  {"do": "facts", "paths": ["/data"]}
+//   collector  {"do": "clock"}
+//   collector  {"do": "open", "plan": {...}}                        answered at once: where it is called
+//   collector  {"do": "answer"}                                     the pair's end that opened; answered when it is measured
+//   collector  {"do": "call", "plan": {...}, "door": "6e6f..."}     the other end
+//
+// An answer has what was asked for, or {"error": "why"}.
+#pragma once
+
+#include <string_view>
+
+namespace headrace::agents {
+
+/// Bumped when words change their meaning.
+inline constexpr unsigned kProtocol = 1;
+/// Begins each line of an agent: what a shell of the host prints at login is none of them.
+inline constexpr std::string_view kMark = "headrace-agent ";
+
+}  // namespace headrace::agents

@@ -1,0 +1,66 @@
+// What pairs of nodes say together: their rates, their latencies and what they had to send again, each searched by the same
+// rules (search.h), so that a part is accused by whichever of them it loses in. docs/bring-up.md has the scales.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "harness/bringup/search.h"
+
+namespace headrace::bringup {
+
+enum class Quality { rate, latency, resent };
+inline constexpr std::array kQualities{Quality::rate, Quality::latency, Quality::resent};
+std::string_view to_string(Quality quality);
+
+/// What one pair of nodes reached over one rail.
+struct PairMeasured {
+  unsigned a = 0, b = 0, rail = 0;
+  std::array<double, 2> rate{};    // a to b, b to a [B/s]
+  std::array<double, 2> resent{};  // share of the segments that a, and that b, sent
+  double latency_s = 0;            // the least time from a small message to its answer
+  double latency_median_s = 0, latency_p99_s = 0;
+
+  double slower() const { return std::min(rate[0], rate[1]); }
+  double more_resent() const { return std::max(resent[0], resent[1]); }
+};
+
+/// A part of the fabric that loses in some quality.
+struct Fault {
+  Finding::Scope scope = Finding::Scope::node;
+  unsigned a = 0, b = 0, rail = 0;  // as in a Finding
+  double healthy = 0;               // probability that it is healthy after all, of the surest quality
+  std::vector<Quality> in;
+};
+
+class Evidence {
+ public:
+  /// The chance of a false accusation is shared by the qualities.
+  Evidence(const Topology& topology, const SearchOptions& options);
+
+  /// As in Search.
+  Round next();
+  void add(std::span<const PairMeasured> measured);
+  void lose(unsigned node);
+  void avoid(unsigned a, unsigned b);
+
+  unsigned rounds() const { return searches_.front().rounds(); }
+  /// The worst of its qualities.
+  PartState node(unsigned number) const;
+  bool lost(unsigned node) const { return searches_.front().lost(node); }
+  std::vector<Fault> faults() const;
+  /// What pairs usually reach, for words; 0 where nothing was measured.
+  double usual_rate(unsigned rail) const;
+
+ private:
+  /// As a share of the best that could be, so that what must not be missed is a loss of kDelta or more.
+  double on_scale(const PairMeasured& one, Quality quality) const;
+
+  std::vector<Search> searches_;  // along kQualities
+  double latency_scale_s_ = 0;    // 0: nothing was measured yet
+};
+
+}  // namespace headrace::bringup

@@ -1,0 +1,141 @@
+#include "harness/bringup/hosts_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/base/diagnostics.h"
+#include "harness/base/printable.h"
+#include "harness/results/stored_verdict.h"
+
+namespace headrace::bringup {
+namespace {
+
+const std::vector<std::string> kKeys{"slots", "max_slots", "max-slots", "rack", "switch", "rail"};
+
+struct Word {
+  std::string text;
+  int column = 0;
+};
+
+std::vector<Word> words_of(std::string_view line) {
+  std::vector<Word> words;
+  for (std::size_t at = 0; (at = line.find_first_not_of(" \t\r", at)) != line.npos;) {
+    const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
+    words.push_back({std::string(line.substr(at, end - at)), static_cast<int>(at) + 1});
+    at = end;
+  }
+  return words;
+}
+
+/// Where several words of one line stand for one thing.
+class Reader {
+ public:
+  Reader(std::string path, std::vector<Host>& hosts) : path_(std::move(path)), hosts_(hosts) {}
+
+  void line(std::string_view text, int number) {
+    number_ = number;
+    const std::vector<Word> words = words_of(text.substr(0, text.find('#')));
+    if (words.empty()) return;
+    Host host;
+    host.name = words.front().text;
+    if (host.name.find('=') != host.name.npos) return problem(words.front(), "a line begins with the host's name");
+    if (host.name.starts_with('-')) return problem(words.front(), "no host's name begins with '-'");
+    if (const auto [at, fresh] = lines_.emplace(host.name, number); !fresh)
+      problem(words.front(), fmt::format("a second line for {}; the first is line {}", host.name, at->second));
+    std::map<std::string, int> seen;
+    for (std::size_t i = 1; i < words.size(); ++i) value(words[i], host, seen);
+    hosts_.push_back(std::move(host));
+  }
+
+  void finish() {
+    if (hosts_.empty() && problems_.empty()) problem({"", 1}, "no host in it");
+    for (const Host& host : hosts_)
+      if (host.rails.size() != hosts_.front().rails.size() && problems_.empty())
+        problems_.push_back(
+            printable(fmt::format("{}:{}: {} has {} rails, and {} has {}: all have as many", path_, lines_[host.name],
+                                  host.name, host.rails.size(), hosts_.front().name, hosts_.front().rails.size())));
+    if (!problems_.empty()) throw UsageErrors(join(problems_, "\n"));
+  }
+
+ private:
+  void value(const Word& word, Host& host, std::map<std::string, int>& seen) {
+    const std::size_t equal = word.text.find('=');
+    const std::string key = word.text.substr(0, equal);
+    if (equal == word.text.npos || equal == 0 || equal + 1 == word.text.size())
+      return problem(word, fmt::format("'{}' is no key=value, as in rack=r1", word.text));
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+      return problem(word, fmt::format("no key '{}'{} (keys: {})", key, did_you_mean(key, kKeys), join(kKeys)));
+    if (!seen.emplace(key, word.column).second) return problem(word, "a second " + key);
+    const std::string text = word.text.substr(equal + 1);
+    if (key == "rack") host.rack = text;
+    if (key == "switch") host.leaf_switch = text;
+    if (key != "rail") return;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      const std::string one = text.substr(at, end - at);
+      if (one.empty() || std::find(host.rails.begin(), host.rails.end(), one) != host.rails.end())
+        return problem(word, "rail wants names of network interfaces, each once, as in rail=eth1,eth2");
+      host.rails.push_back(one);
+      at = end + 1;
+    }
+  }
+  void problem(const Word& word, const std::string& what) {
+    problems_.push_back(printable(fmt::format("{}:{}:{}: {}", path_, number_, word.column, what)));
+  }
+
+  const std::string path_;
+  std::vector<Host>& hosts_;
+  int number_ = 1;
+  std::map<std::string, int> lines_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::vector<Host> hosts_from(std::string_view text, const std::string& path) {
+  std::vector<Host> hosts;
+  Reader reader(path, hosts);
+  int number = 0;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    reader.line(text.substr(at, end - at), ++number);
+    at = end + 1;
+  }
+  reader.finish();
+  return hosts;
+}
+
+std::vector<Host> read_hosts(const std::string& path) {
+  std::string text;
+  try {
+    text = results::file_text(path);
+  } catch (const UsageError& e) {
+    throw UsageError(path + ": " + e.what());
+  }
+  return hosts_from(text, path);
+}
+
+Topology topology_of(const std::vector<Host>& hosts, std::vector<std::string>& names) {
+  Topology topology{static_cast<unsigned>(hosts.size()), 1, {}};
+  names.clear();
+  for (const Host& host : hosts) topology.rails = std::max(topology.rails, static_cast<unsigned>(host.rails.size()));
+  const bool any_switch = std::any_of(hosts.begin(), hosts.end(), [](const Host& h) { return !h.leaf_switch.empty(); });
+  for (const Host& host : hosts) {
+    const std::string name = any_switch          ? host.leaf_switch.empty() ? "" : "switch " + host.leaf_switch
+                             : host.rack.empty() ? ""
+                                                 : "rack " + host.rack;
+    if (name.empty()) {
+      topology.switch_of.push_back(kNoSwitch);
+      continue;
+    }
+    const auto at = std::find(names.begin(), names.end(), name);
+    topology.switch_of.push_back(static_cast<unsigned>(at - names.begin()));
+    if (at == names.end()) names.push_back(name);
+  }
+  if (names.empty()) topology.switch_of.clear();
+  return topology;
+}
+
+}  // namespace headrace::bringup

@@ -1,0 +1,188 @@
+#include "harness/bringup/preflight.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <map>
+
+#include "harness/base/units.h"
+
+namespace headrace::bringup {
+namespace {
+
+/// When is a value a fault: never, when there is less, or whenever it differs.
+enum class FaultWhen { never, less, unlike };
+
+struct Rule {
+  const char* key;
+  FaultWhen when;
+  const char* fix;
+};
+
+constexpr const char* kSameImage = "boot the image that the others have";
+
+constexpr Rule kRules[] = {
+    {"memory.total", FaultWhen::less, "a module has failed or is not seated: dmidecode -t memory, ras-mc-ctl --errors"},
+    {"cpu.model", FaultWhen::never, "another kind of machine"},
+    {"cpu.sockets", FaultWhen::less, "look at the firmware's settings and its log"},
+    {"cpu.cores", FaultWhen::less, "look at the firmware's settings, and for isolated or offline processors"},
+    {"cpu.threads", FaultWhen::less, "look at the firmware's settings, and for offline processors"},
+    {"cpu.usable", FaultWhen::less, "look at the control group and the affinity that the launcher gives"},
+    {"cpu.numa_nodes", FaultWhen::never, "look at the firmware's settings"},
+    {"cpu.governor", FaultWhen::unlike, "cpupower frequency-set -g performance, as the others have it"},
+    {"cpu.max_frequency", FaultWhen::less, "look at the firmware's power settings"},
+    {"cpu.microcode", FaultWhen::never, kSameImage},
+    {"host.firmware", FaultWhen::never, "bring the firmware to the version of the others"},
+    {"kernel.release", FaultWhen::never, kSameImage},
+    {"limits.open_files", FaultWhen::less, "raise nofile in /etc/security/limits.d, or LimitNOFILE of the launcher"},
+    {"limits.locked_memory", FaultWhen::less,
+     "raise memlock in /etc/security/limits.d, or LimitMEMLOCK of the launcher"},
+    {"memory.transparent_huge_pages", FaultWhen::never, "set it as the others have it"},
+    {"cgroup.memory", FaultWhen::less, "look at the control group that the launcher gives"},
+    {"cgroup.cores", FaultWhen::less, "look at the control group that the launcher gives"},
+};
+
+// Of each GPU, for which there is a section of its own.
+constexpr Rule kGpuRules[] = {
+    {"name", FaultWhen::unlike, "another GPU than the others have"},
+    {"driver", FaultWhen::never, kSameImage},
+    {"memory", FaultWhen::less, "nvidia-smi -q: retired pages, or MIG"},
+    {"link_at_most", FaultWhen::unlike, "look at the slot and the firmware's settings: lspci -vv"},
+    {"nvlinks", FaultWhen::unlike, "nvidia-smi nvlink -s; the fabric manager's log"},
+    {"mig", FaultWhen::unlike, "nvidia-smi -mig"},
+};
+
+/// A number that a value begins with, in the base of its unit; nothing where there is none.
+std::optional<double> number_of(const std::string& value) {
+  if (value.starts_with("unlimited")) return HUGE_VAL;
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  if (end == value.c_str()) return std::nullopt;
+  std::string rest(end);
+  rest.erase(0, rest.find_first_not_of(' '));
+  const std::string unit = rest.substr(0, rest.find_first_of(" (,"));
+  for (const Dimension dimension : {Dimension::bytes, Dimension::bytes_per_second})
+    if (const Parsed parsed = parse_quantity(fmt::format("{}{}", number, unit), dimension)) return parsed.value;
+  return number;
+}
+
+bool alike(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const auto x = number_of(a), y = number_of(b);
+  // Sizes of memory differ by what the kernel keeps.
+  return a.find("iB") != a.npos && x && y && std::abs(*x - *y) <= 0.01 * std::max(*x, *y);
+}
+
+using Told = std::function<std::string(const Answered&)>;
+
+/// What more than half tell; nothing where no value has so many.
+std::optional<std::string> usual(const std::vector<Answered>& all, const Told& told) {
+  std::map<std::string, std::size_t> values;
+  for (const Answered& one : all) ++values[told(one)];
+  for (const auto& [value, unused] : values) {
+    std::size_t count = 0;
+    for (const auto& [other, so_many] : values) count += alike(value, other) ? so_many : 0;
+    if (2 * count > all.size()) return value;
+  }
+  return std::nullopt;
+}
+
+std::string fact(const Answered& one, const std::string& key) {
+  const auto at = one.facts.facts.find(key);
+  return at == one.facts.facts.end() ? "" : at->second;
+}
+
+void hold(const std::vector<Answered>& all, const std::string& what, const Told& told, FaultWhen when,
+          const std::string& fix, std::vector<Difference>& found) {
+  const auto most = usual(all, told);
+  if (!most) return;
+  for (const Answered& one : all) {
+    const std::string value = told(one);
+    if (alike(value, *most)) continue;
+    const auto own = number_of(value), others = number_of(*most);
+    const bool less = value.empty() || (own && others && *own < *others);
+    const auto shown = [](const std::string& text) { return text.empty() ? std::string("not there") : text; };
+    found.push_back({one.host, what, fmt::format("{}: {}; the others: {}", what, shown(value), shown(*most)), fix,
+                     when == FaultWhen::unlike || (when == FaultWhen::less && less)});
+  }
+}
+
+std::string gpus(const Answered& one) {
+  unsigned count = 0;
+  while (one.facts.facts.contains(fmt::format("gpu{}.name", count))) ++count;
+  return std::to_string(count);
+}
+
+void hold_paths(const std::vector<Answered>& all, std::vector<Difference>& found) {
+  for (std::size_t i = 0; i < all.front().facts.paths.size(); ++i) {
+    const std::string what = "path " + all.front().facts.paths[i].path;
+    std::vector<Answered> having;
+    for (const Answered& one : all) {
+      if (i >= one.facts.paths.size()) continue;
+      if (one.facts.paths[i].there)
+        having.push_back(one);
+      else
+        found.push_back({one.host, what, what + ": not there", "mount it as on the others: findmnt, /etc/fstab", true});
+    }
+    if (!having.empty())
+      hold(
+          having, what, [i](const Answered& one) { return one.facts.paths[i].type + " " + one.facts.paths[i].source; },
+          FaultWhen::unlike, "mount it as on the others: what lies there now is something else", found);
+  }
+}
+
+void hold_clocks(const std::vector<Answered>& all, std::vector<Difference>& found) {
+  std::vector<double> clocks;
+  for (const Answered& one : all) clocks.push_back(one.clock_s);
+  std::nth_element(clocks.begin(), clocks.begin() + static_cast<std::ptrdiff_t>(clocks.size() / 2), clocks.end());
+  const double middle = clocks[clocks.size() / 2];
+  for (const Answered& one : all) {
+    const double off = one.clock_s - middle;
+    if (std::abs(off) - one.clock_error_s <= kMostClock_s) continue;
+    found.push_back({one.host, "clock",
+                     fmt::format("clock: {} {} the others'", format_quantity(std::abs(off), Dimension::seconds),
+                                 off < 0 ? "behind" : "before"),
+                     "let chrony or ntpd set it: chronyc tracking", true});
+  }
+}
+
+}  // namespace
+
+std::vector<Difference> differences(const std::vector<Answered>& all) {
+  std::vector<Difference> found;
+  if (all.size() < 3) return found;  // two that differ: who is right?
+  for (const Rule& rule : kRules)
+    hold(
+        all, rule.key, [&](const Answered& one) { return fact(one, rule.key); }, rule.when, rule.fix, found);
+  hold(all, "GPUs", gpus, FaultWhen::less, "look for it with lspci and nvidia-smi; the kernel's log tells of Xid",
+       found);
+  for (const std::string& count = usual(all, gpus).value_or("0"); const Rule& rule : kGpuRules)
+    for (int gpu = 0; gpu < std::atoi(count.c_str()); ++gpu) {
+      const std::string key = fmt::format("gpu{}.{}", gpu, rule.key);
+      std::vector<Answered> having;
+      for (const Answered& one : all)
+        if (one.facts.facts.contains(fmt::format("gpu{}.name", gpu))) having.push_back(one);
+      hold(
+          having, key, [&](const Answered& one) { return fact(one, key); }, rule.when, rule.fix, found);
+    }
+  hold_paths(all, found);
+  hold_clocks(all, found);
+  return found;
+}
+
+std::vector<Difference> same_machines(const std::vector<Answered>& all) {
+  std::vector<Difference> found;
+  std::map<std::string, const Answered*> first;
+  for (const Answered& one : all)
+    if (const auto [at, fresh] = first.emplace(one.facts.machine, &one); !fresh)
+      found.push_back(
+          {one.host, "machine",
+           fmt::format("is the same machine as {}: both call themselves {}", at->second->name, one.facts.host),
+           "leave one of both names out of the hosts file, or mend name service", true});
+  return found;
+}
+
+}  // namespace headrace::bringup

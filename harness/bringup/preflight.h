@@ -1,0 +1,38 @@
+// What hosts tell of themselves, held against what most of them tell.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/agents/facts.h"
+
+namespace headrace::bringup {
+
+/// Something in which one host is unlike the others.
+struct Difference {
+  std::size_t host = 0;
+  std::string what;  // "memory.total", "clock", "path /data"
+  std::string told;  // "memory.total is 7.45 GiB, of the others 15.5 GiB"
+  std::string fix;
+  bool fault = false;  // it costs the job something; else it is told, and decides nothing
+};
+
+/// A host that answered.
+struct Answered {
+  std::size_t host = 0;
+  std::string name;
+  agents::HostFacts facts;
+  double clock_s = 0, clock_error_s = 0;  // its clock before the collector's, and how far that may be off
+};
+
+/// Clocks further from the middle one are a fault [s].
+inline constexpr double kMostClock_s = 0.1;
+
+/// Whatever more than half of the hosts tell is usual; where nothing is, nobody differs.
+std::vector<Difference> differences(const std::vector<Answered>& all);
+
+/// Hosts that are one machine (one container) under two names: of each, but for the first, which other one it is.
+std::vector<Difference> same_machines(const std::vector<Answered>& all);
+
+}  // namespace headrace::bringup
