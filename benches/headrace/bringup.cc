@@ -1,140 +1,103 @@
-// headrace bringup --simulate: how surely, and how soon, adaptive pairs find the bad parts of a fleet.
-#include <fmt/format.h>
+// headrace bringup: finds what is bad in a cluster by adaptive pairs of its nodes; on real hosts, or on fleets made up.
+#include <unistd.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
+#include "benches/headrace/bringup_hosts.h"
+#include "benches/headrace/bringup_simulated.h"
 #include "benches/headrace/console.h"
-#include "benches/headrace/shares.h"
 #include "benches/headrace/verb.h"
+#include "harness/agents/agent.h"
 #include "harness/base/diagnostics.h"
-#include "harness/base/units.h"
-#include "harness/bringup/simulation.h"
-#include "harness/results/json_text.h"
-#include "harness/verdict/word.h"
 
 namespace headrace::cli {
 namespace {
 
-using namespace bringup;
-
 struct Arguments {
-  unsigned nodes = 0, nodes_per_switch = 32, switches = 0, rails = 1, fleets = 20, most_rounds = 20;
+  HostsArguments hosts;
+  SimulatedArguments simulated;
   std::optional<std::uint64_t> seed;
-  std::string bad = "2%", loss = "6%", links = "0", noise = "2%", transient = "2%", transient_loss = "15%", heavy = "0";
-  std::string prior_bad = "2%", prior_noise = "2%", prior_transient = "2%", format = "text";
+  unsigned most_rounds = 20;
+  std::string format = "text";
+  bool agent = false;
 };
 
-/// Like share_of(), and none at all.
-double any_share(const std::string& option, const std::string& text) {
-  return text == "0" || text == "0%" ? 0 : share_of(option, text, 0);
+int serve_as_agent() {
+  agents::serve_agent(STDIN_FILENO, [](const std::string& line) {
+    print_document(line + "\n");
+    delivered(0);
+  });
+  return 0;
 }
 
-FleetPlan plan_of(const Arguments& given) {
-  FleetPlan plan;
-  plan.nodes = given.nodes;
-  plan.nodes_per_switch = given.nodes_per_switch;
-  plan.rails = given.rails;
-  plan.bad = any_share("--bad", given.bad);
-  plan.loss = any_share("--loss", given.loss);
-  if (plan.bad > 0.3) throw UsageError("--bad: must be 0..30%: what most nodes reach is the usual rate");
-  if (plan.loss < kDelta)
-    throw UsageError(fmt::format("--loss: must be {:.0f}%..100%: less is no fault", 100 * kDelta));
-  plan.bad_switches = given.switches;
-  plan.bad_links = any_share("--links", given.links);
-  plan.noise = any_share("--noise", given.noise);
-  plan.transient = any_share("--transient", given.transient);
-  plan.transient_loss = any_share("--transient-loss", given.transient_loss);
-  plan.heavy = any_share("--heavy", given.heavy);
-  plan.search.most_rounds = given.most_rounds;
-  plan.search.prior.bad_ends = std::clamp(any_share("--prior-bad", given.prior_bad), 1e-4, 0.5);
-  plan.search.prior.noise = std::max(any_share("--prior-noise", given.prior_noise), 1e-3);
-  plan.search.prior.transient = std::clamp(any_share("--prior-transient", given.prior_transient), 1e-4, 0.5);
-  const unsigned count = given.nodes_per_switch > 0 ? (given.nodes - 1) / given.nodes_per_switch + 1 : 0;
-  if (given.switches > count / 2)
-    throw UsageError(fmt::format("--switches: at most half of the {} there are may be bad", count));
-  return plan;
-}
-
-int bringup_verb(const Arguments& given) {
-  const FleetPlan plan = plan_of(given);
-  const std::vector<SimulatedFleet> fleets = simulate_fleets(plan, given.fleets, given.seed.value_or(1));
-  const SimulationSummary sum = summary_of(fleets, plan.search);
-  if (given.format == "json") {
-    print_document(results::json_text(
-        {{"kind", "headrace.bringup_simulation"},
-         {"word", sum.word},
-         {"exit_code", exit_code(sum.word)},
-         {"nodes", plan.nodes},
-         {"fleets", given.fleets},
-         {"seed", given.seed.value_or(1)},
-         {"alpha", plan.search.alpha},
-         {"beta", plan.search.beta},
-         {"delta", kDelta},
-         {"rounds", {{"mean", sum.mean_rounds}, {"most", sum.most_rounds}}},
-         {"pairs_mean", sum.mean_pairs},
-         {"bad_nodes",
-          {{"there", sum.bad_nodes}, {"missed", sum.missed_nodes}, {"undecided_of_all", sum.undecided_nodes}}},
-         {"healthy_accused",
-          {{"nodes", sum.false_nodes},
-           {"switches", sum.false_switches},
-           {"links", sum.false_links},
-           {"fleets", sum.fleets_with_false}}},
-         {"switches", {{"bad", sum.bad_switches}, {"found", sum.found_switches}}},
-         {"links", {{"bad_that_met", sum.bad_links_met}, {"found", sum.found_links}}},
-         {"slowest_decision_s", sum.slowest_decision_s}}));
-    return exit_code(sum.word);
+int bringup_verb(Arguments& given, const Shared& shared) {
+  if (given.agent) return serve_as_agent();
+  if (given.simulated.nodes > 0) {
+    if (!given.hosts.hosts.empty()) throw UsageError("bringup: --hosts or --simulate, not both");
+    given.simulated.seed = given.seed;
+    given.simulated.most_rounds = given.most_rounds;
+    given.simulated.format = given.format;
+    return bringup_simulated(given.simulated);
   }
-  print_line(Text::format("{} simulated fleet{} of {} nodes, seed {}", given.fleets, given.fleets == 1 ? "" : "s",
-                          plan.nodes, given.seed.value_or(1)));
-  print_line(Text::format("rounds              {:.1f} on average, {} at most; {:.0f} pairs", sum.mean_rounds,
-                          sum.most_rounds, sum.mean_pairs));
-  print_line(Text::format("healthy accused     {} nodes, {} switches, {} links; in {} of {} fleets", sum.false_nodes,
-                          sum.false_switches, sum.false_links, sum.fleets_with_false, given.fleets));
-  print_line(Text::format("bad nodes           {}; missed {} ({:.2g} %)", sum.bad_nodes, sum.missed_nodes,
-                          sum.bad_nodes > 0 ? 100.0 * sum.missed_nodes / sum.bad_nodes : 0.0));
-  print_line(Text::format("undecided           {} nodes of all fleets", sum.undecided_nodes));
-  if (sum.bad_switches > 0)
-    print_line(Text::format("bad switches        {}; found {}", sum.bad_switches, sum.found_switches));
-  if (sum.bad_links_met > 0)
-    print_line(Text::format("bad links that met  {}; found {}", sum.bad_links_met, sum.found_links));
-  print_line(Text::format("slowest decision    {} of processor time",
-                          format_quantity(sum.slowest_decision_s, Dimension::seconds)));
-  print_line(Text::format("VERDICT {} fleets={} false={} missed={} undecided={} exit={}", to_string(sum.word),
-                          given.fleets, sum.fleets_with_false, sum.missed_nodes, sum.undecided_nodes,
-                          exit_code(sum.word)));
-  return exit_code(sum.word);
+  if (given.hosts.hosts.empty() && !given.hosts.resume && given.hosts.retest.empty())
+    throw UsageError("bringup: --hosts FILE is needed: a line for each host; or --simulate NODES");
+  given.hosts.seed = given.seed;
+  given.hosts.most_rounds = given.most_rounds;
+  given.hosts.format = given.format;
+  return bringup_hosts(given.hosts, shared);
 }
 
-void add_bringup(Verbs& verbs, Shared&) {
-  Verb verb = verbs.add("bringup", "How soon, and how surely, adaptive pairs of nodes find what is bad in a fleet");
-  auto a = std::make_shared<Arguments>();
-  verb.option("--simulate NODES", a->nodes,
+void add_hosts_options(Verb& verb, HostsArguments& a) {
+  verb.option("--hosts FILE", a.hosts, "Bring these up: a line per host, 'node01 rack=r1 switch=s1 rail=eth1,eth2'");
+  verb.option("--job JOB", a.job, "All hosts must have the paths of this job");
+  verb.option("--out DIR", a.out, "Keeps bringup.json there, written after every round");
+  verb.flag("--resume", a.resume, "Go on with what --out DIR holds; hosts that are new in --hosts join");
+  verb.option("--retest NODE", a.retest, "Pair these with accepted nodes again: they were repaired");
+  verb.flag("--dry-run", a.dry_run, "Tell what would be started, and how long it may take");
+  verb.flag("--every-link", a.every_link,
+            "Measure each pair of nodes, however many rounds that takes; so it is up to 16 nodes");
+  verb.option("--time TIME", a.time, "Of one way of a pair").shows_default();
+  verb.option("--streams COUNT", a.streams, "Connections of a pair, a thread each").between(1, 32).shows_default();
+  verb.option(
+      "--launch COMMAND", a.launch,
+      "How a command is started on a host (default: ssh; srun in a Slurm allocation), for a shell; {host} is the "
+      "host's name, as in 'mpirun -n 1 --host {host}'");
+  verb.option("--remote COMMAND", a.remote, "What headrace is called there (default: where this one lies)");
+  verb.option("--start-timeout TIME", a.start, "For the first word from a host").shows_default();
+}
+
+void add_simulated_options(Verb& verb, SimulatedArguments& a) {
+  verb.option("--simulate NODES", a.nodes,
               "Fleets of so many nodes, made up by --seed, searched by the product's own code")
-      .required()
       .between(4, 20000);
-  verb.option("--fleets COUNT", a->fleets, "How many").between(1, 10000).shows_default();
-  verb.option("--seed NUMBER", a->seed, "The same seed gives the same fleets, rates and decisions (default 1)");
-  verb.option("--bad SHARE", a->bad, "Nodes that are slow with everybody").shows_default();
-  verb.option("--loss SHARE", a->loss, "What whatever is bad loses of its rate").shows_default();
-  verb.option("--switches COUNT", a->switches, "Switches whose ways out are slow").shows_default();
-  verb.option("--nodes-per-switch COUNT", a->nodes_per_switch, "0: nobody knows of switches").shows_default();
-  verb.option("--links SHARE", a->links, "Ways between two nodes that are slow").shows_default();
-  verb.option("--rails COUNT", a->rails, "NICs of a node, each measured on its own").between(1, 16).shows_default();
-  verb.option("--noise SHARE", a->noise, "Of one rate, normally distributed").shows_default();
-  verb.option("--heavy SHARE", a->heavy, "Rates whose noise is four times as much").shows_default();
-  verb.option("--transient SHARE", a->transient, "Rates that are low for once").shows_default();
-  verb.option("--transient-loss SHARE", a->transient_loss, "And by how much").shows_default();
-  verb.option("--prior-bad SHARE", a->prior_bad, "What the search takes for likely beforehand").shows_default();
-  verb.option("--prior-noise SHARE", a->prior_noise, "Likewise of the noise").shows_default();
-  verb.option("--prior-transient SHARE", a->prior_transient, "Likewise of rates that are low for once").shows_default();
+  verb.option("--fleets COUNT", a.fleets, "How many").between(1, 10000).shows_default();
+  verb.option("--bad SHARE", a.bad, "Nodes that are slow with everybody").shows_default();
+  verb.option("--loss SHARE", a.loss, "What whatever is bad loses of its rate").shows_default();
+  verb.option("--switches COUNT", a.switches, "Switches whose ways out are slow").shows_default();
+  verb.option("--nodes-per-switch COUNT", a.nodes_per_switch, "0: nobody knows of switches").shows_default();
+  verb.option("--links SHARE", a.links, "Ways between two nodes that are slow").shows_default();
+  verb.option("--rails COUNT", a.rails, "NICs of a node, each measured on its own").between(1, 16).shows_default();
+  verb.option("--noise SHARE", a.noise, "Of one rate, normally distributed").shows_default();
+  verb.option("--heavy SHARE", a.heavy, "Rates whose noise is four times as much").shows_default();
+  verb.option("--transient SHARE", a.transient, "Rates that are low for once").shows_default();
+  verb.option("--transient-loss SHARE", a.transient_loss, "And by how much").shows_default();
+  verb.option("--prior-bad SHARE", a.prior_bad, "What the search takes for likely beforehand").shows_default();
+  verb.option("--prior-noise SHARE", a.prior_noise, "Likewise of the noise").shows_default();
+  verb.option("--prior-transient SHARE", a.prior_transient, "Likewise of rates that are low for once").shows_default();
+}
+
+void add_bringup(Verbs& verbs, Shared& shared) {
+  Verb verb = verbs.add("bringup", "Which nodes, NICs, links and switches of a cluster are bad, by adaptive pairs");
+  auto a = std::make_shared<Arguments>();
+  add_hosts_options(verb, a->hosts);
+  add_simulated_options(verb, a->simulated);
+  verb.option("--seed NUMBER", a->seed, "The same seed gives the same decisions, and fleets (default 1)");
   verb.option("--most-rounds COUNT", a->most_rounds, "What is undecided then stays undecided")
       .between(1, 1000)
       .shows_default();
+  verb.flag("--agent", a->agent, "Be what a bring-up starts on each host: answers it on standard output");
   verb.format(a->format, {"text", "json"}, "text or json");
   verb.example("headrace bringup --simulate 200 --bad 2% --loss 6% --fleets 5",
                "Rounds, healthy nodes accused and bad ones missed, over five fleets");
-  verb.does([a] { return bringup_verb(*a); });
+  verb.does([&shared, a] { return bringup_verb(*a, shared); });
 }
 
 const RegisterVerb registered{86, add_bringup};

@@ -1,0 +1,23 @@
+// headrace bringup --hosts: real hosts looked at, paired, and judged.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benches/headrace/verb.h"
+
+namespace headrace::cli {
+
+struct HostsArguments {
+  std::string hosts, job, out, launch, remote, time = "1s", start = "30s", format = "text";
+  std::vector<std::string> retest;
+  std::optional<std::uint64_t> seed;
+  unsigned streams = 4, most_rounds = 20;
+  bool resume = false, dry_run = false, every_link = false;
+};
+
+int bringup_hosts(const HostsArguments& given, const Shared& shared);
+
+}  // namespace headrace::cli

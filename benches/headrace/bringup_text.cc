@@ -1,0 +1,105 @@
+#include "benches/headrace/bringup_text.h"
+
+#include <algorithm>
+
+#include "harness/base/units.h"
+
+namespace headrace::cli {
+namespace {
+
+using namespace bringup;
+
+constexpr std::size_t kMost = 40;  // of each kind; all stand in bringup.json
+
+/// A line with its sign, and what helps below it.
+Text entry(Outcome as, Ink ink, const Text& who, const Text& what, const std::string& fix, const Terminal& terminal) {
+  Text out = in_lines(Text::format("{} {}  {}", terminal.paint(symbol(as, terminal.ascii()), ink),
+                                   terminal.paint(who, ink), what),
+                      terminal, 4) +
+             "\n";
+  if (!fix.empty()) out += Text::format("    {}\n", terminal.paint(in_lines(Text(fix), terminal, 4), Ink::faint));
+  return out;
+}
+
+Text more(std::size_t count, const char* what) {
+  return count > kMost ? Text::format("  {} more {}\n", count - kMost, what) : Text();
+}
+
+Text differences_text(const Record& record, const Terminal& terminal) {
+  Text out;
+  std::size_t count = 0;
+  for (const NodeRecord& node : record.nodes)
+    for (const Difference& one : node.differences)
+      if (!one.fault && ++count <= kMost)
+        out += terminal.paint(in_lines(Text::format("  {} differs  {}", node.host.name, one.told), terminal, 4),
+                              Ink::faint) +
+               "\n";
+  return out + more(count, "differences");
+}
+
+}  // namespace
+
+Text bringup_text(const Record& record, const std::string& folder, const std::string& again, const Terminal& terminal) {
+  Text text;
+  for (std::size_t i = 0; i < record.faults.size() && i < kMost; ++i)
+    text += entry(Outcome::fail, Ink::bad, Text(record.faults[i].title()), Text(record.faults[i].text),
+                  record.faults[i].fix, terminal);
+  text += more(record.faults.size(), "faults");
+  std::size_t missing = 0, suspects = 0;
+  for (const NodeRecord& node : record.nodes)
+    if (node.missing && ++missing <= kMost)
+      text += entry(Outcome::skipped, Ink::doubt, Text::format("{} missing", node.host.name), Text(node.missing.why),
+                    node.missing.fix, terminal);
+  text += more(missing, "missing");
+  for (const NodeRecord& node : record.nodes)
+    if (!node.missing && node.state == NodeState::suspect && ++suspects <= kMost)
+      text += entry(Outcome::inconclusive, Ink::doubt, Text::format("{} suspect", node.host.name),
+                    "what was measured does not decide it", "", terminal);
+  text += more(suspects, "suspects");
+  text += differences_text(record, terminal);
+
+  std::size_t rounds = 0, pairs = 0;
+  double took_s = 0;
+  for (const RoundRecord& round : record.sessions.back().rounds) {
+    ++rounds;
+    pairs += round.pairs.size();
+    took_s += round.took_s;
+  }
+  text += Text::format("\n{} rounds, {} pairs in {}; all of it in {}/bringup.json\n", rounds, pairs,
+                       format_duration(took_s), folder);
+  std::string retest;
+  for (const NodeRecord& node : record.nodes)
+    if (node.state == NodeState::confirmed || node.state == NodeState::drained) retest += " " + node.host.name;
+  if (record.signal != 0 || record.missing() > 0)
+    text += in_lines(Text::format("go on    {} --resume", again), terminal, 9) + "\n";
+  if (!retest.empty() && record.signal == 0)
+    text += in_lines(Text::format("repaired {} --retest{}", again, retest), terminal, 9) + "\n";
+  text += "\n" + in_lines(Text(record.sentence), terminal, 0) + "\n";
+  return text + Text::format(
+                    "VERDICT {} nodes={} accepted={} retested={} confirmed={} drained={} suspect={} new={} missing={} "
+                    "faults={} rounds={} pairs={} exit={}\n",
+                    headrace::to_string(record.word), record.nodes.size(), record.nodes_that_are(NodeState::accepted),
+                    record.nodes_that_are(NodeState::retested), record.nodes_that_are(NodeState::confirmed),
+                    record.nodes_that_are(NodeState::drained), record.nodes_that_are(NodeState::suspect),
+                    record.nodes_that_are(NodeState::fresh), record.missing(), record.faults.size(), rounds, pairs,
+                    exit_code(record.word, record.signal));
+}
+
+Text dry_run_text(const Record& record, const Start& start, const Terminal& terminal) {
+  std::size_t rails = 1;
+  for (const NodeRecord& node : record.nodes) rails = std::max(rails, node.host.rails.size());
+  const unsigned rounds = likely_rounds(record);
+  Text text = Text::format("nothing is started: --dry-run\nhosts     {}", record.nodes.size());
+  if (!record.switches.empty()) text += Text::format(", {} switches or racks", record.switches.size());
+  if (rails > 1) text += Text::format(", {} rails", rails);
+  text += "\n" + in_lines(Text::format("agents    {}", start.commands.front()), terminal, 10) + "\n";
+  for (const std::string& path : record.measuring.paths) text += Text::format("path      {}\n", path);
+  if (!start.retest.empty()) text += Text::format("retest    {} nodes, with accepted ones\n", start.retest.size());
+  return text + Text::format(
+                    "rounds    about {}, at most {}; {} sockets of a node at a time\ntime      about {} of pairs, "
+                    "besides starting the agents\n",
+                    rounds, std::max(rounds, record.measuring.search.most_rounds), record.measuring.streams + 1,
+                    format_duration(rounds * round_s(record)));
+}
+
+}  // namespace headrace::cli

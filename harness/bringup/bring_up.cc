@@ -1,0 +1,384 @@
+#include "harness/bringup/bring_up.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+
+#include "harness/agents/crowd.h"
+#include "harness/agents/pair_json.h"
+#include "harness/base/deadline.h"
+#include "harness/base/error.h"
+#include "harness/base/version.h"
+#include "harness/bringup/judge.h"
+
+namespace headrace::bringup {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kFacts_s = 60;  // libraries of GPUs may take their time
+constexpr double kOpen_s = 15, kClock_s = 10, kMeet_s = 5;
+constexpr double kPatience_s = 30;          // beyond what a pair should take
+constexpr double kBetween_s = 0.5;          // of a round: connections, and words to and fro
+constexpr int kClockTurns = 3;              // the quickest answer tells a clock best
+constexpr std::size_t kFewestPartners = 8;  // of those that are retested
+constexpr unsigned kTwice = 2;              // a pair that fails is tried once more
+
+/// Requests to agents, and their answers read.
+class Asking {
+ public:
+  explicit Asking(agents::Crowd& crowd) : crowd_(crowd) {}
+
+  /// What each answered; `why` where it could not.
+  struct Answer {
+    Json json;
+    std::string why;
+    double asked_s = 0, came_s = 0;
+  };
+  std::map<std::size_t, Answer> operator()(const std::map<std::size_t, Json>& requests, double timeout_s) {
+    std::map<std::size_t, std::string> lines;
+    for (const auto& [host, json] : requests) lines[host] = json.dump();
+    std::map<std::size_t, Answer> answers;
+    for (auto& [host, reply] : crowd_.ask(lines, timeout_s)) {
+      Answer& answer = answers[host];
+      answer.why = reply.why;
+      answer.asked_s = reply.asked_s;
+      answer.came_s = reply.came_s;
+      if (!answer.why.empty()) continue;
+      answer.json = Json::parse(reply.text, nullptr, false);
+      if (!answer.json.is_object()) answer.why = "its agent's answer cannot be read";
+      if (answer.json.is_object() && answer.json.contains("error")) answer.why = answer.json.value("error", "error");
+    }
+    return answers;
+  }
+
+ private:
+  agents::Crowd& crowd_;
+};
+
+class Session {
+ public:
+  Session(Record& record, const Start& start, Audience& audience)
+      : record_(record), start_(start), audience_(audience), topology_(topology_of(hosts(), record.switches)) {}
+
+  void run() {
+    choose();
+    member_.resize(record_.nodes.size());
+    for (std::size_t i = 0; i < part_.size(); ++i) member_[part_[i]] = i;
+    for (NodeRecord& node : record_.nodes) {
+      node.missing = {};
+      node.differences.clear();
+    }
+    record_.headrace = kVersion;
+    record_.signal = 0;
+    record_.sessions.push_back(
+        {fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))), start_.retest, {}});
+    std::vector<std::string> commands;
+    for (const unsigned node : part_) commands.push_back(start_.commands.at(node));
+    agents::Crowd crowd(std::move(commands), [this] { return stopped(); });
+    crowd_ = &crowd;
+    crowd.start(start_.start_s, [&](std::size_t known) { audience_.started(known, part_.size()); });
+    look();
+    audience_.looked(record_);
+    replay();
+    bool finished = false;
+    while (!stopped() && !(finished = !measure_next())) {
+    }
+    record_.signal = start_.signal();
+    judge(record_, {*evidence_, broken(), takes_part(), finished});
+    start_.keep(record_);
+  }
+
+ private:
+  std::vector<Host> hosts() const {
+    std::vector<Host> all;
+    for (const NodeRecord& node : record_.nodes) all.push_back(node.host);
+    return all;
+  }
+
+  /// Who takes part; of a retest as many accepted ones as tell enough.
+  void choose() {
+    if (start_.retest.empty()) {
+      part_.resize(record_.nodes.size());
+      std::iota(part_.begin(), part_.end(), 0u);
+      return;
+    }
+    part_ = start_.retest;
+    std::vector<unsigned> partners;
+    for (unsigned node = 0; node < record_.nodes.size(); ++node)
+      if (const NodeState state = record_.nodes[node].state;
+          (state == NodeState::accepted || state == NodeState::retested) &&
+          std::find(part_.begin(), part_.end(), node) == part_.end())
+        partners.push_back(node);
+    if (partners.empty()) throw RunError("nobody was accepted yet: there is nobody to pair the repaired nodes with");
+    Random random(record_.measuring.search.seed + record_.sessions.size());
+    shuffle(std::span(partners), random);
+    partners.resize(std::min(partners.size(), std::max(kFewestPartners, 2 * start_.retest.size())));
+    part_.insert(part_.end(), partners.begin(), partners.end());
+  }
+
+  bool stopped() const { return start_.signal() != 0; }
+  /// As the crowd numbers it.
+  std::size_t member(unsigned node) const { return member_[node]; }
+  std::vector<bool> takes_part() const {
+    std::vector<bool> all(record_.nodes.size(), false);
+    for (const unsigned node : part_) all[node] = true;
+    return all;
+  }
+  bool there(unsigned node) const { return !record_.nodes[node].missing; }
+
+  void note_missing() {
+    for (std::size_t i = 0; i < part_.size(); ++i)
+      if (agents::Failure& missing = record_.nodes[part_[i]].missing; !missing) missing = crowd_->failure(i);
+  }
+
+  /// What each host tells of itself, held against the others.
+  void look() {
+    note_missing();
+    Asking ask(*crowd_);
+    std::map<std::size_t, Json> facts, clocks;
+    for (std::size_t i = 0; i < part_.size(); ++i)
+      if (there(part_[i])) {
+        facts[i] = {{"do", "facts"}, {"paths", record_.measuring.paths}};
+        clocks[i] = {{"do", "clock"}};
+      }
+    std::map<std::size_t, Answered> all;
+    for (auto& [i, answer] : ask(facts, kFacts_s)) {
+      NodeRecord& node = record_.nodes[part_[i]];
+      if (answer.why.empty()) try {
+          node.facts = agents::facts_from(answer.json);
+          all[i] = {part_[i], node.host.name, *node.facts, 0, 0};
+          continue;
+        } catch (const std::exception& e) {
+          answer.why = e.what();
+        }
+      if (!node.missing) node.missing = {"tells no facts: " + answer.why, "start its agent by hand, and look"};
+    }
+    for (int turn = 0; turn < kClockTurns && !stopped(); ++turn)
+      for (auto& [i, answer] : ask(clocks, kClock_s)) {
+        const auto at = all.find(i);
+        if (!answer.why.empty() || at == all.end()) continue;
+        const double error = (answer.came_s - answer.asked_s) / 2;
+        if (turn > 0 && error >= at->second.clock_error_s) continue;
+        at->second.clock_error_s = error;
+        at->second.clock_s = answer.json.value("now_s", 0.0) - (answer.came_s + answer.asked_s) / 2;
+      }
+    note_missing();
+    std::vector<Answered> told;
+    for (auto& [i, one] : all)
+      if (there(part_[i])) told.push_back(std::move(one));
+    for (const Difference& same : same_machines(told)) record_.nodes[same.host].missing = {same.told, same.fix};
+    std::erase_if(told, [&](const Answered& one) { return !there(static_cast<unsigned>(one.host)); });
+    for (const Answered& one : told) record_.nodes[one.host].clock_s = one.clock_s;
+    for (Difference& one : differences(told)) record_.nodes[one.host].differences.push_back(std::move(one));
+  }
+
+  /// What earlier sessions measured counts again.
+  void replay() {
+    std::size_t rounds = 0;
+    for (const SessionRecord& session : record_.sessions) rounds += session.rounds.size();
+    SearchOptions options = record_.measuring.search;
+    options.most_rounds += static_cast<unsigned>(rounds);
+    options.every_link = options.every_link && start_.retest.empty();
+    evidence_.emplace(topology_, options);
+    const Replay replay(record_);
+    for (std::size_t s = 0; s < record_.sessions.size(); ++s)
+      for (const RoundRecord& round : record_.sessions[s].rounds) {
+        std::vector<PairMeasured> counted;
+        for (const PairMeasured& one : round.pairs)
+          if (replay.counts(s, one)) counted.push_back(one);
+        evidence_->add(counted);
+      }
+    const std::vector<bool> part = takes_part();
+    for (unsigned node = 0; node < record_.nodes.size(); ++node)
+      if (!part[node] || !there(node)) evidence_->lose(node);
+  }
+
+  /// False: the search needs no more.
+  bool measure_next() {
+    const Round round = next_round();
+    if (round.empty()) return false;
+    const std::size_t done = record_.sessions.back().rounds.size();
+    const double likely = std::max<double>(likely_rounds(record_), static_cast<double>(done) + 1);
+    audience_.round(static_cast<unsigned>(done) + 1, round.size(),
+                    (likely - static_cast<double>(done)) * one_round_s());
+    const std::uint64_t begin_ns = now_ns();
+    RoundRecord result;
+    for (unsigned rail = 0; rail < topology_.rails; ++rail) measure(round, rail, result);
+    if (stopped()) return true;  // half a round says nothing of who failed
+    result.took_s = seconds_since(begin_ns);
+    for (const PairMeasured& one : result.pairs) {
+      ++succeeded_[one.a];
+      ++succeeded_[one.b];
+    }
+    look_at_failures(result);
+    evidence_->add(result.pairs);
+    note_missing();
+    for (const unsigned node : part_)
+      if (!there(node)) evidence_->lose(node);
+    record_.sessions.back().rounds.push_back(std::move(result));
+    judge(record_, {*evidence_, broken(), takes_part(), false});
+    start_.keep(record_);
+    audience_.measured(record_.sessions.back().rounds.back(), record_);
+    return true;
+  }
+
+  double one_round_s() const {
+    const auto& rounds = record_.sessions.back().rounds;
+    if (rounds.empty()) return round_s(record_);
+    double sum = 0;
+    for (const RoundRecord& one : rounds) sum += one.took_s;
+    return sum / static_cast<double>(rounds.size());
+  }
+
+  /// Pairs that failed once, then what the search asks for.
+  Round next_round() {
+    Round round;
+    std::vector<bool> taken(record_.nodes.size(), false);
+    const auto meet = [&](unsigned a, unsigned b) {
+      if (taken[a] || taken[b] || !there(a) || !there(b)) return;
+      round.emplace_back(a, b);
+      taken[a] = taken[b] = true;
+    };
+    for (const auto& [a, b] : again_) meet(a, b);
+    again_.clear();
+    for (const auto& [a, b] : evidence_->next()) meet(a, b);
+    return round;
+  }
+
+  void measure(const Round& round, unsigned rail, RoundRecord& result) {
+    Asking ask(*crowd_);
+    const auto plan = [&](unsigned node) {
+      TcpPairPlan plan{record_.measuring.time_s, record_.measuring.streams, kMeet_s, ""};
+      if (const auto& rails = record_.nodes[node].host.rails; rail < rails.size()) plan.interface = rails[rail];
+      return agents::plan_json(plan);
+    };
+    std::map<std::size_t, Json> open, measure;
+    for (const auto& [a, b] : round) open[member(b)] = {{"do", "open"}, {"plan", plan(b)}};
+    auto doors = ask(open, kOpen_s);
+    for (const auto& [a, b] : round) {
+      const auto& door = doors[member(b)];
+      if (!door.why.empty()) continue;
+      measure[member(b)] = {{"do", "answer"}};
+      measure[member(a)] = {{"do", "call"}, {"plan", plan(a)}, {"door", door.json.value("door", "")}};
+    }
+    auto ends = ask(measure, kMeet_s + 4 * record_.measuring.time_s + kPatience_s);
+    for (const auto& [a, b] : round) {
+      const auto& door = doors[member(b)];
+      const auto& of_a = ends[member(a)];
+      const auto& of_b = ends[member(b)];
+      std::string why = !door.why.empty()   ? record_.nodes[b].host.name + ": " + door.why
+                        : !of_a.why.empty() ? record_.nodes[a].host.name + ": " + of_a.why
+                        : !of_b.why.empty() ? record_.nodes[b].host.name + ": " + of_b.why
+                                            : "";
+      if (why.empty()) try {
+          result.pairs.push_back(together(a, b, rail, agents::end_from(of_a.json), agents::end_from(of_b.json)));
+          continue;
+        } catch (const std::exception& e) {
+          why = e.what();
+        }
+      result.failed.push_back({a, b, rail, why});
+    }
+  }
+
+  static PairMeasured together(unsigned a, unsigned b, unsigned rail, const TcpPairEnd& of_a, const TcpPairEnd& of_b) {
+    const auto share = [](const TcpPairEnd& end) {
+      return end.segments > 0 ? static_cast<double>(end.retransmitted) / static_cast<double>(end.segments) : 0;
+    };
+    PairMeasured one{a, b, rail, {of_b.received, of_a.received}, {share(of_a), share(of_b)}};
+    if (!of_a.latency) throw RunError("no latency was measured");
+    one.latency_s = of_a.latency->least_s;
+    one.latency_median_s = of_a.latency->median_s;
+    one.latency_p99_s = of_a.latency->p99_s;
+    return one;
+  }
+
+  /// A pair that fails is tried again; twice, and its two meet no more. Where an agent has ended the reason is known.
+  void look_at_failures(const RoundRecord& result) {
+    for (std::size_t i = 0; i < part_.size(); ++i)
+      if (crowd_->failure(i)) evidence_->lose(part_[i]);
+    for (const FailedPair& one : result.failed) {
+      if (!crowd_->there(member(one.a)) || !crowd_->there(member(one.b))) continue;
+      FailedTimes& times = failed_[{one.a, one.b}];
+      times.why = one.why;
+      times.rail = one.rail;
+      if (++times.count >= kTwice)
+        evidence_->avoid(one.a, one.b);
+      else
+        again_.emplace_back(one.a, one.b);
+    }
+    for (const unsigned node : part_)  // nobody gets through to it, and they do to others
+      if (there(node) && succeeded_[node] == 0 && cut_from(node).size() >= kTwice) evidence_->lose(node);
+  }
+
+  /// Those who cannot be connected with it, and can with others.
+  std::vector<unsigned> cut_from(unsigned node) const {
+    std::vector<unsigned> others;
+    for (const auto& [pair, times] : failed_) {
+      if (pair.first != node && pair.second != node) continue;
+      const unsigned other = pair.first == node ? pair.second : pair.first;
+      const auto at = succeeded_.find(other);
+      if (at != succeeded_.end() && at->second > 0) others.push_back(other);
+    }
+    return others;
+  }
+
+  std::vector<Broken> broken() const {
+    std::vector<Broken> all;
+    const auto works = [&](unsigned node) { return succeeded_.contains(node) && succeeded_.at(node) > 0; };
+    for (const unsigned node : part_) {
+      const std::vector<unsigned> others = cut_from(node);
+      if (!there(node) || works(node) || others.size() < kTwice) continue;
+      std::string names;
+      for (const unsigned other : others) names += (names.empty() ? "" : ", ") + record_.nodes[other].host.name;
+      all.push_back({{Finding::Scope::node, node, 0, 0, 0, {}}, "no TCP connection with " + names});
+    }
+    for (const auto& [pair, times] : failed_)
+      if (times.count >= kTwice && works(pair.first) && works(pair.second))
+        all.push_back({{Finding::Scope::link, pair.first, pair.second, times.rail, 0, {}}, times.why});
+    return all;
+  }
+
+  struct FailedTimes {
+    unsigned count = 0, rail = 0;
+    std::string why;
+  };
+
+  Record& record_;
+  const Start& start_;
+  Audience& audience_;
+  const Topology topology_;
+  std::vector<unsigned> part_;       // nodes that take part, as the crowd numbers them
+  std::vector<std::size_t> member_;  // of each node: its place there
+  agents::Crowd* crowd_ = nullptr;
+  std::optional<Evidence> evidence_;
+  std::map<unsigned, unsigned> succeeded_;  // pairs of a node
+  std::map<std::pair<unsigned, unsigned>, FailedTimes> failed_;
+  Round again_;
+};
+
+}  // namespace
+
+double round_s(const Record& record) {
+  std::size_t rails = 1;
+  for (const NodeRecord& node : record.nodes) rails = std::max(rails, node.host.rails.size());
+  return static_cast<double>(rails) * (3.1 * record.measuring.time_s + kBetween_s);
+}
+
+unsigned likely_rounds(const Record& record) {
+  constexpr unsigned kUsual = 9;
+  const auto nodes = static_cast<unsigned>(record.nodes.size());
+  const unsigned all = nodes > 1 ? nodes - 1 + nodes % 2 : 0;
+  if (record.measuring.search.every_link) return std::max(all, 5u);
+  return std::min(kUsual, record.measuring.search.most_rounds);
+}
+
+void bring_up(Record& record, const Start& start, Audience& audience) { Session(record, start, audience).run(); }
+
+}  // namespace headrace::bringup

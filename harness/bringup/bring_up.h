@@ -1,0 +1,41 @@
+// Brings real hosts up: looks at all of them, measures pairs round by round as the search asks for them, goes on without
+// who fails, and judges. docs/bring-up.md tells what a user sees.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/bringup/record.h"
+
+namespace headrace::bringup {
+
+/// Hears how far it is.
+class Audience {
+ public:
+  virtual ~Audience() = default;
+  /// So many of all agents are known to be there, or not.
+  virtual void started(std::size_t known, std::size_t all) = 0;
+  virtual void looked(const Record& record) = 0;
+  /// A round begins; `left_s`: how long all may still take.
+  virtual void round(unsigned number, std::size_t pairs, double left_s) = 0;
+  virtual void measured(const RoundRecord& round, const Record& record) = 0;
+};
+
+struct Start {
+  std::vector<std::string> commands;        // that start the agent of each node, for a shell
+  double start_s = 30;                      // for its first word
+  std::vector<unsigned> retest;             // nodes that were repaired; none: all take part
+  std::function<int()> signal;              // asked often; not 0: end, and keep what was measured
+  std::function<void(const Record&)> keep;  // after each round
+};
+
+/// Adds a session to `record`, whose nodes and ways of measuring are set; what earlier sessions measured counts. Throws
+/// RunError where a retest has nobody to be paired with.
+void bring_up(Record& record, const Start& start, Audience& audience);
+
+/// How long a round takes where nothing goes wrong [s]; how many it may need.
+double round_s(const Record& record);
+unsigned likely_rounds(const Record& record);
+
+}  // namespace headrace::bringup

@@ -1,0 +1,288 @@
+#include "harness/bringup/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "harness/base/units.h"
+
+namespace headrace::bringup {
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::string rate(double value) { return format_quantity(value, Dimension::bytes_per_second); }
+std::string seconds(double value) { return format_quantity(value, Dimension::seconds); }
+std::string share(double value) { return fmt::format("{:.2g} %", 100 * value); }
+
+class Words {
+ public:
+  Words(const Record& record, const Judged& judged) : record_(record), judged_(judged) {
+    const Replay replay(record);
+    for (std::size_t s = 0; s < record.sessions.size(); ++s)
+      for (const RoundRecord& round : record.sessions[s].rounds)
+        for (const PairMeasured& one : round.pairs)
+          if (replay.counts(s, one)) pairs_.push_back(&one);
+    accused_.resize(record.nodes.size(), false);
+    for (const Fault& fault : judged.evidence.faults())
+      if (fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::nic) accused_[fault.a] = true;
+  }
+
+  Told told(const Fault& fault) const {
+    Told out;
+    out.fault = fault;
+    name(out);
+    std::vector<const PairMeasured*> of, others;
+    for (const PairMeasured* one : pairs_) (concerns(fault, *one) ? of : others).push_back(one);
+    std::erase_if(others, [&](const PairMeasured* one) { return accused_[one->a] || accused_[one->b]; });
+    for (const Quality quality : fault.in) {
+      out.text += (out.text.empty() ? "" : "; ") + sentence(fault, quality, of, others);
+      if (quality != Quality::rate) continue;
+      const double usual = judged_.evidence.usual_rate(fault.rail);
+      out.loss = usual > 0 ? std::max(0.0, 1 - median(map(of, &PairMeasured::slower)) / usual) : 0;
+    }
+    return out;
+  }
+
+  Told told(const Broken& broken) const {
+    Told out;
+    out.fault = broken.fault;
+    name(out);
+    out.text = broken.why;
+    return out;
+  }
+
+  /// Of what hosts tell of themselves.
+  Told told(unsigned node) const {
+    Told out;
+    out.fault = {Finding::Scope::node, node, 0, 0, 0, {}};
+    out.scope = "node";
+    out.subject = record_.nodes[node].host.name;
+    for (const Difference& one : record_.nodes[node].differences) {
+      if (!one.fault) continue;
+      out.text += (out.text.empty() ? "" : "; ") + one.told;
+      out.fix += (out.fix.empty() ? "" : "; ") + one.fix;
+    }
+    return out;
+  }
+
+ private:
+  std::string node(unsigned number) const { return record_.nodes[number].host.name; }
+  std::string end(unsigned number, unsigned rail) const {
+    const auto& rails = record_.nodes[number].host.rails;
+    return node(number) + (rail < rails.size() ? " " + rails[rail] : "");
+  }
+
+  void name(Told& out) const {
+    const Fault& fault = out.fault;
+    switch (fault.scope) {
+      case Finding::Scope::node:
+        out.scope = "node";
+        out.subject = node(fault.a);
+        out.fix = fmt::format(
+            "take it out; look at its cables, its port and the counters of its NIC (ethtool -S); then "
+            "--retest {}",
+            out.subject);
+        return;
+      case Finding::Scope::nic:
+        out.scope = "NIC";
+        out.subject = end(fault.a, fault.rail);
+        out.fix =
+            fmt::format("look at its cable, its port and its counters (ethtool -S); then --retest {}", node(fault.a));
+        return;
+      case Finding::Scope::link:
+        out.scope = "link";
+        out.subject = end(fault.a, fault.rail) + " to " + end(fault.b, fault.rail);
+        out.fix = "both are as fast as others with others: look at the way between them, its routes and its switches";
+        return;
+      case Finding::Scope::switch_fabric:
+        out.scope = record_.switches[fault.a].substr(0, record_.switches[fault.a].find(' '));
+        out.subject = record_.switches[fault.a].substr(out.scope.size() + 1);
+        out.fix = "look at its uplinks and their counters, and at what its nodes share";
+        return;
+    }
+  }
+
+  bool concerns(const Fault& fault, const PairMeasured& one) const {
+    const auto has = [&](unsigned wanted) { return one.a == wanted || one.b == wanted; };
+    const auto other = [&](unsigned than) { return one.a == than ? one.b : one.a; };
+    const auto of_switch = [&](unsigned wanted) {
+      const auto& leaf = [&](unsigned n) -> const std::string& {
+        return record_.nodes[n].host.leaf_switch.empty() ? record_.nodes[n].host.rack
+                                                         : record_.nodes[n].host.leaf_switch;
+      };
+      const std::string name = record_.switches[wanted].substr(record_.switches[wanted].find(' ') + 1);
+      return (leaf(one.a) == name) != (leaf(one.b) == name);
+    };
+    switch (fault.scope) {
+      case Finding::Scope::node:
+        return has(fault.a) && !accused_[other(fault.a)];
+      case Finding::Scope::nic:
+        return one.rail == fault.rail && has(fault.a) && !accused_[other(fault.a)];
+      case Finding::Scope::link:
+        return one.rail == fault.rail && has(fault.a) && has(fault.b);
+      case Finding::Scope::switch_fabric:
+        return of_switch(fault.a);
+    }
+    return false;
+  }
+
+  template <class Value>
+  static std::vector<double> map(const std::vector<const PairMeasured*>& pairs, Value value) {
+    std::vector<double> all;
+    for (const PairMeasured* one : pairs) all.push_back(std::invoke(value, *one));
+    return all;
+  }
+
+  std::string sentence(const Fault& fault, Quality quality, const std::vector<const PairMeasured*>& of,
+                       const std::vector<const PairMeasured*>& others) const {
+    const std::string pairs = fmt::format("in {} pair{}", of.size(), of.size() == 1 ? "" : "s");
+    switch (quality) {
+      case Quality::rate: {
+        const double usual = judged_.evidence.usual_rate(fault.rail), own = median(map(of, &PairMeasured::slower));
+        std::string text = fmt::format("{} {}, {:.0f} % below the usual {}", rate(own), pairs,
+                                       usual > 0 ? 100 * (1 - own / usual) : 0, rate(usual));
+        if (fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::nic)
+          text += fmt::format(" (sends {}, receives {})", rate(way(fault.a, of, true)), rate(way(fault.a, of, false)));
+        return text;
+      }
+      case Quality::latency:
+        return fmt::format("latency {} at the least {}, usually {}", seconds(median(map(of, &PairMeasured::latency_s))),
+                           pairs, seconds(median(map(others, &PairMeasured::latency_s))));
+      case Quality::resent:
+        return fmt::format("{} of the segments sent again {}, usually {}",
+                           share(median(map(of, &PairMeasured::more_resent))), pairs,
+                           share(median(map(others, &PairMeasured::more_resent))));
+    }
+    return "";
+  }
+
+  static double way(unsigned node, const std::vector<const PairMeasured*>& of, bool sends) {
+    std::vector<double> all;
+    for (const PairMeasured* one : of) all.push_back(one->rate[(one->a == node) == sends ? 0 : 1]);
+    return median(std::move(all));
+  }
+
+  const Record& record_;
+  const Judged& judged_;
+  std::vector<const PairMeasured*> pairs_;
+  std::vector<bool> accused_;
+};
+
+/// What a node is from now on.
+NodeState state_of(const NodeRecord& node, unsigned number, bool named, bool retested, const Judged& judged) {
+  const bool was_bad = node.state == NodeState::confirmed || node.state == NodeState::drained;
+  if (named) return node.state == NodeState::drained && !retested ? NodeState::drained : NodeState::confirmed;
+  if (node.missing) return was_bad ? node.state : NodeState::suspect;
+  switch (judged.evidence.node(number)) {
+    case PartState::cleared:
+    case PartState::slower:
+      return retested || node.state == NodeState::retested ? NodeState::retested : NodeState::accepted;
+    case PartState::accused:  // what it shares with others is named in its place
+      return NodeState::suspect;
+    case PartState::undecided:
+      break;
+  }
+  return judged.finished ? NodeState::suspect : node.state;
+}
+
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+constexpr std::size_t kNamed = 4;
+
+std::string sentence_of(const Record& record, std::size_t taking_part, std::size_t undecided) {
+  const std::size_t missing = record.missing();
+  if (taking_part < missing + 2) return "Fewer than two nodes took part: nothing was measured.";
+  std::string text = fmt::format("{} of {} took part", taking_part - missing, counted(taking_part, "node"));
+  text += record.faults.empty() ? "; nothing bad was found" : "; bad: ";
+  for (std::size_t i = 0; i < record.faults.size() && i < kNamed; ++i)
+    text += (i > 0 ? ", " : "") + record.faults[i].title();
+  if (record.faults.size() > kNamed) text += fmt::format(" and {} more", record.faults.size() - kNamed);
+  if (undecided > 0) text += fmt::format("; {} undecided", undecided);
+  return text + ".";
+}
+
+}  // namespace
+
+Replay::Replay(const Record& record) : since_(record.nodes.size(), 0) {
+  for (std::size_t s = 0; s < record.sessions.size(); ++s)
+    for (const unsigned node : record.sessions[s].retest) since_[node] = s;
+}
+
+bool Replay::counts(std::size_t session, const PairMeasured& one) const {
+  return session >= since_[one.a] && session >= since_[one.b];
+}
+
+void judge(Record& record, const Judged& judged) {
+  const Words words(record, judged);
+  const std::vector<unsigned>& retest = record.sessions.back().retest;
+  record.faults.clear();
+  for (const Fault& fault : judged.evidence.faults()) record.faults.push_back(words.told(fault));
+  for (const Broken& broken : judged.broken) record.faults.push_back(words.told(broken));
+  std::size_t taking_part = 0, undecided = 0, there = 0;
+  for (unsigned node = 0; node < record.nodes.size(); ++node) {
+    if (!judged.takes_part[node]) continue;
+    ++taking_part;
+    NodeRecord& one = record.nodes[node];
+    there += !one.missing;
+    const Told differs = words.told(node);
+    if (!differs.text.empty()) {
+      const auto at = std::find_if(record.faults.begin(), record.faults.end(), [&](const Told& known) {
+        return known.fault.scope == Finding::Scope::node && known.fault.a == node;
+      });
+      if (at == record.faults.end()) {
+        record.faults.push_back(differs);
+      } else {
+        at->text += "; " + differs.text;
+        at->fix += "; " + differs.fix;
+      }
+    }
+    const bool named = std::any_of(record.faults.begin(), record.faults.end(), [&](const Told& known) {
+      return (known.fault.scope == Finding::Scope::node || known.fault.scope == Finding::Scope::nic) &&
+             known.fault.a == node;
+    });
+    const bool retested = std::find(retest.begin(), retest.end(), node) != retest.end();
+    one.state = state_of(one, node, named, retested, judged);
+    undecided += !named && !one.missing && judged.evidence.node(node) == PartState::undecided;
+  }
+  Found found;
+  found.fail = !record.faults.empty();
+  found.error = there < 2;
+  found.inconclusive = undecided > 0;
+  found.incomplete = there < taking_part;
+  record.word = record.signal != 0 ? Outcome::interrupted : worst(found);
+  record.sentence = sentence_of(record, taking_part, undecided);
+}
+
+std::string_view to_string(NodeState state) {
+  constexpr std::array<std::string_view, 6> kWords{"new", "suspect", "confirmed", "accepted", "drained", "retested"};
+  return kWords[static_cast<std::size_t>(state)];
+}
+
+std::optional<NodeState> node_state_named(std::string_view word) {
+  for (const NodeState state : {NodeState::fresh, NodeState::suspect, NodeState::confirmed, NodeState::accepted,
+                                NodeState::drained, NodeState::retested})
+    if (to_string(state) == word) return state;
+  return std::nullopt;
+}
+
+std::size_t Record::nodes_that_are(NodeState state) const {
+  return static_cast<std::size_t>(
+      std::count_if(nodes.begin(), nodes.end(), [&](const NodeRecord& one) { return one.state == state; }));
+}
+
+std::size_t Record::missing() const {
+  return static_cast<std::size_t>(
+      std::count_if(nodes.begin(), nodes.end(), [](const NodeRecord& one) { return static_cast<bool>(one.missing); }));
+}
+
+}  // namespace headrace::bringup

@@ -1,0 +1,37 @@
+// What follows from a record: faults in words, a state for each node, a verdict.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/bringup/record.h"
+
+namespace headrace::bringup {
+
+/// The record's sessions as the search hears them: what a node reached before it was repaired is left out.
+class Replay {
+ public:
+  explicit Replay(const Record& record);
+  bool counts(std::size_t session, const PairMeasured& one) const;
+
+ private:
+  std::vector<std::size_t> since_;  // of each node: the session of its last retest
+};
+
+/// A link, or a node, that cannot be connected at all.
+struct Broken {
+  Fault fault;
+  std::string why;
+};
+
+struct Judged {
+  const Evidence& evidence;
+  std::vector<Broken> broken;
+  std::vector<bool> takes_part;  // in this session
+  bool finished = false;         // the search ended by its own rule
+};
+
+/// Sets faults, states, the word and the sentence.
+void judge(Record& record, const Judged& judged);
+
+}  // namespace headrace::bringup

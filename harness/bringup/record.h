@@ -1,0 +1,90 @@
+// What is known of a cluster that is brought up: a state for each node, what was measured in each session, and what follows
+// from it. It is written after every round, and read to go on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/agents/failure.h"
+#include "harness/bringup/evidence.h"
+#include "harness/bringup/hosts_file.h"
+#include "harness/bringup/preflight.h"
+#include "harness/verdict/word.h"
+
+namespace headrace::bringup {
+
+/// new: nothing is decided; suspect: it may be bad, or could not be asked; confirmed: it is bad; accepted: it is not;
+/// drained: bad, and taken out by --drain; retested: it was bad, and passed when it was paired again.
+enum class NodeState { fresh, suspect, confirmed, accepted, drained, retested };
+std::string_view to_string(NodeState state);  // "new"...
+std::optional<NodeState> node_state_named(std::string_view word);
+
+struct NodeRecord {
+  Host host;
+  NodeState state = NodeState::fresh;
+  agents::Failure missing;              // of this session: why it takes no part (any more)
+  std::vector<Difference> differences;  // of this session
+  std::optional<agents::HostFacts> facts;
+  std::optional<double> clock_s;  // before the middle of all
+};
+
+/// Two that could not be measured together.
+struct FailedPair {
+  unsigned a = 0, b = 0, rail = 0;
+  std::string why;
+};
+
+struct RoundRecord {
+  double took_s = 0;
+  std::vector<PairMeasured> pairs;
+  std::vector<FailedPair> failed;
+};
+
+/// Numbers of nodes are places in Record::nodes.
+struct SessionRecord {
+  std::string started_utc;
+  std::vector<unsigned> retest;  // none: all nodes that are there
+  std::vector<RoundRecord> rounds;
+};
+
+/// What is measured, and how.
+struct Measuring {
+  double time_s = 1;  // of one way of a pair
+  unsigned streams = 4;
+  std::vector<std::string> paths;  // of the job, which all hosts must have
+  SearchOptions search;
+};
+
+/// A fault, in words.
+struct Told {
+  Fault fault;
+  std::string scope, subject;  // "node", "node3"; "link", "node2 to node4"
+  std::string text, fix;
+  double loss = 0;  // of the rate, where that is what it loses; else 0
+  std::string title() const { return scope + " " + subject; }
+};
+
+struct Record {
+  std::string headrace;  // its version
+  std::string hosts_file, launch;
+  Measuring measuring;
+  std::vector<NodeRecord> nodes;
+  std::vector<std::string> switches;  // names, as in topology_of()
+  std::vector<SessionRecord> sessions;
+  std::vector<Told> faults;
+  Outcome word = Outcome::incomplete;
+  std::string sentence;
+  int signal = 0;  // that ended the session
+
+  std::size_t nodes_that_are(NodeState state) const;
+  std::size_t missing() const;
+};
+
+/// bringup.json.
+std::string record_json(const Record& record);
+/// Throws UsageError where it is none, or of another kind.
+Record record_from(const std::string& text);
+
+}  // namespace headrace::bringup

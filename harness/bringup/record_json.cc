@@ -1,0 +1,183 @@
+// bringup.json: docs/bring-up.md tells its members.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/bringup/record.h"
+#include "harness/results/json_place.h"
+#include "harness/results/json_text.h"
+
+namespace headrace::bringup {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using results::JsonPlace;
+
+constexpr unsigned kSchema = 1;
+constexpr const char* kKind = "headrace.bringup";
+
+Json host_json(const Host& host) {
+  Json json{{"name", host.name}};
+  if (!host.rack.empty()) json["rack"] = host.rack;
+  if (!host.leaf_switch.empty()) json["switch"] = host.leaf_switch;
+  if (!host.rails.empty()) json["rail"] = host.rails;
+  return json;
+}
+
+Json node_json(const NodeRecord& node) {
+  Json json = host_json(node.host);
+  json["state"] = to_string(node.state);
+  if (node.missing) json["missing"] = {{"why", node.missing.why}, {"fix", node.missing.fix}};
+  Json differences = Json::array();
+  for (const Difference& one : node.differences)
+    differences.push_back({{"what", one.what}, {"told", one.told}, {"fix", one.fix}, {"fault", one.fault}});
+  if (!differences.empty()) json["differences"] = differences;
+  if (node.clock_s) json["clock_s"] = *node.clock_s;
+  if (node.facts) json["facts"] = agents::facts_kept(*node.facts);
+  return json;
+}
+
+Json pair_json(const PairMeasured& one) {
+  return {{"nodes", {one.a, one.b}},
+          {"rail", one.rail},
+          {"rate", one.rate},
+          {"resent", one.resent},
+          {"latency_s", {one.latency_s, one.latency_median_s, one.latency_p99_s}}};
+}
+
+Json session_json(const SessionRecord& session) {
+  Json rounds = Json::array();
+  for (const RoundRecord& round : session.rounds) {
+    Json pairs = Json::array(), failed = Json::array();
+    for (const PairMeasured& one : round.pairs) pairs.push_back(pair_json(one));
+    for (const FailedPair& one : round.failed)
+      failed.push_back({{"nodes", {one.a, one.b}}, {"rail", one.rail}, {"why", one.why}});
+    rounds.push_back({{"took_s", round.took_s}, {"pairs", pairs}, {"failed", failed}});
+  }
+  return {{"started_utc", session.started_utc}, {"retest", session.retest}, {"rounds", rounds}};
+}
+
+Json fault_json(const Told& one) {
+  Json json{{"scope", one.scope}, {"subject", one.subject}, {"told", one.text}, {"fix", one.fix}, {"loss", one.loss}};
+  json["healthy"] = one.fault.healthy;
+  Json in = Json::array();
+  for (const Quality quality : one.fault.in) in.push_back(to_string(quality));
+  json["in"] = in;
+  return json;
+}
+
+unsigned node_at(const JsonPlace& place, std::size_t nodes) {
+  const std::uint64_t number = place.whole();
+  if (number >= nodes) place.refuse("is no number of a node");
+  return static_cast<unsigned>(number);
+}
+
+/// Two nodes, two values...
+template <class Value, std::size_t N>
+std::array<Value, N> some(const JsonPlace& place, const std::function<Value(const JsonPlace&)>& one) {
+  std::array<Value, N> values{};
+  std::size_t count = 0;
+  place.each([&](const JsonPlace& item) {
+    if (count < N) values[count] = one(item);
+    ++count;
+  });
+  if (count != N) place.refuse("must have " + std::to_string(N) + " values");
+  return values;
+}
+
+double number(const JsonPlace& place) { return place.number(); }
+
+NodeRecord node_from(const JsonPlace& place) {
+  NodeRecord node;
+  node.host.name = place.at("name").text();
+  node.host.rack = place.text("rack", "");
+  node.host.leaf_switch = place.text("switch", "");
+  if (place.has("rail")) node.host.rails = place.at("rail").texts();
+  const auto state = node_state_named(place.at("state").text());
+  if (!state) place.at("state").refuse("is no state of a node");
+  node.state = *state;
+  return node;
+}
+
+SessionRecord session_from(const JsonPlace& place, const Record& record) {
+  const auto node = [&](const JsonPlace& item) { return node_at(item, record.nodes.size()); };
+  SessionRecord session;
+  session.started_utc = place.at("started_utc").text();
+  place.at("retest").each([&](const JsonPlace& item) { session.retest.push_back(node(item)); });
+  place.at("rounds").each([&](const JsonPlace& at) {
+    RoundRecord round;
+    round.took_s = at.at("took_s").number();
+    at.at("pairs").each([&](const JsonPlace& item) {
+      PairMeasured one;
+      const auto both = some<unsigned, 2>(item.at("nodes"), node);
+      one.a = both[0];
+      one.b = both[1];
+      one.rail = static_cast<unsigned>(item.at("rail").whole());
+      one.rate = some<double, 2>(item.at("rate"), number);
+      one.resent = some<double, 2>(item.at("resent"), number);
+      const auto latency = some<double, 3>(item.at("latency_s"), number);
+      one.latency_s = latency[0];
+      one.latency_median_s = latency[1];
+      one.latency_p99_s = latency[2];
+      round.pairs.push_back(one);
+    });
+    at.at("failed").each([&](const JsonPlace& item) {
+      const auto both = some<unsigned, 2>(item.at("nodes"), node);
+      round.failed.push_back({both[0], both[1], static_cast<unsigned>(item.at("rail").whole()), item.at("why").text()});
+    });
+    session.rounds.push_back(std::move(round));
+  });
+  return session;
+}
+
+}  // namespace
+
+std::string record_json(const Record& record) {
+  Json nodes = Json::array(), sessions = Json::array(), faults = Json::array();
+  for (const NodeRecord& one : record.nodes) nodes.push_back(node_json(one));
+  for (const SessionRecord& one : record.sessions) sessions.push_back(session_json(one));
+  for (const Told& one : record.faults) faults.push_back(fault_json(one));
+  return results::json_text({{"kind", kKind},
+                             {"schema", kSchema},
+                             {"headrace", record.headrace},
+                             {"word", record.word},
+                             {"exit_code", exit_code(record.word, record.signal)},
+                             {"sentence", record.sentence},
+                             {"hosts_file", record.hosts_file},
+                             {"launch", record.launch},
+                             {"time_s", record.measuring.time_s},
+                             {"streams", record.measuring.streams},
+                             {"paths", record.measuring.paths},
+                             {"alpha", record.measuring.search.alpha},
+                             {"beta", record.measuring.search.beta},
+                             {"delta", kDelta},
+                             {"seed", record.measuring.search.seed},
+                             {"most_rounds", record.measuring.search.most_rounds},
+                             {"every_link", record.measuring.search.every_link},
+                             {"faults", faults},
+                             {"nodes", nodes},
+                             {"sessions", sessions}});
+}
+
+Record record_from(const std::string& text) {
+  const nlohmann::json json = results::parse_json(text);
+  const JsonPlace place(json);
+  if (place.text("kind", "") != kKind) place.refuse("is no record of a bring-up");
+  if (place.whole("schema", 0) != kSchema) place.refuse("is of another schema than this headrace reads");
+  Record record;
+  record.headrace = place.at("headrace").text();
+  record.hosts_file = place.at("hosts_file").text();
+  record.launch = place.at("launch").text();
+  record.measuring.time_s = place.at("time_s").number();
+  record.measuring.streams = static_cast<unsigned>(place.at("streams").whole());
+  record.measuring.paths = place.at("paths").texts();
+  record.measuring.search.alpha = place.at("alpha").number();
+  record.measuring.search.beta = place.at("beta").number();
+  record.measuring.search.seed = place.at("seed").whole();
+  record.measuring.search.most_rounds = static_cast<unsigned>(place.at("most_rounds").whole());
+  record.measuring.search.every_link = place.at("every_link").flag();
+  place.at("nodes").each([&](const JsonPlace& item) { record.nodes.push_back(node_from(item)); });
+  place.at("sessions").each([&](const JsonPlace& item) { record.sessions.push_back(session_from(item, record)); });
+  return record;
+}
+
+}  // namespace headrace::bringup

@@ -1,0 +1,255 @@
+"""headrace bringup on hosts in network namespaces: each fault is named and nobody else, who is dead costs nobody else anything,
+and what was measured stands whatever happens."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+TOOLS = pathlib.Path(__file__).parents[1] / "net"
+LAUNCH = ["--launch", f"{TOOLS}/on-host {{host}}"]
+QUICK = ["--time", "300ms", "--streams", "2"]
+
+
+@pytest.fixture
+def hosts(headrace):
+    """Runs a bring-up on so many hosts; `before`: a shell command on node1, with on-host as $NET_HOSTS_RSH."""
+    if os.geteuid() != 0 or subprocess.run([TOOLS / "with-net-hosts", "2", "--", "true"], capture_output=True).returncode != 0:
+        pytest.skip("network namespaces cannot be made here (root, Debian: iproute2)")
+
+    def start(count, *words, net=("--rate", "40mbit"), before="", lines=None, launch=LAUNCH):
+        if "--hosts" not in words and "--resume" not in words and "--retest" not in words:
+            headrace.write("hosts", "\n".join(lines or [f"node{n}" for n in range(1, count + 1)]) + "\n")
+            words = ("--hosts", "hosts", *words)
+        headrace.under = [str(TOOLS / "with-net-hosts"), str(count), *net, "-t", "150", "--", "sh", "-c",
+                          f'echo "$NET_HOSTS_ID" >id; {before}\nexec "$@"', "sh"]
+        return headrace.start("--progress", "json", "bringup", "--out", "cluster", *launch, *QUICK, *words)
+
+    def run(*words, **how):
+        process = start(*words, **how)
+        out, err = process.communicate(timeout=170)
+        done = subprocess.CompletedProcess(words, process.returncode, out, err)
+        done.record = None
+        if done.returncode != 2:
+            done.record = headrace.results("bringup.json", "cluster")
+            assert done.record["exit_code"] == done.returncode, (done, done.record["word"])
+        return done
+
+    run.start = start
+    return run
+
+
+def named(done):
+    return [(one["scope"], one["subject"]) for one in done.record["faults"]]
+
+
+def states(done):
+    return {node["name"]: node["state"] for node in done.record["nodes"]}
+
+
+def test_nobody_is_accused_where_all_are_alike(hosts):
+    done = hosts(8)
+    assert done.returncode == 0 and "VERDICT PASS nodes=8 accepted=8" in done.stdout, done
+    assert set(states(done).values()) == {"accepted"} and done.record["faults"] == [], done
+    met = {tuple(pair["nodes"]) for rounds in done.record["sessions"][0]["rounds"] for pair in rounds["pairs"]}
+    assert len(met) == 28, met  # so few hosts: every way between two was measured
+
+
+def worse(node, **how):
+    options = " ".join(f"--{key} {value}" for key, value in how.items())
+    return f'"{TOOLS}/worse-cable" {node} {options} >up & until grep -q up up; do sleep 0.1; done'
+
+
+@pytest.mark.parametrize("fault, scope, subject, net, before, quality", [
+    ("a host 12 % slow", "node", "node3", ["--slow", "node3:35mbit"], "", "rate"),
+    ("a way half as fast", "link", "node2 to node5", ["--slow", "node2-node5:20mbit"], "", "rate"),
+    ("20 ms more", "node", "node3", [], worse("node3", delay=0.01), "latency"),
+    ("a hundredth lost", "node", "node3", [], worse("node3", loss=0.01), "resent"),
+])
+def test_a_fault_is_named_and_nobody_else(hosts, fault, scope, subject, net, before, quality):
+    done = hosts(8, net=["--rate", "40mbit", *net], before=before)
+    assert done.returncode == 10 and f"{scope} {subject}" in done.stdout, (fault, done)
+    assert named(done) == [(scope, subject)] and quality in done.record["faults"][0]["in"], (fault, done.record["faults"])
+    bad = {subject} if scope == "node" else set()
+    assert {name for name, state in states(done).items() if state != "accepted"} == bad, (fault, states(done))
+
+
+def test_the_nic_of_one_rail(hosts):
+    done = hosts(6, net=["--rails", "2", "--rate", "40mbit", "--slow", "node3/eth1:20mbit"], 
+                 lines=[f"node{n} slots=8 rail=eth0,eth1" for n in range(1, 7)])
+    assert done.returncode == 10 and named(done) == [("NIC", "node3 eth1")], done
+
+
+def test_the_way_out_of_a_switch(hosts):
+    """Three switches of three hosts; what leaves the first one is slow."""
+    slow = [word for a in (1, 2, 3) for b in range(4, 10) for word in ("--slow", f"node{a}-node{b}:20mbit")]
+    done = hosts(9, net=["--rate", "40mbit", *slow], lines=[f"node{n} rack=r1 switch=s{(n - 1) // 3}" for n in range(1, 10)])
+    assert done.returncode == 10 and named(done) == [("switch", "s0")], done
+
+
+def test_hosts_that_are_unlike_the_others(hosts, headrace):
+    """Two dead ones, and one each with less memory, without the mount, with another clock, and twice in the file."""
+    if not shutil.which("cc"):
+        pytest.skip("no C compiler")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", headrace.path("clock.so"), TOOLS / "shifted_clock.c", "-ldl"], check=True)
+    info = pathlib.Path("/proc/meminfo").read_text().splitlines()
+    headrace.write("meminfo", "\n".join([f"MemTotal: {int(info[0].split()[1]) // 2} kB", *info[1:]]) + "\n")
+    headrace.path("shared/data").mkdir(parents=True)
+    headrace.write("job.yaml", f"""\
+schema: 1
+job: shared
+cluster: {{nodes: 8, gpus_per_node: 1}}
+step: {{time: 1s, micro_batch: 1}}
+dataset: {{layout: files, samples: 64, sample_size: 8KiB, path: "{headrace.path('shared/data')}"}}
+loader: {{workers_per_gpu: 1}}
+model: {{parameters: 1e7}}
+""")
+    wrapper = headrace.path("reach")
+    wrapper.write_text(f"""#!/bin/sh
+host=$1; shift
+case $host in
+  twice) host=node1 ;;
+  node2) set -- "mount --bind {headrace.path('meminfo')} /proc/meminfo && exec $*" ;;
+  node3) set -- "mount -t tmpfs none {headrace.path('shared')} && exec $*" ;;
+  node4) set -- "LD_PRELOAD={headrace.path('clock.so')} HOST_CLOCK_S=-3 exec $*" ;;
+esac
+exec {TOOLS}/on-host "$host" "$@"
+""")
+    wrapper.chmod(0o755)
+    done = hosts(9, "--job", "job.yaml", "--start-timeout", "5s", net=["--rate", "40mbit", "--down", "node8", "--hang", "node9"],
+                 launch=["--launch", f"{wrapper} {{host}}"], lines=[f"node{n}" for n in range(1, 10)] + ["twice"])
+    assert done.returncode == 10, done
+    told = {one["subject"]: one["told"] for one in done.record["faults"]}
+    assert set(told) == {"node2", "node3", "node4"}, done
+    assert "memory.total" in told["node2"] and "path" in told["node3"] and "not there" in told["node3"], told
+    assert "clock: 3" in told["node4"] and "behind the others'" in told["node4"], told
+    missing = {node["name"]: node["missing"] for node in done.record["nodes"] if "missing" in node}
+    assert set(missing) == {"node8", "node9", "twice"} and all(one["fix"] for one in missing.values()), missing
+    assert "no route to host" in missing["node8"]["why"] and "no word from it within 5 s" in missing["node9"]["why"], missing
+    assert "the same machine as node1" in missing["twice"]["why"], missing
+    assert {name for name, state in states(done).items() if state == "accepted"} == {"node1", "node5", "node6", "node7"}
+
+
+def test_two_dead_at_the_start_cost_only_themselves(hosts):
+    done = hosts(6, net=["--rate", "40mbit", "--down", "node2", "--down", "node6"])
+    assert done.returncode == 12 and "VERDICT INCOMPLETE nodes=6 accepted=4" in done.stdout and "missing=2" in done.stdout, done
+    assert done.record["faults"] == [], done
+
+
+def wait_for(process, event, count=1):
+    for line in process.stderr:
+        if json.loads(line)["event"] == event:
+            count -= 1
+            if count == 0:
+                return
+    raise AssertionError(process.communicate())
+
+
+def processes_of(headrace, number):
+    space = headrace.path("id").read_text().strip()
+    told = subprocess.run(["ip", "netns", "pids", f"{space}-{number}"], capture_output=True, text=True, check=True).stdout
+    return [int(pid) for pid in told.split()]
+
+
+def test_a_host_killed_meanwhile_and_back_again(hosts, headrace):
+    process = hosts.start(5)
+    wait_for(process, "measured")
+    for pid in processes_of(headrace, 4):
+        os.kill(pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 12 and "node4 missing" in out and "accepted=4" in out, (out, err)
+    done = hosts(5, "--resume")
+    assert done.returncode == 0 and set(states(done).values()) == {"accepted"}, done
+    assert len(done.record["sessions"]) == 2, done
+
+
+def test_an_interrupted_one_goes_on(hosts, headrace):
+    process = hosts.start(6)
+    wait_for(process, "measured", 2)
+    (leader,) = [pid for pid in processes_of(headrace, 1)
+                 if (words := pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"))[0].endswith(b"headrace")
+                 and b"--agent" not in words]
+    os.kill(leader, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "VERDICT INTERRUPTED" in out and "--resume" in out, (out, err)
+    before = headrace.results("bringup.json", "cluster")
+    kept = [pair for one in before["sessions"][0]["rounds"] for pair in one["pairs"]]
+    assert len(kept) >= 6 and before["word"] == "INTERRUPTED", before
+    refused = hosts(6)
+    assert refused.returncode == 2 and "--resume goes on with it" in refused.stderr, refused
+    done = hosts(6, "--resume")
+    assert done.returncode == 0 and "accepted=6" in done.stdout, done
+    assert [pair for one in done.record["sessions"][0]["rounds"] for pair in one["pairs"]] == kept
+
+
+def test_a_repaired_node_is_paired_with_accepted_ones(hosts):
+    slow = ["--rate", "40mbit", "--slow", "node3:20mbit"]
+    done = hosts(6, net=slow)
+    assert done.returncode == 10 and states(done)["node3"] == "confirmed" and "--retest node3" in done.stdout, done
+    still = hosts(6, "--retest", "node3", net=slow)
+    assert still.returncode == 10 and named(still) == [("node", "node3")] and states(still)["node3"] == "confirmed", still
+    repaired = hosts(6, "--retest", "node3")
+    assert repaired.returncode == 0 and states(repaired)["node3"] == "retested", repaired
+    for one in repaired.record["sessions"][2]["rounds"]:
+        assert all(2 in pair["nodes"] for pair in one["pairs"]), one  # nobody else was measured again
+
+
+def test_what_is_wrong_in_a_hosts_file_is_told_at_its_place(headrace):
+    headrace.write("hosts", "node1 rack=r1\nnode2 rak=r1\n\n# node3\nnode1\nnode4 rack=r1 rack=r2 rail=\nswitch=s1\n-oProxy\n")
+    told = headrace("bringup", "--hosts", "hosts", "--out", "cluster")
+    assert told.code == 2 and not headrace.path("cluster").exists(), told
+    for words in ("hosts:2:7: no key 'rak'; did you mean 'rack'?", "hosts:5:1: a second line for node1; the first is line 1",
+                  "hosts:6:15: a second rack", "hosts:6:23: 'rail=' is no key=value", "hosts:7:1: a line begins with the host's name",
+                  "hosts:8:1: no host's name begins with '-'"):
+        assert words in told.err, told
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--hosts", "two"], "--out DIR is needed"),
+    (["--out", "x"], "--hosts FILE is needed"),
+    (["--hosts", "two", "--out", "x", "--resume"], "no bring-up is there"),
+    (["--hosts", "two", "--out", "x", "--retest", "b"], "no bring-up is there"),
+    (["--hosts", "one", "--out", "x"], "two hosts are needed"),
+    (["--hosts", "none", "--out", "x"], "none: "),
+    (["--hosts", "two", "--out", "x", "--launch", "ssh"], "{host} must stand"),
+    (["--hosts", "two", "--out", "x", "--time", "soon"], "--time"),
+    (["--hosts", "two", "--simulate", "10"], "not both"),
+])
+def test_what_cannot_be_started(headrace, words, said):
+    headrace.write("two", "a\nb\n")
+    headrace.write("one", "a\n")
+    told = headrace("bringup", *words)
+    assert told.code == 2 and said in told.err and not headrace.path("x").exists(), told
+
+
+def test_a_dry_run_starts_nothing(headrace):
+    headrace.write("hosts", "".join(f"node{n:03} switch=s{n // 32}\n" for n in range(512)))
+    told = headrace("bringup", "--hosts", "hosts", "--out", "x", "--dry-run", "--launch", "touch {host} &&")
+    assert told.code == 0 and "hosts     512, 16 switches" in told.out and "5 sockets of a node" in told.out, told
+    assert not headrace.path("x").exists() and not headrace.path("node000").exists(), told
+
+
+def test_agents_that_are_none(headrace):
+    """Another version, one that prints at login, one that ends, one that is not there, one that talks nonsense."""
+    headrace.write("hosts", "old\nloud\nends\nabsent\nnonsense\nalso\n")
+    agent = f"exec {headrace.binary} bringup --agent"
+    headrace.write("start", f"""case $1 in
+  old) echo 'headrace-agent {{"agent": 1, "version": "0.0.1"}}'; sleep 60 ;;
+  loud) echo 'Welcome!'; {agent} ;;
+  ends) echo 'the disk is full' >&2; exit 3 ;;
+  absent) exec no-such-headrace ;;
+  nonsense) echo 'headrace-agent {{"agent": 1, "version": "'$2'"}}'; while read -r line; do echo 'headrace-agent [1'; done ;;
+  also) {agent} ;;
+esac
+""")
+    version = headrace("--version").out.split()[1]
+    told = headrace("bringup", "--hosts", "hosts", "--out", "x", "--launch", "sh start {host}", "--remote", version, *QUICK)
+    missing = {node["name"]: node["missing"]["why"] for node in headrace.results("bringup.json", "x")["nodes"] if "missing" in node}
+    assert told.code == 1 and "Fewer than two nodes took part" in told.out, told
+    assert missing["old"].startswith("has headrace 0.0.1") and "exit code 3: the disk is full" in missing["ends"], missing
+    assert missing["absent"].startswith("headrace is not there") and "cannot be read" in missing["nonsense"], missing
+    assert "the same machine as loud" in missing["also"] and "loud" not in missing, missing

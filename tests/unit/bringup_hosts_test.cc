@@ -1,0 +1,179 @@
+// Real hosts brought up: their file, what they tell of themselves, what their pairs say together, and what is kept.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/base/diagnostics.h"
+#include "harness/bringup/hosts_file.h"
+#include "harness/bringup/judge.h"
+#include "harness/bringup/preflight.h"
+#include "harness/bringup/record.h"
+
+namespace headrace::bringup {
+namespace {
+
+TEST(BringUpHosts, SwitchesGoBeforeRacks) {
+  std::vector<std::string> names;
+  const auto racks = hosts_from("a rack=r1 slots=8\nb rack=r2 # spare\n\nc rack=r1\n", "hosts");
+  EXPECT_EQ(topology_of(racks, names).switch_of, (std::vector<unsigned>{0, 1, 0}));
+  EXPECT_EQ(names, (std::vector<std::string>{"rack r1", "rack r2"}));
+  const auto switches = hosts_from("a rack=r1 switch=s1 rail=e0,e1\nb rack=r1 rail=e0,e1\n", "hosts");
+  const Topology topology = topology_of(switches, names);
+  EXPECT_EQ(topology.switch_of, (std::vector<unsigned>{0, kNoSwitch}));
+  EXPECT_EQ(topology.rails, 2u);
+  EXPECT_TRUE(topology_of(hosts_from("a\nb\n", "hosts"), names).switch_of.empty());
+  EXPECT_THROW(hosts_from("a rail=e0\nb\n", "hosts"), UsageError);
+  EXPECT_THROW(hosts_from("a rail=e0,e0\n", "hosts"), UsageError);
+  EXPECT_THROW(hosts_from("# nobody\n", "hosts"), UsageError);
+}
+
+Answered host(std::size_t number, const std::string& memory, double clock_s = 0) {
+  Answered one;
+  one.host = number;
+  one.name = "n" + std::to_string(number);
+  one.facts.host = one.name;
+  one.facts.machine = "m" + std::to_string(number);
+  one.facts.facts = {{"memory.total", memory}, {"kernel.release", "6.1"}, {"gpu0.name", "H"}, {"gpu1.name", "H"}};
+  one.facts.paths = {{"/data", true, "nfs4", "store:/x"}};
+  one.clock_s = clock_s;
+  return one;
+}
+
+std::vector<std::string> told(const std::vector<Answered>& all, bool faults = true) {
+  std::vector<std::string> out;
+  for (const Difference& one : differences(all))
+    if (one.fault == faults) out.push_back(std::to_string(one.host) + " " + one.what);
+  return out;
+}
+
+TEST(BringUpHosts, WhoIsUnlikeMostOthersIsTold) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "502 GiB"), host(3, "503 GiB", 0.02)};
+  EXPECT_TRUE(told(all).empty());  // what the kernel keeps, and a clock a little off
+  all[1].facts.facts["memory.total"] = "440 GiB";
+  all[2].facts.facts.erase("gpu1.name");
+  all[3].clock_s = -0.5;
+  all[0].facts.paths[0].source = "/dev/sda1";
+  all[3].facts.facts["kernel.release"] = "6.2";
+  EXPECT_EQ(told(all), (std::vector<std::string>{"1 memory.total", "2 GPUs", "0 path /data", "3 clock"}));
+  EXPECT_EQ(told(all, false), (std::vector<std::string>{"3 kernel.release"}));
+  all[3].clock_error_s = 0.45;  // its answer took so long that its clock may be right
+  all[2].facts.paths[0].there = false;
+  EXPECT_EQ(told(all), (std::vector<std::string>{"1 memory.total", "2 GPUs", "2 path /data", "0 path /data"}));
+}
+
+TEST(BringUpHosts, WhereNoValueIsUsualNobodyDiffers) {
+  EXPECT_TRUE(told({host(0, "503 GiB"), host(1, "251 GiB")}).empty());
+  EXPECT_TRUE(told({host(0, "503 GiB"), host(1, "503 GiB"), host(2, "251 GiB"), host(3, "251 GiB")}).empty());
+  EXPECT_EQ(told({host(0, "503 GiB"), host(1, "600 GiB"), host(2, "503 GiB")}, false),
+            std::vector<std::string>{"1 memory.total"});  // more is no fault
+}
+
+TEST(BringUpHosts, OneMachineUnderTwoNames) {
+  std::vector<Answered> all{host(0, "1 GiB"), host(1, "1 GiB"), host(2, "1 GiB")};
+  EXPECT_TRUE(same_machines(all).empty());
+  all[2].facts.machine = "m0";
+  ASSERT_EQ(same_machines(all).size(), 1u);
+  EXPECT_EQ(same_machines(all)[0].host, 2u);
+}
+
+double uniform(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
+
+/// Pairs of a fleet of `nodes` whose node 3 has what is `wrong`; measured as the search asks.
+Evidence searched(unsigned nodes, Quality wrong, bool any, std::uint64_t seed) {
+  SearchOptions options;
+  options.seed = seed;
+  Evidence evidence({nodes, 1, {}}, options);
+  Random random(seed);
+  for (Round round = evidence.next(); !round.empty(); round = evidence.next()) {
+    std::vector<PairMeasured> measured;
+    for (const auto& [a, b] : round) {
+      PairMeasured one{a, b, 0, {}, {}};
+      const bool bad = any && (a == 3 || b == 3);
+      for (double& rate : one.rate) rate = 1e9 * (1 + 0.03 * (uniform(random) - 0.5));
+      one.latency_s = 30e-6 * (1 + 0.5 * uniform(random));
+      if (uniform(random) < 0.02) one.resent[0] = 0.002;
+      if (bad && wrong == Quality::rate) one.rate[1] *= 0.85;
+      if (bad && wrong == Quality::latency) one.latency_s += 1e-3;
+      if (bad && wrong == Quality::resent) one.resent[1] = 0.02 * uniform(random);
+      measured.push_back(one);
+    }
+    evidence.add(measured);
+  }
+  return evidence;
+}
+
+TEST(BringUpHosts, EachQualityAccuses) {
+  for (const Quality wrong : kQualities)
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const Evidence evidence = searched(64, wrong, true, seed);
+      const std::vector<Fault> faults = evidence.faults();
+      ASSERT_EQ(faults.size(), 1u) << to_string(wrong) << seed;
+      EXPECT_EQ(faults[0].scope, Finding::Scope::node);
+      EXPECT_EQ(faults[0].a, 3u);
+      EXPECT_EQ(faults[0].in, std::vector<Quality>{wrong});
+      EXPECT_EQ(evidence.node(3), PartState::accused);
+    }
+}
+
+TEST(BringUpHosts, NobodyIsAccusedWhereNothingIsWrong) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    EXPECT_TRUE(searched(64, Quality::rate, false, seed).faults().empty()) << seed;
+}
+
+TEST(BringUpHosts, EveryLinkIsMetOnRequestButThoseThatCannot) {
+  SearchOptions options;
+  options.every_link = true;
+  Search search({10, 1, {}}, options);
+  search.avoid(7, 2);
+  std::vector<PairRate> measured;
+  unsigned rounds = 0;
+  for (Round round = search.next(); !round.empty(); round = search.next(), ++rounds) {
+    measured.clear();
+    for (const auto& [a, b] : round) {
+      EXPECT_NE(std::make_pair(a, b), std::make_pair(2u, 7u));
+      measured.push_back({a, b, 0, 1e9});
+    }
+    search.add(measured);
+  }
+  unsigned met = 0;
+  for (unsigned a = 0; a < 10; ++a)
+    for (unsigned b = a + 1; b < 10; ++b) met += search.posterior().meetings(a, b) > 0;
+  EXPECT_EQ(met, 44u);
+  EXPECT_LE(rounds, 15u);
+}
+
+Record small_record() {
+  Record record;
+  record.headrace = "1";
+  for (const char* name : {"a", "b", "c"}) {
+    record.nodes.emplace_back().host = {name, "r1", "", {"e0"}};
+    record.nodes.back().state = NodeState::accepted;
+  }
+  record.sessions.push_back(
+      {"2026-01-31T12:00:00Z", {}, {{1.5, {{0, 1, 0, {1, 2}, {0, 0.5}, 3, 4, 5}}, {{1, 2, 0, "x"}}}}});
+  record.sessions.push_back({"2026-01-31T13:00:00Z", {1}, {}});
+  return record;
+}
+
+TEST(BringUpHosts, ARecordIsReadAsItWasWritten) {
+  const std::string text = record_json(small_record());
+  EXPECT_EQ(record_json(record_from(text)), text);
+  EXPECT_THROW(record_from("{\"kind\": \"headrace.fleet\"}"), UsageError);
+  std::string wrong = text;
+  wrong.replace(wrong.find("[0, 1]"), 6, "[0, 3]");
+  EXPECT_THROW(record_from(wrong), UsageError);
+  wrong = text;
+  wrong.replace(wrong.find("accepted"), 8, "forgiven");
+  EXPECT_THROW(record_from(wrong), UsageError);
+}
+
+TEST(BringUpHosts, WhatANodeReachedBeforeItWasRepairedCountsNoMore) {
+  const Record record = small_record();
+  const Replay replay(record);
+  EXPECT_FALSE(replay.counts(0, {0, 1, 0, {}, {}}));
+  EXPECT_TRUE(replay.counts(0, {0, 2, 0, {}, {}}));
+  EXPECT_TRUE(replay.counts(1, {0, 1, 0, {}, {}}));
+}
+
+}  // namespace
+}  // namespace headrace::bringup
