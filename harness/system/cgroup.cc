@@ -144,8 +144,7 @@ ThrottleFiles throttle_files(const std::string& root) {
 }  // namespace
 
 IoLimits io_limits(const CgroupLimits& limits, std::string_view device_number) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  IoLimits found{kNone, kNone, kNone, kNone};
+  IoLimits found;
   // Names of version 2 and of version 1.
   const std::pair<std::string_view, double&> keys[] = {
       {"rbps", found.read_bytes},    {"read_bps", found.read_bytes},

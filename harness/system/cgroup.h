@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ CgroupLimits cgroup_limits(const std::string& root = "");
 
 /// What a control group lets through to and from one device, per second; infinite where it sets no limit.
 struct IoLimits {
-  double read_bytes, written_bytes, reads, writes;
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+  double read_bytes = kNone, written_bytes = kNone, reads = kNone, writes = kNone;
 };
 /// The tightest of `limits` for the device with this number ("254:0").
 IoLimits io_limits(const CgroupLimits& limits, std::string_view device_number);

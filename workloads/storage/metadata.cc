@@ -72,9 +72,10 @@ class Metadata final : public Workload {
                true);
     objects_ = is_object_path(users_.path);
     retries_ = StorageParams::declare_retries(p, objects_);
-    heads_ = p.count("heads", kHeads, {.min = 1, .max = 1e6},
+    heads_ = p.count("heads", objects_ ? kHeads : 0, {.max = 1e6},
                      "of objects: how many at most are asked for one by one, of the first of each prefix");
-    if (!objects_ && p.given("heads")) p.conflict("heads", "is of objects: of files, all are asked for");
+    if (!objects_ && heads_ > 0) p.conflict("heads", "is of objects: of files, all are asked for");
+    if (objects_ && heads_ == 0) p.conflict("heads", "at least one is asked for");
     if (objects_) {
       steps_ = {kList, kStat};
     } else if (users_.path.empty()) {
