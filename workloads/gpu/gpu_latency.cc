@@ -99,9 +99,11 @@ class GpuLatency final : public Workload {
     constexpr unsigned kBegin = 0, kEnd = 1;
     Way& way = *ways_[worker.phase];
     const std::uint64_t begin = now_ns();
+    HeldStream gate(*way.stream);  // what is timed is loading, not queueing
     way.stream->mark(kBegin);
     way.stream->follow(way.first, loads_);
     way.stream->mark(kEnd);
+    gate.release();
     way.stream->wait_mark(kEnd);
     way.load_ns = 1e9 * way.stream->seconds(kBegin, *way.stream, kEnd) / static_cast<double>(loads_);
     worker.recorder.ops(begin, now_ns(), static_cast<std::uint32_t>(loads_), loads_ * sizeof(void*));
