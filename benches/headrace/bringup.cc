@@ -51,6 +51,11 @@ void add_hosts_options(Verb& verb, HostsArguments& a) {
   verb.option("--out DIR", a.out, "Keeps bringup.json there, written after every round");
   verb.flag("--resume", a.resume, "Go on with what --out DIR holds; hosts that are new in --hosts join");
   verb.option("--retest NODE", a.retest, "Pair these with accepted nodes again: they were repaired");
+  verb.option("--drain WORD", a.drain,
+              "Take bad nodes out of slurm or kubernetes, and let those back in that passed a retest; else the "
+              "commands are "
+              "only told")
+      .one_of({"slurm", "kubernetes"});
   verb.flag("--dry-run", a.dry_run, "Tell what would be started, and how long it may take");
   verb.flag("--every-link", a.every_link,
             "Measure each pair of nodes, however many rounds that takes; so it is up to 16 nodes");

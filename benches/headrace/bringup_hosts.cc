@@ -13,6 +13,7 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/escape.h"
 #include "harness/bringup/bring_up.h"
+#include "harness/bringup/hand_over.h"
 #include "harness/engine/engine.h"
 #include "harness/files/marked_folder.h"
 #include "harness/requirements/job.h"
@@ -158,6 +159,31 @@ Record record_of(const HostsArguments& given) {
   return record;
 }
 
+/// Runs the commands that are told else. Too many at once are refused: then something else is wrong, and an empty cluster
+/// would be worse.
+void drain(Record& record, const std::string& word) {
+  const Commands commands = commands_for(record, word == "slurm" ? Scheduler::slurm : Scheduler::kubernetes);
+  const auto most =
+      std::max<std::size_t>(1, static_cast<std::size_t>(kMostDrained * static_cast<double>(record.nodes.size())));
+  if (commands.nodes.size() > most)
+    return tell_line(
+        Text::format("--drain: {} of {} nodes are bad, and at most {} are taken out by this; run the commands "
+                     "yourself if that is right",
+                     commands.nodes.size(), record.nodes.size(), most));
+  bool all = true;
+  for (const auto& some : {commands.drain, commands.resume})
+    for (const std::string& command : some) {
+      const int status = std::system(command.c_str());
+      if (status == 0) continue;
+      all = false;
+      tell_line(Text::format("--drain: this failed: {}", command));
+    }
+  if (!all) return;
+  for (const unsigned node : commands.nodes) record.nodes[node].state = NodeState::drained;
+  for (NodeRecord& node : record.nodes)
+    if (node.state == NodeState::retested) node.state = NodeState::accepted;
+}
+
 }  // namespace
 
 int bringup_hosts(const HostsArguments& given, const Shared& shared) {
@@ -182,6 +208,12 @@ int bringup_hosts(const HostsArguments& given, const Shared& shared) {
     const std::unique_ptr<Audience> audience = make_bringup_progress(shared);
     bring_up(record, start, *audience);
   }
+  if (!given.drain.empty() && record.signal == 0) {
+    drain(record, given.drain);
+    start.keep(record);
+  }
+  folder.write("junit.xml", junit_xml(record));
+  folder.write("bringup.prom", prometheus_text(record));
   if (given.format == "json")
     print_document(record_json(record));
   else

@@ -11,7 +11,7 @@
 namespace headrace::cli {
 
 struct HostsArguments {
-  std::string hosts, job, out, launch, remote, time = "1s", start = "30s", format = "text";
+  std::string hosts, job, out, launch, remote, time = "1s", start = "30s", drain, format = "text";
   std::vector<std::string> retest;
   std::optional<std::uint64_t> seed;
   unsigned streams = 4, most_rounds = 20;

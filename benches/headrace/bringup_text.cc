@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/base/units.h"
+#include "harness/bringup/hand_over.h"
 
 namespace headrace::cli {
 namespace {
@@ -37,6 +38,22 @@ Text differences_text(const Record& record, const Terminal& terminal) {
   return out + more(count, "differences");
 }
 
+/// What to paste.
+Text hand_over_text(const Record& record, const Terminal& terminal) {
+  Text out;
+  for (const Scheduler scheduler : {Scheduler::slurm, Scheduler::kubernetes}) {
+    const Commands commands = commands_for(record, scheduler);
+    if (scheduler == Scheduler::slurm && !commands.nodes.empty()) {
+      std::vector<std::string> names;
+      for (const unsigned node : commands.nodes) names.push_back(record.nodes[node].host.name);
+      out += "\n" + in_lines(Text::format("bad      {}", compressed(names)), terminal, 9) + "\n";
+    }
+    for (const std::string& command : commands.drain) out += Text::format("drain    {}\n", command);
+    for (const std::string& command : commands.resume) out += Text::format("resume   {}\n", command);
+  }
+  return out;
+}
+
 }  // namespace
 
 Text bringup_text(const Record& record, const std::string& folder, const std::string& again, const Terminal& terminal) {
@@ -57,6 +74,8 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
                     "what was measured does not decide it", "", terminal);
   text += more(suspects, "suspects");
   text += differences_text(record, terminal);
+
+  text += hand_over_text(record, terminal);
 
   std::size_t rounds = 0, pairs = 0;
   double took_s = 0;

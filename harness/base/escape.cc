@@ -22,6 +22,19 @@ std::string shell_word(std::string_view text) {
   return out + "'";
 }
 
+std::string prometheus_label(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 std::string xml_escaped(std::string_view text) {
   std::string out;
   for (const char c : printable_lines(text)) {

@@ -1,4 +1,4 @@
-// Texts as CSV, XML and shells hold them.
+// Texts as CSV, XML, Prometheus and shells hold them.
 #pragma once
 
 #include <string>
@@ -11,6 +11,9 @@ std::string csv_field(std::string_view text);
 
 /// One word that a shell takes as it is, in quotes where it has to be.
 std::string shell_word(std::string_view text);
+
+/// The value of a label in Prometheus's text format.
+std::string prometheus_label(std::string_view text);
 
 /// Markup escaped; what XML 1.0 cannot hold, and what directs a terminal or hides, printable.
 std::string xml_escaped(std::string_view text);

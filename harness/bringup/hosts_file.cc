@@ -14,6 +14,8 @@ namespace {
 
 const std::vector<std::string> kKeys{"slots", "max_slots", "max-slots", "rack", "switch", "rail"};
 
+constexpr const char* kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:@";
+
 struct Word {
   std::string text;
   int column = 0;
@@ -42,6 +44,8 @@ class Reader {
     host.name = words.front().text;
     if (host.name.find('=') != host.name.npos) return problem(words.front(), "a line begins with the host's name");
     if (host.name.starts_with('-')) return problem(words.front(), "no host's name begins with '-'");
+    if (host.name.find_first_not_of(kNames) != host.name.npos)  // it goes into commands
+      return problem(words.front(), "a host's name has letters, digits, and . _ - : @ alone");
     if (const auto [at, fresh] = lines_.emplace(host.name, number); !fresh)
       problem(words.front(), fmt::format("a second line for {}; the first is line {}", host.name, at->second));
     std::map<std::string, int> seen;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/bringup/hand_over.h"
 #include "harness/bringup/record.h"
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
@@ -63,6 +64,16 @@ Json fault_json(const Told& one) {
   for (const Quality quality : one.fault.in) in.push_back(to_string(quality));
   json["in"] = in;
   return json;
+}
+
+Json hand_over_json(const Record& record) {
+  const Commands slurm = commands_for(record, Scheduler::slurm),
+                 kubernetes = commands_for(record, Scheduler::kubernetes);
+  std::vector<std::string> bad;
+  for (const unsigned node : slurm.nodes) bad.push_back(record.nodes[node].host.name);
+  return {{"bad_nodes", compressed(bad)},
+          {"slurm", {{"drain", slurm.drain}, {"resume", slurm.resume}}},
+          {"kubernetes", {{"drain", kubernetes.drain}, {"resume", kubernetes.resume}}}};
 }
 
 unsigned node_at(const JsonPlace& place, std::size_t nodes) {
@@ -154,6 +165,7 @@ std::string record_json(const Record& record) {
                              {"most_rounds", record.measuring.search.most_rounds},
                              {"every_link", record.measuring.search.every_link},
                              {"faults", faults},
+                             {"hand_over", hand_over_json(record)},
                              {"nodes", nodes},
                              {"sessions", sessions}});
 }

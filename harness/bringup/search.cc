@@ -14,7 +14,7 @@ constexpr unsigned kFewestMeasured = 4;
 /// Of alpha: nodes and NICs, switches, links.
 constexpr double kOfEnds = 0.5, kOfSwitches = 0.25, kOfLinks = 0.25;
 constexpr double kOfBeta = 0.2;             // the rest is for what the model does not know
-constexpr double kDoubtfulLink = 0.01;      // measured again beside undecided nodes
+constexpr double kDoubtfulLink = 0.01;      // measured again beside undecided nodes, and where every link is judged
 constexpr double kVeryDoubtfulLink = 0.05;  // and likewise in a round of its own
 constexpr std::size_t kMostOfLink = 10;     // rates of one link; it stays undecided then
 
@@ -190,7 +190,7 @@ void Search::judge() {
   }
 
   const auto& links = posterior_.links();
-  const double doubtful = undecided().empty() ? kVeryDoubtfulLink : kDoubtfulLink;
+  const double doubtful = undecided().empty() && !options_.every_link ? kVeryDoubtfulLink : kDoubtfulLink;
   candidates.clear();
   doubtful_links_.clear();
   for (std::size_t i = 0; i < links.size(); ++i) {

@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <atomic>
+#include <chrono>
 #include <exception>
-#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -26,6 +26,7 @@ constexpr std::size_t kBlock = 128 << 10, kSmallBlock = 16 << 10;  // of one sen
 constexpr double kSlowTime = 0.4;                                  // of the time
 constexpr double kLeastPace = 64 << 10;                            // of a stream [B/s]
 constexpr double kWarm = 0.2;                                      // of the time, until windows are open
+constexpr double kUntil = 0.9;                                     // the other end is still sending then
 constexpr double kSilence_s = 5;                                   // of the other end
 constexpr std::size_t kPing = 64;                                  // bytes
 constexpr std::size_t kMostPings = 400;
@@ -106,31 +107,22 @@ system::TcpCounts send(int fd, double time_s, std::size_t block_size, double war
   return counts;
 }
 
-/// Blocks until the last; the rate of what came in time, after the beginning [B/s].
-double receive(int fd, double time_s, std::size_t block_size) {
+/// Blocks until the last.
+void receive(int fd, std::size_t block_size) {
   std::vector<char> block(block_size);
-  std::uint64_t first_ns = 0, from_ns = 0, to_ns = 0, bytes = 0;
   for (bool last = false; !last;)
     for (std::size_t got = 0; got < block.size();) {
       const auto some = system::receive_some(fd, std::span(block).subspan(got));
-      if (!some) gone();
-      if (*some == 0) {
-        if (!system::wait_readable(fd, Deadline(kSilence_s))) gone();
-        continue;
-      }
-      if (got == 0) last = block[0] == kLast;
+      if (!some || (*some == 0 && !system::wait_readable(fd, Deadline(kSilence_s)))) gone();
+      if (got == 0 && *some > 0) last = block[0] == kLast;
       got += *some;
-      const std::uint64_t now = now_ns();
-      if (first_ns == 0) first_ns = now;
-      const double passed_s = static_cast<double>(now - first_ns) * 1e-9;
-      if (passed_s < kWarm * time_s || (passed_s > time_s && to_ns > from_ns)) continue;
-      if (from_ns == 0)
-        from_ns = now;
-      else
-        bytes += *some;
-      to_ns = now;
     }
-  return to_ns > from_ns ? 1e9 * static_cast<double>(bytes) / static_cast<double>(to_ns - from_ns) : 0;
+}
+
+std::uint64_t arrived(const Streams& streams) {
+  std::uint64_t sum = 0;
+  for (const UniqueFd& one : streams) sum += system::tcp_counts(one.get()).received;
+  return sum;
 }
 
 /// At full speed; what each stream reached [B/s].
@@ -144,10 +136,32 @@ std::vector<double> send_fast(Streams& streams, double time_s) {
   return rates;
 }
 
+/// The rate of what came after the beginning and before the end [B/s]. All streams by one clock, and by the kernel's own
+/// count: threads that take it may be late, what arrives meanwhile is not.
 double receive_fast(Streams& streams, double time_s) {
-  std::vector<double> rates(streams.size());
-  on_all(streams, [&](std::size_t i) { rates[i] = receive(streams[i].get(), time_s, kBlock); });
-  return std::accumulate(rates.begin(), rates.end(), 0.0);
+  const std::uint64_t nothing = arrived(streams);
+  std::exception_ptr wrong;
+  std::atomic<bool> done{false};
+  std::jthread taking([&] {
+    try {
+      on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kBlock); });
+    } catch (...) {
+      wrong = std::current_exception();
+    }
+    done = true;
+  });
+  while (!done && arrived(streams) == nothing) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  const std::uint64_t begin_ns = now_ns();
+  const auto at = [&](double share) {
+    sleep_until(begin_ns + static_cast<std::uint64_t>(share * time_s * 1e9));
+    const std::uint64_t bytes = arrived(streams);
+    return std::make_pair(bytes, now_ns());
+  };
+  const auto [from, from_ns] = at(kWarm);
+  const auto [to, to_ns] = at(kUntil);
+  taking.join();
+  if (wrong) std::rethrow_exception(wrong);
+  return 1e9 * static_cast<double>(to - from) / static_cast<double>(to_ns - from_ns);
 }
 
 /// At a third of the speed, so that no queue on the way overflows by it.
@@ -166,8 +180,8 @@ void send_slowly(Streams& streams, double time_s, const std::vector<double>& rea
   }
 }
 
-void receive_slowly(Streams& streams, double time_s) {
-  on_all(streams, [&](std::size_t i) { receive(streams[i].get(), time_s, kSmallBlock); });
+void receive_slowly(Streams& streams) {
+  on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kSmallBlock); });
 }
 
 }  // namespace
@@ -196,7 +210,7 @@ TcpPairEnd TcpPairListener::answer() {
   echo(streams.front().get());
   end.received = receive_fast(streams, plan_.time_s);
   const std::vector<double> reached = send_fast(streams, plan_.time_s);
-  receive_slowly(streams, plan_.time_s);
+  receive_slowly(streams);
   send_slowly(streams, plan_.time_s, reached, end);
   return end;
 }
@@ -217,7 +231,7 @@ TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan) {
   const std::vector<double> reached = send_fast(streams, plan.time_s);
   end.received = receive_fast(streams, plan.time_s);
   send_slowly(streams, plan.time_s, reached, end);
-  receive_slowly(streams, plan.time_s);
+  receive_slowly(streams);
   return end;
 }
 

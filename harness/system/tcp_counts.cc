@@ -17,6 +17,7 @@ TcpCounts tcp_counts(int fd) {
     counts.segments = info.tcpi_data_segs_out;
     counts.retransmitted = info.tcpi_total_retrans;
     counts.acknowledged = info.tcpi_bytes_acked;
+    counts.received = info.tcpi_bytes_received;
   }
   return counts;
 }

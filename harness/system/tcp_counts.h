@@ -5,11 +5,12 @@
 
 namespace headrace::system {
 
-/// Of what this end sent; zeros where the kernel does not tell.
+/// Zeros where the kernel does not tell.
 struct TcpCounts {
-  std::uint64_t segments = 0;       // with data, those sent again among them
+  std::uint64_t segments = 0;       // sent with data, those sent again among them
   std::uint64_t retransmitted = 0;  // of them, sent again
-  std::uint64_t acknowledged = 0;   // bytes
+  std::uint64_t acknowledged = 0;   // bytes of this end that the other one has
+  std::uint64_t received = 0;       // bytes that have come, whether they were taken or not
 };
 
 TcpCounts tcp_counts(int fd);

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -76,6 +77,40 @@ def test_a_fault_is_named_and_nobody_else(hosts, fault, scope, subject, net, bef
     assert named(done) == [(scope, subject)] and quality in done.record["faults"][0]["in"], (fault, done.record["faults"])
     bad = {subject} if scope == "node" else set()
     assert {name for name, state in states(done).items() if state != "accepted"} == bad, (fault, states(done))
+
+
+def test_what_is_handed_over(hosts, headrace):
+    """The commands that are told are taken by a scheduler, run only with --drain, and never for many nodes."""
+    headrace.path("bin").mkdir()
+    headrace.path("bin/scontrol").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>{headrace.path("ran")}\n')
+    headrace.path("bin/scontrol").chmod(0o755)
+    path = f'PATH={headrace.path("bin")}:$PATH; export PATH'
+    slow = ["--rate", "40mbit", "--slow", "node2:20mbit"]
+    done = hosts(5, net=slow, before=path)
+    command = "scontrol update nodename=node2 state=drain reason='headrace: rate'"
+    assert done.returncode == 10 and command in done.stdout and not headrace.path("ran").exists(), done
+    assert done.record["hand_over"]["bad_nodes"] == "node2" and command in done.record["hand_over"]["slurm"]["drain"], done
+    junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
+    assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["node2"], done
+    prometheus = headrace.path("cluster/bringup.prom").read_text()
+    assert 'headrace_bringup_node{node="node2",state="confirmed",missing="no"} 1' in prometheus, prometheus
+    assert 'headrace_bringup_fault{scope="node",subject="node2"} 0.' in prometheus, prometheus
+    drained = hosts(5, "--retest", "node2", "--drain", "slurm", net=slow, before=path)
+    assert drained.returncode == 10 and states(drained)["node2"] == "drained", drained
+    assert headrace.path("ran").read_text() == "update\nnodename=node2\nstate=drain\nreason=headrace: rate\n", drained
+    headrace.path("ran").unlink()
+    back = hosts(5, "--retest", "node2", "--drain", "slurm", before=path)
+    assert back.returncode == 0 and headrace.path("ran").read_text() == "update\nnodename=node2\nstate=resume\n", back
+    assert states(back)["node2"] == "accepted", back
+
+
+def test_a_real_slurm_takes_the_command(headrace):
+    tool = pathlib.Path(__file__).parents[1] / "slurm" / "with-slurm"
+    command = "scontrol update nodename=node1 state=drain reason='headrace: rate, resent'"
+    done = subprocess.run([tool, "-t", "60", "--", "sh", "-c", command + " && sinfo -h -R -o '%n %E'"], capture_output=True, text=True)
+    if done.returncode == 125:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0 and "node1 headrace: rate, resent" in done.stdout, done
 
 
 def test_the_nic_of_one_rail(hosts):
@@ -199,12 +234,12 @@ def test_a_repaired_node_is_paired_with_accepted_ones(hosts):
 
 
 def test_what_is_wrong_in_a_hosts_file_is_told_at_its_place(headrace):
-    headrace.write("hosts", "node1 rack=r1\nnode2 rak=r1\n\n# node3\nnode1\nnode4 rack=r1 rack=r2 rail=\nswitch=s1\n-oProxy\n")
+    headrace.write("hosts", "node1 rack=r1\nnode2 rak=r1\n\n# node3\nnode1\nnode4 rack=r1 rack=r2 rail=\nswitch=s1\n-oProxy\na;b\n")
     told = headrace("bringup", "--hosts", "hosts", "--out", "cluster")
     assert told.code == 2 and not headrace.path("cluster").exists(), told
     for words in ("hosts:2:7: no key 'rak'; did you mean 'rack'?", "hosts:5:1: a second line for node1; the first is line 1",
                   "hosts:6:15: a second rack", "hosts:6:23: 'rail=' is no key=value", "hosts:7:1: a line begins with the host's name",
-                  "hosts:8:1: no host's name begins with '-'"):
+                  "hosts:8:1: no host's name begins with '-'", "hosts:9:1: a host's name has letters"):
         assert words in told.err, told
 
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/base/diagnostics.h"
+#include "harness/bringup/hand_over.h"
 #include "harness/bringup/hosts_file.h"
 #include "harness/bringup/judge.h"
 #include "harness/bringup/preflight.h"
@@ -142,6 +143,31 @@ TEST(BringUpHosts, EveryLinkIsMetOnRequestButThoseThatCannot) {
   EXPECT_LE(rounds, 15u);
 }
 
+TEST(BringUpHosts, WhereEveryLinkIsMetASlowOneIsFound) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const double loss : {0.12, 0.5}) {
+      SearchOptions options;
+      options.every_link = true;
+      options.seed = seed;
+      Search search({8, 1, {}}, options);
+      Random random(seed);
+      std::vector<PairRate> measured;
+      for (Round round = search.next(); !round.empty(); round = search.next()) {
+        measured.clear();
+        for (const auto& [a, b] : round) {
+          double rate = 1 + 0.08 * (uniform(random) - 0.5);
+          if (a == 1 && b == 4) rate *= 1 - loss;
+          measured.push_back({a, b, 0, rate});
+        }
+        search.add(measured);
+      }
+      ASSERT_EQ(search.findings().size(), 1u) << seed << " " << loss;
+      EXPECT_EQ(search.findings()[0].scope, Finding::Scope::link);
+      EXPECT_EQ(search.findings()[0].a, 1u);
+      EXPECT_EQ(search.findings()[0].b, 4u);
+    }
+}
+
 Record small_record() {
   Record record;
   record.headrace = "1";
@@ -165,6 +191,40 @@ TEST(BringUpHosts, ARecordIsReadAsItWasWritten) {
   wrong = text;
   wrong.replace(wrong.find("accepted"), 8, "forgiven");
   EXPECT_THROW(record_from(wrong), UsageError);
+}
+
+TEST(BringUpHosts, NamesAreCompressedAsSlurmTakesThem) {
+  EXPECT_EQ(compressed({}), "");
+  EXPECT_EQ(compressed({"n7"}), "n7");
+  EXPECT_EQ(compressed({"n003", "n001", "n002", "login", "n007"}), "login,n[001-003,007]");
+  EXPECT_EQ(compressed({"n9", "n10", "n11"}), "n[9,10-11]");
+  EXPECT_EQ(compressed({"7", "a-b2.x"}), "7,a-b2.x");
+}
+
+TEST(BringUpHosts, OnlyBadNodesAreTakenOutAndOnlyRetestedOnesComeBack) {
+  Record record = small_record();
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).resume.empty());
+  record.nodes[0].state = NodeState::suspect;
+  record.nodes[1].state = NodeState::confirmed;
+  record.nodes[2].state = NodeState::retested;
+  record.faults.push_back(
+      {{Finding::Scope::node, 1, 0, 0, 0, {Quality::rate}}, "node", "b", "it's <slow>", "mend", 0.1});
+  record.faults.push_back({{Finding::Scope::link, 0, 2, 0, 0, {Quality::rate}}, "link", "a to c", "x", "y", 0.2});
+  record.nodes[0].missing = {"dead", "look"};
+  const Commands slurm = commands_for(record, Scheduler::slurm);
+  EXPECT_EQ(slurm.drain, std::vector<std::string>{"scontrol update nodename=b state=drain reason='headrace: rate'"});
+  EXPECT_EQ(slurm.resume, std::vector<std::string>{"scontrol update nodename=c state=resume"});
+  const Commands kubernetes = commands_for(record, Scheduler::kubernetes);
+  EXPECT_EQ(kubernetes.drain, std::vector<std::string>{"kubectl taint nodes b headrace=bad:NoSchedule --overwrite"});
+  EXPECT_EQ(kubernetes.resume, std::vector<std::string>{"kubectl taint nodes c headrace=bad:NoSchedule-"});
+  const std::string junit = junit_xml(record);
+  EXPECT_NE(junit.find("tests=\"4\" failures=\"2\" errors=\"1\""), junit.npos) << junit;
+  EXPECT_NE(junit.find("it&apos;s &lt;slow&gt;. Next: mend"), junit.npos) << junit;
+  const std::string prometheus = prometheus_text(record);
+  EXPECT_NE(prometheus.find("headrace_bringup_node{node=\"b\",state=\"confirmed\",missing=\"no\"} 1\n"),
+            prometheus.npos);
+  EXPECT_NE(prometheus.find("headrace_bringup_fault{scope=\"link\",subject=\"a to c\"} 0.2\n"), prometheus.npos);
 }
 
 TEST(BringUpHosts, WhatANodeReachedBeforeItWasRepairedCountsNoMore) {

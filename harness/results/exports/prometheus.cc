@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "harness/base/escape.h"
 #include "harness/results/exports.h"
 #include "harness/results/parts.h"
 #include "harness/verdict/verdict.h"
@@ -12,18 +13,7 @@
 namespace headrace::results {
 namespace {
 
-std::string label(std::string_view value) {
-  std::string out;
-  for (const char c : value) {
-    if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
+std::string label(std::string_view value) { return prometheus_label(value); }
 
 std::string head_of(std::string_view name, std::string_view help) {
   return fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
