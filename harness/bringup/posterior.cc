@@ -109,7 +109,8 @@ std::size_t Posterior::meetings(unsigned a, unsigned b) const {
 }
 
 double Posterior::likelihood(double log_ratio, std::size_t loss) const {
-  const double off = log_ratio - kPlaces[loss].at;
+  // What loses more than the grid's most loses that.
+  const double off = std::max(log_ratio, kPlaces.back().at) - kPlaces[loss].at;
   const double spread = std::hypot(noise_.spread, kPlaces[loss].width);
   const double glitch = off < 0 ? std::exp(off / kGlitch) / kGlitch : 0;
   return (1 - noise_.transient) * ((1 - kWideShare) * normal(off, spread) + kWideShare * normal(off, kWide * spread)) +

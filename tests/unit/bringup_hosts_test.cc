@@ -116,6 +116,27 @@ TEST(BringUpHosts, EachQualityAccuses) {
     }
 }
 
+TEST(BringUpHosts, WhatLosesNearlyAllIsFoundInQuietData) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const double left : {0.05, 0.001}) {
+      SearchOptions options;
+      options.every_link = true;
+      options.seed = seed;
+      Search search({8, 1, {}}, options);
+      Random random(seed);
+      for (Round round = search.next(); !round.empty(); round = search.next()) {
+        std::vector<PairRate> measured;
+        for (const auto& [a, b] : round)
+          measured.push_back({a, b, 0, (a == 2 || b == 2 ? left : 1) * (1 + 0.002 * uniform(random))});
+        search.add(measured);
+      }
+      ASSERT_EQ(search.findings().size(), 1u) << seed << " " << left;
+      EXPECT_EQ(search.findings()[0].a, 2u);
+      EXPECT_TRUE(search.undecided().empty()) << seed << " " << left;
+      EXPECT_LE(search.rounds(), 12u);
+    }
+}
+
 TEST(BringUpHosts, NobodyIsAccusedWhereNothingIsWrong) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     EXPECT_TRUE(searched(64, Quality::rate, false, seed).faults().empty()) << seed;
