@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/base/units.h"
+#include "harness/observe/ahead.h"
 #include "harness/observe/shares.h"
 
 namespace headrace::observe {
@@ -14,6 +15,7 @@ namespace {
 constexpr double kSmallFile = 32 << 20;    // [B]: larger ones hold many samples, unless their format says otherwise
 constexpr double kBytesPerParameter = 14;  // of a checkpoint with Adam's state, as the job file assumes
 constexpr double kGuessedBatch = 1;
+constexpr std::uint64_t kFewFiles = 5;  // met by looks: the folder that they lie below may be a part of the data set's
 
 /// What cannot be told within that is not called sure.
 constexpr double kSharp = 0.05;
@@ -132,14 +134,20 @@ class Learner {
     sample_size_ = data.mean_size() / per_file;
     spread_ = data.mean_size() > 0 ? data.size_deviation / data.mean_size() : 0;
     number("dataset.samples", static_cast<double>(data.files) * per_file, shards ? 0.02 : 0, Dimension::count,
-           data.complete ? Confidence::medium : Confidence::low,
+           data.complete && data.seen >= kFewFiles ? Confidence::medium : Confidence::low,
            fmt::format(
                "{}{}{}", what,
                shards ? fmt::format(", {:.1f} samples in each of {} looked into", per_file, data.shards_parsed) : "",
                data.complete ? "; as if the job reads all of them" : "; the listing was ended early"));
-    number("dataset.sample_size", sample_size_, spread_ / std::sqrt(std::max(1.0, static_cast<double>(data.files))),
-           Dimension::bytes, data.complete ? Confidence::high : Confidence::medium,
-           fmt::format("mean of {} files{}", data.files, shards ? " over the samples in one" : ""));
+    // Where few files were met, others may lie elsewhere.
+    const bool few = data.seen < kFewFiles && data.files > data.seen;
+    number("dataset.sample_size", sample_size_,
+           spread_ / std::sqrt(std::max(1.0, static_cast<double>(few ? data.seen : data.files))), Dimension::bytes,
+           few             ? Confidence::low
+           : data.complete ? Confidence::high
+                           : Confidence::medium,
+           fmt::format("mean of {} files{}{}", data.files, shards ? " over the samples in one" : "",
+                       few ? fmt::format("; {} of them were met", data.seen) : ""));
     if (shards)
       number("dataset.samples_per_file", per_file, 0.02, Dimension::ratio, Confidence::medium,
              fmt::format("counted in the begin of {} shards", data.shards_parsed));
@@ -147,6 +155,7 @@ class Learner {
 
   void rates() {
     seen_.steps = steps_.count;
+    ahead_ = find_ahead(recording_, seen_.roles, steps_.calls, sample_size_, spread_, not_ahead_);
     const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
     if (sums_.seconds > 0) seen_.samples_per_s = samples / sums_.seconds;
     const double fed = std::max(1e-3, 1 - share("waiting_for_loader") - share("queued") - seen_.standing_still.value -
@@ -169,6 +178,14 @@ class Learner {
         const double ahead = 2 * seen_.roles.workers_at_once / consumers / steps_.count;
         const double error =
             steps_.uncertainty + ahead + edge_s_ / sums_.seconds + spread_ / std::sqrt(std::max(1.0, samples));
+        if (ahead_ && std::abs(ahead_->batch - std::round(ahead_->batch)) + ahead_->batch_error < 0.4) {
+          number(
+              "step.micro_batch", std::round(ahead_->batch), 0, Dimension::count, steps_.confidence,
+              fmt::format("while workers waited for room they read {:.2f} samples, give or take {:.2f}, for each batch "
+                          "that was taken",
+                          ahead_->batch, ahead_->batch_error));
+          return;
+        }
         const double whole = std::max(1.0, std::round(batch));
         number("step.micro_batch", whole, error, Dimension::count,
                error < kSharp && std::abs(batch - whole) < 0.2 ? steps_.confidence : less(steps_.confidence),
@@ -257,8 +274,20 @@ class Learner {
     if (layout_ == "shards" && seen_.data.format != formats::Format::none)
       word("loader.kind", seen_.data.format == formats::Format::tfrecord ? "tfdata" : "pytorch_iterable",
            Confidence::low, fmt::format("shards are {}", formats::to_string(seen_.data.format)));
-    number("loader.prefetch_factor", 2, 0, Dimension::count, Confidence::guess,
-           "what lies ready cannot be seen; DataLoader's default");
+    if (ahead_ && ahead_->each && seen_.data.seen >= kFewFiles) {
+      number("loader.prefetch_factor", *ahead_->each, 0, Dimension::count, Confidence::medium,
+             fmt::format("while {} workers waited for room, so many batches of each were read and not yet taken, in {} "
+                         "parts of the time",
+                         ahead_->workers, ahead_->parts));
+      seen_.learned.back().low = ahead_->each_low;
+      seen_.learned.back().high = ahead_->each_high;
+    } else {
+      number("loader.prefetch_factor", 2, 0, Dimension::count, Confidence::guess,
+             (ahead_ ? fmt::format("between {:.1f} and {:.1f} batches of each worker lay ready: no one number",
+                                   ahead_->each_low, ahead_->each_high)
+                     : not_ahead_) +
+                 "; DataLoader's default");
+    }
     if (sample_size_ > 0 && seen_.data.complete && sums_.seconds > 0) {
       const double epochs = sums_.worker_bytes / std::max(1.0, static_cast<double>(seen_.data.bytes));
       seen_.notes.push_back(fmt::format("the data set was read {:.2f} times while batches were taken", epochs));
@@ -315,7 +344,9 @@ class Learner {
   const Steps steps_;
   std::string layout_ = "files";
   double sample_size_ = 0, spread_ = 0;
-  double edge_s_ = 0;  // bytes and batches are counted in slices, at whose edges they need not agree
+  std::optional<Ahead> ahead_;
+  std::string not_ahead_;  // why
+  double edge_s_ = 0;      // bytes and batches are counted in slices, at whose edges they need not agree
 };
 
 }  // namespace

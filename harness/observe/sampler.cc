@@ -134,6 +134,8 @@ void Sampler::adopt(int pid, int parent) {
   fresh->files.read_counters(fresh->last, io_refused);
   seen.counters_refused = io_refused;
   fresh->last_quick = fresh->last;
+  // One that was not there at the last look has counted all of it since.
+  if (parent >= 0 && seen.first_s > kTreeEvery / 2) fresh->last = {};
   fresh->parent_pid = stat->parent;
   fresh->index = static_cast<std::uint32_t>(recording_.processes.size());
   fresh->slice.process = fresh->index;

@@ -20,10 +20,14 @@ struct Counted {
   double taken = 0, looked = 0, firsts = 0, pauses = 0, takes = 0;
 };
 
-/// Between two pauses a batch is taken, or now and then several.
-Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps, const Counted& seen) {
-  double agreeing = 0;
-  const std::uint32_t calls = calls_per_batch(jumps, agreeing);
+/// Between two pauses a batch is taken, or now and then several. `looks`: the jumps between looks, which follow each other more
+/// closely: where batches always come in pairs, pauses alone would take two for one.
+Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
+                const std::map<std::uint32_t, std::uint32_t>& looks, const Counted& seen) {
+  double agreeing = 0, looks_agreeing = 0;
+  std::uint32_t calls = calls_per_batch(jumps, agreeing);
+  const std::uint32_t closer = calls_per_batch(looks, looks_agreeing);
+  if (closer > 1 && calls > closer && calls % closer == 0) calls = closer;
   double by_calls = calls > 0 ? seen.taken / calls + seen.firsts : 0;
   // Before the first pause several may have been taken; looks between pauses count those, and whatever else is read.
   if (calls > 0 && seen.looked / calls > by_calls && seen.looked / calls < by_calls * kLittleMore)
@@ -34,6 +38,7 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps, const Count
     const bool many = by_calls < seen.takes * kMostTogether;
     return {.count = by_calls,
             .uncertainty = (1 - agreeing) / 2,
+            .calls = static_cast<double>(calls),
             .confidence = many && agreeing >= kSure ? Confidence::high : Confidence::medium,
             .evidence = fmt::format(
                 "{:.0f} batches were taken: between pauses of the main thread, reads of what workers hand over "
@@ -54,6 +59,7 @@ Steps by_looks(const std::map<std::uint32_t, std::uint32_t>& jumps, const Counte
   if (calls == 0) return {};
   return {.count = seen.looked / calls,
           .uncertainty = 0.05 + (1 - agreeing) / 2,
+          .calls = static_cast<double>(calls),
           .confidence = calls > 1 && agreeing >= kSure ? Confidence::medium : Confidence::low,
           .evidence = fmt::format(
               "{:.0f} batches were taken, if each takes the {} reads that counts grew by in {:.0f} % of the looks",
@@ -97,7 +103,7 @@ Steps count_steps(const Recording& recording, const Roles& roles, const std::vec
       for (const auto& [jump, times] : one.by_pause) by_pause[jump] += times;
     }
   Steps steps;
-  if (!roles.in_process) steps = seen.takes >= kFewest ? by_pauses(by_pause, seen) : by_looks(jumps, seen);
+  if (!roles.in_process) steps = seen.takes >= kFewest ? by_pauses(by_pause, jumps, seen) : by_looks(jumps, seen);
   if (steps.count < kFewest && seen.pauses >= kFewest)
     steps = {.count = seen.pauses,
              .uncertainty = 0.1,

@@ -11,6 +11,7 @@ namespace headrace::observe {
 struct Steps {
   double count = 0;        // of one process that takes batches, on average; 0 = not known
   double uncertainty = 0;  // relative
+  double calls = 0;        // read() calls that one batch is taken by; 0: not known
   Confidence confidence = Confidence::guess;
   std::string evidence;
 };

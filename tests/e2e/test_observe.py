@@ -62,7 +62,7 @@ def test_a_job_is_learned_and_others_take_its_file(headrace, data):
     assert seen.learned["loader.workers_per_gpu"]["value"] == 2
     assert seen.learned["dataset.layout"]["text"] == "files"
     assert seen.learned["dataset.path"]["text"] == str(data)
-    assert seen.learned["loader.prefetch_factor"]["confidence"] == "guess"
+    assert seen.learned["loader.prefetch_factor"]["value"] == 2
     text = (headrace.path("seen") / "job.yaml").read_text()
     assert all(one["evidence"].split()[0] in text for one in seen.told["learned"])
 
@@ -78,6 +78,16 @@ def test_a_job_is_learned_and_others_take_its_file(headrace, data):
     sized = headrace("size", "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--budget", "20s", "--progress", "none")
     assert "GPUs fed" in sized.out, sized
     assert headrace("clean", "seen", "--yes").code == 0 and not headrace.path("seen").exists()
+
+
+@pytest.mark.parametrize("options, told", [(("--prefetch", "3", "--workers", "4", "--step", "0.1", "--steps", "30"), 3), (("--workers", "1", "--decode", "0.01", "--step", "0.04"), None)],
+                         ids=["that wait for room", "that never wait"])
+def test_batches_that_lie_ready_are_counted_or_said_to_be_unknown(headrace, data, options, told):
+    ahead = observe(headrace, data, "--cold", "--steps", "40", *options).learned["loader.prefetch_factor"]
+    if told is None:
+        assert ahead["confidence"] == "guess" and "DataLoader's default" in ahead["evidence"], ahead
+    else:  # where the machine was busy, none may be told; never another
+        assert ahead["value"] == told or ahead["confidence"] == "guess", ahead
 
 
 def test_workers_that_only_compute_limit(headrace, data):

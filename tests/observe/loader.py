@@ -2,7 +2,7 @@
 each, read and "decode" them one after the other, and hand batches over by a queue; the main process takes them in order, and
 computes for a step. Says as its last line, as JSON, what was true of it.
 
-    loader.py DATA [--workers N] [--batch N] [--step SECONDS] [--steps N] [--decode SECONDS] [--cold] [--direct]
+    loader.py DATA [--workers N] [--prefetch N] [--batch N] [--step SECONDS] [--steps N] [--decode SECONDS] [--cold] [--direct]
               [--save PATH --save-bytes N --save-every STEPS [--save-async]] [--spawn]
 """
 
@@ -70,7 +70,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("data")
     for name, kind, usual in (("workers", int, 2), ("batch", int, 8), ("step", float, 0.05), ("steps", int, 100),
-                              ("decode", float, 0.0), ("save", str, ""), ("save-bytes", int, 32 << 20), ("save-every", int, 40)):
+                              ("decode", float, 0.0), ("save", str, ""), ("save-bytes", int, 32 << 20), ("save-every", int, 40), ("prefetch", int, 2)):
         parser.add_argument("--" + name, type=kind, default=usual)
     for name in ("cold", "direct", "save-async", "spawn"):
         parser.add_argument("--" + name, action="store_true")
@@ -97,7 +97,7 @@ def main():
         queues[sent % given.workers].put((sent, [order.pop(0) for _ in range(given.batch)]))
         sent += 1
 
-    for _ in range(2 * given.workers):
+    for _ in range(given.prefetch * given.workers):
         send()
     ready, sizes, saves, waited, computed = {}, 0, [], 0.0, 0.0
     saver = None

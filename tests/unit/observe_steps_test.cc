@@ -70,6 +70,13 @@ TEST(Steps, CountPausesThatWereTooShortToBeSeen) {
   EXPECT_DOUBLE_EQ(steps.count, 200);
 }
 
+TEST(Steps, AreNotTakenTwoForOneWhereBatchesComeInPairs) {
+  const Steps steps = counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{2, 190}, {4, 5}}, {{4, 100}}));
+  EXPECT_DOUBLE_EQ(steps.count, 200);
+  // Looks that come in the midst of taking one tell nothing of the number.
+  EXPECT_DOUBLE_EQ(counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{1, 50}, {3, 50}}, {{4, 100}})).count, 100);
+}
+
 TEST(Steps, DoNotCountPausesWithoutABatch) {  // a GPU is waited for several times in each step
   EXPECT_DOUBLE_EQ(counted(taken({.calls = 20, .pauses = 50, .takes = 10}, {}, {{2, 100}})).count, 100);
 }

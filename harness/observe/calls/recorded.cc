@@ -218,7 +218,7 @@ class Recorder {
 
   void looked(Following& one, ProcessSlice& slice, std::uint32_t process, double now_s) {
     const std::uint64_t calls = taken(one), jump = calls - std::min(calls, one.at_look);
-    if (one.at_look > 0 && jump > 0 && jump <= kMostJump) {
+    if (jump > 0 && jump <= kMostJump) {
       ++hand_overs(one, process).jumps[static_cast<std::uint32_t>(jump)];
       slice.looked_calls += jump;
     }
