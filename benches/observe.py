@@ -1,7 +1,8 @@
 """What `headrace observe` says of jobs whose truth is known: which resource limits, and each learned value beside the truth.
 
     benches/observe.py HEADRACE FAULTY_FS [--keep DIR] [CASE ...]
-    benches/observe.py HEADRACE FAULTY_FS --cost       # processor time of a sample in the job, alone and watched, in turns
+    benches/observe.py HEADRACE FAULTY_FS --cost       # what a sample takes in the job, alone, watched and traced, in turns
+    benches/observe.py HEADRACE FAULTY_FS --tree       # what watching 512 workers takes of a processor
 
 Needs root (limits, mounts), and for four of the cases Debian's python3-torchvision. Prints a row a case, as docs/observe.md has them.
 A value that is more than 5 % from the truth is right where the observation says itself that it does not know: low confidence with
@@ -11,9 +12,11 @@ bounds that hold the truth, or a guess.
 import contextlib
 import io
 import json
+import math
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 import tarfile
@@ -168,26 +171,53 @@ def held(told, truth):
             one["confidence"] != "high" and one["low"] <= value <= one["high"]), "" if near else one["confidence"]
 
 
-def cost(turns=6):
-    """Processor time is what a busy machine takes the least from; time that passes would tell of the neighbours."""
+def ratio_of(ways, way, what):
+    """What a sample took watched over alone, turn by turn: the mean of the logarithms, and its 95 % bounds."""
+    logs = [math.log(w[what] / a[what]) for w, a in zip(ways[way], ways["alone"])]
+    mean, n = sum(logs) / len(logs), len(logs)
+    half = 2.2 * math.sqrt(sum((one - mean) ** 2 for one in logs) / (n - 1) / n)  # t of 11 degrees of freedom
+    return f"{math.exp(mean):.3f} [{math.exp(mean - half):.3f}, {math.exp(mean + half):.3f}]"
+
+
+def cost(turns=12):
+    """Of one job alone, watched and traced, by turns: the processor time of a sample, and how long all of it lasted."""
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         files(work, 240, 60e3, 140e3)
-        job = list(map(str, [*PLAIN, work, "--decode", "0.002", "--step", "0.02", "--steps", "100"]))
-        spent = {"alone": [], "watched": []}
+        job = list(map(str, [*PLAIN, work, "--workers", "1", "--decode", "0.004", "--step", "0.01", "--steps", "60"]))
+        before = {"alone": [], "watched": [HEADRACE, "-q", "observe", "--no-store", "--"],
+                  "traced": [HEADRACE, "-q", "observe", "--no-store", "--trace", "--"]}
+        ways = {way: [] for way in before}
         for turn in range(turns):
-            for how in sorted(spent, reverse=turn % 2 == 1):
-                before = [HEADRACE, "-q", "observe", "--no-store", "--"] if how == "watched" else []
-                done = subprocess.run([*before, *job], capture_output=True, text=True, check=True)
-                spent[how].append(json.loads(done.stdout.splitlines()[-1])["cpu_per_sample"])
-        ratios = sorted(w / a for w, a in zip(spent["watched"], spent["alone"]))
-        print({how: [f"{s * 1e3:.3f} ms" for s in every] for how, every in spent.items()})
-        print(f"watched over alone: {sum(ratios) / turns:.3f} [{ratios[0]:.3f}, {ratios[-1]:.3f}]")
+            for way in sorted(before, key=lambda one: (list(before).index(one) + turn) % 3):
+                done = subprocess.run([*before[way], *job], capture_output=True, text=True, check=True)
+                ways[way].append(json.loads(done.stdout.splitlines()[-1]))
+        for way in ("watched", "traced"):
+            print(f"{way} over alone, {turns} turns: processor time {ratio_of(ways, way, 'cpu_per_sample')}, "
+                  f"time {ratio_of(ways, way, 'lasted')}", flush=True)
+
+
+def tree(workers=512):
+    """What watching so many processes, which read all the time, takes of a processor."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "data.bin"
+        file.write_bytes(bytes(1 << 20))
+        reading = (f"import os, time\nfor n in range({workers}):\n if os.fork() == 0:\n  f = os.open({str(file)!r}, os.O_RDONLY)\n"
+                   "  while True:\n   os.pread(f, 65536, 0)\n   time.sleep(1)\nprint('ready', flush=True)\ntime.sleep(600)")
+        job = subprocess.Popen([PYTHON, "-c", reading], stdout=subprocess.PIPE, start_new_session=True)
+        try:
+            job.stdout.readline()
+            done = subprocess.run([HEADRACE, "observe", "--pid", str(job.pid), "--duration", "20s", "--no-store", "--json"],
+                                  capture_output=True, text=True, check=True)
+            print(f"a tree of {workers + 1} processes: {json.loads(done.stdout)['looked']}")
+        finally:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
 
 
 def main():
-    if sys.argv[3:] == ["--cost"]:
-        return cost()
+    if sys.argv[3:] in (["--cost"], ["--tree"]):
+        return cost() if sys.argv[3] == "--cost" else tree()
     wanted, wrong, kept = sys.argv[3:], 0, None
     if wanted[:1] == ["--keep"]:
         kept, wanted = pathlib.Path(wanted[1]), wanted[2:]

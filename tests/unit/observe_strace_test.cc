@@ -98,6 +98,25 @@ TEST_F(ReadStrace, FollowsDescriptorsThroughForksWithoutTheirPaths) {
   EXPECT_EQ(log.notes.size(), 1u);  // exit_group has not returned
 }
 
+TEST_F(ReadStrace, CountsThreadsToTheirProcessThoughTheyRanBeforeItKnew) {
+  const Log log =
+      read_strace({write(R"(10  100.0 clone3({flags=CLONE_VM|CLONE_THREAD|CLONE_SYSVSEM, stack=0x7f} <unfinished ...>
+11  100.1 close(3) = 0 <0.1>
+10  100.2 <... clone3 resumed> => {parent_tid=[11]}, 88) = 11 <0.2>
+10  100.3 clone(child_stack=NULL, flags=SIGCHLD) = 12 <0.1>
+12  100.4 close(3) = 0 <0.1>
+)")},
+                  "/");
+  ASSERT_EQ(log.processes.size(), 2u);
+  EXPECT_EQ(log.processes[1].pid, 12);
+  EXPECT_EQ(log.processes[1].parent, 0);
+  ASSERT_EQ(log.threads.size(), 3u);
+  for (const Thread& one : log.threads) {
+    EXPECT_EQ(one.first, one.tid != 11) << one.tid;
+    EXPECT_EQ(one.process, one.tid == 12 ? 1u : 0u) << one.tid;
+  }
+}
+
 TEST_F(ReadStrace, JoinsLinesThatItsOwnMessagesTear) {
   const Log log = read_strace({write(R"(1795647118.817122 read(3, strace: Process 3249 attached
  <unfinished ...>

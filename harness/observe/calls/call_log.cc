@@ -6,6 +6,7 @@ namespace headrace::observe::calls {
 namespace {
 
 constexpr std::size_t kMostCalls = 20'000'000;
+constexpr int kNoProcess = -1;
 
 }  // namespace
 
@@ -38,6 +39,16 @@ void LogBuilder::started(std::uint32_t process, int parent_pid) {
   log_.processes[process].parent = static_cast<int>(this->process(parent_pid));
 }
 
+void LogBuilder::belongs(int tid, int pid) {
+  Thread& one = log_.threads[thread(tid, pid)];
+  const std::uint32_t owner = process(pid);
+  if (one.process == owner) return;
+  log_.processes[one.process].pid = kNoProcess;
+  processes_.erase(tid);
+  one.process = owner;
+  one.first = false;
+}
+
 void LogBuilder::renumber(int from, int to) {
   if (auto node = processes_.extract(from)) {
     log_.processes[node.mapped()].pid = node.key() = to;
@@ -57,6 +68,13 @@ void LogBuilder::add(const Call& call) {
 }
 
 Log LogBuilder::take() {
+  std::vector<std::uint32_t> place;
+  std::uint32_t kept = 0;
+  for (const Process& one : log_.processes) place.push_back(one.pid == kNoProcess ? kept : kept++);
+  for (Process& one : log_.processes)
+    if (one.parent >= 0) one.parent = static_cast<int>(place[static_cast<std::size_t>(one.parent)]);
+  for (Thread& one : log_.threads) one.process = place[one.process];
+  std::erase_if(log_.processes, [](const Process& one) { return one.pid == kNoProcess; });
   std::stable_sort(log_.calls.begin(), log_.calls.end(),
                    [](const Call& a, const Call& b) { return a.begin_s < b.begin_s; });
   if (!log_.calls.empty()) {

@@ -77,13 +77,15 @@ class LogBuilder {
   /// The thread with this number; of `pid`, or a process of its own where that is 0.
   std::uint32_t thread(int tid, int pid = 0);
   void started(std::uint32_t process, int parent_pid);
+  /// The thread is one of `pid`'s, though it was taken for a process of its own until now.
+  void belongs(int tid, int pid);
   bool knows(int tid) const { return threads_.count(tid) > 0; }
   /// Gives the process and thread that were known as `from` their real number.
   void renumber(int from, int to);
   /// In the log's own time, which begins anywhere; the 20 million first are kept.
   void add(const Call& call);
   Log& log() { return log_; }
-  /// Sorts calls, and begins time with the first.
+  /// Sorts calls, drops processes that were none, and begins time with the first.
   Log take();
 
  private:

@@ -250,7 +250,7 @@ class Reader {
       bool thread = false;
       for (const std::string_view one : call.arguments) thread = thread || one.find("CLONE_THREAD") != one.npos;
       if (thread) {
-        builder_.thread(child, parent);
+        builder_.belongs(child, parent);
         return true;
       }
       const std::uint32_t fresh = builder_.log().threads[builder_.thread(child)].process;
