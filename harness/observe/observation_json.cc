@@ -3,6 +3,7 @@
 
 #include "harness/base/version.h"
 #include "harness/observe/observation.h"
+#include "harness/observe/observation_series.h"
 
 namespace headrace::observe {
 namespace {
@@ -76,47 +77,6 @@ ordered_json files_json(const Recording& recording) {
                    {"written", sorted[i]->written},
                    {"open", sorted[i]->open}});
   return all;
-}
-
-/// What a line over time is drawn from.
-ordered_json series_json(const Recording& recording, const Observation& seen) {
-  ordered_json time = ordered_json::array(), read = ordered_json::array(), storage = ordered_json::array(),
-               written = ordered_json::array(), starving = ordered_json::array(), reading = ordered_json::array(),
-               computing = ordered_json::array();
-  for (const Slice& slice : recording.slices) {
-    if (slice.seconds() <= 0) continue;
-    double bytes = 0, from_storage = 0, write = 0, looks = 0, waits = 0, worker_looks = 0, worker_reads = 0,
-           worker_runs = 0;
-    for (const ProcessSlice& one : slice.processes) {
-      bytes += static_cast<double>(one.counted.read_calls_bytes);
-      from_storage += static_cast<double>(one.counted.storage_read_bytes);
-      write += static_cast<double>(one.counted.write_calls_bytes);
-      for (std::size_t w = 0; w < kWaits; ++w) {
-        const bool stored = is_storage(static_cast<Wait>(w));
-        if (seen.roles.is_consumer(one.process)) looks += one.lead[w];
-        if (seen.roles.is_worker(one.process)) {
-          worker_looks += one.lead[w];
-          worker_reads += stored ? one.lead[w] : 0;
-          worker_runs += static_cast<Wait>(w) == Wait::running ? one.lead[w] : 0;
-        }
-      }
-      if (seen.roles.is_consumer(one.process)) waits += one.lead[static_cast<std::size_t>(Wait::hand_over)];
-    }
-    time.push_back(slice.end_s);
-    read.push_back(bytes / slice.seconds());
-    storage.push_back(from_storage / slice.seconds());
-    written.push_back(write / slice.seconds());
-    starving.push_back(looks > 0 ? waits / looks : 0);
-    reading.push_back(worker_looks > 0 ? worker_reads / worker_looks : 0);
-    computing.push_back(worker_looks > 0 ? worker_runs / worker_looks : 0);
-  }
-  return {{"time_s", time},
-          {"read_bytes_per_s", read},
-          {"storage_bytes_per_s", storage},
-          {"written_bytes_per_s", written},
-          {"waiting_for_loader", starving},
-          {"workers_on_storage", reading},
-          {"workers_running", computing}};
 }
 
 ordered_json storage_json(const StorageSeen& s) {

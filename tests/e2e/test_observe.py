@@ -113,6 +113,11 @@ def test_saves_are_seen(headrace, data):
     assert len(seen.told["saves"]) == len(seen.truth["saves"]) == 3
     assert seen.learned["model.parameters"]["value"] * 14 == pytest.approx(64 << 20, rel=0.05)
     assert seen.learned["checkpoint.mode"]["text"] == "sync"
+    drawn = headrace("report", "seen")
+    if drawn.code != 0 and "no Python that can draw it" in drawn.err:
+        pytest.skip(drawn.err)
+    page = (headrace.path("seen") / "report.html").read_text()
+    assert drawn.code == 0 and "What was learned, and how surely" in page and "a checkpoint is written" in page, drawn
 
 
 def test_workers_that_are_spawned_are_found_too(headrace, data):

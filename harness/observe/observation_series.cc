@@ -1,0 +1,102 @@
+#include "harness/observe/observation_series.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+namespace headrace::observe {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Shares of the looks at the first threads of those that count, by what they were found at.
+struct Waits {
+  std::array<double, kWaits> looks{};
+  void add(const WaitCounts& more) {
+    for (std::size_t w = 0; w < kWaits; ++w) looks[w] += more[w];
+  }
+  double all() const { return std::accumulate(looks.begin(), looks.end(), 0.0); }
+  double share(Wait wait) const { return all() > 0 ? looks[static_cast<std::size_t>(wait)] / all() : 0; }
+  double on_storage() const {
+    double sum = 0;
+    for (std::size_t w = 0; w < kWaits; ++w)
+      if (is_storage(static_cast<Wait>(w))) sum += share(static_cast<Wait>(w));
+    return sum;
+  }
+};
+
+/// By the names of to_string(Wait), each over time.
+class WaitsOverTime {
+ public:
+  void add(const Waits& waits) {
+    for (std::size_t w = 0; w < kWaits; ++w) lists_[w].push_back(waits.share(static_cast<Wait>(w)));
+  }
+  ordered_json json() const {
+    ordered_json all = ordered_json::object();
+    for (std::size_t w = 0; w < kWaits; ++w) all[std::string(to_string(static_cast<Wait>(w)))] = lists_[w];
+    return all;
+  }
+
+ private:
+  std::array<std::vector<double>, kWaits> lists_;
+};
+
+}  // namespace
+
+ordered_json series_json(const Recording& recording, const Observation& seen) {
+  std::vector<double> time, read, storage, written, starving, reading, computing, device, requests, wait, batches;
+  WaitsOverTime consumers, workers;
+  // Calls that grew say when batches were taken; how many these were was counted over all of the time.
+  double calls = 0;
+  for (const Slice& slice : recording.slices)
+    if (slice.begin_s >= seen.roles.begin_s && slice.end_s <= seen.roles.end_s)
+      for (const ProcessSlice& one : slice.processes)
+        if (seen.roles.is_consumer(one.process)) calls += static_cast<double>(one.looked_calls);
+  const double per_call = calls > 0 ? seen.steps / calls : 0;
+  for (const Slice& slice : recording.slices) {
+    const double seconds = slice.seconds();
+    if (seconds <= 0) continue;
+    double bytes = 0, from_storage = 0, write = 0, taken = 0;
+    Waits taking, working;
+    for (const ProcessSlice& one : slice.processes) {
+      bytes += static_cast<double>(one.counted.read_calls_bytes);
+      from_storage += static_cast<double>(one.counted.storage_read_bytes);
+      write += static_cast<double>(one.counted.write_calls_bytes);
+      if (seen.roles.is_consumer(one.process)) {
+        taking.add(one.lead);
+        taken += static_cast<double>(one.looked_calls);
+      }
+      if (seen.roles.is_worker(one.process)) working.add(one.lead);
+    }
+    time.push_back(slice.end_s);
+    read.push_back(bytes / seconds);
+    storage.push_back(from_storage / seconds);
+    written.push_back(write / seconds);
+    starving.push_back(taking.share(Wait::hand_over));
+    reading.push_back(working.on_storage());
+    computing.push_back(working.share(Wait::running));
+    consumers.add(taking);
+    workers.add(working);
+    batches.push_back(taken * per_call / seconds);
+    const auto found = slice.devices.find(seen.storage.device);
+    const DeviceSlice none, &disk = found == slice.devices.end() ? none : found->second;
+    device.push_back(static_cast<double>(disk.read_bytes) / seconds);
+    requests.push_back(static_cast<double>(disk.reads) / seconds);
+    wait.push_back(disk.reads > 0 ? disk.read_wait_s / static_cast<double>(disk.reads) : 0);
+  }
+  return {{"time_s", time},
+          {"read_bytes_per_s", read},
+          {"storage_bytes_per_s", storage},
+          {"written_bytes_per_s", written},
+          {"waiting_for_loader", starving},
+          {"workers_on_storage", reading},
+          {"workers_running", computing},
+          {"device_bytes_per_s", device},
+          {"device_reads_per_s", requests},
+          {"device_wait_s", wait},
+          {"batches_per_s", batches},
+          {"consumer", consumers.json()},
+          {"workers", workers.json()}};
+}
+
+}  // namespace headrace::observe

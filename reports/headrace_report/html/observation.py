@@ -1,0 +1,61 @@
+"""Puts the page of a job that was watched together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List, Tuple
+
+from markupsafe import Markup
+
+from ..observation import Learned, Observation
+from ..plots import watched
+from ..plots.style import styled
+from ..units import duration, plural, quantity
+from .embed import plain, script_json
+from .page import Page
+
+CONFIDENCE_TONE = {"high": "pass", "medium": "pass", "low": "inconclusive", "guess": "skipped"}
+CONFIDENCE_SYMBOL = {"high": "\u2714", "medium": "\u2714", "low": "?", "guess": "\u2013"}
+MOST_SAVES = 50
+
+
+@dataclass
+class LearnedRow:
+    learned: Learned
+    bounds: str
+    symbol: str
+    tone: str
+
+
+def render(seen: Observation, paper: str = "summary") -> str:
+    """The whole page. The same observation gives the same bytes."""
+    page = Page(paper)
+    with styled():
+        panels = [page.panel(watched.waits(seen, "consumer"), "consumer"), page.panel(watched.waits(seen, "workers"), "workers"),
+                  page.panel(watched.rates(seen), "rates"), page.panel(watched.steps(seen), "steps")]
+    return page.render("observation.html", all=seen, name=" ".join(seen.command) or "a process", facts=_facts(seen),
+                       panels=[panel for panel in panels if panel], rows=[_row(one) for one in seen.learned],
+                       guesses=sum(one.confidence == "guess" for one in seen.learned), saves=seen.saves[:MOST_SAVES],
+                       saves_left=max(0, len(seen.saves) - MOST_SAVES), data=Markup(script_json(plain(seen))), quantity=quantity)
+
+
+def _row(one: Learned) -> LearnedRow:
+    bounds = ""
+    if one.confidence != "guess" and one.low is not None and one.high is not None and one.high > one.low:
+        bounds = f"{quantity(one.low, one.unit)} to {quantity(one.high, one.unit)}"
+    return LearnedRow(one, bounds, CONFIDENCE_SYMBOL[one.confidence], CONFIDENCE_TONE[one.confidence])
+
+
+def _facts(seen: Observation) -> List[Tuple[str, str]]:
+    roles = [process.role for process in seen.processes]
+    facts = [("watched for", duration(seen.elapsed_s)), ("processes", f"{len(roles)}, {plural(roles.count('worker'), 'worker')} among them")]
+    if seen.batches.steps > 0:
+        facts.append(("batches", f"{seen.batches.steps:.0f}"))
+    if seen.batches.samples_per_s > 0:
+        facts.append(("samples", quantity(seen.batches.samples_per_s, "1/s")))
+    if seen.saves:
+        facts.append(("checkpoints", str(len(seen.saves))))
+    waiting = seen.consumer.get("waiting_for_loader")
+    if waiting:
+        facts.append(("starving", f"{100 * waiting.share:.0f} % [{100 * waiting.low:.0f}, {100 * waiting.high:.0f}]"))
+    return facts

@@ -1,0 +1,111 @@
+"""observe.json, schema 1, as Python types (docs/observe.md). Every decision stands in it; pages only draw it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional
+
+from .errors import Inconsistent
+from .schema import Tool
+
+KIND = "headrace.observation"
+CONFIDENCES = ("high", "medium", "low", "guess")
+
+
+@dataclass(frozen=True)
+class Share:
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Learned:
+    key: str
+    text: str
+    confidence: str
+    evidence: str
+    value: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
+    unit: str = ""
+
+    def check(self) -> None:
+        if self.confidence not in CONFIDENCES:
+            raise Inconsistent(f"confidence '{self.confidence}': one of {', '.join(CONFIDENCES)}")
+
+
+@dataclass(frozen=True)
+class Limit:
+    id: str
+    sentence: str
+    proof: List[str]
+    advice: List[str]
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Batches:
+    begin_s: float
+    end_s: float
+    steps: float
+    samples_per_s: float
+
+
+@dataclass(frozen=True)
+class Save:
+    begin_s: float
+    end_s: float
+    bytes: float
+    path: str
+
+
+@dataclass(frozen=True)
+class Series:
+    time_s: List[float]
+    read_bytes_per_s: List[float]
+    written_bytes_per_s: List[float]
+    device_bytes_per_s: List[float]
+    device_reads_per_s: List[float]
+    device_wait_s: List[float]
+    batches_per_s: List[float]
+    consumer: Dict[str, List[float]]
+    workers: Dict[str, List[float]]
+
+    def check(self) -> None:
+        lists = [self.read_bytes_per_s, self.written_bytes_per_s, self.device_bytes_per_s, self.device_reads_per_s, self.device_wait_s,
+                 self.batches_per_s, *self.consumer.values(), *self.workers.values()]
+        if any(len(one) != len(self.time_s) for one in lists):
+            raise Inconsistent("lists of different lengths")
+
+
+@dataclass(frozen=True)
+class Process:
+    pid: int
+    name: str
+    role: str
+
+
+@dataclass(frozen=True)
+class Storage:
+    device: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    schema: int
+    kind: str
+    headrace: Tool
+    command: List[str]
+    elapsed_s: float
+    batches: Batches
+    limit: Limit
+    consumer: Dict[str, Share]
+    workers: Dict[str, Share]
+    standing_still: Share
+    storage: Storage
+    learned: List[Learned]
+    saves: List[Save]
+    processes: List[Process]
+    series: Series
+    notes: List[str] = field(default_factory=list)

@@ -1,0 +1,142 @@
+"""A job that was watched, over time: where the time of those went who take batches and who make them, what was read and written,
+the device, and how long steps took. What did it wait for, and when?"""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Tuple
+
+import numpy as np
+
+from ..observation import Observation
+from ..units import NBSP, plural, quantity, scale_of
+from . import Figure, Key, Table
+from .style import COLOUR, WIDTH, canvas, place, series as colour_of, styled
+
+MOST_POINTS = 300
+HEIGHT = 190
+# By observe.json's names: how it is called, and which colour and hatching it has.
+CONSUMER = (("hand_over", "waiting for the loader", 1, "//"), ("running", "on a processor", 0, ""), ("gpu", "in the GPU's driver", 2, ""),
+            ("sleep", "pausing", 3, ""), ("storage_write", "writing files", 4, "\\\\"), ("storage_read", "reading", 5, ".."))
+WORKERS = (("storage_read", "reading", 5, ".."), ("storage_names", "opening files", 4, "\\\\"), ("page_fault", "fetching pages", 2, ""),
+           ("running", "on a processor", 0, ""), ("hand_over", "waiting for room", 3, ""))
+
+
+def _thinned(time: List[float], lists: List[List[float]]) -> Tuple[np.ndarray, List[np.ndarray]]:
+    """Means over so many neighbours that MOST_POINTS are left."""
+    step = max(1, -(-len(time) // MOST_POINTS))
+    starts = np.arange(0, len(time), step)
+    widths = np.diff(np.append(starts, len(time)))
+    ends = np.minimum(starts + step, len(time)) - 1
+    return np.asarray(time)[ends], [np.add.reduceat(np.asarray(one, dtype=float), starts) / widths for one in lists]
+
+
+def _saves(axes, seen: Observation) -> None:
+    for save in seen.saves:
+        axes.axvspan(save.begin_s, max(save.end_s, save.begin_s + seen.elapsed_s / 400), color=COLOUR["muted"], alpha=0.25, linewidth=0, zorder=0)
+
+
+def _framed(axes, seen: Observation, label: str) -> None:
+    axes.set_xlim(0, max(seen.elapsed_s, 1e-3))
+    axes.set_xlabel("since the watching began (s)")
+    axes.set_ylabel(label)
+    axes.grid(axis="x", visible=False)
+
+
+def _mean(values: List[float]) -> float:
+    return float(np.mean(values)) if values else 0.0
+
+
+def waits(seen: Observation, who: str) -> Optional[Figure]:
+    """Of "consumer" or "workers": shares of their first threads' time, on each other. Nothing where there are none."""
+    shares: Dict[str, List[float]] = getattr(seen.series, who)
+    told = [one for one in (CONSUMER if who == "consumer" else WORKERS) if any(shares.get(one[0], []))]
+    if len(seen.series.time_s) < 2 or not told or not getattr(seen, who):
+        return None
+    time, lists = _thinned(seen.series.time_s, [shares[name] for name, _, _, _ in told])
+    with styled():
+        drawing = canvas(WIDTH, HEIGHT + 62)
+        axes = drawing.add_axes(place(drawing, 58, 26, 14, 48))
+        base = np.zeros(len(time))
+        for (_, _, colour, hatch), share in zip(told, lists):
+            axes.fill_between(time, 100 * base, 100 * (base + share), step="pre", color=colour_of(colour), alpha=0.75, linewidth=0,
+                              hatch=hatch, edgecolor=COLOUR["paper"])
+            base = base + share
+        _saves(axes, seen)
+        axes.set_ylim(0, 100)
+        _framed(axes, seen, "of their time (%)")
+    largest = max(told, key=lambda one: _mean(shares[one[0]]))
+    subject = "Those who take batches" if who == "consumer" else "Workers"
+    finding = f"{subject} were mostly {largest[1]}: {100 * _mean(shares[largest[0]]):.0f}{NBSP}% of the time"
+    rows = [[text, f"{100 * _mean(shares[name]):.1f} %", f"{100 * max(shares[name]):.1f} %"] for name, text, _, _ in told]
+    return Figure(finding, "What did they wait for, and when?" if who == "workers" else "When did training starve?",
+                  f"Areas on each other, shares of time of their first threads. {finding}.{_saves_told(seen)}", drawing,
+                  Table(["found", "mean share", "largest"], rows),
+                  [Key(f"series-{colour + 1}", text) for _, text, colour, _ in told] + _saves_key(seen))
+
+
+def rates(seen: Observation) -> Optional[Figure]:
+    """What processes read and wrote, and what the device gave."""
+    series = seen.series
+    lines = [("read by processes", series.read_bytes_per_s, "-"), ("written by processes", series.written_bytes_per_s, (0, (5, 2))),
+             (f"read from device {seen.storage.device}", series.device_bytes_per_s, (0, (1.5, 1.5)))]
+    lines = [one for one in lines if any(one[1])]
+    if len(series.time_s) < 2 or not lines:
+        return None
+    time, lists = _thinned(series.time_s, [values for _, values, _ in lines])
+    scale = scale_of(max(float(one.max()) for one in lists), "B/s")
+    with styled():
+        drawing = canvas(WIDTH, HEIGHT + 62)
+        axes = drawing.add_axes(place(drawing, 58, 26, 14, 48))
+        for number, ((_, _, dashes), values) in enumerate(zip(lines, lists)):
+            axes.plot(time, values / scale.factor, color=colour_of(number), linestyle=dashes, drawstyle="steps-pre")
+        _saves(axes, seen)
+        axes.set_ylim(bottom=0)
+        _framed(axes, seen, scale.label)
+    finding = "; ".join(f"{text}: {quantity(_mean(values), 'B/s')}" for text, values, _ in lines)
+    rows = [[text, quantity(_mean(values), "B/s"), quantity(max(values), "B/s")] for text, values, _ in lines]
+    requests = [n for n in series.device_reads_per_s if n > 0]
+    if requests:
+        waits_s = [w for w in series.device_wait_s if w > 0]
+        rows.append(["requests of the device", f"{_mean(series.device_reads_per_s):.3g} /s", f"{max(requests):.3g} /s"])
+        if waits_s:
+            rows.append(["wait of one, where there were some", quantity(_mean(waits_s), "s"), quantity(max(waits_s), "s")])
+    return Figure(finding[:1].upper() + finding[1:], "What was read and written, and what did the device give?",
+                  f"Lines over time.{_saves_told(seen)} {finding}.", drawing, Table(["what", "mean", "most"], rows),
+                  [Key(f"series-{number + 1}", text) for number, (text, _, _) in enumerate(lines)] + _saves_key(seen))
+
+
+def steps(seen: Observation) -> Optional[Figure]:
+    """How long it took from batch to batch. Nothing where batches were not counted."""
+    if seen.batches.steps <= 0 or sum(1 for n in seen.series.batches_per_s if n > 0) < 2:
+        return None
+    time, (taken,) = _thinned(seen.series.time_s, [seen.series.batches_per_s])
+    period = np.where(taken > 0, 1 / np.maximum(taken, 1e-12), np.nan)
+    mean = (seen.batches.end_s - seen.batches.begin_s) / seen.batches.steps
+    scale = scale_of(mean, "s")
+    step = next((one for one in seen.learned if one.key == "step.time" and one.value), None)
+    with styled():
+        drawing = canvas(WIDTH, HEIGHT + 62)
+        axes = drawing.add_axes(place(drawing, 58, 26, 14, 48))
+        axes.plot(time, period / scale.factor, color=colour_of(0), drawstyle="steps-pre")
+        if step:
+            axes.axhline(step.value / scale.factor, color=COLOUR["ink"], linewidth=1.2, linestyle=(0, (4, 2)))
+        _saves(axes, seen)
+        # A slice without a batch or two would leave the rest flat.
+        axes.set_ylim(0, min(float(np.nanmax(period)), 6 * mean) * 1.1 / scale.factor)
+        _framed(axes, seen, f"from batch to batch ({scale.label})")
+    finding = f"A batch was taken every {quantity(mean, 's')} on average"
+    if step:
+        finding += f"; a step alone takes {step.text}, as far as was learned"
+    keys = [Key("series-1", "from batch to batch")] + ([Key("bar", "a step alone")] if step else []) + _saves_key(seen)
+    rows = [["mean", quantity(mean, "s")], ["longest of a part", quantity(float(np.nanmax(period)), "s")],
+            ["batches", f"{seen.batches.steps:.0f}"]] + ([["a step alone", step.text]] if step else [])
+    return Figure(finding, "How long did steps take, and when longer?", f"A line over time. {finding}.{_saves_told(seen)}", drawing,
+                  Table(["what", "value"], rows), keys)
+
+
+def _saves_key(seen: Observation) -> List[Key]:
+    return [Key("none", "grey: a checkpoint is written")] if seen.saves else []
+
+
+def _saves_told(seen: Observation) -> str:
+    return f" Grey where one of {plural(len(seen.saves), 'checkpoint')} was written." if seen.saves else ""

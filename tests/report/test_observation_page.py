@@ -1,0 +1,43 @@
+"""The page of a job that was watched: what it says comes from its file."""
+
+from __future__ import annotations
+
+import pytest
+import sample_observation
+from test_page import Reader
+
+from headrace_report import documents
+from headrace_report.errors import RunFileError
+from headrace_report.load import read
+from headrace_report.plots import watched
+
+
+def test_everything_is_there_without_scripts(pages):
+    text = Reader(pages.text("observation_saves")).text.replace("\u00a0", " ")
+    for word in ("Checkpoints limit: while one is written", "16 % [14, 18]", "step.time", "79.0 ms to 81.5 ms", "\u2714 high", "? low", "\u2013 guess",
+                 "1 value could not be seen and stands in the job file as a guess", "DataLoader's default", "/out/model.pt", "headrace qualify job.yaml",
+                 "read 2.10 times"):
+        assert word in text, word
+    short = Reader(pages.text("observation_short")).text
+    assert "What limits cannot be told" in short and "Over time" not in short
+
+
+def test_figures_state_their_finding():
+    seen = read(sample_observation.observation(), documents.TYPES)
+    assert watched.waits(seen, "consumer").finding.replace("\u00a0", " ").startswith("Those who take batches were mostly pausing: 8")
+    assert watched.waits(seen, "workers").finding.startswith("Workers were mostly reading")
+    assert "read from device 254:0" in watched.rates(seen).finding
+    assert "a step alone takes 80.2ms" in watched.steps(seen).finding
+    short = read(sample_observation.short(), documents.TYPES)
+    assert not any((watched.waits(short, "consumer"), watched.waits(short, "workers"), watched.rates(short), watched.steps(short)))
+
+
+@pytest.mark.parametrize("change, told", [
+    (lambda d: d["series"]["time_s"].append(1.0), "series: lists of different lengths"),
+    (lambda d: d["learned"][0].update(confidence="sure"), "learned[0]: confidence 'sure'"),
+    (lambda d: d["limit"].pop("sentence"), "limit.sentence: missing")])
+def test_a_bad_file_is_refused_with_its_place(change, told):
+    seen = sample_observation.observation()
+    change(seen)
+    with pytest.raises(RunFileError, match=told.replace("[", r"\[").replace("]", r"\]")):
+        read(seen, documents.TYPES)
