@@ -18,6 +18,7 @@
 #include "harness/observe/traced_memory.h"
 #include "harness/observe/watch.h"
 #include "harness/session/run_folder.h"
+#include "harness/system/mount.h"
 
 namespace headrace::cli {
 namespace {
@@ -67,6 +68,11 @@ void conclude(const Recording& recording, const std::string& root, const std::ve
               const std::string& name, const std::optional<MarkedFolder>& folder, const Arguments& given,
               const Shared& shared, bool to_standard_output, const observe::calls::Log* traced) {
   Observation seen = observe::understand(recording, root);
+  if (!root.empty())
+    seen.notes.push_back(
+        fmt::format("the process has a file system of its own (a container): paths are as it sees them; from here they "
+                    "lie below {} while it runs",
+                    root));
   if (traced != nullptr) observe::apply_trace(*traced, seen);
   const std::string document = observe::observation_json(recording, seen, command);
   std::string job;
@@ -132,6 +138,14 @@ std::string root_of(int pid) {
   return error || mine == its ? "" : fmt::format("/proc/{}/root", pid);
 }
 
+/// Is /proc mounted so that other users' processes are not seen in it?
+bool hides_processes() {
+  const auto mount = system::mount_of("/proc/self");
+  return mount && mount->options.find("hidepid=") != std::string::npos &&
+         mount->options.find("hidepid=0") == std::string::npos &&
+         mount->options.find("hidepid=off") == std::string::npos;
+}
+
 int observe_process(const Arguments& given, const Shared& shared) {
   int pid = 0;
   try {
@@ -145,8 +159,9 @@ int observe_process(const Arguments& given, const Shared& shared) {
   if (!given.duration.empty()) options.most_s = time_option("--duration", given.duration, "60s");
   const std::string name = fmt::format("process-{}", pid), root = root_of(pid);
   if (!fs::exists(fmt::format("/proc/{}", pid)))
-    throw UsageError(fmt::format(
-        "--pid: there is no process {} here (of a container's processes the number outside is meant)", pid));
+    throw UsageError(
+        fmt::format("--pid: there is no process {} here (of a container's processes the number outside is meant{})",
+                    pid, hides_processes() ? "; /proc hides other users' here: hidepid" : ""));
   const std::optional<MarkedFolder> folder = folder_for(given, name);
   Meanwhile shown(given, shared, true);
   options.told_every_s = shown.every_s();
