@@ -144,6 +144,18 @@ void Sampler::adopt(int pid, int parent) {
   recording_.most_processes = std::max(recording_.most_processes, static_cast<std::uint32_t>(watched_.size()));
 }
 
+/// Since the last slice, of one that is gone: bytes and calls as of the last look, and as much processor time for those as for
+/// what it read before.
+ProcessCounters Sampler::last_counted(const Watched& one) const {
+  ProcessCounters counted = difference(one.last_quick, one.last);
+  if (one.last.read_calls_bytes > 0) {
+    const double more = static_cast<double>(counted.read_calls_bytes) / static_cast<double>(one.last.read_calls_bytes);
+    counted.user_s = one.last.user_s * more;
+    counted.system_s = one.last.system_s * more;
+  }
+  return counted;
+}
+
 void Sampler::look_for_processes() {
   // Those that have none rarely begin to have children.
   const bool everybody = trees_++ % 8 == 0;
@@ -188,6 +200,7 @@ void Sampler::look_for_processes() {
         add_counters(parent->ended, one->last);
         parent->child_ended = true;
       }
+    one->slice.counted = last_counted(*one);
     if (!recording_.slices.empty()) recording_.slices.back().processes.push_back(one->slice);
   }
   std::erase_if(watched_, [](const auto& one) { return one->gone; });

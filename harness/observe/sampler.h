@@ -56,6 +56,7 @@ class Sampler {
   void follow_save(Watched& one, const ProcessCounters& now, double now_s);
   void end_save(Watched& one);
   void look_for_processes();
+  ProcessCounters last_counted(const Watched& one) const;
   void adopt(int pid, int parent);
   void end_slice(std::uint64_t now_ns);
   void take_paces(std::map<std::string, DeviceSlice>& devices);

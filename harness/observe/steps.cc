@@ -15,10 +15,19 @@ constexpr double kSure = 0.97;
 constexpr double kLittleMore = 1.1;
 constexpr double kMostTogether = 4;  // batches between two pauses that were seen, on average
 constexpr double kAlike = 0.05;
+constexpr double kAlone = 0.8;  // of the looks: else a look came in the midst of taking one
 
 struct Counted {
   double taken = 0, looked = 0, firsts = 0, pauses = 0, takes = 0;
 };
+
+/// How many of the jumps are exactly that.
+double share_of(const std::map<std::uint32_t, std::uint32_t>& jumps, std::uint32_t exactly) {
+  double all = 0;
+  for (const auto& [jump, times] : jumps) all += times;
+  const auto found = jumps.find(exactly);
+  return all > 0 && found != jumps.end() ? found->second / all : 0;
+}
 
 /// Between two pauses a batch is taken, or now and then several. `looks`: the jumps between looks, which follow each other more
 /// closely: where batches always come in pairs, pauses alone would take two for one.
@@ -27,7 +36,7 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
   double agreeing = 0, looks_agreeing = 0;
   std::uint32_t calls = calls_per_batch(jumps, agreeing);
   const std::uint32_t closer = calls_per_batch(looks, looks_agreeing);
-  if (closer > 1 && calls > closer && calls % closer == 0) calls = closer;
+  if (closer > 1 && calls == 2 * closer && share_of(looks, closer) > kAlone) calls = closer;
   double by_calls = calls > 0 ? seen.taken / calls + seen.firsts : 0;
   // Before the first pause several may have been taken; looks between pauses count those, and whatever else is read.
   if (calls > 0 && seen.looked / calls > by_calls && seen.looked / calls < by_calls * kLittleMore)

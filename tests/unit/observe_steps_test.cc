@@ -75,6 +75,9 @@ TEST(Steps, AreNotTakenTwoForOneWhereBatchesComeInPairs) {
   EXPECT_DOUBLE_EQ(steps.count, 200);
   // Looks that come in the midst of taking one tell nothing of the number.
   EXPECT_DOUBLE_EQ(counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{1, 50}, {3, 50}}, {{4, 100}})).count, 100);
+  EXPECT_DOUBLE_EQ(counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{2, 50}, {4, 40}}, {{4, 100}})).count, 100);
+  EXPECT_DOUBLE_EQ(counted(taken({.calls = 140, .pauses = 10, .takes = 10}, {{2, 90}, {14, 10}}, {{14, 100}})).count,
+                   100);
 }
 
 TEST(Steps, DoNotCountPausesWithoutABatch) {  // a GPU is waited for several times in each step
