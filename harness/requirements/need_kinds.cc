@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/requirements/job.h"
 #include "harness/requirements/needs.h"
@@ -68,7 +69,13 @@ std::vector<NeedKind> ingest() {
           {.id = "local_cache.read_bandwidth", .owner = Owner::node},
           {.id = "local_cache.fill_time", .owner = Owner::node},
           {.id = "object_store.concurrency"},
-          {.id = "object_store.request_rate"},
+          {.id = "object_store.request_rate",
+           .measured_by = {{"small_file_read.read_iops", When::objects},
+                           {"shard_stream.read_iops", When::objects},
+                           {"random_read.read_iops", When::objects}},
+           .cache = kCold,
+           .mend = "more requests in flight (loader workers, or queue_depth of each), larger objects or ranges, or, "
+                   "where the store throttles, more prefixes; then measure again"},
           {.id = "object_store.prefixes"},
           {.id = "object_store.connections"},
           {.id = "object_store.part_size"},
@@ -211,6 +218,8 @@ bool holds(When when, Scope scope, const Job& job) {
       return layout == Layout::tokens;
     case When::no_files:
       return layout != Layout::files;
+    case When::objects:
+      return job.object_store && is_object_path(job.dataset.path);
     case When::of_gpu:
       return scope == Scope::gpu;
     case When::of_node:

@@ -13,7 +13,7 @@ enum class Scope;
 
 /// A workload's metric that measures a need, in jobs and scopes for which `when` holds.
 struct Measure {
-  enum class When { always, files, shards, indexed, tokens, no_files, of_gpu, of_node, ring, no_ring };
+  enum class When { always, files, shards, indexed, tokens, no_files, objects, of_gpu, of_node, ring, no_ring };
 
   std::string_view metric = {};  // "small_file_read.read_bandwidth"
   When when = When::always;

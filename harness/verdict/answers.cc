@@ -11,6 +11,7 @@
 
 #include "harness/requirements/need_kinds.h"
 #include "harness/statistics/summary.h"
+#include "harness/verdict/store_words.h"
 
 namespace headrace::judging {
 namespace {
@@ -230,25 +231,6 @@ void hold_way(const Question& q, const RecordedPoint& point, Judgement& j) {
   j.explanation += fmt::format(" It was measured with {}{}.", fmt::join(like.differs, "; "), what);
 }
 
-/// A store that throttles shows its limit for whoever asks, and not what the way to it could carry.
-void tell_throttling(const RecordedPoint& point, Judgement& j) {
-  double share = 0;
-  unsigned counted = 0;
-  for (const RecordedRepetition& r : point.repetitions) {
-    const auto at = r.metrics.find("throttled_share");
-    if (!r.counted || at == r.metrics.end()) continue;
-    share += at->second;
-    ++counted;
-  }
-  if (share == 0) return;
-  j.explanation +=
-      fmt::format(" The store throttled {:.2g} % of the requests (503 SlowDown or 429).", 100 * share / counted);
-  if (j.outcome == Outcome::pass) return;
-  j.next_step =
-      "the limit is the store's, for this account, bucket or prefix: have it raised, spread the objects over more "
-      "prefixes, or read fewer and larger ones";
-}
-
 }  // namespace
 
 Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look) {
@@ -342,6 +324,8 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
     }
     const RecordedPoint* const chosen = choose(q, points);
     judgements.push_back(chosen != nullptr ? answer(q, *chosen, 0).judgement : unanswered(q, points));
+    if (chosen != nullptr && read_objects(*chosen))
+      tell_requests(*chosen, points, answering_metric(q, *chosen), judgements.back());
     if (chosen != nullptr && chosen->measured_again && judgements.back().outcome == Outcome::fail)
       confirm(q, *chosen, judgements.back());
   }

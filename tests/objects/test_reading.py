@@ -118,6 +118,26 @@ def test_latency_is_the_stores(headrace):
         assert run.metric("body_latency_p50_ns") >= 0.05e9 > run.metric("first_byte_latency_p50_ns"), run.repetition["metrics"]
 
 
+def test_what_a_job_needs_of_a_store_is_answered(headrace):
+    job = {"schema": 1, "job": "far", "cluster": {"nodes": 1, "gpus_per_node": 1}, "step": {"time": "STEP", "micro_batch": 4},
+           "dataset": {"layout": "files", "samples": 64, "sample_size": "20kB"}, "loader": {"workers_per_gpu": 2},
+           "object_store": {"first_byte_latency": "20ms", "stream_rate": "50MB/s"}}
+    objects = {f"set/{i:04}": bytes(20_000) for i in range(64)}
+    for step, outcome in (("10s", "PASS"), ("10us", "FAIL")):
+        (headrace.folder / "job.yaml").write_text(json.dumps(job).replace("STEP", step))
+        with FaultyStore(objects, latency=0.006, slow_start=0.004) as store:
+            headrace.command("qualify", "job.yaml", "--data", "s3://bucket/set", "--only", "small_file_read/*", "--looks", "5",
+                             "--budget", "60s", "--no-report", "--out", f"out-{outcome}", endpoint=store.endpoint)
+        judged = {j["id"]: j for j in json.loads((headrace.folder / f"out-{outcome}/run.json").read_text())["judgements"]}
+        asked = judged["object_store.request_rate"]
+        assert asked["outcome"] == outcome or (outcome == "FAIL" and asked["outcome"] == "INCONCLUSIVE"), asked  # a busy machine
+        assert asked["metric"] == "small_file_read.read_iops", asked
+        assert "requests were in flight; by their latency the need takes" in asked["explanation"], asked
+        assert "to the first byte" in asked["explanation"] and "nine tenths of their time on data" in asked["explanation"], asked
+        assert ("cores" in asked["explanation"]) == (outcome == "PASS"), asked
+        assert asked["outcome"] != "FAIL" or "more requests in flight" in asked["next_step"], asked
+
+
 def test_a_job_whose_data_lie_in_a_store(headrace):
     objects = {f"set/{i:04}": bytes(20_000) for i in range(64)}
     job = {"schema": 1, "job": "far", "cluster": {"nodes": 1, "gpus_per_node": 1}, "step": {"time": "1s", "micro_batch": 4},

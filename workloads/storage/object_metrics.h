@@ -12,13 +12,14 @@
 #include "harness/node.h"
 #include "harness/record/file_table.h"
 #include "harness/record/metric.h"
+#include "harness/record/repetition.h"
 
 namespace headrace {
 
 /// `metrics` and those of requests to an object store.
 template <std::size_t N>
-constexpr std::array<Metric, N + 4> with_object_metrics(const std::array<Metric, N>& metrics) {
-  std::array<Metric, N + 4> all{};
+constexpr std::array<Metric, N + 5> with_object_metrics(const std::array<Metric, N>& metrics) {
+  std::array<Metric, N + 5> all{};
   for (std::size_t i = 0; i < N; ++i) all[i] = metrics[i];
   all[N] = {"throttled_share", "", Better::lower,
             "Of objects: share of the requests that the store answered with 503 SlowDown or 429"};
@@ -26,6 +27,8 @@ constexpr std::array<Metric, N + 4> with_object_metrics(const std::array<Metric,
                 "Of objects: share of the requests that failed otherwise, or whose connection broke"};
   all[N + 2] = {"retry_share", "", Better::lower, "Of objects: share of the requests that were sent again"};
   all[N + 3] = {"connections", "", Better::neither, "Of objects: connections that were opened in the repetition"};
+  all[N + 4] = {"requests_in_flight", "", Better::neither,
+                "Of objects that are read: requests that were on their way at once, on average (Little's law)"};
   return all;
 }
 
@@ -55,6 +58,11 @@ class ObjectRequests {
     sink.put("refused_share", share(now.refused - before_.refused));
     sink.put("retry_share", share(now.retries - before_.retries));
     sink.put("connections", static_cast<double>(now.connections - before_.connections));
+  }
+  /// The same of a phase that asks for objects, request by request.
+  void report(const PhaseResult& phase, MetricSink& sink) const {
+    report(sink);
+    if (on()) sink.put("requests_in_flight", phase.operations_per_s() * 1e-9 * phase.latency.mean_ns());
   }
   void add_notes(std::vector<std::string>& notes) const {
     if (on()) notes.push_back("object store: " + told_);

@@ -73,7 +73,7 @@ class RandomRead final : public BlockReads {
     sink.put("read_bandwidth", phase.bytes_per_s());
     sink.put("sample_rate", phase.bytes_per_s() / static_cast<double>(sample_size_));
     open_loop_.report(phase, sink);
-    requests_.report(sink);
+    requests_.report(phase, sink);
   }
 
  private:

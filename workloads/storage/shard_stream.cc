@@ -70,7 +70,7 @@ class ShardStream final : public BlockReads {
     sink.put("first_byte_latency_ns", phase.parts.front().percentile(0.5));
     sink.put("read_iops", phase.operations_per_s());
     open_loop_.report(phase, sink);
-    requests_.report(sink);
+    requests_.report(phase, sink);
   }
 
  private:

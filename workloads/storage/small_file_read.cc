@@ -124,7 +124,7 @@ class SmallFileRead final : public Workload {
     }
     sink.put("read_iops", per_second(all.reads));
     open_loop_.report(phase, sink);
-    requests_.report(sink);
+    requests_.report(phase, sink);
   }
 
   std::vector<WrongBlock> verify(const DataProgress& progress) override { return data_->verify(progress); }
