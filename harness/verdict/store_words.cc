@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kLatencies = 9;  // D1: at nine times t0 * w1 a request spends nine tenths of its time on data
 constexpr double kWorthTelling = 1.1;
+constexpr double kBody = 0.05;  // of the time to the first byte: a body that took less says nothing of the rate
 
 std::optional<double> median_of(const RecordedPoint& point, const char* metric) {
   const std::vector<double> values = point.values(metric);
@@ -92,7 +93,7 @@ void tell_requests(const RecordedPoint& point, std::span<const RecordedPoint> po
                                *in_flight, std::max(1.0, std::ceil(*in_flight * j.need / *rate)));
   const auto first = median_of(point, "first_byte_latency_p50_ns"), all = median_of(point, "latency_p50_ns");
   const auto bytes = median_of(point, "read_bandwidth"), requests = median_of(point, "read_iops");
-  if (first && all && bytes && requests && *requests > 0 && *all > *first && *first > 0) {
+  if (first && all && bytes && requests && *requests > 0 && *all > (1 + kBody) * *first && *first > 0) {
     const double size = *bytes / *requests, stream = size / (1e-9 * (*all - *first));
     j.explanation += fmt::format(
         " Of each, {} went by to the first byte and {} to the last: requests of {} and more would "

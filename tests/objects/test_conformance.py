@@ -1,8 +1,11 @@
 """Real stores: signatures, names that need care, listings of many pages, ranges."""
 
+import subprocess
+import sys
+
 import pytest
-from conftest import made
-from servers import KEY, SECRET, rclone, seaweedfs
+from conftest import ROOT, made
+from servers import KEY, SECRET, program, rclone, seaweedfs
 
 OBJECTS = {"use": "small_file_read", "path": "s3://bucket/set", "repeat": 1, "workers": 3}
 RANGES = {"use": "random_read", "path": "s3://bucket/set", "block_size": "10kB", "repeat": 1, "workers": 2, "queue_depth": 4}
@@ -80,3 +83,17 @@ def test_rclone(headrace, tmp_path):
         assert run.repetition["phases"][0]["bytes"] == sum(map(len, objects.values())), run
         ranges = headrace(endpoint, RANGES, env=keys())  # some releases give the whole object
         assert ranges.code == 0 or "200 instead of 206" in ranges.why, ranges
+
+
+def test_the_server_of_the_quick_start(headrace, tmp_path):
+    program("weed")
+    stored = tmp_path / "stored"
+    stored.mkdir()
+    with subprocess.Popen([sys.executable, "-B", str(ROOT / "tests/objects/serve.py"), str(stored), "quickstart"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        told = dict(word.split("=", 1) for word in server.stdout.readline().split())
+        saved = headrace.command("measure", "checkpoint_write", "--at", "s3://quickstart/headrace", "--ranks", "1", "--shard-size",
+                                 "40kB", "--repeat", "1", endpoint=told.pop("AWS_ENDPOINT_URL"), **told)
+        assert saved.returncode == 0, saved
+        server.stdin.close()  # takes it down
+        assert server.wait(120) == 0
