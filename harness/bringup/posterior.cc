@@ -109,26 +109,33 @@ std::size_t Posterior::meetings(unsigned a, unsigned b) const {
 }
 
 double Posterior::likelihood(double log_ratio, std::size_t loss) const {
-  // What loses more than the grid's most loses that.
-  const double off = std::max(log_ratio, kPlaces.back().at) - kPlaces[loss].at;
+  // What loses more than the grid's most loses that, and what is faster than usual loses nothing, by however much it is.
+  const double told = std::clamp(log_ratio, kPlaces.back().at, 4 * noise_.spread);
+  const double off = told - kPlaces[loss].at;
   const double spread = std::hypot(noise_.spread, kPlaces[loss].width);
   const double glitch = off < 0 ? std::exp(off / kGlitch) / kGlitch : 0;
   return (1 - noise_.transient) * ((1 - kWideShare) * normal(off, spread) + kWideShare * normal(off, kWide * spread)) +
          noise_.transient * glitch + 1e-9;
 }
 
-// Most nodes have met a sound one, so that the best of each is near the usual; then the middle of the hump around it.
+// Most partners of most nodes are sound, so that what a node reaches with the better half of them is near the usual; one
+// partner who is faster than all others is not. Then the middle of the hump around it.
 void Posterior::set_reference() {
   for (unsigned rail = 0; rail < topology_.rails; ++rail) {
-    std::vector<double> best(topology_.nodes, 0), all;
+    std::vector<std::vector<double>> with(topology_.nodes);  // each partner
+    std::vector<double> best, all;
     for (const Link& link : links_) {
-      if (link.rail != rail) continue;
-      for (const double rate : link.rates) {
-        all.push_back(std::log(rate));
-        for (const unsigned node : {link.a, link.b}) best[node] = std::max(best[node], rate);
-      }
+      if (link.rail != rail || link.rates.empty()) continue;
+      for (const double rate : link.rates) all.push_back(std::log(rate));
+      for (const unsigned node : {link.a, link.b})
+        with[node].push_back(*std::max_element(link.rates.begin(), link.rates.end()));
     }
-    std::erase(best, 0);
+    for (std::vector<double>& rates : with) {
+      if (rates.empty()) continue;
+      const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+      std::nth_element(rates.begin(), middle, rates.end());
+      best.push_back(*middle);
+    }
     if (best.empty()) continue;
     double middle = std::log(quantile(best, 0.6));
     for (int turn = 0; turn < 12; ++turn) {

@@ -137,6 +137,25 @@ TEST(BringUpHosts, WhatLosesNearlyAllIsFoundInQuietData) {
     }
 }
 
+TEST(BringUpHosts, OneThatIsFasterMakesNobodySlow) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const unsigned nodes : {8u, 64u}) {
+      SearchOptions options;
+      options.every_link = nodes == 8;
+      options.seed = seed;
+      Search search({nodes, 1, {}}, options);
+      Random random(seed);
+      for (Round round = search.next(); !round.empty(); round = search.next()) {
+        std::vector<PairRate> measured;
+        for (const auto& [a, b] : round)
+          measured.push_back({a, b, 0, (a == 2 || b == 2 ? 1.1 : 1) * (1 + 0.04 * uniform(random))});
+        search.add(measured);
+      }
+      EXPECT_TRUE(search.findings().empty()) << seed << " " << nodes;
+      EXPECT_TRUE(search.undecided().empty()) << seed << " " << nodes;
+    }
+}
+
 TEST(BringUpHosts, NobodyIsAccusedWhereNothingIsWrong) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     EXPECT_TRUE(searched(64, Quality::rate, false, seed).faults().empty()) << seed;
