@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "harness/base/diagnostics.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/plan/benchmark/checkpoints.h"
 #include "harness/plan/own_data.h"
@@ -324,6 +325,10 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
     job.dataset.cpu_time_per_sample.reset();  // they leave decoding out
     job.dataset.codec = requirements::SampleCodec::none;
   }
+  const bool objects = means.data.empty() ? means.makes_objects : is_object_path(means.data);
+  const bool in_parts = job.dataset.layout != Layout::files || job.dataset.samples_per_file > 1;
+  const bool leaves_decoding_out = objects && in_parts && rehearsal::decodes(job);
+  if (leaves_decoding_out) job.dataset.codec = requirements::SampleCodec::none;
   if (job.step.time <= 0) throw UsageError("no rehearsal: the job does not tell step.time, which GPUs are emulated by");
   // Saves, names and networks have points of their own in `qualify`; the space that those would take, the data has.
   Job reading = job;
@@ -336,6 +341,9 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
   if (saves) means.save_space = static_cast<double>(means.space) / 8;
   means.space = saves ? means.space / 2 * 3 : means.space * 2;
   FromJob all = points_from_job(reading, means);
+  if (leaves_decoding_out)
+    all.remarks.emplace_back(
+        "decoding is left out: of objects, samples are decoded out of whole ones, and these are read in parts");
   std::optional<Value> decoding;
   for (const Value& entry : all.workloads.items)
     if (entry.find("use")->text == "decode") decoding = entry;

@@ -164,9 +164,9 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node, cons
   data->spec_ = spec;
   data->threads_ = node.cores();
   if (!spec.path.empty()) {
-    Walked walked = is_object_path(spec.path)
-                        ? list_objects(*node.backends().storage(object_engine()).object_store(), spec.path, progress)
-                        : walk(spec.path, spec.allow_device, progress);
+    if (is_object_path(spec.path)) data->store_ = node.backends().storage(object_engine()).object_store();
+    Walked walked = data->store_ != nullptr ? list_objects(*data->store_, spec.path, progress)
+                                            : walk(spec.path, spec.allow_device, progress);
     data->files_ = std::move(walked.files);
     data->left_out_ = std::move(walked.left_out);
     data->empty_files_ = std::move(walked.empty);
@@ -191,6 +191,19 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node, cons
 }
 
 OpenedFile DataSet::opened(std::uint32_t file, int advice) const { return {files_, file, advice, store_}; }
+
+std::vector<unsigned char> DataSet::whole(std::uint32_t file) const {
+  std::vector<unsigned char> bytes(files_.size(file));
+  OpenedFile from = opened(file, 0);
+  if (!from.is_open()) throw RunError(files_.full_path(file) + ": " + from.why());
+  for (std::size_t got = 0; got < bytes.size();) {
+    const std::int64_t n = from.read(got, bytes.data() + got, bytes.size() - got);
+    if (n < 0) throw RunError(files_.full_path(file) + ": " + from.why());
+    if (n == 0) bytes.resize(got);
+    got += static_cast<std::size_t>(n);
+  }
+  return bytes;
+}
 
 DataSet::~DataSet() = default;
 

@@ -76,6 +76,8 @@ class DataSet {
   std::vector<WrongBlock> verify(const DataProgress& progress, std::size_t most = 8) const;
   /// For a look at what it holds; `advice`: of posix_fadvise.
   OpenedFile opened(std::uint32_t file, int advice) const;
+  /// All of its bytes. Throws RunError.
+  std::vector<unsigned char> whole(std::uint32_t file) const;
   /// Of a file that holds samples, reads one (by its number modulo theirs) and checks it. Generated data only.
   std::optional<WrongBlock> wrong_sample(std::uint32_t file, std::uint64_t number) const;
 
@@ -83,7 +85,7 @@ class DataSet {
   DataSet() = default;
   std::vector<WrongBlock> wrong_samples(std::uint32_t file, std::vector<unsigned char>& buffer) const;
   FileTable files_;
-  ObjectStore* store_ = nullptr;  // of generated objects
+  ObjectStore* store_ = nullptr;  // of objects
   bool generated_ = false;
   std::uint64_t key_ = 0;  // in the blocks' labels
   unsigned threads_ = 1;   // for untimed work

@@ -56,7 +56,7 @@ class Objects {
                            .length = length,
                            .ranged = ranged,
                            .version = files_.version(file),
-                           .into = buffers_ ? (*buffers_)[slot] : nullptr});
+                           .into = buffers_ && length <= buffers_->stride() ? (*buffers_)[slot] : nullptr});
   }
   /// Untimed: can the first byte of this one be had? `ranges`: a server that gives the whole object instead will not do.
   void probe(std::uint32_t file, bool ranges) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "harness/base/object_path.h"
 #include "harness/requirements/formula.h"
 
 namespace headrace::rehearsal {
@@ -18,6 +19,7 @@ bool fills_tier(const Job& job, const Means& means, const Value& alone, Told& to
   const char* why =
       tier.path.empty()                          ? "name its folder on this node (local_cache.path)"
       : alone.find("use")->text == "random_read" ? "only copies of whole files and shards are, which are read whole"
+      : is_object_path(means.data) || means.makes_objects      ? "only one before a file system is"
       : job.loader.kind == requirements::LoaderKind::in_flight ? "only one of workers that wait for each file is"
       : tier.policy == requirements::CachePolicy::lru          ? "only one that evicts nothing is (policy pinned)"
       : !job.dataset.samples ? "how much of the data it holds is not known (dataset.samples)"

@@ -44,6 +44,7 @@ class InputPipeline final : public Workload {
 
   void prepare(Node& node, const DataProgress& progress) override {
     inputs_.prepare(node, progress);
+    if (inputs_.data() != nullptr) requests_.open(node, set_.io.engine, inputs_.data()->files());
     if (set_.saves()) saver_ = std::make_unique<checkpoint::Saver>(set_.save, node, progress);
     if (set_.copied_bytes() == 0) return;
     no_copies_ = node.backends().why_not(Gives::gpus);
@@ -59,6 +60,7 @@ class InputPipeline final : public Workload {
 
   void before_phase(unsigned, unsigned, std::uint64_t seed) override {
     inputs_.before_phase(seed);
+    requests_.before_phase();
     if (saver_) {
       saver_->fill(seed);
       in_loop_ = std::make_unique<pipeline::SavesInLoop>(*saver_, set_.save_every);
@@ -111,6 +113,7 @@ class InputPipeline final : public Workload {
           "not one sample could be used: all that were read, {}, were passed over (on_error: skip)", passed_over));
     sink.put("steps", static_cast<double>(told.gpus.steps));
     report_bad(passed_over, sink);
+    requests_.report(sink);
     if (told.gpus.steps == 0) return;
     if (steps()) report_utilization(told.gpus, sink);
     if (in_loop_) report_saves(told.gpus, sink);
@@ -150,6 +153,7 @@ class InputPipeline final : public Workload {
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
     inputs_.tell_engine(notes);
+    requests_.add_notes(notes);
     if (saver_) notes.insert(notes.end(), saver_->notes().begin(), saver_->notes().end());
     if (copies_) notes.push_back(copies_->note());
     if (!no_copies_.empty()) notes.push_back("no batch is copied to a GPU: " + no_copies_);
@@ -221,6 +225,7 @@ class InputPipeline final : public Workload {
 
   Settings set_;
   Inputs inputs_;
+  ObjectRequests requests_;
   Workers workers_;
   mutable NodesTogether nodes_;                    // who was slowest is known once all have told
   std::unique_ptr<pipeline::StepBarrier> others_;  // they step with this node

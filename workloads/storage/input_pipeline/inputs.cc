@@ -126,7 +126,7 @@ void Inputs::prepare_decoding(Node& node, const DataProgress& progress) {
   data_ = DataSet::open(set_.spec, node, progress);
   const bool several = set_.layout == Layout::shards || set_.several_are_decoded();
   if (several) shards_ = parsed_shards();
-  set_.decoding.hold(data_->files(), several ? &shards_ : nullptr, set_.passes_over_bad);
+  set_.decoding.hold(*data_, several ? &shards_ : nullptr, set_.passes_over_bad);
   shards_ = {};
   data_.reset();
 }
@@ -150,7 +150,10 @@ void Inputs::find_several() {
 void Inputs::find_shards() {
   idle_workers_ = 0;
   shards_ = {};
-  if (data_->generated() && !data_->holds_samples()) {
+  const bool objects = data_->files().holds_objects();
+  if (objects || (data_->generated() && !data_->holds_samples())) {
+    if (objects)
+      shard_notes_.emplace_back("objects are read from front to back in parts: their samples are not parsed");
     shards_.files.resize(data_->files().count());
     std::iota(shards_.files.begin(), shards_.files.end(), 0u);
     return;

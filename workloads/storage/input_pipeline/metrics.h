@@ -4,10 +4,11 @@
 #include <array>
 
 #include "harness/workload.h"
+#include "workloads/storage/object_metrics.h"
 
 namespace headrace::input_pipeline {
 
-inline constexpr std::array kMetrics{
+inline constexpr auto kMetrics = with_object_metrics(std::array{
     Metric{"accelerator_utilization", "ratio", Better::higher,
            "Nominal compute time over the total, the first step left out (A21)"},
     Metric{"accelerator_utilization_low", "ratio", Better::higher,
@@ -52,6 +53,6 @@ inline constexpr std::array kMetrics{
     Metric{"stalled_reads", "count", Better::lower, "Samples that were waited for longer than stalled_after"},
     Metric{"longest_read_s", "s", Better::lower, "The longest that a worker waited for one sample"},
     Metric{"idle_workers", "count", Better::lower, "Workers that no shard of one's own was left for"},
-};
+});
 
 }  // namespace headrace::input_pipeline

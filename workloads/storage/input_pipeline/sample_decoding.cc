@@ -1,17 +1,14 @@
 #include "workloads/storage/input_pipeline/sample_decoding.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "harness/backends/loader.h"
 #include "harness/base/units.h"
 #include "harness/decode/drawn_sample.h"
-#include "harness/system/unique_fd.h"
+#include "harness/storage/data_set.h"
 
 namespace headrace {
 namespace {
@@ -24,20 +21,6 @@ std::vector<std::string> none_or_codecs() {
   std::vector<std::string> words{"none"};
   for (std::string& word : known_codecs()) words.push_back(std::move(word));
   return words;
-}
-
-std::vector<unsigned char> stored(const FileTable& files, std::uint32_t file) {
-  const system::UniqueFd fd(::openat(files.root_fd(), files.path(file), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) throw system_error("open", files.full_path(file), errno);
-  std::vector<unsigned char> bytes(files.size(file));
-  for (std::size_t got = 0; got < bytes.size();) {
-    const ssize_t n = ::pread(fd.get(), bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw system_error("read", files.full_path(file), got, errno);
-    if (n == 0) bytes.resize(got);
-    got += static_cast<std::size_t>(n);
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -89,7 +72,8 @@ bool SampleDecoding::keep(std::vector<unsigned char> bytes, const std::string& n
   return true;
 }
 
-void SampleDecoding::hold(const FileTable& files, const OwnShards* shards, bool skip) {
+void SampleDecoding::hold(const DataSet& data, const OwnShards* shards, bool skip) {
+  const FileTable& files = data.files();
   holds_ = true;
   if (shards != nullptr) {
     first_samples(files, *shards, payload(0), [&](std::span<const unsigned char> bytes, std::uint32_t file, auto at) {
@@ -99,7 +83,7 @@ void SampleDecoding::hold(const FileTable& files, const OwnShards* shards, bool 
   } else {
     for (std::uint32_t i = 0; i < files.count(); ++i) {
       if (!held_.empty() && held_bytes_ + files.size(i) > kHeld) break;
-      keep(stored(files, i), files.full_path(i), 0, skip);
+      keep(data.whole(i), files.full_path(i), 0, skip);
     }
   }
   if (held_.empty()) throw RunError("no sample can be decoded: " + wrong_);

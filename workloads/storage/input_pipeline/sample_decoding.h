@@ -32,7 +32,7 @@ class SampleDecoding {
   void hold_drawn(Node& node, std::uint64_t sample_size);
   /// So, too: the first of `files`; of `shards` where files hold several. `skip`: what cannot be decoded is left out; else
   /// RunError names it.
-  void hold(const FileTable& files, const OwnShards* shards, bool skip);
+  void hold(const DataSet& data, const OwnShards* shards, bool skip);
   /// For a source that keeps what is to be decoded of the samples it parses: one worker's. `sample_size`: the mean [B].
   std::unique_ptr<formats::Payload> payload(std::uint64_t sample_size) const;
   void clear();

@@ -46,17 +46,18 @@ Settings::Settings(Params& p)
                     "where samples come from. memory: copied out of memory, as fast as that goes; none: they are "
                     "there at once")),
       io(StorageParams::declare(
-          p,
-          {.workers = 4,
-           .block_size = profile == ReadProfile::wds ? kTarRecord : 1_MiB,
-           .direct_allowed = false,
-           .maps = true,
-           .queues = loader.kind() == Loader::Kind::in_flight,
-           .workers_help = "reading and decoding threads, of all GPUs together",
-           .engine = layout == Layout::indexed && profile == ReadProfile::mmap ? mapping_engine() : loader.engine()})),
+          p, {.workers = 4,
+              .block_size = profile == ReadProfile::wds ? kTarRecord : 1_MiB,
+              .direct_allowed = false,
+              .maps = true,
+              .queues = loader.kind() == Loader::Kind::in_flight,
+              .workers_help = "reading and decoding threads, of all GPUs together",
+              .engine = layout == Layout::indexed && profile == ReadProfile::mmap ? mapping_engine() : loader.engine(),
+              .objects = true})),
       spec(DataSetSpec::declare(p, {.files = layout == Layout::files ? 10'000u : 4u,
                                     .file_size = layout == Layout::files ? 128_KiB : 256_MiB,
-                                    .samples = true})),
+                                    .samples = true,
+                                    .objects = true})),
       samples_per_file(p.ratio("samples_per_file", 1, {.min = 1e-9}, "layout files: samples that one file holds")),
       sample_size(p.bytes("sample_size", 128_KiB, {.min = 1},
                           "stored bytes of one sample; layout files: only of source memory")),
@@ -161,6 +162,7 @@ void Settings::check_params(Params& p) const {
   if (decoding.active() && !spec.path.empty() && samples_per_file < 1)
     p.conflict("samples_per_file", "a sample that lies in several files is not decoded: 1 or more");
   check_shuffling(p);
+  if (io.traits().objects) check_objects(p);
   if (saves_left_out && save_every == 0) p.conflict("checkpoint_left_out", "there is none: give checkpoint_every");
   if (save_every == 1) p.conflict("checkpoint_every", "0, or at least 2: the first step counts for nothing");
   if (io.workers % gpus != 0) p.conflict("workers", "each GPU has as many: a multiple of gpus");
@@ -198,6 +200,16 @@ void Settings::check_groups(Params& p) const {
   if (decoding.active()) p.conflict("codec", "of tables arrays are made, and nothing else is decoded");
   if (shuffling.active())
     p.conflict("shuffle_buffer", "row groups of a table are not held: table raw holds their bytes");
+}
+
+void Settings::check_objects(Params& p) const {
+  if (profile != ReadProfile::whole && profile != ReadProfile::ranged)
+    p.conflict("read_profile", "is of files: objects are read whole, or ranges of them");
+  if (!flies() && io.queue_depth > 1)
+    p.conflict("queue_depth", "a worker of this loader asks and waits: loader in_flight keeps more in flight");
+  if (groups.active()) p.conflict("table", "row groups are read out of files");
+  if (decoding.active() && (layout != Layout::files || samples_per_file > 1))
+    p.conflict("codec", "of objects, samples are decoded out of whole ones: layout files, one in each");
 }
 
 void Settings::check_shuffling(Params& p) const {

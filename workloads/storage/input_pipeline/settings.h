@@ -89,6 +89,7 @@ struct Settings {
   void check_params(Params& p) const;
   void check_groups(Params& p) const;
   void check_shuffling(Params& p) const;
+  void check_objects(Params& p) const;
   std::optional<Skip> check_files_held(Node& node) const;
 };
 
