@@ -180,21 +180,24 @@ def ratio_of(ways, way, what):
 
 
 def cost(turns=12):
-    """Of one job alone, watched and traced, by turns: the processor time of a sample, and how long all of it lasted."""
+    """Of two jobs alone, watched and traced, by turns: the processor time of a sample, and how long all of it lasted."""
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         files(work, 240, 60e3, 140e3)
-        job = list(map(str, [*PLAIN, work, "--workers", "1", "--decode", "0.004", "--step", "0.01", "--steps", "60"]))
+        jobs = {"decoding 4 ms": ["--decode", "0.004", "--step", "0.01", "--steps", "60"],
+                "reading from memory alone": ["--step", "0", "--steps", "1200"]}
         before = {"alone": [], "watched": [HEADRACE, "-q", "observe", "--no-store", "--"],
                   "traced": [HEADRACE, "-q", "observe", "--no-store", "--trace", "--"]}
-        ways = {way: [] for way in before}
-        for turn in range(turns):
-            for way in sorted(before, key=lambda one: (list(before).index(one) + turn) % 3):
-                done = subprocess.run([*before[way], *job], capture_output=True, text=True, check=True)
-                ways[way].append(json.loads(done.stdout.splitlines()[-1]))
-        for way in ("watched", "traced"):
-            print(f"{way} over alone, {turns} turns: processor time {ratio_of(ways, way, 'cpu_per_sample')}, "
-                  f"time {ratio_of(ways, way, 'lasted')}", flush=True)
+        for name, options in jobs.items():
+            ways = {way: [] for way in before}
+            for turn in range(turns):
+                for way in sorted(before, key=lambda one: (list(before).index(one) + turn) % 3):
+                    done = subprocess.run([*before[way], *map(str, [*PLAIN, work, "--workers", "1", *options])], capture_output=True,
+                                          text=True, check=True)
+                    ways[way].append(json.loads(done.stdout.splitlines()[-1]))
+            for way in ("watched", "traced"):
+                print(f"{name}, {way} over alone, {turns} turns: processor time {ratio_of(ways, way, 'cpu_per_sample')}, "
+                      f"time {ratio_of(ways, way, 'lasted')}", flush=True)
 
 
 def tree(workers=512):

@@ -68,13 +68,14 @@ class Follower {
       own = descriptors_.emplace(entry.pid, parent == descriptors_.end() ? Table{} : parent->second).first;
     }
     Table& table = own->second;
-    calls::Call made{.begin_s = static_cast<double>(call.begin_ns) * 1e-9,
-                     .seconds = call.duration_ns * 1e-9,
-                     .thread = builder_.thread(entry.tid, entry.pid),
-                     .bytes = call.result,
-                     .asked = call.size,
-                     .offset = call.offset,
-                     .processor_s = call.processor_ns * 1e-9};
+    calls::Call made{
+        .begin_s = static_cast<double>(call.begin_ns) * 1e-9,
+        .seconds = call.duration_ns * 1e-9,
+        .thread = builder_.thread(entry.tid, entry.pid),
+        .bytes = call.result,
+        .asked = call.size,
+        .offset = call.offset,
+        .processor_s = call.processor_ns == preload::kNotAsked ? -1 : static_cast<double>(call.processor_ns) * 1e-9};
     const auto by_fd = table.find(call.fd);
     if (by_fd != table.end()) made.file = by_fd->second;
     switch (call.op) {

@@ -38,8 +38,9 @@ struct Call {
   std::int64_t offset = -1;  // -1: where the descriptor stands; of seek: where it then stands
   Kind kind = Kind::other;
   std::uint32_t renamed_to = kNoFile;
-  double processor_s = -1;  // that its thread had since its last call was over, in this one, too; below 0: not known
-  bool to_read = false;     // of open: for reading alone
+  /// Processor time that its thread had since it was asked for last, in this call, too; below 0: it was not asked for.
+  double processor_s = -1;
+  bool to_read = false;  // of open: for reading alone
 };
 
 struct Process {

@@ -9,6 +9,7 @@ namespace headrace::observe::preload {
 
 inline constexpr std::uint64_t kMagic = 0x6865616472616365;
 inline constexpr std::uint64_t kChunk = 64 << 10;  // [B]
+inline constexpr std::uint64_t kNotAsked = UINT64_MAX;
 /// The path below /proc of the arena, in the environment.
 inline constexpr char kVariable[] = "HEADRACE_TRACE_MEMORY";
 
@@ -36,7 +37,7 @@ struct Call {
   std::int64_t result;         // bytes, a descriptor; below 0: -errno
   std::uint64_t size;          // asked for
   std::int64_t offset;         // -1: where the descriptor stands
-  std::uint64_t processor_ns;  // that the thread had since its last call was over, this one among it
+  std::uint64_t processor_ns;  // that the thread had since it was asked for last, this call's among it; or kNotAsked
 };
 static_assert(sizeof(Call) == 56 && sizeof(Chunk) == 16);
 

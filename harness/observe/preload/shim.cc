@@ -26,6 +26,7 @@ using headrace::observe::preload::Call;
 using headrace::observe::preload::Chunk;
 using headrace::observe::preload::kChunk;
 using headrace::observe::preload::kMagic;
+using headrace::observe::preload::kNotAsked;
 using headrace::observe::preload::kVariable;
 using headrace::observe::preload::Op;
 
@@ -36,11 +37,14 @@ std::uint64_t memory_bytes = 0;
 std::atomic<bool> of_a_file[kDescriptors];  // opened by a path: others are pipes, sockets, what stood open before
 __thread Chunk* chunk __attribute__((tls_model("initial-exec"))) = nullptr;
 
-__thread std::uint64_t processor __attribute__((tls_model("initial-exec"))) = 0;  // when its last call was over
+// Asking for a thread's processor time is dear: only where something may have been computed since its last call.
+constexpr std::uint64_t kWorthAsking = 100'000;                                   // [ns]
+__thread std::uint64_t processor __attribute__((tls_model("initial-exec"))) = 0;  // when it was asked for last
+__thread std::uint64_t last_end __attribute__((tls_model("initial-exec"))) = 0;   // of its last call
 
 void after_fork() {
   chunk = nullptr;  // it is the parent's
-  processor = 0;
+  processor = last_end = 0;
 }
 
 __attribute__((constructor)) void join() {
@@ -104,7 +108,14 @@ struct Noted {
 /// Keeps errno as the call left it.
 void note(const Noted& what, std::uint64_t begin, std::int64_t result) {
   const int code = errno;
-  const std::uint64_t end = now(), had = now(CLOCK_THREAD_CPUTIME_ID);
+  const std::uint64_t end = now();
+  std::uint64_t had = kNotAsked;
+  if (begin - last_end >= kWorthAsking) {
+    const std::uint64_t all = now(CLOCK_THREAD_CPUTIME_ID);
+    had = all - processor;
+    processor = all;
+  }
+  last_end = end;
   const size_t first = what.path ? strnlen(what.path, 2000) : 0,
                second = what.second ? strnlen(what.second, 2000) + 1 : 0;
   const auto bytes = static_cast<std::uint32_t>((sizeof(Call) + first + second + 7) / 8 * 8);
@@ -119,7 +130,7 @@ void note(const Noted& what, std::uint64_t begin, std::int64_t result) {
     call->result = result < 0 ? -code : result;
     call->size = what.size;
     call->offset = what.offset;
-    call->processor_ns = had - processor;  // the call's own is in it
+    call->processor_ns = had;
     if (first > 0) memcpy(at + sizeof(Call), what.path, first);
     if (second > 0) {
       at[sizeof(Call) + first] = '\0';
@@ -127,7 +138,6 @@ void note(const Noted& what, std::uint64_t begin, std::int64_t result) {
     }
     chunk->used.fetch_add(bytes, std::memory_order_release);
   }
-  processor = had;
   errno = code;
 }
 
@@ -256,10 +266,12 @@ ssize_t writev(int fd, const iovec* parts, int count) {
 }
 off_t lseek(int fd, off_t offset, int whence) noexcept {
   NEXT(lseek);
+  if (offset == 0 && whence == SEEK_CUR) return real(fd, offset, whence);  // asks where it stands, and moves nothing
   return moved(Op::seek, fd, 0, offset, [&] { return real(fd, offset, whence); });
 }
 off64_t lseek64(int fd, off64_t offset, int whence) noexcept {
   NEXT(lseek64);
+  if (offset == 0 && whence == SEEK_CUR) return real(fd, offset, whence);  // asks where it stands, and moves nothing
   return moved(Op::seek, fd, 0, offset, [&] { return real(fd, offset, whence); });
 }
 int fstat(int fd, struct stat* into) noexcept {

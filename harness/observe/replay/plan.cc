@@ -49,6 +49,7 @@ Op op_of(Kind kind) {
 struct Following {
   double end_s = -1;                              // of its last call
   double think_s = 0;                             // since its last access
+  double gaps_s = 0;                              // between calls, since its processor time was asked for last
   std::map<std::uint32_t, std::uint64_t> places;  // where descriptors stand, by file
 };
 
@@ -87,15 +88,18 @@ Plan plan(const calls::Log& log) {
   std::vector<Following> following(log.threads.size());
   std::vector<PlannedThread> threads(log.threads.size());
   double first_s = 0, last_s = 0;
-  bool any = false, processor_known = false;
+  bool any = false;
+  const bool processor_known =
+      std::any_of(log.calls.begin(), log.calls.end(), [](const Call& call) { return call.processor_s >= 0; });
   for (const Call& call : log.calls) {
     Following& thread = following[call.thread];
     const double gap = thread.end_s >= 0 ? std::max(0.0, call.begin_s - thread.end_s) : 0;
     // Between two calls a thread computes, or waits: its own processor time tells, or the waits among the calls do.
+    thread.gaps_s += gap;
     if (call.processor_s >= 0) {
-      processor_known = true;
-      thread.think_s += std::min(gap, call.processor_s);
-    } else if (log.waits_known) {
+      thread.think_s += std::min(thread.gaps_s, call.processor_s);
+      thread.gaps_s = 0;
+    } else if (!processor_known && log.waits_known) {
       thread.think_s += gap;
     }
     thread.end_s = std::max(thread.end_s, call.begin_s + call.seconds);
