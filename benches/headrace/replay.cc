@@ -214,6 +214,8 @@ void add_replay(Verbs& verbs, Shared& shared) {
       .between(1, 100)
       .shows_default();
   verb.format(given->format, {"text", "json"}, "What standard output gets");
+  verb.example("headrace replay train.strace --at elsewhere",
+               "What the accesses that strace wrote down take on another storage");
   verb.does([&shared, given] { return replay(*given, shared); });
 }
 

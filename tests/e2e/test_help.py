@@ -47,6 +47,13 @@ def examples(headrace):
         yield from ((verb, command) for command in found)
 
 
+TRACE = """\
+100 1700000000.000100 openat(AT_FDCWD, "/data/a.bin", O_RDONLY) = 3 <0.000100>
+100 1700000000.000300 read(3, "", 65536) = 65536 <0.000200>
+100 1700000000.000700 close(3) = 0 <0.000010>
+"""
+
+
 def test_every_example_works(headrace):
     """Each is typed as it stands, but that what would measure for minutes only shows its plan, or does so for seconds, and
     nobody is waited for."""
@@ -55,6 +62,7 @@ def test_every_example_works(headrace):
     assert headrace.run("tiny.yaml", out="runs/one").code == 0
     headrace.path("images/cat").mkdir(parents=True)
     headrace.path("images/cat/one.jpg").write_bytes(b"image")
+    headrace.write("train.strace", TRACE)
     shortened = {"run": ["--dry-run"], "qualify": ["--dry-run"], "rehearse": ["--dry-run"], "aa": ["--dry-run"], "measure": ["--dry-run"],
                  "serve": ["--once", "--timeout", "1s"]}
     for verb, command in examples(headrace):
