@@ -21,7 +21,22 @@ void add(DeviceSlice& to, const DeviceSlice& more) {
   add_pace(to.pace, more.pace);
 }
 
+std::uint64_t grown(std::uint64_t later, std::uint64_t earlier) { return later > earlier ? later - earlier : 0; }
+
 }  // namespace
+
+ProcessCounters difference(const ProcessCounters& later, const ProcessCounters& earlier) {
+  return {.read_calls_bytes = grown(later.read_calls_bytes, earlier.read_calls_bytes),
+          .write_calls_bytes = grown(later.write_calls_bytes, earlier.write_calls_bytes),
+          .read_calls = grown(later.read_calls, earlier.read_calls),
+          .write_calls = grown(later.write_calls, earlier.write_calls),
+          .storage_read_bytes = grown(later.storage_read_bytes, earlier.storage_read_bytes),
+          .storage_written_bytes = grown(later.storage_written_bytes, earlier.storage_written_bytes),
+          .major_faults = grown(later.major_faults, earlier.major_faults),
+          .user_s = std::max(0.0, later.user_s - earlier.user_s),
+          .system_s = std::max(0.0, later.system_s - earlier.system_s),
+          .queued_s = std::max(0.0, later.queued_s - earlier.queued_s)};
+}
 
 void add_counters(ProcessCounters& to, const ProcessCounters& more) {
   to.read_calls_bytes += more.read_calls_bytes;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,29 +11,20 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
+#include "harness/observe/sampler_watched.h"
 
 namespace headrace::observe {
 namespace {
 
 constexpr double kLeadsEvery = 0.002, kAllEvery = 0.010, kCountersEvery = 0.010, kTreeEvery = 0.1;  // [s]
-constexpr double kMostScale = 100;
-constexpr std::size_t kOpenFilesEvery = 5;          // looks at the tree
-constexpr std::size_t kFewProcesses = 12;           // all of which are looked at as often as those that take batches
-constexpr std::size_t kMostPaths = 20000;           // that are kept
-constexpr std::size_t kMostSizes = 4096;            // of reads, that are kept
-constexpr std::size_t kMostProcessSlices = 200000;  // then slices become twice as long
+constexpr std::size_t kOpenFilesEvery = 5;                                                          // looks at the tree
+constexpr std::size_t kFewProcesses = 12;  // all of which are looked at as often as those that take batches
+constexpr std::size_t kMostPaths = 20000;  // that are kept
+constexpr std::size_t kMostSizes = 4096;   // of reads, that are kept
 constexpr std::uint32_t kMostJump = 4096;
 constexpr std::uint64_t kSavePiece = 64 << 10;  // so much written between two looks may begin a save [B]
 constexpr std::uint64_t kLeastSave = 1 << 20;   // less is a log [B]
 constexpr double kSaveOver = 0.3;               // nothing written for so long ends it [s]
-
-double thread_cpu_s() {
-  timespec t;
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
-std::uint64_t ns(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
 
 std::uint64_t grown(std::uint64_t later, std::uint64_t earlier) { return later > earlier ? later - earlier : 0; }
 
@@ -52,45 +42,6 @@ std::string refusal(int pid, int code) {
 }
 
 }  // namespace
-
-ProcessCounters difference(const ProcessCounters& later, const ProcessCounters& earlier) {
-  return {.read_calls_bytes = grown(later.read_calls_bytes, earlier.read_calls_bytes),
-          .write_calls_bytes = grown(later.write_calls_bytes, earlier.write_calls_bytes),
-          .read_calls = grown(later.read_calls, earlier.read_calls),
-          .write_calls = grown(later.write_calls, earlier.write_calls),
-          .storage_read_bytes = grown(later.storage_read_bytes, earlier.storage_read_bytes),
-          .storage_written_bytes = grown(later.storage_written_bytes, earlier.storage_written_bytes),
-          .major_faults = grown(later.major_faults, earlier.major_faults),
-          .user_s = std::max(0.0, later.user_s - earlier.user_s),
-          .system_s = std::max(0.0, later.system_s - earlier.system_s),
-          .queued_s = std::max(0.0, later.queued_s - earlier.queued_s)};
-}
-
-struct Sampler::Watched {
-  Watched(const std::string& proc, int pid) : files(proc, pid) {}
-
-  ProcessFiles files;
-  std::uint32_t index = 0;  // into recording_.processes
-  int parent_pid = 0;
-  bool leads = true;  // looked at often: may take batches, may save
-  bool gone = false;
-  bool has_children = false;
-  ProcessSlice slice;
-  ProcessCounters last;        // as counted, children that ended among them
-  ProcessCounters last_quick;  // when it was last looked at between slices
-  ProcessCounters ended;       // of children that ended in this slice
-  bool child_ended = false;    // since the last quick look
-  Wait lead_wait = Wait::other;
-  std::uint64_t calls_at_pause = 0, calls_at_look = 0, lead_calls = 0;
-  bool lead_reads = false;            // since it has children
-  std::size_t hand_overs = SIZE_MAX;  // into recording_.hand_overs
-
-  bool saving = false;
-  SaveSeen save;
-  std::uint64_t lead_written = 0, lead_written_before = 0;
-  double last_written_s = 0, path_due_s = 0, last_quick_s = 0;
-  std::uint32_t save_looks = 0, save_held = 0;
-};
 
 Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), machine_(options_.proc), paces_(options_.sys) {
   recording_.cpus = std::max(1u, std::thread::hardware_concurrency());
@@ -142,18 +93,6 @@ void Sampler::adopt(int pid, int parent) {
   recording_.processes.push_back(std::move(seen));
   watched_.push_back(std::move(fresh));
   recording_.most_processes = std::max(recording_.most_processes, static_cast<std::uint32_t>(watched_.size()));
-}
-
-/// Since the last slice, of one that is gone: bytes and calls as of the last look, and as much processor time for those as for
-/// what it read before.
-ProcessCounters Sampler::last_counted(const Watched& one) const {
-  ProcessCounters counted = difference(one.last_quick, one.last);
-  if (one.last.read_calls_bytes > 0) {
-    const double more = static_cast<double>(counted.read_calls_bytes) / static_cast<double>(one.last.read_calls_bytes);
-    counted.user_s = one.last.user_s * more;
-    counted.system_s = one.last.system_s * more;
-  }
-  return counted;
 }
 
 void Sampler::look_for_processes() {
@@ -416,82 +355,6 @@ std::uint64_t Sampler::look(std::uint64_t now) {
   }
   if (now >= slice_due_) end_slice(now);
   return std::min({leads_due_, all_due_, counters_due_, tree_due_, slice_due_});
-}
-
-void Sampler::end_slice(std::uint64_t now) {
-  Slice slice;
-  slice.begin_s = seconds(slice_ns_);
-  slice.end_s = seconds(now);
-  std::string file;
-  std::uint32_t most = 0;
-  for (const FileSeen& seen : recording_.files)
-    if (seen.read > most) {
-      most = seen.read;
-      file = seen.path;
-    }
-  slice.machine = machine_.next(slice.seconds(), file, slice.devices);
-  take_paces(slice.devices);
-  for (const auto& one : watched_) {
-    ProcessCounters counted;
-    bool refused = false;
-    if (one->files.read_counters(counted, refused)) {
-      ProcessCounters before = one->last;
-      one->ended.major_faults = 0;  // those counters are of the process alone
-      one->ended.user_s = one->ended.system_s = one->ended.queued_s = 0;
-      add_counters(before, one->ended);
-      one->slice.counted = difference(counted, before);
-      one->last = counted;
-    }
-    one->ended = {};
-    slice.processes.push_back(one->slice);
-    one->slice = {};
-    one->slice.process = one->index;
-  }
-  recording_.slices.push_back(std::move(slice));
-  merge_slices();
-  slice_ns_ = now;
-  // How much of a processor this took decides how often the next looks are.
-  const double cpu = thread_cpu_s(), share = (cpu - cpu_s_) / std::max(1e-3, recording_.slices.back().seconds());
-  recording_.sampler_cpu_s += cpu - cpu_s_;
-  cpu_s_ = cpu;
-  if (share > options_.most_cpu)
-    scale_ = std::min(kMostScale, scale_ * std::min(4.0, share / options_.most_cpu * 1.1));
-  else if (share < options_.most_cpu * 0.7)
-    scale_ = std::max(1.0, scale_ * std::max(0.7, share / options_.most_cpu * 1.2));
-  slice_due_ = now + ns(std::min(4.0, slice_s_ * scale_));
-}
-
-void Sampler::take_paces(std::map<std::string, DeviceSlice>& devices) {
-  std::map<std::string, std::uint64_t> reads;
-  for (auto& [number, device] : devices) {
-    device.pace = paces_.take(number);
-    reads[number] = device.reads;
-  }
-  paces_.follow(reads);
-}
-
-void Sampler::merge_slices() {
-  std::size_t all = 0;
-  for (const Slice& slice : recording_.slices) all += slice.processes.size() + 8;
-  if (all < kMostProcessSlices) return;
-  std::vector<Slice> merged;
-  for (std::size_t i = 0; i < recording_.slices.size(); i += 2) {
-    Slice one = std::move(recording_.slices[i]);
-    if (i + 1 < recording_.slices.size()) add_slice(one, recording_.slices[i + 1]);
-    merged.push_back(std::move(one));
-  }
-  recording_.slices = std::move(merged);
-  slice_s_ *= 2;
-}
-
-Recording Sampler::finish(std::uint64_t now) {
-  for (const auto& one : watched_)
-    if (one->saving) end_save(*one);
-  if (now > slice_ns_ + ns(0.02)) end_slice(now);
-  for (const auto& one : watched_) recording_.processes[one->index].last_s = seconds(now);
-  recording_.elapsed_s = seconds(now);
-  recording_.samples_per_s = recording_.elapsed_s > 0 ? static_cast<double>(looks_) / recording_.elapsed_s : 0;
-  return std::move(recording_);
 }
 
 }  // namespace headrace::observe
