@@ -271,6 +271,18 @@ def test_a_job_is_learned_from_straces_output(headrace, data, how):
 
 
 @needs_strace
+def test_files_that_are_gone_are_as_large_as_they_were_read(headrace, data):
+    shutil.copytree(data, headrace.path("copy"))
+    truth = strace(headrace, headrace.path("copy"), "calls", "-ttt", "-T", "-y")
+    shutil.rmtree(headrace.path("copy"))
+    outcome = headrace("observe", "--from", "calls", "--out", "seen")
+    seen = Read(headrace, "seen", outcome, truth)
+    assert seen.learned["dataset.layout"]["text"] == "files" and seen.learned["dataset.path"]["text"] == str(headrace.path("copy"))
+    seen.near("dataset.sample_size", truth["bytes"] / truth["samples"])
+    assert seen.learned["dataset.samples"]["value"] == truth["files"], seen.learned["dataset.samples"]
+
+
+@needs_strace
 def test_of_a_part_of_the_calls_no_limit_is_told(headrace, data):
     strace(headrace, data, "calls", "-ttt", "-T", "-y", "-e", "trace=openat,read,close")
     outcome = headrace("observe", "--from", "calls", "--no-store", "--json")
