@@ -85,6 +85,8 @@ struct FileSeen {
   std::uint64_t extent = 0;  // how far it was read, where calls were written down [B]; 0: not known
 };
 
+inline constexpr std::uint64_t kLeastSave = 1 << 20;  // less is a log [B]
+inline constexpr double kSaveOver = 0.3;              // nothing written for so long ends a save [s]
 /// Many bytes written in one go by one process.
 struct SaveSeen {
   std::uint32_t process = 0;
@@ -95,6 +97,7 @@ struct SaveSeen {
   double lead_held_share = 0;    // of the samples of its first thread: writing, or waiting for another thread
 };
 
+inline constexpr std::uint64_t kMostJump = 4096;  // more calls at once are no batches
 /// How one process takes what others hand over, while it has children: how often the count of its read() calls had grown by
 /// so many.
 struct HandOvers {

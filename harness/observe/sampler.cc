@@ -18,13 +18,10 @@ namespace {
 
 constexpr double kLeadsEvery = 0.002, kAllEvery = 0.010, kCountersEvery = 0.010, kTreeEvery = 0.1;  // [s]
 constexpr std::size_t kOpenFilesEvery = 5;                                                          // looks at the tree
-constexpr std::size_t kFewProcesses = 12;  // all of which are looked at as often as those that take batches
-constexpr std::size_t kMostPaths = 20000;  // that are kept
-constexpr std::size_t kMostSizes = 4096;   // of reads, that are kept
-constexpr std::uint32_t kMostJump = 4096;
+constexpr std::size_t kFewProcesses = 12;       // all of which are looked at as often as those that take batches
+constexpr std::size_t kMostPaths = 20000;       // that are kept
+constexpr std::size_t kMostSizes = 4096;        // of reads, that are kept
 constexpr std::uint64_t kSavePiece = 64 << 10;  // so much written between two looks may begin a save [B]
-constexpr std::uint64_t kLeastSave = 1 << 20;   // less is a log [B]
-constexpr double kSaveOver = 0.3;               // nothing written for so long ends it [s]
 
 std::uint64_t grown(std::uint64_t later, std::uint64_t earlier) { return later > earlier ? later - earlier : 0; }
 

@@ -12,9 +12,6 @@ namespace {
 constexpr double kLook = 1e-4;    // [s] of a thread's time that count as one look
 constexpr double kSliceS = 0.25;  // as the sampler's
 constexpr double kMostSlices = 4000;
-constexpr std::uint64_t kLeastSave = 1 << 20;  // less is a log [B]
-constexpr double kSaveOver = 0.3;              // nothing written for so long ends it [s]
-constexpr std::uint64_t kMostJump = 4096;
 
 Wait wait_of(Kind kind) {
   switch (kind) {
