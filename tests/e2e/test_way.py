@@ -142,7 +142,8 @@ def test_a_stored_run_is_judged_for_another_job(judged, headrace):
     missed = faster["ingest.sample_rate"]  # where all repetitions were disturbed, a miss is not sure
     assert (missed["outcome"], code) == ("FAIL", 10) or (missed["reason"], code) == ("disturbed", 11), faster
     _, more, _ = judge("--set", "loader.workers_per_gpu=8", "--set", f"step.time={HARD}")
-    assert more["ingest.sample_rate"]["reason"] == "other-settings", more
+    other = more["ingest.sample_rate"]
+    assert other["reason"] == "other-settings" or (other["reason"] == "disturbed" and "the job has 16" in other["explanation"]), more
     code, larger, unanswered = judge("--set", "dataset.sample_size=4MB")
     assert "ingest.sample_rate" not in larger and "No point reads as the job does" in unanswered["ingest.sample_rate"]
     assert code == 12, larger
