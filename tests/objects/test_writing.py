@@ -228,6 +228,16 @@ def test_ctrl_c_leaves_no_parts(headrace):
         assert not store.uploads and store.below("mine/") == ["mine/.headrace"], (store.uploads.keys(), store.below("mine/"))
 
 
+def test_ctrl_c_while_a_store_takes_a_part_and_says_nothing(headrace):
+    with FaultyStore({}, quiet_put=9) as store:
+        process = started(headrace, store)
+        assert store.silent.wait(120)
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=240)
+        assert process.returncode == 130 and "TIMEOUT" not in told, told
+        assert not store.uploads and store.below("mine/") == ["mine/.headrace"], (store.uploads.keys(), store.below("mine/"))
+
+
 def killed(headrace, store):
     """In the middle of a save, with parts in the store."""
     process = started(headrace, store)

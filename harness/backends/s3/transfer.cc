@@ -173,6 +173,7 @@ void Transfer::ended(CURLcode code) noexcept {
 std::size_t Transfer::on_send(char* to, std::size_t size, std::size_t count, void* self) noexcept {
   auto& transfer = *static_cast<Transfer*>(self);
   const std::size_t more = std::min<std::size_t>(size * count, transfer.ask_.sends - transfer.sent_);
+  if (more == 0) return 0;
   std::memcpy(to, transfer.ask_.from + transfer.sent_, more);
   transfer.sent_ += more;
   return more;
