@@ -89,6 +89,10 @@ def seaweedfs(folder):
         if name != "s3":
             command.append(f"-{name}.port.grpc={free_port()}")
     command.append(f"-s3.port.grpc={free_port()}")
+    # What newer releases listen at besides, on ports that two of them would share.
+    known = subprocess.run([weed, "server", "-h"], capture_output=True, text=True)
+    command += [f"-s3.port.{name}={free_port()}" for name in ("iceberg", "lance")
+                if f"-s3.port.{name} " in known.stdout + known.stderr]
     with running(command, f"http://127.0.0.1:{ports['s3']}", cwd=folder) as endpoint:
         yield Seaweed(endpoint, f"http://127.0.0.1:{ports['filer']}")
 
