@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -17,6 +18,13 @@ constexpr const char* kKind = "objects";   // of the mark
 constexpr const char* kUser = "user";      // of a word
 constexpr std::uint64_t kMost = 64 << 10;  // of a mark [B]
 constexpr const char* kMarkName = "/.headrace";
+
+files::Holder this_user() {
+  files::Holder user = files::Holder::this_process();
+  char space[64] = "";
+  if (::readlink("/proc/self/ns/pid", space, sizeof space - 1) > 0) user.host += fmt::format(", {}", space);
+  return user;
+}
 
 std::string random_word() {
   std::uint64_t drawn = 0;
@@ -55,6 +63,15 @@ std::string first_below(ObjectStore& store, const std::string& url) {
 
 }  // namespace
 
+bool User::is_near() const { return holder.host == this_user().host; }
+
+bool User::may_live() const {
+  if (!is_near()) return true;
+  files::Holder here = holder;
+  here.host = files::Holder::this_process().host;
+  return here.may_live();
+}
+
 Scratch::Scratch(ObjectStore& store, std::string url, std::string token)
     : store_(&store), url_(std::move(url)), base_(url_ + "/headrace-" + token), id_(random_word()) {}
 
@@ -75,8 +92,7 @@ Scratch::~Scratch() {
 
 void Scratch::say_so() {
   OwnObject word{base_ + "/users/" + id_, ""};
-  const files::Mark mark{
-      .kind = kUser, .made = true, .holder = files::Holder::this_process(), .token = {}, .files = {}};
+  const files::Mark mark{.kind = kUser, .made = true, .holder = this_user(), .token = {}, .files = {}};
   const auto etag = store_->put(word.url, files::mark_text(mark), true);
   if (!etag) throw RunError(word.url + ": something lies there already");
   word.etag = *etag;

@@ -22,8 +22,14 @@ namespace headrace::objects {
 /// A process that uses the prefix, or that was killed while it did.
 struct User {
   std::string id;
-  files::Holder holder;
+  files::Holder
+      holder;  // its host: the name, and which processes it sees: containers may share the one, and not the other
   OwnObject word;
+
+  /// Of what can be seen from here; nothing is known of others.
+  bool is_near() const;
+  /// False: it was near, and is not there any more.
+  bool may_live() const;
 };
 
 class Scratch {

@@ -277,11 +277,17 @@ def test_what_others_use_stays(headrace, save):
         assert store.objects == {} and not store.uploads, (cleaned, store.below("mine/"))
         assert save(store, {"use": "small_file_read", "files": 4, "file_size": "20KiB", "repeat": 1})[0] == 0
         base = next(key for key in store.below("mine/") if "/data/" in key).split("/data/")[0]
-        word["holder"]["host"] = socket.gethostname()  # one of this machine lives, whoever says otherwise
+        word["holder"]["host"] = f"{socket.gethostname()}, {os.readlink('/proc/self/ns/pid')}"  # one of this machine lives, whoever says otherwise
         store.objects[f"{base}/users/here"] = json.dumps(word).encode()
         held = dict(store.objects)
         cleaned = headrace.command("clean", "--yes", AT, endpoint=store.endpoint, **KEYS)
         assert "in use by another headrace" in cleaned.stdout and store.objects == held, cleaned
+        # Of a container of the same name, whose processes cannot be seen, nothing is known, however dead its number is.
+        word["holder"] |= {"host": f"{socket.gethostname()}, pid:[1]", "pid": 1 << 22}
+        store.objects[f"{base}/users/here"] = json.dumps(word).encode()
+        held = dict(store.objects)
+        assert "in use by another headrace" in headrace.command("clean", AT, endpoint=store.endpoint, **KEYS).stdout
+        assert store.objects == held
 
 
 @pytest.mark.parametrize("entry, words", [

@@ -38,9 +38,8 @@ CleanReport remove_left_objects(const objects::Scratch& scratch, bool far_too) {
   std::set<std::string> living;
   std::vector<OwnObject> words, own;
   std::vector<std::uint64_t> sizes;
-  const std::string here = files::Holder::this_process().host;
   for (const objects::User& user : scratch.users()) {
-    if (user.holder.may_live() && !(far_too && user.holder.host != here)) {
+    if (user.may_live() && !(far_too && !user.is_near())) {
       living.insert(user.id);
       report.left.push_back(scratch.of_run(user.id) + ": " + objects::Scratch::in_use(user));
     } else {
