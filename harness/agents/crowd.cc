@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -34,13 +35,16 @@ constexpr std::size_t kMostWords = 4096;  // of what a launcher complains, the e
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr double kLook_s = 0.1;
 
-/// The last line that says something.
+/// The last line that says something; launchers draw frames of dashes.
 std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return "";
-  const std::size_t begin = text.find_last_of("\r\n", end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+  std::string last;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
+    const std::string line = text.substr(at, end - at);
+    if (std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c) != 0; })) last = line;
+    at = end + 1;
+  }
+  return last;
 }
 
 /// What a launcher that ended with this means.

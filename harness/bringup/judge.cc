@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 
 #include "harness/base/units.h"
 
 namespace headrace::bringup {
 namespace {
+
+constexpr std::size_t kFewestNodes = 4;  // one bad one of three is no exception
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -33,6 +36,13 @@ class Words {
     accused_.resize(record.nodes.size(), false);
     for (const Fault& fault : judged.evidence.faults())
       if (fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::nic) accused_[fault.a] = true;
+  }
+
+  /// Nodes that met somebody: of fewer than kFewestNodes nobody can tell what is usual.
+  bool enough() const {
+    std::set<unsigned> nodes;
+    for (const PairMeasured* one : pairs_) nodes.insert({one->a, one->b});
+    return nodes.size() >= kFewestNodes;
   }
 
   Told told(const Fault& fault) const {
@@ -177,11 +187,11 @@ class Words {
 };
 
 /// What a node is from now on.
-NodeState state_of(const NodeRecord& node, unsigned number, bool named, bool retested, const Judged& judged) {
+NodeState state_of(const NodeRecord& node, PartState measured, bool named, bool retested, const Judged& judged) {
   const bool was_bad = node.state == NodeState::confirmed || node.state == NodeState::drained;
   if (named) return node.state == NodeState::drained && !retested ? NodeState::drained : NodeState::confirmed;
   if (node.missing) return was_bad ? node.state : NodeState::suspect;
-  switch (judged.evidence.node(number)) {
+  switch (measured) {
     case PartState::cleared:
     case PartState::slower:
       return retested || node.state == NodeState::retested ? NodeState::retested : NodeState::accepted;
@@ -226,7 +236,9 @@ void judge(Record& record, const Judged& judged) {
   const Words words(record, judged);
   const std::vector<unsigned>& retest = record.sessions.back().retest;
   record.faults.clear();
-  for (const Fault& fault : judged.evidence.faults()) record.faults.push_back(words.told(fault));
+  const bool enough = words.enough();
+  if (enough)
+    for (const Fault& fault : judged.evidence.faults()) record.faults.push_back(words.told(fault));
   for (const Broken& broken : judged.broken) record.faults.push_back(words.told(broken));
   std::size_t taking_part = 0, undecided = 0, there = 0;
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
@@ -251,8 +263,9 @@ void judge(Record& record, const Judged& judged) {
              known.fault.a == node;
     });
     const bool retested = std::find(retest.begin(), retest.end(), node) != retest.end();
-    one.state = state_of(one, node, named, retested, judged);
-    undecided += !named && !one.missing && judged.evidence.node(node) == PartState::undecided;
+    const PartState measured = enough ? judged.evidence.node(node) : PartState::undecided;
+    one.state = state_of(one, measured, named, retested, judged);
+    undecided += !named && !one.missing && measured == PartState::undecided;
   }
   Found found;
   found.fail = !record.faults.empty();
@@ -261,6 +274,8 @@ void judge(Record& record, const Judged& judged) {
   found.incomplete = there < taking_part;
   record.word = record.signal != 0 ? Outcome::interrupted : worst(found);
   record.sentence = sentence_of(record, taking_part, undecided);
+  if (!enough && there >= 2)
+    record.sentence += fmt::format(" Of fewer than {} nodes nobody can tell what is usual.", kFewestNodes);
 }
 
 std::string_view to_string(NodeState state) {

@@ -175,6 +175,21 @@ def test_two_dead_at_the_start_cost_only_themselves(hosts):
     assert done.record["faults"] == [], done
 
 
+def test_of_three_nobody_can_tell_what_is_usual(hosts):
+    done = hosts(3, net=["--rate", "40mbit", "--slow", "node3:20mbit"])
+    assert done.returncode == 11 and named(done) == [] and "nobody can tell what is usual" in done.record["sentence"], done
+    assert "accepted" not in states(done).values(), done
+
+
+def test_mpirun_as_the_launcher(hosts):
+    if not shutil.which("mpirun"):
+        pytest.skip("needs mpirun (Debian: openmpi-bin)")
+    done = hosts(5, net=["--rate", "40mbit", "--down", "node3"], launch=["--launch", "mpirun -n 1 --host {host}"])
+    assert done.returncode == 12 and "accepted=4" in done.stdout and "missing=1" in done.stdout, done
+    (why,) = [node["missing"]["why"] for node in done.record["nodes"] if "missing" in node]
+    assert any(letter.isalpha() for letter in why.split(":", 1)[1]), why  # mpirun draws a frame around what it says
+
+
 def wait_for(process, event, count=1):
     for line in process.stderr:
         if json.loads(line)["event"] == event:
