@@ -185,7 +185,9 @@ def test_mpirun_as_the_launcher(hosts):
     if not shutil.which("mpirun"):
         pytest.skip("needs mpirun (Debian: openmpi-bin)")
     done = hosts(5, net=["--rate", "40mbit", "--down", "node3"], launch=["--launch", "mpirun -n 1 --host {host}"])
-    assert done.returncode == 12 and "accepted=4" in done.stdout and "missing=1" in done.stdout, done
+    assert done.returncode in (10, 11, 12), done  # many mpiruns on one machine: rates are not what is looked at here
+    met = {tuple(pair["nodes"]) for rounds in done.record["sessions"][0]["rounds"] for pair in rounds["pairs"]}
+    assert {node for pair in met for node in pair} == {0, 1, 3, 4}, met
     (why,) = [node["missing"]["why"] for node in done.record["nodes"] if "missing" in node]
     assert any(letter.isalpha() for letter in why.split(":", 1)[1]), why  # mpirun draws a frame around what it says
 
