@@ -63,6 +63,7 @@ def test_every_example_works(headrace):
     headrace.path("images/cat").mkdir(parents=True)
     headrace.path("images/cat/one.jpg").write_bytes(b"image")
     headrace.write("train.strace", TRACE)
+    headrace.write("hosts", "node1 rack=r1\nnode2 rack=r1\nnode3 rack=r2\n")
     shortened = {"run": ["--dry-run"], "qualify": ["--dry-run"], "rehearse": ["--dry-run"], "aa": ["--dry-run"], "measure": ["--dry-run"],
                  "serve": ["--once", "--timeout", "1s"]}
     for verb, command in examples(headrace):
