@@ -8,10 +8,12 @@ import sys
 
 from servers import KEY, SECRET, seaweedfs
 
+VOLUMES = 96  # 6 GB: more than a quick start writes
+
 
 def main():
     folder, bucket = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
-    with seaweedfs(folder) as store:
+    with seaweedfs(folder, VOLUMES) as store:
         store.put(bucket, "made-by/headrace-quickstart", b"so that there is a bucket\n")
         print(f"AWS_ENDPOINT_URL={store.endpoint} AWS_ACCESS_KEY_ID={KEY} AWS_SECRET_ACCESS_KEY={SECRET}", flush=True)
         sys.stdin.read()

@@ -74,8 +74,8 @@ class Seaweed:
 
 
 @contextlib.contextmanager
-def seaweedfs(folder):
-    """An S3 store with signatures, lists and ranges."""
+def seaweedfs(folder, volumes=20):
+    """An S3 store with signatures, lists and ranges, which is full at so many volumes of 64 MB."""
     weed = program("weed")
     (folder / "s3.json").write_text(
         '{"identities": [{"name": "t", "credentials": [{"accessKey": "%s", "secretKey": "%s"}], "actions": ["Admin", "Read", '
@@ -83,7 +83,7 @@ def seaweedfs(folder):
     (folder / "weed").mkdir()
     ports = {name: free_port() for name in ("master", "volume", "filer", "s3")}
     command = [weed, "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={folder}/weed", "-filer", "-s3",
-               f"-s3.config={folder}/s3.json", "-volume.max=20", "-master.volumeSizeLimitMB=64"]
+               f"-s3.config={folder}/s3.json", f"-volume.max={volumes}", "-master.volumeSizeLimitMB=64"]
     for name, port in ports.items():
         command.append(f"-{name}.port={port}")
         if name != "s3":
