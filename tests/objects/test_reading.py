@@ -90,6 +90,14 @@ def test_what_passes_is_asked_for_again(headrace):
             assert run.repetition["phases"][0]["bytes"] == sum(map(len, made().values())), fault
 
 
+def test_what_only_files_have_is_skipped_with_the_reason(headrace):
+    need = {"id": "opens", "metric": "small_file_read.open_rate", "at_least": "1/s"}
+    with FaultyStore(made()) as store:
+        run = headrace(store.endpoint, OBJECTS, needs=[need])
+        judged = run.data["judgements"][0]
+        assert judged["outcome"] == "SKIPPED" and "neither opened nor closed" in judged["explanation"], judged
+
+
 def test_a_throttled_bucket_is_named_in_the_verdict(headrace):
     need = {"id": "fast", "metric": "small_file_read.file_rate", "at_least": "1e6/s"}
     with FaultyStore(made(40, 100), refuse_each=3) as store:

@@ -126,6 +126,10 @@ class SmallFileRead final : public Workload {
     open_loop_.report(phase, sink);
     requests_.report(phase, sink);
   }
+  std::string why_missing(std::string_view metric) const override {
+    const bool of_files = metric == "open_rate" || metric == "metadata_rate";
+    return of_files && requests_.on() ? "an object is asked for, and neither opened nor closed" : "";
+  }
 
   std::vector<WrongBlock> verify(const DataProgress& progress) override { return data_->verify(progress); }
   std::vector<std::string> notes() override {
