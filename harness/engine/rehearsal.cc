@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/base/units.h"
+#include "harness/engine/measured_point.h"
 #include "harness/engine/rules_kept.h"
 #include "harness/plan/rehearsal.h"
 #include "harness/requirements/formula.h"
@@ -19,13 +20,6 @@ constexpr std::string_view kPipeline = "input_pipeline";
 /// A prediction that is as close says what happens; the numbers that decide about GPUs are no finer.
 constexpr double kClose = 0.03;
 
-const PointResult* find(const std::vector<PointResult>& points, std::string_view workload, std::string_view label) {
-  const std::string id = label.empty() ? std::string(workload) : fmt::format("{}/{}", workload, label);
-  for (const PointResult& p : points)
-    if (p.point->id == id && !p.metrics.empty()) return &p;
-  return nullptr;
-}
-
 std::optional<Estimate> metric(const PointResult* point, std::string_view name) {
   if (point == nullptr) return std::nullopt;
   for (const MetricSummary& m : point->metrics)
@@ -38,7 +32,7 @@ double value(const PointResult* point, std::string_view name) { return metric(po
 /// The point that measured storage alone, as the job's loader reads.
 const PointResult* storage_alone(const std::vector<PointResult>& points) {
   for (const char* workload : {"small_file_read", "shard_stream", "random_read"})
-    if (const PointResult* p = find(points, workload, rehearsal::kJob)) return p;
+    if (const PointResult* p = measured_point(points, workload, rehearsal::kJob)) return p;
   return nullptr;
 }
 
@@ -86,7 +80,7 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   }
   if (!storage || storage->low <= 0) return;
   // Samples that are decoded for real cost what decoding alone was measured to.
-  const PointResult* decoding = find(points, "decode", rehearsal::kJob);
+  const PointResult* decoding = measured_point(points, "decode", rehearsal::kJob);
   const auto codec = whole.params.find("codec");
   const bool decodes = codec != whole.params.end() && codec->second != ParamValue{std::string("none")};
   if (decodes && decoding == nullptr) return;
@@ -99,7 +93,7 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   r.predicted =
       predict_utilization({.storage = *storage,
                            .cpu_time_s = value(decoding, "cpu_time_per_sample") + param(whole, "cpu_time_per_sample"),
-                           .cores = nodes * value(find(points, "host_facts", ""), "cpu_cores"),
+                           .cores = nodes * value(measured_point(points, "host_facts", ""), "cpu_cores"),
                            .workers = nodes * param(whole, "workers"),
                            .taken = r.rates.taken});
   // Storage alone says nothing of checkpoints, nor of copies to GPUs.
@@ -139,7 +133,7 @@ std::string told_of(const RehearsedSaves& s, const Estimate& with) {
 
 /// Taken away as every other stage is: what the pipeline gives that does not save.
 void look_at_saves(const std::vector<PointResult>& points, const PointResult& whole, double target, Rehearsal& r) {
-  const auto without = metric(find(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
+  const auto without = metric(measured_point(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
   if (!without) return;
   RehearsedSaves saves{.without = *without,
                        .async = whole.point->params.contains("checkpoint_mode") &&
@@ -184,7 +178,7 @@ std::optional<RehearsedNodes> nodes_of(const PointResult& whole, const Plan& pla
 
 /// Epochs of the local cache, where they were measured.
 std::optional<RehearsedTier> tier_of(const std::vector<PointResult>& points) {
-  const PointResult* point = find(points, "local_cache", rehearsal::kTier);
+  const PointResult* point = measured_point(points, "local_cache", rehearsal::kTier);
   const auto cached = metric(point, "cached_sample_rate");
   if (!cached) return std::nullopt;
   const auto known = [&](const char* name) -> std::optional<double> {
@@ -201,7 +195,7 @@ std::optional<RehearsedTier> tier_of(const std::vector<PointResult>& points) {
 }
 
 std::optional<DecodingOnGpus> decoding_on_gpus(const std::vector<PointResult>& points) {
-  const PointResult* point = find(points, "gpu_decode", rehearsal::kGpuDecode);
+  const PointResult* point = measured_point(points, "gpu_decode", rehearsal::kGpuDecode);
   const auto rate = metric(point, "node_image_rate");
   if (!rate) return std::nullopt;
   return DecodingOnGpus{.image_rate = rate->value, .cpu_time_s = value(point, "cpu_time_per_image")};
@@ -264,8 +258,8 @@ std::vector<LoaderTuning::Ahead> tried_prefetch(const std::vector<PointResult>& 
         utilization && p.point->id.starts_with(fmt::format("{}/{}", kPipeline, rehearsal::kPrefetch)))
       tried.push_back({param(*p.point, "prefetch_factor"), *utilization});
   if (tried.empty()) return tried;
-  auto own = metric(find(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
-  if (!own) own = metric(find(points, kPipeline, rehearsal::kJob), "accelerator_utilization");
+  auto own = metric(measured_point(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
+  if (!own) own = metric(measured_point(points, kPipeline, rehearsal::kJob), "accelerator_utilization");
   if (own) tried.push_back({param(whole, "prefetch_factor"), *own});
   return tried;
 }
@@ -280,7 +274,7 @@ bool was_cold(const PointResult& point) {
 
 std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointResult>& points) {
   if (!plan.rehearsal) return std::nullopt;
-  const PointResult* whole = find(points, kPipeline, rehearsal::kJob);
+  const PointResult* whole = measured_point(points, kPipeline, rehearsal::kJob);
   const auto utilization = metric(whole, "accelerator_utilization");
   if (!utilization) return std::nullopt;
   Rehearsal r;
@@ -303,7 +297,7 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
     }
   r.nodes = nodes_of(*whole, plan);
   r.rates.taken = taken_by(*whole->point, whole->processes);
-  const auto rate = [&](const char* label) { return metric(find(points, kPipeline, label), "sample_rate"); };
+  const auto rate = [&](const char* label) { return metric(measured_point(points, kPipeline, label), "sample_rate"); };
   r.rates.loader = rate(rehearsal::kNoStep);
   r.rates.no_decode = rate(rehearsal::kNoDecode);
   r.rates.in_memory = rate(rehearsal::kInMemory);
@@ -325,13 +319,13 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   look_at_saves(points, *whole, plan.job->step.target_utilization, r);
   predict(points, *whole->point, r);
   if (std::vector<LoaderTuning::Tried> tried = tried_workers(points, *whole->point); !tried.empty())
-    r.tuning =
-        tune_loader(*plan.job, {.gpus = param(*whole->point, "gpus"),
-                                .taken = r.rates.taken / whole->processes,
-                                .own_workers = param(*whole->point, "workers") / param(*whole->point, "gpus"),
-                                .tried = std::move(tried),
-                                .ahead = tried_prefetch(points, *whole->point),
-                                .cpu_time_s = value(find(points, "decode", rehearsal::kJob), "cpu_time_per_sample")});
+    r.tuning = tune_loader(
+        *plan.job, {.gpus = param(*whole->point, "gpus"),
+                    .taken = r.rates.taken / whole->processes,
+                    .own_workers = param(*whole->point, "workers") / param(*whole->point, "gpus"),
+                    .tried = std::move(tried),
+                    .ahead = tried_prefetch(points, *whole->point),
+                    .cpu_time_s = value(measured_point(points, "decode", rehearsal::kJob), "cpu_time_per_sample")});
   for (const PointResult& p : points)
     if (!was_cold(p)) r.not_cold.push_back(p.point->id);
   return r;

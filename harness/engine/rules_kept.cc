@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "harness/base/units.h"
+#include "harness/engine/measured_point.h"
 #include "harness/plan/benchmark/checkpoints.h"
 #include "harness/plan/job_points/checkpoints.h"
 #include "harness/plan/rehearsal.h"
@@ -17,12 +18,6 @@ namespace {
 
 /// Of the benchmark's bytes, that it tells rounded.
 constexpr double kWhole = 0.97;
-
-const PointResult* find(const std::vector<PointResult>& points, std::string_view workload) {
-  for (const PointResult& p : points)
-    if (p.point->id == fmt::format("{}/{}", workload, rehearsal::kJob) && !p.metrics.empty()) return &p;
-  return nullptr;
-}
 
 std::vector<double> values(const PointResult& point, std::string_view name) {
   for (const MetricSummary& m : point.metrics)
@@ -116,7 +111,8 @@ std::optional<HeldRules> rules_held(const Plan& plan, const std::vector<PointRes
   HeldRules held{.name = plan.rules, .checks = plan.rule_checks, .saves = std::nullopt, .reads = std::nullopt};
   std::vector<RuleCheck> measured;
   if (const BenchmarkModel* const model = benchmark_model(plan.rules, *plan.job)) {
-    const PointResult *const saves = find(points, "checkpoint_write"), *const reads = find(points, "checkpoint_read");
+    const PointResult *const saves = measured_point(points, "checkpoint_write", rehearsal::kJob),
+                             *const reads = measured_point(points, "checkpoint_read", rehearsal::kJob);
     const PointResult* const any = saves != nullptr ? saves : reads;
     if (any == nullptr) return std::nullopt;
     if (saves != nullptr) held.saves = reported(*saves, "time_to_durable_s", "durable_bandwidth");
@@ -125,7 +121,7 @@ std::optional<HeldRules> rules_held(const Plan& plan, const std::vector<PointRes
     measured = check_measured_saves(
         saves, reads, bytes_saved(*model, {.hosts = hosts, .ranks_on_host = job_points::ranks_here(*plan.job)}));
   } else {
-    const PointResult* const whole = find(points, "input_pipeline");
+    const PointResult* const whole = measured_point(points, "input_pipeline", rehearsal::kJob);
     if (whole == nullptr) return std::nullopt;
     measured = check_measured(*whole, plan.job->step.target_utilization);
   }

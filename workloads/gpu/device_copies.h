@@ -8,6 +8,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/workload.h"
+#include "workloads/gpu/filled_memory.h"
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
@@ -126,7 +127,7 @@ class DeviceCopies : public Workload {
         : from(from), to(to), name(from == to ? gpu_name(from) : gpu_name(from) + "_" + gpu_name(to)) {
       GpuBackend& backend = *owner.backend_;
       const unsigned copies = owner.target_copies_ ? to : from, answers = owner.target_copies_ ? from : to;
-      source = backend.gpu(from).allocate(owner.size_);
+      source = filled_memory(backend.gpu(from), owner.size_, key());
       target = backend.gpu(to).allocate(owner.size_);
       stream = backend.gpu(copies).stream();
       route = {stream.get(), target->begin(), source->begin(), owner.by_cores_};
@@ -136,11 +137,6 @@ class DeviceCopies : public Workload {
         back_stream = backend.gpu(answers).stream();
         opposite.push_back({back_stream.get(), back_target->begin(), back_source->begin(), owner.by_cores_});
       }
-      const auto filler = backend.gpu(from).stream();
-      const auto pattern = backend.gpu(from).pinned(owner.size_, false);
-      fill_pattern(pattern->begin(), owner.size_, key());
-      filler->copy(source->begin(), pattern->begin(), owner.size_, CopyKind::h2d);
-      filler->wait();
     }
     std::uint64_t key() const { return from * 1024u + to; }
 

@@ -6,6 +6,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/workload.h"
+#include "workloads/gpu/filled_memory.h"
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
@@ -144,7 +145,7 @@ class P2pFan final : public Workload {
         const unsigned from = owner.out_ ? hub : other, to = owner.out_ ? other : hub;
         Gpu &source = backend.gpu(from), &target = backend.gpu(to);
         // From one GPU all read the same bytes; what is written has a place each.
-        if (!owner.out_ || memory.empty()) memory.push_back(filled(source, owner.size_, from));
+        if (!owner.out_ || memory.empty()) memory.push_back(gpu::filled_memory(source, owner.size_, from));
         written.push_back(target.allocate(owner.size_));
         streams.push_back((owner.target_copies_ ? target : source).stream());
         routes.push_back({streams.back().get(), written.back()->begin(), memory.back()->begin(), owner.by_cores_});
@@ -152,16 +153,6 @@ class P2pFan final : public Workload {
         keys.push_back(from);
         names.push_back(gpu::gpu_name(from) + "_" + gpu::gpu_name(to));
       }
-    }
-    static std::unique_ptr<GpuMemory> filled(Gpu& gpu, std::uint64_t size, std::uint64_t key) {
-      auto memory = gpu.allocate(size);
-      const auto pattern = gpu.pinned(size, false);
-      fill_pattern(pattern->begin(), size, key);
-      const auto stream = gpu.stream();
-      stream->attach();
-      stream->copy(memory->begin(), pattern->begin(), size, CopyKind::h2d);
-      stream->wait();
-      return memory;
     }
     std::vector<std::unique_ptr<GpuMemory>> memory, written;
     std::vector<std::unique_ptr<GpuStream>> streams;  // go before the memory

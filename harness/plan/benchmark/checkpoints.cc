@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/base/units.h"
+#include "harness/plan/job_points/checkpoints.h"
 
 namespace headrace {
 namespace {
@@ -26,7 +27,7 @@ const char* word(Sharding sharding) {
 }
 
 RuleCheck own_checkpoint(const Job& job, const BenchmarkModel& model) {
-  const double size = job.model.parameters.value_or(0) * job.checkpoint->bytes_per_parameter + job.checkpoint->extra;
+  const double size = job_points::checkpoint_bytes(job);
   const Job::Parallelism& by = job.parallelism;
   const bool shards = by.tensor == model.tensor && by.pipeline == model.pipeline && by.sharding == sharding_of(model);
   return {

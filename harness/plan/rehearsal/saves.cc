@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "harness/plan/job_points/checkpoints.h"
+
 namespace headrace::rehearsal {
 
 using requirements::Job;
@@ -23,8 +25,8 @@ bool saves(const Job& job, const Means& means) { return job.checkpoint && job.mo
 
 Value saving(const Job& job, const Means& means, Value entry, double step_s, double steps, Told& told) {
   const Job::Checkpoint& save = *job.checkpoint;
-  const double ranks = std::min(std::floor(job.cluster.gpus_per_node), 1024.0);
-  const double size = (*job.model.parameters * save.bytes_per_parameter + save.extra) / job.cluster.gpus();
+  const double ranks = job_points::ranks_here(job);
+  const double size = job_points::checkpoint_bytes(job) / job.cluster.gpus();
   const double own_every = save.interval / step_s;  // steps
   const double most =
       (save.async ? std::min(means.save_space, static_cast<double>(means.memory) / 2) : means.save_space) / ranks;
