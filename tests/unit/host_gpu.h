@@ -2,9 +2,6 @@
 // that needs no GPU.
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -22,10 +19,8 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
-#include "harness/backends/open_files.h"
 #include "harness/base/error.h"
 #include "harness/record/recorder.h"
-#include "workloads/gpu/matrices.h"
 
 namespace headrace::testing {
 
@@ -435,116 +430,7 @@ class HostGpuBackend final : public GpuBackend {
   std::set<unsigned> touched_;
 };
 
-/// Reads files with pread into memory that plays a GPU's.
-class HostFileReader final : public GpuFileReader {
- public:
-  HostFileReader(const FileTable& files, std::span<const std::uint32_t> selected, const GpuMemory& memory)
-      : memory_(memory), files_(files, selected, ReaderOptions{}) {}
-  std::int64_t read(std::uint32_t file, std::uint64_t offset, std::uint64_t length,
-                    std::uint64_t to) noexcept override {
-    const ssize_t got = ::pread(files_[file], memory_.begin() + to, length, static_cast<off_t>(offset));
-    return got < 0 ? -errno : got;
-  }
-  std::string mode() const override { return "by the test"; }
-
- private:
-  const GpuMemory& memory_;
-  OpenFiles files_;
-};
-
-/// By the host, when the stream gets there.
-class HostGpuBackend::HostMultiplier final : public GpuMultiplier {
- public:
-  HostMultiplier(Device& device, Stream& stream, const GpuMatrices& matrices)
-      : device_(device), stream_(stream), matrices_(matrices) {}
-  void multiply() override {
-    const std::lock_guard lock(device_.owner.mutex_);
-    device_.check();
-    Work work;
-    work.run = [this](std::uint64_t free_ns) {
-      const std::size_t n = matrices_.size, width = bytes_of(matrices_.number);
-      const auto value = [&](const unsigned char* matrix, std::size_t at) {
-        std::uint32_t bits = 0;
-        std::memcpy(&bits, matrix + at * width, width);
-        return gpu::matrix_value(matrices_.number, bits);
-      };
-      auto* c = reinterpret_cast<float*>(matrices_.c);
-      for (std::size_t column = 0; column < n; ++column)
-        for (std::size_t row = 0; row < n; ++row) {
-          double sum = 0;
-          for (std::size_t k = 0; k < n; ++k)
-            sum += value(matrices_.a, row + k * n) * value(matrices_.b, k + column * n);
-          c[row + column * n] = static_cast<float>(sum);
-        }
-      if (++products_ > device_.settings.wrong_after) c[n + 1] += 1;
-      return free_ns + device_.settings.product_ns;
-    };
-    stream_.queue(std::move(work));
-  }
-  void compare() override {
-    const std::lock_guard lock(device_.owner.mutex_);
-    Work work;
-    work.run = [this](std::uint64_t free_ns) {
-      const auto *c = reinterpret_cast<const std::uint32_t*>(matrices_.c),
-                 *first = reinterpret_cast<const std::uint32_t*>(matrices_.first);
-      std::uint64_t differ = 0;
-      for (std::size_t i = 0; i < std::size_t{matrices_.size} * matrices_.size; ++i) differ += c[i] != first[i];
-      differing_ += differ;
-      return free_ns;
-    };
-    stream_.queue(std::move(work));
-  }
-  std::uint64_t differing() const override { return differing_; }
-  std::string library() const override { return "by the test"; }
-
- private:
-  Device& device_;
-  Stream& stream_;
-  GpuMatrices matrices_;
-  std::uint64_t products_ = 0;
-  std::atomic<std::uint64_t> differing_{0};
-};
-
-inline std::unique_ptr<GpuMultiplier> HostGpuBackend::Device::multiplier(GpuStream& stream,
-                                                                         const GpuMatrices& matrices) {
-  if (!settings.no_products.empty()) throw Unsupported(settings.no_products);
-  return std::make_unique<HostMultiplier>(*this, static_cast<Stream&>(stream), matrices);
-}
-
-class HostGpuBackend::HostImageDecoder final : public GpuImageDecoder {
- public:
-  HostImageDecoder(Device& device, Stream& stream, bool hardware)
-      : device_(device), stream_(stream), hardware_(hardware) {}
-  std::string size(GpuImage& image) override { return device_.settings.jpeg(image) ? "" : "no JPEG"; }
-  void decode(std::span<const GpuImage> batch) override {
-    const std::lock_guard lock(device_.owner.mutex_);
-    device_.check();
-    Work work;
-    work.run = [this, images = std::vector<GpuImage>(batch.begin(), batch.end())](std::uint64_t free_ns) {
-      for (GpuImage image : images) device_.settings.jpeg(image);
-      return free_ns + images.size() * device_.settings.image_ns;
-    };
-    stream_.queue(std::move(work));
-  }
-  std::string library() const override { return hardware_ ? "by the test's decoders" : "by the test"; }
-
- private:
-  Device& device_;
-  Stream& stream_;
-  const bool hardware_;
-};
-
-inline std::unique_ptr<GpuImageDecoder> HostGpuBackend::Device::image_decoder(GpuStream& stream, unsigned, unsigned,
-                                                                              bool hardware) {
-  if (hardware && !settings.no_hardware.empty()) throw Unsupported(settings.no_hardware);
-  return std::make_unique<HostImageDecoder>(*this, static_cast<Stream&>(stream), hardware);
-}
-
-inline std::unique_ptr<GpuFileReader> HostGpuBackend::Device::file_reader(const FileTable& files,
-                                                                          std::span<const std::uint32_t> selected,
-                                                                          const GpuMemory& memory) {
-  touch();
-  return std::make_unique<HostFileReader>(files, selected, memory);
-}
-
 }  // namespace headrace::testing
+
+// What libraries do beside the driver: files, products, images.
+#include "tests/unit/host_gpu_libraries.h"
