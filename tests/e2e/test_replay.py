@@ -1,23 +1,16 @@
 """headrace replay: a trace's accesses again on another folder; what is left out is told; nothing of anybody's is touched."""
 
 import json
-import pathlib
-import random
 import subprocess
 import sys
 
 import pytest
-
-LOADER = pathlib.Path(__file__).parents[1] / "observe/loader.py"
+from observed import LOADER, drawn_files
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    folder, drawn = tmp_path_factory.mktemp("data"), random.Random(3)
-    for number in range(40):
-        (folder / f"c{number % 4}").mkdir(exist_ok=True)
-        (folder / f"c{number % 4}/{number}.bin").write_bytes(drawn.randbytes(int(drawn.uniform(60e3, 140e3))))
-    return folder
+    return drawn_files(tmp_path_factory.mktemp("data"), 40)
 
 
 def traced(headrace, data, *options):

@@ -1,0 +1,51 @@
+"""A loader that is watched, and what headrace makes of it, held against the loader's own truth."""
+
+import json
+import pathlib
+import random
+import sys
+
+import pytest
+
+LOADER = pathlib.Path(__file__).parents[1] / "observe/loader.py"
+GUARD = 120
+
+
+def drawn_files(folder, count):
+    """Files of 60 to 140 kB in four folders."""
+    drawn = random.Random(3)
+    for number in range(count):
+        (folder / f"c{number % 4}").mkdir(exist_ok=True)
+        (folder / f"c{number % 4}/{number}.bin").write_bytes(drawn.randbytes(int(drawn.uniform(60e3, 140e3))))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return drawn_files(tmp_path_factory.mktemp("data"), 120)
+
+
+class Seen:
+    """One observation: the loader's own truth, what headrace wrote."""
+
+    def __init__(self, headrace, out, outcome):
+        self.outcome = outcome
+        self.truth = json.loads(outcome.out.splitlines()[-1])
+        self.told = json.loads((headrace.path(out) / "observe.json").read_text())
+        self.learned = {one["key"]: one for one in self.told["learned"]}
+
+    @property
+    def limit(self):
+        return self.told["limit"]["id"]
+
+    def near(self, key, truth):
+        """Within 5 % of the truth, or said to be unknown: the bounds that are told hold it, and the confidence is no high one."""
+        one = self.learned[key]
+        right = abs(one["value"] - truth) <= 0.05 * truth
+        assert right or (one["confidence"] != "high" and one["low"] <= truth <= one["high"]) or one["confidence"] == "guess", (one, truth)
+
+
+def observe(headrace, data, *options, out="seen"):
+    outcome = headrace("observe", "--out", out, "--", sys.executable, str(LOADER), str(data), *options)
+    assert outcome.code == 0, outcome
+    return Seen(headrace, out, outcome)
