@@ -63,6 +63,9 @@ class Workload {
   /// So many of workers(), the last ones, do something else beside what is measured: a checkpoint that is written
   /// while others read. What they record is kept apart, as PhaseResult::background.
   virtual unsigned background_workers() const { return 0; }
+  /// May each thread be kept on a processor of its own? Not those that stand for processes which the scheduler moves: two
+  /// that must share one processor would wait for each other while another is idle.
+  virtual bool threads_stay() const { return true; }
   /// Names of the extra latency channels: {"open", "read", "close"} gives open_latency_p99_ns and so on.
   virtual std::vector<std::string> latency_parts() const { return {}; }
   virtual std::vector<PhaseSpec> phases() const { return {{"main", false}}; }

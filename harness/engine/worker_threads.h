@@ -51,7 +51,7 @@ struct PhaseHooks {
   std::function<void(double bytes_per_s, double elapsed_s)> live;
 };
 
-/// Starts workload.workers() threads, pinned (if so) round robin to the process's CPUs;
+/// Starts workload.workers() threads, pinned (if so, and they may be) round robin to the process's CPUs;
 /// before_run() on each, then run() on all together; returns when all have ended, or when they did
 /// not within the limits. Never throws for what they do.
 PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits, const PhaseHooks& hooks);
