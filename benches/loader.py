@@ -1,11 +1,12 @@
 """headrace's input_pipeline beside PyTorch's DataLoader with torchvision's ImageFolder: the same JPEGs, the same step, by turns.
 
-    python3 benches/loader.py au FOLDER [--case NAME] [--share 0.5] [--disk 4e6] [--workers 1,2,4] [--turns 3] [--warm]
+    python3 benches/loader.py au FOLDER [--case NAME] [--share 0.5] [--disk 4e6] [--workers 1,2,4] [--turns 3] [--warm] [--waits]
     python3 benches/loader.py cpu FOLDER [--turns 5]
 
 `au`: each `--share` is what DataLoader alone gives, or with `--disk` that rate [B/s], over what the GPU takes; with a half,
 accelerator utilization is about that and follows the rate. Decoding costs headrace what it just cost the DataLoader's workers
-(`cpu_time_per_sample`). Prints lines of the table in docs/rehearsal.md. The data is read cold, or with --warm out of the page cache.
+(`cpu_time_per_sample`), and taking a batch what it just cost its own process (`cpu_time_per_batch`). With --waits the host waits
+for each step to end. Prints lines of the table in docs/rehearsal.md. The data is read cold, or with --warm out of the page cache.
 `cpu`: processor time of a sample, workers and consumer together, both sides decoding for real out of the page cache; prints the
 ratio. FOLDER is filled with drawn JPEGs where it is empty: on whatever storage is meant. Needs torch, torchvision, Pillow.
 """
@@ -40,8 +41,8 @@ def fill(folder: pathlib.Path, count: int) -> None:
 
 
 class Trainer:
-    def __init__(self, folder: pathlib.Path, workers: int):
-        words = [sys.executable, str(TRAINER), str(folder), str(workers), str(BATCH), str(PREFETCH)]
+    def __init__(self, folder: pathlib.Path, workers: int, waits: bool = False):
+        words = [sys.executable, str(TRAINER), str(folder), str(workers), str(BATCH), str(PREFETCH)] + ["waits"] * waits
         self.process = subprocess.Popen(words, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         if self.process.stdout.readline() != "ready\n":
             sys.exit("the trainer ended")
@@ -81,7 +82,7 @@ def headrace(binary: str, entry: dict) -> tuple[dict, dict, float]:
 def utilization(arguments: argparse.Namespace) -> None:
     sizes = [path.stat().st_size for path in arguments.folder.glob("*/*.jpg")]
     for workers in map(int, arguments.workers.split(",")):
-        trainer = Trainer(arguments.folder, workers)
+        trainer = Trainer(arguments.folder, workers, arguments.waits)
         cold = not arguments.warm
         rate = arguments.disk / statistics.mean(sizes) if arguments.disk else trainer.epoch(0.0, 1, cold)[1]
         for share in map(float, arguments.share.split(",")):
@@ -95,10 +96,10 @@ def utilization(arguments: argparse.Namespace) -> None:
 def compare(case: str, arguments: argparse.Namespace, trainer: Trainer, entry: dict, step_s: float) -> None:
     ours, theirs = [], []
     for _ in range(arguments.turns):
-        *told, _, cpu_s = trainer.epoch(step_s, 1, not arguments.warm)
+        *told, _, cpu_s, own_s = trainer.epoch(step_s, 1, not arguments.warm)
         theirs.append(told)
         # On processors that are shared, decoding costs more at one time than at another.
-        metrics, _, _ = headrace(arguments.headrace, {**entry, "cpu_time_per_sample": f"{cpu_s}s"})
+        metrics, _, _ = headrace(arguments.headrace, {**entry, "cpu_time_per_sample": f"{cpu_s}s", "cpu_time_per_batch": f"{own_s}s"})
         ours.append([metrics["accelerator_utilization"], metrics["ideal_share"] * BATCH / step_s])
     (au, rate), (their_au, their_rate) = ([statistics.median(column) for column in zip(*side)] for side in (ours, theirs))
     scatter = max(max(column) - min(column) for side in (ours, theirs) for column in [[one[0] for one in side]])
@@ -143,12 +144,14 @@ def main() -> None:
     parser.add_argument("--workers", default="1,2,4")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--warm", action="store_true")
+    parser.add_argument("--waits", action="store_true")
     parser.add_argument("--headrace", default="build/release/headrace")
     arguments = parser.parse_args()
     arguments.headrace = str(pathlib.Path(arguments.headrace).resolve())
     arguments.folder = arguments.folder.resolve()
     if not any(arguments.folder.glob("*/*.jpg")):
         fill(arguments.folder, arguments.count)
+        os.sync()  # what is not written yet leaves no page cache, and is read from there
     utilization(arguments) if arguments.what == "au" else processor_time(arguments)
 
 

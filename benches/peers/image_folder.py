@@ -1,11 +1,12 @@
 """PyTorch's DataLoader over torchvision's ImageFolder, with its consumer: images are read by Pillow, cropped, resized, flipped and
-normalized, each step is slept through.
+normalized. Its GPU is emulated by deadlines: it computes while the host takes the next batch, as CUDA's streams do; or the host
+waits for each step to end, as a loop does that reads the loss.
 
-    image_folder.py FOLDER WORKERS BATCH PREFETCH
+    image_folder.py FOLDER WORKERS BATCH PREFETCH [waits]
 
 Prints "ready". Then for each line `STEP_S EPOCHS COLD` on standard input, of the last of so many epochs, read cold where COLD is 1:
 accelerator utilization (A21: the first step left out), samples per second with the first step, samples, and the processor time that
-one took its worker [s]. Ends with its input.
+a sample took its worker and a batch this process [s]. Ends with its input.
 """
 
 from __future__ import annotations
@@ -27,15 +28,23 @@ def evict(paths: list[str]) -> None:
         os.close(fd)
 
 
-def epoch(loader: DataLoader, step_s: float) -> tuple[float, float, int]:
-    begin = now = time.monotonic()
+def sleep_until(at: float) -> None:
+    time.sleep(max(0.0, at - time.monotonic()))
+
+
+def epoch(loader: DataLoader, step_s: float, waits: bool) -> tuple[float, float, int, float]:
+    begin = end = time.monotonic()
+    used = time.process_time()
     ends, samples = [], 0
     for images, _ in loader:
         samples += len(images)
-        now = max(now, time.monotonic()) + step_s
-        time.sleep(max(0.0, now - time.monotonic()))
-        ends.append(now)
-    return step_s * (len(ends) - 1) / (ends[-1] - ends[0]), samples / (ends[-1] - begin), samples
+        start = max(end, time.monotonic())
+        end = start + step_s
+        sleep_until(end if waits else start)
+        ends.append(end)
+    used = time.process_time() - used
+    sleep_until(end)
+    return step_s * (len(ends) - 1) / (ends[-1] - ends[0]), samples / (ends[-1] - begin), samples, used / len(ends)
 
 
 def workers_used() -> float:
@@ -65,8 +74,8 @@ def main() -> None:
             if int(cold):
                 evict(paths)
             used = workers_used()
-            told = epoch(loader, float(step_s))
-        print(*told, (workers_used() - used) / told[2], flush=True)
+            *told, own_s = epoch(loader, float(step_s), "waits" in sys.argv[5:])
+        print(*told, (workers_used() - used) / told[2], own_s, flush=True)
 
 
 if __name__ == "__main__":

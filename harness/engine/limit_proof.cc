@@ -8,6 +8,7 @@ namespace headrace {
 namespace {
 
 constexpr double kWorthTelling = 1.1;
+constexpr double kBusy = 0.9;  // of what the GPUs' processes can hand on: they are what is waited for
 constexpr double kFed = 0.95;  // of what GPUs take: they wait for less than that they could gain
 
 std::string rate(double value) {
@@ -35,6 +36,14 @@ std::string decoding_sentence(const LoaderRates& r) {
   return text;
 }
 
+std::string processes_sentence(const LoaderRates& r) {
+  return fmt::format(
+      "taking batches limits: the GPUs' own processes can hand on {} samples/s at most, and do {}, where the GPUs "
+      "would "
+      "take {}; larger batches, or batches that cost less to take (loader.cpu_time_per_batch), would help",
+      rate(r.handed), rate(*r.loader), rate(r.taken));
+}
+
 std::string workers_sentence(const LoaderRates& r) {
   return fmt::format(
       "too few workers limit: they give {} samples/s, where the GPUs would take {}; twice as many reach {}: neither "
@@ -59,6 +68,7 @@ LimitProof prove_limit(const LoaderRates& r) {
     return {Limit::unknown, fmt::format("not proven: the loader alone gives {} to {} samples/s, about what the GPUs "
                                         "take, {}",
                                         rate(loader.low), rate(loader.high), rate(r.taken))};
+  if (r.handed > 0 && loader.high >= kBusy * r.handed) return {Limit::processes, processes_sentence(r)};
   if (helps(r.more_workers, loader)) return {Limit::workers, workers_sentence(r)};
   const bool memory = helps(r.in_memory, loader), no_decode = helps(r.no_decode, loader);
   if (memory && no_decode) {

@@ -16,6 +16,7 @@ struct Estimate {
 /// Samples per second of one loader. What was not measured is empty.
 struct LoaderRates {
   double taken = 0;                      // by GPUs that never wait
+  double handed = 0;                     // at most, by the GPUs' own processes, which take batches; 0 = not known
   std::optional<Estimate> loader;        // as it is, GPUs taking batches as fast as they come
   std::optional<Estimate> no_decode;     // reads alone; empty also where nothing is decoded
   std::optional<Estimate> in_memory;     // storage is not waited for
@@ -29,6 +30,7 @@ enum class Limit {
   decoding,     // without it the loader gives more
   checkpoints,  // without them the GPUs compute more, and nothing else limits
   copies,       // to the GPUs: they were timed, and nothing else limits
+  processes,    // of the GPUs: taking batches keeps them busy
   workers,      // neither storage nor processors are used up: each worker does one thing after the other
 };
 constexpr std::string_view to_string(Limit limit) {
@@ -45,6 +47,8 @@ constexpr std::string_view to_string(Limit limit) {
       return "checkpoints";
     case Limit::copies:
       return "copies";
+    case Limit::processes:
+      return "processes";
     case Limit::workers:
       return "workers";
   }

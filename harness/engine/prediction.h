@@ -13,6 +13,8 @@ struct MeasuredParts {
   double cpu_time_s = 0;  // to decode one sample; 0 = nothing is decoded
   double cores = 0;       // that decode; 0 = not known
   double workers = 1;     // that read and decode one after the other
+  double taking_s = 0;    // of a sample's part of its batch, in the GPU's own process: of a processor
+  double handed = 0;      // samples/s that those processes can hand on at most; 0 = not known
   double taken = 0;       // samples/s of GPUs that never wait
 };
 

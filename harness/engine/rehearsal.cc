@@ -95,6 +95,8 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
                            .cpu_time_s = value(decoding, "cpu_time_per_sample") + param(whole, "cpu_time_per_sample"),
                            .cores = nodes * value(measured_point(points, "host_facts", ""), "cpu_cores"),
                            .workers = nodes * param(whole, "workers"),
+                           .taking_s = param(whole, "cpu_time_per_batch") / param(whole, "batch_size"),
+                           .handed = r.rates.handed,
                            .taken = r.rates.taken});
   // Storage alone says nothing of checkpoints, nor of copies to GPUs.
   Estimate rehearsed = r.saves ? r.saves->without : r.utilization;
@@ -302,6 +304,8 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   r.rates.no_decode = rate(rehearsal::kNoDecode);
   r.rates.in_memory = rate(rehearsal::kInMemory);
   r.rates.more_workers = rate(rehearsal::kDoubleWorkers);
+  if (const double taking = param(*whole->point, "cpu_time_per_batch"); taking > 0)
+    r.rates.handed = whole->processes * param(*whole->point, "gpus") * param(*whole->point, "batch_size") / taking;
   r.proof = prove_limit(r.rates);
   // GPUs that never waited are not limited by what feeds them, whatever a loader gives that is measured without them.
   if (r.by_times == "gpus" && r.proof.limit != Limit::gpus)

@@ -169,6 +169,9 @@ class Rehearsal {
     else if (job_.dataset.cpu_time_per_sample)
       entry = with(std::move(entry), "cpu_time_per_sample",
                    exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
+    if (job_.loader.cpu_time_per_batch)
+      entry = with(std::move(entry), "cpu_time_per_batch",
+                   exact_quantity(*job_.loader.cpu_time_per_batch, Dimension::seconds));
     copy_to_gpus(entry);
     if (job_.loader.skips_bad_samples && (layout == 1 || tables_ || rehearsal::decodes(job_)) && !means_.data.empty())
       entry = with(std::move(entry), "on_error", "skip");

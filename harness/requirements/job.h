@@ -51,7 +51,7 @@ struct Job {
            metadata_ops_per_open = 4;
   } dataset;
   struct Loader {
-    std::optional<double> workers_per_gpu, shuffle_buffer, shuffle_initial;
+    std::optional<double> workers_per_gpu, shuffle_buffer, shuffle_initial, cpu_time_per_batch;
     double prefetch_factor = 2, utilization = 0.8;
     LoaderKind kind = LoaderKind::pytorch;
     bool skips_bad_samples = false;

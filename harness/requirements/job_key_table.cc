@@ -170,6 +170,8 @@ std::vector<JobKey> make_keys() {
                "loader processes of one GPU"),
       defaulted("loader.prefetch_factor", D::count, kWhole, "2", put<&Job::loader, &L::prefetch_factor>,
                 "batches that each worker prepares ahead"),
+      optional("loader.cpu_time_per_batch", D::seconds, kPositive, put<&Job::loader, &L::cpu_time_per_batch>,
+               "processor time of a GPU's own process for each batch: taking it from the workers, handing it on"),
       defaulted("loader.utilization", D::ratio, kPositiveShare, "0.8", put<&Job::loader, &L::utilization>,
                 "utilization of a core to plan for"),
       optional("loader.shuffle_buffer", D::count, kWhole, put<&Job::loader, &L::shuffle_buffer>,

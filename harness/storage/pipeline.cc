@@ -25,10 +25,13 @@ Pipeline::Pipeline(const Shape& shape, pipeline::SavesInLoop* saves, pipeline::S
       copied_ns_(shape.gpus),
       account_(shape.compute_ns * shape.batches_per_step),
       steps_(shape.kept_steps) {
-  for (unsigned i = 0; i < shape.gpus; ++i)
+  for (unsigned i = 0; i < shape.gpus; ++i) {
+    if (shape.taking_ns > 0)
+      processes_.push_back(std::make_unique<pipeline::TrainingProcess>(shape.taking_ns, gpus_bell_));
     queues_.push_back(std::make_unique<BatchQueue>(
         BatchQueue::Shape{.workers = shape.workers, .ahead = shape.ahead, .order = shape.order, .pieces = shape.pieces},
-        gpus_bell_));
+        processes_.empty() ? gpus_bell_ : processes_.back()->bell()));
+  }
 }
 
 bool Pipeline::begin_now(unsigned number) noexcept {
@@ -45,6 +48,10 @@ bool Pipeline::begin(unsigned number, const Recorder& recorder) noexcept {
     queue(number).wait(number / shape_.gpus, kLook);
   }
   return false;
+}
+
+void Pipeline::take_batches(unsigned gpu, const Recorder& recorder) noexcept {
+  processes_[gpu]->run(*queues_[gpu], [&] { return over() || !recorder.running(); });
 }
 
 std::uint64_t Pipeline::settling() const noexcept {
@@ -64,7 +71,7 @@ double Pipeline::share_ready() const noexcept {
 Pipeline::Had Pipeline::next_batch(std::size_t gpu, std::uint64_t& ready_ns, std::uint64_t& copy_ns) noexcept {
   copy_ns = 0;
   if (copied_ns_[gpu] == 0) {
-    const BatchQueue::Taken taken = queues_[gpu]->take(ready_ns);
+    const BatchQueue::Taken taken = processes_.empty() ? queues_[gpu]->take(ready_ns) : processes_[gpu]->take(ready_ns);
     if (taken == BatchQueue::Taken::over) return Had::over;
     if (taken == BatchQueue::Taken::not_yet) return Had::none;
     if (copies_ == nullptr) return Had::batch;

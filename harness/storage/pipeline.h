@@ -19,6 +19,7 @@
 #include "harness/storage/pipeline/step_barrier.h"
 #include "harness/storage/pipeline/step_clock.h"
 #include "harness/storage/pipeline/step_log.h"
+#include "harness/storage/pipeline/training_process.h"
 
 namespace headrace {
 
@@ -32,6 +33,7 @@ class Pipeline {
     std::uint64_t pieces = 1;       // of what workers hand over make a batch
     unsigned batches_per_step = 1;  // of each GPU
     std::uint64_t compute_ns = 0;   // of one batch; 0 = batches are taken as fast as they come
+    std::uint64_t taking_ns = 0;    // of a processor, that a GPU's own process takes for each batch; 0 = there is none
     std::uint64_t growing = 0;      // of what each worker hands over first comes while a buffer of its own still grows
     pipeline::Order order = pipeline::Order::by_turns;
     std::size_t kept_steps = 0;  // that are told one by one, beside the first and the slowest
@@ -52,6 +54,9 @@ class Pipeline {
   void end(unsigned number) noexcept { queue(number).end(number / shape_.gpus); }
   /// Nobody wants more: not even the batch at hand.
   bool over() const noexcept { return over_.load(std::memory_order_relaxed); }
+
+  /// The process of `gpu`, on its own thread, where taking a batch takes time.
+  void take_batches(unsigned gpu, const Recorder& recorder) noexcept;
 
   /// The GPUs, on one thread, until data, time or patience end. Tells `recorder` the latencies kWait, kStep and kLate of
   /// each step, as parts from `first_part` on.
@@ -85,7 +90,8 @@ class Pipeline {
   pipeline::BatchCopies* const copies_;
   std::vector<std::uint64_t> copied_ns_;  // by GPU: since when the batch was ready that is being copied; 0 = none is
   pipeline::Bell gpus_bell_;
-  std::vector<std::unique_ptr<pipeline::BatchQueue>> queues_;  // one for each GPU
+  std::vector<std::unique_ptr<pipeline::TrainingProcess>> processes_;  // one for each GPU, or none
+  std::vector<std::unique_ptr<pipeline::BatchQueue>> queues_;          // one for each GPU
   pipeline::StepAccount account_;
   pipeline::StepLog steps_;
   std::atomic<bool> over_{false};

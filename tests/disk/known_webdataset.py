@@ -52,10 +52,10 @@ def evict(paths):
         os.close(fd)
 
 
-def ours(workers, step_s):
+def ours(workers, step_s, own_s):
     result = bench.run({"use": "input_pipeline", "layout": "shards", "loader": "pytorch_iterable", "read_profile": "wds",
                         "path": str(disk / "own"), "workers": workers, "batch_size": BATCH, "prefetch_factor": PREFETCH,
-                        "step_time": f"{step_s}s", "cache": "cold", "duration": "120s", "repeat": bench.ONCE}, f"{disk}/scratch")
+                        "step_time": f"{step_s}s", "cpu_time_per_batch": f"{own_s}s", "cache": "cold", "duration": "120s", "repeat": bench.ONCE}, f"{disk}/scratch")
     assert result.code == 0, result.told
     bench.proven(result)
     return result.metric("accelerator_utilization"), result.metric("ideal_share") * BATCH / step_s
@@ -69,11 +69,12 @@ def compare(workers, share):
     assert trainer.stdout.readline() == "ready\n", "the trainer ended"
     own, other = [], []
     for _ in range(ROUNDS):
-        own.append(ours(workers, step_s))
         evict(paths)
         trainer.stdin.write("go\n")
         trainer.stdin.flush()
-        other.append(list(map(float, trainer.stdout.readline().split())))
+        *told, own_s = map(float, trainer.stdout.readline().split())
+        other.append(told)
+        own.append(ours(workers, step_s, own_s))
     trainer.stdin.close()
     trainer.wait(timeout=120)
     (au, given), (their_au, theirs) = ([statistics.median(column) for column in zip(*side)] for side in (own, other))

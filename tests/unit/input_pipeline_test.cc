@@ -163,6 +163,52 @@ TEST(InputPipelineTest, DecodingTakesItsProcessorTime) {
   EXPECT_GT(runner.metrics["decoding_share"], runner.metrics["waiting_share"]);
 }
 
+TEST(InputPipelineTest, LargerFilesTakeLongerToDecode) {
+  WorkloadRunner runner("input_pipeline", files(60) +
+                                              "file_size_spread: 6000B\nworkers: 1\nbatch_size: 2\nstep_time: 0s\n"
+                                              "cpu_time_per_sample: 2ms\n");
+  runner.prepare();
+  const Repetition r = runner.repeat();
+  const FileTable& sizes = runner->data()->files();
+  std::uint64_t least = UINT64_MAX;
+  for (std::uint32_t i = 0; i < sizes.count(); ++i) least = std::min(least, sizes.size(i));
+  const double mean = static_cast<double>(sizes.total_bytes()) / sizes.count();
+  // Processor time: others on the machine make it no shorter.
+  EXPECT_GE(r.phases.front().parts[0].percentile(100), 0.94 * 2e6 * static_cast<double>(sizes.largest()) / mean);
+  EXPECT_LT(2e6 * static_cast<double>(least) / mean, 0.9 * 2e6) << "sizes differ";
+  EXPECT_GE(runner.metrics["decode_time_s"], 0.0019) << "and all together what they are told to take";
+}
+
+TEST(InputPipelineTest, AGpusOwnProcessTakesOneBatchAtATime) {
+  // Samples that take no time, and 2 ms for each batch of 4: each of two GPUs gets 500 batches a second at most.
+  WorkloadRunner runner("input_pipeline",
+                        "source: none\nworkers: 4\ngpus: 2\nbatch_size: 4\nstep_time: 0s\ncpu_time_per_batch: 2ms\n");
+  runner.prepare();
+  runner.lasts_ns = 200'000'000;
+  const Repetition r = runner.repeat();
+  const double lasted_s = r.phases.front().elapsed_s;
+  EXPECT_GT(runner.metrics["steps"], 0);
+  EXPECT_LE(runner.metrics["steps"], lasted_s / 0.002 + 1);
+}
+
+TEST(InputPipelineTest, WhatTakesLongerThanAStepIsWaitedFor) {
+  WorkloadRunner runner("input_pipeline",
+                        "source: none\nworkers: 2\nbatch_size: 4\nstep_time: 20ms\ncpu_time_per_batch: 40ms\n");
+  runner.prepare();
+  runner.lasts_ns = 300'000'000;
+  runner.repeat();
+  EXPECT_LE(runner.metrics["accelerator_utilization"], 0.51) << "one batch ahead hides no more than a step's time";
+}
+
+TEST(InputPipelineTest, AProcessHandsOverEverySampleThatThereIs) {
+  WorkloadRunner runner("input_pipeline", files(100) +
+                                              "workers: 4\ngpus: 2\nbatch_size: 5\nstep_time: 1ms\n"
+                                              "cpu_time_per_batch: 0.5ms\n");
+  runner.prepare();
+  EXPECT_EQ(runner.repeat().phases.front().operations, 100u);
+  EXPECT_EQ(runner.metrics["steps"], 100 / 5 / 2 - 1);
+}
+
 TEST(InputPipelineTest, SamplesInMemoryAreCopiedUntilTheTimeIsOver) {
   WorkloadRunner runner("input_pipeline",
                         "source: memory\nsample_size: 100kB\nworkers: 2\nbatch_size: 4\nstep_time: 0s\n");

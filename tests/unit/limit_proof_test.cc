@@ -84,5 +84,19 @@ TEST(LimitProofTest, NothingIsProvenThatBoundsDoNotTellApart) {
          "the loader alone was not measured");
 }
 
+TEST(LimitProofTest, ProcessesThatAreBusyTakingBatchesAreNamed) {
+  const LoaderRates busy{.taken = 12'000,
+                         .handed = 4500,
+                         .loader = about(4400),
+                         .no_decode = about(4450),
+                         .in_memory = about(4450),
+                         .more_workers = about(4420)};
+  expect(busy, Limit::processes, "the GPUs' own processes can hand on 4.50 k samples/s at most, and do 4.40 k");
+  LoaderRates idle = busy;
+  idle.handed = 9000;
+  idle.in_memory = about(8800);
+  expect(idle, Limit::storage, "storage limits");
+}
+
 }  // namespace
 }  // namespace headrace

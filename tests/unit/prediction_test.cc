@@ -37,5 +37,19 @@ TEST(PredictionTest, CoresThatAreMissingLimit) {
   EXPECT_DOUBLE_EQ(p.utilization.value, 0.2);
 }
 
+TEST(PredictionTest, WhoTakesBatchesWantsProcessorsToo) {
+  // 4 ms of a worker and 1 ms of the GPU's process for each sample, on one processor; then on enough of them.
+  MeasuredParts parts{.storage = {40'000, 40'000, 40'000},
+                      .cpu_time_s = 0.004,
+                      .cores = 1,
+                      .workers = 64,
+                      .taking_s = 0.001,
+                      .handed = 1000,
+                      .taken = 4000};
+  EXPECT_DOUBLE_EQ(predict_utilization(parts).rate.high, 200);
+  parts.cores = 64;
+  EXPECT_DOUBLE_EQ(predict_utilization(parts).rate.high, 1000) << "one process takes no more, whatever is ready";
+}
+
 }  // namespace
 }  // namespace headrace

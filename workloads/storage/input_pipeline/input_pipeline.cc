@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "harness/backends/loader.h"
@@ -31,8 +32,9 @@ class InputPipeline final : public Workload {
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return set_.check(node); }
   Footprint footprint() const override { return set_.footprint(); }
-  /// After those that read, the GPUs, and then the ranks of checkpoints.
-  unsigned workers() const override { return set_.io.workers + 1 + background_workers(); }
+  /// After those that read, the GPUs, their processes, and then the ranks of checkpoints.
+  unsigned workers() const override { return first_process() + processes() + background_workers(); }
+  bool threads_stay() const override { return false; }
   unsigned background_workers() const override { return set_.saves() ? set_.save.ranks : 0; }
   std::vector<std::string> latency_parts() const override { return {"decode", "batch_wait", "step", "wakeup"}; }
   std::vector<CacheState> cache_states() const override {
@@ -72,6 +74,7 @@ class InputPipeline final : public Workload {
                         .pieces = set_.pieces(),
                         .batches_per_step = set_.batches_per_step,
                         .compute_ns = set_.compute_ns(),
+                        .taking_ns = static_cast<std::uint64_t>(std::llround(1e9 * set_.taking_s)),
                         .growing = set_.shuffling.active() ? set_.growing() : 0,
                         .order = set_.flies() ? pipeline::Order::as_ready : pipeline::Order::by_turns,
                         .kept_steps = traced_ ? kTracedSteps : 0},
@@ -81,12 +84,14 @@ class InputPipeline final : public Workload {
   void before_run(Worker& worker) override {
     if (worker.index < set_.io.workers) inputs_.source(worker.index).attach();
     if (worker.index == set_.io.workers && copies_) copies_->attach();
-    if (worker.index > set_.io.workers) saver_->attach(worker.index - set_.io.workers - 1);
+    if (worker.index >= first_rank()) saver_->attach(worker.index - first_rank());
   }
 
   void run(Worker& worker) override {
     if (worker.index < set_.io.workers) return workers_.run(worker, *pipeline_);
-    if (worker.index > set_.io.workers) return in_loop_->run(worker.index - set_.io.workers - 1, worker.recorder);
+    if (worker.index >= first_rank()) return in_loop_->run(worker.index - first_rank(), worker.recorder);
+    if (worker.index >= first_process())
+      return pipeline_->take_batches(worker.index - first_process(), worker.recorder);
     pipeline_->train(worker.recorder, kTrainer);
     if (copies_)
       if (const std::string failure = copies_->take_failure(); !failure.empty()) throw RunError(failure);
@@ -174,6 +179,11 @@ class InputPipeline final : public Workload {
   }
 
  private:
+  // Threads: workers, GPUs, their processes, ranks of checkpoints.
+  unsigned processes() const { return set_.taking_s > 0 ? set_.gpus : 0; }
+  unsigned first_process() const { return set_.io.workers + 1; }
+  unsigned first_rank() const { return first_process() + processes(); }
+
   /// Does anything compute? Else batches are taken as fast as they come.
   bool steps() const { return set_.compute_ns() > 0; }
   double first_wait_s() const { return 1e-9 * static_cast<double>(pipeline_->account().first().wait_ns); }

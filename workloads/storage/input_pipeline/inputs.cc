@@ -71,6 +71,11 @@ std::optional<std::uint64_t> Inputs::bad_shards() const {
   return data_->empty_files().size() + shards_.faults.size();
 }
 
+double Inputs::mean_file_bytes() const {
+  const FileTable* all = set_.layout == Layout::files ? files() : nullptr;
+  return all == nullptr || all->count() == 0 ? 0 : static_cast<double>(all->total_bytes()) / all->count();
+}
+
 double Inputs::shuffle_bytes() const {
   double held = 0;
   for (const ShuffleBuffer* one : shuffles_) held += static_cast<double>(one->most_bytes());

@@ -33,6 +33,8 @@ class Inputs {
   const DataSet* data() const { return data_.get(); }
   /// nullptr: samples are no files.
   const FileTable* files() const { return data_ ? &data_->files() : nullptr; }
+  /// Of files that are a sample each, or hold a few; 0: all samples are of one size, as far as is known.
+  double mean_file_bytes() const;
   const OwnShards& shards() const { return shards_; }
   /// Shards and files that could not be used, told before anything was read; nothing where none are parsed.
   std::optional<std::uint64_t> bad_shards() const;

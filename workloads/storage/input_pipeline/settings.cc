@@ -76,6 +76,9 @@ Settings::Settings(Params& p)
                    "the notes") == "skip"),
       cpu_time_s(p.seconds("cpu_time_per_sample", 0, {.min = 0, .max = 3600},
                            "processor time that a worker spends on decoding one sample")),
+      taking_s(p.seconds("cpu_time_per_batch", 0, {.min = 0, .max = 3600},
+                         "processor time that each GPU's own process spends on taking one batch from its workers and "
+                         "handing it to the GPU; it does so one batch ahead")),
       gpu_copy(p.bytes("gpu_copy", 0, {.min = 0, .max = static_cast<double>(4_GiB)},
                        "decoded bytes of a sample that are copied to a GPU of this node before it computes; 0B, or "
                        "where there is no GPU: none, which is told")),

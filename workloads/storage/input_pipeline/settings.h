@@ -77,6 +77,7 @@ struct Settings {
   double stalled_after_s;
   bool passes_over_bad;
   double cpu_time_s;        // of each sample
+  double taking_s;          // of each batch, by its GPU's own process
   std::uint64_t gpu_copy;   // bytes of each sample that are copied to its GPU; 0 = none
   SampleDecoding decoding;  // and what decodes, once it is prepared
   RowGroups groups;         // and where they are, once they are found

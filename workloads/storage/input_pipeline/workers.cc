@@ -129,7 +129,7 @@ void Workers::read_batches(Worker& worker, Pipeline& pipeline, Tally& tally) noe
   SampleSource& source = inputs_.source(worker.index);
   const bool several = inputs_.several(worker.index) != nullptr;
   const std::uint64_t per_batch = set_.operations_at_once();
-  const auto decode_ns = static_cast<std::uint64_t>(std::llround(1e9 * set_.cpu_time_s * set_.samples_per_operation()));
+  const double decode_ns = 1e9 * set_.cpu_time_s * set_.samples_per_operation(), mean_bytes = inputs_.mean_file_bytes();
   pipeline::SpanLog& spans = spans_[worker.index];
   const double held = set_.decodes_what_is_read() ? 1 : std::max(1.0, std::round(set_.samples_per_operation()));
   const auto decodes = set_.decoding.active() ? static_cast<unsigned>(held) : 0u;
@@ -175,7 +175,9 @@ void Workers::read_batches(Worker& worker, Pipeline& pipeline, Tally& tally) noe
       } else if (own) {
         source.decode(done);
       } else if (parsed) {
-        pipeline::burn(decode_ns);
+        // Larger files take longer, as decoders do: workers that all took the same would stay in step with each other.
+        const double ns = mean_bytes > 0 ? decode_ns * static_cast<double>(done.bytes) / mean_bytes : decode_ns;
+        pipeline::burn(static_cast<std::uint64_t>(std::llround(ns)));
       }
       if (parsed && (decodes > 0 || decode_ns > 0 || own)) {
         const std::uint64_t decoded = now_ns();
