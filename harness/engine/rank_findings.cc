@@ -27,6 +27,8 @@ SlowestRank slowest_of(const Times& slowest, const Ranks& ranks) {
 }  // namespace
 
 std::vector<unsigned> stragglers(const Repetition& repetition) {
+  if (repetition.pairs)
+    return {};  // an end's clock covers as many directions as it waits for: pairs are blamed by their rates
   std::map<unsigned, std::pair<double, double>> work;  // bytes (or operations), seconds
   for (const PhaseResult& p : repetition.phases) {
     for (const RankPhase& r : p.ranks) {
@@ -53,7 +55,7 @@ std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks) 
     if (!r.counted) continue;
     ++counted;
     for (const PhaseResult& p : r.phases)
-      if (p.slowest_rank >= 0) ++slowest[static_cast<unsigned>(p.slowest_rank)];
+      if (p.slowest_rank >= 0 && !r.pairs) ++slowest[static_cast<unsigned>(p.slowest_rank)];
     for (const unsigned rank : stragglers(r)) ++slow[rank];
     if (r.pairs) matrices.push_back(&*r.pairs);
   }

@@ -153,6 +153,8 @@ def test_ring_and_bisection(hosts):
     measured = [(a, b) for a in range(4) for b in range(4) if ring[a][b] > 0]
     assert measured == [(a, b) for a in range(4) for b in range(4) if abs(a - b) in (1, 3)]
     assert [(a, b) for a in range(4) for b in range(4) if bisection[a][b] > 0] == [(0, 2), (1, 3), (2, 0), (3, 1)]
+    for point in headrace.results()["points"]:  # healthy, and whoever waits for both directions is no straggler
+        assert not any("straggler" in note for note in point["notes"]), point["notes"]
 
 
 def test_rails_are_measured_alone_and_the_slow_one_is_named(hosts):

@@ -38,5 +38,15 @@ TEST(RankFindings, ThreeRanksAreTheFewestThatHaveAStraggler) {
   EXPECT_TRUE(of(2).empty());
 }
 
+/// One end of a pair waits for both directions, and is as fast as the other.
+TEST(RankFindings, PairsHaveNoStragglers) {
+  Repetition r;
+  r.phases.emplace_back();
+  for (unsigned rank = 0; rank < 6; ++rank) r.phases[0].ranks.push_back({rank, rank < 3 ? 2.0 : 1.0, 1, 1000, 10, 0});
+  EXPECT_EQ(engine::stragglers(r).size(), 3u);
+  r.pairs.emplace();
+  EXPECT_TRUE(engine::stragglers(r).empty());
+}
+
 }  // namespace
 }  // namespace headrace
