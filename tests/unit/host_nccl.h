@@ -179,9 +179,10 @@ class HostNcclGroup final : public NcclGroup {
 
 class HostNcclBackend final : public NcclBackend {
  public:
-  explicit HostNcclBackend(std::shared_ptr<NcclFabric> fabric) : fabric_(std::move(fabric)) {}
+  explicit HostNcclBackend(std::shared_ptr<NcclFabric> fabric, std::string version = "0.0.0")
+      : fabric_(std::move(fabric)), version_(std::move(version)) {}
   std::optional<std::string> unusable() const override { return std::nullopt; }
-  std::string version() const override { return "0.0.0"; }
+  std::string version() const override { return version_; }
   std::string why_not(NcclElement element) const override {
     return element == NcclElement::f8e5m2 ? fabric_->no_f8e5m2 : "";
   }
@@ -207,6 +208,7 @@ class HostNcclBackend final : public NcclBackend {
 
  private:
   std::shared_ptr<NcclFabric> fabric_;
+  const std::string version_;
 };
 
 }  // namespace headrace::testing

@@ -198,7 +198,7 @@ struct Trouble {
   int leaves = -1;             // before its first repetition
   bool share_a_gpu = false;    // all ranks see the same one, and no other
   bool see_their_own = false;  // each rank sees one GPU, and no two the same
-  int sees_one_of_two = -1, cannot_pin = -1, cannot_allocate = -1, is_hot = -1;
+  int sees_one_of_two = -1, cannot_pin = -1, cannot_allocate = -1, is_hot = -1, has_other_nccl = -1;
   bool corrupts = false;  // what the last rank of each group gets
 };
 
@@ -225,6 +225,8 @@ std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, 
     if (is(trouble.cannot_allocate))
       for (HostGpuSettings& gpu : settings.gpus) gpu.facts.memory = 1;
     const HostGpuBackend& gpus = equip(runner.node(), fabric, settings);
+    if (is(trouble.has_other_nccl))
+      runner.node().backends().replace_nccl(std::make_unique<HostNcclBackend>(fabric, "2.27.5"));
     try {
       if (const auto skip = runner.check()) throw RunError(skip->reason);
       runner.prepare();
@@ -273,6 +275,13 @@ TEST(NcclRanks, AllSayWhatOneOfThemLacks) {
     EXPECT_EQ(pins[other], other == 1 ? pins[1] : "rank 1 (b): " + pins[1]);
     EXPECT_EQ(memory[other], other == 2 ? memory[2] : "rank 2 (c): " + memory[2]);
   }
+}
+
+TEST(NcclRanks, AllSayWhoHasAnotherNccl) {
+  for (const std::string& error :
+       run_ranks(3, "nccl_all_reduce", "message_size: 4000B, calls: 5", {.has_other_nccl = 1}))
+    EXPECT_EQ(error.find("rank 1 (b) has NCCL 2.27.5, rank 0 (a) has 0.0.0: they do not talk; load the same"), 0u)
+        << error;
 }
 
 TEST(NcclRanks, AllHearOfAGpuThatWasHeldBack) {

@@ -126,7 +126,7 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
   broken_.clear();
   connected_ = false;
   NcclBackend& nccl = node.backends().nccl();
-  in_concert(*team_, "make room for messages", kStep_s, [&] {
+  const auto versions = in_concert(*team_, "make room for messages", kStep_s, [&] {
     for (std::size_t g = 0; g < groups_.size(); ++g) add_part(node, g);
     // By way of a GPU of this process's own: in exclusive mode the others have theirs.
     if (!parts_.empty()) staging_ = parts_.front().ends.front()->gpu.pinned(std::min(kPiece, message_size_), false);
@@ -136,8 +136,14 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
         if (std::find(own.begin(), own.end(), m.gpu) == own.end()) own.push_back(m.gpu);
     watch_.open(node.backends().gpu(), own);
     nccl.listen();
-    return std::string();
+    return nccl.version();
   });
+  for (unsigned rank = 1; rank < versions.size(); ++rank)
+    if (versions[rank] != versions[0])
+      throw RunError(
+          fmt::format("{} has NCCL {}, {} has {}: they do not talk; load the same on all nodes "
+                      "(LD_LIBRARY_PATH, the container's image)",
+                      team_->who(rank), versions[rank], team_->who(0), versions[0]));
   join(nccl);
   check_data();
   connected_ = true;
