@@ -3,7 +3,7 @@ WebDataset in a DataLoader gets of it, and what `headrace rehearse`'s pipeline t
 Usage: known_webdataset.py HEADRACE RATE
 
 With HEADRACE_REHEARSAL_TABLE=1 nothing is decided, and each comparison prints its line of the table in docs/rehearsal.md, for 1, 2
-and 4 workers; else it is done with 2.
+and 4 workers, and with a shuffle buffer; else it is done with 2.
 """
 
 import importlib.util
@@ -24,7 +24,7 @@ for module in ("torch", "webdataset"):
 TABLE = "HEADRACE_REHEARSAL_TABLE" in os.environ
 ROUNDS = 3 if TABLE else 1
 LASTS_S, AHEAD_S = 6, 0.1
-SAMPLE, SHARDS, BATCH, PREFETCH = 100_000, 8, 4, 2
+SAMPLE, SHARDS, BATCH, PREFETCH, SHUFFLE = 100_000, 8, 4, 2, 200
 rate = {"40M": 40e6, "20M": 20e6}[sys.argv[2]]
 disk = Path(bench.limited("--size", "2G", "--in-memory", "--read-bps", sys.argv[2]))
 
@@ -52,18 +52,19 @@ def evict(paths):
         os.close(fd)
 
 
-def ours(workers, step_s, own_s):
+def ours(workers, shuffle, step_s, own_s):
     result = bench.run({"use": "input_pipeline", "layout": "shards", "loader": "pytorch_iterable", "read_profile": "wds",
                         "path": str(disk / "own"), "workers": workers, "batch_size": BATCH, "prefetch_factor": PREFETCH,
-                        "step_time": f"{step_s}s", "cpu_time_per_batch": f"{own_s}s", "cache": "cold", "duration": "120s", "repeat": bench.ONCE}, f"{disk}/scratch")
+                        "step_time": f"{step_s}s", "cpu_time_per_batch": f"{own_s}s", "cache": "cold", "duration": "120s",
+                        "repeat": bench.ONCE, **({"shuffle_buffer": shuffle} if shuffle else {})}, f"{disk}/scratch")
     assert result.code == 0, result.told
     bench.proven(result)
     return result.metric("accelerator_utilization"), result.metric("ideal_share") * BATCH / step_s
 
 
-def compare(workers, share):
+def compare(workers, share, shuffle=0):
     step_s = BATCH * sum(p.stat().st_size for p in paths) / samples * share / rate
-    words = [workers, BATCH, PREFETCH, step_s, *paths]
+    words = [workers, BATCH, PREFETCH, shuffle, step_s, *paths]
     trainer = subprocess.Popen([sys.executable, Path(__file__).parent / "trainer.py", *map(str, words)], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert trainer.stdout.readline() == "ready\n", "the trainer ended"
@@ -74,12 +75,12 @@ def compare(workers, share):
         trainer.stdin.flush()
         *told, own_s = map(float, trainer.stdout.readline().split())
         other.append(told)
-        own.append(ours(workers, step_s, own_s))
+        own.append(ours(workers, shuffle, step_s, own_s))
     trainer.stdin.close()
     trainer.wait(timeout=120)
     (au, given), (their_au, theirs) = ([statistics.median(column) for column in zip(*side)] for side in (own, other))
     scatter = max(max(column) - min(column) for side in (own, other) for column in [list(zip(*side))[0]])
-    print(f"| {share}-{workers} | {their_au:.3f} | {au:.3f} | {au - their_au:+.3f} | {theirs:.1f} | {given:.1f} | "
+    print(f"| {share}-{workers}{'-shuffle' if shuffle else ''} | {their_au:.3f} | {au:.3f} | {au - their_au:+.3f} | {theirs:.1f} | {given:.1f} | "
           f"{100 * (given / theirs - 1):+.1f} % | {scatter:.3f} |", flush=True)
     # A throttle may hand out a slice ahead, to the one and not to the other.
     assert TABLE or abs(au - their_au) <= 0.05 + min(1, share) * AHEAD_S / LASTS_S, (own, other)
@@ -89,3 +90,6 @@ paths, samples = make()
 for workers in ([1, 2, 4] if TABLE else [2]):
     for share in (0.5, 0.9, 1.5):
         bench.on_a_quiet_moment(lambda: compare(workers, share))
+if TABLE:
+    for share in (0.5, 0.9, 1.5):
+        compare(2, share, SHUFFLE)

@@ -1,7 +1,11 @@
 """A PyTorch DataLoader over a WebDataset of tar shards, with its consumer: a GPU emulated by deadlines, which computes while the
-host takes the next batch. trainer.py WORKERS BATCH PREFETCH STEP_S SHARD...   Prints "ready"; then for each line of its input reads
-all shards once, and prints accelerator utilization (A21: the first step left out), samples per second with the first step, and the
-processor time that a batch took this process [s]."""
+host takes the next batch.
+
+    trainer.py WORKERS BATCH PREFETCH SHUFFLE STEP_S SHARD...
+
+SHUFFLE: samples of a worker's shuffle buffer, 0: none. Prints "ready"; then for each line of its input reads all shards once, and
+prints accelerator utilization (A21: the first step left out), samples per second with the first step, and the processor time that a
+batch took this process [s]."""
 
 import sys
 import time
@@ -31,10 +35,11 @@ def epoch(loader, batch, step_s):
 
 
 if __name__ == "__main__":
-    workers, batch, prefetch = map(int, sys.argv[1:4])
-    step_s, shards = float(sys.argv[4]), sys.argv[5:]
+    workers, batch, prefetch, shuffle = map(int, sys.argv[1:5])
+    step_s, shards = float(sys.argv[5]), sys.argv[6:]
     torch.set_num_threads(1)
-    data = webdataset.WebDataset(shards, shardshuffle=len(shards)).map(parts)
+    data = webdataset.WebDataset(shards, shardshuffle=len(shards))
+    data = (data.shuffle(shuffle) if shuffle else data).map(parts)
     loader = torch.utils.data.DataLoader(data, batch_size=batch, num_workers=workers, collate_fn=list, prefetch_factor=prefetch,
                                          persistent_workers=True, drop_last=True)
     for _ in loader:  # starts the workers
