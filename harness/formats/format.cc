@@ -1,7 +1,5 @@
 #include "harness/formats/format.h"
 
-#include <unistd.h>
-
 #include <array>
 
 #include "harness/formats/tar.h"
@@ -33,12 +31,12 @@ Format format_by_name(std::string_view name) noexcept {
   return Format::none;
 }
 
-Format format_by_content(int fd) noexcept {
+Format format_by_content(const BytesAt& from) {
   std::array<unsigned char, kTarBlock> first{};
-  const ssize_t got = ::pread(fd, first.data(), first.size(), 0);
+  const std::int64_t got = from(0, first.data(), first.size());
   std::uint64_t length = 0;
-  if (got >= static_cast<ssize_t>(kTarBlock) && !is_zero(first) && tar_header(first)) return Format::tar;
-  if (got >= static_cast<ssize_t>(kRecordHead) && record_head(std::span(first).first<kRecordHead>(), length) &&
+  if (got >= static_cast<std::int64_t>(kTarBlock) && !is_zero(first) && tar_header(first)) return Format::tar;
+  if (got >= static_cast<std::int64_t>(kRecordHead) && record_head(std::span(first).first<kRecordHead>(), length) &&
       length > 0)
     return Format::tfrecord;
   return Format::none;

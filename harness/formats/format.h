@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "harness/formats/bytes_at.h"
+
 namespace headrace::formats {
 
 enum class Format : std::uint8_t { none, tar, tfrecord, mds };
@@ -12,7 +14,7 @@ std::string_view to_string(Format format);
 /// By a name's end; none: it does not tell.
 Format format_by_name(std::string_view name) noexcept;
 
-/// By the first bytes of `fd`.
-Format format_by_content(int fd) noexcept;
+/// By the first bytes.
+Format format_by_content(const BytesAt& from);
 
 }  // namespace headrace::formats

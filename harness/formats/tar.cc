@@ -1,7 +1,6 @@
 #include "harness/formats/tar.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -148,7 +147,7 @@ bool is_image(std::string_view part) noexcept {
   return std::any_of(std::begin(kImages), std::end(kImages), alike);
 }
 
-std::vector<std::string> parts_of_first_samples(int fd, std::uint64_t size) {
+std::vector<std::string> parts_of_first_samples(const BytesAt& from, std::uint64_t size) {
   constexpr unsigned kMost = 64;
   constexpr std::size_t kLongest = 1 << 16;
   std::map<std::string, unsigned> seen;
@@ -156,7 +155,7 @@ std::vector<std::string> parts_of_first_samples(int fd, std::uint64_t size) {
   std::string key, long_name, records;
   for (std::uint64_t at = 0; at + kTarBlock <= size;) {
     unsigned char block[kTarBlock];
-    if (::pread(fd, block, kTarBlock, static_cast<off_t>(at)) != static_cast<ssize_t>(kTarBlock)) break;
+    if (from(at, block, kTarBlock) != static_cast<std::int64_t>(kTarBlock)) break;
     const auto header = is_zero(TarBlock(block)) ? std::nullopt : tar_header(TarBlock(block));
     if (!header) break;
     at += kTarBlock;
@@ -165,7 +164,7 @@ std::vector<std::string> parts_of_first_samples(int fd, std::uint64_t size) {
       std::string& to = header->type == 'x' ? records : long_name;
       if (bytes > kLongest) break;
       to.resize(bytes);
-      if (::pread(fd, to.data(), bytes, static_cast<off_t>(at)) != static_cast<ssize_t>(bytes)) break;
+      if (from(at, reinterpret_cast<unsigned char*>(to.data()), bytes) != static_cast<std::int64_t>(bytes)) break;
       if (header->type == 'L') to = to.c_str();
     } else if (header->type == '0') {
       char room[kLongest];

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/formats/bytes_at.h"
+
 namespace headrace::formats {
 
 inline constexpr std::uint64_t kTarBlock = 512;  // [B]: a header, and what members are padded to
@@ -39,8 +41,8 @@ SampleName sample_name(std::string_view path) noexcept;
 bool is_image(std::string_view part) noexcept;
 
 /// Parts (extensions; "image" for any image) that more than half of the first samples of a tar file have, of up to 64,
-/// read from `fd` header by header; none when it has no samples.
-std::vector<std::string> parts_of_first_samples(int fd, std::uint64_t size);
+/// read header by header of `size` bytes; none when it has no samples.
+std::vector<std::string> parts_of_first_samples(const BytesAt& from, std::uint64_t size);
 
 // Writing.
 

@@ -56,8 +56,9 @@ std::pair<std::uint64_t, std::uint64_t> samples_in(const std::string& path, form
     return {size, head[0] | head[1] << 8 | head[2] << 16 | static_cast<std::uint64_t>(head[3]) << 24};
   }
   std::unique_ptr<formats::SampleParser> parser =
-      format == formats::Format::tar ? formats::tar_parser(formats::parts_of_first_samples(fd.get(), size))
-                                     : formats::tfrecord_parser();
+      format == formats::Format::tar
+          ? formats::tar_parser(formats::parts_of_first_samples(formats::bytes_of_file(fd.get()), size))
+          : formats::tfrecord_parser();
   parser->begin();
   std::vector<unsigned char> buffer(1 << 20);
   std::uint64_t at = 0, count = 0, covered = 0;

@@ -329,8 +329,8 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
     job.dataset.codec = requirements::SampleCodec::none;
   }
   const bool objects = means.data.empty() ? means.makes_objects : is_object_path(means.data);
-  const bool in_parts = job.dataset.layout != Layout::files || job.dataset.samples_per_file > 1;
-  const bool leaves_decoding_out = objects && in_parts && rehearsal::decodes(job);
+  const bool anywhere = job.dataset.layout == Layout::tokens || job.dataset.samples_per_file < 1;
+  const bool leaves_decoding_out = objects && anywhere && rehearsal::decodes(job);
   if (leaves_decoding_out) job.dataset.codec = requirements::SampleCodec::none;
   if (job.step.time <= 0) throw UsageError("no rehearsal: the job does not tell step.time, which GPUs are emulated by");
   // Saves, names and networks have points of their own in `qualify`; the space that those would take, the data has.
@@ -346,7 +346,8 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
   FromJob all = points_from_job(reading, means);
   if (leaves_decoding_out)
     all.remarks.emplace_back(
-        "decoding is left out: of objects, samples are decoded out of whole ones, and these are read in parts");
+        "decoding is left out: samples are decoded out of whole objects and of shards that are read from front to "
+        "back");
   std::optional<Value> decoding;
   for (const Value& entry : all.workloads.items)
     if (entry.find("use")->text == "decode") decoding = entry;

@@ -87,6 +87,17 @@ class BlockLoop {
   std::vector<std::uint64_t> due_;      // by slot: the intended start in an open loop
 };
 
+/// What a block of the data set's `file` met that did not come whole: where it failed, or the file ended.
+inline OperationError failed_block(const BlockCompletion& block, std::uint32_t file) noexcept {
+  const bool failed = block.result < 0;
+  const auto got = static_cast<std::uint64_t>(failed ? 0 : block.result);
+  return {.code = block.error != 0 ? block.error
+                  : failed         ? static_cast<int>(-block.result)
+                                   : OperationError::kShortRead,
+          .file = file,
+          .offset = block.offset + got};
+}
+
 /// Records a block of which `wanted` bytes were to come; less is an error at the place where the
 /// file ended. `file` is the index in the data set. True when all came. `recorder`: a Recorder or a Batches::Lane.
 template <class Record>
@@ -95,14 +106,7 @@ bool record_block(const BlockCompletion& block, std::uint64_t wanted, std::uint3
     recorder.op(block.begin_ns, block.end_ns, wanted);
     return true;
   }
-  const bool failed = block.result < 0;
-  const auto got = static_cast<std::uint64_t>(failed ? 0 : block.result);
-  recorder.fail(OperationError{.code = block.error != 0 ? block.error
-                                       : failed         ? static_cast<int>(-block.result)
-                                                        : OperationError::kShortRead,
-                               .file = file,
-                               .offset = block.offset + got},
-                block.end_ns);
+  recorder.fail(failed_block(block, file), block.end_ns);
   return false;
 }
 

@@ -21,8 +21,8 @@
 #include "harness/storage/data_set/layout.h"
 #include "harness/storage/data_set/manifest.h"
 #include "harness/storage/data_set/object_set.h"
-#include "harness/storage/data_set/opened_file.h"
 #include "harness/storage/data_set/walk.h"
+#include "harness/storage/opened_file.h"
 #include "harness/system/block_device.h"
 #include "harness/workload.h"
 

@@ -53,7 +53,7 @@ def test_images_that_lie_in_a_store_are_decoded(headrace):
 
 @pytest.mark.parametrize("more, words", [
     ({"read_profile": "pil"}, "objects are read whole"), ({"queue_depth": 4}, "asks and waits"),
-    ({"layout": "shards", "loader": "pytorch_iterable", "codec": "png"}, "decoded out of whole ones"),
+    ({"layout": "indexed", "codec": "png"}, "shards that are read from front to back"),
     ({"engine": "posix"}, "objects are read by engine s3"),
 ], ids=["profile", "depth", "codec", "engine"])
 def test_what_a_pipeline_does_with_files_alone(headrace, more, words):

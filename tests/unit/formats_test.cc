@@ -225,7 +225,7 @@ TEST(TarParserTest, ACompressedShardIsTold) {
 
 TEST(TarTest, PartsAreThoseThatMostFirstSamplesHave) {
   const auto parts = [](const std::string& tar) {
-    return in_file(tar, [&](int fd) { return parts_of_first_samples(fd, tar.size()); });
+    return in_file(tar, [&](int fd) { return parts_of_first_samples(bytes_of_file(fd), tar.size()); });
   };
   EXPECT_EQ(parts(tar_of(20)), kParts);
   std::string mixed;
@@ -281,7 +281,9 @@ TEST(FormatTest, IsToldByNameElseByContent) {
   EXPECT_EQ(format_by_name("a/b-000.tar"), Format::tar);
   EXPECT_EQ(format_by_name("a.tfrecord"), Format::tfrecord);
   EXPECT_EQ(format_by_name("train-00001-of-01024"), Format::none);
-  const auto format = [](const std::string& text) { return in_file(text, format_by_content); };
+  const auto format = [](const std::string& text) {
+    return in_file(text, [](int fd) { return format_by_content(bytes_of_file(fd)); });
+  };
   EXPECT_EQ(format(tar_of(1)), Format::tar);
   EXPECT_EQ(format(records_of(2).substr(16)), Format::tfrecord);
   EXPECT_EQ(format(std::string(5000, '\0')), Format::none);

@@ -10,7 +10,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/random.h"
 #include "harness/storage/data_set/block_pattern.h"
-#include "harness/storage/data_set/opened_file.h"
+#include "harness/storage/opened_file.h"
 
 namespace headrace {
 namespace {

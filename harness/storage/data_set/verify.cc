@@ -13,8 +13,8 @@
 #include "harness/base/parallel.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/data_set/block_pattern.h"
-#include "harness/storage/data_set/opened_file.h"
 #include "harness/storage/data_set/sample_files.h"
+#include "harness/storage/opened_file.h"
 
 namespace headrace {
 namespace {

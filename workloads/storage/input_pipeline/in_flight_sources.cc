@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/base/clock.h"
+#include "harness/storage/block_loop.h"
 
 namespace headrace {
 namespace {
@@ -166,10 +167,7 @@ class PlacesInFlight final : public SampleSource {
     if (block.result >= static_cast<std::int64_t>(block_size_)) {
       read.bytes += block_size_;
     } else if (read.error.code == 0) {
-      const bool failed = block.result < 0;
-      read.error = {.code = failed ? static_cast<int>(-block.result) : OperationError::kShortRead,
-                    .file = places_.selected()[block.file],
-                    .offset = block.offset + static_cast<std::uint64_t>(failed ? 0 : block.result)};
+      read.error = failed_block(block, places_.selected()[block.file]);
     }
     return --sample.to_come == 0 ? &read : nullptr;
   }

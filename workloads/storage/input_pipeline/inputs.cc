@@ -137,11 +137,14 @@ void Inputs::prepare_decoding(Node& node, const DataProgress& progress) {
 }
 
 OwnShards Inputs::parsed_shards() const {
-  OwnShards shards = own_shards(data_->files(), data_->empty_files());
+  OwnShards shards = own_shards(*data_);
   if (shards.format == formats::Format::none)
-    throw RunError(data_->files().root() +
-                   ": samples are decoded out of tar, TFRecord and MDS files, and these are none "
-                   "(codec: none, with cpu_time_per_sample, leaves decoding out)");
+    throw RunError(
+        fmt::format("{}: samples are decoded out of {}, and these are none "
+                    "(codec: none, with cpu_time_per_sample, leaves decoding out)",
+                    data_->files().root(),
+                    data_->files().holds_objects() ? "tar and TFRecord shards, where they are objects"
+                                                   : "tar, TFRecord and MDS files"));
   return shards;
 }
 
@@ -155,16 +158,18 @@ void Inputs::find_several() {
 void Inputs::find_shards() {
   idle_workers_ = 0;
   shards_ = {};
-  const bool objects = data_->files().holds_objects();
-  if (objects || (data_->generated() && !data_->holds_samples())) {
-    if (objects)
-      shard_notes_.emplace_back("objects are read from front to back in parts: their samples are not parsed");
+  if (data_->generated() && !data_->holds_samples()) {
     shards_.files.resize(data_->files().count());
     std::iota(shards_.files.begin(), shards_.files.end(), 0u);
     return;
   }
-  shards_ = set_.decoding.active() ? parsed_shards() : own_shards(data_->files(), data_->empty_files());
-  if (shards_.format == formats::Format::none) return;
+  shards_ = set_.decoding.active() ? parsed_shards() : own_shards(*data_);
+  if (shards_.format == formats::Format::none) {
+    if (data_->files().holds_objects())
+      shard_notes_.emplace_back(
+          "the objects are neither tar nor TFRecord shards: they are read from front to back, and no sample is parsed");
+    return;
+  }
   for (unsigned i = 0; i < set_.io.workers; ++i)
     idle_workers_ += shards_.of(i, set_.io.workers, team_index_, team_size_).empty();
   std::vector<std::string> lacking;
@@ -211,6 +216,7 @@ std::unique_ptr<SampleSource> Inputs::make_source(unsigned number) const {
     }
     case Layout::shards: {
       std::vector<std::uint32_t> shards = shards_.of(number, set_.io.workers, team_index_, team_size_);
+      options.keep_data = shards_.format != formats::Format::none || set_.shuffling.active();
       if (set_.flies()) options.advice = Advice::sequential;  // frameworks tell the kernel nothing
       auto reader = set_.profile == ReadProfile::ranged
                         ? engine_->block_reader(files, shards, options)
@@ -229,6 +235,7 @@ std::unique_ptr<SampleSource> Inputs::make_source(unsigned number) const {
       break;
   }
   if (set_.flies()) options.advice = Advice::random;
+  options.keep_data = set_.shuffling.active();
   const bool plain = set_.profile == ReadProfile::ranged || set_.profile == ReadProfile::mmap;
   auto reader = plain ? engine_->block_reader(files, places_->selected(), options)
                       : profile_block_reader(set_.profile, files, places_->selected(), set_.io.block_size);

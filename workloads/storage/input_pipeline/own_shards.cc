@@ -2,11 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "harness/base/random.h"
 #include "harness/formats/sample_parser.h"
 #include "harness/formats/tar.h"
+#include "harness/storage/opened_file.h"
 #include "harness/system/open_quiet.h"
 
 namespace headrace {
@@ -124,6 +123,39 @@ class ParsedShards final : public SampleSource {
   std::uint64_t at_hand_ = 0, used_ = 0;  // of the block that was read last
 };
 
+/// One file or object of a data set, looked into at any place. Of an object a range is fetched at a time, as each request takes
+/// its time.
+class Look {
+ public:
+  Look(const DataSet& data, std::uint32_t file)
+      : from_(data.opened(file, POSIX_FADV_NORMAL)), ahead_(data.files().holds_objects() ? kRange : 0) {}
+
+  formats::BytesAt bytes() {
+    return [this](std::uint64_t offset, unsigned char* to, std::uint64_t length) -> std::int64_t {
+      if (!from_.is_open()) return -1;
+      if (length >= ahead_) return from_.read(offset, to, length);
+      if (offset < begin_ || offset + length > begin_ + range_.size()) {
+        range_.resize(ahead_);
+        const std::int64_t got = from_.read(offset, range_.data(), range_.size());
+        range_.resize(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
+        begin_ = offset;
+        if (got < 0) return got;
+      }
+      const std::uint64_t here = offset - begin_, part = std::min<std::uint64_t>(length, range_.size() - here);
+      std::copy_n(range_.begin() + static_cast<std::ptrdiff_t>(here), part, to);
+      return static_cast<std::int64_t>(part);
+    };
+  }
+
+ private:
+  static constexpr std::uint64_t kRange = 256 << 10;  // headers of a few samples as they usually are [B]
+
+  OpenedFile from_;
+  const std::uint64_t ahead_;  // 0: nothing is fetched beside what is asked for
+  std::vector<unsigned char> range_;
+  std::uint64_t begin_ = 0;  // of range_, in the file
+};
+
 system::UniqueFd opened(const FileTable& files, std::uint32_t file) {
   return system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
 }
@@ -165,17 +197,21 @@ std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::
   return all.format == Format::tar ? formats::tar_parser(all.parts, keep) : formats::tfrecord_parser(keep);
 }
 
-OwnShards own_shards(const FileTable& files, std::span<const std::string> empty) {
+OwnShards own_shards(const DataSet& data) {
+  const FileTable& files = data.files();
   OwnShards shards;
   std::array<std::uint32_t, 4> named{};
-  const auto by_name = [&](std::uint32_t file) { return formats::format_by_name(files.path(file)); };
+  const auto by_name = [&](std::uint32_t file) {
+    const Format format = formats::format_by_name(files.path(file));
+    return format == Format::mds && files.holds_objects() ? Format::none : format;
+  };
   for (std::uint32_t file = 0; file < files.count(); ++file) ++named[static_cast<std::size_t>(by_name(file))];
   const auto most = std::max_element(named.begin() + 1, named.end());  // the first one of equals
   const bool names_tell = *most > 0;
   if (names_tell) {
     shards.format = static_cast<Format>(most - named.begin());
-  } else if (const auto fd = opened(files, 0); fd && !files.is_device()) {
-    shards.format = formats::format_by_content(fd.get());
+  } else if (!files.is_device()) {
+    shards.format = formats::format_by_content(Look(data, 0).bytes());
   }
   for (std::uint32_t file = 0; file < files.count(); ++file) {
     if (!names_tell || by_name(file) == shards.format)
@@ -184,14 +220,13 @@ OwnShards own_shards(const FileTable& files, std::span<const std::string> empty)
       ++shards.others;
   }
   for (std::size_t i = 0; shards.format == Format::tar && shards.parts.empty() && i < shards.files.size() && i < 8; ++i)
-    if (const auto fd = opened(files, shards.files[i]))
-      shards.parts = formats::parts_of_first_samples(fd.get(), files.size(shards.files[i]));
+    shards.parts = formats::parts_of_first_samples(Look(data, shards.files[i]).bytes(), files.size(shards.files[i]));
   if (shards.format != Format::mds) return shards;
   leave_out_packed(files, shards);
   for (std::size_t i = 0; !shards.columns && i < shards.files.size() && i < 8; ++i)
     if (const auto fd = opened(files, shards.files[i]))
       shards.columns = formats::mds_columns_of(fd.get(), files.size(shards.files[i]));
-  shards.faults = mds_index_faults(files, shards.files, empty);
+  shards.faults = mds_index_faults(files, shards.files, data.empty_files());
   return shards;
 }
 
@@ -224,19 +259,18 @@ bool FileSamples::next(formats::Flaw& flaw, std::uint64_t& offset) noexcept {
   return false;
 }
 
-void first_samples(const FileTable& files, const OwnShards& all, std::unique_ptr<formats::Payload> keep,
+void first_samples(const DataSet& data, const OwnShards& all, std::unique_ptr<formats::Payload> keep,
                    const std::function<bool(std::span<const unsigned char>, std::uint32_t, std::uint64_t)>& seen) {
   FileSamples samples(all, std::move(keep));
   constexpr std::uint64_t kMost = 64 << 20;  // of one shard: enough for samples to be taken from [B]
   std::vector<unsigned char> bytes;
   for (const std::uint32_t file : all.files) {
-    const auto fd = opened(files, file);
-    if (!fd) continue;
-    bytes.resize(std::min(files.size(file), kMost));
+    OpenedFile from = data.opened(file, POSIX_FADV_SEQUENTIAL);
+    if (!from.is_open()) continue;
+    bytes.resize(std::min(data.files().size(file), kMost));
     std::size_t got = 0;
     while (got < bytes.size()) {
-      const ssize_t n = ::pread(fd.get(), bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
-      if (n < 0 && errno == EINTR) continue;
+      const std::int64_t n = from.read(got, bytes.data() + got, bytes.size() - got);
       if (n <= 0) break;
       got += static_cast<std::size_t>(n);
     }

@@ -16,6 +16,7 @@
 #include "harness/formats/payload.h"
 #include "harness/formats/sample_parser.h"
 #include "harness/record/file_table.h"
+#include "harness/storage/data_set.h"
 #include "harness/storage/mds_index.h"
 #include "workloads/storage/input_pipeline/sample_source.h"
 
@@ -39,9 +40,9 @@ struct OwnShards {
   std::vector<std::uint32_t> of(unsigned worker, unsigned workers, unsigned node, unsigned nodes) const;
 };
 
-/// By the files' names; where those do not tell, by the content of the first. `empty`: names of files of no bytes, which are not
-/// in `files`. Untimed; opens a few files. Throws RunError where all are compressed MDS shards.
-OwnShards own_shards(const FileTable& files, std::span<const std::string> empty);
+/// By the files' names; where those do not tell, by the content of the first. Untimed; opens a few files. Throws RunError where
+/// all are compressed MDS shards. Objects are none of MDS: StreamingDataset reads those out of copies in a local folder.
+OwnShards own_shards(const DataSet& data);
 
 /// For one worker. `keep`: of samples that are to be decoded, outlives the parser; nullptr: they are not.
 std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::Payload* keep);
@@ -74,7 +75,7 @@ class FileSamples {
 
 /// Untimed: what is to be decoded of samples that can be, shard after shard, with its file and offset there, until `seen`
 /// says false. Of each shard the first 64 MiB.
-void first_samples(const FileTable& files, const OwnShards& all, std::unique_ptr<formats::Payload> keep,
+void first_samples(const DataSet& data, const OwnShards& all, std::unique_ptr<formats::Payload> keep,
                    const std::function<bool(std::span<const unsigned char>, std::uint32_t, std::uint64_t)>& seen);
 
 }  // namespace headrace

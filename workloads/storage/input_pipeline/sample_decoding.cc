@@ -76,7 +76,7 @@ void SampleDecoding::hold(const DataSet& data, const OwnShards* shards, bool ski
   const FileTable& files = data.files();
   holds_ = true;
   if (shards != nullptr) {
-    first_samples(files, *shards, payload(0), [&](std::span<const unsigned char> bytes, std::uint32_t file, auto at) {
+    first_samples(data, *shards, payload(0), [&](std::span<const unsigned char> bytes, std::uint32_t file, auto at) {
       return keep({bytes.begin(), bytes.end()}, files.full_path(file), at, skip);
     });
     if (held_.empty() && wrong_.empty()) wrong_ = "none was found in " + files.root();

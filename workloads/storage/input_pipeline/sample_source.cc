@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/base/clock.h"
+#include "harness/storage/block_loop.h"
 
 namespace headrace {
 namespace {
@@ -219,11 +220,7 @@ bool read_block(BlockReader& reader, const BlockRequest& request, std::uint64_t 
     done.bytes += wanted;
     return true;
   }
-  const bool failed = block.result < 0;
-  const auto got = static_cast<std::uint64_t>(failed ? 0 : block.result);
-  done.error = {.code = failed ? static_cast<int>(-block.result) : OperationError::kShortRead,
-                .file = file,
-                .offset = block.offset + got};
+  done.error = failed_block(block, file);
   return false;
 }
 

@@ -211,8 +211,6 @@ void Settings::check_objects(Params& p) const {
   if (!flies() && io.queue_depth > 1)
     p.conflict("queue_depth", "a worker of this loader asks and waits: loader in_flight keeps more in flight");
   if (groups.active()) p.conflict("table", "row groups are read out of files");
-  if (decoding.active() && (layout != Layout::files || samples_per_file > 1))
-    p.conflict("codec", "of objects, samples are decoded out of whole ones: layout files, one in each");
 }
 
 void Settings::check_shuffling(Params& p) const {

@@ -1,4 +1,4 @@
-#include "harness/storage/data_set/opened_file.h"
+#include "harness/storage/opened_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
