@@ -209,9 +209,10 @@ std::string Params::path(std::string_view name, std::string_view help, bool obje
   std::string result;
   if (const config::Value* value = find(name)) {
     if (leads_to_objects(name) && !objects) {
-      problem(name,
-              "leads to files here, not into an object store: small_file_read, shard_stream, random_read, "
-              "checkpoint_read and metadata read s3://");
+      problem(
+          name,
+          "leads to files here, not into an object store: small_file_read, shard_stream, random_read, input_pipeline, "
+          "mixed, local_cache, checkpoint_read and metadata read s3://");
     } else if (leads_to_objects(name)) {
       result = value->text;
     } else if (value->is_scalar() && !value->text.empty()) {

@@ -36,7 +36,7 @@ struct SaveParams {
   static SaveParams declare(Params& params, const std::string& prefix = "");
   std::optional<Skip> check(Node& node) const;
   /// What cannot be of objects.
-  void check_parts(Params& params) const;
+  void check_parts(Params& params, const std::string& prefix) const;
   std::uint64_t total_bytes() const { return ranks * shard_size; }
   /// State, and the staging copy of asynchronous saves [B].
   std::uint64_t memory_bytes() const { return total_bytes() * (async ? 2 : 1); }

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from conftest import made
-from faulty_store import FaultyStore
+from faulty_store import FaultyStore, error
 
 PIPELINE = {"use": "input_pipeline", "path": "s3://bucket/set", "workers": 2, "batch_size": 2, "step_time": "1ms", "repeat": 1}
 
@@ -59,6 +59,62 @@ def test_images_that_lie_in_a_store_are_decoded(headrace):
 def test_what_a_pipeline_does_with_files_alone(headrace, more, words):
     run = headrace("http://127.0.0.1:1", {**PIPELINE, **more})
     assert run.code == 2 and words in run.told, run
+
+
+def left(store):
+    """Of checkpoints, and of processes that used the prefix."""
+    return [key for key in store.below("mine/") if "/checkpoint/" in key or "/users/" in key]
+
+
+def test_a_pipeline_saves_into_the_store(headrace):
+    """Checkpoints on the way: uploads that are completed, and nothing that stays."""
+    steps = {"step_time": "20ms", "duration": "1s", "batch_size": 1, "checkpoint_every": 8, "checkpoint_ranks": 2,
+             "checkpoint_shard_size": "6MiB", "checkpoint_block_size": "5MiB"}
+    own = {key: value for key, value in PIPELINE.items() if key != "path"} | {"files": 400, "file_size": "4KiB", "verify": True}
+    objects = made(400, 1000)
+    for mode in ("sync", "async"):
+        with FaultyStore(dict(objects)) as store:
+            run = headrace(store.endpoint, {**own, **steps, "checkpoint_mode": mode}, at="s3://bucket/mine")
+            assert run.code == 0 and "every byte as it should be" in run.told, run
+            assert run.metric("saves") > 0 and run.metric("save_fraction") > 0 and run.metric("time_to_durable_s") > 0, run
+            assert store.begun >= 2 * run.metric("saves") and not store.uploads and store.puts >= 2 * store.begun
+            assert store.below("set/") == sorted(objects) and not left(store), left(store)
+    with FaultyStore(dict(objects), put_refuse_from=1, put_refusal=(403, error("AccessDenied"))) as store:
+        run = headrace(store.endpoint, {**PIPELINE, **steps}, at="s3://bucket/mine")
+        assert run.code == 1 and "AccessDenied: no keys were found" in run.told and not store.uploads, run
+    run = headrace("http://127.0.0.1:1", {**PIPELINE, **steps, "checkpoint_direct": True, "checkpoint_layout": "shared",
+                                          "checkpoint_block_size": "1MiB"}, at="s3://bucket/mine")
+    assert run.code == 2, run
+    for key in ("checkpoint_direct", "checkpoint_layout", "checkpoint_block_size"):
+        assert key in run.told, run
+
+
+def test_reads_and_a_save_side_by_side(headrace):
+    entry = {"use": "mixed", "workers": 2, "rate": "50/s", "around": "300ms", "repeat": 1, "files": 400, "file_size": "4KiB",
+             "checkpoint_ranks": 2, "checkpoint_shard_size": "6MiB", "checkpoint_block_size": "5MiB", "verify": True}
+    with FaultyStore({}) as store:
+        run = headrace(store.endpoint, entry, at="s3://bucket/mine")
+        assert run.code == 0 and "every byte as it should be" in run.told, run
+        assert run.metric("durable_bandwidth") > 0 and run.metric("during_read_rate") > 0, run
+        assert run.metric("throttled_share") == 0 and run.metric("before_latency_p99_ns") > 0, run
+        assert not store.uploads and not left(store), left(store)
+    own = {key: value for key, value in entry.items() if key not in ("files", "file_size")} | {"path": "s3://bucket/set"}
+    with FaultyStore(made(400, 1000), put_refuse_from=1, put_refusal=(507, error("InsufficientStorage"))) as store:
+        run = headrace(store.endpoint, own, at="s3://bucket/mine")
+        assert run.code == 1 and "the store is full" in run.told and not store.uploads, run
+
+
+def test_a_rehearsal_saves_into_the_store(headrace):
+    job = {"schema": 1, "job": "far", "cluster": {"nodes": 1, "gpus_per_node": 1}, "step": {"time": "40ms", "micro_batch": 4},
+           "dataset": {"layout": "files", "samples": 1024, "sample_size": "2kB"}, "loader": {"workers_per_gpu": 2},
+           "model": {"parameters": 1_000_000}, "checkpoint": {"interval": "2s", "stall": "1s", "bytes_per_parameter": 14}}
+    (headrace.folder / "job.yaml").write_text(json.dumps(job))
+    with FaultyStore({f"set/{i:04}": bytes(2000) for i in range(1024)}) as store:
+        done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--at", "s3://bucket/mine", "--budget", "12s",
+                                "--no-report", "--out", "out", "--only", "input_pipeline/job", endpoint=store.endpoint)
+        [point] = json.loads((headrace.folder / "out/run.json").read_text())["points"]
+        assert point["status"] == "ok" and point["params"]["checkpoint_engine"] == "s3", (point, done.stdout, done.stderr)
+        assert point["repetitions"][-1]["metrics"]["saves"] > 0 and store.puts > 0 and not store.uploads, point
 
 
 def test_a_rehearsal_over_a_store(headrace):

@@ -12,13 +12,14 @@
 #include "harness/storage/open_loop.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"
+#include "workloads/storage/object_metrics.h"
 #include "workloads/storage/whole_files.h"
 
 namespace {
 using namespace headrace;
 using checkpoint::SaveTimes;
 
-constexpr std::array kMetrics{
+constexpr auto kMetrics = with_object_metrics(std::array{
     Metric{"before_read_rate", "1/s", Better::higher, "Files read per second before the save"},
     Metric{"during_read_rate", "1/s", Better::higher, "Files read per second during the save"},
     Metric{"after_read_rate", "1/s", Better::higher, "Files read per second after the save"},
@@ -35,7 +36,7 @@ constexpr std::array kMetrics{
     Metric{"read_bandwidth", "B/s", Better::higher, "File bytes per second during the save"},
     Metric{"durable_bandwidth", "B/s", Better::higher, "Checkpoint bytes over the time until the last is durable"},
     Metric{"time_to_durable_s", "s", Better::lower, "From the start of the save until it is durable"},
-};
+});
 
 enum Phase : unsigned { kBefore, kDuring, kAfter, kPhases };
 constexpr std::array<const char*, kPhases> kNames{"before", "during", "after"};
@@ -44,8 +45,8 @@ constexpr std::array<const char*, kPhases> kNames{"before", "during", "after"};
 class Mixed final : public Workload {
  public:
   explicit Mixed(Params& p)
-      : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = true})),
-        spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB})),
+      : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = true, .objects = true})),
+        spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB, .objects = true})),
         open_loop_(OpenLoop::declare(p, per_file(), 100)),
         around_s_(p.seconds("around", 5, {.min = 0.1, .max = 3600}, "how long to read before the save, and after it")),
         save_(checkpoint::SaveParams::declare(p, "checkpoint_")) {
@@ -64,13 +65,13 @@ class Mixed final : public Workload {
     Footprint all = io_.footprint(spec_, 3 * reads_around() * spec_.file_size);
     all.written_bytes += 2 * save_.total_bytes();  // the old one stays until the new one is durable
     all.memory_bytes += save_.memory_bytes();
-    all.page_cache_bytes += save_.direct ? 0 : save_.total_bytes();
+    all.page_cache_bytes += save_.direct || save_.objects ? 0 : save_.total_bytes();
     all.data_id = "mixed " + all.data_id;
     return all;
   }
   unsigned workers() const override { return io_.workers + save_.ranks; }
   unsigned background_workers() const override { return save_.ranks; }
-  std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts(whole_file_parts()); }
+  std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts(parts()); }
   /// Each with its cache made anew, so that they can be compared. That reads become slower for a
   /// while is what is looked for.
   std::vector<PhaseSpec> phases() const override {
@@ -92,17 +93,22 @@ class Mixed final : public Workload {
       readers_.push_back(backends_->storage(io_.engine).whole_file_reader(data_->files(), io_.reader_options()));
     saver_ = std::make_unique<checkpoint::Saver>(save_, node, progress);
     times_.resize(save_.ranks);
+    requests_.open(node, io_.engine, data_->files());
+    if (save_.objects && !requests_.on()) requests_.open(node, save_.engine, node.scratch_path());
   }
   const DataSet* data() const override { return data_.get(); }
 
   void before_phase(unsigned phase, unsigned, std::uint64_t seed) override {
-    if (phase > kBefore) trends_[phase - 1] = open_loop_.trend();
+    if (phase > kBefore)
+      trends_[phase - 1] = open_loop_.trend();
+    else
+      requests_.before_phase();
     const std::uint64_t own_seed = Random(seed + phase).next();
     queue_.fill(data_->files(), own_seed);
     queue_.keep_due();
     queue_.split(team_index_, team_size_);
     if (phase != kDuring) queue_.keep(reads_around());
-    open_loop_.before_phase(io_.workers, whole_file_parts().size(), own_seed);
+    open_loop_.before_phase(io_.workers, parts().size(), own_seed);
     if (phase != kDuring) return;
     saver_->fill(seed);
     std::fill(times_.begin(), times_.end(), SaveTimes{});
@@ -152,6 +158,7 @@ class Mixed final : public Workload {
     sink.put("read_bandwidth", during.bytes_per_s(), during.elapsed_s);
     sink.put("durable_bandwidth", static_cast<double>(saver_->params().total_bytes()) / save_s, save_s);
     sink.put("time_to_durable_s", save_s);
+    requests_.report(sink);
     ended_early_ = ended_early_ || during.elapsed_s < kMostOf * save_s;
   }
 
@@ -172,6 +179,7 @@ class Mixed final : public Workload {
     add(backends_->storage(io_.engine).take_notes());
     add(backends_->storage(save_.engine).take_notes());
     if (saver_) add(saver_->notes());
+    requests_.add_notes(notes);
     return notes;
   }
   std::string unproven() const override { return saver_ ? saver_->unproven() : ""; }
@@ -193,6 +201,7 @@ class Mixed final : public Workload {
     }
     return per_file;
   }
+  std::vector<std::string> parts() const { return whole_file_parts(io_.traits().objects); }
   std::uint64_t reads_around() const { return static_cast<std::uint64_t>(std::ceil(open_loop_.rate() * around_s_)); }
 
   StorageParams io_;
@@ -206,6 +215,7 @@ class Mixed final : public Workload {
   std::vector<std::unique_ptr<WholeFileReader>> readers_;
   std::unique_ptr<checkpoint::Saver> saver_;
   FileQueue queue_;
+  ObjectRequests requests_;
   std::vector<SaveTimes> times_;
   std::atomic<unsigned> saving_{0};
   std::array<LatencyTrend, kPhases> trends_;

@@ -145,9 +145,7 @@ class SmallFileRead final : public Workload {
   }
 
  private:
-  std::vector<std::string> parts() const {
-    return io_.traits().objects ? std::vector<std::string>{"first_byte", "body"} : whole_file_parts();
-  }
+  std::vector<std::string> parts() const { return whole_file_parts(io_.traits().objects); }
 
   /// Of the bytes and requests of a file only what is known before the files are seen.
   std::vector<PerOperation> per_file() const {

@@ -72,7 +72,10 @@ class FileQueue {
 };
 
 /// The latency channels that read_whole_files() fills.
-inline std::vector<std::string> whole_file_parts() { return {"open", "read", "close"}; }
+inline std::vector<std::string> whole_file_parts(bool objects = false) {
+  if (objects) return {"first_byte", "body"};
+  return {"open", "read", "close"};
+}
 
 /// Records one file that came back; it began at `begin_ns` for who wanted it. `recorder`: a Recorder or a Batches::Lane.
 template <class Record>

@@ -60,8 +60,7 @@ SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
   SaveParams p;
   const std::vector<std::string> engines = storage_engines([](const StorageTraits& t) { return t.writes; });
   const std::string queueing = queueing_engine();
-  // Of a workload that does other things with files, too, all are files.
-  p.objects = prefix.empty() && params.makes_objects();
+  p.objects = params.makes_objects();
   p.engine = params.choice(key("engine"), p.objects ? object_engine() : engines.front(), engines,
                            "how the shards are written; " + object_engine() +
                                ": as objects, in parts, where data is "
@@ -96,7 +95,7 @@ SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
                                              : Durability::none;
   p.save_within_s = params.seconds(key("save_within"), 0, {.min = 0, .max = 3600},
                                    "shards are cut to what this storage saves in so long; 0s: never");
-  if (p.objects) p.check_parts(params);
+  if (p.objects) p.check_parts(params, prefix);
   if (p.direct && !can_be_direct(p.block_size))
     params.conflict(key("block_size"), "direct writes are multiples of 4KiB");
   if (p.direct && p.shared_file && !can_be_direct(p.shard_size))
@@ -104,17 +103,18 @@ SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
   return p;
 }
 
-void SaveParams::check_parts(Params& params) const {
-  for (const char* what : {"direct", "preallocate"})
-    if (params.given(what)) params.conflict(what, "is of files: a store has no page cache, and sets no space aside");
-  if (params.given("durability")) params.conflict("durability", "is of files: an object that is complete is durable");
-  if (shared_file) params.conflict("layout", "shared is of files: each rank's parts make an object of their own");
+void SaveParams::check_parts(Params& params, const std::string& prefix) const {
+  const auto refuse = [&](const char* name, std::string_view why) { params.conflict(prefix + name, why); };
+  for (const char* name : {"direct", "preallocate"})
+    if (params.given(prefix + name)) refuse(name, "is of files: a store has no page cache, and sets no space aside");
+  if (params.given(prefix + "durability")) refuse("durability", "is of files: an object that is complete is durable");
+  if (shared_file) refuse("layout", "shared is of files: each rank's parts make an object of their own");
   if (shard_size <= block_size) return;
   if (block_size < kLeastPart)
-    params.conflict("block_size", "a store takes parts of 5MiB and more, but for the last, or the shard as a whole");
+    refuse("block_size", "a store takes parts of 5MiB and more, but for the last, or the shard as a whole");
   if (shard_size > kMostParts * block_size)
-    params.conflict("block_size", fmt::format("an upload has {} parts at most, and this would have {}", kMostParts,
-                                              (shard_size + block_size - 1) / block_size));
+    refuse("block_size", fmt::format("an upload has {} parts at most, and this would have {}", kMostParts,
+                                     (shard_size + block_size - 1) / block_size));
 }
 
 std::optional<Skip> SaveParams::check(Node& node) const {

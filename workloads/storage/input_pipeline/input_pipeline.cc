@@ -47,7 +47,11 @@ class InputPipeline final : public Workload {
   void prepare(Node& node, const DataProgress& progress) override {
     inputs_.prepare(node, progress);
     if (inputs_.data() != nullptr) requests_.open(node, set_.io.engine, inputs_.data()->files());
-    if (set_.saves()) saver_ = std::make_unique<checkpoint::Saver>(set_.save, node, progress);
+    if (set_.saves()) {
+      saver_ = std::make_unique<checkpoint::Saver>(set_.save, node, progress);
+      saving_engine_ = &node.backends().storage(set_.save.engine);
+      if (set_.save.objects && !requests_.on()) requests_.open(node, set_.save.engine, node.scratch_path());
+    }
     if (set_.copied_bytes() == 0) return;
     no_copies_ = node.backends().why_not(Gives::gpus);
     if (no_copies_.empty())
@@ -158,6 +162,8 @@ class InputPipeline final : public Workload {
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
     inputs_.tell_engine(notes);
+    if (saving_engine_)
+      for (std::string& note : saving_engine_->take_notes()) notes.push_back(std::move(note));
     requests_.add_notes(notes);
     if (saver_) notes.insert(notes.end(), saver_->notes().begin(), saver_->notes().end());
     if (copies_) notes.push_back(copies_->note());
@@ -242,6 +248,7 @@ class InputPipeline final : public Workload {
   std::unique_ptr<GpuCopies> copies_;              // of each batch to its GPU
   std::string no_copies_;                          // why there are none, though they were asked for
   std::unique_ptr<checkpoint::Saver> saver_;
+  StorageEngine* saving_engine_ = nullptr;
   std::unique_ptr<pipeline::SavesInLoop> in_loop_;
   std::unique_ptr<Pipeline> pipeline_;
   bool traced_ = false;

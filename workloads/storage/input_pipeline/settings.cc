@@ -114,7 +114,7 @@ Footprint Settings::footprint() const {
   if (!saves()) return all;
   all.written_bytes += 2 * save.total_bytes();  // the old one stays until the new one is durable
   all.memory_bytes += save.memory_bytes();
-  all.page_cache_bytes += save.direct ? 0 : save.total_bytes();
+  all.page_cache_bytes += save.direct || save.objects ? 0 : save.total_bytes();
   return all;
 }
 
