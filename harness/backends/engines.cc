@@ -58,6 +58,10 @@ std::string told_storage(const std::vector<std::string>& engines) {
   return joined(told);
 }
 
+std::string blocking_engine() {
+  return storage_engines([](const StorageTraits& t) { return t.blocks() && !t.objects; }).at(0);
+}
+
 std::string queueing_engine() {
   return storage_engines([](const StorageTraits& t) { return t.queues() && !t.objects; }).at(0);
 }

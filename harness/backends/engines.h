@@ -55,7 +55,8 @@ const StorageTraits& storage_traits(std::string_view engine);
 std::vector<std::string> storage_engines(bool (*fit)(const StorageTraits&));
 /// "posix: each worker reads and waits; io_uring: each keeps ...", of these.
 std::string told_storage(const std::vector<std::string>& engines);
-/// The first that keeps more than one request in flight, and the first that maps files.
+/// The first whose reads return with the data, the first that keeps more than one in flight, and the first that maps files.
+std::string blocking_engine();
 std::string queueing_engine();
 std::string mapping_engine();
 /// The one that reads objects.

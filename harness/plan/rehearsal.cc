@@ -94,7 +94,7 @@ class Rehearsal {
     add(rehearsal::entry_of("host_facts", alone, {}), "", 0);
     if (decoding && on_gpus()) add(rehearsal::decoded_on_gpus(*decoding), rehearsal::kGpuDecode);
     if (decoding) add(std::move(*decoding), rehearsal::kJob);
-    if (tier_) add(rehearsal::tier(job_, alone), rehearsal::kTier);
+    if (tier_) add(rehearsal::tier(job_, means_, alone), rehearsal::kTier);
     add(alone, rehearsal::kJob);
     share_time();
     made_.remarks = std::move(told_.remarks);

@@ -13,12 +13,13 @@
 #include "harness/storage/local_tier.h"
 #include "harness/storage/storage_params.h"
 #include "harness/workload.h"
+#include "workloads/storage/object_metrics.h"
 #include "workloads/storage/whole_files.h"
 
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr auto kMetrics = with_object_metrics(std::array{
     Metric{"storage_sample_rate", "1/s", Better::higher, "Samples per second of an epoch straight from storage"},
     Metric{"fill_sample_rate", "1/s", Better::higher, "Of the first epoch through the tier, which fills it"},
     Metric{"cached_sample_rate", "1/s", Better::higher, "Of the epochs after that"},
@@ -36,7 +37,7 @@ constexpr std::array kMetrics{
            "does"},
     Metric{"break_even_predicted_c11", "count", Better::neither,
            "Formula C11 of C10: where the tier is filled before the run"},
-};
+});
 
 constexpr unsigned kStorage = 0, kFill = 1, kKeepPart = 1;
 constexpr double kFirstShare = 1.0 / 3;  // of the time, for the first epoch: the others read what it read
@@ -45,8 +46,8 @@ constexpr double kFirstShare = 1.0 / 3;  // of the time, for the first epoch: th
 class LocalCache final : public Workload {
  public:
   explicit LocalCache(Params& p)
-      : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = false})),
-        spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB})),
+      : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = false, .objects = true})),
+        spec_(DataSetSpec::declare(p, {.files = 10'000, .file_size = 128_KiB, .objects = true})),
         samples_per_file_(p.ratio("samples_per_file", 1, {.min = 1e-9}, "samples that one file holds")),
         path_(p.path("tier",
                      "a folder of headrace's own on the tier's device, made where it is not there; copies of the "
@@ -55,7 +56,9 @@ class LocalCache final : public Workload {
                        "how much of what an epoch reads the tier holds (C1): nothing is evicted")),
         epochs_(static_cast<unsigned>(
             p.count("epochs", 1, {.min = 1, .max = 100}, "that are read after the one that fills the tier"))) {
-    if (io_.traits().queues()) p.conflict("engine", "a tier is filled by workers that wait for each file: posix");
+    if (io_.traits().objects ? io_.queue_depth > 1 : io_.traits().queues())
+      p.conflict(io_.traits().objects ? "queue_depth" : "engine",
+                 "a tier is filled by workers that wait for each file or object: posix, s3 with one in flight");
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
@@ -66,7 +69,10 @@ class LocalCache final : public Workload {
   Footprint footprint() const override { return io_.footprint(spec_, spec_.bytes() * (2 + epochs_)); }
   unsigned workers() const override { return io_.workers; }
   std::vector<std::string> latency_parts() const override { return {"keep"}; }
-  std::vector<CacheState> cache_states() const override { return io_.cache_states(); }
+  /// What counts the bytes of a store does not see those that come out of the tier.
+  std::vector<CacheState> cache_states() const override {
+    return io_.traits().objects ? std::vector{CacheState::asis} : io_.cache_states();
+  }
   std::vector<PhaseSpec> phases() const override {
     std::vector<PhaseSpec> phases{{"storage", false}, {"fill", false}};
     for (unsigned i = 0; i < epochs_; ++i) phases.push_back({fmt::format("epoch{}", i + 2), false});
@@ -79,9 +85,11 @@ class LocalCache final : public Workload {
     LocalTier::require_usable(path_);
     data_ = DataSet::open(spec_, node, progress);
     engine_ = &node.backends().storage(io_.engine);
+    requests_.open(node, io_.engine, data_->files());
+    StorageEngine& copies = io_.traits().objects ? node.backends().storage(blocking_engine()) : *engine_;
     tier_ = std::make_unique<LocalTier>(path_, data_->files());
     ReaderOptions options = io_.reader_options();
-    for (unsigned i = 0; i < io_.workers; ++i) cached_.push_back(engine_->whole_file_reader(tier_->files(), options));
+    for (unsigned i = 0; i < io_.workers; ++i) cached_.push_back(copies.whole_file_reader(tier_->files(), options));
     options.keep_data = true;
     // Each worker holds the file that it copies.
     if (const double held = double(io_.workers) * double(data_->files().largest()),
@@ -102,6 +110,7 @@ class LocalCache final : public Workload {
     tallies_[phase].assign(io_.workers, {});
     const FileTable& files = data_->files();
     if (phase == kStorage) {
+      requests_.before_phase();
       std::fill(read_.begin(), read_.end(), 0);
       tier_->clear(0);
       queue_.fill(files, seed);
@@ -163,6 +172,7 @@ class LocalCache final : public Workload {
   }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
+    requests_.report(sink);
     const Tally storage = tally(kStorage), fill = tally(kFill);
     Tally cached;
     double cached_s = 0;
@@ -220,6 +230,7 @@ class LocalCache final : public Workload {
   std::vector<WrongBlock> verify(const DataProgress& progress) override { return data_->verify(progress); }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes = engine_ ? engine_->take_notes() : std::vector<std::string>{};
+    requests_.add_notes(notes);
     if (data_ && !epoch_.empty() && epoch_.size() < data_->files().count())
       notes.push_back(fmt::format("an epoch here is {} of {} files: as many as storage gave in a third of the time",
                                   epoch_.size(), data_->files().count()));
@@ -282,6 +293,7 @@ class LocalCache final : public Workload {
   std::unique_ptr<LocalTier> tier_;
   std::vector<std::unique_ptr<WholeFileReader>> source_, cached_;  // of each worker; the latter out of the tier
   FileQueue queue_;
+  ObjectRequests requests_;
   std::vector<unsigned char> read_;   // by file: in the first epoch
   std::vector<std::uint32_t> epoch_;  // these, then
   std::uint64_t epoch_bytes_ = 0;

@@ -19,7 +19,6 @@ bool fills_tier(const Job& job, const Means& means, const Value& alone, Told& to
   const char* why =
       tier.path.empty()                          ? "name its folder on this node (local_cache.path)"
       : alone.find("use")->text == "random_read" ? "only copies of whole files and shards are, which are read whole"
-      : is_object_path(means.data) || means.makes_objects      ? "only one before a file system is"
       : job.loader.kind == requirements::LoaderKind::in_flight ? "only one of workers that wait for each file is"
       : tier.policy == requirements::CachePolicy::lru          ? "only one that evicts nothing is (policy pinned)"
       : !job.dataset.samples ? "how much of the data it holds is not known (dataset.samples)"
@@ -28,7 +27,7 @@ bool fills_tier(const Job& job, const Means& means, const Value& alone, Told& to
   return why == nullptr;
 }
 
-Value tier(const Job& job, const Value& alone) {
+Value tier(const Job& job, const Means& means, const Value& alone) {
   static constexpr std::array kTaken{
       "path",           "files",   "file_size", "file_size_spread", "samples_per_file", "content",
       "content_sample", "workers", "cache"};
@@ -44,6 +43,8 @@ Value tier(const Job& job, const Value& alone) {
                                                   {"dataset_bytes", *job.dataset.samples * job.dataset.sample_size}})
                            .value();
   entry = with(std::move(entry), "tier", own.path);
+  if (is_object_path(means.data) || (means.data.empty() && means.makes_objects))
+    entry = with(std::move(entry), "cache", "asis");  // what counts a store's bytes does not see those out of the tier
   return with(std::move(entry), "tier_ratio", fmt::format("{:.6g}", std::min(1.0, ratio)));
 }
 

@@ -10,6 +10,6 @@ namespace headrace::rehearsal {
 bool fills_tier(const requirements::Job& job, const Means& means, const Value& alone, Told& told);
 
 /// Epochs through the job's tier, which holds as great a part of them as the job's does of its data set (C1).
-Value tier(const requirements::Job& job, const Value& alone);
+Value tier(const requirements::Job& job, const Means& means, const Value& alone);
 
 }  // namespace headrace::rehearsal
