@@ -2,11 +2,12 @@
 #pragma once
 
 #include "harness/record/client_calls.h"
-#include "harness/system/nfs_stats.h"
+#include "harness/system/client_counters.h"
 
 namespace headrace::engine {
 
-/// Operations that were asked for meanwhile, the one that took longest first.
-ClientCalls calls_between(const system::NfsStats& before, const system::NfsStats& after);
+/// Operations that were asked for meanwhile, the one that took longest first. `counter`: where that was read.
+ClientCalls calls_between(const system::ClientCounters& before, const system::ClientCounters& after,
+                          const std::string& counter);
 
 }  // namespace headrace::engine

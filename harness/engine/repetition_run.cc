@@ -271,8 +271,8 @@ class RepetitionRunner::Attempt {
     if (asked_before && asked_after) {
       phase.storage_bytes = asked_after->read_bytes - asked_before->read_bytes;
       proof.requests = asked_after->requests - asked_before->requests;
-      if (asked_before->nfs && asked_after->nfs)
-        add(result_.client, calls_between(*asked_before->nfs, *asked_after->nfs));
+      if (runner_.mount_)
+        add(result_.client, calls_between(*asked_before, *asked_after, system::client_counters_of(*runner_.mount_)));
     }
     if (end.kind == PhaseEnd::Kind::failed) return fail(end.error);
     if (end.kind == PhaseEnd::Kind::interrupted) {

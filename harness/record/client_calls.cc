@@ -5,6 +5,7 @@
 namespace headrace {
 
 void add(ClientCalls& all, const ClientCalls& more) {
+  all.counter = more.counter;
   all.connections = std::max(all.connections, more.connections);
   all.most_slots = std::max(all.most_slots, more.most_slots);
   if (const std::uint64_t sent = all.sent + more.sent; sent > 0) {

@@ -20,6 +20,9 @@ struct ClientOperation {
 
 /// Of the whole mount: every process of this machine is in it. No operations where the client counts none.
 struct ClientCalls {
+  /// Where it was read: "mountstats"; of clients that tell neither queues, executions, repeats nor errors of a kind, "osc stats",
+  /// ".stats", "ceph metrics".
+  std::string counter;
   std::uint64_t connections = 0;
   std::uint64_t most_slots = 0;  // slots in use at once on one connection, since the mount; 0 = not counted
   std::uint64_t sent = 0;        // on all connections

@@ -104,8 +104,9 @@ template <>
 struct Fields<ClientCalls> {
   using S = ClientCalls;
   static constexpr auto all =
-      std::tuple(field("connections", &S::connections), field("most_slots", &S::most_slots), field("sent", &S::sent),
-                 field("in_flight", &S::in_flight), field("waiting", &S::waiting), field("operations", &S::operations));
+      std::tuple(field("counter", &S::counter), field("connections", &S::connections),
+                 field("most_slots", &S::most_slots), field("sent", &S::sent), field("in_flight", &S::in_flight),
+                 field("waiting", &S::waiting), field("operations", &S::operations));
 };
 static_assert(is_complete<ClientCalls>());
 

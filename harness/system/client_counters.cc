@@ -30,6 +30,7 @@ std::optional<ClientCounters> read_lustre(const Mount& mount) {
       const auto text = read_text((client.path() / "stats").string());
       if (!text) return std::nullopt;
       all.read_bytes += parse_lustre_stats(*text).value_or(0);  // none before the first read
+      add_lustre_requests(*text, all.asked);
       any = true;
     }
     if (any) return all;
@@ -42,10 +43,11 @@ std::optional<ClientCounters> read_ceph(const Mount& mount) {
   const std::string client = ceph_client_of(entries(folder), mount.source);
   if (client.empty()) return std::nullopt;
   const std::string metrics = folder + "/" + client + "/metrics";
-  auto text = read_text(metrics + "/size");
-  if (!text) text = read_text(metrics);
+  auto text = read_text(metrics + "/size"), times = read_text(metrics + "/latency");
+  if (!text) text = times = read_text(metrics);
   const auto bytes = parse_ceph_sizes(text.value_or(""));
-  return bytes ? std::optional(ClientCounters{*bytes, 0}) : std::nullopt;
+  if (!bytes) return std::nullopt;
+  return ClientCounters{.read_bytes = *bytes, .asked = parse_ceph_requests(times.value_or(""))};
 }
 
 }  // namespace
@@ -99,13 +101,14 @@ std::optional<ClientCounters> read_client_counters(const Mount& mount) {
   if (is_nfs(mount)) {
     auto stats = parse_mountstats(read_text("/proc/self/mountstats").value_or(""), mount.point);
     if (!stats) return std::nullopt;
-    return ClientCounters{stats->read_bytes, stats->name_requests, std::move(stats)};
+    return ClientCounters{.read_bytes = stats->read_bytes, .requests = stats->name_requests, .nfs = std::move(stats)};
   }
   if (is_ceph(mount)) return read_ceph(mount);
   if (mount.type == "lustre") return read_lustre(mount);
   if (is_juicefs(mount)) {
-    if (const auto got = parse_juicefs_stats(read_text(mount.point + "/.stats").value_or("")))
-      return ClientCounters{*got, 0};
+    const std::string text = read_text(mount.point + "/.stats").value_or("");
+    if (const auto got = parse_juicefs_stats(text))
+      return ClientCounters{.read_bytes = *got, .asked = parse_juicefs_requests(text)};
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/system/client_requests.h"
 #include "harness/system/mount.h"
 #include "harness/system/nfs_stats.h"
 
@@ -18,6 +19,7 @@ struct ClientCounters {
   std::uint64_t read_bytes = 0;
   std::uint64_t requests = 0;     // for names and attributes; 0 where the client does not count them
   std::optional<NfsStats> nfs{};  // more, where the client is the kernel's of NFS
+  ClientRequestTable asked{};     // of others that count their requests by kind
 };
 
 /// "read_bytes" of one Lustre object storage client's stats: RPCs to the servers, "read_bytes 31

@@ -250,6 +250,7 @@ class ClientOperation:
 
 @dataclass(frozen=True)
 class ClientCalls:
+    counter: str = ""  # that tells; "" in older files: mountstats, of NFS
     connections: int = 0
     most_slots: int = 0  # at once on one connection since the mount; 0 = not counted
     sent: int = 0

@@ -319,3 +319,8 @@ def test_what_a_client_asked_of_its_servers_is_told(tmp_path):
     [row] = re.findall(r"<tr>(?:(?!</tr>).)*>READ<.*?</tr>", page(), re.S)
     words = " ".join(re.sub(r"<[^>]*>", " ", row).split())
     assert words == "1 READ 1,280 2 0 1.00 ms 2.00 ms 4.00 ms 7.5 of at most 31; 0.25 waiting; 4 connections", words
+    data["points"][0]["repetitions"][0]["client"] = {  # a client that counts less
+        "counter": ".stats", "operations": [{"operation": "object GET", "requests": 1280, "round_trip_s": 2.56}]}
+    [row] = re.findall(r"<tr>(?:(?!</tr>).)*>object GET<.*?</tr>", page(), re.S)
+    words = " ".join(re.sub(r"<[^>]*>", " ", row).split())
+    assert words == "1 object GET 1,280 – – – 2.00 ms – by .stats (parsed, never run here)", words

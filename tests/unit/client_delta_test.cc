@@ -15,6 +15,10 @@ system::NfsOperation operation(const char* name, std::uint64_t requests, std::ui
           .errors = 0};
 }
 
+ClientCalls calls_between(const system::NfsStats& before, const system::NfsStats& after) {
+  return engine::calls_between({.nfs = before}, {.nfs = after}, "mountstats");
+}
+
 TEST(ClientDelta, IsWhatWasAskedMeanwhile) {
   system::NfsStats before, after;
   before.transports = {"tcp", 2, 100, 400, 10, 8};
@@ -52,6 +56,25 @@ TEST(ClientDelta, IsNothingWhereCountersBeganAnew) {
   after.operations = {operation("READ", 3, 3, 1)};
   EXPECT_TRUE(calls_between(before, after).operations.empty());
   EXPECT_EQ(calls_between(before, after).sent, 0u);
+}
+
+TEST(ClientDelta, OfOthersIsWhatTheyCount) {
+  system::ClientCounters before, after;
+  before.asked = {
+      .kinds = {{"ost_read", 10, 0.5}, {"ldlm_enqueue", 4, 0.25}}, .connections = 2, .sent = 14, .in_flight_sum = 20};
+  after.asked = {.kinds = {{"ost_read", 30, 1.5}, {"ldlm_enqueue", 4, 0.25}, {"ost_write", 2, 2}},
+                 .connections = 2,
+                 .sent = 36,
+                 .in_flight_sum = 97};
+  const ClientCalls calls = engine::calls_between(before, after, "osc stats");
+  EXPECT_EQ(calls.counter, "osc stats");
+  EXPECT_EQ(calls.connections, 2u);
+  EXPECT_DOUBLE_EQ(calls.in_flight, 3.5);
+  ASSERT_EQ(calls.operations.size(), 2u);
+  EXPECT_EQ(calls.operations[0].operation, "ost_write");
+  EXPECT_EQ(calls.operations[1].requests, 20u);
+  EXPECT_DOUBLE_EQ(calls.operations[1].round_trip_s, 1.0);
+  EXPECT_TRUE(engine::calls_between(after, before, "osc stats").operations.empty());  // another mount's: begun anew
 }
 
 }  // namespace

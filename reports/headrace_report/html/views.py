@@ -292,13 +292,17 @@ def client_rows(point: Point) -> List[ClientRow]:
     rows = []
     for repetition in point.repetitions:
         calls = repetition.client
+        of_nfs = calls.counter in ("", "mountstats")
         slots = f"{calls.in_flight:.3g} of at most {calls.most_slots}" if calls.most_slots else f"{calls.in_flight:.3g}"
         for place, one in enumerate(calls.operations[:4]):
-            of_one = [quantity(1e9 * s / one.requests, "ns") if one.requests else DASH
-                      for s in (one.queue_s, one.round_trip_s, one.execution_s)]
+            of_one = [quantity(1e9 * s / one.requests, "ns") if one.requests and counted else DASH for s, counted in
+                      ((one.queue_s, of_nfs), (one.round_trip_s, True), (one.execution_s, of_nfs))]
+            told = [f"{one.repeats:,}", f"{one.errors:,}"] if of_nfs else [DASH, DASH]
+            where = [f"{slots}; {calls.waiting:.3g} waiting"] if of_nfs else [slots] if calls.sent else []
+            where += [plural(calls.connections, "connection")] if calls.connections else []
+            where += [] if of_nfs else [f"by {calls.counter} (parsed, never run here)"]
             rows.append(ClientRow(str(repetition.index + 1) if place == 0 else "", one.operation, f"{one.requests:,}",
-                                  f"{one.repeats:,}", f"{one.errors:,}", *of_one,
-                                  f"{slots}; {calls.waiting:.3g} waiting; {plural(calls.connections, 'connection')}" if place == 0 else ""))
+                                  *told, *of_one, "; ".join(where) if place == 0 else ""))
     return rows
 
 
