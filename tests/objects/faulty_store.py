@@ -15,6 +15,7 @@ from faulty_writes import WriteFaults, Writes, error, etag_of
 class Faults(WriteFaults):
     """What is done otherwise than well, each for the requests of objects alone unless told otherwise."""
 
+    after = 0  # so many requests of objects are answered as they should be first
     latency = 0.0  # s, before the answer begins
     slow_start = 0.0  # s, between headers and body
     rate = 0  # B/s of each answer's body: each piece comes at its time
@@ -28,6 +29,7 @@ class Faults(WriteFaults):
     changes = False  # each answer is of a new version of the object
     listing = None  # (status, headers, body) of every listing
     endless = False  # every page of a listing names a next one, and it is itself
+    growing = False  # every page has new keys, and names another one
     page = 1000  # keys of a page
     silent_after = None  # so many requests of objects; then none is answered, listings neither
 
@@ -80,6 +82,8 @@ class Handler(Writes, http.server.BaseHTTPRequestHandler):
         if key not in store.objects:
             return self.send(404, error("NoSuchKey", "The specified key does not exist."))
         number, mine = store.count(key)
+        if number <= faults.after:
+            faults = Faults()
         begin = time.monotonic()
         if faults.latency:
             time.sleep(faults.latency)
@@ -134,6 +138,11 @@ class Handler(Writes, http.server.BaseHTTPRequestHandler):
             return self.send(404, error("NoSuchBucket", "The specified bucket does not exist"))
         with store.lock:
             objects = dict(store.objects)
+        if faults.growing:
+            number = int(query.get("continuation-token", 0))
+            return self.send(200, f"<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>{number + 1}"
+                                  f"</NextContinuationToken><Contents><Key>{query['prefix']}{number:09}</Key><Size>9</Size>"
+                                  f"</Contents></ListBucketResult>".encode())
         keys = sorted((k for k in objects if k.startswith(query["prefix"])), key=str.encode)
         if "delimiter" in query:
             cut = len(query["prefix"])
@@ -164,8 +173,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class FaultyStore:
-    def __init__(self, objects, bucket="bucket", **faults):
-        self.bucket, self.objects, self.faults = bucket, objects, Faults()
+    def __init__(self, objects, bucket="bucket", port=0, **faults):
+        self.bucket, self.objects, self.port, self.faults = bucket, objects, port, Faults()
         for name, value in faults.items():
             assert hasattr(Faults, name), name
             setattr(self.faults, name, value)
@@ -190,7 +199,7 @@ class FaultyStore:
             return sorted(key for key in self.objects if key.startswith(prefix))
 
     def __enter__(self):
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = Server(("127.0.0.1", self.port), Handler)
         self.server.store = self
         self.endpoint = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
