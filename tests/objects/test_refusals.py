@@ -93,17 +93,72 @@ def test_what_answers_is_no_server(headrace):
     assert run.code == 1 and "no address is known for the proxy" in run.why, run
 
 
-def test_certificates_are_checked(headrace, tmp_path):
-    made_ = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem",
-                            "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], cwd=tmp_path,
-                           capture_output=True)
-    if made_.returncode != 0:
-        pytest.skip("openssl makes no certificate here")
+def test_a_proxy_is_asked(headrace):
+    """It is used, and what it refuses is told as its own."""
+    with FaultyStore(made()) as store:  # takes whole URLs, as a proxy does
+        run = headrace("http://far.invalid", OBJECTS, env={"http_proxy": store.endpoint})
+        assert run.code == 0 and all(path.startswith("http://far.invalid/bucket") for _, path, _ in store.seen), run
+        run = headrace("http://far.invalid", OBJECTS, env={"http_proxy": store.endpoint, "no_proxy": "far.invalid"})
+        assert run.code == 1 and "no address is known for the host far.invalid" in run.why, run
+    for status, body, words in ((407, b"<html>who are you</html>", ["407", "the proxy wants to know who asks"]),
+                                (502, b"<html>bad gateway</html>", ["502", "not as an S3 store does"])):
+        with FaultyStore(made(), listing=(status, [("Proxy-Authenticate", "Basic")], body)) as store:
+            run = headrace("http://far.invalid", {**OBJECTS, "retries": 0}, env={"http_proxy": store.endpoint})
+            assert run.code == 1 and all(word in run.why for word in words), run
+    with FaultyStore(made()) as store:  # knows no CONNECT
+        run = headrace("https://far.invalid", OBJECTS, env={"https_proxy": store.endpoint})
+        assert run.code == 1 and "the proxy answered 501" in run.why and "https_proxy" in run.why, run
+
+
+def test_an_endpoint_that_speaks_something_else(headrace):
+    def greet(listening):
+        while True:
+            try:
+                one, _ = listening.accept()
+            except OSError:
+                return
+            with one:
+                one.sendall(b"SSH-2.0-OpenSSH_9.2p1\r\n")
+                one.shutdown(socket.SHUT_WR)
+                one.recv(65536)
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=greet, args=(listening,), daemon=True).start()
+    run = headrace(f"http://127.0.0.1:{listening.getsockname()[1]}", {**OBJECTS, "retries": 0})
+    listening.close()
+    assert run.code == 1 and "AWS_ENDPOINT_URL" in run.why, run
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    """Makes one of its own: of a subject, valid for so many days."""
+    def make(name, subject="IP:127.0.0.1", days="2"):
+        done = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out",
+                               f"{name}.pem", "-days", days, "-subj", "/CN=test", "-addext", f"subjectAltName={subject}"],
+                              cwd=tmp_path, capture_output=True)
+        if done.returncode != 0:
+            pytest.skip(f"openssl makes no such certificate here: {done.stderr[-200:]}")
+        return tmp_path / f"{name}.pem", tmp_path / f"{name}.key"
+    return make
+
+
+def secured(store, certificate, key):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    store.server.socket = context.wrap_socket(store.server.socket, server_side=True)
+    return store.endpoint.replace("http:", "https:")
+
+
+def test_certificates_of_another_host_are_refused(headrace, certificates):
+    certificate, key = certificates("other", subject="DNS:store.example")
     with FaultyStore(made()) as store:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
-        store.server.socket = context.wrap_socket(store.server.socket, server_side=True)
-        secure = store.endpoint.replace("http:", "https:")
+        run = headrace(secured(store, certificate, key), OBJECTS, env={"AWS_CA_BUNDLE": str(certificate)})
+        assert run.code == 1 and "certificate" in run.why and "127.0.0.1" in run.why, run
+
+
+def test_certificates_are_checked(headrace, certificates, tmp_path):
+    with FaultyStore(made()) as store:
+        secure = secured(store, *certificates("cert"))
         run = headrace(secure, OBJECTS)
         assert run.code == 1 and "certificate is not trusted" in run.why, run
         assert headrace(secure, OBJECTS, env={"AWS_CA_BUNDLE": str(tmp_path / "cert.pem")}).code == 0

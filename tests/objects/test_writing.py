@@ -156,7 +156,13 @@ def test_only_a_prefix_of_its_own(headrace, save):
     ({"complete_error": error("InternalError", "We encountered an internal error.")},
      ["complete the upload of", "InternalError"]),
     ({"complete_error": b"<html>proxy</html>"}, ["not as an S3 store does"]),
-], ids=["denied", "part-denied", "full", "quota", "no-multipart", "garbled", "etag", "no-etag", "late-error", "no-store"])
+    ({"all_writes": (403, error("RequestTimeTooSkewed"))}, ["RequestTimeTooSkewed", "clock"]),
+    ({"all_writes": (403, error("InvalidAccessKeyId"))}, ["InvalidAccessKeyId", "AWS_ACCESS_KEY_ID"]),
+    ({"all_writes": (301, error("PermanentRedirect", "", "<Region>eu-west-9</Region>"))}, ["AWS_REGION=eu-west-9"]),
+    ({"put_refuse_from": 1, "put_refusal": (400, error("ExpiredToken"))}, ["put part", "ExpiredToken", "get new keys"]),
+    ({"all_writes": (404, b"<html>no</html>")}, ["404", "not as an S3 store does"]),
+], ids=["denied", "part-denied", "full", "quota", "no-multipart", "garbled", "etag", "no-etag", "late-error", "no-store", "skew",
+        "key", "region", "expired", "not-s3"])
 def test_what_a_store_refuses(save, faults, words):
     before = made(2, 100)
     with FaultyStore(dict(before), **faults) as store:
@@ -174,6 +180,20 @@ def test_a_bucket_that_is_not_there(save):
     with FaultyStore({}) as store:
         code, told, _ = save(store, SMALL, at="s3://other/mine")
         assert code == 1 and "NoSuchBucket" in told and "there is no such bucket" in told, told
+
+
+def test_stores_that_are_not_there(save):
+    class Nowhere:
+        endpoint = "http://no-such-host.invalid"
+
+    code, told, _ = save(Nowhere, SMALL)
+    assert code == 1 and "no address is known for the host no-such-host.invalid" in told, told
+    code, told, _ = save(Nowhere, SMALL, env={**KEYS, "http_proxy": "http://no-such-proxy.invalid:3128"})
+    assert code == 1 and "no address is known for the proxy" in told, told
+    with FaultyStore({}) as store:
+        Nowhere.endpoint = store.endpoint.replace("http:", "https:")
+        code, told, _ = save(Nowhere, SMALL)
+        assert code == 1 and "TLS" in told, told
 
 
 def test_parts_that_are_throttled_or_cut_off_are_sent_again(save):

@@ -15,6 +15,10 @@ bool is_one_of(std::string_view code, std::initializer_list<std::string_view> co
 }
 
 std::string connection_advice(const Answer& answer, const Settings& settings, const Address& address) {
+  if (answer.is_refused_by_proxy())
+    return fmt::format("the proxy answered {} and lets nobody through to {}: look at {}, and at no_proxy",
+                       answer.tunnel_status, address.origin(),
+                       answer.tunnel_status == 407 ? "the user and the password in https_proxy" : "https_proxy");
   switch (answer.transport) {
     case CURLE_COULDNT_RESOLVE_HOST:
       return fmt::format("no address is known for the host {}: {}", address.host(),
@@ -111,7 +115,7 @@ std::string advice(const Answer& answer, const Settings& settings, const Address
 }  // namespace
 
 void Answer::clear() noexcept {
-  status = transport = system_error = 0;
+  status = transport = tunnel_status = system_error = 0;
   version = 0;
   sealed = false;
   etag.clear();
@@ -129,6 +133,7 @@ bool Answer::is_throttled() const noexcept {
 }
 
 bool Answer::is_passing() const noexcept {
+  if (is_refused_by_proxy() && tunnel_status < 500) return false;
   switch (transport) {
     case CURLE_OK:
       break;

@@ -35,6 +35,7 @@ class ShortText {
 struct Answer {
   int status = 0;                      // of HTTP; 0 = none came
   int transport = 0;                   // CURLcode of what went wrong below HTTP
+  int tunnel_status = 0;               // of HTTP, of a proxy that was asked for a way to the server; 0 = none was
   int system_error = 0;                // errno beneath that, where it is known
   std::uint64_t version = 0;           // of the header ETag; 0 = there was none
   ShortText<64> region, date, server;  // headers x-amz-bucket-region, Date, Server
@@ -45,6 +46,7 @@ struct Answer {
 
   void clear() noexcept;
   bool is_success() const noexcept { return transport == 0 && (status == 200 || status == 204 || status == 206); }
+  bool is_refused_by_proxy() const noexcept { return transport != 0 && tunnel_status >= 300; }
   /// Does the server ask for fewer requests?
   bool is_throttled() const noexcept;
   /// May the same request succeed in a moment? Throttled, failed inside, or the connection broke.

@@ -159,13 +159,15 @@ void Transfer::prepare(const Ask& ask) {
 }
 
 void Transfer::ended(CURLcode code) noexcept {
-  long status = 0, error = 0;
+  long status = 0, error = 0, tunnel = 0;
   curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
   curl_easy_getinfo(easy_, CURLINFO_NUM_CONNECTS, &connections_);
   answer_.status = static_cast<int>(status);
   if (code == CURLE_OK || flaw_ != Flaw::none) return;  // libcurl only tells that it was ended here
   curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &error);
+  curl_easy_getinfo(easy_, CURLINFO_HTTP_CONNECTCODE, &tunnel);
   answer_.transport = code;
+  answer_.tunnel_status = static_cast<int>(tunnel);
   answer_.system_error = static_cast<int>(error);
   answer_.transport_text = error_.data();
 }
