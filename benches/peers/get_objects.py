@@ -1,4 +1,4 @@
-"""Gets whole objects with a client of Python's, one after the other; prints what it took. Run by benches/objects.py.
+"""Gets whole objects with a client of Python's, one after the other; prints what it took. Run by benches/objects.
 
     get_objects.py obstore|s3torchconnector ENDPOINT BUCKET PASSES < KEYS
 
