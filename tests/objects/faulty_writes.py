@@ -31,6 +31,7 @@ class WriteFaults:
     begin_refusal = None  # (status, body) when an upload is begun
     complete_error = None  # body that an answer of 200 to a completion has
     parts_elsewhere = False  # another server takes the parts: any completion is right
+    uploads_know_no_prefix = False  # all of the bucket are listed
     late_parts = 0  # so many aborts leave parts behind, as of ones that were still on their way
     quiet_put = None  # so many bodies are answered; then none is
 
@@ -190,7 +191,8 @@ class Writes:
     def list_uploads(self, query):
         store = self.server.store
         with store.lock:
-            found = sorted((u["key"], number) for number, u in store.uploads.items() if u["key"].startswith(query["prefix"]))
+            found = sorted((u["key"], number) for number, u in store.uploads.items()
+                           if store.faults.uploads_know_no_prefix or u["key"].startswith(query["prefix"]))
         after = [one for one in found if one > (query.get("key-marker", ""), query.get("upload-id-marker", ""))]
         page, more = after[:2], len(after) > 2  # pages of two, so that more than one is asked for
         text = "".join(f"<Upload><Key>{escape(k)}</Key><UploadId>{n}</UploadId></Upload>" for k, n in page)

@@ -223,6 +223,16 @@ def test_parts_that_arrive_after_the_abort(save):
         assert code == 1 and store.aborts > 2 and not store.uploads, (told, store.aborts)
 
 
+def test_uploads_of_others_stay_where_a_store_tells_all(headrace, save):
+    """Of a bucket's uploads those below the own prefix are headrace's; some stores tell all of them whatever is asked."""
+    with FaultyStore({}, uploads_know_no_prefix=True) as store:
+        store.uploads["theirs"] = {"key": "backup/night.tar", "parts": {1: b"x"}}
+        code, told, _ = save(store, SAVE)
+        assert code == 0 and list(store.uploads) == ["theirs"], (told, store.uploads)
+        cleaned = headrace.command("clean", AT, endpoint=store.endpoint, **KEYS)
+        assert cleaned.returncode == 0 and list(store.uploads) == ["theirs"], cleaned
+
+
 def test_a_data_set_that_the_store_does_not_take(save):
     with FaultyStore({}, put_refuse_from=30, put_refusal=(507, error("InsufficientStorage"))) as store:
         code, told, _ = save(store, {"use": "small_file_read", "files": 50, "file_size": "20KiB", "files_per_folder": 10,

@@ -83,12 +83,13 @@ std::string complete_upload(Call& call, const std::string& key, const std::strin
 std::vector<OpenUpload> list_uploads(SharedSettings settings, const Ledger& ledger, const std::string& url) {
   const ObjectUrl at = parse_url(url);
   Call call(std::move(settings), ledger, at.bucket);
+  const std::string prefix = at.prefix.empty() ? "" : at.prefix + "/";
   std::vector<OpenUpload> all;
   std::string key, id;
   for (;;) {
     std::string query;
     if (!key.empty()) query += parameter("key-marker", key) + "&";
-    query += parameter("prefix", at.prefix.empty() ? "" : at.prefix + "/");
+    query += parameter("prefix", prefix);
     if (!id.empty()) query += "&" + parameter("upload-id-marker", id);
     query += "&uploads=";
     const std::string what = "list the uploads below " + url;
@@ -100,8 +101,9 @@ std::vector<OpenUpload> list_uploads(SharedSettings settings, const Ledger& ledg
     const pugi::xml_node list = document.child("ListMultipartUploadsResult");
     if (!list) no_store(call, what, "it has no ListMultipartUploadsResult");
     for (const pugi::xml_node upload : list.children("Upload"))
-      all.push_back({fmt::format("{}{}/{}", kObjectScheme, at.bucket, upload.child_value("Key")),
-                     upload.child_value("UploadId")});
+      // Some stores know no prefix there, and tell other people's uploads, too.
+      if (const std::string_view begun = upload.child_value("Key"); begun.starts_with(prefix))
+        all.push_back({fmt::format("{}{}/{}", kObjectScheme, at.bucket, begun), upload.child_value("UploadId")});
     if (std::strcmp(list.child_value("IsTruncated"), "true") != 0) return all;
     std::string next_key = list.child_value("NextKeyMarker"), next_id = list.child_value("NextUploadIdMarker");
     if (next_key.empty() || (next_key == key && next_id == id))
