@@ -114,19 +114,22 @@ std::string list_objects(std::shared_ptr<const Settings> settings, const std::st
                          const std::function<void(const ListedObject&)>& each) {
   const ObjectUrl parsed = parse_url(url);
   Lister lister(std::move(settings), url, parsed, ledger);
-  const auto named = [&each](std::size_t cut) {
-    return [&each, cut](ListedObject object) {
-      object.key.remove_prefix(cut);
+  const auto named = [&](const std::string& folder) {
+    return [&, folder](ListedObject object) {
+      if (!object.key.starts_with(folder))
+        throw RunError(
+            fmt::format("list {}: the store lists {}, which does not begin as it was asked for", url, object.key));
+      object.key.remove_prefix(folder.size());
       each(object);
     };
   };
   std::string root = std::string(kObjectScheme) + parsed.bucket;
   if (parsed.prefix.empty()) {
-    lister.below("", named(0));
+    lister.below("", named(""));
     return root;
   }
   const std::string folder = parsed.prefix + "/";
-  if (lister.below(folder, named(folder.size())) > 0) return root + "/" + parsed.prefix;
+  if (lister.below(folder, named(folder)) > 0) return root + "/" + parsed.prefix;
   // No folder: an object of that very name?
   const std::size_t slash = parsed.prefix.rfind('/');
   const std::size_t cut = slash == std::string::npos ? 0 : slash + 1;
