@@ -51,6 +51,12 @@ struct Outcome {
     std::sort(all.begin(), all.end());
     return {all.front(), all[all.size() / 2], all.back()};
   }
+  std::uint64_t observed_bytes() const {
+    std::uint64_t sum = 0;
+    for (const PlannedThread& thread : plan.threads)
+      for (const Step& step : thread.steps) sum += step.got;
+    return sum;
+  }
   OpTimes observed(std::size_t op) const {
     OpTimes sum;
     for (const PlannedThread& thread : plan.threads)
@@ -105,7 +111,7 @@ double mean(const OpTimes& times) { return times.count > 0 ? times.seconds / sta
 Text outcome_text(const Outcome& found, const std::string& where) {
   const Plan& plan = found.plan;
   const auto [least, middle, most] = found.seconds();
-  Text out = Text::format("observed: {} of {} files, {} threads, {}\n", bytes_text(found.tries.front().read_bytes),
+  Text out = Text::format("observed: {} of {} files, {} threads, {}\n", bytes_text(found.observed_bytes()),
                           plan.files.size(), plan.threads.size(), seconds_text(plan.observed_s));
   out += Text::format("replayed at {}, {} times, cold as far as the kernel takes advice: {} [{}, {}]\n", where,
                       found.tries.size(), seconds_text(middle), seconds_text(least), seconds_text(most));
@@ -177,13 +183,13 @@ int replay(const Arguments& given, const Shared& shared) {
       throw UsageError(fmt::format("replay: {} threads read in it; {} can be replayed at most",
                                    found.plan.threads.size(), kMostThreads));
     const std::string where = given.at.empty() ? given.data : given.at;
+    const auto stop = [&] { return signals.came() != 0; };
     std::optional<LaidFiles> laid;
-    if (!given.at.empty()) laid.emplace(found.plan, given.at, static_cast<std::uint64_t>(most.value));
-    const std::vector<std::string> paths = laid ? laid->paths() : files_below(found.plan, given.data);
     try {
+      if (!given.at.empty()) laid.emplace(found.plan, given.at, static_cast<std::uint64_t>(most.value), stop);
+      const std::vector<std::string> paths = laid ? laid->paths() : files_below(found.plan, given.data);
       for (unsigned n = 0; n < given.tries; ++n)
-        found.tries.push_back(run(
-            found.plan, paths, [&] { return signals.came() != 0; }, [&] { session::leave(128 + signals.came()); }));
+        found.tries.push_back(run(found.plan, paths, stop, [&] { session::leave(128 + signals.came()); }));
     } catch (const RunError&) {
       if (const std::string left = laid ? laid->remove() : ""; !left.empty())
         tell_line(Text::format("replay: {}", left));

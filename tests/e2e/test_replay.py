@@ -47,6 +47,18 @@ def test_copies_are_read_where_they_lie_and_stay(headrace, data):
     assert missing.code == 2 and "c1/1.bin: No such file" in missing.err, missing
 
 
+def test_reads_of_any_size_are_whole(headrace):
+    """A loader that reads a file of 150 MiB by one call: all of it is read again, not a buffer full of it."""
+    size = 150 << 20
+    headrace.write("big", f"""\
+10  100.000000 openat(AT_FDCWD, "/data/a.bin", O_RDONLY|O_CLOEXEC) = 3</data/a.bin> <0.000100>
+10  100.001000 read(3</data/a.bin>, "", {size + 4096}) = {size} <0.500000>
+10  100.502000 close(3</data/a.bin>) = 0 <0.000010>
+""")
+    outcome = headrace("replay", "big", "--at", "x", "--tries", "1", "--json")
+    assert outcome.code == 0 and json.loads(outcome.out)["read_bytes"] == size, outcome
+
+
 def test_what_cannot_be_is_refused(headrace, data):
     traced(headrace, data)
     headrace.path("mine").mkdir()

@@ -58,3 +58,14 @@ def test_storage_that_hangs_is_let_go_of(trace, faults):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=120)
     assert process.returncode == 130
+
+
+def test_it_can_be_stopped_while_files_are_made(trace, faults):
+    faults.set("delay * op=write ms=200")
+    process = subprocess.Popen([BINARY, "replay", trace, "--at", faults.mount / "r"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    until = time.monotonic() + 120
+    while faults.used()[0] == 0 and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    assert process.returncode == 130 and faults.files() == [] and faults.used()[0] < 40, faults.used()

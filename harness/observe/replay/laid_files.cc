@@ -41,11 +41,12 @@ void fill(std::string& text, std::uint64_t state) {
 
 }  // namespace
 
-LaidFiles::LaidFiles(const Plan& plan, const std::string& folder, std::uint64_t most)
+LaidFiles::LaidFiles(const Plan& plan, const std::string& folder, std::uint64_t most, const std::function<bool()>& stop)
     : folder_(MarkedFolder::make_alone(checked(plan, folder, most), std::string(kReplayKind))) {
   try {
     std::string text;
     for (std::size_t f = 0; f < plan.files.size(); ++f) {
+      if (stop()) throw RunError("replay: stopped");
       const std::string name = fmt::format("{:08}.bin", f);
       text.resize(plan.files[f].bytes);
       fill(text, f + 1);

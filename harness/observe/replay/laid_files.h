@@ -1,6 +1,7 @@
 // Files for a replay, as large as those of the trace: made in a folder of headrace's own, and removed again.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,9 @@ inline constexpr std::string_view kReplayKind = "replay";
 class LaidFiles {
  public:
   /// Makes them flat in `folder`, which must not be there, or be empty, or be left by an earlier replay. Bytes do not
-  /// compress. Throws UsageError where they would be more than `most` bytes, RunError where the storage fails.
-  LaidFiles(const Plan& plan, const std::string& folder, std::uint64_t most);
+  /// compress. Throws UsageError where they would be more than `most` bytes, RunError where the storage fails, or `stop`, which is
+  /// asked before each of them, comes true; what was made is removed then.
+  LaidFiles(const Plan& plan, const std::string& folder, std::uint64_t most, const std::function<bool()>& stop);
   /// Removes what is proven to be headrace's; "", or what was left and why.
   std::string remove();
   ~LaidFiles();

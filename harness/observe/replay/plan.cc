@@ -119,6 +119,7 @@ Plan plan(const calls::Log& log) {
                         .bytes = call.kind == Kind::read
                                      ? std::max<std::uint64_t>(call.asked, static_cast<std::uint64_t>(call.bytes))
                                      : 0,
+                        .got = call.kind == Kind::read ? static_cast<std::uint64_t>(call.bytes) : 0,
                         .offset = call.kind == Kind::read || call.kind == Kind::seek ? call.offset : -1,
                         .think_s = thread.think_s,
                         .observed_s = call.seconds});

@@ -18,6 +18,7 @@ struct Step {
   Op op = Op::open;
   std::uint32_t file = 0;    // into Plan::files
   std::uint64_t bytes = 0;   // asked for, of reads
+  std::uint64_t got = 0;     // by this read when it was observed
   std::int64_t offset = -1;  // -1: where the descriptor stands
   double think_s = 0;        // computing before it
   double observed_s = 0;     // how long it took

@@ -107,12 +107,18 @@ class Player {
 
   void read(const Step& step) {
     const int fd = descriptor(step).get();
-    const std::size_t size = std::min<std::uint64_t>(step.bytes, buffer_.size());
-    const ssize_t got =
-        step.offset >= 0 ? ::pread(fd, buffer_.data(), size, step.offset) : ::read(fd, buffer_.data(), size);
-    if (got < 0) fail("read", step);
-    done_.read_bytes += static_cast<std::uint64_t>(got);
-    done_.short_reads += static_cast<std::size_t>(got) < size;
+    std::uint64_t done = 0;
+    while (done < step.bytes) {  // what is larger than the buffer goes through it piece by piece
+      const std::size_t size = std::min<std::uint64_t>(step.bytes - done, buffer_.size());
+      const ssize_t got = step.offset >= 0
+                              ? ::pread(fd, buffer_.data(), size, step.offset + static_cast<std::int64_t>(done))
+                              : ::read(fd, buffer_.data(), size);
+      if (got < 0) fail("read", step);
+      done += static_cast<std::uint64_t>(got);
+      if (static_cast<std::size_t>(got) < size || stage_.over.load(std::memory_order_relaxed)) break;
+    }
+    done_.read_bytes += done;
+    done_.short_reads += done < step.bytes;
   }
 
   Stage& stage_;
@@ -175,9 +181,9 @@ Replayed run(const Plan& plan, const std::vector<std::string>& paths, const std:
     std::unique_lock lock(stage.mutex);
     const auto all = [&] { return std::find(stage.ended.begin(), stage.ended.end(), false) == stage.ended.end(); };
     while (!stage.changed.wait_for(lock, std::chrono::milliseconds(50), all))
-      if (stop() && !stage.over) {
+      if (stop()) {
+        if (!stage.over) stage.failed = "stopped";  // else one has failed, and another one may hang
         stage.over = true;
-        stage.failed = "stopped";
         stage.changed.notify_all();
         if (!stage.changed.wait_for(lock, kPatience, all)) let_go();
       }
