@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -27,11 +28,80 @@ using preload::Op;
 
 /// One call, and whose it is.
 struct Entry {
-  std::uint64_t begin_ns;
   std::int32_t pid, parent, tid;
-  const Call* call;
-  std::string_view path() const { return {reinterpret_cast<const char*>(call + 1), call->path_bytes}; }
+  Op op;
+  std::uint64_t begin_ns;
+  double seconds;
+  std::int32_t fd, flags = 0;
+  std::int64_t result;
+  std::uint64_t size = 0;
+  std::int64_t offset = -1;  // -1: where the descriptor stands
+  double processor_s = -1;   // below 0: not asked
+  std::string_view path{};
 };
+
+/// A text that others may have written anything into.
+class Taker {
+ public:
+  Taker(const char* at, const char* end) : at_(at), end_(end) {}
+  template <class Value>
+  Value take() {
+    Value value{};
+    if (static_cast<std::size_t>(end_ - at_) < sizeof value) {
+      short_ = true;
+      return value;
+    }
+    std::memcpy(&value, at_, sizeof value);
+    at_ += sizeof value;
+    return value;
+  }
+  std::string_view text(std::size_t bytes) {
+    const std::size_t padded = (bytes + 7) / 8 * 8;
+    if (static_cast<std::size_t>(end_ - at_) < padded) {
+      short_ = true;
+      return {};
+    }
+    const std::string_view found(at_, bytes);
+    at_ += padded;
+    return found;
+  }
+  bool more() const { return static_cast<std::size_t>(end_ - at_) >= sizeof(Call); }
+  bool cut_short() const { return short_; }
+
+ private:
+  const char *at_, *end_;
+  bool short_ = false;
+};
+
+Entry entry_of(const Chunk& chunk, Taker& text, std::uint64_t before_ns) {
+  const Call call = text.take<Call>();
+  const auto has = [&call](preload::Part part) { return (call.parts & part) != 0; };
+  Entry entry{.pid = chunk.pid,
+              .parent = chunk.parent,
+              .tid = chunk.tid,
+              .op = call.op,
+              .begin_ns = before_ns + call.since_ns,
+              .seconds = call.duration_ns * 1e-9,
+              .fd = call.fd == preload::kWorkingFolder ? AT_FDCWD : call.fd,
+              .result = call.result};
+  if (has(preload::kLater)) entry.begin_ns = before_ns + text.take<std::uint64_t>();
+  if (has(preload::kWide)) {
+    const auto wide = text.take<preload::WidePart>();
+    entry.result = wide.result;
+    entry.fd = static_cast<std::int32_t>(wide.fd);
+  }
+  std::size_t path = 0;
+  if (has(preload::kPath)) {
+    const auto part = text.take<preload::PathPart>();
+    entry.flags = part.flags;
+    path = part.bytes;
+  }
+  if (has(preload::kSize)) entry.size = text.take<std::uint64_t>();
+  if (has(preload::kOffset)) entry.offset = text.take<std::int64_t>();
+  if (has(preload::kProcessor)) entry.processor_s = static_cast<double>(text.take<std::uint64_t>()) * 1e-9;
+  entry.path = text.text(path);
+  return entry;
+}
 
 std::vector<Entry> entries_of(const char* memory, std::uint64_t bytes) {
   const Arena* arena = reinterpret_cast<const Arena*>(memory);
@@ -42,12 +112,13 @@ std::vector<Entry> entries_of(const char* memory, std::uint64_t bytes) {
     const std::uint64_t used =
         std::min<std::uint64_t>(chunk->used.load(std::memory_order_acquire), preload::kChunk - sizeof(Chunk));
     const char* const begin = memory + at + sizeof(Chunk);
-    for (std::uint64_t place = 0; place + sizeof(Call) <= used;) {
-      const Call* call = reinterpret_cast<const Call*>(begin + place);
-      const std::uint64_t length = (sizeof(Call) + call->path_bytes + 7) / 8 * 8;
-      if (place + length > used) break;  // whoever shares the memory may have written anything
-      all.push_back({call->begin_ns, chunk->pid, chunk->parent, chunk->tid, call});
-      place += length;
+    Taker text(begin, begin + used);
+    std::uint64_t before_ns = chunk->begin_ns;
+    while (text.more()) {
+      const Entry entry = entry_of(*chunk, text, before_ns);
+      if (text.cut_short()) break;
+      before_ns = entry.begin_ns;
+      all.push_back(entry);
     }
   }
   std::stable_sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.begin_ns < b.begin_ns; });
@@ -60,7 +131,6 @@ class Follower {
   explicit Follower(calls::LogBuilder& builder) : builder_(builder) {}
 
   void take(const Entry& entry) {
-    const Call& call = *entry.call;
     auto own = descriptors_.find(entry.pid);
     if (own == descriptors_.end()) {  // a child has what its parent had
       const auto parent = descriptors_.find(entry.parent);
@@ -68,23 +138,22 @@ class Follower {
       own = descriptors_.emplace(entry.pid, parent == descriptors_.end() ? Table{} : parent->second).first;
     }
     Table& table = own->second;
-    calls::Call made{
-        .begin_s = static_cast<double>(call.begin_ns) * 1e-9,
-        .seconds = call.duration_ns * 1e-9,
-        .thread = builder_.thread(entry.tid, entry.pid),
-        .bytes = call.result,
-        .asked = call.size,
-        .offset = call.offset,
-        .processor_s = call.processor_ns == preload::kNotAsked ? -1 : static_cast<double>(call.processor_ns) * 1e-9};
-    const auto by_fd = table.find(call.fd);
+    calls::Call made{.begin_s = static_cast<double>(entry.begin_ns) * 1e-9,
+                     .seconds = entry.seconds,
+                     .thread = builder_.thread(entry.tid, entry.pid),
+                     .bytes = entry.result,
+                     .asked = entry.size,
+                     .offset = entry.offset,
+                     .processor_s = entry.processor_s};
+    const auto by_fd = table.find(entry.fd);
     if (by_fd != table.end()) made.file = by_fd->second;
-    switch (call.op) {
+    switch (entry.op) {
       case Op::open:
         made.kind = calls::Kind::open;
-        if (call.result < 0) break;
+        if (entry.result < 0) break;
         made.file = builder_.file(whole(entry, table));
-        made.to_read = (call.flags & O_ACCMODE) == O_RDONLY;
-        table[static_cast<int>(call.result)] = made.file;
+        made.to_read = (entry.flags & O_ACCMODE) == O_RDONLY;
+        table[static_cast<int>(entry.result)] = made.file;
         break;
       case Op::read:
         made.kind = calls::Kind::read;
@@ -94,15 +163,15 @@ class Follower {
         break;
       case Op::seek:
         made.kind = calls::Kind::seek;
-        made.offset = call.result;
+        made.offset = entry.result;
         break;
       case Op::stat:
         made.kind = calls::Kind::stat;
-        if (call.path_bytes > 0 && call.result >= 0) made.file = builder_.file(whole(entry, table));
+        if (!entry.path.empty() && entry.result >= 0) made.file = builder_.file(whole(entry, table));
         break;
       case Op::close:
         made.kind = calls::Kind::close;
-        table.erase(call.fd);
+        table.erase(entry.fd);
         break;
       case Op::sync:
         made.kind = calls::Kind::sync;
@@ -111,13 +180,13 @@ class Follower {
         made.kind = calls::Kind::map;
         break;
       case Op::duplicate:
-        if (by_fd != table.end() && call.result >= 0) table[call.flags] = std::uint32_t{by_fd->second};
+        if (by_fd != table.end() && entry.result >= 0) table[entry.flags] = std::uint32_t{by_fd->second};
         return;
       case Op::rename: {
         made.kind = calls::Kind::change;
-        const std::string_view both = entry.path();
+        const std::string_view both = entry.path;
         const std::size_t end = both.find('\0');
-        if (call.result < 0 || end == both.npos) break;
+        if (entry.result < 0 || end == both.npos) break;
         made.file = builder_.file(std::string(both.substr(0, end)));
         made.renamed_to = builder_.file(std::string(both.substr(end + 1)));
         break;
@@ -134,9 +203,9 @@ class Follower {
 
   /// As it was given, behind the folder that it lies in where that is known.
   std::string whole(const Entry& entry, const Table& table) const {
-    const std::string path(entry.path());
-    if (path.starts_with("/") || entry.call->fd == AT_FDCWD) return fs::absolute(path).lexically_normal().string();
-    const auto folder = table.find(entry.call->fd);
+    const std::string path(entry.path);
+    if (path.starts_with("/") || entry.fd == AT_FDCWD) return fs::absolute(path).lexically_normal().string();
+    const auto folder = table.find(entry.fd);
     return folder == table.end() ? path : builder_.log().files[folder->second] + "/" + path;
   }
 

@@ -9,7 +9,6 @@ namespace headrace::observe::preload {
 
 inline constexpr std::uint64_t kMagic = 0x6865616472616365;
 inline constexpr std::uint64_t kChunk = 64 << 10;  // [B]
-inline constexpr std::uint64_t kNotAsked = UINT64_MAX;
 /// The path below /proc of the arena, in the environment.
 inline constexpr char kVariable[] = "HEADRACE_TRACE_MEMORY";
 
@@ -23,22 +22,40 @@ struct Arena {
 struct Chunk {
   std::int32_t pid, parent, tid;
   std::atomic<std::uint32_t> used;  // bytes behind this head
+  std::uint64_t begin_ns;           // CLOCK_MONOTONIC; its calls begin later
 };
 
-enum class Op : std::uint16_t { open, read, write, seek, stat, close, sync, rename, remove, map, duplicate };
+enum class Op : std::uint8_t { open, read, write, seek, stat, close, sync, rename, remove, map, duplicate };
 
-/// One call, followed by path_bytes of a path (of rename: two, with a zero between), padded to 8.
+/// What follows a call's head, in this order, 8 bytes each where nothing else is said. Most calls need little of it: what a job
+/// pays for a trace is mostly memory that is not in its caches.
+enum Part : std::uint8_t {
+  kLater = 1,    // begin: nanoseconds since the one before, where the head has no room for it
+  kWide = 2,     // result and descriptor, where the head has no room for them (16 bytes)
+  kPath = 4,     // flags (of open; of duplicate the new descriptor), bytes of a path
+  kSize = 8,     // asked for
+  kOffset = 16,  // none: where the descriptor stands
+  kProcessor =
+      32,  // nanoseconds that the thread had since it was asked for last, this call's among it; none: not asked
+};
+
+/// One call's head. Behind its parts lies the path (of rename: two, with a zero between), padded to 8.
 struct Call {
   Op op;
-  std::uint16_t path_bytes;
-  std::uint32_t duration_ns;   // UINT32_MAX: as much or more
-  std::uint64_t begin_ns;      // CLOCK_MONOTONIC
-  std::int32_t fd, flags;      // flags: of open; of duplicate the new descriptor
-  std::int64_t result;         // bytes, a descriptor; below 0: -errno
-  std::uint64_t size;          // asked for
-  std::int64_t offset;         // -1: where the descriptor stands
-  std::uint64_t processor_ns;  // that the thread had since it was asked for last, this call's among it; or kNotAsked
+  std::uint8_t parts;
+  std::uint16_t fd;           // kWorkingFolder: AT_FDCWD
+  std::uint32_t duration_ns;  // UINT32_MAX: as much or more
+  std::uint32_t since_ns;     // begin, since the one before in this chunk began, or the chunk
+  std::int32_t result;        // bytes, a descriptor; below 0: -errno
 };
-static_assert(sizeof(Call) == 56 && sizeof(Chunk) == 16);
+struct PathPart {
+  std::int32_t flags;
+  std::uint16_t bytes, unused;
+};
+struct WidePart {
+  std::int64_t result, fd;
+};
+inline constexpr std::uint16_t kWorkingFolder = UINT16_MAX;
+static_assert(sizeof(Call) == 16 && sizeof(Chunk) == 24 && sizeof(PathPart) == 8 && sizeof(WidePart) == 16);
 
 }  // namespace headrace::observe::preload

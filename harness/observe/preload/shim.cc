@@ -3,143 +3,21 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <atomic>
 
-#include "harness/observe/preload/arena.h"
+#include "harness/observe/preload/notes.h"
 
 namespace {
 
-using headrace::observe::preload::Arena;
-using headrace::observe::preload::Call;
-using headrace::observe::preload::Chunk;
-using headrace::observe::preload::kChunk;
-using headrace::observe::preload::kMagic;
-using headrace::observe::preload::kNotAsked;
-using headrace::observe::preload::kVariable;
-using headrace::observe::preload::Op;
-
 constexpr int kDescriptors = 65536;
 
-std::atomic<char*> memory = nullptr;
-std::uint64_t memory_bytes = 0;
 std::atomic<bool> of_a_file[kDescriptors];  // opened by a path: others are pipes, sockets, what stood open before
-__thread Chunk* chunk __attribute__((tls_model("initial-exec"))) = nullptr;
-
-// Asking for a thread's processor time is dear: only where something may have been computed since its last call.
-constexpr std::uint64_t kWorthAsking = 100'000;                                   // [ns]
-__thread std::uint64_t processor __attribute__((tls_model("initial-exec"))) = 0;  // when it was asked for last
-__thread std::uint64_t last_end __attribute__((tls_model("initial-exec"))) = 0;   // of its last call
-
-void after_fork() {
-  chunk = nullptr;  // it is the parent's
-  processor = last_end = 0;
-}
-
-__attribute__((constructor)) void join() {
-  const char* const path = getenv(kVariable);
-  if (path == nullptr) return;
-  const long fd = strncmp(path, "/proc/", 6) == 0 ? syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC) : -1;
-  if (fd < 0) return;
-  struct stat status;
-  if (fstat(static_cast<int>(fd), &status) == 0 && static_cast<std::uint64_t>(status.st_size) >= 2 * kChunk) {
-    void* const mapped =
-        mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(fd), 0);
-    if (mapped != MAP_FAILED) {
-      if (static_cast<Arena*>(mapped)->magic == kMagic) {
-        memory_bytes = static_cast<std::uint64_t>(status.st_size);
-        memory.store(static_cast<char*>(mapped));
-        pthread_atfork(nullptr, nullptr, after_fork);
-      } else {
-        munmap(mapped, static_cast<size_t>(status.st_size));
-      }
-    }
-  }
-  syscall(SYS_close, fd);
-}
-
-std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
-  timespec t;
-  clock_gettime(clock, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
-}
-
-/// Room for so many bytes, in this thread's chunk or a new one; nullptr: there is none left.
-char* room(std::uint32_t bytes) {
-  char* const base = memory.load(std::memory_order_relaxed);
-  if (base == nullptr) return nullptr;
-  if (chunk == nullptr || chunk->used.load(std::memory_order_relaxed) + bytes > kChunk - sizeof(Chunk)) {
-    Arena* const arena = reinterpret_cast<Arena*>(base);
-    const std::uint64_t at = arena->next.load(std::memory_order_relaxed) + kChunk > memory_bytes
-                                 ? memory_bytes
-                                 : arena->next.fetch_add(kChunk, std::memory_order_relaxed);
-    if (at + kChunk > memory_bytes) {
-      arena->dropped.fetch_add(1, std::memory_order_relaxed);
-      return nullptr;
-    }
-    chunk = reinterpret_cast<Chunk*>(base + at);
-    chunk->pid = static_cast<std::int32_t>(syscall(SYS_getpid));
-    chunk->parent = static_cast<std::int32_t>(syscall(SYS_getppid));
-    chunk->tid = static_cast<std::int32_t>(syscall(SYS_gettid));
-  }
-  return reinterpret_cast<char*>(chunk) + sizeof(Chunk) + chunk->used.load(std::memory_order_relaxed);
-}
-
-struct Noted {
-  Op op;
-  int fd = -1, flags = 0;
-  std::uint64_t size = 0;
-  std::int64_t offset = -1;
-  const char* path = nullptr;
-  const char* second = nullptr;
-};
-
-/// Keeps errno as the call left it.
-void note(const Noted& what, std::uint64_t begin, std::int64_t result) {
-  const int code = errno;
-  const std::uint64_t end = now();
-  std::uint64_t had = kNotAsked;
-  if (begin - last_end >= kWorthAsking) {
-    const std::uint64_t all = now(CLOCK_THREAD_CPUTIME_ID);
-    had = all - processor;
-    processor = all;
-  }
-  last_end = end;
-  const size_t first = what.path ? strnlen(what.path, 2000) : 0,
-               second = what.second ? strnlen(what.second, 2000) + 1 : 0;
-  const auto bytes = static_cast<std::uint32_t>((sizeof(Call) + first + second + 7) / 8 * 8);
-  if (char* const at = room(bytes)) {
-    Call* const call = reinterpret_cast<Call*>(at);
-    call->op = what.op;
-    call->path_bytes = static_cast<std::uint16_t>(first + second);
-    call->duration_ns = end - begin >= UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(end - begin);
-    call->begin_ns = begin;
-    call->fd = what.fd;
-    call->flags = what.flags;
-    call->result = result < 0 ? -code : result;
-    call->size = what.size;
-    call->offset = what.offset;
-    call->processor_ns = had;
-    if (first > 0) memcpy(at + sizeof(Call), what.path, first);
-    if (second > 0) {
-      at[sizeof(Call) + first] = '\0';
-      memcpy(at + sizeof(Call) + first + 1, what.second, second - 1);
-    }
-    chunk->used.fetch_add(bytes, std::memory_order_release);
-  }
-  errno = code;
-}
 
 bool noted(int fd) {
   return fd >= 0 && fd < kDescriptors && of_a_file[fd].load(std::memory_order_relaxed) &&
