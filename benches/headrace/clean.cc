@@ -117,7 +117,7 @@ int clean(const std::string& folder, bool yes) {
   } else if (marked->kind() == kScratchKind) {
     tell(folder, remove_scratch(*marked));
   } else if (marked->kind() == observe::replay::kReplayKind) {
-    tell(folder, marked->remove());
+    tell(folder, observe::replay::remove_left_over(*marked));
   } else if (std::find(std::begin(kResults), std::end(kResults), marked->kind()) == std::end(kResults)) {
     throw UsageError(
         fmt::format("clean: {} is not a folder that headrace made (its mark says: {})", folder, marked->kind()));

@@ -33,7 +33,8 @@ struct Arguments {
 
 constexpr std::size_t kMostThreads = 2048;
 constexpr double kLittle = 0.1;  // of the threads' time
-constexpr std::array<const char*, kOps> kOpNames{"open", "read", "seek", "stat", "close"};
+constexpr std::array<const char*, kOps> kOpNames{"open",   "read",  "seek", "stat",  "close",
+                                                 "create", "write", "sync", "rename"};
 
 std::string seconds_text(double seconds) { return format_quantity(seconds, Dimension::seconds); }
 std::string bytes_text(std::uint64_t bytes) { return format_quantity(static_cast<double>(bytes), Dimension::bytes); }
@@ -79,6 +80,7 @@ struct Outcome {
   double observed_storage() const {
     double storage_s = 0, all_s = 0;
     for (const PlannedThread& thread : plan.threads) {
+      if (thread.writes) continue;
       all_s += thread.last_s - thread.first_s;
       for (const Step& step : thread.steps) storage_s += step.observed_s;
     }
@@ -112,16 +114,19 @@ Text outcome_text(const Outcome& found, const std::string& where) {
   const Plan& plan = found.plan;
   const auto [least, middle, most] = found.seconds();
   Text out = Text::format("observed: {} of {} files, {} threads, {}\n", bytes_text(found.observed_bytes()),
-                          plan.files.size(), plan.threads.size(), seconds_text(plan.observed_s));
+                          plan.files.size(), plan.readers(), seconds_text(plan.observed_s));
   out += Text::format("replayed at {}, {} times, cold as far as the kernel takes advice: {} [{}, {}]\n", where,
                       found.tries.size(), seconds_text(middle), seconds_text(least), seconds_text(most));
   for (std::size_t op = 0; op < kOps; ++op)
     if (const OpTimes before = found.observed(op); before.count > 0)
-      out += Text::format("  {:<5} {:>8} each: {} observed, {} replayed\n", kOpNames[op],
+      out += Text::format("  {:<6} {:>8} each: {} observed, {} replayed\n", kOpNames[op],
                           fmt::format("{} x", before.count), seconds_text(mean(before)),
                           seconds_text(mean(found.replayed(op))));
   out += Text::format("  in storage: {:.0f} % of the threads' time observed, {:.0f} % replayed\n",
                       100 * found.observed_storage(), 100 * found.replayed_storage());
+  if (!plan.saves.empty())
+    out += Text::format("  saves: {} of {} files, written at the times at which they were while others read\n",
+                        bytes_text(found.tries.front().written_bytes), plan.saves.size());
   for (const auto& [why, count] : plan.left_out) out += Text::format("  not replayed: {} ({} calls)\n", why, count);
   out += Text("  not replayed: waiting for whoever takes the batches or for a processor, page faults\n");
   if (!plan.think_known)
@@ -144,7 +149,7 @@ std::string outcome_json(const Outcome& found, const std::string& where) {
       {"at", where},
       {"files", found.plan.files.size()},
       {"bytes", found.plan.bytes()},
-      {"threads", found.plan.threads.size()},
+      {"threads", found.plan.readers()},
       {"observed_s", found.plan.observed_s},
       {"replayed_s", {{"value", middle}, {"low", least}, {"high", most}}},
       {"think_known", found.plan.think_known},
@@ -154,6 +159,7 @@ std::string outcome_json(const Outcome& found, const std::string& where) {
                                        {"observed_s", mean(found.observed(op))},
                                        {"replayed_s", mean(found.replayed(op))}};
   document["read_bytes"] = found.tries.front().read_bytes;
+  document["written_bytes"] = found.tries.front().written_bytes;
   document["not_replayed"] = ordered_json::object();
   for (const auto& [why, count] : found.plan.left_out) document["not_replayed"][why] = count;
   if (found.fed) {
@@ -175,10 +181,10 @@ int replay(const Arguments& given, const Shared& shared) {
     Outcome found;
     {
       const observe::calls::Log log = observe::calls::read(given.traces);
-      found.plan = plan(log);
+      found.plan = plan(log, !given.at.empty());
       found.fed = observed_fed(log, given.traces.front());
     }
-    if (found.plan.threads.empty()) throw UsageError("replay: no file of a data set was read in this trace");
+    if (found.plan.files.empty()) throw UsageError("replay: no file of a data set was read in this trace");
     if (found.plan.threads.size() > kMostThreads)
       throw UsageError(fmt::format("replay: {} threads read in it; {} can be replayed at most",
                                    found.plan.threads.size(), kMostThreads));
@@ -189,7 +195,8 @@ int replay(const Arguments& given, const Shared& shared) {
       if (!given.at.empty()) laid.emplace(found.plan, given.at, static_cast<std::uint64_t>(most.value), stop);
       const std::vector<std::string> paths = laid ? laid->paths() : files_below(found.plan, given.data);
       for (unsigned n = 0; n < given.tries; ++n)
-        found.tries.push_back(run(found.plan, paths, stop, [&] { session::leave(128 + signals.came()); }));
+        found.tries.push_back(run(found.plan, paths, laid ? laid->saves() : nullptr, stop,
+                                  [&] { session::leave(128 + signals.came()); }));
     } catch (const RunError&) {
       if (const std::string left = laid ? laid->remove() : ""; !left.empty())
         tell_line(Text::format("replay: {}", left));
@@ -211,8 +218,10 @@ void add_replay(Verbs& verbs, Shared& shared) {
   auto given = std::make_shared<Arguments>();
   verb.option("FILE", given->traces, "The trace, as 'headrace observe --from' takes it: of --trace, strace, DFTracer")
       .required();
-  verb.option("--at DIR", given->at,
-              "A new or empty folder: files of the same sizes are made there, and removed again");
+  verb.option(
+      "--at DIR", given->at,
+      "A new or empty folder: files of the same sizes are made there, what was saved is written, and all is removed "
+      "again");
   verb.option("--data DIR", given->data,
               "A folder that has copies of the files, below it as in the trace; it is only read");
   verb.option("--max-write SIZE", given->max_write, "Most bytes that are written with --at").shows_default();

@@ -1,6 +1,7 @@
 """headrace replay on storage that is slow, fails or hangs: it says so, and leaves nothing."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -69,3 +70,30 @@ def test_it_can_be_stopped_while_files_are_made(trace, faults):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=120)
     assert process.returncode == 130 and faults.files() == [] and faults.used()[0] < 40, faults.used()
+
+
+def test_what_a_killed_replay_wrote_is_removed_by_clean(tmp_path, faults):
+    """Of what was written, each block says whose it is; of a file of somebody else's among it, nothing is touched."""
+    (tmp_path / "data").mkdir()
+    for number in range(8):
+        (tmp_path / f"data/{number}.bin").write_bytes(bytes(50000))
+    subprocess.run([BINARY, "-q", "observe", "--trace", "--out", "seen", "--", sys.executable, LOADER, "data", "--steps", "12", "--step", "0.02",
+                    "--batch", "2", "--save", tmp_path / "model.pt", "--save-bytes", str(4 << 20), "--save-every", "4"], cwd=tmp_path, check=True,
+                   capture_output=True)
+    faults.set("delay *.new op=write ms=200")
+    process = subprocess.Popen([BINARY, "replay", tmp_path / "seen/trace.pfw.gz", "--at", faults.mount / "r"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    until = time.monotonic() + 120
+    while not any("/.rank-" in name for name in faults.files()) and time.monotonic() < until:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=120)
+    assert any("checkpoint/" in name for name in faults.files()), faults.files()
+    faults.set()
+    foreign = faults.mount / "r/checkpoint/rank-00007.bin"
+    foreign.write_bytes(b"somebody's " * 1000)
+    left = subprocess.run([BINARY, "clean", faults.mount / "r"], capture_output=True, text=True)
+    assert left.returncode == 0 and "rank-00007.bin: not made by headrace" in left.stdout and foreign.exists(), left
+    foreign.unlink()
+    subprocess.run([BINARY, "clean", faults.mount / "r"], check=True, capture_output=True)
+    assert faults.files() == []

@@ -40,7 +40,7 @@ TEST_F(PlanOfTrace, KeepsOrderSizesAndPauses) {
   call(0.126, 0.001, Kind::read, a, 500);
   call(0.127, 0.001, Kind::close, a);
   call(0.2, 0.001, Kind::read, b, 100, 4096);
-  const Plan made = plan(builder.take());
+  const Plan made = plan(builder.take(), false);
   ASSERT_EQ(made.files.size(), 2u);
   EXPECT_EQ(made.folder, "/data");
   EXPECT_EQ(made.files[0].below, "c0/a.bin");
@@ -59,7 +59,7 @@ TEST_F(PlanOfTrace, TakesComputingFromProcessorTimeWhereWaitsAreNotKnown) {
   call(0, 0.001, Kind::read, a, 10, -1, 0.5);
   call(0.101, 0.001, Kind::read, a, 10, -1, 0.004);   // computed for 4 ms of 100
   call(0.112, 0.001, Kind::read, a, 10, -1, 0.0105);  // the call's own time is in it
-  const Plan made = plan(builder.take());
+  const Plan made = plan(builder.take(), false);
   EXPECT_TRUE(made.think_known);
   EXPECT_NEAR(made.threads.at(0).steps.at(1).think_s, 0.004, 1e-9);
   EXPECT_NEAR(made.threads.at(0).steps.at(2).think_s, 0.010, 1e-9);
@@ -72,7 +72,7 @@ TEST_F(PlanOfTrace, SaysWhatItLeavesOut) {
   call(0.4, 0.1, Kind::map, a);
   call(0.6, 0.1, Kind::read, a, -1);
   call(0.8, 0.1, Kind::read, library, 832);
-  const Plan made = plan(builder.take());
+  const Plan made = plan(builder.take(), false);
   EXPECT_EQ(made.files.size(), 1u);
   EXPECT_EQ(made.threads.at(0).steps.size(), 1u);
   EXPECT_FALSE(made.think_known);
@@ -83,7 +83,42 @@ TEST_F(PlanOfTrace, SaysWhatItLeavesOut) {
 TEST_F(PlanOfTrace, IsEmptyWhereNoDataWasRead) {
   call(0, 0.1, Kind::write, a, 10);
   call(0.2, 0.1, Kind::read, a, 10);  // what it wrote itself
-  EXPECT_TRUE(plan(builder.take()).threads.empty());
+  EXPECT_TRUE(plan(builder.take(), false).threads.empty());
+}
+
+TEST_F(PlanOfTrace, WritesSavesAtTheirTimesInThreadsOfTheirOwn) {
+  const std::uint32_t part = builder.file("/out/model.part"), model = builder.file("/out/model.pt"),
+                      log = builder.file("/out/train.csv");
+  call(1, 0.1, Kind::read, a, 10);
+  call(2, 0.1, Kind::open, part, 3);
+  call(3, 0.1, Kind::write, part, 2 << 20);
+  call(4, 0.1, Kind::write, part, 1 << 20);
+  call(5, 0.1, Kind::write, log, 100);
+  call(6, 0.1, Kind::sync, part);
+  call(7, 0.1, Kind::close, part);
+  Call rename;
+  rename.begin_s = 8;
+  rename.thread = worker;
+  rename.kind = Kind::change;
+  rename.file = part;
+  rename.renamed_to = model;
+  builder.add(rename);
+  call(9, 0.1, Kind::read, a, 10);
+  const Plan made = plan(builder.take(), true);
+  ASSERT_EQ(made.threads.size(), 2u);
+  EXPECT_EQ(made.readers(), 1u);
+  EXPECT_EQ(made.threads[0].steps.size(), 2u);
+  ASSERT_TRUE(made.threads[1].writes);
+  std::vector<Op> ops;
+  for (const Step& step : made.threads[1].steps) ops.push_back(step.op);
+  EXPECT_EQ(ops, (std::vector<Op>{Op::create, Op::write, Op::write, Op::sync, Op::close, Op::publish}));
+  EXPECT_NEAR(made.threads[1].steps[1].at_s, 2, 1e-9);  // after the first access to data
+  ASSERT_EQ(made.saves.size(), 1u);
+  EXPECT_EQ(made.saves[0].path, "/out/model.pt");
+  EXPECT_EQ(made.saves[0].bytes, 3u << 20);
+  EXPECT_EQ(made.bytes(), 20u + 2 * (3u << 20));
+  EXPECT_EQ(made.left_out.at("writes to files of less than 1 MiB"), 1u);
+  EXPECT_EQ(made.left_out.count("syncing"), 0u);
 }
 
 TEST(FedAtMost, IsTheShareOfTheLongerOfBoth) {

@@ -44,6 +44,7 @@ void fill(std::string& text, std::uint64_t state) {
 LaidFiles::LaidFiles(const Plan& plan, const std::string& folder, std::uint64_t most, const std::function<bool()>& stop)
     : folder_(MarkedFolder::make_alone(checked(plan, folder, most), std::string(kReplayKind))) {
   try {
+    if (!plan.saves.empty()) saves_.emplace(folder_.folder());
     std::string text;
     for (std::size_t f = 0; f < plan.files.size(); ++f) {
       if (stop()) throw RunError("replay: stopped");
@@ -54,6 +55,7 @@ LaidFiles::LaidFiles(const Plan& plan, const std::string& folder, std::uint64_t 
       paths_.push_back(folder_.path() + "/" + name);
     }
   } catch (...) {
+    saves_.reset();
     folder_.remove();
     throw;
   }
@@ -62,6 +64,7 @@ LaidFiles::LaidFiles(const Plan& plan, const std::string& folder, std::uint64_t 
 std::string LaidFiles::remove() {
   removed_ = true;
   std::string why;
+  saves_.reset();
   try {
     const CleanReport report = folder_.remove();
     if (!report.left.empty()) why = report.left.front();
@@ -74,6 +77,16 @@ std::string LaidFiles::remove() {
 
 LaidFiles::~LaidFiles() {
   if (!removed_) remove();
+}
+
+CleanReport remove_left_over(const MarkedFolder& folder) {
+  CleanReport report = checkpoint::remove_left_over(folder.folder()), rest = folder.remove();
+  // What is left of the saves was told already.
+  if (!report.left.empty())
+    std::erase_if(rest.left, [](const std::string& one) { return one.starts_with("checkpoint:"); });
+  report.add(rest);
+  report.gone = rest.gone;
+  return report;
 }
 
 std::vector<std::string> files_below(const Plan& plan, const std::string& folder) {

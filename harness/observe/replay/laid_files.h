@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/files/marked_folder.h"
 #include "harness/observe/replay/plan.h"
+#include "harness/storage/checkpoint/folder.h"
 
 namespace headrace::observe::replay {
 
@@ -27,12 +29,18 @@ class LaidFiles {
 
   /// Of each file of the plan.
   const std::vector<std::string>& paths() const { return paths_; }
+  /// Where what the trace wrote is written again; nullptr: it wrote nothing that is.
+  const checkpoint::Folder* saves() const { return saves_ ? &*saves_ : nullptr; }
 
  private:
   MarkedFolder folder_;
+  std::optional<checkpoint::Folder> saves_;
   std::vector<std::string> paths_;
   bool removed_ = false;
 };
+
+/// What a replay that was killed left in `folder`, as far as it is proven to be headrace's.
+CleanReport remove_left_over(const MarkedFolder& folder);
 
 /// Of each file of the plan, where it lies below `folder` as it lay below the trace's. Throws UsageError, which names the first
 /// that is missing or too short.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "harness/observe/data_survey.h"
 
@@ -54,8 +55,9 @@ struct Following {
 };
 
 /// Why it is not done again; "" where it is, or where nobody misses it.
-std::string left_out(const Call& call, bool data) {
-  if (call.kind == Kind::write && call.bytes > 0 && call.file != calls::kNoFile) return "writes";
+std::string left_out(const Call& call, bool data, bool writes) {
+  if (call.kind == Kind::write && call.bytes > 0 && call.file != calls::kNoFile)
+    return writes ? "writes to files of less than 1 MiB" : "writes";
   if (!data) return "";
   if (call.bytes < 0) return "calls that failed";
   if (call.kind == Kind::map) return "files that were mapped: which pages were fetched is in no trace";
@@ -68,16 +70,88 @@ bool is_access(Kind kind) {
   return kind == Kind::open || kind == Kind::read || kind == Kind::seek || kind == Kind::stat || kind == Kind::close;
 }
 
+/// What was written, each file by a number; a rename leads to the same one.
+class Saves {
+ public:
+  Saves(const calls::Log& log, bool wanted) : numbers_(log.files.size(), UINT32_MAX) {
+    std::vector<std::uint64_t> bytes(log.files.size());
+    for (const Call& call : log.calls)
+      if (call.kind == Kind::write && call.bytes > 0 && call.file != calls::kNoFile)
+        bytes[call.file] += static_cast<std::uint64_t>(call.bytes);
+    for (std::uint32_t f = 0; wanted && f < bytes.size(); ++f)
+      if (bytes[f] >= kLeastSave && log.files[f].starts_with("/") && !is_program_file(log.files[f])) {
+        numbers_[f] = static_cast<std::uint32_t>(files_.size());
+        files_.push_back({.path = log.files[f], .below = {}, .bytes = 0});
+        places_.push_back(0);
+      }
+  }
+
+  /// Nothing: it is no part of a save.
+  std::optional<Step> step(const calls::Log& log, const Call& call) {
+    if (call.file == calls::kNoFile || call.bytes < 0 || numbers_[call.file] == UINT32_MAX) return std::nullopt;
+    const std::uint32_t number = numbers_[call.file];
+    Step step{.file = number, .observed_s = call.seconds, .at_s = call.begin_s};
+    switch (call.kind) {
+      case Kind::open:
+        if (call.to_read) return std::nullopt;
+        step.op = Op::create;
+        places_[number] = 0;
+        return step;
+      case Kind::write: {
+        step.op = Op::write;
+        step.bytes = static_cast<std::uint64_t>(call.bytes);
+        step.offset = call.offset;
+        const std::uint64_t from = call.offset >= 0 ? static_cast<std::uint64_t>(call.offset) : places_[number];
+        if (call.offset < 0) places_[number] = from + step.bytes;
+        files_[number].bytes = std::max(files_[number].bytes, from + step.bytes);
+        return step;
+      }
+      case Kind::sync:
+        step.op = Op::sync;
+        return step;
+      case Kind::close:
+        step.op = Op::close;
+        return step;
+      case Kind::change:
+        if (call.renamed_to == calls::kNoFile) return std::nullopt;
+        step.op = Op::publish;
+        files_[number].path = log.files[call.renamed_to];
+        return step;
+      default:
+        return std::nullopt;
+    }
+  }
+  std::vector<PlannedFile> files() { return std::move(files_); }
+
+ private:
+  std::vector<std::uint32_t> numbers_;  // of each of the log's files
+  std::vector<PlannedFile> files_;
+  std::vector<std::uint64_t> places_;  // where a descriptor stands
+};
+
+void add(PlannedThread& to, const Step& step, const Call& call) {
+  if (to.steps.empty()) to.first_s = call.begin_s;
+  to.last_s = std::max(to.last_s, call.begin_s + call.seconds);
+  to.steps.push_back(step);
+}
+
 }  // namespace
 
 std::uint64_t Plan::bytes() const {
   std::uint64_t sum = 0;
   for (const PlannedFile& file : files) sum += file.bytes;
+  for (const PlannedFile& file : saves) sum += 2 * file.bytes;  // the one before is there until the next is whole
   return sum;
 }
 
-Plan plan(const calls::Log& log) {
+std::size_t Plan::readers() const {
+  return static_cast<std::size_t>(
+      std::count_if(threads.begin(), threads.end(), [](const PlannedThread& one) { return !one.writes; }));
+}
+
+Plan plan(const calls::Log& log, bool writes) {
   Plan made;
+  Saves saves(log, writes);
   const std::vector<bool> data = data_files(log);
   std::vector<std::uint32_t> place(log.files.size(), UINT32_MAX);
   for (std::uint32_t f = 0; f < data.size(); ++f)
@@ -86,7 +160,7 @@ Plan plan(const calls::Log& log) {
       made.files.push_back({.path = log.files[f], .below = {}, .bytes = 0});
     }
   std::vector<Following> following(log.threads.size());
-  std::vector<PlannedThread> threads(log.threads.size());
+  std::vector<PlannedThread> threads(log.threads.size()), writers(log.threads.size());
   double first_s = 0, last_s = 0;
   bool any = false;
   const bool processor_known =
@@ -104,7 +178,11 @@ Plan plan(const calls::Log& log) {
     }
     thread.end_s = std::max(thread.end_s, call.begin_s + call.seconds);
     const bool own = call.file != calls::kNoFile && data[call.file];
-    if (const std::string why = left_out(call, own); !why.empty()) {
+    if (const std::optional<Step> step = saves.step(log, call)) {
+      add(writers[call.thread], *step, call);
+      continue;
+    }
+    if (const std::string why = left_out(call, own, writes); !why.empty()) {
       ++made.left_out[why];
       continue;
     }
@@ -114,18 +192,17 @@ Plan plan(const calls::Log& log) {
     }
     PlannedThread& to = threads[call.thread];
     const std::uint32_t file = place[call.file];
-    to.steps.push_back({.op = op_of(call.kind),
-                        .file = file,
-                        .bytes = call.kind == Kind::read
-                                     ? std::max<std::uint64_t>(call.asked, static_cast<std::uint64_t>(call.bytes))
-                                     : 0,
-                        .got = call.kind == Kind::read ? static_cast<std::uint64_t>(call.bytes) : 0,
-                        .offset = call.kind == Kind::read || call.kind == Kind::seek ? call.offset : -1,
-                        .think_s = thread.think_s,
-                        .observed_s = call.seconds});
+    add(to,
+        {.op = op_of(call.kind),
+         .file = file,
+         .bytes =
+             call.kind == Kind::read ? std::max<std::uint64_t>(call.asked, static_cast<std::uint64_t>(call.bytes)) : 0,
+         .got = call.kind == Kind::read ? static_cast<std::uint64_t>(call.bytes) : 0,
+         .offset = call.kind == Kind::read || call.kind == Kind::seek ? call.offset : -1,
+         .think_s = thread.think_s,
+         .observed_s = call.seconds},
+        call);
     thread.think_s = 0;
-    if (to.steps.size() == 1) to.first_s = call.begin_s;
-    to.last_s = std::max(to.last_s, call.begin_s + call.seconds);
     if (!any) first_s = call.begin_s;
     any = true;
     last_s = std::max(last_s, call.begin_s + call.seconds);
@@ -139,10 +216,16 @@ Plan plan(const calls::Log& log) {
     }
   }
   for (std::size_t t = 0; t < threads.size(); ++t) {
-    if (threads[t].steps.empty()) continue;
-    threads[t].pid = log.processes[log.threads[t].process].pid;
-    made.threads.push_back(std::move(threads[t]));
+    threads[t].pid = writers[t].pid = log.processes[log.threads[t].process].pid;
+    if (!threads[t].steps.empty()) made.threads.push_back(std::move(threads[t]));
   }
+  for (PlannedThread& writer : writers) {
+    if (writer.steps.empty()) continue;
+    writer.writes = true;
+    for (Step& step : writer.steps) step.at_s -= first_s;
+    made.threads.push_back(std::move(writer));
+  }
+  made.saves = saves.files();
   if (!made.files.empty()) {
     const fs::path folder = common_folder(made.files);
     made.folder = folder.string();

@@ -1,5 +1,5 @@
 // What of a trace can be done again on another storage: each thread's accesses to data files, in their order, and what it
-// computed between them.
+// computed between them; and what was written of checkpoints, when it was.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,24 @@
 
 namespace headrace::observe::replay {
 
-enum class Op : std::uint8_t { open, read, seek, stat, close };
-inline constexpr std::size_t kOps = 5;
+enum class Op : std::uint8_t { open, read, seek, stat, close, create, write, sync, publish };
+inline constexpr std::size_t kOps = 9;
 
 struct Step {
   Op op = Op::open;
-  std::uint32_t file = 0;    // into Plan::files
-  std::uint64_t bytes = 0;   // asked for, of reads
+  std::uint32_t file = 0;    // into Plan::files; of a thread that writes into Plan::saves
+  std::uint64_t bytes = 0;   // asked for, of reads; written, of writes
   std::uint64_t got = 0;     // by this read when it was observed
   std::int64_t offset = -1;  // -1: where the descriptor stands
   double think_s = 0;        // computing before it
   double observed_s = 0;     // how long it took
+  double at_s = 0;           // of a thread that writes: so long after the first access to data; below 0: before it
 };
 
 struct PlannedThread {
   int pid = 0;
   double first_s = 0, last_s = 0;  // of its accesses
+  bool writes = false;             // saves; what the same thread read is another's
   std::vector<Step> steps;
 };
 
@@ -39,14 +41,17 @@ struct PlannedFile {
 struct Plan {
   std::string folder;  // that all files lie below
   std::vector<PlannedFile> files;
+  std::vector<PlannedFile> saves;  // that were written, by their last name
   std::vector<PlannedThread> threads;
   double observed_s = 0;                          // from the first access to the end of the last
   bool think_known = false;                       // else nothing is computed between accesses
   std::map<std::string, std::uint64_t> left_out;  // why, and how many calls
-  std::uint64_t bytes() const;                    // of all files
+  std::uint64_t bytes() const;                    // of all files, as much as lies there at once
+  std::size_t readers() const;                    // threads that read
 };
 
-/// Of files that were read and never written; programs and libraries are left out without a word.
-Plan plan(const calls::Log& log);
+/// Of files that were read and never written; programs and libraries are left out without a word. `writes`: of files, too,
+/// that 1 MiB or more was written to.
+Plan plan(const calls::Log& log, bool writes);
 
 }  // namespace headrace::observe::replay

@@ -16,6 +16,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
+#include "harness/storage/data_set/block_pattern.h"
 #include "harness/system/unique_fd.h"
 
 namespace headrace::observe::replay {
@@ -30,6 +31,9 @@ constexpr double kShortestPause = 2e-6;  // [s]: shorter ones are taken together
 struct Stage {
   const Plan& plan;
   const std::vector<std::string>& paths;
+  const checkpoint::Folder* saves;
+  std::uint64_t begin_ns = 0;
+  std::uint64_t read_ns = 0;  // when the last thread that reads had ended
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<bool> ended;
@@ -37,18 +41,33 @@ struct Stage {
   std::atomic<bool> over = false;
 };
 
+/// Or until it is over.
+void wait_until(Stage& stage, std::uint64_t at_ns) {
+  const std::uint64_t now = now_ns();
+  if (at_ns <= now) return;
+  std::unique_lock lock(stage.mutex);
+  stage.changed.wait_for(lock, std::chrono::nanoseconds(at_ns - now), [&] { return stage.over.load(); });
+}
+
 class Player {
  public:
   Player(Stage& stage, std::size_t thread) : stage_(stage), planned_(stage.plan.threads[thread]) {
     std::uint64_t most = 0;
     for (const Step& step : planned_.steps) most = std::max(most, step.bytes);
     buffer_.resize(std::min<std::uint64_t>(most, std::uint64_t{64} << 20));
+    // What is written says whose it is.
+    if (planned_.writes)
+      fill_range(data_set_key("replay"), thread, 0, reinterpret_cast<unsigned char*>(buffer_.data()), buffer_.size());
   }
 
   void play() {
     double owed = 0;  // computing that was not done yet
     for (const Step& step : planned_.steps) {
       if (stage_.over.load(std::memory_order_relaxed)) return;
+      if (planned_.writes && step.at_s > 0) {
+        wait_until(stage_, stage_.begin_ns + static_cast<std::uint64_t>(step.at_s * 1e9));
+        if (stage_.over.load(std::memory_order_relaxed)) return;
+      }
       owed += step.think_s;
       if (owed > kShortestPause) {
         const std::uint64_t begin = now_ns();
@@ -62,14 +81,22 @@ class Player {
       OpTimes& times = done_.ops[static_cast<std::size_t>(step.op)];
       ++times.count;
       times.seconds += seconds;
-      done_.storage_s += seconds;
+      if (!planned_.writes) done_.storage_s += seconds;
     }
   }
   const Replayed& done() const { return done_; }
+  bool writes() const { return planned_.writes; }
 
  private:
   [[noreturn]] void fail(const char* what, const Step& step) const {
-    throw system_error(what, stage_.paths[step.file], errno);
+    throw system_error(what, planned_.writes ? stage_.saves->full_path(step.file) : stage_.paths[step.file], errno);
+  }
+
+  /// One that other threads of the trace wrote, too, is opened by each of them.
+  UniqueFd& written(const Step& step) {
+    UniqueFd& fd = open_[step.file];
+    if (!fd) fd = stage_.saves->create(step.file, 0, true);
+    return fd;
   }
 
   UniqueFd& descriptor(const Step& step) {
@@ -102,6 +129,22 @@ class Player {
       case Op::close:
         open_.erase(step.file);
         return;
+      case Op::create:
+        open_[step.file] = UniqueFd();
+        stage_.saves->remove_temporary(step.file);
+        written(step);
+        return;
+      case Op::write:
+        write(step);
+        return;
+      case Op::sync:
+        if (::fsync(written(step).get()) != 0) fail("fsync", step);
+        return;
+      case Op::publish:
+        written(step);  // of a rename whose writes are not in the trace there is none
+        stage_.saves->publish(step.file);
+        open_.erase(step.file);
+        return;
     }
   }
 
@@ -121,6 +164,19 @@ class Player {
     done_.short_reads += done < step.bytes;
   }
 
+  void write(const Step& step) {
+    const int fd = written(step).get();
+    for (std::uint64_t done = 0; done < step.bytes;) {
+      const std::size_t size = std::min<std::uint64_t>(step.bytes - done, buffer_.size());
+      const ssize_t put = step.offset >= 0
+                              ? ::pwrite(fd, buffer_.data(), size, step.offset + static_cast<std::int64_t>(done))
+                              : ::write(fd, buffer_.data(), size);
+      if (put <= 0) fail("write", step);
+      done += static_cast<std::uint64_t>(put);
+    }
+    done_.written_bytes += step.bytes;
+  }
+
   Stage& stage_;
   const PlannedThread& planned_;
   Replayed done_;
@@ -130,11 +186,13 @@ class Player {
 
 /// Until those have ended that had ended before it began.
 void wait_for_earlier(Stage& stage, std::size_t thread) {
+  if (stage.plan.threads[thread].writes) return;
   std::unique_lock lock(stage.mutex);
   stage.changed.wait(lock, [&] {
     if (stage.over) return true;
     for (std::size_t t = 0; t < stage.plan.threads.size(); ++t)
-      if (stage.plan.threads[t].last_s <= stage.plan.threads[thread].first_s && t != thread && !stage.ended[t])
+      if (!stage.plan.threads[t].writes && stage.plan.threads[t].last_s <= stage.plan.threads[thread].first_s &&
+          t != thread && !stage.ended[t])
         return false;
     return true;
   });
@@ -148,11 +206,12 @@ void forget(const std::string& path) {
 
 }  // namespace
 
-Replayed run(const Plan& plan, const std::vector<std::string>& paths, const std::function<bool()>& stop,
-             const std::function<void()>& let_go) {
+Replayed run(const Plan& plan, const std::vector<std::string>& paths, const checkpoint::Folder* saves,
+             const std::function<bool()>& stop, const std::function<void()>& let_go) {
   for (const std::string& path : paths) forget(path);
   Stage stage{.plan = plan,
               .paths = paths,
+              .saves = saves,
               .mutex = {},
               .changed = {},
               .ended = std::vector<bool>(plan.threads.size()),
@@ -160,7 +219,7 @@ Replayed run(const Plan& plan, const std::vector<std::string>& paths, const std:
   std::vector<Player> players;
   players.reserve(plan.threads.size());
   for (std::size_t t = 0; t < plan.threads.size(); ++t) players.emplace_back(stage, t);
-  const std::uint64_t begin = now_ns();
+  stage.begin_ns = now_ns();
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < players.size(); ++t)
     threads.emplace_back([&stage, &player = players[t], t] {
@@ -173,6 +232,7 @@ Replayed run(const Plan& plan, const std::vector<std::string>& paths, const std:
       }
       const std::lock_guard lock(stage.mutex);
       stage.ended[t] = true;
+      if (!player.writes()) stage.read_ns = now_ns();
       if (!wrong.empty() && stage.failed.empty()) stage.failed = wrong;
       if (!wrong.empty()) stage.over = true;
       stage.changed.notify_all();
@@ -188,11 +248,10 @@ Replayed run(const Plan& plan, const std::vector<std::string>& paths, const std:
         if (!stage.changed.wait_for(lock, kPatience, all)) let_go();
       }
   }
-  const double seconds = static_cast<double>(now_ns() - begin) * 1e-9;
   for (std::thread& thread : threads) thread.join();
   if (!stage.failed.empty()) throw RunError("replay: " + stage.failed);
   Replayed sum;
-  sum.seconds = seconds;
+  sum.seconds = static_cast<double>(stage.read_ns - stage.begin_ns) * 1e-9;
   for (const Player& player : players) {
     const Replayed& one = player.done();
     for (std::size_t o = 0; o < kOps; ++o) {
@@ -202,6 +261,7 @@ Replayed run(const Plan& plan, const std::vector<std::string>& paths, const std:
     sum.think_s += one.think_s;
     sum.storage_s += one.storage_s;
     sum.read_bytes += one.read_bytes;
+    sum.written_bytes += one.written_bytes;
     sum.short_reads += one.short_reads;
   }
   return sum;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/observe/replay/plan.h"
+#include "harness/storage/checkpoint/folder.h"
 
 namespace headrace::observe::replay {
 
@@ -17,17 +18,18 @@ struct OpTimes {
 };
 
 struct Replayed {
-  double seconds = 0;  // from the first thread's begin to the last one's end
+  double seconds = 0;  // from the begin to the end of the last thread that reads
   std::array<OpTimes, kOps> ops;
-  double think_s = 0, storage_s = 0;  // of all threads together
-  std::uint64_t read_bytes = 0;
+  double think_s = 0, storage_s = 0;  // of all threads that read together
+  std::uint64_t read_bytes = 0, written_bytes = 0;
   std::uint64_t short_reads = 0;  // that gave less than was asked for, and no less than the trace's
 };
 
-/// `paths`: of each file of the plan, where it lies now. Asks the kernel to forget the files first. A thread begins when those
+/// `paths`: of each file of the plan, where it lies now; `saves`: where its saves are written, each at the time at which it was,
+/// while others read; nullptr: the plan has none. Asks the kernel to forget the files first. A thread begins when those
 /// have ended that had ended before it began as it was observed; nobody waits for others' batches. Throws RunError: an access
 /// failed, or `stop` came true. Where storage does not let go then, `let_go` is called, which does not come back.
-Replayed run(const Plan& plan, const std::vector<std::string>& paths, const std::function<bool()>& stop,
-             const std::function<void()>& let_go);
+Replayed run(const Plan& plan, const std::vector<std::string>& paths, const checkpoint::Folder* saves,
+             const std::function<bool()>& stop, const std::function<void()>& let_go);
 
 }  // namespace headrace::observe::replay
