@@ -160,7 +160,7 @@ class Learner {
     if (sums_.seconds > 0) seen_.samples_per_s = samples / sums_.seconds;
     const double fed = std::max(1e-3, 1 - share("waiting_for_loader") - share("queued") - seen_.standing_still.value -
                                           (seen_.roles.in_process ? share("reading") : 0));
-    const double consumers = std::max<double>(1, static_cast<double>(seen_.roles.consumers.size()));
+    const double consumers = std::max(1.0, std::round(seen_.roles.consumers_at_once));
     if (steps_.count > 0 && sums_.seconds > 0) {
       const double period = sums_.seconds / steps_.count;
       const Share* waiting = share_named(seen_.consumer, "waiting_for_loader");

@@ -67,6 +67,21 @@ void find_times(const Recording& recording, Roles& roles) {
   }
 }
 
+/// How many of them lived at a time, on average while batches were taken; 0: none were.
+double at_once(const Recording& recording, const Roles& roles, const std::vector<std::uint32_t>& processes) {
+  double covered = 0, lived = 0;
+  for (const Slice& slice : recording.slices) {
+    if (slice.begin_s < roles.begin_s - 1e-9 || slice.end_s > roles.end_s + 1e-9) continue;
+    covered += slice.seconds();
+    for (const std::uint32_t process : processes) {
+      const ProcessSeen& seen = recording.processes[process];
+      lived +=
+          std::clamp(std::min(slice.end_s, seen.last_s) - std::max(slice.begin_s, seen.first_s), 0.0, slice.seconds());
+    }
+  }
+  return covered > 0 ? lived / covered : 0;
+}
+
 /// Processes that read when they began, and not in the second half of their lives: a loader's helpers.
 void drop_idle_workers(const Recording& recording, Roles& roles) {
   std::vector<double> read(recording.processes.size()), seconds(recording.processes.size());
@@ -131,19 +146,8 @@ Roles find_roles(const Recording& recording) {
 
   drop_idle_workers(recording, roles);
   find_times(recording, roles);
-  if (roles.end_s > roles.begin_s) {
-    double covered = 0, worker_seconds = 0;
-    for (const Slice& slice : recording.slices) {
-      if (slice.begin_s < roles.begin_s - 1e-9 || slice.end_s > roles.end_s + 1e-9) continue;
-      covered += slice.seconds();
-      for (const std::uint32_t worker : roles.workers) {
-        const ProcessSeen& seen = recording.processes[worker];
-        worker_seconds += std::clamp(std::min(slice.end_s, seen.last_s) - std::max(slice.begin_s, seen.first_s), 0.0,
-                                     slice.seconds());
-      }
-    }
-    if (covered > 0) roles.workers_at_once = worker_seconds / covered;
-  }
+  roles.workers_at_once = at_once(recording, roles, roles.workers);
+  roles.consumers_at_once = std::max(roles.consumers.empty() ? 0.0 : 1.0, at_once(recording, roles, roles.consumers));
   std::vector<double> starts;
   for (const std::uint32_t worker : roles.workers) starts.push_back(recording.processes[worker].first_s);
   std::sort(starts.begin(), starts.end());

@@ -14,6 +14,7 @@ struct Roles {
   bool in_process = false;               // no process reads for another: the consumers do it themselves
   double begin_s = 0, end_s = 0;         // while batches were taken; equal: never
   double workers_at_once = 0;            // on average, while batches were taken
+  double consumers_at_once = 0;          // a job may start one after the other
   std::vector<unsigned> generations;     // workers of each group that was started together
 
   bool is_worker(std::uint32_t process) const;

@@ -94,7 +94,7 @@ std::uint32_t calls_per_batch(const std::map<std::uint32_t, std::uint32_t>& jump
 
 Steps count_steps(const Recording& recording, const Roles& roles, const std::vector<const Slice*>& slices) {
   if (roles.consumers.empty()) return {};
-  const double consumers = static_cast<double>(roles.consumers.size());
+  const double consumers = std::max(1.0, roles.consumers_at_once);
   Counted seen;
   for (const Slice* slice : slices)
     for (const ProcessSlice& one : slice->processes)
