@@ -9,6 +9,7 @@
 #include "benches/headrace/observe_text.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
+#include "harness/backends/gpu_activity.h"
 #include "harness/base/diagnostics.h"
 #include "harness/files/marked_folder.h"
 #include "harness/observe/calls/read.h"
@@ -33,6 +34,12 @@ struct Arguments {
   std::string pid, out, duration, format = "text";
   bool no_store = false, live = false, trace = false;
 };
+
+observe::WatchOptions watching() {
+  observe::WatchOptions options;
+  options.sampler.gpus = gpu_activity;
+  return options;
+}
 
 /// What is shown meanwhile: nothing, unless asked for.
 class Meanwhile {
@@ -106,7 +113,7 @@ int observe_command(const Arguments& given, const Shared& shared) {
     observe::Command command(given.command, traced ? traced->environment() : observe::Environment{});
     // Where the command writes to the same terminal, lines of its own would be drawn over.
     Meanwhile shown(given, shared, !Terminal(stdout, shared).interactive());
-    observe::WatchOptions options;
+    observe::WatchOptions options = watching();
     options.told_every_s = shown.every_s();
     const Recording recording = observe::watch(command, options, shown.told());
     shown.clear();
@@ -155,7 +162,7 @@ int observe_process(const Arguments& given, const Shared& shared) {
   } catch (const std::exception&) {
     throw UsageError(fmt::format("--pid: '{}' is no process number", given.pid));
   }
-  observe::WatchOptions options;
+  observe::WatchOptions options = watching();
   if (!given.duration.empty()) options.most_s = time_option("--duration", given.duration, "60s");
   const std::string name = fmt::format("process-{}", pid), root = root_of(pid);
   if (!fs::exists(fmt::format("/proc/{}", pid)))

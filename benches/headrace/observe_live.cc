@@ -18,8 +18,9 @@ using observe::Wait;
 using observe::WaitCounts;
 
 constexpr double kLookBack = 1;    // [s]
-constexpr double kRolesEvery = 5;  // who is who changes slowly [s]
+constexpr double kRolesEvery = 5;  // at most: who is who changes slowly, once it is known [s]
 constexpr std::size_t kMostBars = 16;
+constexpr const char* kForRoom = "waiting for room";
 constexpr std::size_t kBar = 30;  // columns
 
 /// The last second, as one slice.
@@ -40,7 +41,7 @@ Slice lately(const Recording& recording) {
 
 struct Kind {
   const char* mark;
-  const char* word;
+  const char* word;  // nullptr: who it is says
   std::vector<Wait> waits;
 };
 const std::vector<Kind>& kinds() {
@@ -50,7 +51,7 @@ const std::vector<Kind>& kinds() {
                                      {"#", "running", {Wait::running}},
                                      {"g", "GPU", {Wait::gpu}},
                                      {"z", "pausing", {Wait::sleep}},
-                                     {".", "waiting for others", {Wait::hand_over, Wait::other}}};
+                                     {".", nullptr, {Wait::hand_over, Wait::other}}};
   return all;
 }
 
@@ -81,11 +82,13 @@ WaitCounts sum_of(const Slice& slice, const std::vector<std::uint32_t>& processe
   return sum;
 }
 
-Text in_short(const WaitCounts& counts) {
+/// `waiting`: what waiting for others is, of these.
+Text in_short(const WaitCounts& counts, const char* waiting) {
   Text out;
   for (const Kind& kind : kinds())
     if (const double part = share(counts, kind.waits); part >= 0.01)
-      out += Text::format("{}{:.0f} % {}", out.empty() ? "" : ", ", part * 100, kind.word);
+      out += Text::format("{}{:.0f} % {}", out.empty() ? "" : ", ", part * 100,
+                          kind.word != nullptr ? kind.word : waiting);
   return out.empty() ? Text("not looked at") : out;
 }
 
@@ -103,6 +106,53 @@ Text rates(const Slice& slice, double elapsed_s) {
                       slice.machine.idle_cpus);
 }
 
+/// What the storage below does: the device that gave most, the client of a network file system, a FUSE daemon. One line each.
+std::vector<Text> storage(const Slice& slice) {
+  std::vector<Text> lines;
+  const double seconds = std::max(1e-3, slice.seconds());
+  const auto most = std::max_element(slice.devices.begin(), slice.devices.end(), [](const auto& a, const auto& b) {
+    return a.second.read_bytes < b.second.read_bytes;
+  });
+  if (most != slice.devices.end() && most->second.reads > 0) {
+    const observe::DeviceSlice& device = most->second;
+    const double reads = static_cast<double>(device.reads);
+    lines.push_back(
+        Text::format("device {}: {} in {} reads, {:.1f} at a time, each {}", most->first,
+                     format_quantity(static_cast<double>(device.read_bytes) / seconds, Dimension::bytes_per_second),
+                     format_quantity(reads / seconds, Dimension::per_second), device.queue_s / seconds,
+                     format_quantity(device.read_wait_s / reads, Dimension::seconds)));
+  }
+  const observe::ClientSlice& client = slice.machine.client;
+  if (client.reads > 0) {
+    const double reads = static_cast<double>(client.reads), sent = std::max(1.0, static_cast<double>(client.sent));
+    lines.push_back(Text::format(
+        "NFS: {} in {} READs, {:.1f} at a time, each {}, {} of it before it was sent",
+        format_quantity(static_cast<double>(client.read_bytes) / seconds, Dimension::bytes_per_second),
+        format_quantity(reads / seconds, Dimension::per_second), static_cast<double>(client.in_flight_sum) / sent,
+        format_quantity(client.execution_s / reads, Dimension::seconds),
+        format_quantity(client.queue_s / reads, Dimension::seconds)));
+  }
+  if (client.daemon_sum > 0)
+    lines.push_back(Text::format("FUSE: {:.1f} requests wait for the daemon",
+                                 static_cast<double>(client.daemon_sum) / client.daemon_looks));
+  return lines;
+}
+
+/// Those that a process of the job has memory of.
+std::vector<Text> gpus(const Recording& recording, const Slice& slice) {
+  std::vector<Text> lines;
+  for (const observe::GpuSlice& one : slice.gpus) {
+    const observe::GpuSeen& gpu = recording.gpus[one.gpu];
+    const bool own = std::any_of(gpu.users.begin(), gpu.users.end(), [&](const observe::GpuUserSeen& user) {
+      return std::any_of(recording.processes.begin(), recording.processes.end(),
+                         [&](const observe::ProcessSeen& process) { return process.pid == user.pid; });
+    });
+    if (own && one.looks > 0)
+      lines.push_back(Text::format("GPU {}: busy {:.0f} %", gpu.pci_address, 100 * one.busy / one.looks));
+  }
+  return lines;
+}
+
 }  // namespace
 
 LiveView::LiveView(const Shared& shared, bool alone)
@@ -117,18 +167,25 @@ void LiveView::operator()(const Recording& recording) {
   const double now_s = recording.slices.back().end_s;
   if (now_s >= roles_due_s_) {
     roles_ = find_roles(recording);
-    roles_due_s_ = now_s + kRolesEvery;
+    roles_due_s_ = now_s + std::min(kRolesEvery, now_s / 4);
   }
   const Slice slice = lately(recording);
+  const char* const for_data = roles_.workers.empty() ? "waiting for others" : "waiting for data";
   if (!redrawn_) {
     Text line = "headrace: " + rates(slice, now_s);
-    if (!roles_.consumers.empty()) line += Text::format("; main thread: {}", in_short(sum_of(slice, roles_.consumers)));
-    if (!roles_.workers.empty()) line += Text::format("; workers: {}", in_short(sum_of(slice, roles_.workers)));
+    if (!roles_.consumers.empty())
+      line += Text::format("; main thread: {}", in_short(sum_of(slice, roles_.consumers), for_data));
+    if (!roles_.workers.empty())
+      line += Text::format("; workers: {}", in_short(sum_of(slice, roles_.workers), kForRoom));
+    for (const Text& one : storage(slice)) line += Text("; ") + one;
+    for (const Text& one : gpus(recording, slice)) line += Text("; ") + one;
     return tell_line(line);
   }
   std::vector<Text> lines{rates(slice, now_s)};
+  for (const Text& one : storage(slice)) lines.push_back(one);
+  for (const Text& one : gpus(recording, slice)) lines.push_back(one);
   std::size_t bars = 0, others = 0;
-  const auto add = [&](const ProcessSlice& one, const char* who) {
+  const auto add = [&](const ProcessSlice& one, const char* who, const char* waiting) {
     if (bars == kMostBars) {
       ++others;
       return;
@@ -136,12 +193,12 @@ void LiveView::operator()(const Recording& recording) {
     ++bars;
     lines.push_back(Text::format("{} {} {} {}", pad(who, 6),
                                  pad(std::to_string(recording.processes[one.process].pid), 8, true), bar(one.lead),
-                                 in_short(one.lead)));
+                                 in_short(one.lead, waiting)));
   };
   for (const ProcessSlice& one : slice.processes)
-    if (roles_.is_consumer(one.process)) add(one, "main");
+    if (roles_.is_consumer(one.process)) add(one, "main", for_data);
   for (const ProcessSlice& one : slice.processes)
-    if (roles_.is_worker(one.process)) add(one, "worker");
+    if (roles_.is_worker(one.process)) add(one, "worker", kForRoom);
   if (others > 0) lines.push_back(Text::format("and {} more", others));
   clear();
   const auto width = static_cast<std::size_t>(std::max(20, terminal_.width() - 1));

@@ -41,6 +41,20 @@ Text shares_text(const char* who, const std::vector<Share>& shares, bool consume
   return out;
 }
 
+Text gpu_text(const observe::GpuTold& gpu) {
+  Text out = Text::format("  {} {}", gpu.pci_address, gpu.name);
+  if (gpu.busy_known)
+    out += Text::format(": busy {:.0f} % of the time [{:.0f}, {:.0f}]", gpu.busy.value * 100, gpu.busy.low * 100,
+                        gpu.busy.high * 100);
+  else
+    out += ": how busy, its driver does not tell";
+  if (gpu.own_busy) out += Text::format(", by the job {:.0f} %", *gpu.own_busy * 100);
+  if (gpu.memory > 0)
+    out += Text::format(", {} of its memory", format_quantity(static_cast<double>(gpu.memory), Dimension::bytes));
+  if (gpu.shared) out += "; others use it, too";
+  return out + Text("\n");
+}
+
 Text learned_text(const Learned& one, const Terminal& terminal) {
   Text out = Text::format("  {}", pad(Text(one.key), 30));
   Text value = Text(one.text);
@@ -69,6 +83,8 @@ Text observation_text(const observe::Recording& recording, const Observation& se
         seen.roles.consumers.size() == 1 ? "the process that takes batches" : "the processes that take batches",
         seen.consumer, true);
   if (!seen.workers.empty()) out += shares_text("the loader's workers", seen.workers, false);
+  if (!seen.gpus.empty()) out += "the job's GPUs\n";
+  for (const observe::GpuTold& gpu : seen.gpus) out += gpu_text(gpu);
   out += terminal.paint("what was learned of the job\n", Ink::strong);
   for (const Learned& one : seen.learned) out += learned_text(one, terminal);
   for (const std::string& note : seen.notes) out += in_lines(Text::format("  {}", note), terminal, 2) + "\n";

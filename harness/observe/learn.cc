@@ -7,13 +7,14 @@
 
 #include "harness/base/units.h"
 #include "harness/observe/ahead.h"
+#include "harness/observe/gpus.h"
+#include "harness/observe/learned.h"
 #include "harness/observe/shares.h"
 
 namespace headrace::observe {
 namespace {
 
-constexpr double kSmallFile = 32 << 20;    // [B]: larger ones hold many samples, unless their format says otherwise
-constexpr double kBytesPerParameter = 14;  // of a checkpoint with Adam's state, as the job file assumes
+constexpr double kSmallFile = 32 << 20;  // [B]: larger ones hold many samples, unless their format says otherwise
 constexpr double kGuessedBatch = 1;
 constexpr std::uint64_t kFewFiles = 5;  // met by looks: the folder that they lie below may be a part of the data set's
 
@@ -45,13 +46,6 @@ Sums sums_of(const std::vector<const Slice*>& slices, const Roles& roles) {
   return sums;
 }
 
-/// So many digits that the value is the same within a thousandth.
-std::string quantity(double value, Dimension dimension) {
-  std::string text = compact_quantity(value, dimension, 4);
-  std::erase(text, ' ');
-  return text;
-}
-
 class Learner {
  public:
   Learner(const Recording& recording, const std::vector<const Slice*>& slices, Observation& seen)
@@ -68,34 +62,38 @@ class Learner {
     rates();
     reading();
     loader();
-    checkpoint();
+    learn_saves(recording_, seen_);
   }
 
  private:
   void word(const std::string& key, const std::string& text, Confidence confidence, const std::string& evidence) {
-    seen_.learned.push_back({.key = key, .text = text, .confidence = confidence, .evidence = evidence});
+    learn_word(seen_, key, text, confidence, evidence);
   }
-  /// `spread`: relative, of the bounds.
   void number(const std::string& key, double value, double spread, Dimension dimension, Confidence confidence,
               const std::string& evidence) {
-    seen_.learned.push_back({.key = key,
-                             .text = quantity(value, dimension),
-                             .dimension = dimension,
-                             .value = value,
-                             .low = value * std::max(0.0, 1 - spread),
-                             .high = value * (1 + spread),
-                             .confidence = confidence,
-                             .evidence = evidence});
+    learn_number(seen_, key, value, spread, dimension, confidence, evidence);
   }
 
   void machines() {
     word("cluster.nodes", "1", Confidence::guess,
          "one node was watched; how many others there are cannot be seen from it");
-    const double gpus = std::max<double>(1, static_cast<double>(seen_.roles.consumers.size()));
-    number("cluster.gpus_per_node", gpus, 0, Dimension::count,
-           seen_.roles.consumers.size() > 1 ? Confidence::medium : Confidence::low,
-           fmt::format("{} process{} took batches; as if each had one GPU", seen_.roles.consumers.size(),
-                       seen_.roles.consumers.size() == 1 ? "" : "es"));
+    const std::size_t told = seen_.gpus.size(),
+                      takers = std::max<std::size_t>(
+                          1, static_cast<std::size_t>(std::lround(seen_.roles.consumers_at_once)));
+    std::string take = fmt::format("{} process{} took batches", seen_.roles.consumers.size(),
+                                   seen_.roles.consumers.size() == 1 ? "" : "es");
+    if (seen_.roles.consumers.size() > takers) take += fmt::format(", {:.1f} at a time", seen_.roles.consumers_at_once);
+    if (told >= takers && told % takers == 0) {
+      gpus_ = static_cast<double>(told);
+      number("cluster.gpus_per_node", gpus_, 0, Dimension::count, Confidence::high,
+             fmt::format("the driver names processes of the job on {} GPU{}; {}", told, told == 1 ? "" : "s", take));
+      return;
+    }
+    gpus_ = static_cast<double>(takers);
+    number("cluster.gpus_per_node", gpus_, 0, Dimension::count,
+           takers > 1 && told == 0 ? Confidence::medium : Confidence::low,
+           take + (told > 0 ? fmt::format(", and the driver names the job on {} GPUs", told) : "") +
+               "; as if each had one GPU");
   }
 
   void data() {
@@ -162,25 +160,34 @@ class Learner {
                                           (seen_.roles.in_process ? share("reading") : 0));
     const double consumers = std::max(1.0, std::round(seen_.roles.consumers_at_once));
     if (steps_.count > 0 && sums_.seconds > 0) {
-      const double period = sums_.seconds / steps_.count;
+      const double period = sums_.seconds / steps_.count, gpus_of_each = gpus_ / consumers;
       const Share* waiting = share_named(seen_.consumer, "waiting_for_loader");
       // How much of its own processor time is taking batches, and no step, cannot be told; nor whether it was a step that
       // got no processor.
       const double spread = steps_.uncertainty + share("processor") / fed / 2 + share("queued") / fed +
                             (waiting != nullptr ? (waiting->high - waiting->low) / 2 / fed : 0);
-      number("step.time", period * fed, spread, Dimension::seconds,
-             spread < kSharp ? steps_.confidence : less(steps_.confidence),
-             fmt::format("{}; one every {}, of which {:.1f} % was no waiting for data or a processor, and no saving",
-                         steps_.evidence, format_quantity(period, Dimension::seconds), fed * 100));
+      const std::string stepped =
+          fmt::format("{}; one every {}, of which {:.1f} % was no waiting for data or a processor, and no saving",
+                      steps_.evidence, format_quantity(period, Dimension::seconds), fed * 100);
+      const std::optional<Share> gpu = lone_gpu_busy(seen_);
+      if (gpu && gpu->value > fed)
+        number("step.time", period * gpu->value, spread + (gpu->value - fed) / gpu->value, Dimension::seconds,
+               less(steps_.confidence),
+               fmt::format("{}; but its GPU computed {:.1f} % of it: kernels that were queued run on meanwhile",
+                           stepped, gpu->value * 100));
+      else
+        number("step.time", period * fed, spread, Dimension::seconds,
+               spread < kSharp ? steps_.confidence : less(steps_.confidence), stepped);
       if (samples > 0) {
-        const double batch = samples / steps_.count / consumers;
+        const double batch = samples / steps_.count / gpus_;
         // What lies ready when the watching begins and ends was read or taken outside of it.
         const double ahead = 2 * seen_.roles.workers_at_once / consumers / steps_.count;
         const double error =
             steps_.uncertainty + ahead + edge_s_ / sums_.seconds + spread_ / std::sqrt(std::max(1.0, samples));
         if (ahead_ && std::abs(ahead_->batch - std::round(ahead_->batch)) + ahead_->batch_error < 0.4) {
           number(
-              "step.micro_batch", std::round(ahead_->batch), 0, Dimension::count, steps_.confidence,
+              "step.micro_batch", std::max(1.0, std::round(ahead_->batch / gpus_of_each)), 0, Dimension::count,
+              steps_.confidence,
               fmt::format("while workers waited for room they read {:.2f} samples, give or take {:.2f}, for each batch "
                           "that was taken",
                           ahead_->batch, ahead_->batch_error));
@@ -197,8 +204,7 @@ class Learner {
       }
     }
     if (samples > 0 && fed > 0.02) {
-      number("step.time", fed * kGuessedBatch * consumers / seen_.samples_per_s, 0.5, Dimension::seconds,
-             Confidence::guess,
+      number("step.time", fed * kGuessedBatch * gpus_ / seen_.samples_per_s, 0.5, Dimension::seconds, Confidence::guess,
              fmt::format(
                  "steps could not be counted; with a batch of 1 this gives the {} that were read, had nothing waited",
                  format_quantity(seen_.samples_per_s, Dimension::per_second)));
@@ -257,9 +263,8 @@ class Learner {
   }
 
   void loader() {
-    const double gpus = std::max<double>(1, static_cast<double>(seen_.roles.consumers.size()));
     if (!seen_.roles.workers.empty()) {
-      const double each = std::max(1.0, std::round(seen_.roles.workers_at_once / gpus));
+      const double each = std::max(1.0, std::round(seen_.roles.workers_at_once / gpus_));
       std::string started;
       if (seen_.roles.generations.size() > 1)
         started =
@@ -294,44 +299,6 @@ class Learner {
     }
   }
 
-  void checkpoint() {
-    const auto& saves = recording_.saves;
-    if (saves.empty()) return;
-    std::vector<double> bytes, lasted, gaps;
-    std::size_t still = 0;
-    for (std::size_t i = 0; i < saves.size(); ++i) {
-      bytes.push_back(static_cast<double>(saves[i].bytes));
-      lasted.push_back(std::max(1e-3, saves[i].end_s - saves[i].begin_s));
-      if (i > 0) gaps.push_back(std::max(1e-3, saves[i].begin_s - saves[i - 1].end_s));
-      still += stands_still(saves[i]);
-    }
-    const auto median = [](std::vector<double> values) {
-      std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-      return values[values.size() / 2];
-    };
-    const auto spread = [](const std::vector<double>& values, double middle) {
-      const auto [least, most] = std::minmax_element(values.begin(), values.end());
-      return middle > 0 ? std::max(*most - middle, middle - *least) / middle : 0;
-    };
-    const double size = median(bytes), length = median(lasted);
-    const bool sync = still * 2 > saves.size();
-    number("model.parameters", size / kBytesPerParameter, spread(bytes, size), Dimension::count, Confidence::guess,
-           fmt::format("{} saves of {}, the last to {}; as if of 14 bytes a parameter", saves.size(),
-                       format_quantity(size, Dimension::bytes), saves.back().path));
-    if (gaps.empty())
-      number("checkpoint.interval", std::max(1.0, recording_.elapsed_s), 0, Dimension::seconds, Confidence::guess,
-             "one save was seen: the time between two cannot be told");
-    else
-      number("checkpoint.interval", median(gaps), spread(gaps, median(gaps)), Dimension::seconds,
-             gaps.size() > 1 ? Confidence::high : Confidence::medium,
-             fmt::format("from the end of a save to the begin of the next, {} times", gaps.size()));
-    word("checkpoint.mode", sync ? "sync" : "async", saves.size() > 1 ? Confidence::high : Confidence::medium,
-         sync ? "the thread that takes batches writes them, or waits while another does"
-              : "another thread or process writes them");
-    number("checkpoint.stall", length, spread(lasted, length), Dimension::seconds, Confidence::medium,
-           "how long a save takes today; say how long it may take");
-  }
-
   double share(std::string_view name) const {
     const Share* found = share_named(seen_.consumer, name);
     return found ? found->value : 0;
@@ -343,6 +310,7 @@ class Learner {
   const Sums sums_;
   const Steps steps_;
   std::string layout_ = "files";
+  double gpus_ = 1;  // of this node
   double sample_size_ = 0, spread_ = 0;
   std::optional<Ahead> ahead_;
   std::string not_ahead_;  // why

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/base/units.h"
+#include "harness/observe/gpus.h"
 #include "harness/observe/shares.h"
 
 namespace headrace::observe {
@@ -16,6 +17,8 @@ constexpr double kSmallRequest = 64 << 10;  // [B]
 constexpr double kAtLimit = 0.85;           // of what a control group lets through
 constexpr double kThrottled = 0.05;         // processor seconds withheld per second
 constexpr double kFreeProcessor = 0.5;
+constexpr double kBefore = 0.5;  // of a request's time: more is spent before it is sent
+constexpr double kGpuBusy = 0.9, kGpuFree = 0.5;
 constexpr double kMostlyOnStorage = 0.6;  // else the slice says little of what storage could give
 
 double value(const std::vector<Share>& shares, std::string_view name) {
@@ -54,6 +57,24 @@ AroundSaves around_saves(const Recording& recording, const std::vector<const Sli
           .saving = all > 0 ? saving / all : 0};
 }
 
+/// What the client of a network file system, or of FUSE, counted.
+void tell_client(const ClientSeen& client, std::vector<std::string>& proof) {
+  if (client.reads > 0)
+    proof.push_back(fmt::format(
+        "the NFS client sent {} for {}; each took {}, {} of it before it was sent and {} until the server's "
+        "answer; {:.1f} requests were under way, and {:.1f} waited for a slot",
+        format_quantity(client.reads, Dimension::per_second) + " READs",
+        format_quantity(client.read_rate, Dimension::bytes_per_second),
+        format_quantity(client.took_s, Dimension::seconds), format_quantity(client.queue_s, Dimension::seconds),
+        format_quantity(client.round_trip_s, Dimension::seconds), client.in_flight, client.waiting));
+  else if (client.read_rate > 0)
+    proof.push_back(
+        fmt::format("its client got {} from servers", format_quantity(client.read_rate, Dimension::bytes_per_second)));
+  if (client.at_daemon)
+    proof.push_back(
+        fmt::format("the file system's daemon (FUSE) had {:.1f} requests to answer on average", *client.at_daemon));
+}
+
 Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& seen) {
   const StorageSeen& s = seen.storage;
   const double reading = value(seen.workers, "reading") + value(seen.workers, "faults"),
@@ -69,6 +90,7 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
       format_quantity(s.read_rate, Dimension::bytes_per_second), format_quantity(s.requests, Dimension::per_second),
       format_quantity(s.request_bytes, Dimension::bytes), format_quantity(s.wait_s, Dimension::seconds), s.busy * 100);
   if (!s.device.empty() && s.requests > 0) limit.proof.push_back(rates);
+  if (s.client) tell_client(*s.client, limit.proof);
   if (opening >= reading) {
     limit.id = "slow_opens";
     limit.sentence = "Opening files limits: workers wait for names and attributes more than for bytes";
@@ -91,6 +113,17 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
               : fmt::format("{} of them were used", format_quantity(s.requests, Dimension::per_second)));
     limit.advice = {"a higher limit for the container or job (io.max, blkio.throttle)",
                     "larger requests, where their number limits"};
+    return limit;
+  }
+  if (s.client && s.client->reads > 0 && s.client->queue_s > kBefore * s.client->took_s) {
+    limit.id = "nfs_slots";
+    limit.sentence = fmt::format("The NFS client limits: of the {} that a read takes, {} go by before it is sent",
+                                 format_quantity(s.client->took_s, Dimension::seconds),
+                                 format_quantity(s.client->queue_s, Dimension::seconds));
+    limit.advice = {
+        "more requests at a time, set before the mount: slots or connections (headrace doctor on the mount "
+        "tells which limits)",
+        "fewer and larger reads: shards instead of files"};
     return limit;
   }
   if (s.device.empty() || s.requests <= 0) {
@@ -159,6 +192,31 @@ Limit processor_limit(const Observation& seen, double cpu, double queued, bool m
   return limit;
 }
 
+/// "its GPU was busy 34 % [30, 38] of the time".
+std::string gpus_text(const Observation& seen, const Share& busy) {
+  return fmt::format("{} busy {} of the time{}",
+                     seen.gpus.size() == 1 ? "its GPU was" : fmt::format("its {} GPUs were", seen.gpus.size()),
+                     percent(busy), seen.gpus.size() == 1 ? "" : " on average; waiting for each other counts as busy");
+}
+
+Limit consumer_limit(const Observation& seen, bool waits) {
+  Limit limit{.id = "consumer",
+              .sentence = "Training itself limits: data is there when it is asked for",
+              .advice = {"nothing of storage or loader: a faster step, or more GPUs, which then need more data "
+                         "(headrace require job.yaml --set cluster.gpus_per_node=N)"},
+              .command = "headrace rehearse job.yaml"};
+  const std::optional<Share> busy = gpus_busy(seen);
+  if (waits) {
+    limit.sentence = "Training itself limits: its GPU computes while the main thread waits for data";
+  } else if (busy && busy->high < kGpuFree) {
+    limit.sentence = "Training itself limits, and not its GPUs: what the main thread does between batches";
+    limit.advice = {
+        "less of it: fewer small kernels (CUDA graphs, torch.compile), no waiting for single values, less logging",
+        "a larger batch, where memory allows", "nothing of storage or loader"};
+  }
+  return limit;
+}
+
 /// Of the looks at all processes but those that wait for others.
 double on_storage(const Slice& slice) {
   double stored = 0, all = 0;
@@ -223,8 +281,10 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
   const AroundSaves saves = around_saves(recording, slices, seen.roles);
   const Share& still = seen.standing_still;
   const std::string waited = fmt::format("the main thread waited for data {} of the time", percent(*waiting));
+  const std::optional<Share> busy = gpus_busy(seen), alone = lone_gpu_busy(seen);
   const auto with = [&](Limit found) {
     found.proof.insert(found.proof.begin(), waited);
+    if (busy) found.proof.push_back(gpus_text(seen, *busy));
     return found;
   };
   const double starved_in_saves = saves.within.value * saves.saving,
@@ -252,14 +312,9 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
           .command = "headrace qualify job.yaml"};
     return with(limit);
   }
-  if (waiting->value < kStarving) {
-    limit = {.id = "consumer",
-             .sentence = "Training itself limits: data is there when it is asked for",
-             .advice = {"nothing of storage or loader: a faster step, or more GPUs, which then need more data "
-                        "(headrace require job.yaml --set cluster.gpus_per_node=N)"},
-             .command = "headrace rehearse job.yaml"};
-    return with(limit);
-  }
+  if (waiting->value < kStarving) return with(consumer_limit(seen, false));
+  // Kernels that were queued before run on: nothing starves.
+  if (alone && alone->low >= kGpuBusy) return with(consumer_limit(seen, true));
   if (seen.roles.in_process) return with(storage_limit(slices, seen));
   const double storage = value(seen.workers, "reading") + value(seen.workers, "opening") +
                          value(seen.workers, "faults") + value(seen.workers, "writing");

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "harness/system/cgroup.h"
-#include "harness/system/client_counters.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
 
@@ -24,6 +24,32 @@ std::uint64_t number(const std::string& word) { return std::strtoull(word.c_str(
 double stall_s(const std::string& text) {
   const std::size_t at = text.find("total=");
   return at == text.npos ? 0 : static_cast<double>(std::strtoull(text.c_str() + at + 6, nullptr, 10)) * 1e-6;
+}
+
+std::uint64_t grown(std::uint64_t later, std::uint64_t earlier) { return later > earlier ? later - earlier : 0; }
+
+/// The READs of a mount; none yet: all 0.
+system::NfsOperation reads_of(const system::NfsStats& stats) {
+  for (const system::NfsOperation& one : stats.operations)
+    if (one.name == "READ") return one;
+  return {};
+}
+
+ClientSlice client_slice(const system::ClientCounters& later, const system::ClientCounters& earlier) {
+  ClientSlice slice{.read_bytes = grown(later.read_bytes, earlier.read_bytes),
+                    .name_requests = grown(later.requests, earlier.requests)};
+  if (!later.nfs || !earlier.nfs) return slice;
+  const system::NfsOperation now = reads_of(*later.nfs), before = reads_of(*earlier.nfs);
+  const auto seconds = [](std::uint64_t a, std::uint64_t b) { return static_cast<double>(grown(a, b)) * 1e-3; };
+  slice.reads = grown(now.requests, before.requests);
+  slice.queue_s = seconds(now.queue_ms, before.queue_ms);
+  slice.round_trip_s = seconds(now.round_trip_ms, before.round_trip_ms);
+  slice.execution_s = seconds(now.execution_ms, before.execution_ms);
+  const system::NfsTransports &all = later.nfs->transports, &old = earlier.nfs->transports;
+  slice.sent = grown(all.sent, old.sent);
+  slice.in_flight_sum = grown(all.in_flight_sum, old.in_flight_sum);
+  slice.waiting_sum = grown(all.waiting_sum, old.waiting_sum);
+  return slice;
 }
 
 }  // namespace
@@ -67,13 +93,23 @@ MachineCounters::Totals MachineCounters::read(const std::string& file) {
     now.network_read += number(words[0]);
     now.network_written += number(words[8]);
   }
-  if (!file.empty())
-    if (const auto mount = system::mount_of(file))
-      if (const auto client = system::read_client_counters(*mount)) {
-        now.client_read = client->read_bytes;
-        now.client_requests = client->requests;
-      }
+  const auto mount = file.empty() ? std::nullopt : system::mount_of(file);
+  if (!mount) return now;
+  now.client_point = mount->point;
+  now.client = system::read_client_counters(*mount);
+  if (mount->point != fuse_point_) {
+    fuse_point_ = mount->point;
+    fuse_.emplace(*mount);
+  }
   return now;
+}
+
+void MachineCounters::look() noexcept {
+  if (!fuse_) return;
+  if (const auto waiting = fuse_->waiting()) {
+    daemon_sum_ += *waiting;
+    ++daemon_looks_;
+  }
 }
 
 MachineSlice MachineCounters::next(double seconds, const std::string& file,
@@ -83,7 +119,6 @@ MachineSlice MachineCounters::next(double seconds, const std::string& file,
   const auto per_s = [seconds](double later, double earlier) {
     return seconds > 0 ? std::max(0.0, later - earlier) / seconds : 0;
   };
-  const auto grown = [](std::uint64_t later, std::uint64_t earlier) { return later > earlier ? later - earlier : 0; };
   slice.idle_cpus = per_s(now.idle_s, last_.idle_s);
   slice.io_stall = per_s(now.io_stall_s, last_.io_stall_s);
   slice.cpu_stall = per_s(now.cpu_stall_s, last_.cpu_stall_s);
@@ -93,10 +128,10 @@ MachineSlice MachineCounters::next(double seconds, const std::string& file,
       system::number_field(read_text(proc_ + "/meminfo").value_or(""), "Cached").value_or(0) * 1024;
   slice.network_read_bytes = grown(now.network_read, last_.network_read);
   slice.network_written_bytes = grown(now.network_written, last_.network_written);
-  if (last_.client_requests + last_.client_read > 0) {  // asked before, too
-    slice.client_read_bytes = grown(now.client_read, last_.client_read);
-    slice.client_requests = grown(now.client_requests, last_.client_requests);
-  }
+  if (now.client && last_.client && now.client_point == last_.client_point)
+    slice.client = client_slice(*now.client, *last_.client);
+  slice.client.daemon_sum = std::exchange(daemon_sum_, 0);
+  slice.client.daemon_looks = std::exchange(daemon_looks_, 0);
   for (const auto& [name, later] : now.devices) {
     const DeviceSlice& earlier = last_.devices[name];
     DeviceSlice device{.reads = grown(later.reads, earlier.reads),

@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "harness/observe/recording.h"
+#include "harness/system/client_counters.h"
+#include "harness/system/fuse_queue.h"
 
 namespace headrace::observe {
 
@@ -19,18 +22,26 @@ class MachineCounters {
   /// What was counted since the last call, or since the object was made. `file`: one that was read, "" = not known yet: of
   /// its file system the client is asked.
   MachineSlice next(double seconds, const std::string& file, std::map<std::string, DeviceSlice>& devices);
+  /// Counts what waits for a FUSE daemon just now; many times between two calls of next().
+  void look() noexcept;
 
  private:
   struct Totals {
     double idle_s = 0, throttled_s = 0;
     double io_stall_s = 0, cpu_stall_s = 0, memory_stall_s = 0;
-    std::uint64_t network_read = 0, network_written = 0, client_read = 0, client_requests = 0;
+    std::uint64_t network_read = 0, network_written = 0;
+    std::string client_point;  // the mount that `client` is of
+    std::optional<system::ClientCounters> client;
     std::map<std::string, DeviceSlice> devices;
   };
   Totals read(const std::string& file);
 
   const std::string proc_;
   Totals last_;
+  std::string fuse_point_;  // the mount that `fuse_` is of
+  std::optional<system::FuseQueue> fuse_;
+  std::uint64_t daemon_sum_ = 0;
+  std::uint32_t daemon_looks_ = 0;
 };
 
 }  // namespace headrace::observe

@@ -31,6 +31,26 @@ struct Learned {
   std::string evidence;  // a sentence
 };
 
+/// What the client of the data set's file system counted while batches were taken, of all processes of this machine.
+struct ClientSeen {
+  double read_rate = 0;                              // [B/s] from servers
+  double reads = 0;                                  // NFS: READs per second
+  double queue_s = 0, round_trip_s = 0, took_s = 0;  // NFS: of one READ; queue: before it was sent, in took_s, too
+  double in_flight = 0, waiting = 0;                 // NFS: requests, when one was sent; waiting: for a slot
+  std::optional<double> at_daemon;                   // FUSE: requests that it had not answered, on average
+};
+
+/// A GPU that processes of the job have memory of.
+struct GpuTold {
+  std::string pci_address, name;
+  Share busy;               // of the time in which batches were taken; whole: a kernel of anybody ran all the time
+  bool busy_known = false;  // the driver told it at all
+  std::optional<double> memory_busy;
+  std::optional<double> own_busy;  // share that the job's kernels had multiprocessors, where the driver tells
+  std::uint64_t memory = 0;        // of the job's processes [B]; 0: not told
+  bool shared = false;             // others have memory of it, too
+};
+
 /// What storage did while batches were taken.
 struct StorageSeen {
   std::string device;  // "" = no block device below, or not known
@@ -40,6 +60,7 @@ struct StorageSeen {
   double write_rate = 0;
   double waiting_threads = 0;                         // of workers, on average, in reads, opens and faults
   std::optional<double> limit_bytes, limit_requests;  // of the control group
+  std::optional<ClientSeen> client{};                 // of a file system that has one that counts
 };
 
 struct Limit {
@@ -56,6 +77,7 @@ struct Observation {
   std::vector<Share> consumer, workers;  // where the time of those went
   Share standing_still;                  // of training, for saves
   StorageSeen storage;
+  std::vector<GpuTold> gpus;            // the job's
   double steps = 0;                     // while batches were taken; 0 = not known
   double samples_per_s = 0;             // that the loader delivered; 0 = not known
   double idle_cpus = 0, throttled = 0;  // throttled: processor seconds withheld per second

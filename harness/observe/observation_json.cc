@@ -89,8 +89,33 @@ ordered_json storage_json(const StorageSeen& s) {
                    {"queue", s.queue},
                    {"written_bytes_per_s", s.write_rate},
                    {"waiting_workers", s.waiting_threads}};
+  if (s.client) {
+    const ClientSeen& c = *s.client;
+    ordered_json& client = all["client"] = {{"read_bytes_per_s", c.read_rate}};
+    if (c.reads > 0)
+      client.update({{"reads_per_s", c.reads},
+                     {"read_s", c.took_s},
+                     {"queue_s", c.queue_s},
+                     {"round_trip_s", c.round_trip_s},
+                     {"in_flight", c.in_flight},
+                     {"waiting", c.waiting}});
+    if (c.at_daemon) client["at_daemon"] = *c.at_daemon;
+  }
   if (s.limit_bytes) all["limit_bytes_per_s"] = *s.limit_bytes;
   if (s.limit_requests) all["limit_reads_per_s"] = *s.limit_requests;
+  return all;
+}
+
+ordered_json gpus_json(const std::vector<GpuTold>& gpus) {
+  ordered_json all = ordered_json::array();
+  for (const GpuTold& one : gpus) {
+    ordered_json gpu{
+        {"pci_address", one.pci_address}, {"name", one.name}, {"memory_bytes", one.memory}, {"shared", one.shared}};
+    if (one.busy_known) gpu["busy"] = {{"share", one.busy.value}, {"low", one.busy.low}, {"high", one.busy.high}};
+    if (one.memory_busy) gpu["memory_busy"] = *one.memory_busy;
+    if (one.own_busy) gpu["own_busy"] = *one.own_busy;
+    all.push_back(std::move(gpu));
+  }
   return all;
 }
 
@@ -133,6 +158,7 @@ std::string observation_json(const Recording& recording, const Observation& seen
       {"standing_still",
        {{"share", seen.standing_still.value}, {"low", seen.standing_still.low}, {"high", seen.standing_still.high}}},
       {"storage", storage_json(seen.storage)},
+      {"gpus", gpus_json(seen.gpus)},
       {"idle_cpus", seen.idle_cpus},
       {"throttled", seen.throttled},
       {"learned", learned_json(seen.learned)},

@@ -1,8 +1,12 @@
 #include "harness/observe/observation_series.h"
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <string>
+#include <vector>
 
 namespace headrace::observe {
 namespace {
@@ -40,6 +44,41 @@ class WaitsOverTime {
  private:
   std::array<std::vector<double>, kWaits> lists_;
 };
+
+/// What clients of network file systems and of FUSE counted.
+std::map<std::string, std::vector<double>> of_clients(const Recording& recording) {
+  std::map<std::string, std::vector<double>> lists;
+  for (const Slice& slice : recording.slices) {
+    if (slice.seconds() <= 0) continue;
+    const ClientSlice& c = slice.machine.client;
+    const double reads = std::max(1.0, static_cast<double>(c.reads));
+    lists["client_bytes_per_s"].push_back(static_cast<double>(c.read_bytes) / slice.seconds());
+    lists["client_read_s"].push_back(c.execution_s / reads);
+    lists["client_queue_s"].push_back(c.queue_s / reads);
+    lists["daemon_requests"].push_back(static_cast<double>(c.daemon_sum) / std::max(1u, c.daemon_looks));
+  }
+  return lists;
+}
+
+/// Of the job's GPUs, on average.
+std::vector<double> gpus_over_time(const Recording& recording, const Observation& seen) {
+  std::vector<double> list;
+  for (const Slice& slice : recording.slices) {
+    if (slice.seconds() <= 0) continue;
+    double busy = 0, looks = 0;
+    for (const GpuSlice& one : slice.gpus) {
+      const std::string& address = recording.gpus[one.gpu].pci_address;
+      if (std::none_of(seen.gpus.begin(), seen.gpus.end(),
+                       [&](const GpuTold& told) { return told.pci_address == address; }))
+        continue;
+      busy += one.busy;
+      looks += one.looks;
+    }
+    // A slice between two of the driver's looks has what was before.
+    list.push_back(looks > 0 ? busy / looks : list.empty() ? 0 : list.back());
+  }
+  return list;
+}
 
 }  // namespace
 
@@ -84,19 +123,23 @@ ordered_json series_json(const Recording& recording, const Observation& seen) {
     requests.push_back(static_cast<double>(disk.reads) / seconds);
     wait.push_back(disk.reads > 0 ? disk.read_wait_s / static_cast<double>(disk.reads) : 0);
   }
-  return {{"time_s", time},
-          {"read_bytes_per_s", read},
-          {"storage_bytes_per_s", storage},
-          {"written_bytes_per_s", written},
-          {"waiting_for_loader", starving},
-          {"workers_on_storage", reading},
-          {"workers_running", computing},
-          {"device_bytes_per_s", device},
-          {"device_reads_per_s", requests},
-          {"device_wait_s", wait},
-          {"batches_per_s", batches},
-          {"consumer", consumers.json()},
-          {"workers", workers.json()}};
+  ordered_json all{{"time_s", time},
+                   {"read_bytes_per_s", read},
+                   {"storage_bytes_per_s", storage},
+                   {"written_bytes_per_s", written},
+                   {"waiting_for_loader", starving},
+                   {"workers_on_storage", reading},
+                   {"workers_running", computing},
+                   {"device_bytes_per_s", device},
+                   {"device_reads_per_s", requests},
+                   {"device_wait_s", wait},
+                   {"batches_per_s", batches},
+                   {"consumer", consumers.json()},
+                   {"workers", workers.json()}};
+  for (auto& [name, list] : of_clients(recording))
+    if (std::any_of(list.begin(), list.end(), [](double value) { return value > 0; })) all[name] = list;
+  if (!seen.gpus.empty()) all["gpu_busy"] = gpus_over_time(recording, seen);
+  return all;
 }
 
 }  // namespace headrace::observe

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -239,6 +240,23 @@ std::string_view ProcessFiles::text_at(std::uint64_t address, std::span<char> bu
   const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
   const std::size_t end = text.find('\0');
   return end == text.npos ? std::string_view{} : text.substr(0, end);
+}
+
+bool ProcessFiles::polls_gpu(std::uint64_t address, std::uint64_t count) const noexcept {
+  std::array<pollfd, 8> waited{};  // a driver's are the first
+  const std::size_t room = std::min<std::uint64_t>(count, waited.size()) * sizeof(pollfd);
+  if (room == 0) return false;
+  const iovec here{.iov_base = waited.data(), .iov_len = room};
+  // An address of the other process.
+  void* const remote = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  const iovec there{.iov_base = remote, .iov_len = room};
+  const ssize_t got = ::process_vm_readv(pid_, &here, 1, &there, 1, 0);
+  if (got <= 0) return false;
+  char buffer[256];
+  const auto whole = static_cast<std::size_t>(got) / sizeof(pollfd);
+  return std::any_of(waited.begin(), waited.begin() + static_cast<std::ptrdiff_t>(whole), [&](const pollfd& one) {
+    return one.fd >= 0 && fd_kind(link(static_cast<std::uint64_t>(one.fd), buffer)) == FdKind::gpu;
+  });
 }
 
 template <class Each>

@@ -66,6 +66,8 @@ class ProcessFiles {
   std::string_view working_folder(std::span<char> buffer) const noexcept;
   /// A text in the process's memory.
   std::string_view text_at(std::uint64_t address, std::span<char> buffer) const noexcept;
+  /// Is any of the descriptors that a poll() with these arguments waits for a GPU's?
+  bool polls_gpu(std::uint64_t address, std::uint64_t count) const noexcept;
   /// Of the regular files that it has open for writing, the one whose place is the furthest on.
   std::string written_file() const;
   /// The files that it has open to read them, its standard input left out.

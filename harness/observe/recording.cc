@@ -25,6 +25,20 @@ std::uint64_t grown(std::uint64_t later, std::uint64_t earlier) { return later >
 
 }  // namespace
 
+void add_client(ClientSlice& to, const ClientSlice& more) {
+  to.read_bytes += more.read_bytes;
+  to.name_requests += more.name_requests;
+  to.reads += more.reads;
+  to.queue_s += more.queue_s;
+  to.round_trip_s += more.round_trip_s;
+  to.execution_s += more.execution_s;
+  to.sent += more.sent;
+  to.in_flight_sum += more.in_flight_sum;
+  to.waiting_sum += more.waiting_sum;
+  to.daemon_sum += more.daemon_sum;
+  to.daemon_looks += more.daemon_looks;
+}
+
 ProcessCounters difference(const ProcessCounters& later, const ProcessCounters& earlier) {
   return {.read_calls_bytes = grown(later.read_calls_bytes, earlier.read_calls_bytes),
           .write_calls_bytes = grown(later.write_calls_bytes, earlier.write_calls_bytes),
@@ -84,8 +98,18 @@ void add_slice(Slice& to, const Slice& next) {
   m.page_cache_bytes = n.page_cache_bytes;
   m.network_read_bytes += n.network_read_bytes;
   m.network_written_bytes += n.network_written_bytes;
-  m.client_read_bytes += n.client_read_bytes;
-  m.client_requests += n.client_requests;
+  add_client(m.client, n.client);
+  for (const GpuSlice& more : next.gpus) {
+    const auto same =
+        std::find_if(to.gpus.begin(), to.gpus.end(), [&](const GpuSlice& one) { return one.gpu == more.gpu; });
+    if (same == to.gpus.end()) {
+      to.gpus.push_back(more);
+      continue;
+    }
+    same->looks += more.looks;
+    same->busy += more.busy;
+    same->memory_busy += more.memory_busy;
+  }
   to.end_s = next.end_s;
 }
 

@@ -1,6 +1,7 @@
 // What was seen of a process tree and its machine while it was watched: numbers as the kernel gave them, and nothing judged.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -29,6 +30,7 @@ struct ProcessSeen {
   int parent = -1;  // index of the process that started it; -1: the first of the tree, or not known
   std::string name{}, command{};
   double first_s = 0, last_s = 0;  // since the observation began
+  double age_s = 0;                // how long it had run at first_s
   bool counters_refused = false;   // /proc/PID/io may not be read
 };
 
@@ -54,6 +56,19 @@ struct DeviceSlice {
   Pace pace{};                               // of reads; of the devices that most is read from
 };
 
+/// What the client of the file system that files were read from counted in one slice, of all processes of this machine.
+struct ClientSlice {
+  std::uint64_t read_bytes = 0, name_requests = 0;  // from servers
+  // NFS: times are of all READs together, from when they were asked for; queue: until they were sent.
+  std::uint64_t reads = 0;
+  double queue_s = 0, round_trip_s = 0, execution_s = 0;
+  // NFS: requests of any kind; how many were under way, and waited for a slot, when each was sent.
+  std::uint64_t sent = 0, in_flight_sum = 0, waiting_sum = 0;
+  // FUSE: requests that the daemon had not answered, added up over looks.
+  std::uint64_t daemon_sum = 0;
+  std::uint32_t daemon_looks = 0;
+};
+
 /// The machine in one slice.
 struct MachineSlice {
   double idle_cpus = 0;                                  // processors that had nothing to do
@@ -61,16 +76,25 @@ struct MachineSlice {
   double throttled_s = 0;  // withheld by a quota of processor time, summed over processors
   std::uint64_t page_cache_bytes = 0;
   std::uint64_t network_read_bytes = 0, network_written_bytes = 0;
-  std::uint64_t client_read_bytes = 0, client_requests = 0;  // of the network file system that files were read from
+  ClientSlice client{};
+};
+
+/// One GPU in one slice: sums over looks at it.
+struct GpuSlice {
+  std::uint32_t gpu = 0;  // into Recording::gpus
+  std::uint32_t looks = 0;
+  double busy = 0, memory_busy = 0;  // shares of the driver's period in which a kernel ran, its memory was used
 };
 
 struct Slice {
   double begin_s = 0, end_s = 0;
   std::vector<ProcessSlice> processes;
   std::map<std::string, DeviceSlice> devices;  // by "254:0"; those with any work
+  std::vector<GpuSlice> gpus;                  // that were looked at
   MachineSlice machine;
   double seconds() const { return end_s - begin_s; }
 };
+void add_client(ClientSlice& to, const ClientSlice& more);
 void add_counters(ProcessCounters& to, const ProcessCounters& more);
 void add_process(ProcessSlice& to, const ProcessSlice& more);
 /// Makes one slice of two that follow each other.
@@ -106,6 +130,39 @@ struct HandOvers {
   std::map<std::uint32_t, std::uint32_t> by_pause;  // from one pause of its first thread to the next
 };
 
+/// A process that had memory of a GPU.
+struct GpuUserSeen {
+  int pid = 0;
+  std::uint64_t memory = 0;      // most at once [B]; 0: not told
+  double busy = 0;               // share of the time that its kernels had multiprocessors, added up over ...
+  std::uint32_t busy_looks = 0;  // ... the looks that told it
+};
+
+/// A GPU that the driver told of, the job's or not.
+struct GpuSeen {
+  std::string pci_address, name;
+  std::vector<GpuUserSeen> users{};
+};
+
+inline constexpr std::size_t kStillProcesses = 12;  // of more, nobody looks at all of them at once
+/// A moment at which no process without children did anything but wait for another: what there was room for lay ready.
+struct Still {
+  struct Count {
+    std::uint32_t process = 0;
+    std::uint64_t value = 0;  // of those with children: read() by the first thread since then; else: bytes read so far
+  };
+  double at_s = 0;
+  std::size_t count = 0;
+  std::array<Count, kStillProcesses> counts{};
+};
+
+/// Calls that a process with children had read by, while it paused.
+struct TakenBy {
+  double at_s = 0;
+  std::uint32_t process = 0;
+  std::uint64_t calls = 0;  // as Still::Count::value
+};
+
 struct Recording {
   std::vector<ProcessSeen> processes;
   std::vector<Slice> slices;
@@ -114,6 +171,9 @@ struct Recording {
       read_sizes;  // bytes asked for by the reads of files that threads were found in
   std::vector<SaveSeen> saves;
   std::vector<HandOvers> hand_overs;
+  std::vector<Still> stills;   // of few processes; those in which anything had changed
+  std::vector<TakenBy> taken;  // likewise
+  std::vector<GpuSeen> gpus;
   std::uint64_t paths_left_out = 0;  // there was no more room for
   double elapsed_s = 0;
   double sampler_cpu_s = 0;

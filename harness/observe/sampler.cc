@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -46,6 +47,7 @@ Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), machine
   paths_.reserve(kMostPaths);
   began_ns_ = slice_ns_ = now_ns();
   slice_due_ = began_ns_ + ns(slice_s_);
+  if (options_.gpus) gpus_ = std::make_unique<GpuLooks>(options_.gpus, slice_s_);
   cpu_s_ = thread_cpu_s();
 }
 
@@ -187,6 +189,8 @@ Wait Sampler::wait_of_thread(Watched& one, std::size_t thread, std::string_view&
     if (wait == Wait::read || wait == Wait::write) path = target;
     return wait;
   }
+  // As a thread waits for its GPU that was told not to spin (cudaDeviceScheduleBlockingSync).
+  if (is_poll(line->number) && one.files.polls_gpu(line->arguments[0], line->arguments[1])) return Wait::gpu;
   if (const PathArgument at = path_argument(line->number); at.path >= 0) {
     path = one.files.text_at(line->arguments[static_cast<std::size_t>(at.path)], name);
     if (!path.empty() && path.front() != '/') {  // below a folder that it has open, or that it works in
@@ -342,6 +346,7 @@ std::uint64_t Sampler::look(std::uint64_t now) {
   if (all) {
     for (const auto& one : watched_) look_at_others(*one);
     paces_.look(seconds(now_ns()));
+    machine_.look();
     ++looks_;
     all_due_ = now + ns(kAllEvery * scale_);
   }

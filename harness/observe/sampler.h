@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "harness/observe/gpu_looks.h"
 #include "harness/observe/machine_counters.h"
 #include "harness/observe/pace.h"
 #include "harness/observe/process_files.h"
@@ -19,6 +20,7 @@ namespace headrace::observe {
 struct SamplerOptions {
   std::string proc = "/proc", sys = "/sys";
   double most_cpu = 0.03;  // of one processor
+  GpuLooks::Begin gpus{};  // who tells of GPUs; empty: nobody is asked
 };
 
 class Sampler {
@@ -72,12 +74,13 @@ class Sampler {
   std::string key_;                                       // kept, so that looking a path up allocates nothing
   MachineCounters machine_;
   DevicePaces paces_;
+  std::unique_ptr<GpuLooks> gpus_;
   std::string refused_;
   std::uint64_t began_ns_ = 0, slice_ns_ = 0;
   std::uint64_t leads_due_ = 0, all_due_ = 0, counters_due_ = 0, tree_due_ = 0, slice_due_ = 0;
   double scale_ = 1;  // how many times as long as it would like it waits between looks
   double slice_s_ = 0.25;
-  double cpu_s_ = 0;  // when the slice began
+  double cpu_s_ = 0, gpu_cpu_s_ = 0;  // when the slice began
   std::uint64_t looks_ = 0;
   unsigned trees_ = 0;
 };

@@ -37,6 +37,7 @@ void Sampler::end_slice(std::uint64_t now) {
     }
   slice.machine = machine_.next(slice.seconds(), file, slice.devices);
   take_paces(slice.devices);
+  if (gpus_) slice.gpus = gpus_->take(recording_.gpus);
   for (const auto& one : watched_) {
     ProcessCounters counted;
     bool refused = false;
@@ -59,6 +60,11 @@ void Sampler::end_slice(std::uint64_t now) {
   // How much of a processor this took decides how often the next looks are.
   const double cpu = thread_cpu_s(), share = (cpu - cpu_s_) / std::max(1e-3, recording_.slices.back().seconds());
   recording_.sampler_cpu_s += cpu - cpu_s_;
+  if (gpus_) {  // asks less often by itself
+    const double asking = gpus_->cpu_s();
+    recording_.sampler_cpu_s += asking - gpu_cpu_s_;
+    gpu_cpu_s_ = asking;
+  }
   cpu_s_ = cpu;
   if (share > options_.most_cpu)
     scale_ = std::min(kMostScale, scale_ * std::min(4.0, share / options_.most_cpu * 1.1));

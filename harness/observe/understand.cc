@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/observe/gpus.h"
 #include "harness/observe/learn.h"
 #include "harness/observe/limit.h"
 #include "harness/observe/shares.h"
@@ -9,9 +10,36 @@
 namespace headrace::observe {
 namespace {
 
+/// Nothing where no client counted anything.
+std::optional<ClientSeen> client_of(const std::vector<const Slice*>& slices) {
+  ClientSlice sum;
+  double seconds = 0;
+  for (const Slice* slice : slices) {
+    add_client(sum, slice->machine.client);
+    seconds += slice->seconds();
+  }
+  if (seconds <= 0 || sum.read_bytes + sum.reads + sum.sent + sum.daemon_looks == 0) return std::nullopt;
+  ClientSeen client{.read_rate = static_cast<double>(sum.read_bytes) / seconds,
+                    .reads = static_cast<double>(sum.reads) / seconds,
+                    .at_daemon = {}};
+  if (sum.reads > 0) {
+    const double reads = static_cast<double>(sum.reads);
+    client.queue_s = sum.queue_s / reads;
+    client.round_trip_s = sum.round_trip_s / reads;
+    client.took_s = sum.execution_s / reads;
+  }
+  if (sum.sent > 0) {
+    client.in_flight = static_cast<double>(sum.in_flight_sum) / static_cast<double>(sum.sent);
+    client.waiting = static_cast<double>(sum.waiting_sum) / static_cast<double>(sum.sent);
+  }
+  if (sum.daemon_looks > 0) client.at_daemon = static_cast<double>(sum.daemon_sum) / sum.daemon_looks;
+  return client;
+}
+
 StorageSeen storage_of(const std::vector<const Slice*>& slices, const Observation& seen) {
   StorageSeen storage;
   storage.device = seen.data.device;
+  storage.client = client_of(slices);
   DeviceSlice sum;
   double waiting = 0;
   for (const Slice* slice : slices) {
@@ -64,6 +92,7 @@ Observation understand(const Recording& recording, const std::string& root) {
   if (!seen.roles.workers.empty()) seen.workers = worker_shares(slices, seen.roles);
   seen.standing_still = standing_still(recording, slices);
   seen.storage = storage_of(slices, seen);
+  find_gpus(recording, slices, seen);
   double seconds = 0;
   for (const Slice* slice : slices) {
     seconds += slice->seconds();

@@ -193,6 +193,13 @@ PathArgument path_argument(long number) noexcept {
   }
 }
 
+bool is_poll(long number) noexcept {
+#ifdef SYS_poll
+  if (number == SYS_poll) return true;
+#endif
+  return number == SYS_ppoll;
+}
+
 Wait wait_of(CallKind kind, FdKind fd) noexcept {
   switch (kind) {
     case CallKind::read:

@@ -17,7 +17,7 @@ enum class Wait : std::uint8_t {
   write,      // writing a file, syncing, renaming, removing
   fault,      // outside of any call and not running: a page of a mapped file, or of memory, is fetched
   hand_over,  // a lock, pipe, socket or other process: what is to come, or to be taken, is another's
-  gpu,        // a call into a GPU's driver
+  gpu,        // a call into a GPU's driver, or a wait for what it tells
   sleep,      // a pause of its own
   other,      // any other call
 };
@@ -57,6 +57,9 @@ struct PathArgument {
   int folder = -1, path = -1;  // indices of arguments; -1: none
 };
 PathArgument path_argument(long number) noexcept;
+
+/// Are its first two arguments a list of descriptors and how many there are?
+bool is_poll(long number) noexcept;
 
 Wait wait_of(CallKind kind, FdKind fd) noexcept;
 

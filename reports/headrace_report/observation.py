@@ -71,10 +71,17 @@ class Series:
     batches_per_s: List[float]
     consumer: Dict[str, List[float]]
     workers: Dict[str, List[float]]
+    # Absent where nothing was counted.
+    client_bytes_per_s: List[float] = field(default_factory=list)
+    client_read_s: List[float] = field(default_factory=list)
+    client_queue_s: List[float] = field(default_factory=list)
+    daemon_requests: List[float] = field(default_factory=list)
+    gpu_busy: List[float] = field(default_factory=list)
 
     def check(self) -> None:
         lists = [self.read_bytes_per_s, self.written_bytes_per_s, self.device_bytes_per_s, self.device_reads_per_s, self.device_wait_s,
                  self.batches_per_s, *self.consumer.values(), *self.workers.values()]
+        lists += [one for one in (self.client_bytes_per_s, self.client_read_s, self.client_queue_s, self.daemon_requests, self.gpu_busy) if one]
         if any(len(one) != len(self.time_s) for one in lists):
             raise Inconsistent("lists of different lengths")
 
@@ -89,6 +96,17 @@ class Process:
 @dataclass(frozen=True)
 class Storage:
     device: str
+
+
+@dataclass(frozen=True)
+class Gpu:
+    pci_address: str
+    name: str
+    memory_bytes: float
+    shared: bool
+    busy: Optional[Share] = None
+    memory_busy: Optional[float] = None
+    own_busy: Optional[float] = None
 
 
 @dataclass(frozen=True)
@@ -109,3 +127,4 @@ class Observation:
     processes: List[Process]
     series: Series
     notes: List[str] = field(default_factory=list)
+    gpus: List[Gpu] = field(default_factory=list)

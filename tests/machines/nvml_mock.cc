@@ -1,12 +1,13 @@
 #include "tests/machines/nvml_mock.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 namespace {
 
-constexpr int kSuccess = 0, kInvalid = 2, kNotSupported = 3, kNotFound = 6, kTimeout = 10;
+constexpr int kSuccess = 0, kInvalid = 2, kNotSupported = 3, kNotFound = 6, kTooSmall = 7, kTimeout = 10;
 
 std::vector<NvmlMockGpu> gpus;
 std::vector<bool> watched;
@@ -23,6 +24,48 @@ int put(void* device, unsigned* to, unsigned NvmlMockGpu::*member) {
   if (gpu->*member == 0) return kNotSupported;
   *to = gpu->*member;
   return kSuccess;
+}
+
+struct Utilization {
+  unsigned gpu, memory;
+};
+
+struct Process {
+  unsigned pid;
+  unsigned long long memory;
+  unsigned gpu_instance, compute_instance;
+};
+static_assert(sizeof(Process) == 24, "nvmlProcessInfo_t");
+
+struct ProcessSample {
+  unsigned pid;
+  unsigned long long time_us;
+  unsigned multiprocessors, memory, encoder, decoder;
+};
+static_assert(sizeof(ProcessSample) == 32, "nvmlProcessUtilizationSample_t");
+
+/// What a program was told by its environment.
+void read_file() {
+  const char* const path = std::getenv("NVML_MOCK_FILE");
+  if (path == nullptr) return;
+  static char address[32];
+  static std::vector<NvmlMockUser> users;
+  static NvmlMockGpu one;
+  std::FILE* const file = std::fopen(path, "r");
+  users.clear();
+  if (file != nullptr) {
+    if (std::fscanf(file, "%31s %u %u", address, &one.busy, &one.memory_busy) != 3) one.busy = one.memory_busy = 0;
+    for (NvmlMockUser user; std::fscanf(file, "%u %llu %u", &user.pid, &user.memory, &user.busy) == 3;)
+      users.push_back(user);
+    std::fclose(file);
+  }
+  one.pci_address = address;
+  one.users = static_cast<unsigned>(users.size());
+  one.user = users.data();
+  if (gpus.empty())
+    nvml_mock_set(&one, 1);
+  else
+    gpus.front() = one;
 }
 
 struct FieldValue {
@@ -43,6 +86,15 @@ struct PciInfo {
   char address[32];
 };
 static_assert(sizeof(PciInfo) == 68, "nvmlPciInfo_t");
+
+/// As NVML writes it: a domain of eight digits, letters in upper case.
+void write_address(const char* address, PciInfo* info) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0000%s", address);
+  for (char& c : text)
+    if (c >= 'a' && c <= 'f') c = static_cast<char>(c - 'a' + 'A');
+  std::memcpy(info->address, text, sizeof text);
+}
 
 struct FabricInfo {
   unsigned char cluster[16];
@@ -68,7 +120,47 @@ void nvml_mock_set(const NvmlMockGpu* all, unsigned count) {
   watched.assign(count, false);
 }
 
-int nvmlInit_v2() { return kSuccess; }
+int nvmlInit_v2() { return read_file(), kSuccess; }
+int nvmlDeviceGetCount_v2(unsigned* count) { return *count = static_cast<unsigned>(gpus.size()), kSuccess; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  return index < gpus.size() ? (*device = &gpus[index], kSuccess) : kInvalid;
+}
+int nvmlDeviceGetName(void* device, char* to, unsigned size) {
+  return of(device) ? (std::snprintf(to, size, "NVIDIA H100 80GB HBM3"), kSuccess) : kInvalid;
+}
+int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* info) {
+  const NvmlMockGpu* gpu = of(device);
+  return gpu ? (write_address(gpu->pci_address, info), kSuccess) : kInvalid;
+}
+int nvmlDeviceGetUtilizationRates(void* device, Utilization* to) {
+  read_file();
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu) return kInvalid;
+  if (gpu->busy + gpu->memory_busy == 0) return kNotSupported;
+  *to = {gpu->busy, gpu->memory_busy};
+  return kSuccess;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, Process* to) {
+  read_file();
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu) return kInvalid;
+  if (*count < gpu->users) return *count = gpu->users, kTooSmall;
+  *count = gpu->users;
+  for (unsigned i = 0; i < gpu->users; ++i) to[i] = {gpu->user[i].pid, gpu->user[i].memory, ~0u, ~0u};
+  return kSuccess;
+}
+int nvmlDeviceGetProcessUtilization(void* device, ProcessSample* to, unsigned* count, unsigned long long since_us) {
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu) return kInvalid;
+  unsigned told = 0;
+  for (unsigned i = 0; i < gpu->users; ++i) told += gpu->user[i].busy > 0;
+  if (told == 0) return kNotFound;
+  if (*count < told) return *count = told, kTooSmall;
+  *count = 0;
+  for (unsigned i = 0; i < gpu->users; ++i)
+    if (gpu->user[i].busy > 0) to[(*count)++] = {gpu->user[i].pid, since_us + 1, gpu->user[i].busy, 0, 0, 0};
+  return kSuccess;
+}
 int nvmlSystemGetDriverVersion(char* to, unsigned size) {
   std::snprintf(to, size, "580.65.06");
   return kSuccess;
@@ -108,12 +200,7 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* device, unsigned link, PciInfo* in
   const NvmlMockGpu* gpu = of(device);
   if (!gpu || link >= gpu->nvlinks_up) return kInvalid;
   if (gpu->ends == nullptr) return kNotSupported;
-  // As NVML writes it: a domain of eight digits, letters in upper case.
-  char text[32];
-  std::snprintf(text, sizeof text, "0000%s", gpu->ends[link]);
-  for (char& c : text)
-    if (c >= 'a' && c <= 'f') c = static_cast<char>(c - 'a' + 'A');
-  std::memcpy(info->address, text, sizeof text);
+  write_address(gpu->ends[link], info);
   return kSuccess;
 }
 int nvmlDeviceGetNvLinkErrorCounter(void* device, unsigned link, int kind, unsigned long long* count) {

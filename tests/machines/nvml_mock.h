@@ -5,6 +5,13 @@
 
 extern "C" {
 
+/// A process on a GPU.
+struct NvmlMockUser {
+  unsigned pid = 0;
+  unsigned long long memory = 0;
+  unsigned busy = 0;  // [%]; 0: no sample tells of it
+};
+
 /// One GPU as NVML tells of it. Pointers must live as long as the library is used.
 struct NvmlMockGpu {
   const char* pci_address = "";  // "0000:1b:00.0"
@@ -22,8 +29,12 @@ struct NvmlMockGpu {
   bool remap_pending = false, remap_failed = false;
   unsigned xid = 0;  // reported once
   unsigned long long throttle = 0;
+  unsigned busy = 0, memory_busy = 0;  // [%]; both 0: not told
+  unsigned users = 0;                  // processes that have memory of it ...
+  const NvmlMockUser* user = nullptr;  // ... and which
 };
 
-/// From now on there are these.
+/// From now on there are these. In a program that is started with NVML_MOCK_FILE there is one GPU: its file holds what it is
+/// ("ADDRESS BUSY MEMORY_BUSY") and in further lines who uses it ("PID BYTES BUSY"), read anew whenever it is asked.
 void nvml_mock_set(const NvmlMockGpu* gpus, unsigned count);
 }

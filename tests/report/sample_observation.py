@@ -58,4 +58,16 @@ def short() -> dict:
     return seen
 
 
-SAMPLES = {"observation_saves": observation, "observation_short": short}
+def client(slices: int = 120) -> dict:
+    """A job of one GPU that starves over NFS, or over FUSE where the key is taken out: as many as clients and drivers tell of."""
+    draw = random.Random(9)
+    seen = observation(slices)
+    seen.update(saves=[], gpus=[{"pci_address": "0000:17:00.0", "name": "NVIDIA H100 80GB HBM3", "memory_bytes": 41e9, "shared": False,
+                                 "busy": share(0.31), "memory_busy": 0.2, "own_busy": 0.3}])
+    seen["series"].update(gpu_busy=[min(1.0, max(0.0, draw.gauss(0.31, 0.05))) for _ in range(slices)],
+                          client_bytes_per_s=[draw.gauss(8e6, 4e5) for _ in range(slices)], client_read_s=[draw.gauss(0.066, 0.004) for _ in range(slices)],
+                          client_queue_s=[draw.gauss(0.05, 0.004) for _ in range(slices)], daemon_requests=[draw.uniform(1.5, 2.5) for _ in range(slices)])
+    return seen
+
+
+SAMPLES = {"observation_client": client, "observation_saves": observation, "observation_short": short}

@@ -32,8 +32,21 @@ def test_figures_state_their_finding():
     assert not any((watched.waits(short, "consumer"), watched.waits(short, "workers"), watched.rates(short), watched.steps(short)))
 
 
+def test_gpus_and_clients_are_drawn_where_something_tells_of_them(pages):
+    text = Reader(pages.text("observation_client")).text.replace("\u00a0", " ")
+    for word in ("The job's 1 GPU computed 31 % of the time", "31 % [29, 33]", "0000:17:00.0 NVIDIA H100 80GB HBM3", "before it was sent"):
+        assert word in text, word
+    seen = read(sample_observation.observation(), documents.TYPES)
+    assert watched.gpus(seen) is None and watched.client(seen) is None
+    over_fuse = sample_observation.client()
+    for name in ("client_read_s", "client_queue_s", "client_bytes_per_s"):
+        del over_fuse["series"][name]
+    assert watched.client(read(over_fuse, documents.TYPES)).finding.startswith("Requests at the daemon: 2.0")
+
+
 @pytest.mark.parametrize("change, told", [
     (lambda d: d["series"]["time_s"].append(1.0), "series: lists of different lengths"),
+    (lambda d: d["series"].update(gpu_busy=[0.5]), "series: lists of different lengths"),
     (lambda d: d["learned"][0].update(confidence="sure"), "learned[0]: confidence 'sure'"),
     (lambda d: d["limit"].pop("sentence"), "limit.sentence: missing")])
 def test_a_bad_file_is_refused_with_its_place(change, told):

@@ -61,5 +61,50 @@ TEST(FindLimit, IsTheStandingStillWhereThatTakesMore) {
   EXPECT_EQ(Job(0, 0, 0.25, true).limit(), "consumer");  // 2.5 % of the time
 }
 
+/// A GPU of the job, which was busy so much of the time.
+GpuTold gpu(double busy) {
+  GpuTold one{.pci_address = "0000:17:00.0", .name = "", .busy = {}, .memory_busy = {}, .own_busy = {}};
+  one.busy = {.name = "busy", .value = busy, .low = busy - 0.02, .high = busy + 0.02};
+  one.busy_known = true;
+  return one;
+}
+
+TEST(FindLimit, IsNoStarvingWhereTheOneGpuComputesMeanwhile) {
+  Job job(60, 60, 0);
+  job.seen.gpus = {gpu(0.97)};
+  EXPECT_EQ(job.limit(), "consumer");
+  job.seen.gpus = {gpu(0.5)};
+  EXPECT_EQ(job.limit(), "storage_latency");
+  // Of several each may be waiting for another, and of one that others use nobody knows whose work it is.
+  job.seen.gpus = {gpu(0.97), gpu(0.97)};
+  EXPECT_EQ(job.limit(), "storage_latency");
+  job.seen.gpus = {gpu(0.97)};
+  job.seen.gpus.front().shared = true;
+  EXPECT_EQ(job.limit(), "storage_latency");
+}
+
+TEST(FindLimit, TellsATrainingThatItsMainThreadHoldsUp) {
+  Job job(0, 0, 0);
+  job.seen.gpus = {gpu(0.2)};
+  const Limit limit = find_limit(job.recording, job.slices, job.seen);
+  EXPECT_EQ(limit.id, "consumer");
+  EXPECT_NE(limit.sentence.find("not its GPUs"), std::string::npos) << limit.sentence;
+  EXPECT_NE(limit.proof.back().find("busy 20 %"), std::string::npos) << limit.proof.back();
+  job.seen.gpus = {gpu(0.95)};
+  EXPECT_EQ(find_limit(job.recording, job.slices, job.seen).sentence.find("not its GPUs"), std::string::npos);
+}
+
+TEST(FindLimit, IsTheNfsClientWhereReadsWaitToBeSent) {
+  Job job(60, 60, 0);
+  job.seen.storage.client =
+      ClientSeen{.reads = 50, .queue_s = 0.04, .round_trip_s = 0.01, .took_s = 0.05, .at_daemon = {}};
+  EXPECT_EQ(job.limit(), "nfs_slots");
+  job.seen.storage.client->queue_s = 0.001;
+  job.seen.storage.client->round_trip_s = 0.049;
+  const Limit slow = find_limit(job.recording, job.slices, job.seen);
+  EXPECT_EQ(slow.id, "storage_latency");
+  EXPECT_NE(slow.proof[2].find("49.0 ms until the server's answer"), std::string::npos) << slow.proof[2];
+}
+
 }  // namespace
 }  // namespace headrace::observe

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -131,6 +134,49 @@ TEST_F(ObserveSampler, FollowsATreeThatComesAndGoes) {
   while (sampler.processes() > 1 && now_ns() < guard) sleep_until(sampler.look(now_ns()));
   EXPECT_EQ(sampler.processes(), 1u);
   EXPECT_FALSE(sampler.all_gone());
+}
+
+TEST_F(ObserveSampler, KnowsAWaitForAGpuByWhatIsPolled) {
+  // Its own memory is what the sampler looks into.
+  const int pid = ::getpid();
+  const std::array<pollfd, 2> polled{pollfd{.fd = 8, .events = POLLIN, .revents = 0},
+                                     pollfd{.fd = 9, .events = POLLIN, .revents = 0}};
+  const std::string call = fmt::format("{} {:#x} 0x2 0xffff 0x0 0x0 0x0 0x7ffd 0x7fe8\n", SYS_ppoll,
+                                       reinterpret_cast<std::uintptr_t>(polled.data()));
+  proc.process(pid, 1, call);
+  proc.link(pid, 8, "pipe:[77]");
+  for (const bool gpu : {false, true}) {
+    fs::remove(fmt::format("{}/{}/fd/9", proc.root(), pid));
+    proc.link(pid, 9, gpu ? "/dev/nvidia0" : "socket:[78]");
+    Sampler sampler({.proc = proc.root()});
+    ASSERT_TRUE(sampler.watch(pid)) << sampler.refused();
+    const Recording seen = looked(sampler, 0.3);
+    ProcessSlice lead;
+    for (const Slice& slice : seen.slices)
+      for (const ProcessSlice& one : slice.processes) add_process(lead, one);
+    EXPECT_EQ(lead.lead[static_cast<std::size_t>(Wait::gpu)] > 0, gpu);
+    EXPECT_EQ(lead.lead[static_cast<std::size_t>(Wait::hand_over)] > 0, !gpu);
+  }
+}
+
+struct LaidGpu : GpuActivity {
+  std::vector<GpuLook> look() override {
+    return {{.pci_address = "0000:17:00.0", .busy = 0.25, .users = {{.pid = 10, .memory = 1000, .busy = 0.2}}}};
+  }
+};
+
+TEST_F(ObserveSampler, KeepsWhatADriverTellsOfGpus) {
+  proc.process(10, 1, "running\n");
+  Sampler sampler({.proc = proc.root(), .gpus = [] { return std::make_unique<LaidGpu>(); }});
+  ASSERT_TRUE(sampler.watch(10));
+  const Recording seen = looked(sampler, 0.8);
+  ASSERT_EQ(seen.gpus.size(), 1u);
+  EXPECT_EQ(seen.gpus[0].users.at(0).memory, 1000u);
+  GpuSlice sum;
+  for (const Slice& slice : seen.slices)
+    for (const GpuSlice& one : slice.gpus) sum = {.looks = sum.looks + one.looks, .busy = sum.busy + one.busy};
+  ASSERT_GT(sum.looks, 0u);
+  EXPECT_NEAR(sum.busy, 0.25 * sum.looks, 1e-9);
 }
 
 TEST(Stat, KnowsNamesWithBrackets) {

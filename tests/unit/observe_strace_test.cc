@@ -131,6 +131,18 @@ TEST_F(ReadStrace, JoinsLinesThatItsOwnMessagesTear) {
   EXPECT_EQ(log.calls.size(), 3u);
 }
 
+TEST_F(ReadStrace, TellsAPollOfAGpuFromOthers) {
+  const Log log = read_strace(
+      {write(
+          R"(7 100.0 poll([{fd=3<pipe:[9]>, events=POLLIN}, {fd=19</dev/nvidia0>, events=POLLIN|POLLPRI}], 2, -1) = 1 ([{fd=19, revents=POLLIN}]) <0.5>
+7 101.0 poll([{fd=3<pipe:[9]>, events=POLLIN}], 1, -1) = 1 ([{fd=3, revents=POLLIN}]) <0.5>
+)")},
+      "/");
+  ASSERT_EQ(log.calls.size(), 2u);
+  EXPECT_EQ(log.calls[0].kind, Kind::gpu);
+  EXPECT_EQ(log.calls[1].kind, Kind::hand_over);
+}
+
 TEST_F(ReadStrace, CountsBadLinesAndNamesThemByTheirPlace) {
   const std::string path = write(R"(10  100.0 close(3) = 0 <0.1>
 10  100.1 close(3

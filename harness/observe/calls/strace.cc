@@ -41,6 +41,13 @@ std::vector<StraceFd> pair_of(std::string_view text) {
   return both;
 }
 
+/// "[{fd=19</dev/nvidia0>, events=POLLIN}, ...]"
+bool polls_gpu(std::string_view list) {
+  for (std::size_t at = list.find('<'); at != list.npos; at = list.find('<', at + 1))
+    if (fd_kind(list.substr(at + 1, list.find('>', at) - at - 1)) == FdKind::gpu) return true;
+  return false;
+}
+
 class Reader {
  public:
   explicit Reader(std::string folder) : folder_(std::move(folder)) {}
@@ -166,6 +173,9 @@ class Reader {
     made.kind = shape->kind;
     made.bytes = result.value_or(-1);
     if (shape->kind == Kind::hand_over || shape->kind == Kind::sleep) ++waits_;
+    // A poll of what a GPU's driver tells; with strace -y alone it can be told from others.
+    if (call->name.ends_with("poll") && !call->arguments.empty() && polls_gpu(call->arguments[0]))
+      made.kind = Kind::gpu;
     const auto argument = [&](int index) {
       return index >= 0 && static_cast<std::size_t>(index) < call->arguments.size()
                  ? call->arguments[static_cast<std::size_t>(index)]

@@ -32,7 +32,8 @@ def render(seen: Observation, paper: str = "summary") -> str:
     page = Page(paper)
     with styled():
         panels = [page.panel(watched.waits(seen, "consumer"), "consumer"), page.panel(watched.waits(seen, "workers"), "workers"),
-                  page.panel(watched.rates(seen), "rates"), page.panel(watched.steps(seen), "steps")]
+                  page.panel(watched.rates(seen), "rates"), page.panel(watched.steps(seen), "steps"),
+                  page.panel(watched.gpus(seen), "gpus"), page.panel(watched.client(seen), "client")]
     return page.render("observation.html", all=seen, name=" ".join(seen.command) or "a process", facts=_facts(seen),
                        panels=[panel for panel in panels if panel], rows=[_row(one) for one in seen.learned],
                        guesses=sum(one.confidence == "guess" for one in seen.learned), saves=seen.saves[:MOST_SAVES],
@@ -58,4 +59,7 @@ def _facts(seen: Observation) -> List[Tuple[str, str]]:
     waiting = seen.consumer.get("waiting_for_loader")
     if waiting:
         facts.append(("starving", f"{100 * waiting.share:.0f} % [{100 * waiting.low:.0f}, {100 * waiting.high:.0f}]"))
+    if seen.series.gpu_busy and seen.gpus[0].busy and len(seen.gpus) == 1:
+        busy = seen.gpus[0].busy
+        facts.append(("GPU busy", f"{100 * busy.share:.0f} % [{100 * busy.low:.0f}, {100 * busy.high:.0f}]"))
     return facts

@@ -134,6 +134,55 @@ def steps(seen: Observation) -> Optional[Figure]:
                   Table(["what", "value"], rows), keys)
 
 
+def gpus(seen: Observation) -> Optional[Figure]:
+    """How busy the job's GPUs were. Nothing where no driver told of them."""
+    if len(seen.series.time_s) < 2 or not seen.series.gpu_busy:
+        return None
+    time, (busy,) = _thinned(seen.series.time_s, [seen.series.gpu_busy])
+    with styled():
+        drawing = canvas(WIDTH, HEIGHT + 62)
+        axes = drawing.add_axes(place(drawing, 58, 26, 14, 48))
+        axes.plot(time, 100 * busy, color=colour_of(2), drawstyle="steps-pre")
+        _saves(axes, seen)
+        axes.set_ylim(0, 105)
+        _framed(axes, seen, "of the time (%)")
+    finding = f"The job's {plural(len(seen.gpus), 'GPU')} computed {100 * _mean(seen.series.gpu_busy):.0f}{NBSP}% of the time"
+    rows = [[f"{gpu.pci_address} {gpu.name}", f"{100 * gpu.busy.share:.0f} % [{100 * gpu.busy.low:.0f}, {100 * gpu.busy.high:.0f}]" if gpu.busy else "not told",
+             quantity(gpu.memory_bytes, "B") if gpu.memory_bytes else "not told", "yes" if gpu.shared else "no"] for gpu in seen.gpus]
+    return Figure(finding, "When did the GPUs compute?", f"A line over time. {finding}.{_saves_told(seen)}", drawing,
+                  Table(["GPU", "busy while batches were taken", "memory of the job", "others use it, too"], rows),
+                  [Key("series-3", "a kernel ran, mean of the job's GPUs")] + _saves_key(seen))
+
+
+def client(seen: Observation) -> Optional[Figure]:
+    """What one read took at a network file system's client, or how many requests a FUSE daemon had. Nothing where neither was counted."""
+    series = seen.series
+    reads = [one for one in (("a read took", series.client_read_s, "-"), ("before it was sent", series.client_queue_s, (0, (5, 2)))) if any(one[1])]
+    lines = reads or [one for one in [("requests at the daemon", series.daemon_requests, "-")] if any(one[1])]
+    if len(series.time_s) < 2 or not lines:
+        return None
+    time, lists = _thinned(series.time_s, [values for _, values, _ in lines])
+    scale = scale_of(max(float(one.max()) for one in lists), "s") if reads else None
+    with styled():
+        drawing = canvas(WIDTH, HEIGHT + 62)
+        axes = drawing.add_axes(place(drawing, 58, 26, 14, 48))
+        for number, ((_, _, dashes), values) in enumerate(zip(lines, lists)):
+            axes.plot(time, values / (scale.factor if scale else 1), color=colour_of(number), linestyle=dashes, drawstyle="steps-pre")
+        _saves(axes, seen)
+        axes.set_ylim(bottom=0)
+        _framed(axes, seen, scale.label if scale else "requests")
+    told = (lambda value: quantity(value, "s")) if reads else (lambda value: f"{value:.1f}")
+    # Of reads those parts of the time in which there were some.
+    means = [(text, _mean([v for v in values if v > 0] if reads else values), max(values)) for text, values, _ in lines]
+    finding = "; ".join(f"{text}: {told(mean)}" for text, mean, _ in means)
+    rows = [[text, told(mean), told(most)] for text, mean, most in means]
+    if any(series.client_bytes_per_s):
+        rows.append(["got from servers", quantity(_mean(series.client_bytes_per_s), "B/s"), quantity(max(series.client_bytes_per_s), "B/s")])
+    return Figure(finding[:1].upper() + finding[1:], "What did the file system's client wait for?", f"Lines over time. {finding}.{_saves_told(seen)}",
+                  drawing, Table(["what", "mean", "most"], rows),
+                  [Key(f"series-{number + 1}", text) for number, (text, _, _) in enumerate(lines)] + _saves_key(seen))
+
+
 def _saves_key(seen: Observation) -> List[Key]:
     return [Key("none", "grey: a checkpoint is written")] if seen.saves else []
 

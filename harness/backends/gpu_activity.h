@@ -1,0 +1,40 @@
+// What GPUs do, and for whom, looked at from outside: their driver is asked, no GPU is used and nothing is set.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+/// A process that has memory of a GPU.
+struct GpuUser {
+  int pid = 0;               // as the driver numbers processes: outside of containers
+  std::uint64_t memory = 0;  // [B]; 0 = not told
+  /// Share of the time that its kernels had multiprocessors since the last look; drivers tell it a few times a second, and
+  /// only of those that had some.
+  std::optional<double> busy{};
+};
+
+struct GpuLook {
+  std::string pci_address;  // "0000:17:00.0": as /sys/bus/pci/devices names it; "" = not told
+  std::string name{};       // "NVIDIA H100 80GB HBM3"
+  /// Share of the time in which any kernel ran, of the driver's last period (a sixth of a second to one). Slices have none.
+  std::optional<double> busy{};
+  std::optional<double> memory_busy{};  // in which its memory was read or written
+  std::vector<GpuUser> users{};
+};
+
+class GpuActivity {
+ public:
+  virtual ~GpuActivity() = default;
+  /// All GPUs of this machine, always in the same order. May take as long as the driver likes; never throws.
+  virtual std::vector<GpuLook> look() = 0;
+};
+
+/// Starts the driver's management library, which may take seconds. nullptr: there is none here, or it tells of no GPU.
+std::unique_ptr<GpuActivity> gpu_activity();
+
+}  // namespace headrace

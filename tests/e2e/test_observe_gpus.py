@@ -1,0 +1,51 @@
+"""headrace observe where a driver tells of GPUs: NVIDIA's library as the tests have it, described by a file."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+from observed import LOADER, Seen, data
+
+DECODING = ("--workers", "1", "--decode", "0.008", "--step", "0.02", "--steps", "30")
+
+
+def observe(headrace, data, busy, *options, user="$$"):
+    """The loader with a GPU that is so busy [%]; `user` has memory of it."""
+    library = pathlib.Path(headrace.binary).parent / "tests/machines/libnvidia-ml.so.1"
+    if not library.exists():
+        pytest.skip("the tests' library of a driver was not built")
+    state = headrace.path("gpu")
+    state.write_text(f"0000:17:00.0 {busy} 20\n")
+    job = " ".join(map(str, [sys.executable, LOADER, data, *options]))
+    outcome = headrace("observe", "--out", "seen", "--", "sh", "-c", f'echo "{user} 41000000000 {busy}" >>{state}; exec {job}',
+                       LD_LIBRARY_PATH=str(library.parent), NVML_MOCK_FILE=str(state))
+    assert outcome.code == 0, outcome
+    return Seen(headrace, "seen", outcome)
+
+
+def test_how_busy_the_jobs_gpu_is_stands_beside_what_starves_it(headrace, data):
+    seen = observe(headrace, data, 30, *DECODING)
+    [gpu] = seen.told["gpus"]
+    assert gpu["pci_address"] == "0000:17:00.0" and gpu["memory_bytes"] == 41e9 and not gpu["shared"], gpu
+    assert gpu["busy"]["share"] == pytest.approx(0.3) and gpu["own_busy"] == pytest.approx(0.3), gpu
+    assert seen.limit in ("processor", "workers") and any("its GPU was busy 30 %" in one for one in seen.told["limit"]["proof"]), seen.told["limit"]
+    assert "busy 30 % of the time" in seen.outcome.err and "41.0 GB of its memory" in seen.outcome.err, seen.outcome
+    gpus = seen.learned["cluster.gpus_per_node"]
+    assert gpus["value"] == 1 and gpus["confidence"] == "high" and "the driver names" in gpus["evidence"], gpus
+    assert max(seen.told["series"]["gpu_busy"]) == pytest.approx(0.3)
+
+
+def test_a_gpu_that_computes_while_its_main_thread_waits_does_not_starve(headrace, data):
+    seen = observe(headrace, data, 98, *DECODING)
+    assert seen.told["consumer"]["waiting_for_loader"]["share"] > 0.3
+    assert seen.limit == "consumer" and "computes while the main thread waits" in seen.told["limit"]["sentence"], seen.told["limit"]
+    step = seen.learned["step.time"]
+    assert step["confidence"] != "high" and step["low"] <= seen.truth["step"] <= step["high"] and "its GPU computed 98" in step["evidence"], step
+
+
+def test_a_gpu_of_others_is_not_the_jobs(headrace, data):
+    seen = observe(headrace, data, 98, *DECODING, user="1")
+    assert seen.told["gpus"] == [] and seen.limit in ("processor", "workers"), seen.told["limit"]
+    assert any("no process of the job" in note for note in seen.told["notes"]), seen.told["notes"]
+    assert "gpu_busy" not in seen.told["series"]

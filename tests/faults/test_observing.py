@@ -1,0 +1,49 @@
+"""headrace observe of jobs whose storage is a real FUSE mount: what waits for its daemon is counted and told."""
+
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+
+from conftest import BINARY, ROOT
+
+LOADER = ROOT / "tests/observe/loader.py"
+
+
+@pytest.fixture
+def data(tmp_path, faults):
+    drawn = random.Random(3)
+    for number in range(40):
+        (faults.mount / f"{number}.bin").write_bytes(drawn.randbytes(int(drawn.uniform(60e3, 140e3))))
+    return faults.mount
+
+
+# The kernel's control file system, for the job and its observer alone.
+COUNTED = ["unshare", "-m", "sh", "-c", 'mountpoint -q "$0" || mount -t fusectl none "$0" || exit 77; exec "$@"', "/sys/fs/fuse/connections"]
+
+
+def observed(tmp_path, data, *options):
+    done = subprocess.run([*COUNTED, BINARY, "observe", "--out", "seen", "--", sys.executable, LOADER, data, "--workers", "3", *options], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=180)
+    if done.returncode == 77:
+        pytest.skip("what FUSE counts cannot be mounted here (fusectl)")
+    assert done.returncode == 0, done
+    return json.loads((tmp_path / "seen/observe.json").read_text()), done.stderr
+
+
+def test_what_waits_for_a_daemon_is_told(tmp_path, faults, data):
+    faults.set("uncached *", "delay *.bin op=read ms=20")
+    told, words = observed(tmp_path, data, "--steps", "60", "--step", "0.01")
+    assert told["limit"]["id"] == "storage_latency" and told["data"]["file_system"].startswith("fuse"), told["limit"]
+    at_daemon = told["storage"]["client"]["at_daemon"]
+    assert 1 < at_daemon < 4, told["storage"]  # three workers, each waiting for it most of the time
+    assert "daemon (FUSE) had" in words and max(told["series"]["daemon_requests"]) >= at_daemon, words
+
+
+def test_of_a_daemon_that_answers_at_once_little_waits(tmp_path, faults, data):
+    told, words = observed(tmp_path, data, "--steps", "30", "--step", "0.05")
+    client = told["storage"].get("client", {})
+    assert client.get("at_daemon", 0) < 1 and told["limit"]["id"] == "consumer", told["limit"]
+    assert "daemon (FUSE)" not in words, words
