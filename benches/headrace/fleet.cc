@@ -99,14 +99,14 @@ fleet::Fleet judged(const Arguments& arguments, const std::vector<std::string>& 
   std::vector<fleet::Unreadable> unreadable;
   collect_all(files, collector, unreadable);
   options.hosts_file = arguments.hosts;
-  if (!arguments.hosts.empty()) options.hosts = fleet::read_hosts(arguments.hosts);
+  if (!arguments.hosts.empty()) options.hosts = read_hosts(arguments.hosts);
   return fleet::judge(collector, std::move(unreadable), options);
 }
 
 int fleet_verb(const Arguments& arguments, const Shared& shared) {
   if (!arguments.rerun.empty() && arguments.out.empty())
     throw UsageError("--rerun: needs --out, where the new runs go");
-  if (!arguments.hosts.empty()) fleet::read_hosts(arguments.hosts);  // before ten thousand files are
+  if (!arguments.hosts.empty()) read_hosts(arguments.hosts);  // before ten thousand files are
   std::vector<std::string> files;
   for (const std::string& folder : arguments.folders)
     for (std::string& file : run_files_below(folder, "fleet")) files.push_back(std::move(file));

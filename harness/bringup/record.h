@@ -9,8 +9,8 @@
 
 #include "harness/agents/failure.h"
 #include "harness/bringup/evidence.h"
-#include "harness/bringup/hosts_file.h"
 #include "harness/bringup/preflight.h"
+#include "harness/bringup/topology.h"
 #include "harness/verdict/word.h"
 
 namespace headrace::bringup {

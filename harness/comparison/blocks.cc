@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/file_text.h"
 #include "harness/base/version.h"
 #include "harness/files/marked_folder.h"
 #include "harness/results/json_place.h"
@@ -93,7 +94,7 @@ bool holds_blocks(const std::string& folder) { return fs::is_regular_file(fs::pa
 
 Blocks read_blocks(const std::string& folder) {
   const std::string path = (fs::path(folder) / kBlocksFile).string();
-  const std::string text = results::file_text(path);
+  const std::string text = file_text(path);
   try {
     const nlohmann::json document = results::parse_kind(text, kKind);
     const JsonPlace root(document);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/file_text.h"
 #include "harness/comparison/comparison.h"
 #include "harness/comparison/fingerprint_difference.h"
 #include "harness/results/default_params.h"
@@ -143,7 +144,7 @@ std::string noise_json(const Noise& noise) {
 
 Noise read_noise(const std::string& path) {
   const std::string file = fs::is_directory(path) ? (fs::path(path) / kFile).string() : std::string(path);
-  const std::string text = results::file_text(file);
+  const std::string text = file_text(file);
   try {
     const nlohmann::json document = results::parse_kind(text, kKind);
     const JsonPlace root(document);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "harness/base/file_text.h"
 #include "harness/comparison/comparison.h"
 #include "harness/fleet/state.h"
 #include "harness/results/metric_key.h"
@@ -96,7 +97,7 @@ void collect(const std::string& path, Collector& collector) {
   static constexpr std::string_view kSkipped[] = {"phases", "resolved"};
   const std::string file = results::run_file_in(path);
   try {
-    collector.add(results::parse_run(results::skip_members(results::file_text(file), kSkipped), file));
+    collector.add(results::parse_run(results::skip_members(file_text(file), kSkipped), file));
   } catch (const UsageError& e) {
     throw UsageError(file + ": " + e.what());
   }

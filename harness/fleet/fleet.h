@@ -11,21 +11,12 @@
 #include <vector>
 
 #include "harness/comparison/comparison.h"
+#include "harness/network/hosts_file.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/results/run_file.h"
 #include "harness/statistics/robust.h"
 
 namespace headrace::fleet {
-
-/// A host that should report, and where it stands: "node01 rack=r1 switch=s1".
-struct Host {
-  std::string name;
-  std::map<std::string, std::string> attributes;
-};
-
-/// One host per line, "name key=value ...", '#' begins a comment. Throws UsageError with every
-/// problem: "hosts.txt:3: ...".
-std::vector<Host> read_hosts(const std::string& path);
 
 /// One metric of one point that nodes are compared by.
 struct ComparedMetric {
@@ -179,7 +170,7 @@ struct Fleet {
 struct Options {
   double delta_rate = statistics::kDeltaRate, delta_tail = statistics::kDeltaTail;
   std::string hosts_file;
-  std::vector<Host> hosts;  // empty: whoever reported was expected
+  std::vector<Host> hosts;  // who should report; empty: whoever did
 };
 
 /// Judges what was collected. The newest run that tells a value counts; those before confirm.

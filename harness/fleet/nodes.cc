@@ -124,7 +124,7 @@ void make_nodes(Work& work) {
     one.node.word = own_word(one.runs);
     one.node.runs = static_cast<unsigned>(one.runs.size());
     if (const auto host = hosts.find(one.node.name); host != hosts.end())
-      one.node.attributes = host->second->attributes;
+      one.node.attributes = host->second->attributes();
     one.place = place_of(one.node);
     made.push_back(std::move(one));
   }

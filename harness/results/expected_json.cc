@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/base/file_text.h"
 #include "harness/results/run_file.h"
 #include "harness/results/stored_record.h"
 

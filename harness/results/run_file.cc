@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/base/file_text.h"
 #include "harness/results/default_params.h"
 #include "harness/results/fields_json.h"
 #include "harness/results/json_place.h"

@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <climits>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "harness/base/file_text.h"
 #include "harness/results/fields_json.h"
 #include "harness/results/result_store.h"
 
@@ -197,15 +195,6 @@ StoredVerdict read_verdict_file(const std::string& path) {
   } catch (const UsageError& e) {
     throw UsageError(file + ": " + e.what());
   }
-}
-
-std::string file_text(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || text.bad()) throw UsageError(std::string("cannot be read: ") + std::strerror(errno ? errno : EIO));
-  return std::move(text).str();
 }
 
 }  // namespace headrace::results

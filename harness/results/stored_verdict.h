@@ -60,7 +60,4 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
 /// Reads verdict.json, or the one in a run folder. Throws UsageError: "runs/a/verdict.json: ...".
 StoredVerdict read_verdict_file(const std::string& path);
 
-/// A file's content. Throws UsageError with the system's word.
-std::string file_text(const std::string& path);
-
 }  // namespace headrace::results

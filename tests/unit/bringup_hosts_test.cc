@@ -5,10 +5,10 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/bringup/hand_over.h"
-#include "harness/bringup/hosts_file.h"
 #include "harness/bringup/judge.h"
 #include "harness/bringup/preflight.h"
 #include "harness/bringup/record.h"
+#include "harness/bringup/topology.h"
 
 namespace headrace::bringup {
 namespace {

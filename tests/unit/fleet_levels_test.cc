@@ -61,7 +61,7 @@ TEST(FleetLevels, WhatExplainsTwoHumpsIsNamed) {
   EXPECT_EQ(fleet.effects.at(0).name, "powersave");
   // By the hosts' file.
   Runs runs = nodes(32, 0.8, every_other, as_it_is);
-  for (int i = 1; i <= 32; ++i) runs.options.hosts.push_back({name_of(i), {{"row", i % 2 == 0 ? "east" : "west"}}});
+  for (int i = 1; i <= 32; ++i) runs.options.hosts.push_back(host_of(i, "", {{"row", i % 2 == 0 ? "east" : "west"}}));
   fleet = runs.judged();
   ASSERT_EQ(fleet.effects.size(), 1u);
   EXPECT_EQ(fleet.effects[0].attribute, "row");
@@ -205,7 +205,7 @@ TEST(FleetLevels, ARackThatGivesNothingIsARack) {
   Runs runs;
   for (int i = 1; i <= 32; ++i) {
     const std::string rack = "r" + std::to_string((i - 1) / 4);
-    runs.options.hosts.push_back({name_of(i), {{"rack", rack}}});
+    runs.options.hosts.push_back(host_of(i, rack));
     runs.add(run_of(i, {rack == "r2" ? 0.0 : 1e9}));
   }
   const Fleet fleet = runs.judged();
@@ -256,7 +256,7 @@ TEST(FleetLevels, ARackIsThreeQuartersOfItsNodes) {
     Runs runs;
     Draws draws(9);
     for (int i = 1; i <= 40; ++i) {
-      runs.options.hosts.push_back({name_of(i), {{"rack", "r" + std::to_string((i - 1) / 8)}}});
+      runs.options.hosts.push_back(host_of(i, "r" + std::to_string((i - 1) / 8)));
       runs.add(run_of(i, {1e9 * (1 + 0.005 * normal(draws)) * (i <= bad ? 0.9 : 1)}));
     }
     const Fleet fleet = runs.judged();
@@ -269,7 +269,7 @@ TEST(FleetLevels, ARackHasThreeNodesAndEightBesides) {
   const auto found = [](int of_rack, int rest) {
     Runs runs;
     for (int i = 1; i <= of_rack + rest; ++i) {
-      runs.options.hosts.push_back({name_of(i), {{"rack", i <= of_rack ? "bad" : "good"}}});
+      runs.options.hosts.push_back(host_of(i, i <= of_rack ? "bad" : "good"));
       runs.add(run_of(i, {1e9 * (1 + 0.001 * (i % 5)) * (i <= of_rack ? 0.9 : 1)}));
     }
     const Fleet fleet = runs.judged();

@@ -1,7 +1,9 @@
 // Runs of made-up nodes, as they are read from run files.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/fleet/fleet.h"
@@ -22,6 +24,11 @@ inline double normal(Draws& draws) {
 }
 
 inline std::string name_of(int node) { return (node < 10 ? "node0" : "node") + std::to_string(node); }
+
+/// A line of a hosts file.
+inline Host host_of(int node, const std::string& rack = "", std::map<std::string, std::string> others = {}) {
+  return {name_of(node), rack, "", {}, std::move(others)};
+}
 
 inline StoredRun run_of(int node, const std::vector<double>& values, const std::string& day = "2") {
   StoredRun run;

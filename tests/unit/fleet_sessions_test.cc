@@ -222,7 +222,7 @@ Runs racks(const std::string& sessions, double again = 0.92) {
   Draws draws(3);
   for (int i = 1; i <= 64; ++i) {
     const std::string rack = "r" + std::to_string((i - 1) / 8);
-    runs.options.hosts.push_back({name_of(i), {{"rack", rack}}});
+    runs.options.hosts.push_back(host_of(i, rack));
     for (const char session : sessions) {
       const double factor = rack != "r3" ? 1 : session == '2' ? 0.92 : again;
       runs.add(run_of(i, {1e9 * (1 + 0.01 * normal(draws)) * factor}, std::string(1, session)));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/file_text.h"
 #include "harness/results/skip_members.h"
 #include "harness/statistics/summary.h"
 #include "tests/unit/fleet_runs.h"
@@ -87,7 +88,7 @@ TEST(Fleet, ARackIsOneFinding) {
   Draws draws(3);
   for (int i = 1; i <= 40; ++i) {
     const int rack = (i - 1) / 8;
-    runs.options.hosts.push_back({name_of(i), {{"rack", "r" + std::to_string(rack)}}});
+    runs.options.hosts.push_back(host_of(i, "r" + std::to_string(rack)));
     double value = 1e9 * (1 + 0.01 * normal(draws));
     if (rack == 3) value *= 0.92;
     if (i == 30) value *= 0.8;  // and one of them is bad by itself
@@ -108,7 +109,7 @@ TEST(Fleet, TwoBadNodesAreNoRack) {
   Runs runs;
   Draws draws(5);
   for (int i = 1; i <= 32; ++i) {
-    runs.options.hosts.push_back({name_of(i), {{"rack", "r" + std::to_string((i - 1) / 4)}}});
+    runs.options.hosts.push_back(host_of(i, "r" + std::to_string((i - 1) / 4)));
     runs.add(run_of(i, {1e9 * (1 + 0.01 * normal(draws)) * (i <= 2 ? 0.8 : 1)}));
   }
   const Fleet fleet = runs.judged();
@@ -119,7 +120,7 @@ TEST(Fleet, TwoBadNodesAreNoRack) {
 TEST(Fleet, MissingNodesMakeItIncomplete) {
   Runs runs;
   runs.usual(10);
-  for (int i = 1; i <= 12; ++i) runs.options.hosts.push_back({name_of(i), {}});
+  for (int i = 1; i <= 12; ++i) runs.options.hosts.push_back(host_of(i));
   const Fleet fleet = runs.judged();
   EXPECT_EQ(fleet.word, Outcome::incomplete);
   EXPECT_EQ(fleet.exit_code, 12);
@@ -137,31 +138,6 @@ TEST(Fleet, AValueThatMostHaveIsMissed) {
   ASSERT_EQ(fleet.missing.size(), 1u);
   EXPECT_EQ(fleet.missing[0].node, "node04");
   EXPECT_NE(fleet.missing[0].why.find("w1.bandwidth"), std::string::npos);
-}
-
-TEST(Fleet, HostsFilesAreReadStrictly) {
-  const headrace::testing::TemporaryFolder folder;
-  folder.write("hosts", "# all\nnode01 rack=r1 switch=s1\n\nnode02 rack=r1 # later\n");
-  const auto hosts = read_hosts(folder / "hosts");
-  ASSERT_EQ(hosts.size(), 2u);
-  EXPECT_EQ(hosts[0].attributes.at("switch"), "s1");
-  folder.write("bad", "node01\nnode01\nnode02 rack\n");
-  try {
-    read_hosts(folder / "bad");
-    FAIL();
-  } catch (const UsageError& e) {
-    const std::string text = e.what();
-    EXPECT_NE(text.find("bad:2: a second line for node01"), std::string::npos) << text;
-    EXPECT_NE(text.find("bad:3: 'rack' is no key=value"), std::string::npos) << text;
-  }
-  EXPECT_THROW(read_hosts(folder / "none"), UsageError);
-  folder.write("empty", "# nobody\n");
-  try {
-    read_hosts(folder / "empty");
-    FAIL();
-  } catch (const UsageError& e) {
-    EXPECT_NE(std::string(e.what()).find("empty:1: no host in it"), std::string::npos) << e.what();
-  }
 }
 
 TEST(Fleet, ReadsRunFilesWithoutTheirRepetitions) {
@@ -182,7 +158,7 @@ TEST(Fleet, NoiseIsThatOfTheNodesThatToldTheirs) {
   Runs runs;
   runs.usual(10);
   const headrace::testing::TemporaryFolder folder;
-  auto document = nlohmann::json::parse(results::file_text(source_dir() + "/tests/golden/run.json"));
+  auto document = nlohmann::json::parse(file_text(source_dir() + "/tests/golden/run.json"));
   for (int node = 1; node <= 3; ++node) {
     document["run"]["node"] = name_of(20 + node);
     document["noise_floor"] = {{"source", "aa.json"}, {"median", 0.01 * node}, {"false_alarm_rate", 0.001 * node}};

@@ -1,4 +1,4 @@
-#include "harness/bringup/hosts_file.h"
+#include "harness/network/hosts_file.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,13 @@
 #include <map>
 
 #include "harness/base/diagnostics.h"
+#include "harness/base/file_text.h"
 #include "harness/base/printable.h"
-#include "harness/results/stored_verdict.h"
 
-namespace headrace::bringup {
+namespace headrace {
 namespace {
 
+// "slots" are MPI's. A key that is nearly one of these is a slip; any other one is kept.
 const std::vector<std::string> kKeys{"slots", "max_slots", "max-slots", "rack", "switch", "rail"};
 
 constexpr const char* kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:@";
@@ -69,12 +70,14 @@ class Reader {
     const std::string key = word.text.substr(0, equal);
     if (equal == word.text.npos || equal == 0 || equal + 1 == word.text.size())
       return problem(word, fmt::format("'{}' is no key=value, as in rack=r1", word.text));
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-      return problem(word, fmt::format("no key '{}'{} (keys: {})", key, did_you_mean(key, kKeys), join(kKeys)));
+    const bool known = std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+    if (const std::string meant = known ? "" : did_you_mean(key, kKeys); !meant.empty())
+      return problem(word, fmt::format("no key '{}'{}", key, meant));
     if (!seen.emplace(key, word.column).second) return problem(word, "a second " + key);
     const std::string text = word.text.substr(equal + 1);
     if (key == "rack") host.rack = text;
     if (key == "switch") host.leaf_switch = text;
+    if (!known) host.others[key] = text;
     if (key != "rail") return;
     for (std::size_t at = 0; at <= text.size();) {
       const std::size_t end = std::min(text.find(',', at), text.size());
@@ -98,6 +101,13 @@ class Reader {
 
 }  // namespace
 
+std::map<std::string, std::string> Host::attributes() const {
+  std::map<std::string, std::string> all = others;
+  if (!rack.empty()) all["rack"] = rack;
+  if (!leaf_switch.empty()) all["switch"] = leaf_switch;
+  return all;
+}
+
 std::vector<Host> hosts_from(std::string_view text, const std::string& path) {
   std::vector<Host> hosts;
   Reader reader(path, hosts);
@@ -114,32 +124,11 @@ std::vector<Host> hosts_from(std::string_view text, const std::string& path) {
 std::vector<Host> read_hosts(const std::string& path) {
   std::string text;
   try {
-    text = results::file_text(path);
+    text = file_text(path);
   } catch (const UsageError& e) {
     throw UsageError(path + ": " + e.what());
   }
   return hosts_from(text, path);
 }
 
-Topology topology_of(const std::vector<Host>& hosts, std::vector<std::string>& names) {
-  Topology topology{static_cast<unsigned>(hosts.size()), 1, {}};
-  names.clear();
-  for (const Host& host : hosts) topology.rails = std::max(topology.rails, static_cast<unsigned>(host.rails.size()));
-  const bool any_switch = std::any_of(hosts.begin(), hosts.end(), [](const Host& h) { return !h.leaf_switch.empty(); });
-  for (const Host& host : hosts) {
-    const std::string name = any_switch          ? host.leaf_switch.empty() ? "" : "switch " + host.leaf_switch
-                             : host.rack.empty() ? ""
-                                                 : "rack " + host.rack;
-    if (name.empty()) {
-      topology.switch_of.push_back(kNoSwitch);
-      continue;
-    }
-    const auto at = std::find(names.begin(), names.end(), name);
-    topology.switch_of.push_back(static_cast<unsigned>(at - names.begin()));
-    if (at == names.end()) names.push_back(name);
-  }
-  if (names.empty()) topology.switch_of.clear();
-  return topology;
-}
-
-}  // namespace headrace::bringup
+}  // namespace headrace
