@@ -35,7 +35,9 @@ int bringup_verb(Arguments& given, const Shared& shared) {
     given.simulated.seed = given.seed;
     given.simulated.most_rounds = given.most_rounds;
     given.simulated.format = given.format;
-    return bringup_simulated(given.simulated);
+    given.simulated.out = given.hosts.out;
+    given.simulated.no_report = given.hosts.no_report;
+    return bringup_simulated(given.simulated, shared);
   }
   if (given.hosts.hosts.empty() && !given.hosts.resume && given.hosts.retest.empty())
     throw UsageError("bringup: --hosts FILE is needed: a line for each host; or --simulate NODES");
@@ -48,7 +50,10 @@ int bringup_verb(Arguments& given, const Shared& shared) {
 void add_hosts_options(Verb& verb, HostsArguments& a) {
   verb.option("--hosts FILE", a.hosts, "Bring these up: a line per host, 'node01 rack=r1 switch=s1 rail=eth1,eth2'");
   verb.option("--job JOB", a.job, "All hosts must have the paths of this job");
-  verb.option("--out DIR", a.out, "Keeps bringup.json there, written after every round");
+  verb.option(
+      "--out DIR", a.out,
+      "Keeps bringup.json and report.html there, written after every round; with --simulate those of one fleet");
+  verb.flag("--no-report", a.no_report, "Do not draw report.html");
   verb.flag("--resume", a.resume, "Go on with what --out DIR holds; hosts that are new in --hosts join");
   verb.option("--retest NODE", a.retest, "Pair these with accepted nodes again: they were repaired");
   verb.option("--drain WORD", a.drain,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "benches/headrace/bringup_folder.h"
 #include "benches/headrace/bringup_progress.h"
 #include "benches/headrace/bringup_text.h"
 #include "benches/headrace/console.h"
@@ -25,9 +26,6 @@ namespace headrace::cli {
 namespace {
 
 using namespace bringup;
-
-constexpr const char* kFile = "bringup.json";
-constexpr std::size_t kEveryLink = 16;  // so few nodes: each pair is measured, as that takes no longer
 
 /// The first signal asks for a clean stop, a later one ends at once.
 void on_signal(int number) {
@@ -139,7 +137,9 @@ std::optional<Record> earlier(const HostsArguments& given) {
                     "again; or name another folder",
                     given.out));
   try {
-    return record_from(text);
+    Record record = record_from(text);
+    if (!record.simulated.empty()) throw UsageError("a made-up fleet, whose hosts are nowhere");
+    return record;
   } catch (const UsageError& e) {
     throw UsageError(fmt::format("{}/{}: {}", given.out, kFile, e.what()));
   }
@@ -155,6 +155,7 @@ Record record_of(const HostsArguments& given) {
   if (!before) record.measuring = measuring_of(given, record.nodes.size());
   if (before && !given.job.empty()) record.measuring.paths = paths_of(given.job);
   record.launch = launcher(given);  // never what a file says: it is run
+  record.again = same_again(given);
   if (record.nodes.size() < 2) throw UsageError("bringup: two hosts are needed at least: what is measured is pairs");
   return record;
 }
@@ -200,25 +201,16 @@ int bringup_hosts(const HostsArguments& given, const Shared& shared) {
     print(dry_run_text(record, start, Terminal(stdout, shared)));
     return 0;
   }
-  const MarkedFolder folder = MarkedFolder::make_alone(given.out, "bringup");
+  BringupFolder folder(given.out, !given.no_report);
   catch_signals();
   start.signal = [] { return stop_signal.load(); };
-  start.keep = [&](const Record& now) { folder.write(kFile, record_json(now)); };
+  start.keep = [&](const Record& now) { folder.keep(now); };
   {
     const std::unique_ptr<Audience> audience = make_bringup_progress(shared);
     bring_up(record, start, *audience);
   }
-  if (!given.drain.empty() && record.signal == 0) {
-    drain(record, given.drain);
-    start.keep(record);
-  }
-  folder.write("junit.xml", junit_xml(record));
-  folder.write("bringup.prom", prometheus_text(record));
-  if (given.format == "json")
-    print_document(record_json(record));
-  else
-    print(bringup_text(record, folder.path(), same_again(given), Terminal(stdout, shared)));
-  return exit_code(record.word, record.signal);
+  if (!given.drain.empty() && record.signal == 0) drain(record, given.drain);
+  return folder.finish(record, given.format, shared);
 }
 
 }  // namespace headrace::cli

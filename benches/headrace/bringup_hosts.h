@@ -1,6 +1,7 @@
 // headrace bringup --hosts: real hosts looked at, paired, and judged.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +16,11 @@ struct HostsArguments {
   std::vector<std::string> retest;
   std::optional<std::uint64_t> seed;
   unsigned streams = 4, most_rounds = 20;
-  bool resume = false, dry_run = false, every_link = false;
+  bool resume = false, dry_run = false, every_link = false, no_report = false;
 };
+
+/// So few nodes: each pair is measured, as that takes no longer.
+inline constexpr std::size_t kEveryLink = 16;
 
 int bringup_hosts(const HostsArguments& given, const Shared& shared);
 

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "benches/headrace/bringup_folder.h"
+#include "benches/headrace/bringup_hosts.h"
 #include "benches/headrace/console.h"
 #include "benches/headrace/shares.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
+#include "harness/bringup/simulated_record.h"
 #include "harness/bringup/simulation.h"
 #include "harness/results/json_text.h"
 #include "harness/verdict/word.h"
@@ -51,8 +54,15 @@ FleetPlan plan_of(const SimulatedArguments& given) {
 
 }  // namespace
 
-int bringup_simulated(const SimulatedArguments& given) {
-  const FleetPlan plan = plan_of(given);
+int bringup_simulated(const SimulatedArguments& given, const Shared& shared) {
+  FleetPlan plan = plan_of(given);
+  if (!given.out.empty()) {
+    plan.search.every_link = plan.nodes <= kEveryLink;
+    BringupFolder folder(given.out, !given.no_report);
+    return folder.finish(
+        simulated_record(plan, given.seed.value_or(1), [&](const Record& record) { folder.keep(record); }),
+        given.format, shared);
+  }
   const std::vector<SimulatedFleet> fleets = simulate_fleets(plan, given.fleets, given.seed.value_or(1));
   const SimulationSummary sum = summary_of(fleets, plan.search);
   if (given.format == "json") {

@@ -56,7 +56,7 @@ Text hand_over_text(const Record& record, const Terminal& terminal) {
 
 }  // namespace
 
-Text bringup_text(const Record& record, const std::string& folder, const std::string& again, const Terminal& terminal) {
+Text bringup_text(const Record& record, const std::string& folder, const std::string& page, const Terminal& terminal) {
   Text text;
   for (std::size_t i = 0; i < record.faults.size() && i < kMost; ++i)
     text += entry(Outcome::fail, Ink::bad, Text(record.faults[i].title()), Text(record.faults[i].text),
@@ -86,13 +86,9 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
   }
   text += Text::format("\n{} rounds, {} pairs in {}; all of it in {}/bringup.json\n", rounds, pairs,
                        format_duration(took_s), folder);
-  std::string retest;
-  for (const NodeRecord& node : record.nodes)
-    if (node.state == NodeState::confirmed || node.state == NodeState::drained) retest += " " + node.host.name;
-  if (record.signal != 0 || record.missing() > 0)
-    text += in_lines(Text::format("go on    {} --resume", again), terminal, 9) + "\n";
-  if (!retest.empty() && record.signal == 0)
-    text += in_lines(Text::format("repaired {} --retest{}", again, retest), terminal, 9) + "\n";
+  if (!page.empty()) text += Text::format("page     {}\n", page);
+  for (const Step& step : next_steps(record))
+    text += in_lines(Text::format("next     {}  # {}", step.command, step.when), terminal, 9) + "\n";
   text += "\n" + in_lines(Text(record.sentence), terminal, 0) + "\n";
   return text + Text::format(
                     "VERDICT {} nodes={} accepted={} retested={} confirmed={} drained={} suspect={} new={} missing={} "

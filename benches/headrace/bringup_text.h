@@ -9,8 +9,8 @@
 
 namespace headrace::cli {
 
-/// `again`: the command that goes on with it, but for --resume or --retest.
-Text bringup_text(const bringup::Record& record, const std::string& folder, const std::string& again,
+/// `page`: where it is, or why there is none; "": none was wanted.
+Text bringup_text(const bringup::Record& record, const std::string& folder, const std::string& page,
                   const Terminal& terminal);
 /// What would be done, and how long it may take.
 Text dry_run_text(const bringup::Record& record, const bringup::Start& start, const Terminal& terminal);

@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What a page can be drawn from, by its name in a folder.
-constexpr const char* kData[] = {"run.json",   "comparison.json", "size.json",
-                                 "fleet.json", "history.json",    "observe.json"};
+constexpr const char* kData[] = {"run.json",     "comparison.json", "size.json",   "fleet.json",
+                                 "history.json", "observe.json",    "bringup.json"};
 
 fs::path data_file(const std::string& given) {
   if (fs::is_regular_file(given)) return given;
@@ -60,7 +60,8 @@ void add_report(Verbs& verbs, Shared&) {
   auto folder = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
   auto paper = std::make_shared<std::string>("summary");
-  verb.option("RUN", *folder, "A folder of a run or a comparison, or its run.json or comparison.json").required();
+  verb.option("RUN", *folder, "A folder of a run, a comparison, a bring-up... or its run.json, bringup.json...")
+      .required();
   verb.option("-o,--out FILE", *out, "The page; default report.html beside the data");
   verb.option("--print WHAT", *paper, "What of it goes to paper: a summary of two sheets with the rest folded, or all")
       .one_of({"summary", "full"});

@@ -77,6 +77,7 @@ class Session {
     }
     record_.headrace = kVersion;
     record_.signal = 0;
+    record_.running = true;
     record_.sessions.push_back(
         {fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))), start_.retest, {}});
     std::vector<std::string> commands;
@@ -91,8 +92,9 @@ class Session {
     while (!stopped() && !(finished = !measure_next())) {
     }
     record_.signal = start_.signal();
+    record_.running = false;
     judge(record_, {*evidence_, broken(), takes_part(), finished});
-    start_.keep(record_);
+    keep();
   }
 
  private:
@@ -121,6 +123,11 @@ class Session {
     shuffle(std::span(partners), random);
     partners.resize(std::min(partners.size(), std::max(kFewestPartners, 2 * start_.retest.size())));
     part_.insert(part_.end(), partners.begin(), partners.end());
+  }
+
+  void keep() {
+    record_.sessions.back().elapsed_s = seconds_since(began_ns_);
+    start_.keep(record_);
   }
 
   bool stopped() const { return start_.signal() != 0; }
@@ -224,7 +231,7 @@ class Session {
       if (!there(node)) evidence_->lose(node);
     record_.sessions.back().rounds.push_back(std::move(result));
     judge(record_, {*evidence_, broken(), takes_part(), false});
-    start_.keep(record_);
+    keep();
     audience_.measured(record_.sessions.back().rounds.back(), record_);
     return true;
   }
@@ -353,6 +360,7 @@ class Session {
   Record& record_;
   const Start& start_;
   Audience& audience_;
+  const std::uint64_t began_ns_ = now_ns();
   const Topology topology_;
   std::vector<unsigned> part_;       // nodes that take part, as the crowd numbers them
   std::vector<std::size_t> member_;  // of each node: its place there

@@ -16,7 +16,7 @@ namespace {
 std::string reason_of(const Record& record, unsigned node) {
   std::vector<std::string> words;
   for (const Told& one : record.faults)
-    if ((one.fault.scope == Finding::Scope::node || one.fault.scope == Finding::Scope::nic) && one.fault.a == node) {
+    if (one.of_node(node)) {
       for (const Quality quality : one.fault.in) words.emplace_back(to_string(quality));
       if (one.fault.scope == Finding::Scope::nic) words.push_back("of " + one.subject);
     }
@@ -31,6 +31,7 @@ std::vector<std::string> names_of(const Record& record, const std::vector<unsign
   return names;
 }
 
+bool is_bad(const NodeRecord& node) { return node.state == NodeState::confirmed || node.state == NodeState::drained; }
 bool drains(const NodeRecord& node) { return node.state == NodeState::confirmed; }
 bool resumes(const NodeRecord& node) { return node.state == NodeState::retested; }
 
@@ -49,40 +50,6 @@ std::string test_case(const std::string& suite, const std::string& name, const s
 
 }  // namespace
 
-std::string compressed(std::vector<std::string> names) {
-  std::sort(names.begin(), names.end());
-  std::map<std::pair<std::string, std::size_t>, std::vector<std::uint64_t>> numbered;  // by prefix and digits
-  std::vector<std::string> parts;
-  for (const std::string& name : names) {
-    const std::size_t end = name.find_last_not_of("0123456789") + 1;
-    const std::size_t digits = name.size() - end;
-    if (end == 0 || digits == 0 || digits > 18)
-      parts.push_back(name);
-    else
-      numbered[{name.substr(0, end), digits}].push_back(std::stoull(name.substr(end)));
-  }
-  // Numbers that begin with no zero belong together, however long they are.
-  std::map<std::string, std::vector<std::string>> ranges;
-  for (const auto& one : numbered) {
-    const auto& [prefix, digits] = one.first;
-    const std::vector<std::uint64_t>& numbers = one.second;
-    for (std::size_t i = 0; i < numbers.size();) {
-      std::size_t last = i;
-      while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-      std::string range = fmt::format("{:0{}}", numbers[i], digits);
-      if (last > i) range += fmt::format("-{:0{}}", numbers[last], digits);
-      ranges[prefix].push_back(std::move(range));
-      i = last + 1;
-    }
-  }
-  for (const auto& [prefix, of] : ranges)
-    parts.push_back(of.size() == 1 && of.front().find('-') == std::string::npos
-                        ? prefix + of.front()
-                        : fmt::format("{}[{}]", prefix, join(of, ",")));
-  std::sort(parts.begin(), parts.end());
-  return join(parts, ",");
-}
-
 Commands commands_for(const Record& record, Scheduler scheduler) {
   Commands commands;
   std::map<std::string, std::vector<unsigned>> by_reason;
@@ -94,6 +61,7 @@ Commands commands_for(const Record& record, Scheduler scheduler) {
     }
     if (resumes(record.nodes[node])) back.push_back(node);
   }
+  if (!record.simulated.empty()) return commands;  // nobody's nodes
   if (scheduler == Scheduler::slurm) {
     for (const auto& [reason, nodes] : by_reason)
       commands.drain.push_back(fmt::format("scontrol update nodename={} state=drain reason={}",
@@ -109,6 +77,38 @@ Commands commands_for(const Record& record, Scheduler scheduler) {
   return commands;
 }
 
+std::vector<Step> next_steps(const Record& record) {
+  std::vector<Step> steps;
+  if (record.running || record.again.empty()) return steps;
+  const std::string resume = record.again + " --resume";
+  if (record.signal != 0)
+    steps.push_back({"it was interrupted", resume});
+  else if (record.missing() > 0)
+    steps.push_back({"once who is missing is back", resume});
+  else if (record.nodes_that_are(NodeState::suspect) + record.nodes_that_are(NodeState::fresh) > 0)
+    steps.push_back({"more rounds for who is undecided", resume});
+  std::string bad;
+  for (const NodeRecord& node : record.nodes)
+    if (is_bad(node)) bad += " " + node.host.name;
+  if (!bad.empty() && record.signal == 0)
+    steps.push_back({"once what is bad is repaired", record.again + " --retest" + bad});
+  return steps;
+}
+
+std::vector<std::pair<std::string, std::string>> nodes_by_state(const Record& record) {
+  std::vector<std::pair<std::string, std::string>> all;
+  const auto list = [&](std::string_view word, const auto& belongs) {
+    std::vector<std::string> names;
+    for (const NodeRecord& node : record.nodes)
+      if (belongs(node)) names.push_back(node.host.name);
+    if (!names.empty()) all.emplace_back(word, compressed(std::move(names)));
+  };
+  for (const NodeState state : kNodeStates)
+    list(to_string(state), [&](const NodeRecord& node) { return node.state == state; });
+  list("missing", [](const NodeRecord& node) { return static_cast<bool>(node.missing); });
+  return all;
+}
+
 std::string junit_xml(const Record& record) {
   std::string cases;
   unsigned tests = 0, failures = 0, errors = 0;
@@ -116,11 +116,11 @@ std::string junit_xml(const Record& record) {
     const NodeRecord& one = record.nodes[node];
     std::string result;
     for (const Told& told : record.faults)
-      if ((told.fault.scope == Finding::Scope::node || told.fault.scope == Finding::Scope::nic) && told.fault.a == node)
+      if (told.of_node(node))
         result += fmt::format("<failure type=\"{}\" message=\"{}\"/>", xml_escaped(told.scope),
                               xml_escaped(told.text + ". Next: " + told.fix));
-    const bool bad = one.state == NodeState::confirmed || one.state == NodeState::drained;
-    if (result.empty() && bad) result = "<failure type=\"node\" message=\"was confirmed, and not tested again\"/>";
+    if (result.empty() && is_bad(one))
+      result = "<failure type=\"node\" message=\"was confirmed, and not tested again\"/>";
     failures += !result.empty();
     if (result.empty() && one.missing) {
       result = fmt::format("<error type=\"missing\" message=\"{}\"/>", xml_escaped(one.missing.why));
@@ -133,7 +133,7 @@ std::string junit_xml(const Record& record) {
     cases += test_case("node", one.host.name, result);
   }
   for (const Told& told : record.faults) {
-    if (told.fault.scope == Finding::Scope::node || told.fault.scope == Finding::Scope::nic) continue;
+    if (told.of_a_node()) continue;
     ++tests;
     ++failures;
     cases += test_case(told.scope, told.subject,
@@ -162,6 +162,34 @@ std::string prometheus_text(const Record& record) {
                          prometheus_label(one.subject), one.loss);
   out += gauge("headrace_bringup_exit_code", "Exit code of the bring-up.");
   return out + fmt::format("headrace_bringup_exit_code {}\n", exit_code(record.word, record.signal));
+}
+
+std::string findings_csv(const Record& record) {
+  std::string csv = "scope,subject,rack,switch,state,in,loss,told\n";
+  const auto line = [&](const std::string& scope, const std::string& subject, const Host& host, std::string_view state,
+                        const std::vector<const Told*>& faults, const std::string& missing) {
+    std::vector<std::string> in, told;
+    double loss = 0;
+    for (const Told* one : faults) {
+      for (const Quality quality : one->fault.in) in.emplace_back(to_string(quality));
+      told.push_back(one->text);
+      loss = std::max(loss, one->loss);
+    }
+    if (!missing.empty()) told.push_back("missing: " + missing);
+    csv += fmt::format("{},{},{},{},{},{},{},{}\n", scope, csv_field(subject), csv_field(host.rack),
+                       csv_field(host.leaf_switch), state, csv_field(join(in, " ")),
+                       loss > 0 ? fmt::to_string(loss) : "", csv_field(join(told, "; ")));
+  };
+  for (unsigned node = 0; node < record.nodes.size(); ++node) {
+    std::vector<const Told*> faults;
+    for (const Told& one : record.faults)
+      if (one.of_node(node)) faults.push_back(&one);
+    const NodeRecord& one = record.nodes[node];
+    line("node", one.host.name, one.host, to_string(one.state), faults, one.missing.why);
+  }
+  for (const Told& one : record.faults)
+    if (!one.of_a_node()) line(one.scope, one.subject, {}, "bad", {&one}, "");
+  return csv;
 }
 
 }  // namespace headrace::bringup

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/bringup/record.h"
+#include "harness/network/host_list.h"
 
 namespace headrace::bringup {
-
-/// "node[001-003,007],login": names that end with numbers of as many digits, as Slurm takes them.
-std::string compressed(std::vector<std::string> names);
 
 enum class Scheduler { slurm, kubernetes };
 
@@ -25,9 +24,21 @@ Commands commands_for(const Record& record, Scheduler scheduler);
 /// More than so many nodes are never drained by one command line: then it is likely that something else is wrong.
 inline constexpr double kMostDrained = 0.25;
 
+/// What to do next, and when.
+struct Step {
+  std::string when, command;  // "once it is repaired", "headrace bringup --out cluster --retest node3"
+};
+/// None while a session goes on.
+std::vector<Step> next_steps(const Record& record);
+
+/// Nodes as compressed() writes them, by their state, in the order of the states, and last those that are "missing".
+std::vector<std::pair<std::string, std::string>> nodes_by_state(const Record& record);
+
 /// A case for each node, and for each fault that is no node's.
 std::string junit_xml(const Record& record);
 /// For the node exporter's textfile collector.
 std::string prometheus_text(const Record& record);
+/// A line for each node, and for each fault that is no node's: scope,subject,rack,switch,state,in,loss,told.
+std::string findings_csv(const Record& record);
 
 }  // namespace headrace::bringup

@@ -207,6 +207,14 @@ std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+std::vector<double> usual_rates(const Record& record, const Evidence& evidence) {
+  std::size_t rails = 1;
+  for (const NodeRecord& node : record.nodes) rails = std::max(rails, node.host.rails.size());
+  std::vector<double> rates;
+  for (unsigned rail = 0; rail < rails; ++rail) rates.push_back(evidence.usual_rate(rail));
+  return rates;
+}
+
 constexpr std::size_t kNamed = 4;
 
 std::string sentence_of(const Record& record, std::size_t taking_part, std::size_t undecided) {
@@ -236,7 +244,9 @@ void judge(Record& record, const Judged& judged) {
   const Words words(record, judged);
   const std::vector<unsigned>& retest = record.sessions.back().retest;
   record.faults.clear();
+  record.usual_rate.clear();
   const bool enough = words.enough();
+  if (enough) record.usual_rate = usual_rates(record, judged.evidence);
   if (enough)
     for (const Fault& fault : judged.evidence.faults()) record.faults.push_back(words.told(fault));
   for (const Broken& broken : judged.broken) record.faults.push_back(words.told(broken));
@@ -258,10 +268,8 @@ void judge(Record& record, const Judged& judged) {
         at->fix += "; " + differs.fix;
       }
     }
-    const bool named = std::any_of(record.faults.begin(), record.faults.end(), [&](const Told& known) {
-      return (known.fault.scope == Finding::Scope::node || known.fault.scope == Finding::Scope::nic) &&
-             known.fault.a == node;
-    });
+    const bool named =
+        std::any_of(record.faults.begin(), record.faults.end(), [&](const Told& known) { return known.of_node(node); });
     const bool retested = std::find(retest.begin(), retest.end(), node) != retest.end();
     const PartState measured = enough ? judged.evidence.node(node) : PartState::undecided;
     one.state = state_of(one, measured, named, retested, judged);
@@ -284,8 +292,7 @@ std::string_view to_string(NodeState state) {
 }
 
 std::optional<NodeState> node_state_named(std::string_view word) {
-  for (const NodeState state : {NodeState::fresh, NodeState::suspect, NodeState::confirmed, NodeState::accepted,
-                                NodeState::drained, NodeState::retested})
+  for (const NodeState state : kNodeStates)
     if (to_string(state) == word) return state;
   return std::nullopt;
 }

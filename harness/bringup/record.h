@@ -2,6 +2,7 @@
 // from it. It is written after every round, and read to go on.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ namespace headrace::bringup {
 /// new: nothing is decided; suspect: it may be bad, or could not be asked; confirmed: it is bad; accepted: it is not;
 /// drained: bad, and taken out by --drain; retested: it was bad, and passed when it was paired again.
 enum class NodeState { fresh, suspect, confirmed, accepted, drained, retested };
+inline constexpr std::array kNodeStates{NodeState::fresh,    NodeState::suspect, NodeState::confirmed,
+                                        NodeState::accepted, NodeState::drained, NodeState::retested};
 std::string_view to_string(NodeState state);  // "new"...
 std::optional<NodeState> node_state_named(std::string_view word);
 
@@ -47,6 +50,7 @@ struct SessionRecord {
   std::string started_utc;
   std::vector<unsigned> retest;  // none: all nodes that are there
   std::vector<RoundRecord> rounds;
+  double elapsed_s = 0;  // with starting the agents and looking at the hosts
 };
 
 /// What is measured, and how.
@@ -64,16 +68,26 @@ struct Told {
   std::string text, fix;
   double loss = 0;  // of the rate, where that is what it loses; else 0
   std::string title() const { return scope + " " + subject; }
+  bool of_a_node() const { return fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::nic; }
+  /// Of this one, or of a NIC of it.
+  bool of_node(unsigned number) const { return of_a_node() && fault.a == number; }
 };
+
+/// What it is called in the folder of a bring-up.
+inline constexpr const char* kFile = "bringup.json";
 
 struct Record {
   std::string headrace;  // its version
   std::string hosts_file, launch;
+  std::string again;      // the command that goes on with it, but for --resume or --retest
+  std::string simulated;  // what was made up; "": real hosts
   Measuring measuring;
   std::vector<NodeRecord> nodes;
   std::vector<std::string> switches;  // names, as in topology_of()
   std::vector<SessionRecord> sessions;
   std::vector<Told> faults;
+  std::vector<double> usual_rate;  // of each rail [B/s]; none where too few nodes met
+  bool running = false;            // a session goes on: this is what is known so far
   Outcome word = Outcome::incomplete;
   std::string sentence;
   int signal = 0;  // that ended the session

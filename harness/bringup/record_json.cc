@@ -54,7 +54,10 @@ Json session_json(const SessionRecord& session) {
       failed.push_back({{"nodes", {one.a, one.b}}, {"rail", one.rail}, {"why", one.why}});
     rounds.push_back({{"took_s", round.took_s}, {"pairs", pairs}, {"failed", failed}});
   }
-  return {{"started_utc", session.started_utc}, {"retest", session.retest}, {"rounds", rounds}};
+  return {{"started_utc", session.started_utc},
+          {"elapsed_s", session.elapsed_s},
+          {"retest", session.retest},
+          {"rounds", rounds}};
 }
 
 Json fault_json(const Told& one) {
@@ -74,6 +77,18 @@ Json hand_over_json(const Record& record) {
   return {{"bad_nodes", compressed(bad)},
           {"slurm", {{"drain", slurm.drain}, {"resume", slurm.resume}}},
           {"kubernetes", {{"drain", kubernetes.drain}, {"resume", kubernetes.resume}}}};
+}
+
+Json states_json(const Record& record) {
+  Json json = Json::object();
+  for (const auto& [state, nodes] : nodes_by_state(record)) json[state] = nodes;
+  return json;
+}
+
+Json next_json(const Record& record) {
+  Json json = Json::array();
+  for (const Step& step : next_steps(record)) json.push_back({{"when", step.when}, {"command", step.command}});
+  return json;
 }
 
 unsigned node_at(const JsonPlace& place, std::size_t nodes) {
@@ -113,6 +128,7 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
   const auto node = [&](const JsonPlace& item) { return node_at(item, record.nodes.size()); };
   SessionRecord session;
   session.started_utc = place.at("started_utc").text();
+  session.elapsed_s = place.number("elapsed_s", 0);
   place.at("retest").each([&](const JsonPlace& item) { session.retest.push_back(node(item)); });
   place.at("rounds").each([&](const JsonPlace& at) {
     RoundRecord round;
@@ -152,9 +168,11 @@ std::string record_json(const Record& record) {
                              {"headrace", record.headrace},
                              {"word", record.word},
                              {"exit_code", exit_code(record.word, record.signal)},
+                             {"running", record.running},
                              {"sentence", record.sentence},
                              {"hosts_file", record.hosts_file},
                              {"launch", record.launch},
+                             {"simulated", record.simulated},
                              {"time_s", record.measuring.time_s},
                              {"streams", record.measuring.streams},
                              {"paths", record.measuring.paths},
@@ -165,6 +183,9 @@ std::string record_json(const Record& record) {
                              {"most_rounds", record.measuring.search.most_rounds},
                              {"every_link", record.measuring.search.every_link},
                              {"faults", faults},
+                             {"states", states_json(record)},
+                             {"usual_rate", record.usual_rate},
+                             {"next", next_json(record)},
                              {"hand_over", hand_over_json(record)},
                              {"nodes", nodes},
                              {"sessions", sessions}});
@@ -179,6 +200,7 @@ Record record_from(const std::string& text) {
   record.headrace = place.at("headrace").text();
   record.hosts_file = place.at("hosts_file").text();
   record.launch = place.at("launch").text();
+  record.simulated = place.text("simulated", "");
   record.measuring.time_s = place.at("time_s").number();
   record.measuring.streams = static_cast<unsigned>(place.at("streams").whole());
   record.measuring.paths = place.at("paths").texts();

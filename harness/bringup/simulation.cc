@@ -4,19 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <thread>
 
 #include "harness/base/parallel.h"
+#include "harness/bringup/made_fleet.h"
 
 namespace headrace::bringup {
 namespace {
-
-double share(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
-
-double normal(Random& random) {
-  return std::sqrt(-2 * std::log(1 - share(random))) * std::cos(2 * M_PI * share(random));
-}
 
 /// Of this thread: other fleets are searched beside it.
 double processor_s() {
@@ -25,47 +19,7 @@ double processor_s() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// So many different ones of `count`.
-std::vector<bool> drawn(Random& random, unsigned count, unsigned wanted) {
-  std::vector<unsigned> order(count);
-  std::iota(order.begin(), order.end(), 0u);
-  shuffle(std::span(order), random);
-  std::vector<bool> chosen(count, false);
-  for (unsigned i = 0; i < std::min(wanted, count); ++i) chosen[order[i]] = true;
-  return chosen;
-}
-
-struct Truth {
-  const FleetPlan& plan;
-  Topology topology;
-  std::vector<bool> bad_node, bad_switch;
-  std::uint64_t links_seed = 0;
-
-  /// Too many links to draw each: a hash of both nodes tells.
-  bool bad_link(unsigned a, unsigned b) const {
-    Random draw(links_seed ^ (std::uint64_t{std::min(a, b)} << 32 | std::max(a, b)));
-    return plan.bad_links > 0 && share(draw) < plan.bad_links;
-  }
-  double rate(unsigned a, unsigned b, Random& random) const {
-    const bool out = topology.apart(a, b) && (bad_switch[topology.leaf(a)] || bad_switch[topology.leaf(b)]);
-    double rate = bad_node[a] || bad_node[b] || out || bad_link(a, b) ? 1 - plan.loss : 1;
-    if (share(random) < plan.transient) rate *= 1 - plan.transient_loss;
-    const double noise = share(random) < plan.heavy ? 4 * plan.noise : plan.noise;
-    return std::max(1e-3, rate * (1 + noise * normal(random)));
-  }
-};
-
-Truth truth_of(const FleetPlan& plan, Random& random) {
-  Truth truth{plan, {.nodes = plan.nodes, .rails = plan.rails, .switch_of = {}}, {}, {}, 0};
-  if (plan.nodes_per_switch > 0)
-    for (unsigned node = 0; node < plan.nodes; ++node) truth.topology.switch_of.push_back(node / plan.nodes_per_switch);
-  truth.bad_node = drawn(random, plan.nodes, static_cast<unsigned>(std::lround(plan.bad * plan.nodes)));
-  truth.bad_switch = drawn(random, truth.topology.switches(), plan.bad_switches);
-  truth.links_seed = random.next();
-  return truth;
-}
-
-void count(const Truth& truth, const Search& search, SimulatedFleet& fleet) {
+void count(const MadeFleet& truth, const Search& search, SimulatedFleet& fleet) {
   std::vector<bool> named(truth.plan.nodes, false), named_switch(truth.bad_switch.size(), false);
   for (const Finding& one : search.findings()) {
     if (one.scope == Finding::Scope::switch_fabric) {
@@ -93,7 +47,7 @@ void count(const Truth& truth, const Search& search, SimulatedFleet& fleet) {
 
 SimulatedFleet simulate(const FleetPlan& plan, std::uint64_t seed) {
   Random random(seed);
-  const Truth truth = truth_of(plan, random);
+  const MadeFleet truth = made_fleet(plan, random);
   SearchOptions options = plan.search;
   options.seed = random.next();
   Search search(truth.topology, options);

@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import Any, Dict, Tuple
 
-from . import comparison, fleet, history, observation, schema, sizing, sweep
+from . import bringup, comparison, fleet, history, observation, schema, sizing, sweep
 from .errors import ReportError, RunFileError
 from .load import load
 
@@ -17,6 +17,7 @@ KINDS: Dict[str, Tuple[type, str, str]] = {
     sizing.KIND: (sizing.Sizing, "sizing", "size.json"),
     fleet.KIND: (fleet.Fleet, "fleet", "fleet.json"),
     history.KIND: (history.History, "history", "history.json"),
+    bringup.KIND: (bringup.Bringup, "bringup", "bringup.json"),
     observation.KIND: (observation.Observation, "observation", "observe.json"),
     sweep.KIND: (sweep.Sweep, "sweep", "sweep.json"),
 }

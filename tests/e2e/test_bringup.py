@@ -1,9 +1,11 @@
 """headrace bringup on hosts in network namespaces: each fault is named and nobody else, who is dead costs nobody else anything,
 and what was measured stands whatever happens."""
 
+import csv
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -22,12 +24,13 @@ def hosts(headrace):
     if os.geteuid() != 0 or subprocess.run([TOOLS / "with-net-hosts", "2", "--", "true"], capture_output=True).returncode != 0:
         pytest.skip("network namespaces cannot be made here (root, Debian: iproute2)")
 
-    def start(count, *words, net=("--rate", "40mbit"), before="", lines=None, launch=LAUNCH):
+    def start(count, *words, net=("--rate", "40mbit"), before="", lines=None, launch=LAUNCH, page=False):
         if "--hosts" not in words and "--resume" not in words and "--retest" not in words:
             headrace.write("hosts", "\n".join(lines or [f"node{n}" for n in range(1, count + 1)]) + "\n")
             words = ("--hosts", "hosts", *words)
         headrace.under = [str(TOOLS / "with-net-hosts"), str(count), *net, "-t", "150", "--", "sh", "-c",
                           f'echo "$NET_HOSTS_ID" >id; {before}\nexec "$@"', "sh"]
+        words += () if page else ("--no-report",)
         return headrace.start("--progress", "json", "bringup", "--out", "cluster", *launch, *QUICK, *words)
 
     def run(*words, **how):
@@ -102,6 +105,57 @@ def test_what_is_handed_over(hosts, headrace):
     back = hosts(5, "--retest", "node2", "--drain", "slurm", before=path)
     assert back.returncode == 0 and headrace.path("ran").read_text() == "update\nnodename=node2\nstate=resume\n", back
     assert states(back)["node2"] == "accepted", back
+
+
+def seen(page):
+    """What people see of it, without its own data."""
+    return " ".join(re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", page.read_text(), flags=re.S).replace("\u00a0", " ").split())
+
+
+def test_every_output_tells_the_same(hosts, headrace):
+    """A bad node, a bad way and a dead host: in the verdict line, the exit code, JUnit, Prometheus, CSV and on the page."""
+    done = hosts(8, net=["--rate", "40mbit", "--slow", "node3:20mbit", "--slow", "node2-node5:20mbit", "--down", "node8"], page=True)
+    assert done.returncode == 10 and named(done) == [("node", "node3"), ("link", "node2 to node5")], done
+    assert "VERDICT FAIL nodes=8 accepted=6 retested=0 confirmed=1 drained=0 suspect=1 new=0 missing=1 faults=2" in done.stdout.splitlines()[-1], done
+    assert "bad: node node3, link node2 to node5" in done.record["sentence"], done
+    cases = {case.get("name"): [child.tag for child in case] for case in ElementTree.parse(headrace.path("cluster/junit.xml")).getroot().iter("testcase")}
+    assert {name for name, tags in cases.items() if "failure" in tags} == {"node3", "node2 to node5"}, cases
+    assert cases["node8"] == ["error"] and len(cases) == 9, cases
+    prometheus = headrace.path("cluster/bringup.prom").read_text()
+    assert set(re.findall(r'bringup_fault\{scope="(\w+)",subject="([^"]+)"', prometheus)) == {("node", "node3"), ("link", "node2 to node5")}
+    assert "headrace_bringup_exit_code 10" in prometheus and 'node="node8",state="suspect",missing="yes"' in prometheus, prometheus
+    rows = list(csv.DictReader(headrace.path("cluster/bringup.csv").open()))
+    assert [(row["scope"], row["subject"]) for row in rows if row["in"]] == [("node", "node3"), ("link", "node2 to node5")], rows
+    assert {row["subject"]: row["state"] for row in rows if row["scope"] == "node"} == states(done)
+    assert "missing: " in rows[7]["told"] and rows[8]["state"] == "bad", rows
+    page = headrace.path("cluster/report.html")
+    if not page.exists():
+        pytest.skip("no page was drawn: " + done.stdout)
+    text = seen(page)
+    for words in ("\u2718 FAIL Bad: node node3, link node2 to node5.", "node3 node rate", "node2 to node5 link rate", "7 of 8 nodes took part",
+                  "scontrol update nodename=node3 state=drain", "headrace bringup --out cluster", "--resume", "missing node8", "no route to host",
+                  "7 of 8 1 met nobody", "exit code 10", "accepted node[1-2,4-7]"):
+        assert words in text, (words, text[:6000])
+    again = headrace.path("again.html")
+    headrace.under = []
+    assert headrace("report", "cluster", "-o", "again.html").code == 0 and again.read_text() == page.read_text()
+
+
+def test_the_page_stands_while_it_goes_on(hosts, headrace):
+    """From the first round on, and it says that more will come; killed, that page stays."""
+    process = hosts.start(6, page=True)
+    wait_for(process, "measured")
+    told = headrace.results("bringup.json", "cluster")
+    assert told["running"] and told["next"] == [], told
+    page = headrace.path("cluster/report.html")
+    if page.exists():
+        assert "still going on after round 1" in seen(page) and "Wait: it still goes on" in seen(page), seen(page)
+    for pid in processes_of(headrace, 1):
+        os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=120)
+    done = hosts(6, "--resume", page=True)
+    assert done.returncode == 0 and not done.record["running"], done
+    assert not page.exists() or ("\u2714 PASS" in seen(page) and "Nothing: all nodes are accepted." in seen(page)), seen(page)
 
 
 def test_a_real_slurm_takes_the_command(headrace):

@@ -13,14 +13,15 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "reports"), str(pathlib.Path(__file__).parent)]
 
-import sample_comparison  # noqa: E402  (found through the path above)
+import sample_bringup  # noqa: E402  (found through the path above)
+import sample_comparison  # noqa: E402
 import sample_fleet  # noqa: E402
 import sample_observation  # noqa: E402
 import sample_run  # noqa: E402
 import sample_sizing  # noqa: E402
 from headrace_report.__main__ import main  # noqa: E402
 
-SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES, **sample_sizing.SAMPLES, **sample_fleet.SAMPLES, **sample_observation.SAMPLES}
+SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES, **sample_sizing.SAMPLES, **sample_fleet.SAMPLES, **sample_observation.SAMPLES, **sample_bringup.SAMPLES}
 
 
 class Pages:

@@ -9,6 +9,7 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
+import sample_bringup
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium: Debian's package is python3-selenium")
 from selenium.webdriver.chrome.service import Service  # noqa: E402  (only where selenium is)
@@ -52,6 +53,7 @@ def show(browser, pages):
     return load
 
 
+BRINGUPS = [(sample, width) for sample in sample_bringup.SAMPLES for width in (360, 1280)]
 NAMES = "return [...document.querySelectorAll('#needs-table tbody')].filter(b => !b.hidden)" \
         ".map(b => b.querySelector('th').dataset.sort)"
 HEADER = "document.querySelectorAll('#needs-table thead button')[{}].click()"
@@ -123,7 +125,7 @@ def test_a_link_opens_the_fold_it_points_to(show):
                                            ("sizing_hostile", 360), ("sizing_fed", 360),
                                            ("fleet_found", 360), ("fleet_found", 1280), ("fleet_hostile", 360),
                                            ("fleet_hostile", 1280), ("comparison_hostile", 1280), ("sizing_hostile", 1280),
-                                           ("history_change", 360), ("history_change", 1280), ("history_hostile", 360)])
+                                           ("history_change", 360), ("history_change", 1280), ("history_hostile", 360), *BRINGUPS])
 def test_nothing_overflows_sideways(show, sample, width):
     page = show(sample, width)
     page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -146,7 +148,7 @@ def test_dark_follows_the_system(show):
 
 @pytest.mark.parametrize("sample", ["failing", "comparison_worse", "comparison_stored", "comparison_hostile",
                                     "sizing_golden", "sizing_hostile", "fleet_found", "fleet_hostile", "history_change",
-                                    "history_hostile"])
+                                    "history_hostile", *sample_bringup.SAMPLES])
 def test_texts_of_figures_stay_inside(show, sample):
     page = show(sample)
     page.run("document.querySelectorAll('details').forEach(d => d.open = true)")

@@ -229,8 +229,32 @@ TEST(BringUpHosts, ARecordIsReadAsItWasWritten) {
   wrong.replace(wrong.find("[0, 1]"), 6, "[0, 3]");
   EXPECT_THROW(record_from(wrong), UsageError);
   wrong = text;
-  wrong.replace(wrong.find("accepted"), 8, "forgiven");
+  wrong.replace(wrong.rfind("accepted"), 8, "forgiven");
   EXPECT_THROW(record_from(wrong), UsageError);
+}
+
+TEST(BringUpHosts, WhatToDoNextFollowsFromTheStates) {
+  Record record = small_record();
+  const auto next = [&] {
+    std::vector<std::string> commands;
+    for (const Step& step : next_steps(record)) commands.push_back(step.command);
+    return commands;
+  };
+  record.again = "headrace bringup --out x";
+  EXPECT_TRUE(next().empty());  // all are accepted
+  record.nodes[1].state = NodeState::confirmed;
+  EXPECT_EQ(next(), (std::vector<std::string>{"headrace bringup --out x --retest b"}));
+  record.nodes[0].state = NodeState::suspect;
+  EXPECT_EQ(next().front(), "headrace bringup --out x --resume");
+  record.running = true;
+  EXPECT_TRUE(next().empty());
+  record.running = false;
+  record.signal = 2;  // who was interrupted goes on first
+  EXPECT_EQ(next(), (std::vector<std::string>{"headrace bringup --out x --resume"}));
+  record.nodes[2].missing.why = "gone";
+  using States = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(nodes_by_state(record),
+            (States{{"suspect", "a"}, {"confirmed", "b"}, {"accepted", "c"}, {"missing", "c"}}));
 }
 
 TEST(BringUpHosts, NamesAreCompressedAsSlurmTakesThem) {

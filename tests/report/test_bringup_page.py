@@ -1,0 +1,79 @@
+"""The page of a bring-up, of records that the program itself wrote: simulated clusters, small and of ten thousand nodes."""
+
+import json
+import re
+
+import pytest
+import sample_bringup
+from conftest import program
+from test_page import Reader
+
+from headrace_report import documents
+from headrace_report.load import load
+from headrace_report.plots import cluster, meetings
+
+pytestmark = pytest.mark.skipif(not sample_bringup.SAMPLES, reason="HEADRACE_BINARY names no binary")
+
+
+def shown(pages, name):
+    """The record, and what people see of its page."""
+    return json.loads(pages.run_file(name).read_text()), Reader(pages.text(name)).text.replace("\u00a0", " ")
+
+
+def test_findings_come_first_and_all_of_them(pages):
+    record, text = shown(pages, "bringup_found")
+    faults = [(one["scope"], one["subject"]) for one in record["faults"]]
+    assert {scope for scope, _ in faults} == {"node", "switch"}, faults
+    assert "\u2718 FAIL" in text and "Simulated:" in text
+    first = text.index("What is bad")
+    for scope, subject in faults:
+        assert first < text.index(f"{subject} ", first) < text.index("Do next"), (scope, subject)
+    for one in record["faults"]:
+        assert one["told"] in text and one["fix"] in text, one
+    for state, nodes in record["states"].items():
+        assert f"{state} {nodes}" in text, state
+    document = load(str(pages.run_file("bringup_found")), documents.TYPES)
+    switch = next(subject for scope, subject in faults if scope == "switch")
+    assert cluster.draw(document).finding.startswith(f"All of switch {switch} is slow")
+    assert meetings.draw(document).finding.startswith("The slowest of")
+    assert "scontrol" not in text  # nobody's nodes
+
+
+def test_nothing_bad_is_said(pages):
+    _, text = shown(pages, "bringup_sound")
+    assert "\u2714 PASS" in text and "16 of 16 nodes took part." in text and "Nothing: all nodes are accepted." in text, text[:2000]
+
+
+def test_what_was_not_decided_is_no_pass(pages):
+    record, text = shown(pages, "bringup_undecided")
+    suspects = sum(node["state"] == "suspect" for node in record["nodes"])
+    assert "? INCONCLUSIVE" in text and f"{suspects} undecided" in text and record["exit_code"] == 11 and suspects > 0, text[:2000]
+    assert "ways between two nodes 50 of 4950" in text, text
+
+
+def test_ten_thousand_nodes_in_two_megabytes(tmp_path):
+    record = sample_bringup.record(10_000, "--most-rounds", "2")  # more of them take longer, and no more of the page
+    (tmp_path / "bringup.json").write_text(json.dumps(record))
+    done = program(tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text()
+    print(len(page.encode()))
+    assert len(page.encode()) <= 2_000_000
+    text = Reader(page).text
+    for nodes in record["states"].values():
+        assert nodes in text, nodes
+    assert "10000 nodes" in text.replace("\u00a0", " ") and re.search(r'href="data:image/png;base64,', page)
+
+
+@pytest.mark.parametrize("edit, words", [
+    (lambda record: record["nodes"][0].update(state="guilty"), "state 'guilty'"),
+    (lambda record: record["sessions"][0]["rounds"][0]["pairs"][0].update(nodes=[0, 99]), "a pair of nodes that are not there"),
+    (lambda record: record["faults"].append({"scope": "node", "subject": "x", "told": "", "fix": "", "loss": 0, "healthy": 0, "in": []}), "no such node"),
+    (lambda record: record.pop("nodes"), "nodes: missing"),
+])
+def test_records_that_contradict_themselves_are_refused(pages, tmp_path, edit, words):
+    record, _ = shown(pages, "bringup_sound")
+    edit(record)
+    (tmp_path / "bringup.json").write_text(json.dumps(record))
+    done = program(tmp_path)
+    assert done.returncode == 2 and words in done.stderr, done.stderr
