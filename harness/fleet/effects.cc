@@ -199,4 +199,36 @@ std::optional<GroupEffect> hump_effect(const Work& work, std::size_t metric, con
   return effect;
 }
 
+std::optional<GroupEffect> change_of_all(const ComparedMetric& key, std::size_t metric,
+                                         const std::vector<Valued>& having) {
+  std::vector<double> now, then, ratios;
+  for (const Valued& one : having) {
+    if (!one.again || *one.again <= 0 || one.value <= 0) continue;
+    now.push_back(one.value);
+    then.push_back(*one.again);
+    ratios.push_back(one.value / *one.again);
+  }
+  if (ratios.size() < kFewestAlike || 2 * ratios.size() <= having.size()) return std::nullopt;
+  GroupEffect effect;
+  effect.metric = metric;
+  effect.usual = statistics::median(then);
+  effect.level = statistics::median(now);
+  effect.shift = statistics::median(ratios) - 1;
+  if (worse_by(key, 1 + *effect.shift, 1) < key.delta) return std::nullopt;
+  const Robust each = statistics::robust(ratios);
+  const double error = 1.2533 * each.spread / std::sqrt(static_cast<double>(ratios.size()));
+  effect.z = error > 0 ? std::clamp(*effect.shift / error, -1e6, 1e6) : std::copysign(1e6, *effect.shift);
+  if (std::abs(effect.z) <= kOutlierLimit) return std::nullopt;
+  effect.attribute = "fleet";
+  effect.name = "since the session before";
+  effect.explanation = fmt::format(
+      "{} of {} is {} from what the same {} nodes reached in the session before: {}, then {}. What they share changed, "
+      "and "
+      "no node alone.",
+      key.metric, key.point, shift_text(effect), ratios.size(), format_in_unit(effect.level, key.unit),
+      format_in_unit(effect.usual, key.unit));
+  effect.next_step = "look at what all of them share; headrace history tells since when";
+  return effect;
+}
+
 }  // namespace headrace::fleet

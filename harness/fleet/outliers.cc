@@ -40,6 +40,11 @@ class MetricJudge {
     std::vector<double> levelled;
     for (const Valued& one : having) levelled.push_back(level(one, one.value, false));
     usual_ = statistics::robust(levelled);
+    // Another session is held against what was usual then, where enough of them tell: all may have changed since.
+    std::vector<double> agains;
+    for (const Valued& one : having)
+      if (one.again) agains.push_back(level(one, *one.again, true));
+    usual_again_ = agains.size() >= kFewestAlike ? statistics::robust(agains) : usual_;
     Limit limit;
     limit.group = group;
     limit.metric = metric_;
@@ -52,6 +57,7 @@ class MetricJudge {
       limit.high = std::max(usual_.median + away, usual_.median * (1 + key_.delta));
     work_.fleet.limits.push_back(limit);
     for (std::size_t n = 0; n < having.size(); ++n) judge_node(having[n], levelled[n]);
+    if (auto all = change_of_all(key_, metric_, having)) work_.fleet.effects.push_back(std::move(*all));
   }
 
  private:
@@ -85,17 +91,20 @@ class MetricJudge {
   }
 
   /// In robust deviations, worse above 0; infinite where the others do not differ at all.
-  double worse(double value) const {
-    const double away = key_.better == Better::higher ? usual_.median - value : value - usual_.median;
-    if (usual_.spread > 0) return away / usual_.spread;
+  double worse(double value, const Robust& usual) const {
+    const double away = key_.better == Better::higher ? usual.median - value : value - usual.median;
+    if (usual.spread > 0) return away / usual.spread;
     return away > 0 ? HUGE_VAL : 0;
   }
 
-  bool beyond_delta(double value) const { return worse_by(key_, value, usual_.median) > key_.delta; }
+  bool beyond_delta(double value, const Robust& usual) const {
+    return worse_by(key_, value, usual.median) > key_.delta;
+  }
 
   bool both_worse(double value, double again) const {
-    return beyond_delta(value) && beyond_delta(again) && worse(value) >= kEachSession && worse(again) >= kEachSession &&
-           worse(value) + worse(again) > 2 * kBothSessions;
+    const double now = worse(value, usual_), then = worse(again, usual_again_);
+    return beyond_delta(value, usual_) && beyond_delta(again, usual_again_) && now >= kEachSession &&
+           then >= kEachSession && now + then > 2 * kBothSessions;
   }
 
   void judge_node(const Valued& one, double levelled) {
@@ -106,7 +115,7 @@ class MetricJudge {
     node.deviation[metric_] = deviation;
     const std::optional<double> again = one.again ? std::optional(level(one, *one.again, true)) : std::nullopt;
     const bool confirmed = again && both_worse(levelled, *again);
-    if (!confirmed && !(beyond_delta(levelled) && worse(levelled) > kOutlierLimit)) return;
+    if (!confirmed && !(beyond_delta(levelled, usual_) && worse(levelled, usual_) > kOutlierLimit)) return;
     Outlier out;
     out.node = one.node;
     out.metric = metric_;
@@ -147,7 +156,7 @@ class MetricJudge {
   Work& work_;
   const ComparedMetric& key_;
   std::size_t metric_;
-  Robust usual_;
+  Robust usual_, usual_again_;
   std::map<std::size_t, Shared> shared_;
 };
 

@@ -120,6 +120,9 @@ std::optional<GroupEffect> effect_of(const ComparedMetric& key, std::size_t metr
 std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric, const std::vector<Valued>& having);
 /// The worse of two humps, where there are two; with what explains it, if one thing does.
 std::optional<GroupEffect> hump_effect(const Work& work, std::size_t metric, const std::vector<Valued>& having);
+/// What more than half of these nodes, and eight or more, have lost together since their session before; of no node.
+std::optional<GroupEffect> change_of_all(const ComparedMetric& key, std::size_t metric,
+                                         const std::vector<Valued>& having);
 /// Groups of the same hardware that is set up otherwise, worse than the largest one or the other
 /// way around; and the shift of every judged group from the largest.
 void compare_groups(Work& work, std::size_t metric, const std::vector<std::vector<Valued>>& of_groups);

@@ -82,6 +82,51 @@ TEST(FleetSessions, BothSessionsTogetherDecide) {
   EXPECT_EQ(status(9.6e8, 8.5e8), "usual");
 }
 
+TEST(FleetSessions, AnotherSessionIsHeldAgainstWhatWasUsualThen) {
+  // All have become 18 % faster since, but for two that were low for once: nobody is slow twice.
+  Runs faster;
+  for (int i = 1; i <= 40; ++i) {
+    const double noise = 1 + 0.002 * (i % 7 - 3);
+    faster.add(run_of(i, {1e9 * noise}, "1"));
+    faster.add(run_of(i, {(i > 38 ? 1e9 : 1.18e9) * noise}));
+  }
+  const Fleet risen = faster.judged();
+  ASSERT_EQ(risen.outliers.size(), 2u) << risen.sentence;
+  for (const Outlier& one : risen.outliers) EXPECT_EQ(one.status, Status::passing);
+  // All have lost 10 % since; the one that was slow before still is.
+  Runs slower;
+  for (int i = 1; i <= 40; ++i) {
+    const double level = (1 + 0.002 * (i % 7 - 3)) * (i == 40 ? 0.9 : 1);
+    slower.add(run_of(i, {1e9 * level}, "1"));
+    slower.add(run_of(i, {0.9e9 * level}));
+  }
+  const Fleet fallen = slower.judged();
+  ASSERT_EQ(fallen.outliers.size(), 1u) << fallen.sentence;
+  EXPECT_EQ(fallen.outliers[0].status, Status::confirmed);
+}
+
+TEST(FleetSessions, WhatAllHaveLostSinceIsOneFinding) {
+  const auto fleet = [](double since, int measured_before) {
+    Runs runs;
+    for (int i = 1; i <= 20; ++i) {
+      const double level = 1e9 * (1 + 0.002 * (i % 7 - 3));
+      if (i <= measured_before) runs.add(run_of(i, {level}, "1"));
+      runs.add(run_of(i, {level * since}));
+    }
+    return runs.judged();
+  };
+  const Fleet fallen = fleet(0.9, 20);
+  ASSERT_EQ(fallen.effects.size(), 1u) << fallen.sentence;
+  EXPECT_EQ(fallen.effects[0].attribute + " " + fallen.effects[0].name, "fleet since the session before");
+  EXPECT_TRUE(fallen.effects[0].nodes.empty());
+  EXPECT_NEAR(*fallen.effects[0].shift, -0.1, 1e-9);
+  EXPECT_EQ(fallen.word, Outcome::inconclusive) << fallen.sentence;
+  EXPECT_TRUE(fallen.outliers.empty());
+  EXPECT_TRUE(fleet(1.1, 20).effects.empty());   // better is no fault
+  EXPECT_TRUE(fleet(0.97, 20).effects.empty());  // less than delta
+  EXPECT_TRUE(fleet(0.9, 10).effects.empty());   // no more than half were there before
+}
+
 TEST(FleetSessions, WhatNodesSayOfThemselvesIsToldByWordAndCode) {
   for (const auto& [said, word, code] : {std::tuple{Outcome::fail, Outcome::fail, 10},
                                          {Outcome::error, Outcome::error, 1},
