@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/base/units.h"
 
@@ -25,6 +26,23 @@ double between(const PairMatrix& m, std::size_t a, std::size_t b) {
 
 std::string rate_text(double rate) { return format_quantity(rate, Dimension::bytes_per_second); }
 
+/// From so many ends on pairs tell how much healthy ones differ. Most pairs of a healthy node never lie 2.5 deviations off.
+constexpr std::size_t kManyEnds = 8;
+constexpr double kLeastLoss = 0.05, kDeviations = 2.5, kLeastSpread = 0.005;
+
+/// Below which rate a node's pairs are slow; `otherwise` where too few ends tell.
+double slow_node_below(const PairMatrix& matrix, std::size_t first, std::size_t last, double otherwise) {
+  if (last - first < kManyEnds) return otherwise;
+  std::vector<double> rates, away;
+  for (std::size_t a = first; a < last; ++a)
+    for (std::size_t b = a + 1; b < last; ++b)
+      if (between(matrix, a, b) >= 0) rates.push_back(between(matrix, a, b));
+  const double middle = median(rates);
+  for (const double rate : rates) away.push_back(std::abs(rate - middle));
+  const double spread = std::max(1.4826 * median(away), kLeastSpread * middle);
+  return std::max(otherwise, std::min((1 - kLeastLoss) * middle, middle - kDeviations * spread));
+}
+
 /// Who is to blame among the ends from `first` to before `last`, added to `found`; their reference.
 double blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last, double share, Blame& found) {
   std::vector<double> best;
@@ -37,6 +55,7 @@ double blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last
   if (best.size() < 2) return 0;
   const double reference = median(best);
   const auto slow = [&](double rate) { return rate >= 0 && rate < share * reference; };
+  const double node_below = slow_node_below(matrix, first, last, share * reference);
 
   std::vector<bool> blamed(last, false);
   for (;;) {
@@ -47,7 +66,7 @@ double blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last
       for (std::size_t b = first; b < last; ++b) {
         if (a == b || blamed[b] || between(matrix, a, b) < 0) continue;
         ++all;
-        bad += slow(between(matrix, a, b));
+        bad += between(matrix, a, b) < node_below;
       }
       if (bad < 3 || 2 * bad <= all) continue;
       if (bad * worst_all > worst_slow * all) {

@@ -51,8 +51,9 @@ struct Blame {
 };
 
 /// A rate below `share` of the reference is slow; of an end of a rail, of its own rail's reference.
-/// A node is blamed only where at least three of its partners agree: those that are blamed
-/// themselves do not count, so the worst is looked at first. Otherwise the link is named.
+/// Among eight ends or more a node's is slow already where it lies below the middle pair by 5 % and by
+/// more than healthy ones differ. A node is blamed only where at least three of its partners agree, and most of them: those
+/// that are blamed themselves do not count, so the worst is looked at first. Otherwise the link is named.
 Blame blame(const PairMatrix& matrix, double share = 0.75);
 
 /// Per pair the median of what was measured.

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "harness/statistics/draws.h"
+
 namespace headrace {
 namespace {
 
@@ -90,10 +92,42 @@ TEST(Blame, TheLinkWhereOnlyTwoAgree) {
 }
 
 TEST(Blame, SlowBeginsBelowThreeQuarters) {
-  EXPECT_TRUE(blame(matrix(8, all_of(2, 8), 0.751)).nodes.empty());
+  EXPECT_TRUE(blame(matrix(7, all_of(2, 7), 0.751)).nodes.empty());
   EXPECT_TRUE(blame(matrix(8, {{0, 1}}, 0.75)).links.empty());
-  EXPECT_EQ(blame(matrix(8, all_of(2, 8), 0.749)).nodes, std::vector<unsigned>{2});
+  EXPECT_EQ(blame(matrix(7, all_of(2, 7), 0.749)).nodes, std::vector<unsigned>{2});
   EXPECT_EQ(blame(matrix(8, {{0, 1}}, 0.749)).links.size(), 2u);
+}
+
+/// So many nodes whose rates differ by `spread`; node 2 is so many times as fast.
+PairMatrix drawn(unsigned n, double spread, double node2, statistics::Draws& draws) {
+  PairMatrix m = matrix(n, {});
+  for (unsigned a = 0; a < n; ++a)
+    for (unsigned b = 0; b < n; ++b)
+      if (a != b) {
+        double normal = -6;
+        for (int i = 0; i < 12; ++i) normal += draws.share();
+        m.rate[a][b] = (1 + spread * normal) * (a == 2 || b == 2 ? node2 : 1);
+      }
+  return m;
+}
+
+TEST(Blame, AnEighthSlowerWithSevenOfSevenIsANode) {
+  EXPECT_EQ(blame(matrix(8, all_of(2, 8), 0.88)).nodes, std::vector<unsigned>{2});
+  EXPECT_TRUE(blame(matrix(8, all_of(2, 8), 0.96)).nodes.empty());  // less than delta
+  statistics::Draws draws(1);
+  int found = 0;
+  for (int i = 0; i < 100; ++i) found += blame(drawn(8, 0.02, 0.88, draws)).nodes == std::vector<unsigned>{2};
+  EXPECT_GE(found, 95);
+}
+
+TEST(Blame, HealthyNodesThatDifferAreSeldomBlamed) {
+  statistics::Draws draws(2);
+  for (const unsigned n : {8u, 16u, 64u})
+    for (const double spread : {0.02, 0.05, 0.1}) {
+      int blamed = 0;
+      for (int i = 0; i < 300; ++i) blamed += !blame(drawn(n, spread, 1, draws)).nodes.empty();
+      EXPECT_LE(blamed, 3) << n << " " << spread;
+    }
 }
 
 TEST(Blame, HalfOfThePartnersAreNotMost) {
