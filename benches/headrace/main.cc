@@ -144,7 +144,7 @@ int run_main(int argc, char** argv) {
   std::string exit_map = "headrace";
   every
       .option("--exit-map WORD", exit_map,
-              "Exit codes as the caller wants them: headrace, posix, ctest, nagios, slurm-prolog or nhc")
+              "Exit codes as the caller wants them: headrace, posix, ctest, nagios, slurm-prolog, nhc or npd")
       .one_of(results::exit_map_names())
       .shows_default();
   app.add_flag("-v{1},-q{-1}", shared.verbosity, "");

@@ -141,7 +141,8 @@ int verdict(const Arguments& arguments, Shared& shared) {
     print_document(told_json(told));
   } else if (shared.exit_map == ExitMap::nagios) {
     print_document(results::nagios_text(told.verdict));
-  } else if (shared.exit_map == ExitMap::nhc || shared.exit_map == ExitMap::slurm_prolog) {
+  } else if (shared.exit_map == ExitMap::nhc || shared.exit_map == ExitMap::slurm_prolog ||
+             shared.exit_map == ExitMap::npd) {
     print_line(Text::format("headrace: {}: {}", to_string(told.verdict.summary.word), sentence(told)));
   } else {
     print_line(Text::format("{}\n{}", sentence(told), last_line(told.verdict.summary)));

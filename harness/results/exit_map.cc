@@ -16,7 +16,8 @@ constexpr Named kMaps[] = {{"headrace", ExitMap::headrace},
                            {"nagios", ExitMap::nagios},
                            {"slurm-prolog", ExitMap::slurm_prolog},
                            {"slurm", ExitMap::slurm_prolog},
-                           {"nhc", ExitMap::nhc}};
+                           {"nhc", ExitMap::nhc},
+                           {"npd", ExitMap::npd}};
 
 }  // namespace
 
@@ -47,6 +48,8 @@ int mapped_exit(ExitMap map, int code, Remark remark) {
     case ExitMap::slurm_prolog:
     case ExitMap::nhc:
       return code == exit_code(Outcome::fail) || nothing_asked ? 1 : 0;
+    case ExitMap::npd:
+      return code == exit_code(Outcome::fail) ? 1 : code == 0 && !nothing_asked ? 0 : 2;
   }
   return code;
 }

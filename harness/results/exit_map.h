@@ -8,9 +8,9 @@
 
 namespace headrace::results {
 
-enum class ExitMap { headrace, posix, ctest, nagios, slurm_prolog, nhc };
+enum class ExitMap { headrace, posix, ctest, nagios, slurm_prolog, nhc, npd };
 
-/// "headrace", "posix", "ctest", "nagios", "slurm-prolog", "nhc" ("slurm" is "slurm-prolog").
+/// "headrace", "posix", "ctest", "nagios", "slurm-prolog", "nhc", "npd" ("slurm" is "slurm-prolog").
 std::optional<ExitMap> exit_map_named(std::string_view name);
 std::vector<std::string> exit_map_names();
 
@@ -31,6 +31,7 @@ enum class Remark {
 ///                  missing verdict says nothing about the node. Also where nothing was asked: such
 ///                  a check was set up wrongly, and can never find a bad node
 ///   nhc            the same
+///   npd            node-problem-detector's: 0 OK, 1 for FAIL, 2 unknown (all else, and nothing asked)
 int mapped_exit(ExitMap map, int code, Remark remark);
 
 }  // namespace headrace::results

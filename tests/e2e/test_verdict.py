@@ -55,7 +55,7 @@ def test_an_old_verdict_is_stale(made, hours, limit, stale):
 
 
 @pytest.mark.parametrize("map_, codes", [("headrace", (0, 10, 12, 2)), ("posix", (0, 1, 1, 1)), ("nagios", (0, 2, 3, 3)),
-                                         ("slurm-prolog", (0, 1, 0, 0)), ("nhc", (0, 1, 0, 0)), ("ctest", (0, 1, 1, 1))])
+                                         ("slurm-prolog", (0, 1, 0, 0)), ("nhc", (0, 1, 0, 0)), ("npd", (0, 1, 2, 2)), ("ctest", (0, 1, 1, 1))])
 def test_exit_maps(made, map_, codes):
     files = [stored(made, "good.json"), stored(made, "bad.json", change=failed), stored(made, "old.json", 48, failed),
              made.write("cut.json", '{"schema": 1, "kin')]
@@ -64,7 +64,7 @@ def test_exit_maps(made, map_, codes):
     if map_ == "nagios":
         assert [t.out.split(" - ")[0] for t in told] == ["HEADRACE OK", "HEADRACE CRITICAL", "HEADRACE UNKNOWN", "HEADRACE UNKNOWN"]
         assert "'rate'=" in told[0].out.replace("@node", "")
-    if map_ in ("nhc", "slurm-prolog"):
+    if map_ in ("nhc", "slurm-prolog", "npd"):
         assert all(t.out.count("\n") == 1 for t in told)
 
 
@@ -98,31 +98,88 @@ def test_bad_files(made, text, words):
     assert made("verdict", "a", "--max-age", "24").code == 2
 
 
-def test_the_prolog_of_the_documentation(made, tmp_path):
-    """As it stands there, with headrace in the path."""
-    page = (ROOT / "docs/prologs.md").read_text()
-    prolog = tmp_path / "prolog"
-    prolog.write_text(re.search(r"```sh\n(.*?)```", page, re.S)[1])
-    prolog.chmod(0o755)
-    (tmp_path / "headrace").symlink_to(made.binary)
+SCRIPTS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs/prologs.md").read_text(), re.S)
+PROLOG, HEALTH, DETECTOR = SCRIPTS
 
-    def run(file):
-        path = f"{tmp_path}:{os.environ['PATH']}"
-        process = made.start("-c", f"exec {prolog}", PATH=path, HEADRACE_VERDICT=str(made.path(file)))
-        return process
-    made_binary, made.binary = made.binary, "/bin/sh"
-    try:
-        for file, code, words in ((stored(made, "good.json"), 0, "PASS"), (stored(made, "bad.json", change=failed), 1, "FAIL"),
-                                  (stored(made, "old.json", 24 * 8, failed), 0, "STALE"), ("gone", 0, "no verdict")):
-            process = run(file)
-            out, err = process.communicate(timeout=180)
-            assert process.returncode == code and words in out, (out, err)
-        (tmp_path / "headrace").unlink()  # a node that has lost it is not drained
-        process = run(stored(made, "bad.json", change=failed))
-        out, err = process.communicate(timeout=180)
-        assert process.returncode == 0 and "not checked" in out, (out, err)
-    finally:
-        made.binary = made_binary
+
+class Script:
+    """A script as it stands in the documentation, with the headrace of this test in its path, or another one."""
+
+    def __init__(self, runner, text, folder):
+        self.runner, self.folder, self.path = runner, folder, folder / "script"
+        self.path.write_text(text)
+        self.path.chmod(0o755)
+        self.become(f'exec {runner.binary} "$@"')
+
+    def become(self, what, name="headrace"):
+        (self.folder / name).write_text(f"#!/bin/sh\n{what}\n")
+        (self.folder / name).chmod(0o755)
+
+    def __call__(self, verdict="gone", **environment):
+        return subprocess.run([self.path], capture_output=True, text=True, timeout=180, env={
+            **os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "HEADRACE_VERDICT": str(self.runner.path(verdict)), **environment})
+
+
+# Whatever befalls headrace itself says nothing of the node.
+BROKEN = ("exit 127", "exit 126", "kill -9 $$", "exit 2", "exit 134")
+
+
+def test_the_prolog_of_the_documentation(made, tmp_path):
+    prolog = Script(made, PROLOG, tmp_path)
+    for file, code, words in ((stored(made, "good.json"), 0, "PASS"), (stored(made, "bad.json", change=failed), 1, "FAIL"),
+                              (stored(made, "old.json", 24 * 8, failed), 0, "STALE"), ("gone", 0, "no verdict")):
+        told = prolog(file)
+        assert told.returncode == code and words in told.stdout, told
+    for what in BROKEN:
+        prolog.become(what)
+        assert prolog("bad.json").returncode == 0 and "not checked" in prolog("bad.json").stdout, what
+    (tmp_path / "headrace").unlink()  # a node that has lost it is not drained
+    assert prolog("bad.json").returncode == 0 and "not checked" in prolog("bad.json").stdout
+
+
+def test_the_health_check_of_the_documentation(made, tmp_path):
+    """It drains a bad node once, and no other one, whatever befalls it."""
+    health, done = Script(made, HEALTH, tmp_path), tmp_path / "done"
+    health.become(f'printf "%s\\n" "$@" >>{done}', "scontrol")
+    health.become("echo idle", "sinfo")
+    for file in (stored(made, "good.json"), stored(made, "old.json", 24 * 8, failed), "gone"):
+        assert health(file, SLURMD_NODENAME="node3").returncode == 0 and not done.exists(), file
+    bad = stored(made, "bad.json", change=failed)
+    health(bad, SLURMD_NODENAME="node3")
+    words = done.read_text().splitlines()
+    assert words[:3] == ["update", "nodename=node3", "state=drain"] and words[3].startswith("reason=headrace: FAIL"), words
+    assert "rate missed" in words[3] and len(words) == 4, words
+    done.unlink()
+    for state in ("draining", "drained", "down*"):
+        health.become(f"echo '{state}'", "sinfo")
+        health(bad)
+        assert not done.exists(), state
+    health.become("echo idle", "sinfo")
+    for what in BROKEN:
+        health.become(what)
+        assert health(bad).returncode == 0 and not done.exists(), what
+    health.become("sleep 100")
+    text = health.path.read_text()
+    limits = [int(limit) + 1 for limit in re.findall(r"timeout -k 1 (\d+)", text)]
+    assert sum(limits) < 60 and text.count("timeout -k") == len(limits) == 3, text
+    health.path.write_text(text.replace("timeout -k 1 15", "timeout -k 1 0.2"))
+    assert health(bad).returncode == 0 and not done.exists()
+
+
+def test_the_plugin_of_the_documentation(made, tmp_path):
+    plugin = Script(made, DETECTOR, tmp_path)
+    for file, code in ((stored(made, "good.json"), 0), (stored(made, "bad.json", change=failed), 1), (stored(made, "old.json", 24 * 8, failed), 2),
+                       ("gone", 2)):
+        told = plugin(file)
+        assert told.returncode == code and told.stdout.startswith("headrace: ") and told.stdout.count("\n") == 1, told
+    for what in BROKEN:
+        plugin.become(what)
+        assert plugin("bad.json").returncode == 2, what
+    (tmp_path / "headrace").unlink()
+    assert plugin("bad.json").returncode == 2 and "not installed" in plugin("bad.json").stdout
+    (rules,) = re.findall(r"```json\n(.*?)```", (ROOT / "docs/prologs.md").read_text(), re.S)
+    rule, = json.loads(rules)["rules"]
+    assert rule["path"] in DETECTOR and float(rule["timeout"][:-1]) > 11 and rule["condition"] == json.loads(rules)["conditions"][0]["type"]
 
 
 def test_the_way_to_the_newest_run_of_the_documentation(made, tmp_path):

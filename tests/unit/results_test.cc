@@ -389,6 +389,10 @@ TEST(ExitMaps, SayWhatTheCallerShouldDo) {
     EXPECT_EQ(mapped_exit(ExitMap::nagios, row.code, row.remark), row.nagios) << row.code;
     EXPECT_EQ(mapped_exit(ExitMap::slurm_prolog, row.code, row.remark), row.slurm) << row.code;
     EXPECT_EQ(mapped_exit(ExitMap::nhc, row.code, row.remark), row.slurm) << row.code;
+    const int critical = mapped_exit(ExitMap::nagios, row.code, Remark::none) == 2 ? 1 : 2;
+    EXPECT_EQ(mapped_exit(ExitMap::npd, row.code, row.remark),
+              row.code == 0 && row.remark != Remark::nothing_asked ? 0 : critical)
+        << row.code;
   }
   EXPECT_EQ(exit_map_named("slurm"), ExitMap::slurm_prolog);
   EXPECT_FALSE(exit_map_named("bash"));
