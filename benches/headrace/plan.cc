@@ -5,6 +5,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/plan_options.h"
 #include "harness/plan/room.h"
+#include "harness/session/launch.h"
 
 namespace headrace::cli {
 namespace {
@@ -20,6 +21,7 @@ void add_plan(Verbs& verbs, Shared& shared) {
   verb.does([&shared, arguments, json] {
     const Plan plan = make_plan(plan_options(*arguments));
     check_room(plan);
+    if (ranks::launched().rank > 0) return 0;  // rank 0 says it for all
     if (*json)
       print_document(plan_json(plan) + "\n");
     else

@@ -155,6 +155,12 @@ def test_bad_input_is_told_once(together):
     assert outcome.err.count("unknown key 'filesize'") == 1, outcome
 
 
+def test_a_plan_is_told_once(together):
+    together.write("reads.yaml", READS)
+    outcome = together("plan", "-c", "reads.yaml")
+    assert outcome.code == 0 and outcome.out.count("small_file_read") == 1, outcome
+
+
 def test_other_configurations_are_refused(together):
     together.write("one.yaml", READS)
     together.write("other.yaml", READS.replace("files: 30", "files: 31"))
