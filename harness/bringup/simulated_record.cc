@@ -21,7 +21,8 @@ std::vector<NodeRecord> nodes_of(const MadeFleet& made) {
   for (unsigned i = 0; i < made.plan.nodes; ++i) {
     Host& host = nodes[i].host;
     host.name = fmt::format("node{:05}", i + 1);
-    if (const unsigned leaf = made.topology.leaf(i); leaf != kNoSwitch) host.leaf_switch = fmt::format("s{:03}", leaf + 1);
+    if (const unsigned leaf = made.topology.leaf(i); leaf != kNoSwitch)
+      host.leaf_switch = fmt::format("s{:03}", leaf + 1);
     if (made.plan.rails > 1)
       for (unsigned rail = 0; rail < made.plan.rails; ++rail) host.rails.push_back(fmt::format("eth{}", rail));
   }
