@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/agents/facts.h"
+#include "harness/agents/own_run.h"
 #include "harness/agents/pair_json.h"
+#include "harness/agents/placed.h"
 #include "harness/agents/protocol.h"
 #include "harness/base/error.h"
 #include "harness/base/version.h"
@@ -43,6 +45,7 @@ class Lines {
 
 class Agent {
  public:
+  explicit Agent(int input) : input_(input) {}
   Json answer(const Json& asked) {
     const auto what = asked.at("do").get<std::string>();
     if (what == "facts") return facts_json(asked.at("paths").get<std::vector<std::string>>());
@@ -58,10 +61,18 @@ class Agent {
     }
     if (what == "call")
       return end_json(call_pair(door_from(asked.at("door").get<std::string>()), plan_from(asked.at("plan"))));
+    if (what == "run") return {{"run", own_run(run_from(asked), input_)}};
+    if (what == "place" || what == "take away") {
+      const Placed files{asked.at("folder").get<std::string>(), asked.value("config", ""), asked.value("job", "")};
+      what == "place" ? place(files) : take_away(files, input_);
+      return Json::object();
+    }
+    if (what == "clean") return {{"left", clean_after(run_from(asked), input_)}};
     throw RunError("this headrace does not know how to do: " + what);
   }
 
  private:
+  const int input_;
   std::unique_ptr<TcpPairListener> door_;
 };
 
@@ -73,7 +84,7 @@ void serve_agent(int input, const std::function<void(const std::string&)>& say) 
   };
   tell({{"agent", kProtocol}, {"version", kVersion}});
   Lines lines(input);
-  Agent agent;
+  Agent agent(input);
   for (std::string line; lines.next(line);) {
     Json answer;
     try {

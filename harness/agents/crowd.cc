@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "harness/agents/facts.h"
+#include "harness/agents/last_line.h"
 #include "harness/agents/protocol.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
@@ -34,18 +34,6 @@ constexpr std::size_t kAtOnce = 48;       // launchers that are starting: ssh ta
 constexpr std::size_t kMostWords = 4096;  // of what a launcher complains, the end is kept
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr double kLook_s = 0.1;
-
-/// The last line that says something; launchers draw frames of dashes.
-std::string last_line(const std::string& text) {
-  std::string last;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
-    const std::string line = text.substr(at, end - at);
-    if (std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c) != 0; })) last = line;
-    at = end + 1;
-  }
-  return last;
-}
 
 /// What a launcher that ended with this means.
 std::string fix_for(int code) {

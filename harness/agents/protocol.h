@@ -7,6 +7,10 @@
 //   collector  {"do": "open", "plan": {...}}                        answered at once: where it is called
 //   collector  {"do": "answer"}                                     the pair's end that opened; answered when it is measured
 //   collector  {"do": "call", "plan": {...}, "door": "6e6f..."}     the other end
+//   collector  {"do": "run", "config": "schema: 1...", "job": "", "at": "/scratch", "folder": "node1", ...}   own_run.h
+//   collector  {"do": "place", "folder": "/tmp/x", "config": "...", "job": ""}     files of a run on several hosts: placed.h
+//   collector  {"do": "take away", "folder": "/tmp/x"}
+//   collector  {"do": "clean", "at": "/scratch", "folder": "node1"}     what such runs left there
 //
 // An answer has what was asked for, or {"error": "why"}.
 #pragma once

@@ -1,0 +1,19 @@
+// A program that an agent runs for its collector: it ends when it takes too long, and when nobody waits for it any more.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace headrace::agents {
+
+struct Ended {
+  int code = 0;       // its exit code, or 128 + the signal that ended it
+  bool late = false;  // it was ended after its time
+  std::string words;  // the last line of its standard error
+};
+
+/// Runs `command` and waits for it, for at most `most_s` seconds, or until `input`, which nobody reads meanwhile, ends. What
+/// it prints is thrown away. Throws RunError when no process can be made.
+Ended run_child(const std::vector<std::string>& command, int input, double most_s);
+
+}  // namespace headrace::agents

@@ -1,0 +1,36 @@
+#include "harness/agents/placed.h"
+
+#include "harness/agents/scratch.h"
+#include "harness/base/error.h"
+#include "harness/files/marked_folder.h"
+
+namespace headrace::agents {
+namespace {
+
+constexpr const char* kKind = "agent";
+
+/// Hosts that share the folder write the same at the same time.
+void put(const MarkedFolder& folder, const std::string& name, const std::string& text) {
+  const auto stands = [&] { return folder.folder().read(name, text.size() + 1) == text; };
+  if (text.empty() || stands()) return;
+  try {
+    folder.write(name, text);
+  } catch (const RunError&) {
+    if (!stands()) throw;
+  }
+}
+
+}  // namespace
+
+void place(const Placed& files) {
+  const MarkedFolder folder = MarkedFolder::make(files.folder, kKind);
+  put(folder, kConfigFile, files.config);
+  put(folder, kJobFile, files.job);
+}
+
+void take_away(const Placed& files, int input) {
+  remove_scratch(files.folder + "/" + kScratch, input);
+  remove_marked(files.folder);
+}
+
+}  // namespace headrace::agents

@@ -1,0 +1,20 @@
+// Files that every process of a run on several hosts reads, under one path on all of them.
+#pragma once
+
+#include <string>
+
+namespace headrace::agents {
+
+inline constexpr const char *kConfigFile = "points.yaml", *kJobFile = "job.yaml", *kScratch = "scratch";
+
+struct Placed {
+  std::string folder;       // absolute
+  std::string config, job;  // YAML; "" = none
+};
+
+/// Throws RunError, UsageError where it cannot be.
+void place(const Placed& files);
+/// Removes what place() made, and what runs made there. `input`: once that ends, so does the removing.
+void take_away(const Placed& files, int input);
+
+}  // namespace headrace::agents

@@ -1,0 +1,21 @@
+#include "harness/agents/scratch.h"
+
+#include <filesystem>
+
+#include "harness/agents/child.h"
+#include "harness/system/installation.h"
+
+namespace headrace::agents {
+namespace {
+
+constexpr double kClean_s = 120;
+
+}  // namespace
+
+std::string remove_scratch(const std::string& folder, int input) {
+  if (!std::filesystem::exists(folder)) return "";
+  const Ended ended = run_child({system::installation().binary, "clean", folder}, input, kClean_s);
+  return std::filesystem::exists(folder) ? folder + (ended.words.empty() ? "" : ": " + ended.words) : "";
+}
+
+}  // namespace headrace::agents
