@@ -50,7 +50,8 @@ struct GpuFacts {
   bool coherent = false;     // reads pageable host memory by itself, over the host's page tables
   NvLinks nvlinks{};
   C2cLinks c2c{};
-  std::string fabric{};  // "not started": the switches between GPUs are not set up; "" = they are, or there are none
+  std::string refuses{};  // who may not use it: "all processes", "a second process"; "" = nobody is refused
+  std::string fabric{};   // "not started": the switches between GPUs are not set up; "" = they are, or there are none
 
   /// Is it reached by other means than PCI Express? Then that link's generation and width say nothing: drivers give
   /// placeholders for it.

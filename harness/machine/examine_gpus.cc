@@ -142,6 +142,10 @@ std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<Network
         fmt::format("{}, {}{}", facts.name, format_quantity(static_cast<double>(facts.memory), Dimension::bytes, true),
                     facts.pci_address.empty() ? "" : ", " + facts.pci_address),
         facts.slice ? "MIG mode: link and copy engines are shared with other slices" : "");
+    if (!facts.refuses.empty())
+      section.add(facts.refuses == "all processes" ? Level::warning : Level::note, name + " compute mode",
+                  facts.refuses == "all processes" ? "prohibited" : "exclusive process",
+                  fmt::format("it refuses {} (nvidia-smi -c DEFAULT lets all in)", facts.refuses));
     gpu_link(section, name, facts, state.link);
     nvlinks(section, name, facts, most_nvlinks);
     gpu_place(section, name, facts, nics);

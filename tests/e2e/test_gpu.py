@@ -46,3 +46,36 @@ def test_the_jobs_needs_are_skipped_with_the_reason(headrace, missing):
     judged = json.loads(headrace.path("results/verdict.json").read_text())["judgements"]
     copies = [j for j in judged if j["id"] == "gpu.d2h_bandwidth"]
     assert copies and all(j["outcome"] == "SKIPPED" and missing in j["explanation"] for j in copies), judged
+
+
+@pytest.fixture
+def driver(headrace, missing):
+    """A driver of the tests' own, which finds no GPU, as an environment to run in."""
+    folder = os.path.join(os.path.dirname(headrace.binary), "tests/fakes/driver")
+    if not os.path.exists(f"{folder}/libcuda.so.1"):
+        pytest.skip("the tests' driver is not built")
+
+    def environment(**more):
+        return {"LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}", **more}
+    return environment
+
+
+@pytest.mark.parametrize("more, words", [
+    ({"FAKE_CUDA_VERSION": "11080"}, "the driver is too old: it supports CUDA 11.8, headrace was built with "),
+    ({"CUDA_VISIBLE_DEVICES": "", "FAKE_CUDA_INIT": "100"}, "no GPU is visible: CUDA_VISIBLE_DEVICES is ''"),
+    ({"FAKE_CUDA_INIT": "100"}, "the driver finds no GPU"),
+    ({"FAKE_CUDA_INIT": "802"}, "the driver does not start: "),
+    ({"CUDA_LAUNCH_BLOCKING": "1"}, "CUDA_LAUNCH_BLOCKING is '1': no work is queued, so that nothing can be timed: unset it"),
+])
+def test_a_driver_without_a_gpu_says_why_and_the_rest_goes_on(headrace, driver, more, words):
+    headrace.write("both.yaml", """\
+schema: 1
+target: {path: scratch}
+workloads:
+  - {use: h2d}
+  - {use: memory_copy, array_size: 1MiB, passes: 2, repeat: {looks: [1]}}
+""")
+    result = headrace("run", "-c", "both.yaml", "--no-report", "--out", "results", **driver(**more))
+    gpu, host = json.loads(headrace.path("results/run.json").read_text())["points"]
+    assert gpu["status"] == "skipped" and words in gpu["reason"], gpu
+    assert host["status"] == "ok" and result.code == 12, result  # what was skipped leaves it open

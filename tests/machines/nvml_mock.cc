@@ -178,6 +178,10 @@ int nvmlDeviceGetMigMode(void* device, unsigned* now, unsigned* later) {
   const NvmlMockGpu* gpu = of(device);
   return gpu ? (*now = *later = gpu->mig, kSuccess) : kInvalid;
 }
+int nvmlDeviceGetComputeMode(void* device, int* mode) {
+  const NvmlMockGpu* gpu = of(device);
+  return gpu ? (*mode = gpu->compute_mode, kSuccess) : kInvalid;
+}
 int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* to) {
   const NvmlMockGpu* gpu = of(device);
   return gpu ? (*to = gpu->throttle, kSuccess) : kInvalid;

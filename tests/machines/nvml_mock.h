@@ -32,6 +32,7 @@ struct NvmlMockGpu {
   unsigned busy = 0, memory_busy = 0;  // [%]; both 0: not told
   unsigned users = 0;                  // processes that have memory of it ...
   const NvmlMockUser* user = nullptr;  // ... and which
+  int compute_mode = 0;                // nvmlComputeMode_t
 };
 
 /// From now on there are these. In a program that is started with NVML_MOCK_FILE there is one GPU: its file holds what it is

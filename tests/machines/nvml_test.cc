@@ -75,6 +75,15 @@ TEST_F(NvmlReader, ErrorsRowsAndXids) {
   EXPECT_TRUE(nvml().state(gpu).xids.empty());  // each is told once
 }
 
+TEST_F(NvmlReader, WhoMayNotUseAGpu) {
+  EXPECT_EQ(nvml().refuses(device()), "");
+  gpus[0].compute_mode = 3;
+  EXPECT_EQ(nvml().refuses(device()), "a second process");
+  gpus[0].compute_mode = 2;
+  EXPECT_EQ(nvml().refuses(device()), "all processes");
+  EXPECT_EQ(nvml().refuses(nullptr), "");
+}
+
 TEST_F(NvmlReader, SwitchesThatAreNotSetUp) {
   EXPECT_EQ(nvml().links().fabric(device()), "");
   gpus[0].fabric = 2;

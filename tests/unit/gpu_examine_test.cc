@@ -38,6 +38,19 @@ TEST_F(GpuExamine, AHealthyGpuIsGood) {
   EXPECT_EQ(find(all, "cuFile")->level, Level::missing);
 }
 
+TEST_F(GpuExamine, WhoMayNotUseAGpuIsTold) {
+  testing::HostGpuSettings gpu;
+  gpu.facts.refuses = "a second process";
+  auto all = look(gpu);
+  ASSERT_TRUE(find(all, "gpu0 compute mode"));
+  EXPECT_EQ(find(all, "gpu0 compute mode")->text, "exclusive process");
+  EXPECT_EQ(find(all, "gpu0 compute mode")->level, Level::note);
+  gpu.facts.refuses = "all processes";
+  all = look(gpu);
+  EXPECT_EQ(find(all, "gpu0 compute mode")->level, Level::warning);
+  EXPECT_FALSE(find(look({}), "gpu0 compute mode"));
+}
+
 TEST_F(GpuExamine, ASleepingLinkIsToldAndANarrowOneWarnedOf) {
   testing::HostGpuSettings gpu;
   gpu.state.link = {1, 16};

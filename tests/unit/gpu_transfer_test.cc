@@ -4,6 +4,7 @@
 
 #include "harness/base/diagnostics.h"
 #include "tests/unit/gpu_run.h"
+#include "workloads/gpu/host_area.h"
 
 namespace headrace {
 namespace {
@@ -228,6 +229,13 @@ TEST_F(Transfers, ACopyThatNeverEndsIsGivenUpAndTheOthersGoOn) {
   EXPECT_EQ(r.points.at(1).status, PointStatus::error);  // the same GPU
   EXPECT_EQ(r.points.at(2).status, PointStatus::ok);
   EXPECT_EQ(abandoned_threads(), 0u);
+}
+
+TEST(HostArea, SaysThatItsNodeHadNoRoom) {
+  EXPECT_EQ(gpu::told_place(1, 1), "on NUMA node 1");
+  EXPECT_EQ(gpu::told_place(1, -1), "on NUMA node 1");
+  EXPECT_EQ(gpu::told_place(1, 0), "on NUMA node 1, for node 0 had no room: copies cross");
+  EXPECT_EQ(gpu::told_place(-1, 0), "on a NUMA node that is not told");
 }
 
 TEST_F(Transfers, RefusedPinningIsAnErrorWithItsReason) {

@@ -27,6 +27,24 @@ TEST_F(GpuWorkloads, PinMemoryTellsThePriceOfPinning) {
   EXPECT_NE(run_one("use: pin_memory, size: 1MiB").reason.find("refused by the test"), std::string::npos);
 }
 
+/// Pinning takes its time for every GPU that the process has used: what ran before does not matter.
+TEST_F(GpuWorkloads, PinMemoryPinsForAllGpusWhateverRanBefore) {
+  settings.gpus.resize(3, HostGpuSettings{});
+  const PointResult alone = run_one("use: pin_memory, size: 1MiB, times: 2");
+  EXPECT_EQ(gpus->touched(), (std::set<unsigned>{0, 1, 2}));
+  EXPECT_TRUE(noted(alone, "pinned for all 3 GPUs of the process"));
+}
+
+TEST_F(GpuWorkloads, AGpuThatRefusesAllProcessesIsNamed) {
+  settings.gpus.resize(2, HostGpuSettings{});
+  settings.gpus[1].facts.refuses = "all processes";
+  const PointResult p = run_one("use: d2d, size: 1MiB");
+  EXPECT_EQ(p.status, PointStatus::skipped);
+  EXPECT_EQ(p.reason, "gpu1 (Test GPU) is in prohibited compute mode: nvidia-smi -c DEFAULT");
+  settings.gpus[1].facts.refuses = "a second process";  // one process of each node: no other is refused
+  EXPECT_EQ(run_one("use: d2d, size: 1MiB").status, PointStatus::ok);
+}
+
 TEST_F(GpuWorkloads, D2dCopiesWithinEachGpu) {
   settings.gpus.resize(2, HostGpuSettings{});
   const PointResult p = run_one("use: d2d, size: 1MiB, copies: 16, verify: true");

@@ -28,6 +28,8 @@ inline std::optional<Skip> check_gpus(Node& node, std::uint64_t bytes, unsigned 
     const auto told = [](std::uint64_t size) {
       return format_quantity(static_cast<double>(size), Dimension::bytes, true);
     };
+    if (facts.refuses == "all processes")
+      return Skip{gpu_name(i) + " (" + facts.name + ") is in prohibited compute mode: nvidia-smi -c DEFAULT"};
     if (bytes > facts.memory)
       return Skip{gpu_name(i) + " has " + told(facts.memory) + " of memory, its buffers would take " + told(bytes)};
   }

@@ -32,6 +32,14 @@ inline HostMemory declare_memory(Params& params, HostMemory fallback) {
   return static_cast<HostMemory>(std::find(names.begin(), names.end(), chosen) - names.begin());
 }
 
+/// Where memory lies (-1 = not told) that was to lie on node `wanted` (-1 = anywhere). The kernel takes another node's where
+/// that one is full: eight GPUs' states may fit a machine and not the node that four of them are on.
+inline std::string told_place(int found, int wanted) {
+  if (found < 0) return "on a NUMA node that is not told";
+  return "on NUMA node " + std::to_string(found) +
+         (wanted < 0 || found == wanted ? "" : ", for node " + std::to_string(wanted) + " had no room: copies cross");
+}
+
 /// One buffer, touched; pinned by way of `gpu`. Lies on `node`, where the kernel lets it.
 class HostArea {
  public:
@@ -47,13 +55,15 @@ class HostArea {
       begin_ = pinned_->begin();
       std::memset(begin_, 0x5a, bytes);
     }
-    node_ = numa_node_of(begin_ + bytes / 2);
+    // Its end is what came last, and finds no room first.
+    node_ = numa_node_of(begin_ + bytes - 1);
+    wanted_ = node ? node->id : -1;
   }
 
   unsigned char* begin() const noexcept { return begin_; }
   /// "on NUMA node 1, in huge pages": what the kernel tells of where it is.
   std::string placement() const {
-    std::string text = node_ >= 0 ? "on NUMA node " + std::to_string(node_) : "on a NUMA node that is not told";
+    std::string text = told_place(node_, wanted_);
     if (buffer_) text += buffer_->pages() == Buffers::Pages::ordinary ? ", in ordinary pages" : ", in huge pages";
     return text;
   }
@@ -63,7 +73,7 @@ class HostArea {
   std::optional<Buffers> buffer_;
   std::unique_ptr<GpuMemory> pinned_;  // goes before the buffer that it pins
   unsigned char* begin_ = nullptr;
-  int node_ = -1;
+  int node_ = -1, wanted_ = -1;
   std::string refused_;
 };
 

@@ -36,7 +36,12 @@ class PinMemory final : public Workload {
   std::vector<std::string> latency_parts() const override { return {"unpin"}; }
 
   void prepare(Node& node, const DataProgress&) override {
-    gpu_ = &node.backends().gpu().gpu(0);
+    GpuBackend& backend = node.backends().gpu();
+    gpu_ = &backend.gpu(0);
+    // Memory is pinned for every GPU that the process uses, which takes its time for each: for all of them, whatever ran
+    // before this.
+    for (unsigned i = 0; i < backend.count(); ++i) backend.gpu(i).stream();
+    gpus_ = backend.count();
     if (register_) buffer_.emplace(1, size_, false);
     pin();  // the first one also starts the driver
   }
@@ -65,6 +70,9 @@ class PinMemory final : public Workload {
 
  private:
   std::unique_ptr<GpuMemory> pin() {
+  std::vector<std::string> notes() override {
+    return {"pinned for all " + std::to_string(gpus_) + " GPUs of the process"};
+  }
     return register_ ? gpu_->pin({buffer_->begin(), size_}) : gpu_->pinned(size_, false);
   }
 
@@ -75,5 +83,6 @@ class PinMemory final : public Workload {
   std::uint64_t pin_ns_ = 0, unpin_ns_ = 0, done_ = 0;
 };
 
+  unsigned gpus_ = 0;
 const Register<PinMemory> registered{"pin_memory", "pinning host memory and giving it back: what it costs a loader"};
 }  // namespace

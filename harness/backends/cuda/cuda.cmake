@@ -18,7 +18,8 @@ add_custom_command(OUTPUT ${cuda_kernels}
   DEPENDS ${CMAKE_CURRENT_LIST_DIR}/kernels.cu ${CMAKE_CURRENT_LIST_DIR}/kernels.h
   COMMENT "Compiling CUDA kernels" VERBATIM)
 
-set(cuda_sources cuda_backend.cc device.cc memory.cc stream.cc blas.cc nvjpeg.cc nvml.cc nvml_links.cc cufile.cc gds_counters.cc)
+set(HEADRACE_CUDA_INCLUDE ${CUDAToolkit_INCLUDE_DIRS} CACHE INTERNAL "for tests of the backend from inside")
+set(cuda_sources cuda_backend.cc device.cc memory.cc stream.cc blas.cc nvjpeg.cc nvml.cc nvml_links.cc cufile.cc cufile_many.cc gds_counters.cc)
 list(TRANSFORM cuda_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 headrace_plugin(cuda ${cuda_sources} ${cuda_kernels})
 target_link_libraries(headrace_cuda PRIVATE CUDA::cudart_static)

@@ -6,6 +6,7 @@
 
 #include "harness/backends/cuda/cufile.h"
 #include "harness/backends/cuda/device.h"
+#include "harness/backends/cuda/environment.h"
 #include "harness/backends/cuda/status.h"
 #include "harness/backends/library.h"
 #include "harness/backends/plugin.h"
@@ -37,6 +38,10 @@ class Backend final : public GpuBackend {
   Backend() {
     if (const Library driver{"libcuda.so.1"}; !driver) {
       why_ = "libcuda.so.1 not found: no NVIDIA driver";
+      return;
+    }
+    if (const std::string spoilt = spoilt_by_environment(); !spoilt.empty()) {
+      why_ = spoilt;
       return;
     }
     int count = 0;

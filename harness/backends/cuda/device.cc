@@ -65,6 +65,7 @@ Device::Device(int index) : index_(index), name_("gpu" + std::to_string(index)) 
   nvml_ = nvml.device(facts_.pci_address);
   facts_.link_max = nvml.link_max(nvml_);
   facts_.slice = nvml.is_sliced(nvml_);
+  facts_.refuses = nvml.refuses(nvml_);
   facts_.nvlinks = nvml.links().nvlinks(nvml_);
   facts_.c2c = nvml.links().c2c(nvml_);
   facts_.fabric = nvml.links().fabric(nvml_);

@@ -56,6 +56,7 @@ Nvml::Nvml() {
   library_.find("nvmlDeviceGetTemperature", temperature_);
   library_.find("nvmlDeviceGetTotalEccErrors", ecc_);
   library_.find("nvmlDeviceGetMigMode", mig_);
+  library_.find("nvmlDeviceGetComputeMode", compute_mode_);
   library_.find("nvmlDeviceGetRemappedRows", remapped_);
   library_.find("nvmlDeviceRegisterEvents", register_events_);
   library_.find("nvmlEventSetWait_v2", wait_event_);
@@ -106,6 +107,15 @@ PcieLink Nvml::link_max(void* device) const {
 bool Nvml::is_sliced(void* device) const {
   unsigned now = 0, later = 0;
   return device && mig_ && mig_(device, &now, &later) == 0 && now == 1;
+}
+
+std::string Nvml::refuses(void* device) const {
+  constexpr int kExclusiveThread = 1, kProhibited = 2, kExclusiveProcess = 3;  // nvmlComputeMode_t
+  int mode = 0;
+  if (!device || !compute_mode_ || compute_mode_(device, &mode) != 0) return "";
+  return mode == kProhibited                                     ? "all processes"
+         : mode == kExclusiveProcess || mode == kExclusiveThread ? "a second process"
+                                                                 : "";
 }
 
 GpuState Nvml::state(void* device) const {

@@ -24,6 +24,8 @@ class Nvml {
   PcieLink link(void* device) const;
   PcieLink link_max(void* device) const;
   bool is_sliced(void* device) const;  // MIG mode is on
+  /// Of its compute mode: "all processes" (prohibited), "a second process" (exclusive process), "".
+  std::string refuses(void* device) const;
   GpuState state(void* device) const;
   const NvmlLinks& links() const { return links_; }
   /// From now on its Xid errors are kept for state().
@@ -53,6 +55,7 @@ class Nvml {
   Code (*temperature_)(void*, int, unsigned*) = nullptr;
   Code (*ecc_)(void*, int, int, unsigned long long*) = nullptr;
   Code (*mig_)(void*, unsigned*, unsigned*) = nullptr;
+  Code (*compute_mode_)(void*, int*) = nullptr;
   Code (*remapped_)(void*, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
   Code (*register_events_)(void*, unsigned long long, void*) = nullptr;
   Code (*wait_event_)(void*, Event*, unsigned) = nullptr;

@@ -51,7 +51,10 @@ void Stream::free() noexcept {
 }
 
 void Stream::expect(cudaError_t code, const char* operation) const {
-  if (code != cudaSuccess) throw cuda_error(operation, device_.name(), code);
+  if (code == cudaSuccess) return;
+  const RunError error = cuda_error(operation, device_.name(), code);
+  if (needs_relaunch(code)) device_.give_up(error.what());
+  throw error;
 }
 
 void Stream::copy(void* to, const void* from, std::uint64_t bytes, CopyKind kind) {
@@ -108,7 +111,7 @@ void Stream::await(Query query) {
   for (unsigned asked = 1;; ++asked) {
     const cudaError_t code = query();
     if (code == cudaSuccess) break;
-    if (code != cudaErrorNotReady) throw cuda_error("work on", device_.name(), code);
+    if (code != cudaErrorNotReady) expect(code, "work on");
     if (asked % kAsksPerLook != 0) continue;
     if (std::chrono::duration<double>(Clock::now() - begin).count() < kPatience_s) continue;
     const std::string why =
