@@ -157,6 +157,8 @@ class GpuStream {
   virtual void wait() = 0;
   /// Device time between two reached marks of streams of this GPU [s].
   virtual double seconds(unsigned from, const GpuStream& other, unsigned to) = 0;
+  /// The driver's own handle, for its other libraries.
+  virtual void* native() { return nullptr; }
 
   static constexpr double kGateTime_s = 20;
   static constexpr double kPatience_s = 120;
@@ -178,6 +180,24 @@ class HeldStream {
   bool released_ = false;
 };
 
+/// One read of a file into a GPU's memory. `file` is a position in the list that the reader was given; `offset`, `length` and
+/// `to` in bytes, `to` from the beginning of the memory given.
+struct GpuRead {
+  std::uint32_t file = 0;
+  std::uint64_t offset = 0, length = 0, to = 0;
+  std::int64_t result = 0;  // once it has ended: bytes read, or -errno
+};
+
+/// Reads that are handed over by one call. Belongs to one thread at a time.
+class GpuReadBatch {
+ public:
+  virtual ~GpuReadBatch() = default;
+  /// At most as many as it was made for; they live until end(). Throws RunError.
+  virtual void begin(std::span<GpuRead> reads) = 0;
+  /// Waits for all of them, and fills in their results. Throws RunError.
+  virtual void end() = 0;
+};
+
 /// Reads files straight into a GPU's memory, without host memory in between (GPUDirect Storage).
 class GpuFileReader {
  public:
@@ -186,6 +206,11 @@ class GpuFileReader {
   /// `to` from the beginning of the memory given. Any thread.
   virtual std::int64_t read(std::uint32_t file, std::uint64_t offset, std::uint64_t length,
                             std::uint64_t to) noexcept = 0;
+  /// For `most` reads at once. Throws Unsupported where the library is too old.
+  virtual std::unique_ptr<GpuReadBatch> batch(unsigned most) = 0;
+  /// Queues a read in the order of `stream`: `read` lives, and its result is there, when the stream has got past it. Throws
+  /// RunError; Unsupported where the library is too old.
+  virtual void queue(GpuRead& read, GpuStream& stream) = 0;
   /// How it does that: "direct (nvidia-fs 2.24), as cuFile counted", "through host memory ...".
   virtual std::string mode() const = 0;
 };

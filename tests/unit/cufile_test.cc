@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -14,6 +15,7 @@
 #include "harness/backends/cuda/cufile.h"
 #include "tests/unit/fakes/cufile.h"
 #include "tests/unit/temporary_folder.h"
+#include "workloads/gpu/straight_reads.h"
 
 namespace headrace::cuda {
 namespace {
@@ -41,6 +43,16 @@ struct CuFiles : ::testing::Test {
     } catch (const Unsupported& e) {
       GTEST_SKIP() << e.what();
     }
+  }
+  /// Of three files, which are read so into `memory`.
+  std::unique_ptr<GpuFileReader> reader(const GpuMemory& memory) {
+    FileTable files(::open(folder.path().c_str(), O_DIRECTORY | O_RDONLY), folder.path());
+    for (const char* name : {"a", "b", "c"}) {
+      folder.write(name, std::string(2 * kPage, *name));
+      files.add(name, 2 * kPage);
+    }
+    const std::vector<std::uint32_t> all{0, 1, 2};
+    return CuFile::instance().reader(files, all, memory, kUuid);
   }
   /// What is told of three files.
   std::string way(const std::string& uuid = kUuid) {
@@ -85,6 +97,72 @@ TEST_F(CuFiles, AreNotGuessedWhereNothingCounts) {
 TEST_F(CuFiles, GoThroughHostMemoryWithoutTheModule) {
   fake->nvidia_fs = 0;
   EXPECT_EQ(way().rfind("through host memory (compatibility mode)", 0), 0u) << way();
+}
+
+/// A stream whose work is done when it is queued.
+struct PlayedStream final : GpuStream {
+  void attach() override {}
+  void copy(void*, const void*, std::uint64_t, CopyKind) override {}
+  void copy_by_cores(void*, const void*, std::uint64_t) override {}
+  void follow(const void* const*, std::uint64_t) override {}
+  void hold() override {}
+  void release() noexcept override {}
+  void keep_busy(std::uint64_t) override {}
+  void mark(unsigned) override {}
+  void after(const GpuStream&, unsigned) override {}
+  bool reached(unsigned) override { return true; }
+  void wait_mark(unsigned) override {}
+  void wait() override {}
+  double seconds(unsigned, const GpuStream&, unsigned) override { return 0; }
+};
+
+/// Six reads by `calls`, four at once: what each gave, and the first byte that came.
+std::string straight(GpuFileReader& reader, Played& memory, gpu::ReadCalls calls) {
+  PlayedStream stream;
+  gpu::StraightReads reads(reader, stream, calls, 4, kPage);
+  unsigned given = 0;
+  std::string told;
+  reads.run(
+      [&](GpuRead& read) {
+        if (given == 6) return false;
+        read.file = given % 3;
+        read.offset = given++ / 3 * kPage;
+        read.length = kPage;
+        return true;
+      },
+      [&](unsigned slot, const GpuRead& read, std::uint64_t begin_ns, std::uint64_t end_ns) {
+        EXPECT_LE(begin_ns, end_ns);
+        told += read.result == kPage ? std::string(1, static_cast<char>(memory.begin()[slot * kPage])) : "!";
+      });
+  std::sort(told.begin(), told.end());
+  return told;
+}
+
+TEST_F(CuFiles, AreReadOneByOneInBatchesAndInStreams) {
+  Played memory(4 * kPage);
+  const auto of = reader(memory);
+  EXPECT_EQ(straight(*of, memory, gpu::ReadCalls::single), "aabbcc");
+  EXPECT_EQ(fake->batches + fake->queued, 0u);
+  EXPECT_EQ(straight(*of, memory, gpu::ReadCalls::batch), "aabbcc");
+  EXPECT_EQ(fake->batches, 3u);
+  EXPECT_EQ(fake->most_in_batch, 2u) << "half is refilled while the other half is read";
+  fake->at_once = 1;
+  EXPECT_EQ(straight(*of, memory, gpu::ReadCalls::batch), "aabbcc") << "told one by one";
+  EXPECT_EQ(straight(*of, memory, gpu::ReadCalls::stream), "aabbcc");
+  EXPECT_EQ(fake->queued, 6u);
+}
+
+TEST_F(CuFiles, AReadThatFailsAmongOthersIsTheOnlyOne) {
+  Played memory(4 * kPage);
+  const auto of = reader(memory);
+  for (const gpu::ReadCalls calls : {gpu::ReadCalls::batch, gpu::ReadCalls::stream}) {
+    fake->fails = 3;
+    const std::string told = straight(*of, memory, calls);
+    EXPECT_EQ(told.size(), 6u);
+    EXPECT_EQ(std::count(told.begin(), told.end(), '!'), 1) << told;
+  }
+  fake->never_ends = true;
+  EXPECT_THROW(straight(*of, memory, gpu::ReadCalls::batch), RunError);
 }
 
 TEST(NvidiaFs, CountsReadsWhereItIsTold) {

@@ -213,9 +213,11 @@ TEST_F(GpuWorkloads, PageableBatchesAreNotAsynchronous) {
 const char* const kShards = "files: 3, file_size: 300000B, block_size: 64KiB, workers: 2, cache: asis, verify: true";
 
 TEST_F(GpuWorkloads, EveryByteGoesFromStorageToTheGpu) {
-  for (const char* how : {"method: pageable", "method: pipelined",
-                          "method: pipelined, engine: io_uring, queue_depth: 4", "method: cufile"}) {
-    const bool straight = std::string(how) == "method: cufile";
+  for (const char* how :
+       {"method: pageable", "method: pipelined", "method: pipelined, engine: io_uring, queue_depth: 4",
+        "method: cufile", "method: cufile, calls: batch, reads_in_flight: 5",
+        "method: cufile, calls: stream, reads_in_flight: 4", "method: cufile, calls: batch"}) {
+    const bool straight = std::string(how).starts_with("method: cufile");
     if (std::string(how).find("io_uring") != std::string::npos && !node.backends().why_not("io_uring").empty())
       continue;
     const PointResult p = run_one("use: storage_to_gpu, " + std::string(how) + ", " + kShards);

@@ -25,9 +25,31 @@ class HostFileReader final : public GpuFileReader {
     const ssize_t got = ::pread(files_[file], memory_.begin() + to, length, static_cast<off_t>(offset));
     return got < 0 ? -errno : got;
   }
+  std::unique_ptr<GpuReadBatch> batch(unsigned most) override { return std::make_unique<Batch>(*this, most); }
+  void queue(GpuRead& read, GpuStream&) override { take(read); }
   std::string mode() const override { return "by the test"; }
 
  private:
+  /// Reads when it is waited for.
+  class Batch final : public GpuReadBatch {
+   public:
+    Batch(HostFileReader& reader, unsigned most) : reader_(reader), most_(most) {}
+    void begin(std::span<GpuRead> reads) override {
+      if (reads.size() > most_ || !reads_.empty()) throw std::logic_error("more than the batch was made for");
+      reads_ = reads;
+    }
+    void end() override {
+      for (GpuRead& read : reads_) reader_.take(read);
+      reads_ = {};
+    }
+
+   private:
+    HostFileReader& reader_;
+    const unsigned most_;
+    std::span<GpuRead> reads_;
+  };
+  void take(GpuRead& r) { r.result = read(r.file, r.offset, r.length, r.to); }
+
   const GpuMemory& memory_;
   OpenFiles files_;
 };

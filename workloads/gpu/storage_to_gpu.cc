@@ -1,6 +1,5 @@
-// storage_to_gpu - shards from storage to device memory: through pageable memory, through pinned
-// memory with reads and copies beside each other, or straight (GPUDirect Storage); and which stage
-// limits.
+// storage_to_gpu - shards from storage to device memory: through pageable memory, through pinned memory with reads and
+// copies beside each other, or straight (GPUDirect Storage); and which stage limits.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,9 +12,13 @@
 #include "harness/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
+#include "workloads/gpu/storage_lane.h"
+#include "workloads/gpu/straight_reads.h"
 
 namespace {
 using namespace headrace;
+using gpu::Block;
+using gpu::Lane;
 
 constexpr std::array kMetrics{
     Metric{"bandwidth", "B/s", Better::higher, "Bytes that reached device memory per second, all workers and GPUs"},
@@ -31,52 +34,28 @@ constexpr std::array kMetrics{
 
 enum class Method { pageable, pipelined, cufile };
 
-/// A block that lies in a slot: read, copied, or both.
-struct Block {
-  std::uint32_t file = 0;  // position in the lane's shards
-  std::uint64_t offset = 0, length = 0;
-  std::uint64_t begin_ns = 0;  // of the read, or of the copy where nothing is read
-  std::uint64_t read_ns = 0, sent_ns = 0,
-                copied_ns = 0;  // the read's end, the copy's begin and end
-};
-constexpr std::size_t kKept = 32;  // blocks whose way is kept for the report
-
-/// One worker: its shards, its GPU, its slots (each a host buffer and a place in device memory).
-struct Lane {
-  unsigned gpu = 0;
-  const NumaNode* place = nullptr;
-  std::vector<std::uint32_t> shards;  // indices in the data set
-  std::unique_ptr<BlockReader> reader;
-  std::vector<std::unique_ptr<GpuMemory>> pins;  // of the reader's buffers; go before it
-  std::unique_ptr<GpuMemory> device;
-  std::unique_ptr<GpuStream> stream;
-  std::unique_ptr<GpuFileReader> direct;
-  std::vector<Block> blocks;             // by slot: what lies in device memory
-  std::vector<BlockRequest> requests;    // one batch
-  std::vector<std::uint32_t> free;       // slots with nothing in flight
-  std::vector<std::uint32_t> copying;    // a ring of slots in the order of their copies
-  std::uint64_t copied = 0, queued = 0;  // copies that ended, and that were queued
-  std::array<Block, kKept> last;         // a ring of those that came all the way
-};
-
 /// How many bytes/s come from storage to the GPUs, and which stage holds them up?
 class StorageToGpu final : public Workload {
  public:
   explicit StorageToGpu(Params& p)
       : method_(method_of(p)),
+        calls_(gpu::declare_read_calls(p)),
+        reads_in_flight_(static_cast<unsigned>(p.count("reads_in_flight", 16, {.min = 1, .max = GpuStream::kMarks},
+                                                       "of calls: batch and stream, per worker"))),
         io_(StorageParams::declare(p, {.workers = 4, .block_size = 1_MiB, .direct_allowed = true})),
         spec_(DataSetSpec::declare(p, {.files = 4, .file_size = 256_MiB})),
         placement_(gpu::Placement::declare(p)) {
     if (io_.queue_depth > GpuStream::kMarks)
       p.conflict("queue_depth",
                  "at most " + std::to_string(GpuStream::kMarks) + " blocks of a worker are in flight here");
+    if (method_ != Method::cufile && calls_ != gpu::ReadCalls::single) p.conflict("calls", "of method: cufile alone");
     if (method_ == Method::cufile && io_.block_size % kPage != 0)
       p.conflict("block_size", "reads straight into GPUs are multiples of 4KiB");
   }
 
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override {
-    if (auto skip = gpu::check_gpus(node, slot_bytes() * io_.queue_depth * io_.workers)) return skip;
+    if (auto skip = gpu::check_gpus(node, slot_bytes() * slots() * io_.workers)) return skip;
     if (auto skip = placement_.check(node)) return skip;
     if (method_ != Method::cufile) return io_.check(node);
     if (auto why = node.backends().gpu().no_file_reader()) return Skip{*why};
@@ -127,7 +106,7 @@ class StorageToGpu final : public Workload {
     if (lane.reader) lane.reader->attach();
     lane.stream->attach();
     lane.free.clear();
-    for (auto slot = io_.queue_depth; slot > 0; --slot) lane.free.push_back(slot - 1);
+    for (auto slot = slots(); slot > 0; --slot) lane.free.push_back(slot - 1);
     lane.copied = lane.queued = 0;
     if (!lane.reader) return;
     lane.stream->copy(lane.device->begin(), lane.reader->data(0), io_.block_size, CopyKind::h2d);
@@ -168,13 +147,13 @@ class StorageToGpu final : public Workload {
     std::vector<StageSpan> spans;
     if (method_ == Method::cufile || lanes_.empty()) return spans;
     const Lane& lane = lanes_.front();
-    const std::uint64_t first = lane.copied - std::min<std::uint64_t>(lane.copied, kKept);
-    const std::uint64_t begin_ns = lane.last[first % kKept].begin_ns;
+    const std::uint64_t first = lane.copied - std::min<std::uint64_t>(lane.copied, Lane::kKept);
+    const std::uint64_t begin_ns = lane.last[first % Lane::kKept].begin_ns;
     const auto since = [&](std::uint64_t ns) {
       return ns > begin_ns ? 1e-9 * static_cast<double>(ns - begin_ns) : 0.0;
     };
     for (std::uint64_t n = first; n < lane.copied; ++n) {
-      const Block& block = lane.last[n % kKept];
+      const Block& block = lane.last[n % Lane::kKept];
       const auto item = static_cast<std::uint32_t>(n - first);
       spans.push_back({item, "read", since(block.begin_ns), since(block.read_ns)});
       spans.push_back({item, "copy", since(block.sent_ns), since(block.copied_ns)});
@@ -225,6 +204,9 @@ class StorageToGpu final : public Workload {
   }
   static std::string times(double factor) { return format_quantity(factor, Dimension::ratio) + " times as much"; }
 
+  unsigned slots() const {
+    return calls_ != gpu::ReadCalls::single ? reads_in_flight_ : static_cast<unsigned>(io_.queue_depth);
+  }
   std::uint64_t slot_bytes() const { return round_up(io_.block_size, kPage); }
   unsigned char* place_of(const Lane& lane, std::size_t slot) const noexcept {
     return lane.device->begin() + slot * slot_bytes();
@@ -237,14 +219,15 @@ class StorageToGpu final : public Workload {
     Gpu& gpu = backend.gpu(index);
     lane.gpu = index;
     lane.place = placement_.node_of(index, gpu.facts(), notes_);
-    lane.device = gpu.allocate(slot_bytes() * io_.queue_depth);
+    lane.device = gpu.allocate(slot_bytes() * slots());
     lane.stream = gpu.stream();
-    lane.blocks.resize(io_.queue_depth);
-    lane.requests.resize(io_.queue_depth);
-    lane.copying.resize(io_.queue_depth);
-    lane.free.reserve(io_.queue_depth);
+    lane.blocks.resize(slots());
+    lane.requests.resize(slots());
+    lane.copying.resize(slots());
+    lane.free.reserve(slots());
     if (method_ == Method::cufile) {
       lane.direct = gpu.file_reader(data_->files(), lane.shards, *lane.device);
+      lane.straight = std::make_unique<gpu::StraightReads>(*lane.direct, *lane.stream, calls_, slots(), slot_bytes());
       return;
     }
     const OnNumaNode there(lane.place);
@@ -253,7 +236,7 @@ class StorageToGpu final : public Workload {
     options.keep_data = true;
     lane.reader = backends_->storage(io_.engine).block_reader(data_->files(), lane.shards, options);
     if (method_ == Method::pageable) return;
-    for (std::uint32_t slot = 0; slot < io_.queue_depth; ++slot)
+    for (std::uint32_t slot = 0; slot < slots(); ++slot)
       lane.pins.push_back(gpu.pin({lane.reader->data(slot), slot_bytes()}));
   }
 
@@ -337,7 +320,7 @@ class StorageToGpu final : public Workload {
     Block& block = lane.blocks[slot];
     block.copied_ns = now_ns();
     recorder.op(block.begin_ns, block.copied_ns, block.length);
-    lane.last[lane.copied++ % kKept] = block;
+    lane.last[lane.copied++ % Lane::kKept] = block;
     lane.free.push_back(slot);
   }
 
@@ -360,25 +343,32 @@ class StorageToGpu final : public Workload {
     }
   }
 
-  /// cuFile keeps one read in flight per thread.
   void read_straight(Lane& lane, Recorder& recorder) {
     Cursor cursor{*this, lane};
-    Block block;
-    for (std::uint64_t n = 0; recorder.running() && cursor.next(block); ++n) {
-      const std::size_t slot = n % lane.blocks.size();
-      BlockCompletion done;
-      done.file = block.file;
-      done.offset = block.offset;
-      done.begin_ns = now_ns();
-      done.result = lane.direct->read(block.file, block.offset, block.length, slot * slot_bytes());
-      done.end_ns = now_ns();
-      const bool arrived = record_block(done, block.length, lane.shards[block.file], recorder);
-      if (!arrived) block.length = 0;
-      lane.blocks[slot] = block;
-    }
+    lane.straight->run(
+        [&](GpuRead& read) {
+          Block block;
+          if (!recorder.running() || !cursor.next(block)) return false;
+          read.file = block.file;
+          read.offset = block.offset;
+          read.length = block.length;
+          return true;
+        },
+        [&](unsigned slot, const GpuRead& read, std::uint64_t begin_ns, std::uint64_t end_ns) {
+          BlockCompletion done;
+          done.file = read.file;
+          done.offset = read.offset;
+          done.begin_ns = begin_ns;
+          done.end_ns = end_ns;
+          done.result = read.result;
+          const bool arrived = record_block(done, read.length, lane.shards[read.file], recorder);
+          lane.blocks[slot] = {read.file, read.offset, arrived ? read.length : 0};
+        });
   }
 
   Method method_;
+  gpu::ReadCalls calls_;
+  unsigned reads_in_flight_;
   StorageParams io_;
   DataSetSpec spec_;
   gpu::Placement placement_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/backends/buffers.h"
+#include "harness/backends/cuda/cufile_many.h"
 #include "harness/backends/open_files.h"
 
 namespace headrace::cuda {
@@ -51,6 +52,13 @@ class Reader final : public GpuFileReader {
     if (got >= 0) return got;
     // -1: see errno; below: one of cuFile's own codes, which are no errno.
     return got == -1 ? -errno : -EIO;
+  }
+  std::unique_ptr<GpuReadBatch> batch(unsigned most) override {
+    return make_read_batch(cufile_, handles_, memory_, most);
+  }
+  void queue(GpuRead& read, GpuStream& stream) override {
+    if (!queued_) queued_ = make_queued_reads(cufile_, handles_, memory_);
+    queued_->queue(read, stream);
   }
   std::string mode() const override {
     return way_ + (registered_ ? "" : "; GPU memory not registered: through cuFile's own buffers");
@@ -111,6 +119,7 @@ class Reader final : public GpuFileReader {
   const GpuMemory& memory_;
   OpenFiles files_;
   std::vector<void*> handles_;
+  std::unique_ptr<QueuedReads> queued_;
   bool registered_ = false;
   std::string way_;
 };
@@ -128,6 +137,13 @@ CuFile::CuFile() {
       library_.find("cuFileHandleRegister", register_file) && library_.find("cuFileHandleDeregister", forget_file) &&
       library_.find("cuFileBufRegister", register_memory) && library_.find("cuFileBufDeregister", forget_memory) &&
       library_.find("cuFileRead", read);
+  library_.find("cuFileBatchIOSetUp", make_batch);
+  library_.find("cuFileBatchIOSubmit", submit_batch);
+  library_.find("cuFileBatchIOGetStatus", ask_batch);
+  library_.find("cuFileBatchIODestroy", free_batch);
+  library_.find("cuFileReadAsync", read_queued);
+  library_.find("cuFileStreamRegister", use_stream);
+  library_.find("cuFileStreamDeregister", forget_stream);
   library_.find("cuFileSetStatsLevel", set_level_);
   library_.find("cuFileGetStatsLevel", get_level_);
   library_.find("cuFileStatsStart", start_counting_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <time.h>
 
 #include <cstddef>
 #include <memory>
@@ -41,6 +42,25 @@ class CuFile {
     unsigned char more[256];
   };
 
+  /// CUfileIOParams_t of a read.
+  struct BatchRead {
+    int mode = 1;  // CUFILE_BATCH
+    struct {
+      void* memory;
+      off_t file_offset, memory_offset;
+      std::size_t length;
+    } read{};
+    void* file = nullptr;
+    int operation = 0;  // CUFILE_READ
+    void* cookie = nullptr;
+  };
+  /// CUfileIOEvents_t.
+  struct BatchEvent {
+    void* cookie = nullptr;
+    int status = 0;  // CUfileStatus_t
+    std::size_t result = 0;
+  };
+
   static CuFile& instance();
 
   /// Why it cannot be used, or nothing. Opens the library's driver on first use.
@@ -75,6 +95,16 @@ class CuFile {
   void (*forget_file)(void* handle) = nullptr;
   Status (*register_memory)(const void*, std::size_t, int) = nullptr;
   Status (*forget_memory)(const void*) = nullptr;
+  // From CUDA 12.2 on; null before.
+  Status (*make_batch)(void** batch, unsigned most) = nullptr;
+  Status (*submit_batch)(void* batch, unsigned count, BatchRead*, unsigned flags) = nullptr;
+  Status (*ask_batch)(void* batch, unsigned least, unsigned* count, BatchEvent*, timespec*) = nullptr;
+  void (*free_batch)(void* batch) = nullptr;
+  Status (*read_queued)(void* file, void* memory, std::size_t*, off_t* file_offset, off_t* memory_offset,
+                        ssize_t* result, void* stream) = nullptr;
+  Status (*use_stream)(void* stream, unsigned flags) = nullptr;
+  Status (*forget_stream)(void* stream) = nullptr;
+
   ssize_t (*read)(void* handle, void* memory, std::size_t, off_t file_offset, off_t memory_offset) = nullptr;
 
  private:

@@ -32,6 +32,7 @@ class Stream final : public GpuStream {
   void wait_mark(unsigned mark) override;
   void wait() override;
   double seconds(unsigned from, const GpuStream& other, unsigned to) override;
+  void* native() override { return stream_; }
   cudaStream_t handle() const { return stream_; }
 
  private:

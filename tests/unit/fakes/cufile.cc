@@ -1,10 +1,13 @@
 // A libcufile.so.0 that reads into host memory and tells which way each read went.
 #include "tests/unit/fakes/cufile.h"
 
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <vector>
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
@@ -71,5 +74,64 @@ EXPORTED Status cuFileGetStatsL3(void* to) {
   auto* at = static_cast<unsigned char*>(to) + fake_cufile.before_uuid;
   std::memcpy(at, fake_cufile.uuid, sizeof fake_cufile.uuid);
   std::memcpy(at + sizeof fake_cufile.uuid, fake_cufile.counted, sizeof fake_cufile.counted);
+  return kDone;
+}
+
+namespace {
+struct BatchRead {
+  int mode;
+  struct {
+    void* memory;
+    off_t file_offset, memory_offset;
+    std::size_t length;
+  } read;
+  void* file;
+  int operation;
+  void* cookie;
+};
+static_assert(sizeof(BatchRead) == 64, "CUfileIOParams_t");
+struct BatchEvent {
+  void* cookie;
+  int status;
+  std::size_t result;
+};
+static_assert(sizeof(BatchEvent) == 24, "CUfileIOEvents_t");
+struct Batch {
+  unsigned most;
+  std::vector<BatchRead> reads;
+};
+bool fails_now() { return fake_cufile.fails != 0 && --fake_cufile.fails == 0; }
+}  // namespace
+
+EXPORTED Status cuFileBatchIOSetUp(void** batch, unsigned most) { return *batch = new Batch{most, {}}, kDone; }
+EXPORTED void cuFileBatchIODestroy(void* batch) { delete static_cast<Batch*>(batch); }
+EXPORTED Status cuFileBatchIOSubmit(void* batch, unsigned count, BatchRead* reads, unsigned) {
+  auto& own = *static_cast<Batch*>(batch);
+  if (count > own.most || !own.reads.empty()) return kRefused;  // one at a time
+  own.reads.assign(reads, reads + count);
+  ++fake_cufile.batches;
+  fake_cufile.most_in_batch = std::max(fake_cufile.most_in_batch, count);
+  return kDone;
+}
+EXPORTED Status cuFileBatchIOGetStatus(void* batch, unsigned, unsigned* count, BatchEvent* events, timespec*) {
+  auto& own = *static_cast<Batch*>(batch);
+  constexpr int kComplete = 0x10, kFailed = 0x40;
+  const unsigned told =
+      fake_cufile.never_ends ? 0 : std::min({*count, fake_cufile.at_once, unsigned(own.reads.size())});
+  for (unsigned i = 0; i < told; ++i) {  // the last first: they end in any order
+    const BatchRead r = own.reads.back();
+    own.reads.pop_back();
+    const ssize_t got = cuFileRead(r.file, r.read.memory, r.read.length, r.read.file_offset, r.read.memory_offset);
+    events[i] = {r.cookie, fails_now() ? kFailed : kComplete, static_cast<std::size_t>(got)};
+  }
+  *count = told;
+  return kDone;
+}
+EXPORTED Status cuFileStreamRegister(void*, unsigned) { return ++fake_cufile.streams, kDone; }
+EXPORTED Status cuFileStreamDeregister(void*) { return --fake_cufile.streams, kDone; }
+EXPORTED Status cuFileReadAsync(void* file, void* memory, std::size_t* length, off_t* offset, off_t* to,
+                                ssize_t* result, void*) {
+  ++fake_cufile.queued;
+  *result = fails_now() ? -5 : cuFileRead(file, memory, *length, *offset, *to);
   return kDone;
 }
