@@ -95,6 +95,7 @@ std::vector<std::string> not_as_the_job(const Plan& plan) {
 struct PlannedTime {
   std::size_t points = 0;
   double first_s = 0, most_s = 0;
+  std::string reckoned_with;  // "" = any machine
 };
 PlannedTime planned_time(const Plan& plan) {
   PlannedTime time;
@@ -102,6 +103,7 @@ PlannedTime planned_time(const Plan& plan) {
     const Footprint footprint = point.workload->footprint();
     if (footprint.repetition_s <= 0) continue;
     ++time.points;
+    if (!footprint.reckoned_with.empty()) time.reckoned_with = footprint.reckoned_with;
     const double each = footprint.repetition_s + point.rest_s;
     time.first_s += footprint.around_s + point.repeat.looks.front() * each;
     // No repetition begins once the point's budget is used up.
@@ -230,13 +232,14 @@ Text plan_text(const Plan& plan, const Shared& shared) {
               width, 10) +
          "\n";
   if (time.points > 0)
-    out += wrap(Text::format("time      {} to {}{}, however many ranks take part", format_duration(time.first_s),
-                             format_duration(time.most_s),
-                             time.points == plan.points.size()
-                                 ? Text()
-                                 : Text::format(" for the {} points that tell theirs", time.points)),
-                width, 10) +
-           "\n";
+    out +=
+        wrap(Text::format(
+                 "time      {} to {}{}, {}", format_duration(time.first_s), format_duration(time.most_s),
+                 time.points == plan.points.size() ? Text()
+                                                   : Text::format(" for the {} points that tell theirs", time.points),
+                 time.reckoned_with.empty() ? "however many ranks take part" : "as with " + time.reckoned_with),
+             width, 10) +
+        "\n";
   Table points({{"point", false}, {"cache", false}, {"reps", true}, {"read/rep", true}, {"writes", true}});
   for (const Point& point : plan.points) {
     const Footprint footprint = point.workload->footprint();
@@ -292,7 +295,10 @@ std::string plan_json(const Plan& plan) {
                       {"looks", point.repeat.looks},
                       {"read_bytes_per_repetition", footprint.read_bytes_per_repetition},
                       {"written_bytes", footprint.written_bytes}});
-    if (footprint.repetition_s > 0) points.back()["repetition_s"] = footprint.repetition_s;
+    points.back()["budget_s"] = point.repeat.budget_s;
+    if (footprint.repetition_s <= 0) continue;
+    points.back()["repetition_s"] = footprint.repetition_s;
+    points.back()["around_s"] = footprint.around_s;
   }
   json needs = json::array();
   for (const auto& need : plan.needs) {

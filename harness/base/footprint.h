@@ -15,6 +15,7 @@ struct Footprint {
   std::string data_id;                 // points with the same id share what is written; "" = nobody does
   double repetition_s = 0;             // at most, however many ranks take part; of what a job's data has no part in
   double around_s = 0;                 // before the first repetition and after the last one
+  std::string reckoned_with = "";      // which machine that is the time of; "" = any
 };
 
 }  // namespace headrace

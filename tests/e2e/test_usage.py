@@ -302,3 +302,16 @@ def test_plan_tells_the_time_of_a_fabric(headrace, config):
     points = json.loads(headrace("plan", "-c", path, "--json").out)["points"]
     assert all("repetition_s" in p for p in points if p["workload"] != "network_ports"), points
     assert 0 < sum(p.get("repetition_s", 0) * p["looks"][-1] for p in points) < 1200
+
+
+def test_plan_tells_the_time_of_eight_gpus(headrace):
+    """Ten minutes at most, with as many repetitions as there can be; who cannot know its time keeps to its budget."""
+    path = os.path.join(os.path.dirname(__file__), "../../configs/gpu.yaml")
+    told = headrace("plan", "-c", path).out
+    assert re.search(r"^time +\S.* to .*as with eight GPUs", told, re.M), told
+    points = json.loads(headrace("plan", "-c", path, "--json").out)["points"]
+    untold = {p["workload"] for p in points if "repetition_s" not in p}
+    assert untold == {"gpu_decode", "storage_to_gpu"}
+    most = [p["budget_s"] if "repetition_s" not in p else
+            p["around_s"] + min(p["repetition_s"] * p["looks"][-1], p["budget_s"] + p["repetition_s"]) for p in points]
+    assert 60 < sum(most) <= 600, list(zip((p["id"] for p in points), most))

@@ -8,6 +8,7 @@
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/host_area.h"
+#include "workloads/gpu/planned.h"
 #include "workloads/pattern.h"
 
 namespace {
@@ -50,7 +51,9 @@ class CheckpointStage final : public Workload {
   }
   bool one_per_node() const override { return true; }
   Footprint footprint() const override {
-    return {.written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = size_, .data_id = ""};
+    Footprint f;
+    f.memory_bytes = size_;
+    return gpu::planned(f, 2 * static_cast<double>(size_) / gpu::PlannedNode::link, size_);
   }
   unsigned workers() const override { return std::max<unsigned>(1, static_cast<unsigned>(watch_.names().size())); }
   std::vector<std::string> devices() const override { return watch_.names(); }

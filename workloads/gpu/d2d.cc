@@ -1,4 +1,4 @@
-// d2d - copies within each GPU's memory: the ceiling of everything that moves there.
+// d2d - copies within each GPU's memory. Each byte is read and written: half of the memory's rate is the most.
 #include "workloads/gpu/device_copies.h"
 
 namespace {
@@ -11,6 +11,7 @@ class D2d final : public gpu::DeviceCopies {
   std::optional<Skip> check(Node& node) override { return gpu::check_gpus(node, 2 * size_); }
 
  private:
+  unsigned planned_pairs() const override { return gpu::PlannedNode::gpus; }
   std::vector<std::pair<unsigned, unsigned>> gpu_pairs(GpuBackend& backend) const override {
     std::vector<std::pair<unsigned, unsigned>> all;
     for (unsigned i = 0; i < backend.count(); ++i) all.emplace_back(i, i);

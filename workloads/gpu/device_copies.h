@@ -12,6 +12,7 @@
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
+#include "workloads/gpu/planned.h"
 #include "workloads/pattern.h"
 
 namespace headrace::gpu {
@@ -32,7 +33,11 @@ class DeviceCopies : public Workload {
   }
 
   bool one_per_node() const override { return true; }
-  Footprint footprint() const override { return {}; }
+  Footprint footprint() const override {
+    const double own_s = static_cast<double>(size_) * static_cast<double>(copies_ + kWarmUps) *
+                         (planned_pairs() > PlannedNode::gpus ? 1 / PlannedNode::peer : 1 / PlannedNode::memory);
+    return planned({}, planned_pairs() * own_s * (both_ ? 2 : 1), 2 * size_);
+  }
   std::vector<std::string> latency_parts() const override { return {"submit"}; }
   std::vector<std::string> devices() const override {
     std::vector<std::string> names;
@@ -115,6 +120,8 @@ class DeviceCopies : public Workload {
   }
   /// Of pairs of GPUs: the one whose memory is written does the copying; others go the other way meanwhile.
   bool target_copies_ = false, both_ = false;
+  /// So many on a node that a plan reckons with.
+  virtual unsigned planned_pairs() const = 0;
   /// From which GPU's memory to which one's.
   virtual std::vector<std::pair<unsigned, unsigned>> gpu_pairs(GpuBackend& backend) const = 0;
   std::uint64_t size_;

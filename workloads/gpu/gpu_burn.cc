@@ -14,6 +14,7 @@
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/host_area.h"
 #include "workloads/gpu/matrices.h"
+#include "workloads/gpu/planned.h"
 
 namespace {
 using namespace headrace;
@@ -52,8 +53,9 @@ class GpuBurn final : public Workload {
   std::optional<Skip> check(Node& node) override { return gpu::check_gpus(node, device_bytes()); }
   bool one_per_node() const override { return true; }
   Footprint footprint() const override {
-    return {
-        .written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = elements() * sizeof(float), .data_id = ""};
+    Footprint f;
+    f.memory_bytes = elements() * sizeof(float);
+    return gpu::planned(f, time_s_ + 0.5, f.memory_bytes);
   }
   unsigned workers() const override { return std::max<unsigned>(1, static_cast<unsigned>(lanes_.size())); }
   std::vector<std::string> devices() const override { return watch_.names(); }

@@ -55,7 +55,7 @@ class GpuDecode final : public Workload {
   Footprint footprint() const override {
     Footprint f;
     f.memory_bytes = held_.memory_bytes();
-    return f;
+    return f;  // as long as its images take
   }
   std::vector<std::string> devices() const override { return watch_.names(); }
 

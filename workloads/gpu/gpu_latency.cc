@@ -12,6 +12,7 @@
 #include "harness/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
+#include "workloads/gpu/planned.h"
 
 namespace {
 using namespace headrace;
@@ -50,7 +51,9 @@ class GpuLatency final : public Workload {
   Footprint footprint() const override {
     Footprint f;
     f.memory_bytes = size_;
-    return f;
+    constexpr double kLoad_s = 2e-6;  // from another GPU's memory
+    const double ways = gpu::PlannedNode::pairs + 2 * gpu::PlannedNode::gpus;
+    return gpu::planned(f, ways * static_cast<double>(loads_) * kLoad_s, size_);
   }
   /// GPUs, and pairs of them.
   std::vector<std::string> devices() const override {

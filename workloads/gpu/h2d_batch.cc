@@ -11,6 +11,7 @@
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/host_area.h"
+#include "workloads/gpu/planned.h"
 #include "workloads/pattern.h"
 
 namespace {
@@ -58,8 +59,10 @@ class H2dBatch final : public Workload {
   }
   bool one_per_node() const override { return true; }
   Footprint footprint() const override {
-    return {
-        .written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = pool_ + 2 * batch_bytes(), .data_id = ""};
+    Footprint f;
+    f.memory_bytes = pool_ + 2 * batch_bytes();
+    const double copy_s = static_cast<double>(batch_bytes()) / gpu::PlannedNode::pageable;
+    return gpu::planned(f, static_cast<double>(steps_) * (2 * copy_s + compute_s_), 2 * batch_bytes());
   }
 
   std::vector<std::string> devices() const override { return watch_.names(); }

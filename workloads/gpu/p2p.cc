@@ -28,6 +28,7 @@ class P2p final : public gpu::DeviceCopies {
   }
 
  private:
+  unsigned planned_pairs() const override { return gpu::PlannedNode::pairs; }
   std::vector<std::pair<unsigned, unsigned>> gpu_pairs(GpuBackend& backend) const override {
     std::vector<std::pair<unsigned, unsigned>> all;
     for (unsigned from = 0; from < backend.count(); ++from) {

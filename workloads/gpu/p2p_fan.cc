@@ -10,6 +10,7 @@
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
+#include "workloads/gpu/planned.h"
 #include "workloads/pattern.h"
 
 namespace {
@@ -52,7 +53,12 @@ class P2pFan final : public Workload {
     return std::nullopt;
   }
   bool one_per_node() const override { return true; }
-  Footprint footprint() const override { return {}; }
+  Footprint footprint() const override {
+    using Planned = gpu::PlannedNode;
+    // Each GPU with one other, then with all others, which share its links.
+    const double own_s = static_cast<double>(size_) * static_cast<double>(copies_) / Planned::peer;
+    return gpu::planned({}, Planned::gpus * Planned::gpus * own_s, 2 * size_);
+  }
   std::vector<std::string> latency_parts() const override { return {"submit"}; }
   std::vector<std::string> devices() const override { return watch_.names(); }
   /// Each GPU alone first with one other: what its share is of.

@@ -6,6 +6,7 @@
 #include "harness/backends/loader.h"
 #include "harness/workload.h"
 #include "workloads/gpu/gpus.h"
+#include "workloads/gpu/planned.h"
 
 namespace {
 using namespace headrace;
@@ -31,7 +32,10 @@ class PinMemory final : public Workload {
   std::optional<Skip> check(Node& node) override { return gpu::check_gpus(node, 0); }
   bool one_per_node() const override { return true; }
   Footprint footprint() const override {
-    return {.written_bytes = 0, .read_bytes_per_repetition = 0, .memory_bytes = size_, .data_id = ""};
+    Footprint f;
+    f.memory_bytes = size_;
+    const double each_s = static_cast<double>(size_) / gpu::PlannedNode::pinning;
+    return gpu::planned(f, static_cast<double>(times_) * each_s, 0);
   }
   std::vector<std::string> latency_parts() const override { return {"unpin"}; }
 
@@ -66,23 +70,23 @@ class PinMemory final : public Workload {
     sink.put("pin_time_s", pin_s);
     sink.put("unpin_time_s", 1e-9 * static_cast<double>(unpin_ns_) / static_cast<double>(done_));
   }
+  std::vector<std::string> notes() override {
+    return {"pinned for all " + std::to_string(gpus_) + " GPUs of the process"};
+  }
   void cleanup(Node&) override { buffer_.reset(); }
 
  private:
   std::unique_ptr<GpuMemory> pin() {
-  std::vector<std::string> notes() override {
-    return {"pinned for all " + std::to_string(gpus_) + " GPUs of the process"};
-  }
     return register_ ? gpu_->pin({buffer_->begin(), size_}) : gpu_->pinned(size_, false);
   }
 
   bool register_;
   std::uint64_t size_, times_;
   Gpu* gpu_ = nullptr;
+  unsigned gpus_ = 0;
   std::optional<Buffers> buffer_;
   std::uint64_t pin_ns_ = 0, unpin_ns_ = 0, done_ = 0;
 };
 
-  unsigned gpus_ = 0;
 const Register<PinMemory> registered{"pin_memory", "pinning host memory and giving it back: what it costs a loader"};
 }  // namespace

@@ -14,6 +14,7 @@
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/host_area.h"
+#include "workloads/gpu/planned.h"
 #include "workloads/pattern.h"
 
 namespace headrace::gpu {
@@ -62,10 +63,15 @@ class Transfer : public Workload {
     return placement_.check(node);
   }
   Footprint footprint() const override {
-    return {.written_bytes = 0,
-            .read_bytes_per_repetition = 0,
-            .memory_bytes = streams_ * size_ * (both_ ? 2 : 1),
-            .data_id = ""};
+    using Planned = PlannedNode;
+    Footprint f;
+    f.memory_bytes = streams_ * size_ * (both_ ? 2 : 1);
+    const auto copies = static_cast<double>((copies_ + kWarmUps) * streams_);
+    const double rate =
+        memory_ != HostMemory::pageable ? Planned::link : std::min(Planned::link, streams_ * Planned::pageable);
+    const double own_s = copies * (static_cast<double>(size_) / rate + Planned::call_s) * (both_ ? 2 : 1);
+    // All at once are in each other's way, but not as if they took turns.
+    return planned(f, own_s * (all_ ? 2 : Planned::gpus), f.memory_bytes);
   }
   unsigned workers() const override {
     const unsigned gpus = all_ ? std::max<unsigned>(1, static_cast<unsigned>(watch_.names().size())) : 1;
@@ -178,7 +184,8 @@ class Transfer : public Workload {
             p.count("streams", 1, {.min = 1, .max = 64}, "of each GPU, each with buffers of its own"))),
         in_flight_(p.count("copies_in_flight", 16, {.min = 1, .max = 256},
                            "copies queued on each stream at once; pageable ones are waited for one by one")),
-        copies_(p.count("copies", 0, {}, "per repetition and stream; 0 = 4 GiB worth of them, 4 to 4096")),
+        copies_(
+            p.count("copies", 0, {}, "per repetition and stream; 0 = 4 GiB worth of them, pageable 1 GiB, 4 to 4096")),
         placement_(Placement::declare(p)),
         all_(p.choice("gpus", "each", {"each", "all"}, "one GPU after the other, or all at the same time") == "all"),
         huge_pages_(p.flag("huge_pages", false, "pageable and registered buffers in huge pages")) {
@@ -187,7 +194,9 @@ class Transfer : public Workload {
                      "both: other copies go the other way meanwhile; this direction is measured") == "both";
     if (both_ && memory_ == HostMemory::pageable)
       p.conflict("direction", "pageable copies are made one at a time: use pinned, registered or write_combined");
-    if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(4_GiB / (size_ * streams_), 4, 4096);
+    // Pageable copies take about four times as long.
+    const std::uint64_t worth = memory_ == HostMemory::pageable ? 1_GiB : 4_GiB;
+    if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(worth / (size_ * streams_), 4, 4096);
   }
 
  private:
