@@ -20,6 +20,7 @@ build_packages=(
   "libfmt-dev|formats text"
   "liburing-dev|the io_uring engine"
   "libibverbs-dev|the verbs plugin: RDMA"
+  "librdmacm-dev|its connections by rdma_cm"
   "libjpeg-dev|decodes JPEG"
   "libpng-dev|decodes PNG"
   "libzstd-dev|decodes zstd"

@@ -50,15 +50,25 @@ struct RdmaAddress {
   bool ethernet = false;
   std::array<std::uint8_t, 16> gid{};
   std::uint16_t lid = 0;
-  unsigned mtu = 0;             // [B]
-  unsigned reads = 0;           // that it answers at once, per queue pair
-  std::uint32_t sequence = 0;   // number of the first packet
-  std::uint16_t partition = 0;  // P_Key; 0 = not known
+  unsigned mtu = 0;                   // [B]
+  unsigned reads = 0;                 // that it answers at once, per queue pair
+  std::uint32_t sequence = 0;         // number of the first packet
+  std::uint16_t partition = 0;        // P_Key; 0 = not known
+  std::array<std::uint8_t, 16> ip{};  // managed: where its connection manager listens
+  std::uint16_t service = 0;
   std::vector<std::uint32_t> queue_pairs;
+};
+
+/// What queue pairs are of.
+enum class RdmaTransport : std::uint8_t {
+  reliable,  // RC: connections; all operations
+  datagram,  // UD: a message is one packet, which arrives or does not; sends alone
+  dynamic,   // DC: reliable, and connected when it is needed; NVIDIA's cards alone
 };
 
 /// How an endpoint is made.
 struct RdmaSettings {
+  RdmaTransport transport = RdmaTransport::reliable;
   unsigned gid_index = 0;
   unsigned queue_pairs = 1;
   unsigned in_use = 0;         // of them at the same time; 0 = all
@@ -70,12 +80,13 @@ struct RdmaSettings {
   unsigned service_level = 0;
   unsigned flow_label = 0;  // RoCE: chooses the packets' UDP source port, and so their way; InfiniBand: of the route
   unsigned partition_index = 0;  // of the port's table of P_Keys
+  bool managed = false;          // connected by the kernel's connection manager (rdma_cm), which then chooses the route
   // Bytes may reach memory in another order than they were sent, completions last: not where their arrival is looked for
   // in memory. Without it, some hosts (EPYC) carry three quarters of a fast port. Cards that cannot leave it out.
   bool relaxed_ordering = false;
 };
 
-enum class RdmaOp : std::uint8_t { write, write_immediate, read, send };
+enum class RdmaOp : std::uint8_t { write, write_immediate, read, send, send_immediate };
 
 /// Memory that a device may reach. Given back with the object; the memory itself is the caller's.
 class RdmaMemory {
@@ -98,7 +109,7 @@ struct RdmaWork {
   std::uint32_t local_key = 0;
   std::uint32_t remote_key = 0;
   std::uint64_t remote = 0;     // address at the other end
-  std::uint32_t immediate = 0;  // for write_immediate
+  std::uint32_t immediate = 0;  // for write_immediate and send_immediate
   std::uint64_t id = 0;         // comes back with the completion
 };
 

@@ -162,6 +162,35 @@ RdmaPlace choose_rdma_place(std::span<const RdmaPort> ports, const RdmaWish& wis
   return place;
 }
 
+std::vector<RdmaPlace> choose_rdma_places(std::span<const RdmaPort> ports, const RdmaWish& wish, unsigned share,
+                                          unsigned shares, unsigned most) {
+  const RdmaRails rails = rdma_rails(ports, wish.device, wish.port);
+  const auto count = static_cast<unsigned>(rails.ports.size());
+  unsigned begin = share * count / shares, end = (share + 1) * count / shares;
+  if (begin == end) {  // more ranks than ports
+    begin = share % count;
+    end = begin + 1;
+  }
+  if (most != 0) end = std::min(end, begin + most);
+  std::vector<RdmaPlace> places;
+  std::vector<const RdmaPort*> own(rails.ports.begin() + begin, rails.ports.begin() + end);
+  for (unsigned rail = begin; rail < end; ++rail) {
+    const RdmaPort& port = *rails.ports[rail];
+    if (!port.active) continue;
+    RdmaWish alone{
+        .device = port.device, .port = port.number, .gid_index = wish.gid_index, .partition = wish.partition};
+    places.push_back(choose_rdma_place(ports, alone));
+    places.back().rail = rail;
+    places.back().slot = rail - begin;
+  }
+  if (places.empty()) throw Unsupported(none_active(own));
+  std::vector<std::string>& notes = places.front().notes;
+  if (!rails.left_out.empty()) notes.push_back(rails.left_out);
+  for (const RdmaPort* p : own)
+    if (!p->active) notes.push_back(fmt::format("{} is {}: {}", p->name(), p->state, to_bring_up(*p)));
+  return places;
+}
+
 std::size_t nearest_gpu(std::span<const std::string> ports, std::span<const std::string> gpus,
                         const std::string& sys_root) {
   std::vector<std::vector<std::string>> ways;

@@ -26,6 +26,7 @@ struct RdmaWish {
 struct RdmaPlace {
   const RdmaPort* port = nullptr;
   unsigned rail = 0;  // its place among the ports of the node that RDMA goes by, with those that are down
+  unsigned slot = 0;  // its place among those that its rank drives, with those that are down
   unsigned gid_index = 0;
   unsigned partition_index = 0;
   std::string words;               // "mlx5_0/1, GID 3 (RoCE v2, 10.0.0.1, eth2), MTU 4096, 400 Gbit/s"
@@ -39,6 +40,13 @@ struct RdmaPlace {
 /// Throws Unsupported when no port is active, RunError when what was asked for is not there or is down; both say what
 /// there is.
 RdmaPlace choose_rdma_place(std::span<const RdmaPort> ports, const RdmaWish& wish);
+
+/// The ports that one of a node's ranks drives at once: of the node's rails the `share`-th of `shares` equal parts, at most
+/// `most` of them (0 = all), each as choose_rdma_place() takes it; where there are more ranks than ports, ranks share one.
+/// A port that is down is left out, and keeps its slot. The wish's address, turn and nearness are not looked at.
+/// Throws as choose_rdma_place() does, when none of them is active.
+std::vector<RdmaPlace> choose_rdma_places(std::span<const RdmaPort> ports, const RdmaWish& wish, unsigned share,
+                                          unsigned shares, unsigned most);
 
 /// Which of `gpus` the last of a node's ranks moves data of: the one that shares most of the way with its port; of as near
 /// ones the one that the fewest ranks before it took. `ports`: of each of them, its own last. All are PCI addresses.

@@ -9,7 +9,8 @@ std::string to_bytes(const RdmaCard& card) {
   const RdmaAddress& a = card.address;
   writer.put(a.ethernet);
   for (const std::uint8_t byte : a.gid) writer.put(byte);
-  writer.put(a.lid).put(a.mtu).put(a.reads).put(a.sequence).put(a.partition).put(a.queue_pairs);
+  writer.put(a.lid).put(a.mtu).put(a.reads).put(a.sequence).put(a.partition).put(a.service).put(a.queue_pairs);
+  for (const std::uint8_t byte : a.ip) writer.put(byte);
   return writer.put(card.memory).put(card.length).put(card.key).bytes();
 }
 
@@ -24,7 +25,9 @@ RdmaCard card_from(const std::string& bytes) {
   reader.get(a.reads);
   reader.get(a.sequence);
   reader.get(a.partition);
+  reader.get(a.service);
   reader.get(a.queue_pairs);
+  for (std::uint8_t& byte : a.ip) reader.get(byte);
   reader.get(card.memory);
   reader.get(card.length);
   reader.get(card.key);

@@ -29,6 +29,10 @@ workloads:
   - {{use: rdma_all_reduce, message_size: [4B, 256KiB], device: rxe0, time: 100ms, repeat: {{looks: [1]}}}}
   - {{use: rdma_send, label: both, direction: both, message_size: 64KiB, {QUICK}}}
   - {{use: rdma_send, label: latency, measure: latency, message_size: [1B, 4KiB], {QUICK}}}
+  - {{use: rdma_send, label: ud, transport: ud, message_size: [1B, 1KiB], queue_pairs: 2, tx_depth: 8, {QUICK}}}
+  - {{use: rdma_send, label: ud_latency, transport: ud, measure: latency, message_size: 64B, {QUICK}}}
+  - {{use: rdma_write, label: cm, connect: rdma_cm, message_size: 64KiB, queue_pairs: 2, traffic_class: 104, {QUICK}}}
+  - {{use: rdma_read, label: cm, connect: rdma_cm, message_size: 64KiB, {QUICK}}}
 """
 ONE = f"""\
 schema: 1
@@ -56,6 +60,9 @@ target: {{path: scratch}}
 workloads:
   - {{use: rdma_send, schedule: rails, direction: both, queue_pairs: 2, message_size: 64KiB, {FEW}}}
   - {{use: rdma_read, processes: per_node, message_size: 64KiB, {FEW}}}
+  - {{use: rdma_write, label: at_once, processes: per_node, rails: all, direction: each_way, message_size: 64KiB, {FEW}}}
+  - {{use: rdma_send, label: at_once, processes: per_node, rails: all, transport: ud, {FEW}}}
+  - {{use: rdma_write, label: cm, connect: rdma_cm, schedule: rails, message_size: 64KiB, {FEW}}}
   - {{use: rdma_write, label: killed, schedule: bisection, {FEW.replace("100ms", "60s, peer_timeout: 2s")}}}
 """
 FIREWALL = f"""\
@@ -67,6 +74,15 @@ workloads:
 """
 
 
+LOSSY = f"""\
+schema: 1
+name: lossy
+target: {{path: scratch}}
+workloads:
+  - {{use: rdma_send, schedule: bisection, transport: ud, direction: both, device: "rxe0,rxe1", {FEW}}}
+"""
+
+
 def long(op):
     return ONE.replace("rdma_write", f"rdma_{op}").replace("time: 100ms", "time: 20s, peer_timeout: 2s")
 
@@ -75,7 +91,7 @@ def long(op):
 def vm(tmp_path_factory):
     folder = tmp_path_factory.mktemp("vm")
     for name, text in {"all": ALL, "one": ONE, "long_write": long("write"), "long_send": long("send"), "mpi": MPI,
-                       "rails": RAILS, "firewall": FIREWALL}.items():
+                       "rails": RAILS, "firewall": FIREWALL, "lossy": LOSSY}.items():
         (folder / f"{name}.yaml").write_text(text)
     done = subprocess.run([HERE / "vm/run-in-rdma-vm", "-d", folder, "-t", "540", "--", HERE / "scenarios", BINARY, PLUGIN_TEST],
                           capture_output=True, text=True)
@@ -173,6 +189,11 @@ def test_what_is_wrong_is_told_with_what_to_do(vm, name, words):
         assert word in told(vm, name), told(vm, name)
 
 
+def test_dynamic_connections_are_skipped_where_no_card_has_them(vm):
+    [point] = points(vm, "dynamic")
+    assert point["status"] == "skipped" and "rxe0/1 is no card of the mlx5 driver" in point["reason"], point
+
+
 def test_ports_whose_mtu_differs_use_the_smaller_and_say_so(vm):
     [point] = points(vm, "smaller_mtu")
     assert point["status"] == "ok", point["reason"]
@@ -216,6 +237,37 @@ def test_rails_join_the_same_port_of_every_node(vm):
     assert measured(send) == (["node-a port 0", "node-b port 0", "node-a port 1", "node-b port 1"],
                               [(0, 1), (1, 0), (2, 3), (3, 2)])
     assert measured(read) == (["node-a", "node-b"], [(0, 1)])
+
+
+def test_one_process_of_a_node_drives_both_its_ports_at_once(vm):
+    found = by_id(vm, "rails")
+    write, send = found["rdma_write/at_once"], found["rdma_send/at_once"]
+    assert all_right(write, send)
+    assert measured(write) == (["node-a port 0", "node-b port 0", "node-a port 1", "node-b port 1"],
+                               [(0, 1), (1, 0), (2, 3), (3, 2)])
+    assert metric(write, "bandwidth") > 1.9 * metric(write, "nic_bandwidth") > 0
+    assert [sum(f"rxe{i}/1" in note for note in write["notes"]) for i in (0, 2)] == [1, 1], write["notes"]
+    assert 0 <= metric(send, "lost_share") < 1
+
+
+def test_connections_by_the_kernels_manager_keep_to_their_ports(vm):
+    point = by_id(vm, "rails")["rdma_write/cm"]
+    assert all_right(point)
+    assert len(measured(point)[1]) == 2, point["pairs"]
+
+
+def test_datagrams_are_counted_where_they_arrive(vm):
+    found = by_id(vm, "all")
+    for size in ("1B", "1KiB"):
+        point = found[f"rdma_send/ud/message_size:{size}"]
+        assert 0 <= metric(point, "lost_share") < 1, point
+    assert metric(found["rdma_send/ud_latency"], "time_s") > 0
+
+
+def test_datagrams_that_the_network_drops_are_told(vm):
+    [point] = points(vm, "lossy")
+    assert all_right(point)
+    assert 0.01 < metric(point, "lost_share") < 0.5, metric(point, "lost_share")  # a fifth of those of one way
 
 
 def test_a_launched_rank_that_dies_is_named(vm):

@@ -23,6 +23,7 @@ struct HostRdmaFaults {
   bool loses = false;       // nothing arrives, nobody is told
   int fails_with = 0;       // status of every completion
   std::uint64_t after = 0;  // so many requests go well
+  unsigned drops = 0;       // datagrams: each so many-th; 0 = none
 };
 
 /// The cable: every queue pair of every device by its number.
@@ -41,6 +42,7 @@ class HostFabric {
   struct Queue {
     std::deque<RdmaCompletion>* received = nullptr;
     unsigned index = 0;
+    bool datagrams = false;
     std::deque<Receive> receives;
     std::deque<Message> waiting;  // for a receive
   };
@@ -50,7 +52,7 @@ class HostFabric {
   std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> keys;  // remote key -> begin, end
   std::uint32_t next_queue = 100, next_key = 1;
   HostRdmaFaults faults;
-  std::uint64_t requests = 0;
+  std::uint64_t requests = 0, datagrams = 0;
   std::vector<RdmaSettings> opened;  // of each endpoint
 
   /// Hands over what waits, as far as there are receives. Under the mutex.
@@ -83,6 +85,7 @@ class HostEndpoint final : public RdmaEndpoint {
       HostFabric::Queue& queue = fabric_->queues[fabric_->next_queue++];
       queue.received = &received_;
       queue.index = i;
+      queue.datagrams = settings.transport == RdmaTransport::datagram;
     }
   }
   ~HostEndpoint() override {
@@ -152,11 +155,18 @@ class HostEndpoint final : public RdmaEndpoint {
 
   /// The status.
   int move(unsigned queue, const RdmaWork& w, bool corrupts) {
-    constexpr int kRemoteAccess = 10, kRetries = 12;
+    constexpr int kLocalLength = 1, kRemoteAccess = 10, kRetries = 12;
     const auto found = fabric_->queues.find(others_[queue]);
     if (found == fabric_->queues.end()) return kRetries;
     const auto* local = static_cast<const unsigned char*>(w.local);
-    if (w.op != RdmaOp::send && w.length > 0) {
+    const bool sends = w.op == RdmaOp::send || w.op == RdmaOp::send_immediate;
+    if (found->second.datagrams) {
+      if (!sends || w.length > 4096) return kLocalLength;
+      // Nobody waits for a receive, and some are lost.
+      if (fabric_->faults.drops != 0 && ++fabric_->datagrams % fabric_->faults.drops == 0) return 0;
+      if (found->second.receives.empty()) return 0;
+    }
+    if (!sends && w.length > 0) {
       const auto key = fabric_->keys.find(w.remote_key);
       if (key == fabric_->keys.end() || w.remote < key->second.first || w.remote + w.length > key->second.second)
         return kRemoteAccess;
@@ -172,7 +182,7 @@ class HostEndpoint final : public RdmaEndpoint {
       __atomic_store_n(remote + w.length - 1, local[w.length - 1], __ATOMIC_RELEASE);
     }
     if (w.op == RdmaOp::write || w.op == RdmaOp::read) return 0;
-    HostFabric::Message message{{}, w.immediate, w.op == RdmaOp::send};
+    HostFabric::Message message{{}, w.immediate, sends};
     if (message.is_send) message.data.assign(local, local + w.length);
     if (corrupts && !message.data.empty()) message.data[0] ^= 1;
     found->second.waiting.push_back(std::move(message));
@@ -191,8 +201,15 @@ class HostEndpoint final : public RdmaEndpoint {
 /// Ports that are always up; all backends of one fabric are wired together.
 class HostRdmaBackend final : public RdmaBackend {
  public:
-  explicit HostRdmaBackend(std::shared_ptr<HostFabric> fabric, unsigned ports = 1) : fabric_(std::move(fabric)) {
+  /// `down`: of the ports, by their number from 0.
+  explicit HostRdmaBackend(std::shared_ptr<HostFabric> fabric, unsigned ports = 1,
+                           const std::vector<unsigned>& down = {})
+      : fabric_(std::move(fabric)) {
     for (unsigned i = 0; i < ports; ++i) ports_.push_back(port_of("host" + std::to_string(i)));
+    for (const unsigned i : down) {
+      ports_.at(i).active = false;
+      ports_.at(i).state = "DOWN";
+    }
   }
   std::optional<std::string> unusable() const override { return std::nullopt; }
   const std::vector<RdmaPort>& ports() const override { return ports_; }

@@ -31,6 +31,9 @@ struct Outcome {
   std::string error, skip;
   std::string why_no_port;  // as why_missing("nic_bandwidth")
   std::set<unsigned> gpus;  // that were touched
+  std::vector<std::string> notes;
+  unsigned workers = 0;
+  std::vector<RdmaSettings> opened;  // of all ranks' endpoints
 };
 
 HostGpuBackend* give_gpus(Node& node) {
@@ -45,8 +48,9 @@ HostGpuBackend* give_gpus(Node& node) {
 /// Ranks that need not be all alike.
 struct Cast {
   std::vector<std::string> hosts;
-  std::vector<unsigned> ports;  // devices of each rank's host
-  std::vector<unsigned> team;   // {} = all
+  std::vector<unsigned> ports;                          // devices of each rank's host
+  std::vector<unsigned> team;                           // {} = all
+  std::map<std::string, std::vector<unsigned>> down{};  // of each host's ports
 };
 
 std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, const std::string& parameters,
@@ -62,7 +66,9 @@ std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, con
     const std::shared_ptr<Ranks> ranks = std::move(own);
     runner.node().join(ranks);
     if (!cast.team.empty()) runner.node().set_team(cast.team);
-    runner.node().backends().replace_rdma(std::make_unique<HostRdmaBackend>(fabric, ports));
+    const auto down = cast.down.find(cast.hosts[ranks->rank()]);
+    runner.node().backends().replace_rdma(std::make_unique<HostRdmaBackend>(
+        fabric, ports, down == cast.down.end() ? std::vector<unsigned>{} : down->second));
     if (parameters.find("memory: gpu") != std::string::npos) gpus = give_gpus(runner.node());
     try {
       if (runner.node().team_index() < runner.node().team().size()) {
@@ -75,6 +81,8 @@ std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, con
           outcome.pairs = runner->pairs();
           outcome.group = runner->group();
           outcome.why_no_port = runner->why_missing("nic_bandwidth");
+          outcome.notes = runner->notes();
+          outcome.workers = runner->workers();
         }
       }
     } catch (const std::exception& e) {
@@ -84,6 +92,7 @@ std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, con
     // Whatever failed, failed for all at the same exchange: the next one finds everybody.
     EXPECT_NO_THROW(ranks->barrier("the end", 5)) << outcome.error;
   });
+  for (Outcome& outcome : outcomes) outcome.opened = fabric->opened;
   for (Outcome& outcome : outcomes)
     outcome.relaxed_ordering = std::any_of(fabric->opened.begin(), fabric->opened.end(),
                                            [](const RdmaSettings& settings) { return settings.relaxed_ordering; });
@@ -345,6 +354,118 @@ TEST(RdmaPair, MovesTheDataOfAGpuOfEachRanksOwn) {
             std::string::npos);
   EXPECT_NE(problems_of("rdma_write", "{partition: 65536}").find("must be a P_Key"), std::string::npos);
   EXPECT_EQ(problems_of("rdma_write", "{partition: 0x8001, gpu: 1, device: 'mlx5_0,mlx5_3'}"), "");
+}
+
+bool notes_have(const Outcome& outcome, const std::string& words) {
+  return std::any_of(outcome.notes.begin(), outcome.notes.end(),
+                     [&](const std::string& note) { return note.find(words) != std::string::npos; });
+}
+
+/// One process of each node drives all its ports at once, and each of them shows what it gives.
+TEST(RdmaPair, DrivesSeveralPortsAtOnce) {
+  for (const char* workload : {"rdma_write", "rdma_read", "rdma_send"}) {
+    for (const char* direction : {"one_way", "both"}) {
+      const bool both = std::string(direction) == "both";
+      const auto all =
+          run_cast({{"a", "b", "c"}, {3, 3, 3}, {}}, workload,
+                   fmt::format("rails: all, direction: {}, message_size: 4KiB, queue_pairs: 2", direction) + kQuick);
+      for (const Outcome& o : all) ASSERT_EQ(o.error + o.skip, "") << workload;
+      EXPECT_EQ(all[0].workers, 3u);
+      ASSERT_TRUE(all[0].pairs);
+      EXPECT_EQ(all[0].pairs->rails, (std::vector<std::string>{"port 0", "port 1", "port 2"}));
+      EXPECT_EQ(all[0].pairs->names.front(), "a port 0");
+      EXPECT_EQ(measured(all[0].pairs).size(), (both ? 18u : 9u) * 16 + (both ? 17 : 8)) << measured(all[0].pairs);
+      // Together more than the slowest alone, times as many.
+      EXPECT_GE(all[0].metrics.at("slowest_bandwidth"),
+                3 * (both ? 2 : 1) * all[0].metrics.at("nic_bandwidth") * 0.999999);
+      EXPECT_NEAR(all[0].metrics.at("line_share"), all[0].metrics.at("bandwidth") / 30e9 / (both ? 2 : 1), 1e-9);
+      EXPECT_TRUE(all[1].metrics.empty());
+    }
+  }
+}
+
+TEST(RdmaPair, SharesANodesPortsAmongItsRanks) {
+  const Cast two_each{{"a", "a", "b", "b"}, {4, 4, 4, 4}, {}};
+  const std::string what = std::string("schedule: bisection, message_size: 4KiB, rails: ");
+  const auto all = run_cast(two_each, "rdma_write", what + "all" + kQuick);
+  for (const Outcome& o : all) ASSERT_EQ(o.error, "");
+  EXPECT_EQ(all[0].workers, 2u);
+  EXPECT_TRUE(notes_have(all[0], "a by host1/1"));
+  EXPECT_TRUE(notes_have(all[1], "a by host2/1") && notes_have(all[1], "a by host3/1"));
+  EXPECT_EQ(all[0].why_no_port, "") << "no two go by one port";
+  EXPECT_EQ(run_cast(two_each, "rdma_write", what + "1" + kQuick)[0].workers, 1u);
+  EXPECT_EQ(run_cast({{"a", "b"}, {4, 4}, {}}, "rdma_write", what + "3" + kQuick)[0].workers, 3u);
+}
+
+/// The rest goes on, and it is told which port of which node is not measured, and what to do.
+TEST(RdmaPair, LeavesAPortOutThatIsDownAtOneEnd) {
+  const auto all = run_cast({{"a", "b"}, {3, 3}, {}, {{"b", {1}}}}, "rdma_write",
+                            std::string("rails: all, message_size: 4KiB") + kQuick);
+  for (const Outcome& o : all) ASSERT_EQ(o.error, "");
+  EXPECT_EQ(measured(all[0].pairs), "a port 0b port 0 a port 2b port 2");
+  EXPECT_TRUE(notes_have(all[0], "without port 1 of those that others drive: rank 1 (b)"));
+  EXPECT_TRUE(notes_have(all[1], "host1/1 is DOWN: set its network interface up"));
+  EXPECT_EQ(all[1].workers, 2u);
+  const auto none = run_cast({{"a", "b"}, {2, 2}, {}, {{"b", {0, 1}}}}, "rdma_write",
+                             std::string("rails: all, message_size: 4KiB") + kQuick);
+  EXPECT_EQ(none[0].error.find("rank 1 (b): no RDMA port is active (host0/1 is DOWN, host1/1 is DOWN)"), 0u)
+      << none[0].error;
+}
+
+TEST(RdmaPair, TellsWhatOneOfSeveralPortsDidWrong) {
+  const auto failed = run_cast({{"a", "b"}, {2, 2}, {}}, "rdma_write",
+                               std::string("rails: all, message_size: 4KiB") + kQuick, {.fails_with = 5, .after = 300});
+  EXPECT_EQ(failed[0].error, "to rank 1 (b): status 5");
+  const auto corrupt = run_cast({{"a", "b"}, {2, 2}, {}}, "rdma_write",
+                                std::string("rails: all, message_size: 4KiB") + kQuick, {.corrupts = true});
+  EXPECT_NE(corrupt[0].error.find("wrong data on b"), std::string::npos) << corrupt[0].error;
+  EXPECT_NE(problems_of("rdma_write", "{rails: none}").find("must be all, or from 1 to 64"), std::string::npos);
+  EXPECT_NE(problems_of("rdma_write", "{rails: 2, measure: latency}").find("latency is measured by one port"),
+            std::string::npos);
+  EXPECT_NE(problems_of("rdma_write", "{rails: all, schedule: rails}").find("one process for each port"),
+            std::string::npos);
+}
+
+/// Datagrams: what arrived is counted, at the end where it arrived.
+TEST(RdmaPair, CountsDatagramsThatArrive) {
+  for (const char* more : {"message_size: 1B", "message_size: 1KiB, queue_pairs: 3, post_list: 4",
+                           "message_size: 1KiB, direction: both, queue_pairs: 2", "message_size: 4KiB, rx_depth: 2"}) {
+    const auto all = run_ranks(2, "rdma_send", std::string("transport: ud, ") + more + kQuick);
+    ASSERT_EQ(all[0].error + all[1].error, "") << more;
+    EXPECT_GT(all[0].metrics.at("bandwidth"), 0) << more;
+    EXPECT_GE(all[0].metrics.at("lost_share"), 0) << more;
+    for (const RdmaSettings& s : all[0].opened) EXPECT_EQ(s.transport, RdmaTransport::datagram);
+  }
+  const auto lossy = run_ranks(2, "rdma_send", std::string("transport: ud, message_size: 1KiB") + kQuick, {.drops = 4});
+  ASSERT_EQ(lossy[0].error + lossy[1].error, "");
+  EXPECT_GE(lossy[0].metrics.at("lost_share"), 0.2);
+  const auto to_and_fro =
+      run_ranks(2, "rdma_send", std::string("transport: ud, measure: latency, message_size: 64B") + kQuick);
+  EXPECT_EQ(to_and_fro[0].error + to_and_fro[1].error, "");
+  EXPECT_GT(to_and_fro[0].metrics.at("time_s"), 0);
+}
+
+TEST(RdmaPair, ADatagramThatComesIsWholeAndOneThatNeverComesIsTold) {
+  const auto corrupt =
+      run_ranks(2, "rdma_send", std::string("transport: ud, message_size: 1KiB") + kQuick, {.corrupts = true});
+  EXPECT_NE(corrupt[0].error.find("wrong data on b"), std::string::npos) << corrupt[0].error;
+  const auto none =
+      run_ranks(2, "rdma_send", std::string("transport: ud, message_size: 1KiB") + kQuick, {.drops = 1}, 1);
+  EXPECT_NE(none[0].error.find("nothing came from rank 0 (a) for 0.3 s"), std::string::npos) << none[0].error;
+  EXPECT_NE(problems_of("rdma_write", "{transport: ud}").find("there is no writing or reading by them"),
+            std::string::npos);
+  EXPECT_NE(problems_of("rdma_send", "{transport: ud, message_size: 8KiB}").find("one packet"), std::string::npos);
+  EXPECT_EQ(problems_of("rdma_send", "{transport: ud}"), "");
+}
+
+TEST(RdmaPair, ConnectsByTheKernelsManagerWhereAsked) {
+  const auto asked = [](const std::string& more) {
+    return run_ranks(2, "rdma_write", "message_size: 4KiB" + more + kQuick)[0].opened.at(0).managed;
+  };
+  EXPECT_FALSE(asked(""));
+  EXPECT_TRUE(asked(", connect: rdma_cm"));
+  EXPECT_NE(problems_of("rdma_write", "{connect: rdma_cm, flow_label: 5}").find("rdma_cm chooses"), std::string::npos);
+  EXPECT_NE(problems_of("rdma_send", "{connect: rdma_cm, transport: ud}").find("of transport: rc"), std::string::npos);
 }
 
 TEST(RdmaPair, NeedsASecondProcess) {

@@ -19,7 +19,31 @@ struct Asked {
   std::vector<ibv_qp_attr> init, receive, send;  // of each queue pair, by the state that it was put in
   std::vector<unsigned> access;                  // of each memory
   std::vector<ibv_qp_init_attr> made;
+  std::vector<ibv_ah_attr> ways;
+  std::vector<ibv_send_wr> posted;
+  std::vector<ibv_sge> received;  // of the last receive, a part each
+  ibv_wc arrives{};               // at the next poll
 } asked;
+
+int post_send(ibv_qp*, ibv_send_wr* first, ibv_send_wr**) {
+  for (const ibv_send_wr* w = first; w; w = w->next) asked.posted.push_back(*w);
+  return 0;
+}
+int post_receive(ibv_qp*, ibv_recv_wr* wanted, ibv_recv_wr**) {
+  asked.received.assign(wanted->sg_list, wanted->sg_list + wanted->num_sge);
+  return 0;
+}
+int poll_queue(ibv_cq*, int, ibv_wc* found) {
+  *found = asked.arrives;
+  return 1;
+}
+ibv_context& device() {
+  static ibv_context context;
+  context.ops.post_send = post_send;
+  context.ops.post_recv = post_receive;
+  context.ops.poll_cq = poll_queue;
+  return context;
+}
 }  // namespace
 
 extern "C" {
@@ -30,6 +54,7 @@ ibv_pd* ibv_alloc_pd(ibv_context*) {
 int ibv_dealloc_pd(ibv_pd*) { return 0; }
 ibv_cq* ibv_create_cq(ibv_context*, int, void*, ibv_comp_channel*, int) {
   static ibv_cq queue;
+  queue.context = &device();
   return &queue;
 }
 int ibv_destroy_cq(ibv_cq*) { return 0; }
@@ -38,6 +63,7 @@ ibv_qp* ibv_create_qp(ibv_pd*, ibv_qp_init_attr* wanted) {
   asked.made.push_back(*wanted);
   ibv_qp& queue = queues.at(asked.made.size() - 1);
   queue.qp_num = static_cast<std::uint32_t>(100 + asked.made.size());
+  queue.context = &device();
   return &queue;
 }
 int ibv_destroy_qp(ibv_qp*) { return 0; }
@@ -62,6 +88,16 @@ int ibv_dereg_mr(ibv_mr* region) {
   delete region;
   return 0;
 }
+ibv_ah* ibv_create_ah(ibv_pd*, ibv_ah_attr* way) {
+  static ibv_ah handle;
+  asked.ways.push_back(*way);
+  return &handle;
+}
+int ibv_destroy_ah(ibv_ah*) { return 0; }
+// Dynamically connected queue pairs have a test of their own.
+ibv_srq* ibv_create_srq(ibv_pd*, ibv_srq_init_attr*) { return nullptr; }
+int ibv_destroy_srq(ibv_srq*) { return 0; }
+ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp*) { return nullptr; }
 int ibv_close_device(ibv_context*) { return 0; }
 const char* ibv_wc_status_str(ibv_wc_status) { return "status"; }
 }
@@ -86,8 +122,7 @@ RdmaPort infiniband() {
 struct VerbsEndpoint : ::testing::Test {
   void SetUp() override { asked = {}; }
   static std::unique_ptr<RdmaEndpoint> open(const RdmaPort& port, const RdmaSettings& settings = {}) {
-    static ibv_context context;
-    return make_endpoint(Device(&context, [](ibv_context*) {}), port, settings);
+    return make_endpoint(Device(&device(), [](ibv_context*) {}), port, settings);
   }
   /// To another end on the same kind of port; `subnet` tells its address's from this one's.
   static void connect(RdmaEndpoint& end, bool other_subnet = false) {
@@ -149,6 +184,60 @@ TEST_F(VerbsEndpoint, QueuePairsAreOfThePartitionAskedFor) {
     FAIL() << "packets of another partition are dropped";
   } catch (const RunError& e) {
     EXPECT_STREQ(e.what(), "mlx5_0/1: partition 0x8001 here and 0xffff at the other end do not talk: set `partition`");
+  }
+}
+
+TEST_F(VerbsEndpoint, ADatagramNamesWhomItGoesTo) {
+  const auto end = open(infiniband(), {.transport = RdmaTransport::datagram, .queue_pairs = 2, .partition_index = 1});
+  ASSERT_EQ(asked.made.size(), 2u);
+  EXPECT_EQ(asked.made[0].qp_type, IBV_QPT_UD);
+  EXPECT_EQ(asked.init.at(0).pkey_index, 1);
+  const std::uint32_t key = asked.init[0].qkey;
+  RdmaAddress other = end->address();
+  other.lid = 9;
+  other.queue_pairs = {201, 202};
+  end->connect(other);
+  ASSERT_EQ(asked.ways.size(), 1u) << "one way for all queue pairs to one other end";
+  EXPECT_EQ(asked.ways[0].dlid, 9);
+  const RdmaWork work{.op = RdmaOp::send_immediate, .length = 8, .local = memory.data(), .immediate = 7};
+  ASSERT_EQ(end->post(1, {&work, 1}), 0);
+  ASSERT_EQ(asked.posted.size(), 1u);
+  EXPECT_EQ(asked.posted[0].opcode, IBV_WR_SEND_WITH_IMM);
+  EXPECT_EQ(asked.posted[0].imm_data, 7u);
+  EXPECT_EQ(asked.posted[0].wr.ud.remote_qpn, 202u);
+  EXPECT_EQ(asked.posted[0].wr.ud.remote_qkey, key);
+  EXPECT_NE(asked.posted[0].wr.ud.ah, nullptr);
+  other.mtu = 1024;
+  EXPECT_NO_THROW(end->connect(other));
+  EXPECT_EQ(end->mtu(), 1024u);
+}
+
+/// The header that lies before each datagram is nobody's data.
+TEST_F(VerbsEndpoint, ADatagramComesWithoutItsHeader) {
+  const auto end = open(infiniband(), {.transport = RdmaTransport::datagram});
+  ASSERT_EQ(end->receive(0, memory.data(), 64, 1, 5), 0);
+  ASSERT_EQ(asked.received.size(), 2u);
+  EXPECT_EQ(asked.received[0].length, 40u);
+  EXPECT_EQ(asked.received[1].addr, reinterpret_cast<std::uint64_t>(memory.data()));
+  EXPECT_EQ(asked.received[1].length, 64u);
+  asked.arrives.byte_len = 104;
+  RdmaCompletion done;
+  ASSERT_EQ(end->poll_received({&done, 1}), 1);
+  EXPECT_EQ(done.length, 64u);
+  asked.arrives.byte_len = 40;
+  ASSERT_EQ(end->poll_received({&done, 1}), 1);
+  EXPECT_EQ(done.length, 0u);
+  ASSERT_EQ(end->poll({&done, 1}), 1);
+  EXPECT_EQ(done.length, 40u) << "what is sent has none";
+}
+
+TEST_F(VerbsEndpoint, AManagedConnectionNeedsAnAddress) {
+  RdmaPort port = infiniband();
+  try {
+    open(port, {.managed = true});
+    FAIL() << "there is no such device here";
+  } catch (const Unsupported& e) {
+    EXPECT_NE(std::string(e.what()).find("connect: rdma_cm: "), std::string::npos) << e.what();
   }
 }
 

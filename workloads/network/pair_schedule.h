@@ -19,7 +19,8 @@ namespace headrace::network {
 /// By which port a rank goes: its place among its node's ports, and its name.
 struct Rail {
   unsigned number = 0;
-  std::string name;  // "mlx5_0/1"
+  std::string name;   // "mlx5_0/1"
+  unsigned slot = 0;  // of several that the rank drives
 };
 
 class PairSchedule {

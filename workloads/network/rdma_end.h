@@ -1,7 +1,8 @@
-// One end of RDMA connections: which port and address, which NUMA node, how packets are marked; the parameters that all
-// RDMA workloads have in common.
+// One end of RDMA connections: which ports and addresses, which NUMA nodes, how packets are marked; the parameters that
+// all RDMA workloads have in common.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <memory>
@@ -40,12 +41,17 @@ class RdmaEnd {
                                                   "of the route; RoCE: chooses the UDP source port, by which switches "
                                                   "spread connections"))),
         partition_(partition(p)),
+        managed_(p.choice("connect", "exchange", {"exchange", "rdma_cm"},
+                          "exchange: as both ends tell each other; rdma_cm: by the kernel's connection manager, to the "
+                          "port's IP address, which chooses the route") == "rdma_cm"),
         service_level_(
             static_cast<unsigned>(p.count("service_level", 0, {.min = 0, .max = 15}, "InfiniBand: virtual lane"))),
         huge_pages_(p.flag("huge_pages", true, "buffers in huge pages, where there are any")),
         numa_(choice(p)),
         patience_s_(p.seconds("peer_timeout", 10, {.min = 0.1, .max = 3600},
                               "another rank is given up when nothing came from it for so long")) {
+    if (managed_ && (flow_label_ != 0 || partition_ != 0 || service_level_ != 0))
+      p.conflict("connect", "rdma_cm chooses flow label, partition and service level by itself");
     if (mtu_ != 0 && (mtu_ < 256 || (mtu_ & (mtu_ - 1)) != 0))
       p.conflict("mtu", "must be 0, 256, 512, 1024, 2048 or 4096");
   }
@@ -65,48 +71,74 @@ class RdmaEnd {
     RdmaWish wish = this->wish(peer);
     wish.near = system::pci_path(only_gpu);
     const unsigned turns = peer ? 0 : ranks.places()[ranks.rank()].local_rank;
-    ports_before_.clear();
+    std::vector<std::string> before;
     for (wish.turn = 0; wish.turn < turns; ++wish.turn)
-      ports_before_.push_back(choose_rdma_place(rdma.ports(), wish).port->pci_address);
-    place_ = choose_rdma_place(rdma.ports(), wish);
-    ports_before_.push_back(place_.port->pci_address);
-    notes_ = place_.notes;
-    std::string why;
-    numa_node_ = choose_numa_node(numa_, place_.port->numa_node, nodes_, why);
-    if (!why.empty()) notes_.push_back(why);
+      before.push_back(choose_rdma_place(rdma.ports(), wish).port->pci_address);
+    ways_.clear();
+    notes_.clear();
+    add(choose_rdma_place(rdma.ports(), wish), before);
   }
-  /// Of `gpus` the one that this rank is to move data of.
-  unsigned near_gpu(GpuBackend& gpus) const {
+  /// This rank's share of its node's ports, at most `most` of them; 0 = all. Throws as choose_rdma_places() does.
+  void choose_several(RdmaBackend& rdma, const Ranks& ranks, const Peer* peer, unsigned most) {
+    rdma_ = &rdma;
+    unsigned share = 0, shares = 1;
+    if (!peer) {
+      const RankPlace& own = ranks.places()[ranks.rank()];
+      share = own.local_rank;
+      shares = static_cast<unsigned>(std::count_if(ranks.places().begin(), ranks.places().end(),
+                                                   [&](const RankPlace& p) { return p.node == own.node; }));
+    }
+    std::vector<std::string> before;
+    for (unsigned s = 0; s < share; ++s) try {
+        for (const RdmaPlace& place : choose_rdma_places(rdma.ports(), wish(nullptr), s, shares, most))
+          before.push_back(place.port->pci_address);
+      } catch (const Unsupported&) {  // none of its ports is active: it is that rank's to say so
+      }
+    ways_.clear();
+    notes_.clear();
+    for (RdmaPlace& place : choose_rdma_places(rdma.ports(), wish(nullptr), share, shares, most)) {
+      add(std::move(place), before);
+      before = ways_.back().ports_before;
+    }
+  }
+  /// Ports that were chosen; the calls below are of the one at that place among them.
+  std::size_t ways() const { return ways_.size(); }
+  /// Of `gpus` the one whose data is to go by it.
+  unsigned near_gpu(GpuBackend& gpus, std::size_t way = 0) const {
     std::vector<std::string> addresses;
     for (unsigned i = 0; i < gpus.count(); ++i) addresses.push_back(gpus.gpu(i).facts().pci_address);
-    return static_cast<unsigned>(nearest_gpu(ports_before_, addresses));
+    return static_cast<unsigned>(nearest_gpu(ways_[way].ports_before, addresses));
   }
   /// `settings` as the workload wants them; what the user chose is added.
-  std::unique_ptr<RdmaEndpoint> open(RdmaSettings settings) const {
-    settings.gid_index = place_.gid_index;
-    settings.partition_index = place_.partition_index;
+  std::unique_ptr<RdmaEndpoint> open(RdmaSettings settings, std::size_t way = 0) const {
+    settings.gid_index = ways_[way].place.gid_index;
+    settings.partition_index = ways_[way].place.partition_index;
+    settings.managed = managed_;
     settings.flow_label = flow_label_;
     settings.mtu = mtu_;
     settings.traffic_class = traffic_class_;
     settings.service_level = service_level_;
-    return rdma_->open(*place_.port, settings);
+    return rdma_->open(port(way), settings);
   }
 
-  const RdmaPort& port() const { return *place_.port; }
+  const RdmaPort& port(std::size_t way = 0) const { return *ways_[way].place.port; }
   /// Of this node, counted from 0, with those that are down.
-  unsigned rail() const { return place_.rail; }
-  const std::string& words() const { return place_.words; }
-  const NumaNode* numa_node() const { return numa_node_; }
+  unsigned rail(std::size_t way = 0) const { return ways_[way].place.rail; }
+  /// Among those that this rank drives, with those that are down.
+  unsigned slot(std::size_t way) const { return ways_[way].place.slot; }
+  const std::string& words(std::size_t way = 0) const { return ways_[way].place.words; }
+  const NumaNode* numa_node(std::size_t way = 0) const { return ways_[way].numa; }
   /// For the thread that posts and polls: near the device, but bound to no single processor. What the kernel does for the
   /// device may run on the same one (all of soft-RoCE does), and other ranks' threads may be bound to it.
-  void place_thread() const { numa_node_ ? run_on(numa_node_) : run_anywhere(); }
+  void place_thread(std::size_t way = 0) const { numa_node(way) ? run_on(numa_node(way)) : run_anywhere(); }
+  bool managed() const { return managed_; }
   bool huge_pages() const { return huge_pages_; }
   double patience_s() const { return patience_s_; }
   /// What is odd about this end, and that its port's MTU and the one of `other` differ.
   const std::vector<std::string>& notes() const { return notes_; }
-  void compare_mtu(unsigned others, const std::string& other) {
-    if (mtu_ == 0 && others != port().mtu)
-      notes_.push_back("the ports' MTUs differ: " + std::to_string(port().mtu) + " here, " + std::to_string(others) +
+  void compare_mtu(unsigned others, const std::string& other, std::size_t way = 0) {
+    if (mtu_ == 0 && others != port(way).mtu)
+      notes_.push_back("the ports' MTUs differ: " + std::to_string(port(way).mtu) + " here, " + std::to_string(others) +
                        " on " + other +
                        "; the smaller is used: set both network interfaces alike (ip link set NAME mtu 9000)");
   }
@@ -128,6 +160,22 @@ class RdmaEnd {
     return static_cast<std::uint16_t>(key);
   }
 
+  /// A port, near which NUMA node, and the PCI addresses of the node's ports that ranks take up to this one.
+  struct Way {
+    RdmaPlace place;
+    const NumaNode* numa = nullptr;
+    std::vector<std::string> ports_before;
+  };
+
+  void add(RdmaPlace place, std::vector<std::string> before) {
+    before.push_back(place.port->pci_address);
+    notes_.insert(notes_.end(), place.notes.begin(), place.notes.end());
+    std::string why;
+    const NumaNode* numa = choose_numa_node(numa_, place.port->numa_node, nodes_, why);
+    if (!why.empty() && std::find(notes_.begin(), notes_.end(), why) == notes_.end()) notes_.push_back(why);
+    ways_.push_back({std::move(place), numa, std::move(before)});
+  }
+
   RdmaWish wish(const Peer* peer) const {
     RdmaWish wish{.device = device_, .port = port_, .partition = partition_};
     if (gid_given_) wish.gid_index = gid_index_;
@@ -141,15 +189,14 @@ class RdmaEnd {
   const bool gid_given_;
   const unsigned traffic_class_, flow_label_;
   const std::uint16_t partition_;
+  const bool managed_;
   const unsigned service_level_;
   const bool huge_pages_;
   const NumaChoice numa_;
   const double patience_s_;
   RdmaBackend* rdma_ = nullptr;
-  RdmaPlace place_;
-  std::vector<std::string> ports_before_;  // PCI addresses: of the node's ranks up to this one
+  std::vector<Way> ways_;
   std::vector<NumaNode> nodes_ = numa_nodes();
-  const NumaNode* numa_node_ = nullptr;
   std::vector<std::string> notes_;
 };
 

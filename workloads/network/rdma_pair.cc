@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 
 #include "harness/backends/loader.h"
 #include "harness/ranks/all_or_none.h"
@@ -23,21 +22,29 @@ RdmaPair::RdmaPair(Params& p, std::string_view name, RdmaOp op)
                   "at most so many of the schedule's, drawn at random: each rank meets as many others; 0: all")),
       on_gpu_(p.choice("memory", "host", {"host", "gpu"}, "that messages are in at both ends") == "gpu"),
       wanted_gpu_(wanted_gpu(p)),
+      most_rails_(wanted_rails(p)),
       end_(p) {
   if (traffic_.latency && on_gpu_ && !traffic_.reads())
     p.conflict("memory", "the processor cannot see a message arrive in a GPU's memory: latency there is rdma_read's");
+  if (most_rails_ != 1 && traffic_.latency) p.conflict("rails", "latency is measured by one port");
+  if (most_rails_ != 1 && schedule_name_ == "rails")
+    p.conflict("rails", "schedule: rails is of one process for each port");
+  if (end_.managed() && traffic_.transport != RdmaTransport::reliable)
+    p.conflict("connect", "rdma_cm makes connections: of transport: rc");
   share(p, RdmaEnd::kOfThisEnd);
 }
 
 RdmaPair::~RdmaPair() = default;
 
 Footprint RdmaPair::footprint() const {
-  constexpr double kBetween_s = 0.05;  // words, and data that is checked
+  constexpr unsigned kMostPorts = 8;  // of a node, as far as a plan can know
+  const unsigned rails = most_rails_ != 0 ? most_rails_ : kMostPorts;
+  const double between_s = 0.05 * rails;  // words, and data that is checked
   const double turn_s =
-      (traffic_.time_s + kBetween_s) * (traffic_.direction == RdmaTraffic::Direction::each_way ? 2 : 1);
+      (traffic_.time_s + between_s) * (traffic_.direction == RdmaTraffic::Direction::each_way ? 2 : 1);
   return {.written_bytes = 0,
           .read_bytes_per_repetition = 0,
-          .memory_bytes = 2 * traffic_.slots() * traffic_.size,
+          .memory_bytes = 2 * traffic_.slots() * traffic_.size * rails,
           .data_id = "",
           .repetition_s = most_turns_ != 0 ? static_cast<double>(most_turns_) * turn_s : 0};
 }
@@ -53,9 +60,20 @@ std::string RdmaPair::why_missing(std::string_view metric) const {
 }
 
 void RdmaPair::run(Worker& worker) {
+  struct Leaves {  // the other ports' threads do not wait for one that throws
+    RdmaPair& of;
+    ~Leaves() {
+      if (std::uncaught_exceptions() > 0) of.failed_ = true;
+      of.together_->arrive_and_drop();
+    }
+  } leaves{*this};
   for (;;) {
-    move(worker.recorder);
+    together_->arrive_and_wait();  // the turn has begun
+    if (failed_) throw RunError("another port's thread has failed");
+    if (!rails_.empty()) move(*rails_[worker.index], worker.recorder);
     if (turn_ + 1 == schedule_.turns().size()) return;
+    together_->arrive_and_wait();
+    if (worker.index != 0) continue;
     tell_what_moved();
     ++turn_;
     begin_turn();
@@ -86,54 +104,40 @@ std::optional<unsigned> RdmaPair::wanted_gpu(Params& p) {
   return static_cast<unsigned>(number);
 }
 
-void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
-  ranks_ = &ranks;
-  notes_.clear();
-  trouble_ = nullptr;
-  const std::vector<std::string> rails = in_concert(ranks, "choose ports", kConnect_s, [&] {
-    GpuBackend* gpus = on_gpu_ ? &node.backends().gpu() : nullptr;
-    const bool one = gpus && gpus->count() == 1;  // as launchers bind them
-    end_.choose(node.backends().rdma(), ranks, peer(), one ? gpus->gpu(0).facts().pci_address : "");
-    if (gpus) gpu_ = wanted_gpu_.value_or(end_.near_gpu(*gpus));
-    if (traffic_.size > end_.port().most_message)
-      throw Unsupported(end_.port().name() + " takes messages of at most " + std::to_string(end_.port().most_message) +
-                        " bytes");
-    return std::to_string(end_.rail()) + " " + end_.port().name();
-  });
-  std::vector<Rail> all;
-  for (const std::string& words : rails)
-    all.push_back({static_cast<unsigned>(std::stoul(words)), words.substr(words.find(' ') + 1)});
-  // A peer's port need not be the same as this one's.
-  schedule_ = PairSchedule(peer() ? "bisection" : schedule_name_, ranks, all, traffic_.direction, most_turns_,
-                           traffic_.size);  // points of other sizes meet others
-  if (most_turns_ != 0 && schedule_.rounds_of_all() > most_turns_ && ranks.rank() == 0)
-    notes_.push_back(std::to_string(most_turns_) + " of the schedule's " + std::to_string(schedule_.rounds_of_all()) +
-                     " turns, drawn at random (turns: 0 takes all)");
-  why_no_port_ = why_no_port(all);
-  const std::vector<unsigned> partners = schedule_.partners(ranks.rank());
-  const std::vector<std::string> cards = in_concert(ranks, "connect queue pairs", kConnect_s, [&] {
-    return partners.empty() ? std::string() : open(node, partners);
-  });
-  in_concert(ranks, "queue pairs connected", kConnect_s, [&] {
-    for (RdmaLink& link : links_) connect_to(link, card_from(cards.at(link.partner())));
-    return std::string();
-  });
-  if (partners.empty()) return;
-  notes_.push_back(ranks.host(ranks.rank()) + " by " + end_.words() + "; buffers " + area_->placement());
-  if (!area_->refused().empty()) notes_.push_back(area_->refused());
-  notes_.insert(notes_.end(), end_.notes().begin(), end_.notes().end());
+unsigned RdmaPair::wanted_rails(Params& p) {
+  const std::string word = p.text("rails", "1",
+                                  "ports that each rank drives at once, a thread and `buffer` each, each with the same "
+                                  "of its partner's; all: its share of its node's");
+  if (word == "all") return 0;
+  char* end = nullptr;
+  const unsigned long number = std::strtoul(word.c_str(), &end, 10);
+  if (word.empty() || *end != '\0' || number == 0 || number > 64) p.conflict("rails", "must be all, or from 1 to 64");
+  return static_cast<unsigned>(number);
 }
 
 void RdmaPair::make_ready(unsigned, std::uint64_t seed) {
   seed_ = seed;
   turn_ = 0;
   met_.clear();
-  if (ranks_->rank() == 0) matrix_ = schedule_.matrix();
+  sent_ = arrived_ = 0;
+  together_ = std::make_unique<std::barrier<>>(static_cast<std::ptrdiff_t>(workers()));
+  failed_ = false;
+  if (ranks_->rank() != 0) return;
+  std::vector<std::string> slots;
+  for (unsigned slot = 0; slot < slots_; ++slot) slots.push_back("port " + std::to_string(slot));
+  matrix_ = slots_ == 1 ? schedule_.matrix() : PairMatrix(schedule_.matrix().names, slots);
 }
 
-void RdmaPair::start(Worker&) {
-  end_.place_thread();
-  begin_turn();
+void RdmaPair::start(Worker& worker) {
+  if (!rails_.empty()) end_.place_thread(rails_[worker.index]->way);
+  if (worker.index != 0) return;
+  try {
+    begin_turn();
+  } catch (...) {  // nobody waits in run() for one that never comes there
+    failed_ = true;
+    together_->arrive_and_drop();
+    throw;
+  }
 }
 
 void RdmaPair::tell(const Repetition& repetition, MetricSink& sink) const {
@@ -150,7 +154,10 @@ void RdmaPair::tell(const Repetition& repetition, MetricSink& sink) const {
   }
   sink.put("bandwidth", middle);
   sink.put("message_rate", middle / static_cast<double>(traffic_.size));
-  if (const double rate = end_.port().rate; rate > 0) sink.put("line_share", middle / (traffic_.both() ? 2 : 1) / rate);
+  double line = 0;
+  for (std::size_t way = 0; way < end_.ways(); ++way) line += end_.port(way).rate;
+  if (line > 0) sink.put("line_share", middle / (traffic_.both() ? 2 : 1) / line);
+  if (sent_ > 0) sink.put("lost_share", std::max(0.0, 1 - arrived_ / sent_));
   if (n > 1) sink.put("slowest_bandwidth", values.front());
   if (why_no_port_.empty()) {
     double slowest = INFINITY;
@@ -163,130 +170,116 @@ void RdmaPair::tell(const Repetition& repetition, MetricSink& sink) const {
   if (n > of_turn.size()) sink.put("total_bandwidth", *std::min_element(of_turn.begin(), of_turn.end()));
 }
 
-void RdmaPair::take_down(Node&) {
-  links_.clear();
-  area_.reset();  // what is registered goes before the device
-  endpoint_.reset();
-}
+void RdmaPair::take_down(Node&) { rails_.clear(); }
 
-std::string RdmaPair::why_no_port(const std::vector<Rail>& rails) const {
-  bool leaves = false;
-  for (const PairSchedule::Turn& turn : schedule_.turns()) {
-    std::map<std::pair<std::string, std::string>, unsigned> busy;  // the rank at each host's port
-    for (const PairSchedule::Meeting& m : turn) {
-      leaves = leaves || between_hosts(m);
-      for (const unsigned rank : {m.from, m.to}) {
-        const auto [other, is_free] = busy.try_emplace({ranks_->host(rank), rails[rank].name}, rank);
-        if (!is_free)
-          return ranks_->who(other->second) + " and " + ranks_->who(rank) + " go by the same port, " +
-                 rails[rank].name +
-                 ", at the same time: let one process of each node take part, processes: per_node, or start one for "
-                 "each port";
-      }
-    }
-  }
-  return leaves ? "" : "all ranks are on " + ranks_->host(0);
-}
-
-std::string RdmaPair::open(Node& node, const std::vector<unsigned>& partners) {
-  const auto queue_pairs = static_cast<unsigned>(partners.size()) * traffic_.queue_pairs;
-  area_ = std::make_unique<RdmaArea>(static_cast<std::uint32_t>(traffic_.slots()), traffic_.size, end_.huge_pages(),
-                                     end_.numa_node(), on_gpu_ ? &node.backends().gpu().gpu(gpu_) : nullptr, gpu_);
-  const bool inlined = !on_gpu_ && !traffic_.reads() && traffic_.size <= traffic_.inline_size;
-  endpoint_ = end_.open({.queue_pairs = queue_pairs,
-                         .in_use = traffic_.queue_pairs,
-                         .tx_depth = traffic_.tx_depth + 1,  // and the word that ends a stream
-                         .rx_depth = traffic_.sends() ? traffic_.rx_depth : 1,
-                         .inline_size = inlined ? static_cast<unsigned>(traffic_.size) : 0,
-                         .relaxed_ordering = !traffic_.latency});
-  area_->enroll(*endpoint_);
-  links_.reserve(partners.size());
-  for (unsigned i = 0; i < partners.size(); ++i)
-    links_.emplace_back(traffic_, *ranks_, *endpoint_, *area_, partners[i], i * traffic_.queue_pairs, inlined,
-                        end_.patience_s());
-  return to_bytes(RdmaCard{endpoint_->address(), area_->address(), area_->length(), area_->remote_key()});
-}
-
-void RdmaPair::connect_to(RdmaLink& link, const RdmaCard& card) {
-  const std::vector<unsigned> theirs = schedule_.partners(link.partner());
-  const auto at = std::find(theirs.begin(), theirs.end(), ranks_->rank()) - theirs.begin();
-  link.connect(card, static_cast<unsigned>(at) * traffic_.queue_pairs);
-  end_.compare_mtu(card.address.mtu, ranks_->host(link.partner()));
-}
-
-RdmaLink* RdmaPair::link(std::size_t turn) {
+bool RdmaPair::meets(std::size_t turn, unsigned& partner, bool& leads) const {
   const auto* meeting = schedule_.meeting(turn, ranks_->rank());
-  if (!meeting) return nullptr;
-  const unsigned partner = meeting->from == ranks_->rank() ? meeting->to : meeting->from;
-  return &*std::find_if(links_.begin(), links_.end(), [&](const RdmaLink& l) { return l.partner() == partner; });
+  if (!meeting) return false;
+  leads = meeting->from == ranks_->rank();
+  partner = leads ? meeting->to : meeting->from;
+  return true;
 }
 
 void RdmaPair::begin_turn() {
   in_concert(*ranks_, "the next pairs", wait_s(kSlack_s), [this] {
-    if (trouble_) std::rethrow_exception(trouble_);  // queue pairs that have failed stay so
+    if (const auto trouble = this->trouble()) std::rethrow_exception(trouble);
     if (turn_ > 0)
       check_data(turn_ - 1);
-    else if (area_)
-      area_->fill(key_of(ranks_->rank()));
-    if (RdmaLink* link = this->link(turn_))
-      link->make_ready(schedule_.meeting(turn_, ranks_->rank())->from == ranks_->rank());
+    else
+      for (const auto& rail : rails_) rail->area->fill(key_of(ranks_->rank(), rail->slot));
+    unsigned partner;
+    bool leads;
+    if (!meets(turn_, partner, leads)) return std::string();
+    for (const auto& rail : rails_)
+      if (RdmaLink* link = rail->link(partner)) link->make_ready(leads);
     return std::string();
   });
 }
 
-void RdmaPair::move(Recorder& recorder) noexcept {
+void RdmaPair::move(RdmaRail& rail, Recorder& recorder) noexcept {
   try {
-    if (RdmaLink* link = this->link(turn_)) link->move(recorder);
+    unsigned partner;
+    bool leads;
+    if (!meets(turn_, partner, leads)) return;
+    if (RdmaLink* link = rail.link(partner)) link->move(recorder);
   } catch (...) {
-    trouble_ = std::current_exception();
+    rail.trouble = std::current_exception();
   }
+}
+
+std::exception_ptr RdmaPair::trouble() const {
+  for (const auto& rail : rails_)
+    if (rail->trouble) return rail->trouble;
+  return nullptr;
 }
 
 void RdmaPair::tell_what_moved() {
   const double longest_s = kSlack_s + end_.patience_s() + kOverrun * traffic_.time_s;
   in_concert(*ranks_, "the pairs have moved", wait_s(longest_s), [this] {
-    if (trouble_) std::rethrow_exception(trouble_);
+    if (const auto trouble = this->trouble()) std::rethrow_exception(trouble);
     return std::string();
   });
-  const RdmaLink* link = this->link(turn_);
-  const RdmaMoved own = link ? link->moved() : RdmaMoved{};
-  const std::string words(reinterpret_cast<const char*>(&own), sizeof own);
-  const auto read = [](const std::string& said) {
-    RdmaMoved moved;
-    if (said.size() != sizeof moved) throw RunError("the other end's results are of another version");
-    std::memcpy(&moved, said.data(), sizeof moved);
+  unsigned partner = 0;
+  bool leads;
+  const bool met = meets(turn_, partner, leads);
+  std::vector<RdmaMoved> own(slots_);
+  for (const auto& rail : rails_)
+    if (const RdmaLink* link = met ? rail->link(partner) : nullptr) own[rail->slot] = link->moved();
+  const std::string words(reinterpret_cast<const char*>(own.data()), own.size() * sizeof own.front());
+  const auto read = [this](const std::string& said) {
+    std::vector<RdmaMoved> moved(slots_);
+    if (said.size() != moved.size() * sizeof moved.front())
+      throw RunError("the other end's results are of another version");
+    std::memcpy(moved.data(), said.data(), said.size());
     return moved;
   };
   // Of thousands of ranks each needs its partner's figures alone, and the first, which tells them, all.
-  if (link) partners_ = read(ranks_->exchange("what the pair moved", link->partner(), words, kSlack_s));
-  std::vector<RdmaMoved> moved;
+  if (met) partners_ = read(ranks_->exchange("what the pair moved", partner, words, kSlack_s));
+  std::vector<std::vector<RdmaMoved>> moved;
   for (const std::string& said : ranks_->gather("what the pairs moved", ranks_->everyone(), words, kSlack_s, 0))
     moved.push_back(read(said));
-  if (ranks_->rank() != 0) return;
+  if (ranks_->rank() == 0) add_up(moved);
+}
+
+void RdmaPair::add_up(const std::vector<std::vector<RdmaMoved>>& moved) {
+  const auto size = static_cast<double>(traffic_.size);
   for (const auto& [from, to] : schedule_.turns()[turn_]) {
     if (traffic_.latency) {
-      const double rate = moved[from].per_s();
+      const double rate = moved[from].front().per_s();
       if (rate > 0) met_.push_back({turn_, 1e9 / rate / (traffic_.reads() ? 1 : 2)});
       continue;
     }
-    const auto size = static_cast<double>(traffic_.size);
-    const double there = moved[from].per_s() * size, back = traffic_.both() ? moved[to].per_s() * size : 0;
-    met_.push_back({turn_, there + back, traffic_.both() ? std::min(there, back) : there, between_hosts({from, to})});
     const std::size_t a = schedule_.end_of(from), b = schedule_.end_of(to);
-    matrix_.rate[a][b] = there;
-    if (traffic_.both()) matrix_.rate[b][a] = back;
+    Met met{turn_, 0, INFINITY, between_hosts({from, to})};
+    for (unsigned slot = 0; slot < slots_; ++slot) {
+      if (!has(from, slot) || !has(to, slot)) continue;
+      const RdmaMoved &one = moved[from][slot], &other = moved[to][slot];
+      const bool counts = traffic_.counts_arrivals();
+      const double there = (counts ? other.arrived_per_s() : one.per_s()) * size;
+      const double back = !traffic_.both() ? 0 : (counts ? one.arrived_per_s() : other.per_s()) * size;
+      met.value += there + back;
+      met.one_way = std::min(met.one_way, traffic_.both() ? std::min(there, back) : there);
+      const std::size_t row = slots_ == 1 ? 0 : slot * std::size_t{ranks_->size()};
+      matrix_.rate[row + a][row + b] = there;
+      if (traffic_.both()) matrix_.rate[row + b][row + a] = back;
+      if (!counts) continue;
+      sent_ += static_cast<double>(one.messages + other.messages);
+      arrived_ += static_cast<double>(one.arrived + other.arrived);
+    }
+    if (std::isfinite(met.one_way)) met_.push_back(met);
   }
 }
 
 std::string RdmaPair::check_data(std::size_t turn) {
-  RdmaLink* link = this->link(turn);
-  if (!link) return "";
+  unsigned partner;
+  bool leads;
+  if (!meets(turn, partner, leads)) return "";
   std::vector<WrongBlock> wrong;
-  link->check(partners_, key_of(link->partner()), wrong);
+  for (const auto& rail : rails_)
+    if (RdmaLink* link = rail->link(partner)) link->check(partners_.at(rail->slot), key_of(partner, rail->slot), wrong);
   if (!wrong.empty())
     throw RunError("wrong data on " + ranks_->host(ranks_->rank()) + ": " + wrong.front().file + " at offset " +
-                   std::to_string(wrong.front().offset) + " differs from what " + ranks_->host(link->partner()) +
-                   " sent");
+                   std::to_string(wrong.front().offset) + " differs from what " + ranks_->host(partner) + " sent");
   return "";
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <barrier>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "workloads/network/rdma_area.h"
 #include "workloads/network/rdma_end.h"
 #include "workloads/network/rdma_link.h"
+#include "workloads/network/rdma_rail.h"
 #include "workloads/network/rdma_traffic.h"
 
 namespace headrace::network {
@@ -22,7 +25,7 @@ namespace headrace::network {
 inline constexpr std::array kRdmaMetrics{
     Metric{"bandwidth", "B/s", Better::higher,
            "Of the median pair: payload of all messages over the time from the first post to the last completion; both "
-           "directions at once together",
+           "directions at once, and all ports of a rank, together",
            /*per_device=*/false, /*of_a_line=*/true},
     Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair; where there are several",
            /*per_device=*/false, /*of_a_line=*/true},
@@ -34,7 +37,9 @@ inline constexpr std::array kRdmaMetrics{
            "Of all pairs that meet in one turn, added; of the slowest turn, where several meet in one",
            /*per_device=*/false, /*of_a_line=*/true},
     Metric{"message_rate", "1/s", Better::higher, "Messages per second of the median pair"},
-    Metric{"line_share", "ratio", Better::higher, "bandwidth of one direction over the port's line rate"},
+    Metric{"line_share", "ratio", Better::higher, "bandwidth of one direction over the line rate of the rank's ports"},
+    Metric{"lost_share", "ratio", Better::lower,
+           "transport: ud: messages that did not arrive over those sent, of all pairs; bandwidth counts what arrived"},
     Metric{"time_s", "s", Better::lower, "measure: latency: one message to the other end, mean of the median pair"},
     Metric{"slowest_latency_ns", "ns", Better::lower,
            "measure: latency: mean of the slowest pair; where there are several"},
@@ -49,6 +54,7 @@ class RdmaPair : public Paired {
   static std::span<const Metric> metrics() { return kRdmaMetrics; }
   AcrossRanks across_ranks() const override { return AcrossRanks::slowest; }  // of latencies; the first tells the rest
   Footprint footprint() const override;
+  unsigned workers() const override { return rails_.empty() ? 1 : static_cast<unsigned>(rails_.size()); }
   std::optional<PairMatrix> pairs() const override;
   std::vector<std::string> notes() override { return notes_; }
   std::string why_missing(std::string_view metric) const override;
@@ -73,35 +79,49 @@ class RdmaPair : public Paired {
   struct Met {
     std::size_t turn;
     double value;
-    double one_way = 0;  // B/s of the slower direction
+    double one_way = 0;  // B/s of the slower direction of the slowest port
     bool between_hosts = false;
   };
+  /// Which ports a rank drives, as all are told.
+  using Ports = std::vector<Rail>;
 
   /// A peer that was given up is not waited for again; of several ranks others may still be at it.
-  double wait_s(double longest_s) const { return peer() && trouble_ ? end_.patience_s() : longest_s; }
+  double wait_s(double longest_s) const { return peer() && trouble() ? end_.patience_s() : longest_s; }
 
   static std::optional<unsigned> wanted_gpu(Params& p);
+  static unsigned wanted_rails(Params& p);
 
-  std::uint64_t key_of(unsigned rank) const { return seed_ + rank * 0x9e3779b97f4a7c15u; }
+  std::uint64_t key_of(unsigned rank, unsigned slot) const {
+    return seed_ + (rank + std::uint64_t{slot} * ranks_->size()) * 0x9e3779b97f4a7c15u;
+  }
   bool between_hosts(const PairSchedule::Meeting& m) const { return ranks_->host(m.from) != ranks_->host(m.to); }
 
   /// Why no pair tells what a port gives: "" = they do.
-  std::string why_no_port(const std::vector<Rail>& rails) const;
+  std::string why_no_port() const;
 
-  /// Memory and queue pairs to all partners; this end's card.
-  std::string open(Node& node, const std::vector<unsigned>& partners);
-  void connect_to(RdmaLink& link, const RdmaCard& card);
+  void choose_ports(GpuBackend* gpus, RdmaBackend& rdma);
+  void check_size(const RdmaPort& port) const;
+  /// Whom this rank or another meets by its port in `slot`.
+  std::vector<unsigned> partners(unsigned rank, unsigned slot) const;
+  bool has(unsigned rank, unsigned slot) const;
 
-  /// This rank's link in a turn; nullptr: it rests.
-  RdmaLink* link(std::size_t turn);
+  /// Memory and queue pairs of one port to all partners; its card.
+  std::string open(Node& node, RdmaRail& rail);
+  void connect_to(RdmaRail& rail, RdmaLink& link, const RdmaCard& card);
+  void note_ways();
+
+  /// The meeting of this rank in a turn, and whom it meets; false: it rests.
+  bool meets(std::size_t turn, unsigned& partner, bool& leads) const;
 
   /// All ranks come to each turn together; not timed. Before it, the last one's data is checked.
   void begin_turn();
 
   /// Trouble is kept until all ranks come together again: then it is told.
-  void move(Recorder& recorder) noexcept;
+  void move(RdmaRail& rail, Recorder& recorder) noexcept;
+  std::exception_ptr trouble() const;
 
   void tell_what_moved();
+  void add_up(const std::vector<std::vector<RdmaMoved>>& moved);
 
   /// What came in a turn, as told by tell_what_moved(). Throws RunError.
   std::string check_data(std::size_t turn);
@@ -111,19 +131,21 @@ class RdmaPair : public Paired {
   const std::uint64_t most_turns_;
   const bool on_gpu_;
   const std::optional<unsigned> wanted_gpu_;  // none: the nearest to the port
-  unsigned gpu_ = 0;
+  const unsigned most_rails_;                 // of each rank at once; 0 = its share of the node's
   RdmaEnd end_;
 
   Ranks* ranks_ = nullptr;
+  std::vector<Ports> ports_;  // of each rank
+  unsigned slots_ = 1;        // of the rank that has most
   PairSchedule schedule_;
-  std::unique_ptr<RdmaEndpoint> endpoint_;
-  std::unique_ptr<RdmaArea> area_;  // goes before the endpoint
-  std::vector<RdmaLink> links_;     // one per partner; go before both
+  std::vector<std::unique_ptr<RdmaRail>> rails_;  // a worker each
   std::uint64_t seed_ = 0;
   std::size_t turn_ = 0;
-  std::exception_ptr trouble_;  // what went wrong in a turn; stays until the next set_up
-  RdmaMoved partners_;          // of the last turn: what the other end moved
-  std::vector<Met> met_;        // of this repetition
+  std::unique_ptr<std::barrier<>> together_;  // this rank's workers, between turns
+  std::atomic<bool> failed_{false};           // one of them has left
+  std::vector<RdmaMoved> partners_;           // of the last turn: what the other end moved, by slot
+  std::vector<Met> met_;                      // of this repetition
+  double sent_ = 0, arrived_ = 0;             // datagrams of this repetition
   PairMatrix matrix_;
   std::string why_no_port_;
   std::vector<std::string> notes_;

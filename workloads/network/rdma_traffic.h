@@ -9,6 +9,7 @@
 #include "harness/backends/rdma.h"
 #include "harness/base/units.h"
 #include "harness/params.h"
+#include "workloads/network/rdma_lane.h"
 
 namespace headrace::network {
 
@@ -20,10 +21,12 @@ struct RdmaTraffic {
         direction(direction_of(p.choice("direction", "one_way", {"one_way", "each_way", "both"},
                                         "of the data of a pair: to its second end; one way, then the other; both ways "
                                         "at once"))),
-        size(p.bytes("message_size", 64_KiB, {.min = 1, .max = static_cast<double>(1_GiB)}, "payload of one message")),
+        transport(transport_of(p, op)),
+        size(p.bytes("message_size", datagrams() ? 1_KiB : 64_KiB, {.min = 1, .max = static_cast<double>(1_GiB)},
+                     "payload of one message; of a datagram at most the mtu")),
         time_s(p.seconds("time", 1, {.min = 0.01, .max = 3600}, "of one direction of a pair")),
         queue_pairs(static_cast<unsigned>(
-            p.count("queue_pairs", 1, {.min = 1, .max = 1024}, "reliable connections of a pair"))),
+            p.count("queue_pairs", 1, {.min = 1, .max = 1024}, "of a pair, through each of its ports"))),
         tx_depth(static_cast<unsigned>(
             p.count("tx_depth", 128, {.min = 2, .max = 32768}, "messages in flight per queue pair"))),
         rx_depth(static_cast<unsigned>(
@@ -38,6 +41,8 @@ struct RdmaTraffic {
                        "distinct bytes that messages are sent from, and received into, in turn")) {
     if (latency && both()) p.conflict("direction", "latency is measured to and fro anyway");
     if (latency && queue_pairs > 1) p.conflict("queue_pairs", "latency is measured with one");
+    if (datagrams() && size > kLargestDatagram) p.conflict("message_size", "a datagram is one packet: at most 4096 B");
+    if (datagrams() && slots() > RdmaTag::kMostSlots) p.conflict("buffer", "of more than 16777216 datagrams");
     if (post_list > tx_depth) {
       p.conflict("post_list", "more than tx_depth");
       return;
@@ -57,9 +62,14 @@ struct RdmaTraffic {
   }
   std::uint64_t slots() const noexcept { return slots_per_queue_pair() * queue_pairs; }
 
+  bool datagrams() const noexcept { return transport == RdmaTransport::datagram; }
+  /// A stream of datagrams: the number of each tells which of them came.
+  bool counts_arrivals() const noexcept { return datagrams() && !latency; }
+
   const RdmaOp op;
   const bool latency;
   const Direction direction;
+  const RdmaTransport transport;
   const std::uint64_t size;
   const double time_s;
   const unsigned queue_pairs, tx_depth, rx_depth, post_list;
@@ -68,6 +78,19 @@ struct RdmaTraffic {
   const std::uint64_t buffer;
 
  private:
+  static constexpr std::uint64_t kLargestDatagram = 4096;
+
+  static RdmaTransport transport_of(Params& p, RdmaOp op) {
+    const std::string word = p.choice(
+        "transport", "rc", {"rc", "ud", "dc"},
+        "rc: reliable connections; ud: datagrams, of which some may be lost, sends alone; dc: connected when it "
+        "is needed, by NVIDIA's cards");
+    if (word == "dc") return RdmaTransport::dynamic;
+    if (word == "rc") return RdmaTransport::reliable;
+    if (op == RdmaOp::send) return RdmaTransport::datagram;
+    p.conflict("transport", "datagrams are sent: there is no writing or reading by them");
+    return RdmaTransport::reliable;
+  }
   static Direction direction_of(const std::string& word) {
     return word == "both" ? Direction::both : word == "each_way" ? Direction::each_way : Direction::one_way;
   }

@@ -1,14 +1,99 @@
-// Queue pairs of one port with common completion queues.
+// Queue pairs of one port with common completion queues: what those of connections and those of datagrams have in common.
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "harness/backends/rdma.h"
+#include "harness/backends/verbs/domain.h"
 #include "harness/backends/verbs/ports.h"
 
 namespace headrace::verbs {
 
-/// Throws RunError.
+/// Of the kind that `settings` say. Throws RunError; Unsupported where this machine cannot make such.
 std::unique_ptr<RdmaEndpoint> make_endpoint(const Device& device, const RdmaPort& port, const RdmaSettings& settings);
+
+class Endpoint : public RdmaEndpoint {
+ public:
+  Endpoint(const Device& device, const RdmaPort& port, const RdmaSettings& settings);
+
+  const RdmaAddress& address() const override { return address_; }
+  unsigned mtu() const override { return mtu_; }
+  std::unique_ptr<RdmaMemory> enroll(std::span<unsigned char> memory) override;
+  std::unique_ptr<RdmaMemory> enroll_dma_buf(int fd, std::uint64_t offset, std::uint64_t length,
+                                             std::uint64_t address) override;
+  int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,
+              std::uint64_t id) noexcept override;
+  int poll(std::span<RdmaCompletion> done) noexcept override { return poll(sent_.get(), done); }
+  int poll_received(std::span<RdmaCompletion> done) noexcept override { return poll(received_.get(), done); }
+  std::string why(int status) const override;
+
+ protected:
+  /// All queue pairs, put in their first state with `attributes` and `mask` beside what each has.
+  void make_queue_pairs(ibv_qp_type type, unsigned receive_parts, const ibv_qp_attr& attributes, int mask);
+  /// How many queue pairs a call of connect() is for. Settles mtu(). Throws RunError where the two ends do not fit.
+  unsigned check_fits(const RdmaAddress& other, unsigned first, unsigned others_first, unsigned count);
+  /// What completes with this number is of the queue pair at `index`; without, of the one that comes next.
+  void know(std::uint32_t number, std::size_t index);
+  void know(std::uint32_t number) { know(number, queues_.size()); }
+  ibv_ah_attr route_to(const RdmaAddress& other) const;
+  void change(ibv_qp* queue, ibv_qp_attr& attributes, int mask, const std::string& what) const;
+
+  /// Posts each of `work`; `direct(request, w)` fills in where to.
+  template <class Direct>
+  int post_all(unsigned queue, std::span<const RdmaWork> work, const Direct& direct) noexcept {
+    const std::size_t count = work.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const RdmaWork& w = work[i];
+      ibv_send_wr& request = requests_[i];
+      parts_[i] = {reinterpret_cast<std::uint64_t>(w.local), w.length, w.local_key};
+      request.wr_id = w.id;
+      request.next = i + 1 < count ? &requests_[i + 1] : nullptr;
+      request.sg_list = &parts_[i];
+      request.num_sge = w.length > 0 ? 1 : 0;
+      request.opcode = opcode(w.op);
+      request.send_flags =
+          (w.signaled ? unsigned{IBV_SEND_SIGNALED} : 0u) | (w.inlined ? unsigned{IBV_SEND_INLINE} : 0u);
+      request.imm_data = w.immediate;
+      direct(request, w);
+    }
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(queues_[queue].get(), requests_, &bad);
+  }
+
+  const RdmaPort port_;
+  const RdmaSettings settings_;
+  std::shared_ptr<Domain> domain_;
+  Held<ibv_cq> sent_, received_;
+  std::vector<Held<ibv_qp>> queues_;  // go before the completion queues
+  RdmaAddress address_;
+  unsigned mtu_ = 0;
+
+ private:
+  static constexpr ibv_wr_opcode opcode(RdmaOp op) {
+    constexpr ibv_wr_opcode kCodes[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ, IBV_WR_SEND,
+                                        IBV_WR_SEND_WITH_IMM};
+    return kCodes[static_cast<unsigned>(op)];
+  }
+  struct Number {
+    std::uint32_t number;
+    unsigned index;
+    bool operator<(const Number& other) const { return number < other.number; }
+  };
+
+  int access() const noexcept;
+  Held<ibv_cq> completion_queue(unsigned entries);
+  void describe();
+  int poll(ibv_cq* queue, std::span<RdmaCompletion> done) noexcept;
+  unsigned index_of(std::uint32_t number) const noexcept;
+
+  std::vector<Number> numbers_;  // by number
+  ibv_send_wr requests_[kMostPosted]{};
+  ibv_sge parts_[kMostPosted]{};
+};
 
 }  // namespace headrace::verbs

@@ -74,8 +74,7 @@ void locate(const std::string& device, RdmaPort& port) {
 /// "" where reliable connections can be made by what both ends tell each other.
 std::string why_unusable(const ibv_device& device) {
   if (device.transport_type == IBV_TRANSPORT_IB) return "";
-  if (device.transport_type == IBV_TRANSPORT_IWARP)
-    return "it is an iWARP device, whose connections only rdma_cm makes, which headrace does not use";
+  if (device.transport_type == IBV_TRANSPORT_IWARP) return "it is an iWARP device, which headrace does not measure";
   return "it has no reliable connections (RC), as the Elastic Fabric Adapter has none";
 }
 

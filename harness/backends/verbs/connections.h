@@ -1,0 +1,27 @@
+// Queue pairs that are connected, each with one of another endpoint (RC): by what both ends tell each other, or by the
+// kernel's connection manager.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "harness/backends/verbs/endpoint.h"
+
+namespace headrace::verbs {
+
+class ConnectionManager;
+
+class Connections : public Endpoint {
+ public:
+  Connections(const Device& device, const RdmaPort& port, const RdmaSettings& settings);
+  ~Connections() override;
+  void connect(const RdmaAddress& other, unsigned first, unsigned others_first, unsigned count) override;
+  int post(unsigned queue, std::span<const RdmaWork> work) noexcept override;
+
+ private:
+  void connect_one(ibv_qp* queue, const RdmaAddress& other, std::uint32_t number);
+
+  std::unique_ptr<ConnectionManager> manager_;  // nullptr: without; goes before the queue pairs
+};
+
+}  // namespace headrace::verbs

@@ -1,0 +1,34 @@
+// A libmlx5.so.1 of one card that has DC: what is asked of it is kept in `fake_mlx5`.
+#include "tests/unit/fakes/mlx5.h"
+
+#include <cerrno>
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+EXPORTED headrace::testing::FakeMlx5 fake_mlx5;
+headrace::testing::FakeMlx5 fake_mlx5;
+
+namespace {
+mlx5dv_qp_ex targets;
+void set_target(mlx5dv_qp_ex*, ibv_ah* way, std::uint32_t number, std::uint64_t key) {
+  fake_mlx5.posted.back().way = way;
+  fake_mlx5.posted.back().number = number;
+  fake_mlx5.posted.back().key = key;
+}
+}  // namespace
+
+EXPORTED bool mlx5dv_is_supported(ibv_device*) { return fake_mlx5.supported; }
+EXPORTED ibv_qp* mlx5dv_create_qp(ibv_context* context, ibv_qp_init_attr_ex* wanted, mlx5dv_qp_init_attr* dynamic) {
+  if (fake_mlx5.refuses != 0) return errno = fake_mlx5.refuses, nullptr;
+  fake_mlx5.made.push_back({*wanted, *dynamic});
+  ibv_qp& queue = fake_mlx5.queues.at(fake_mlx5.made.size() - 1);
+  queue.context = context;
+  // A target has its number when it has been started, an initiator at once.
+  const bool target = dynamic->dc_init_attr.dc_type == MLX5DV_DCTYPE_DCT;
+  queue.qp_num = target ? 0 : static_cast<std::uint32_t>(300 + fake_mlx5.made.size());
+  return &queue;
+}
+EXPORTED mlx5dv_qp_ex* mlx5dv_qp_ex_from_ibv_qp_ex(ibv_qp_ex*) {
+  targets.wr_set_dc_addr = set_target;
+  return &targets;
+}
