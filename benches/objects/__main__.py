@@ -33,5 +33,6 @@ arguments = parser.parse_args()
 arguments.headrace = os.path.abspath(arguments.headrace)
 part, turns = PARTS[arguments.what]
 arguments.turns = arguments.turns or turns
-with tempfile.TemporaryDirectory() as name:
+# In memory, where there is such a folder: disks would decide over what is sent to nginx.
+with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
     part(arguments, pathlib.Path(name))

@@ -110,6 +110,9 @@ def puts(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
     parts = 32
     entry = {"use": "checkpoint_write", "ranks": 1, "shard_size": f"{parts * PART}B", "block_size": f"{PART}B", "queue_depth": 1,
              "repeat": 3}
+    (folder / "served/parts").mkdir(parents=True)
+    for number in range(parts):  # of a file that is there already nginx answers 204, as a store may, and of a new one 201
+        (folder / f"served/parts/{number + 1}").touch()
     with FaultyStore({}, parts_elsewhere=True) as store, started(folder, PARTS.format(store=store.endpoint)) as endpoint:
         urls = "".join(f"{endpoint}/bucket/x?partNumber={n + 1}\n" for n in range(parts)) * 3
 

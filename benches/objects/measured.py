@@ -37,14 +37,14 @@ location = /bucket {{ default_type application/xml; alias {folder}/list.xml; }}
 PARTS = """\
 location /bucket {{ if ($arg_partNumber) {{ rewrite ^ /parts/$arg_partNumber last; }}
       proxy_pass {store}; proxy_set_header Host $http_host; }}
-    location /parts/ {{ internal; dav_methods PUT; create_full_put_path on; add_header ETag '"taken"' always; }}"""
+    location /parts/ {{ internal; dav_methods PUT; add_header ETag '"taken"' always; }}"""
 
 
 @contextlib.contextmanager
 def started(folder: pathlib.Path, places: str, log: str = "off"):
     """nginx with `places` of its configuration, and its data below `folder`."""
     port = free_port()
-    (folder / "served").mkdir(exist_ok=True)
+    (folder / "served").mkdir(parents=True, exist_ok=True)
     text = NGINX.format(folder=folder, port=port, places=places, log=log)
     (folder / "nginx.conf").write_text(("user root; " if os.geteuid() == 0 else "") + text)
     process = subprocess.Popen(["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)], stderr=subprocess.DEVNULL)

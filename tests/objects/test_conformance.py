@@ -6,6 +6,7 @@ import sys
 import pytest
 from conftest import ROOT, made
 from servers import KEY, SECRET, program, rclone, seaweedfs
+from test_samples import shards
 
 OBJECTS = {"use": "small_file_read", "path": "s3://bucket/set", "repeat": 1, "workers": 3}
 RANGES = {"use": "random_read", "path": "s3://bucket/set", "block_size": "10kB", "repeat": 1, "workers": 2, "queue_depth": 4}
@@ -59,6 +60,25 @@ def test_seaweedfs_takes_checkpoints(headrace, weed, parts):
     assert "removed 34 objects" in cleaned.stdout and "and the mark" in cleaned.stdout and "left" not in cleaned.stdout, cleaned
     gone = headrace.command("clean", "s3://bucket/mine", endpoint=store.endpoint, **keys())
     assert gone.returncode == 2, gone
+
+
+def test_seaweedfs_under_a_pipeline(headrace, weed, tmp_path):
+    """Shards that are parsed, checkpoints on the way and beside reads, a tier in front."""
+    store, objects = weed
+    for key, data in shards(tmp_path, "tar", "shards/{:03}.{}").items():
+        store.put("bucket", key, data)
+    save = {"checkpoint_ranks": 2, "checkpoint_shard_size": "6MiB", "checkpoint_block_size": "5MiB"}
+    pipeline = {"use": "input_pipeline", "path": "s3://bucket/shards", "layout": "shards", "loader": "pytorch_iterable",
+                "workers": 2, "batch_size": 1, "step_time": "5ms", "repeat": 1, "checkpoint_every": 20, **save}
+    mixed = {"use": "mixed", "path": "s3://bucket/set", "workers": 2, "rate": "50/s", "around": "300ms", "repeat": 1, **save}
+    tier = {"use": "local_cache", "path": "s3://bucket/set", "workers": 2, "tier": "tier", "repeat": 1, "duration": "60s"}
+    run = headrace(store.endpoint, pipeline, mixed, tier, env=keys(), at="s3://bucket/mine")
+    assert run.code == 0, run
+    shard, beside, cached = (point["repetitions"][-1]["metrics"] for point in run.data["points"])
+    assert shard["bad_samples"] == 0 and shard["saves"] > 0 and beside["durable_bandwidth"] > 0, run
+    assert cached["hit_ratio"] == 1 and cached["cached_sample_rate"] > 0, run
+    cleaned = headrace.command("clean", "s3://bucket/mine", endpoint=store.endpoint, **keys())
+    assert cleaned.returncode == 0 and "and the mark" in cleaned.stdout and "left" not in cleaned.stdout, cleaned
 
 
 def test_keys_from_the_usual_files(headrace, weed, tmp_path):
