@@ -161,6 +161,7 @@ def held(told, truth):
     learned = {one["key"]: one for one in told["learned"]}
     true = {"step.time": truth["step"], "step.micro_batch": truth["samples"] / truth["steps"],
             "dataset.sample_size": truth.get("sample_size") or (truth["bytes"] / truth["samples"] if "bytes" in truth else None),
+            "loader.workers_per_gpu": truth["workers"], "loader.prefetch_factor": truth["prefetch"],
             "dataset.cpu_time_per_sample": truth.get("cpu_per_sample") if truth.get("cpu_per_sample", 0) > 1e-3 else None}
     for key, value in true.items():
         if value is None or key not in learned:
@@ -233,15 +234,15 @@ def main():
         images(work / "images", 480)
         images(work / "pictures", 160, (1000, 800))
         shards(work / "shards", 16, 60)
-        print("| case | limit | starving: seen, true | step: learned, true | batch | others | right |")
-        print("|---|---|---|---|---|---|---|")
+        print("| case | limit | starving: seen, true | step: learned, true | batch | lie ready | others | right |")
+        print("|---|---|---|---|---|---|---|---|")
         for name, (right, run) in CASES.items():
             if wanted and name not in wanted:
                 continue
             try:
                 truth, told = run(work)
             except RuntimeError as error:
-                print(f"| {name} | did not run: {error} | | | | | no |", flush=True)
+                print(f"| {name} | did not run: {error} | | | | | | no |", flush=True)
                 wrong += 1
                 continue
             values = {key: (got, true, good, unsure) for key, got, true, good, unsure in held(told, truth)}
@@ -251,8 +252,11 @@ def main():
                 (kept / f"{name.replace(' ', '-').replace(',', '')}.json").write_text(json.dumps({"truth": truth, "told": told}))
             show = lambda key, unit, scale: "not known" if key not in values else (
                 f"{values[key][0] * scale:.3g}, {values[key][1] * scale:.3g}{unit}{' (' + values[key][3] + ')' if values[key][3] else ''}")
+            ready = lambda told, values: next(("not known" if one["confidence"] == "guess" else show("loader.prefetch_factor", "", 1) if
+                                               one["confidence"] != "low" else f"{one['low']:.1f} to {one['high']:.1f}, {truth['prefetch']}")
+                                              for one in told["learned"] if one["key"] == "loader.prefetch_factor")
             print(f"| {name} | {told['limit']['id']} | {100 * told['consumer']['waiting_for_loader']['share']:.0f} %, {100 * truth['starved']:.0f} % | "
-                  f"{show('step.time', ' ms', 1e3)} | {show('step.micro_batch', '', 1)} | size {show('dataset.sample_size', ' kB', 1e-3)}; "
+                  f"{show('step.time', ' ms', 1e3)} | {show('step.micro_batch', '', 1)} | {ready(told, values)} | size {show('dataset.sample_size', ' kB', 1e-3)}; "
                   f"processor {show('dataset.cpu_time_per_sample', ' ms', 1e3)} | {'yes' if good else 'NO'} |", flush=True)
     return bool(wrong)
 

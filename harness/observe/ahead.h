@@ -1,5 +1,5 @@
 // Batches that lie ready: while workers wait for room, what was read is what was taken and what lies ready, so that each
-// batch that is taken lets them read one more.
+// batch that is taken lets them read one more; and when there is nothing more to read, what lay ready is what is taken still.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,12 @@
 namespace headrace::observe {
 
 struct Ahead {
-  double batch = 0, batch_error = 0;  // samples in one; twice the standard error
-  std::optional<double> each;         // batches that each worker makes ahead; nothing: no one number
-  double each_low = 0, each_high = 0;
-  unsigned parts = 0;  // of the time, that this is from
+  double batch = 0, batch_error = 0;   // samples in one; twice the standard error
+  std::optional<double> each;          // batches that each worker makes ahead; nothing: no one number
+  double each_low = 0, each_high = 0;  // high: infinite where nothing is known of it, and `why`
+  unsigned moments = 0;                // at which workers waited, that this is from
   unsigned workers = 0;
+  bool to_the_end = false;  // what was taken after the last read says the same
 };
 
 /// `calls`: read() calls that one batch is taken by. `spread`: of the samples' sizes, standard deviation over mean. Nothing, and

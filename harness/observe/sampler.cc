@@ -18,13 +18,23 @@ namespace headrace::observe {
 namespace {
 
 constexpr double kLeadsEvery = 0.002, kAllEvery = 0.010, kCountersEvery = 0.010, kTreeEvery = 0.1;  // [s]
-constexpr std::size_t kOpenFilesEvery = 5;                                                          // looks at the tree
-constexpr std::size_t kFewProcesses = 12;       // all of which are looked at as often as those that take batches
-constexpr std::size_t kMostPaths = 20000;       // that are kept
-constexpr std::size_t kMostSizes = 4096;        // of reads, that are kept
+constexpr double kTreeSoon = 0.005;         // for each process that is known, where another began on this machine [s]
+constexpr std::size_t kOpenFilesEvery = 5;  // looks at the tree
+constexpr std::size_t kFewProcesses = 12;   // all of which are looked at as often as those that take batches
+constexpr std::size_t kMostPaths = 20000;   // that are kept
+constexpr std::size_t kMostCommand = 400;   // bytes of a command that are kept
+constexpr std::size_t kMostSizes = 4096;    // of reads, that are kept
 constexpr std::uint64_t kSavePiece = 64 << 10;  // so much written between two looks may begin a save [B]
 
 std::uint64_t grown(std::uint64_t later, std::uint64_t earlier) { return later > earlier ? later - earlier : 0; }
+
+/// How long a process runs already.
+double age_s(const Stat& stat) {
+  timespec t;
+  ::clock_gettime(CLOCK_BOOTTIME, &t);
+  const double started_s = static_cast<double>(stat.started_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return std::max(0.0, static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9 - started_s);
+}
 
 std::string refusal(int pid, int code) {
   if (code == EPERM || code == EACCES)
@@ -44,6 +54,8 @@ std::string refusal(int pid, int code) {
 Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), machine_(options_.proc), paces_(options_.sys) {
   recording_.cpus = std::max(1u, std::thread::hardware_concurrency());
   key_.reserve(8192);
+  newest_.reserve(32);
+  loadavg_ = system::UniqueFd(::open((options_.proc + "/loadavg").c_str(), O_RDONLY | O_CLOEXEC));
   paths_.reserve(kMostPaths);
   began_ns_ = slice_ns_ = now_ns();
   slice_due_ = began_ns_ + ns(slice_s_);
@@ -77,9 +89,10 @@ void Sampler::adopt(int pid, int parent) {
       recording_.refused.push_back(refusal(pid, fresh->files.refused()));
     return;
   }
-  ProcessSeen seen{.pid = pid, .name = fresh->files.name(), .command = fresh->files.command().substr(0, 400)};
+  ProcessSeen seen{.pid = pid, .name = fresh->files.name(), .command = fresh->files.command().substr(0, kMostCommand)};
   seen.parent = parent;
   seen.first_s = seconds(now_ns());
+  seen.age_s = age_s(*stat);
   bool io_refused = false;
   fresh->files.read_counters(fresh->last, io_refused);
   seen.counters_refused = io_refused;
@@ -122,6 +135,10 @@ void Sampler::look_for_processes() {
       one.files.read_lead_io(lead);
       one.lead_calls = lead.read_calls;
       one.calls_at_pause = one.calls_at_look = 0;
+      one.calls_before = lead.read_calls;
+      // It may have become another program since it was noticed.
+      recording_.processes[one.index].name = one.files.name();
+      recording_.processes[one.index].command = one.files.command().substr(0, kMostCommand);
     }
     one.has_children = !children.empty();
     for (const int pid : children)
@@ -326,15 +343,32 @@ void Sampler::look_at_counters(Watched& one, double now_s) {
       one.slice.looked_calls += jump;
     }
     one.calls_at_look = calls;
+    if (jump > 0 && one.lead_reads) one.taken_anew = true;
+    if (one.taken_anew && (one.lead_wait == Wait::sleep || one.lead_wait == Wait::gpu)) note_taken_by(one, now_s);
   }
   one.child_ended = false;
   one.last_quick = now;
   one.last_quick_s = now_s;
 }
 
+/// The number of the newest process or thread, which /proc/loadavg ends with, is another than before.
+bool Sampler::somebody_began() {
+  char buffer[128];
+  const std::string_view text = read_at_start(loadavg_.get(), buffer);
+  const std::string_view newest = text.substr(text.rfind(' ') + 1);
+  if (newest.empty() || newest == newest_) return false;
+  newest_.assign(newest);
+  return true;
+}
+
 std::uint64_t Sampler::look(std::uint64_t now) {
+  // Batches are counted from when workers are noticed: of a few processes that is at once.
+  const double soon_s = kTreeSoon * static_cast<double>(watched_.size()) * scale_;
+  if (now >= counters_due_ && watched_.size() <= kFewProcesses && now >= tree_looked_ + ns(soon_s) && somebody_began())
+    tree_due_ = now;
   if (now >= tree_due_) {
     look_for_processes();
+    tree_looked_ = now;
     tree_due_ = now + ns(kTreeEvery * scale_);
   }
   const bool all = now >= all_due_;
@@ -353,6 +387,7 @@ std::uint64_t Sampler::look(std::uint64_t now) {
   if (now >= counters_due_) {
     for (const auto& one : watched_)
       if (one->leads) look_at_counters(*one, seconds(now));
+    note_still(seconds(now));
     counters_due_ = now + ns(kCountersEvery * scale_);
   }
   if (now >= slice_due_) end_slice(now);

@@ -54,10 +54,17 @@ class Sampler {
   /// read() of those that take what others hand over.
   std::uint64_t taken_calls(Watched& one) const;
   HandOvers& hand_overs_of(Watched& one);
+  /// Does every process without children wait for another just now?
+  bool all_wait() const;
+  /// Keeps what it has taken, while it pauses.
+  void note_taken_by(Watched& one, double now_s);
+  /// Keeps the moment, if they all do, before and after it is looked at.
+  void note_still(double now_s);
   void look_at_counters(Watched& one, double now_s);
   void follow_save(Watched& one, const ProcessCounters& now, double now_s);
   void end_save(Watched& one);
   void look_for_processes();
+  bool somebody_began();
   ProcessCounters last_counted(const Watched& one) const;
   void adopt(int pid, int parent);
   void end_slice(std::uint64_t now_ns);
@@ -72,12 +79,15 @@ class Sampler {
   std::vector<std::unique_ptr<Watched>> watched_;
   std::unordered_map<std::string, std::uint32_t> paths_;  // into recording_.files
   std::string key_;                                       // kept, so that looking a path up allocates nothing
+  system::UniqueFd loadavg_;
+  std::string newest_;  // process, as loadavg_ tells it
   MachineCounters machine_;
   DevicePaces paces_;
   std::unique_ptr<GpuLooks> gpus_;
   std::string refused_;
   std::uint64_t began_ns_ = 0, slice_ns_ = 0;
   std::uint64_t leads_due_ = 0, all_due_ = 0, counters_due_ = 0, tree_due_ = 0, slice_due_ = 0;
+  std::uint64_t tree_looked_ = 0;
   double scale_ = 1;  // how many times as long as it would like it waits between looks
   double slice_s_ = 0.25;
   double cpu_s_ = 0, gpu_cpu_s_ = 0;  // when the slice began

@@ -32,7 +32,9 @@ struct Sampler::Watched {
   bool child_ended = false;    // since the last quick look
   Wait lead_wait = Wait::other;
   std::uint64_t calls_at_pause = 0, calls_at_look = 0, lead_calls = 0;
+  std::uint64_t calls_before = 0;     // by its first thread, when it began to have children
   bool lead_reads = false;            // since it has children
+  bool taken_anew = false;            // it has read since what it had taken was kept
   std::size_t hand_overs = SIZE_MAX;  // into recording_.hand_overs
 
   bool saving = false;

@@ -132,7 +132,8 @@ def main():
         saver.join()
     samples = given.steps * given.batch
     print(json.dumps({"steps": given.steps, "samples": samples, "bytes": sizes, "lasted": lasted, "step": computed / given.steps,
-                      "starved": waited / lasted, "cpu_per_sample": cpu / samples, "saves": saves, "files": len(files)}))
+                      "starved": waited / lasted, "cpu_per_sample": cpu / samples, "saves": saves, "files": len(files),
+                      "workers": given.workers, "prefetch": given.prefetch}))
 
 
 if __name__ == "__main__":

@@ -74,7 +74,8 @@ def main():
                 break
     lasted = time.monotonic() - begin
     print(json.dumps({"steps": steps, "samples": steps * given.batch, "step": computed / steps, "starved": waited / lasted,
-                      "lasted": lasted, "files": len(paths), "sample_size": sizes / len(paths) if sizes else None}))
+                      "lasted": lasted, "files": len(paths), "sample_size": sizes / len(paths) if sizes else None,
+                      "workers": given.workers, "prefetch": loader.prefetch_factor}))
     os._exit(0)  # as after a scheduler's time is over
 
 

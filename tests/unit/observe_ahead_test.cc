@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace headrace::observe {
 namespace {
 
-/// A process that takes a batch of 8 every 0.1 s in two calls, and workers that have read `each` batches more than was taken.
+/// As calls that were written down give it: a process that takes a batch of 8 every 0.1 s in two calls, and workers that have read `each` batches more than was taken.
 /// Each sample has 1000 bytes.
 Recording laid(unsigned workers, unsigned each, bool waiting = true, double first_s = 0.2) {
   Recording recording;
+  recording.machine_seen = false;
   recording.processes = {{.pid = 1}};
   for (unsigned w = 0; w < workers; ++w)
     recording.processes.push_back({.pid = static_cast<int>(10 + w), .parent = 0, .first_s = first_s});
@@ -18,7 +21,7 @@ Recording laid(unsigned workers, unsigned each, bool waiting = true, double firs
     slice.begin_s = i * 0.2;
     slice.end_s = slice.begin_s + 0.2;
     ProcessSlice taker;
-    taker.looked_calls = i == 0 ? 2 : 4;  // two batches in each; one was taken before the workers were noticed
+    taker.looked_calls = 4;  // two batches in each
     slice.processes.push_back(taker);
     for (unsigned w = 0; w < workers; ++w) {
       ProcessSlice worker;
@@ -55,9 +58,6 @@ TEST(FindAhead, TellsTheBatchAndHowManyLieReady) {
 
 TEST(FindAhead, TellsNoNumberWhereOneBatchMoreWouldMakeAnother) {
   std::string why;
-  const auto one_worker = find_ahead(laid(1, 2), roles_of(1), 2, 1000, 0, why);
-  ASSERT_TRUE(one_worker);
-  EXPECT_FALSE(one_worker->each);
   const auto uneven = find_ahead(laid(2, 2), roles_of(2), 2, 1000, 2, why);  // sizes that tell little of counts
   ASSERT_TRUE(uneven);
   EXPECT_FALSE(uneven->each);
@@ -70,10 +70,153 @@ TEST(FindAhead, SaysWhyItCannotTell) {
   EXPECT_FALSE(find_ahead(laid(2, 2, true, 0), roles_of(2), 2, 1000, 0, why));
   EXPECT_NE(why.find("before the watching"), std::string::npos) << why;
   EXPECT_FALSE(find_ahead(laid(2, 2), roles_of(2), 0, 1000, 0, why));
-  Roles anew = roles_of(2);
-  anew.generations = {1, 1};
-  EXPECT_FALSE(find_ahead(laid(2, 2), anew, 2, 1000, 0, why));
-  EXPECT_NE(why.find("anew"), std::string::npos) << why;
+}
+
+TEST(FindAhead, LooksAtTheFirstOfWorkersThatAreStartedAnew) {
+  std::string why;
+  Recording recording = laid(4, 2);
+  // From 2 s on there are others, which have another number of batches ready.
+  recording.processes.push_back({.pid = 90, .parent = 0, .first_s = 2.05});
+  for (Slice& slice : recording.slices)
+    if (slice.begin_s > 2) slice.processes[1].counted.read_calls_bytes += 8000;
+  Roles roles = roles_of(4);
+  roles.workers.push_back(5);
+  roles.generations = {4, 1};
+  const auto ahead = find_ahead(recording, roles, 2, 1000, 0, why);
+  ASSERT_TRUE(ahead) << why;
+  EXPECT_EQ(ahead->workers, 4u);
+  ASSERT_TRUE(ahead->each);
+  EXPECT_EQ(*ahead->each, 2);
+}
+
+TEST(FindAhead, IsNotMisledByWhatElseIsReadWithEachSample) {
+  std::string why;
+  Recording recording = laid(4, 2);
+  // Paths and answers: a hundredth more of all that is read.
+  for (Slice& slice : recording.slices)
+    for (ProcessSlice& one : slice.processes) one.counted.read_calls_bytes += one.counted.read_calls_bytes / 100;
+  const auto ahead = find_ahead(recording, roles_of(4), 2, 1000, 0, why);
+  ASSERT_TRUE(ahead) << why;
+  ASSERT_TRUE(ahead->each);
+  EXPECT_EQ(*ahead->each, 2);
+}
+
+/// As looks give it: batches of 8 samples of 100 kB, one taken each 0.1 s in two calls; at each moment workers wait.
+struct Looked {
+  Recording recording;
+  Roles roles;
+  double at_s = 0;
+  std::uint64_t calls = 0;  // that the process that takes had read by
+
+  /// A generation that takes `batches`, of which `left` are never taken; each worker read `other` bytes before its first sample.
+  void generation(unsigned workers, unsigned each, unsigned batches, unsigned left = 0, std::uint64_t other = 0) {
+    if (recording.processes.empty()) {
+      recording.processes = {{.pid = 1, .command = "python3 train.py"}};
+      roles.consumers = {0};
+    }
+    at_s += 2;
+    const auto first = static_cast<std::uint32_t>(recording.processes.size());
+    for (unsigned w = 0; w < workers; ++w) {
+      roles.workers.push_back(first + w);
+      recording.processes.push_back({.pid = 10, .parent = 0, .command = "python3 train.py", .first_s = at_s});
+    }
+    for (unsigned taken = 0; taken <= batches - left; ++taken, at_s += 0.1) {
+      if (taken > 0) {
+        calls += 2;
+        recording.taken.push_back({.at_s = at_s, .process = 0, .calls = calls});
+      }
+      Still still{.at_s = at_s + 0.05};
+      still.counts[still.count++] = {.process = 0, .value = calls};
+      const unsigned read = std::min(batches, taken + each * workers);
+      for (unsigned w = 0; w < workers; ++w)
+        still.counts[still.count++] = {.process = first + w, .value = other + read * 800000ull / workers};
+      recording.stills.push_back(still);
+    }
+  }
+  std::optional<Ahead> ahead(double spread = 0) {
+    std::string why;
+    return find_ahead(recording, roles, 2, 1e5, spread, why);
+  }
+};
+
+TEST(FindAheadFromLooks, AgreesAtTheBeginAndAtTheEnd) {
+  for (const unsigned each : {1u, 2u, 5u}) {
+    Looked looked;
+    looked.generation(2, each, 60);
+    const auto ahead = looked.ahead(0.2);
+    ASSERT_TRUE(ahead && ahead->each) << each;
+    EXPECT_EQ(*ahead->each, each);
+    EXPECT_TRUE(ahead->to_the_end);
+    EXPECT_NEAR(ahead->batch, 8, 1e-6);
+  }
+}
+
+TEST(FindAheadFromLooks, TellsNoNumberWhereTheLoaderIsLeftInTheMidst) {
+  Looked looked;
+  looked.generation(2, 3, 60, 10);
+  const auto ahead = looked.ahead();
+  ASSERT_TRUE(ahead);
+  // What a worker read before its first sample may have been more than a batch.
+  EXPECT_FALSE(ahead->each);
+  EXPECT_LT(ahead->each_low, 1);
+  EXPECT_GE(ahead->each_high, 3);
+}
+
+TEST(FindAheadFromLooks, TakesTheEndOfAnEpochOfThoseThatTheLastIsNot) {
+  Looked looked;
+  looked.generation(2, 3, 40);
+  looked.generation(2, 3, 40);
+  looked.generation(2, 3, 40, 8);
+  const auto ahead = looked.ahead();
+  ASSERT_TRUE(ahead && ahead->each);
+  EXPECT_EQ(*ahead->each, 3);
+}
+
+TEST(FindAheadFromLooks, IsNotMisledByLibrariesThatWorkersRead) {
+  Looked looked;
+  looked.generation(2, 2, 60, 0, 4'000'000);  // five batches each
+  const auto ahead = looked.ahead();
+  ASSERT_TRUE(ahead);
+  EXPECT_FALSE(ahead->each);
+  EXPECT_LE(ahead->each_low, 2);
+  EXPECT_GE(ahead->each_high, 2);
+}
+
+TEST(FindAheadFromLooks, IsNotMisledByWhatWhoTakesReadsBeforeTheFirstBatch) {
+  Looked looked;
+  looked.calls = 4;  // two batches, as it seems
+  looked.generation(2, 2, 60);
+  const auto ahead = looked.ahead();
+  ASSERT_TRUE(ahead && ahead->each);
+  EXPECT_EQ(*ahead->each, 2);
+  Looked left;
+  left.calls = 4;
+  left.generation(2, 2, 60, 10);
+  ASSERT_TRUE(left.ahead());
+  EXPECT_FALSE(left.ahead()->each);
+  EXPECT_LE(left.ahead()->each_low, 2);
+  EXPECT_GE(left.ahead()->each_high, 2);
+}
+
+TEST(FindAheadFromLooks, TellsNoNumberWhereNobodyWasSeenPausing) {
+  Looked looked;
+  looked.generation(2, 2, 60);
+  looked.recording.taken.clear();
+  const auto ahead = looked.ahead();
+  ASSERT_TRUE(ahead);
+  EXPECT_NEAR(ahead->batch, 8, 1e-6);
+  EXPECT_FALSE(ahead->each);
+  EXPECT_FALSE(std::isfinite(ahead->each_high));
+}
+
+TEST(FindAheadFromLooks, TellsNoNumberOfWorkersThatWereNoticedLate) {
+  Looked looked;
+  looked.generation(2, 2, 60, 10);
+  looked.recording.processes[1].age_s = 2;
+  const auto ahead = looked.ahead();
+  ASSERT_TRUE(ahead);
+  EXPECT_FALSE(ahead->each);
+  EXPECT_EQ(ahead->each_low, 0);
 }
 
 }  // namespace
