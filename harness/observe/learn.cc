@@ -117,6 +117,15 @@ class Learner {
              "how many bytes of a mapped file are a sample cannot be seen from outside");
       return;
     }
+    // It was open, and less than one of it was read by calls: mapped, it may be, and in memory.
+    if (data.mean_size() > sums_.worker_bytes && data.mean_size() <= kSmallFile &&
+        data.format == formats::Format::none) {
+      word("dataset.layout", "files", Confidence::guess,
+           what + "; less than one of them was read by calls, as where files are mapped, and lie in memory");
+      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess,
+             "how many bytes of such a file are a sample cannot be seen from outside");
+      return;
+    }
     const bool shards = data.format != formats::Format::none || data.mean_size() > kSmallFile;
     layout_ = shards ? "shards" : "files";
     word("dataset.layout", layout_,
@@ -138,8 +147,8 @@ class Learner {
                "{}{}{}", what,
                shards ? fmt::format(", {:.1f} samples in each of {} looked into", per_file, data.shards_parsed) : "",
                data.complete ? "; as if the job reads all of them" : "; the listing was ended early"));
-    // Where few files were met, others may lie elsewhere.
-    const bool few = data.seen < kFewFiles && data.files > data.seen;
+    // Where few files were met, others may lie elsewhere; and where there are few, one may hold many samples.
+    const bool few = data.seen < kFewFiles && (data.files > data.seen || !shards);
     number("dataset.sample_size", sample_size_,
            spread_ / std::sqrt(std::max(1.0, static_cast<double>(few ? data.seen : data.files))), Dimension::bytes,
            few             ? Confidence::low
