@@ -13,12 +13,14 @@ constexpr double kAgreeing = 0.9;
 constexpr std::uint32_t kMostCalls = 64;  // for one batch
 constexpr double kSure = 0.97;
 constexpr double kLittleMore = 1.1;
+constexpr double kGapsLost =
+    3;  // between pauses that are seen: so much may be taken before the first and after the last
 constexpr double kMostTogether = 4;  // batches between two pauses that were seen, on average
 constexpr double kAlike = 0.05;
 constexpr double kAlone = 0.8;  // of the looks: else a look came in the midst of taking one
 
 struct Counted {
-  double taken = 0, looked = 0, firsts = 0, pauses = 0, takes = 0;
+  double consumers = 1, taken = 0, looked = 0, firsts = 0, pauses = 0, takes = 0;
 };
 
 /// How many of the jumps are exactly that.
@@ -38,17 +40,25 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
   const std::uint32_t closer = calls_per_batch(looks, looks_agreeing);
   if (closer > 1 && calls == 2 * closer && share_of(looks, closer) > kAlone) calls = closer;
   double by_calls = calls > 0 ? seen.taken / calls + seen.firsts : 0;
-  // Before the first pause several may have been taken; looks between pauses count those, and whatever else is read.
-  if (calls > 0 && seen.looked / calls > by_calls && seen.looked / calls < by_calls * kLittleMore)
-    by_calls = seen.looked / calls;
+  // Before the first pause several may have been taken, and after the last; looks between pauses count those, and whatever
+  // else is read. Where few pauses are seen, that is much.
+  double lost = 0;
+  if (const double looked = calls > 0 ? seen.looked / calls : 0; looked > by_calls) {
+    if (looked < by_calls * kLittleMore) {
+      by_calls = looked;
+    } else if (looked < by_calls * (1 + kGapsLost * seen.consumers / seen.takes)) {
+      lost = 1 - by_calls / looked;
+      by_calls = looked;
+    }
+  }
   // One call each would say nothing: every number is a multiple of it.
   if (by_calls > seen.takes * (1 - kAlike) && (calls > 1 || by_calls < seen.takes * (1 + kAlike))) {
     // Pauses that follow each other closely look like one; where nearly all do, little is left to go by.
     const bool many = by_calls < seen.takes * kMostTogether;
     return {.count = by_calls,
-            .uncertainty = (1 - agreeing) / 2,
+            .uncertainty = (1 - agreeing) / 2 + lost,
             .calls = static_cast<double>(calls),
-            .confidence = many && agreeing >= kSure ? Confidence::high : Confidence::medium,
+            .confidence = many && lost == 0 && agreeing >= kSure ? Confidence::high : Confidence::medium,
             .evidence = fmt::format(
                 "{:.0f} batches were taken: between pauses of the main thread, reads of what workers hand over "
                 "grew by {} or a multiple in {:.0f} % of {:.0f} cases",
@@ -95,7 +105,7 @@ std::uint32_t calls_per_batch(const std::map<std::uint32_t, std::uint32_t>& jump
 Steps count_steps(const Recording& recording, const Roles& roles, const std::vector<const Slice*>& slices) {
   if (roles.consumers.empty()) return {};
   const double consumers = std::max(1.0, roles.consumers_at_once);
-  Counted seen;
+  Counted seen{.consumers = consumers};
   for (const Slice* slice : slices)
     for (const ProcessSlice& one : slice->processes)
       if (roles.is_consumer(one.process)) {

@@ -70,6 +70,18 @@ TEST(Steps, CountPausesThatWereTooShortToBeSeen) {
   EXPECT_DOUBLE_EQ(steps.count, 200);
 }
 
+TEST(Steps, CountWhatFewPausesLeaveOut) {
+  // Sixteen batches between two pauses that are seen: before the first and after the last there may be as many.
+  Recording recording = taken({.calls = 40, .pauses = 1, .takes = 1}, {{2, 180}, {4, 10}}, {{32, 5}, {34, 5}});
+  for (Slice& slice : recording.slices) slice.processes[0].taken_calls = 33;
+  const Steps steps = counted(recording);
+  EXPECT_DOUBLE_EQ(steps.count, 200);
+  EXPECT_GT(steps.uncertainty, 0.15);
+  // Far more is something else that is read.
+  for (Slice& slice : recording.slices) slice.processes[0].looked_calls = 80;
+  EXPECT_LT(counted(recording).count, 200);
+}
+
 TEST(Steps, AreNotTakenTwoForOneWhereBatchesComeInPairs) {
   const Steps steps = counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{2, 190}, {4, 5}}, {{4, 100}}));
   EXPECT_DOUBLE_EQ(steps.count, 200);
