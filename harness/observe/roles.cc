@@ -100,6 +100,14 @@ void drop_idle_workers(const Recording& recording, Roles& roles) {
                 [&](std::uint32_t w) { return seconds[w] > 0 && read[w] / seconds[w] < kReaders * each; });
 }
 
+/// Processes that had ended before batches were taken: a launcher's, as pyenv's, which hand each other words.
+void drop_early_ones(const Recording& recording, Roles& roles) {
+  const auto early = [&](std::uint32_t process) { return recording.processes[process].last_s < roles.begin_s; };
+  if (roles.end_s <= roles.begin_s || std::all_of(roles.consumers.begin(), roles.consumers.end(), early)) return;
+  std::erase_if(roles.consumers, early);
+  std::erase_if(roles.workers, early);
+}
+
 }  // namespace
 
 bool Roles::is_worker(std::uint32_t process) const {
@@ -146,6 +154,7 @@ Roles find_roles(const Recording& recording) {
 
   drop_idle_workers(recording, roles);
   find_times(recording, roles);
+  drop_early_ones(recording, roles);
   roles.workers_at_once = at_once(recording, roles, roles.workers);
   roles.consumers_at_once = std::max(roles.consumers.empty() ? 0.0 : 1.0, at_once(recording, roles, roles.consumers));
   std::vector<double> starts;
