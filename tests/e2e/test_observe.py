@@ -41,6 +41,24 @@ def test_a_job_is_learned_and_others_take_its_file(headrace, data):
     assert headrace("clean", "seen", "--yes").code == 0 and not headrace.path("seen").exists()
 
 
+def test_two_commands_lead_to_a_verdict(headrace, data):
+    """Both as they are typed: the second is the one that the first tells."""
+    seen = observe(headrace, data, "--cold", "--steps", "60", "--step", "0.04", "--decode", "0.001")
+    words = " ".join(seen.outcome.err.split())
+    [job] = re.findall(r"written: (\S+) \(job.yaml", words)
+    assert pathlib.Path(job, "job.yaml").exists()
+    typed = f"qualify seen/job.yaml --data {data} --at scratch --max-write 64MiB --no-report --out verdict"
+    outcome = headrace(*typed.split())
+    assert outcome.code in (0, 10, 11) and "ingest.sample_rate" in outcome.out, outcome
+    judged = json.loads((headrace.path("verdict") / "verdict.json").read_text())["judgements"]
+    assert any(j["outcome"] in ("PASS", "FAIL") for j in judged), judged
+    # A slow step of the same job asks for less, a fast one for more than any disk gives: it says no.
+    text = (headrace.path("seen") / "job.yaml").read_text()
+    headrace.write("hungry.yaml", re.sub(r"time: \S+", "time: 10us", text, count=1))
+    hungry = headrace(*typed.replace("seen/job.yaml", "hungry.yaml").replace("verdict", "no").split())
+    assert hungry.code == 10 and "FAIL" in hungry.out, hungry
+
+
 @pytest.mark.parametrize("options, told", [(("--prefetch", "3", "--workers", "4", "--step", "0.1", "--steps", "30"), 3), (("--workers", "1", "--decode", "0.01", "--step", "0.04"), None)],
                          ids=["that wait for room", "that never wait"])
 def test_batches_that_lie_ready_are_counted_or_said_to_be_unknown(headrace, data, options, told):
