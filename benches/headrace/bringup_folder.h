@@ -21,7 +21,6 @@ class BringupFolder {
   int finish(const bringup::Record& record, const std::string& format, const Shared& shared);
 
  private:
-
   const MarkedFolder folder_;
   const bool draw_;
   std::uint64_t next_page_ns_ = 0;

@@ -17,9 +17,11 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/printable.h"
+#include "harness/bringup/as_runs.h"
 #include "harness/comparison/blocks.h"
 #include "harness/comparison/output.h"
 #include "harness/files/marked_folder.h"
+#include "harness/results/pair_metrics.h"
 
 namespace headrace::cli {
 namespace {
@@ -45,6 +47,19 @@ Comparison compare_blocks(const std::string& folder, comparison::Options options
   return comparison::compare(std::move(sides), options);
 }
 
+/// A run with what its pairs reached; of a bring-up the last session.
+results::StoredRun run_at(const std::string& source) {
+  const fs::path record = fs::is_directory(source) ? fs::path(source) / bringup::kFile : fs::path(source);
+  if (record.filename() == bringup::kFile && fs::is_regular_file(record)) {
+    auto sessions = bringup::runs_in(record.string());
+    if (sessions.empty()) throw UsageError(record.string() + ": no pair of nodes was measured");
+    return std::move(sessions.back());
+  }
+  results::StoredRun run = results::read_run_file(source);
+  results::add_pair_metrics(run);
+  return run;
+}
+
 Comparison compare_runs(const Arguments& arguments) {
   comparison::Options options = compare_options(arguments.options);
   if (arguments.runs.size() == 1) {
@@ -58,7 +73,7 @@ Comparison compare_runs(const Arguments& arguments) {
   for (const std::string& source : arguments.runs) {
     try {
       const char label = static_cast<char>('A' + sides.size());
-      sides.push_back({std::string(1, label), source, {results::read_run_file(source)}, {}});
+      sides.push_back({std::string(1, label), source, {run_at(source)}, {}});
     } catch (const UsageError& e) {
       problems += (problems.empty() ? "" : "\n") + printable(e.what());
     }

@@ -90,6 +90,8 @@ Text history_text(const History& h, const Terminal& terminal, bool all) {
     if (told) out += series_text(h, s, terminal);
   }
   if (quiet > 0) out += Text::format("{} more without a change (--all shows them)\n", quiet);
+  for (const history::Together& one : h.together)
+    out = "all at once  " + in_lines(Text(one.explanation), terminal, 13) + "\n" + out;
   for (const auto& [path, why] : h.unreadable) out += Text::format("unreadable: {}\n", why);
   return out + "\n" + in_lines(h.sentence, terminal, 0) + "\n";
 }
@@ -101,7 +103,7 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
   options.metrics = arguments.metrics;
   std::vector<std::string> files;
   for (const std::string& folder : arguments.folders)
-    for (std::string& file : run_files_below(folder, "history")) files.push_back(std::move(file));
+    for (std::string& file : run_files_below(folder, "history", Also::bringups)) files.push_back(std::move(file));
   std::vector<Unreadable> unreadable;
   auto runs = read_runs(files, unreadable, true);
   // Times are written the same way everywhere, so that texts compare as times do.
@@ -131,7 +133,7 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
 void add_history(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("history", "When metrics changed over past runs, by how much, and what else changed then");
   auto a = std::make_shared<Arguments>();
-  verb.option("DIR", a->folders, "Folders with run folders in them, however deep").required();
+  verb.option("DIR", a->folders, "Folders with run folders, or bring-ups, in them, however deep").required();
   verb.option("--metric GLOB", a->metrics,
               "Metrics to follow, as in 'shard_stream.read_bandwidth' (repeatable); default: "
               "those that needs were judged by, else each workload's first")

@@ -7,6 +7,7 @@
 
 #include "benches/headrace/console.h"
 #include "harness/base/error.h"
+#include "harness/results/pair_metrics.h"
 
 namespace headrace::cli {
 
@@ -22,6 +23,7 @@ std::vector<results::StoredRun> past_runs(const std::string& folder) {
   for (const std::string& file : files) {
     try {
       runs.push_back(results::read_run_file(file));
+      results::add_pair_metrics(runs.back());
     } catch (const UsageError& e) {
       tell_line(Text::format("left out of the history: {}", e.what()));
     }

@@ -8,18 +8,21 @@
 
 namespace headrace::cli {
 
+/// What else than runs is taken.
+enum class Also { nothing, bringups };
+
 /// Run files that `path` stands for: itself (a run.json, a report page, a run folder), or all
 /// run.json below the folder, however deep, sorted. Throws UsageError, which names `verb`, when
 /// there is none.
-std::vector<std::string> run_files_below(const std::string& path, const std::string& verb);
+std::vector<std::string> run_files_below(const std::string& path, const std::string& verb, Also also = Also::nothing);
 
 /// A run file that could not be used.
 struct Unreadable {
   std::string path, why;
 };
 
-/// Reads them on all cores, in the order given; what cannot be read is told in `unreadable`.
-/// `slim`: repetitions and histograms are dropped as soon as a run is read.
+/// Reads them on all cores, in the order given, of a bring-up each session; what cannot be read is told in `unreadable`.
+/// `slim`: pairs become metrics, and repetitions and histograms are dropped, as soon as a run is read.
 std::vector<results::StoredRun> read_runs(const std::vector<std::string>& files, std::vector<Unreadable>& unreadable,
                                           bool slim);
 

@@ -13,6 +13,7 @@
 #include "harness/files/marked_folder.h"
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
+#include "harness/results/pair_metrics.h"
 #include "harness/results/result_store.h"
 #include "harness/results/stored_verdict.h"
 
@@ -137,6 +138,7 @@ std::vector<Side> sides_of(const Blocks& blocks, const std::string& folder) {
     if (done[turn.block] != kTurnsPerBlock) continue;
     const std::string path = (fs::path(folder) / turn.folder(blocks.sides)).string();
     sides[turn.side].runs.push_back(results::read_run_file(path));
+    results::add_pair_metrics(sides[turn.side].runs.back());
     sides[turn.side].blocks.push_back(turn.block);
   }
   if (sides.front().runs.empty()) throw UsageError(fmt::format("{}: no block is finished", folder));

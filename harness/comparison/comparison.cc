@@ -16,6 +16,7 @@
 #include "harness/comparison/row_words.h"
 #include "harness/comparison/same_fact.h"
 #include "harness/registry.h"
+#include "harness/results/pair_metrics.h"
 #include "harness/statistics/summary.h"
 
 namespace headrace::comparison {
@@ -47,6 +48,10 @@ void compare_point(const Joined& j, const PastSessions& history, const Floors& f
                    Comparison& all, Pair& pair) {
   const StoredPoint &base_point = j.base_point(), &other_point = j.other_point();
   const Side &base = all.sides[pair.base], &other = all.sides[pair.other];
+  // Not all pairs meet in every run; who asks for one is told.
+  const auto need_not_meet = [&](const StoredMetric& metric) {
+    return results::is_pair_metric(metric.name) && !options.gates.selects(base.first(), base_point, metric.name);
+  };
   for (const StoredMetric& metric : base_point.metrics) {
     if (is_beside_the_point(base_point, metric)) continue;
     const StoredMetric* theirs = other_point.find(metric.name);
@@ -55,7 +60,7 @@ void compare_point(const Joined& j, const PastSessions& history, const Floors& f
           {base_point.id, metric.name, side, why, options.gates.selects(base.first(), base_point, metric.name)});
     };
     if (theirs == nullptr) {
-      leave_out(base.label, "only in " + base.label);
+      if (!need_not_meet(metric)) leave_out(base.label, "only in " + base.label);
       continue;
     }
     if (theirs->unit != metric.unit) {
@@ -74,7 +79,7 @@ void compare_point(const Joined& j, const PastSessions& history, const Floors& f
       leave_out(judged.side, judged.why);
   }
   for (const StoredMetric& metric : other_point.metrics)
-    if (base_point.find(metric.name) == nullptr && !is_beside_the_point(other_point, metric))
+    if (base_point.find(metric.name) == nullptr && !is_beside_the_point(other_point, metric) && !need_not_meet(metric))
       pair.not_compared.push_back({other_point.id, metric.name, other.label, "only in " + other.label,
                                    options.gates.selects(base.first(), other_point, metric.name)});
 }

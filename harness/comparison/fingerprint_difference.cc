@@ -15,11 +15,11 @@ constexpr std::array<std::string_view, 10> kOrder = {"headrace", "device", "file
                                                      "memory",   "limits", "cgroup",      "backends", "host"};
 
 /// Names, and what changes by the minute.
-constexpr std::array<std::string_view, 11> kNoMatter = {
+constexpr std::array<std::string_view, 12> kNoMatter = {
     "host.name",        "memory.available",   "file_system.free",
     "file_system.path", "file_system.source", "file_system.free_inodes",
     "device.name",      "device.disk",        "file_system.mount_point",
-    "cgroup.group",     "host.container"};
+    "cgroup.group",     "host.container",     "launch.host_of_rank"};
 
 std::string_view section_of(std::string_view key) { return key.substr(0, key.find('.')); }
 

@@ -12,7 +12,9 @@
 #include "harness/base/printable.h"
 #include "harness/base/units.h"
 #include "harness/comparison/row_words.h"
+#include "harness/history/clusters.h"
 #include "harness/results/metric_key.h"
+#include "harness/results/pair_metrics.h"
 #include "harness/statistics/robust.h"
 #include "harness/statistics/summary.h"
 
@@ -28,6 +30,12 @@ Direction direction_of(double value, double usual, Better better) {
   return (value > usual) == (better == Better::higher) ? Direction::better : Direction::worse;
 }
 
+/// Whose fingerprint a run of several hosts tells; "" of one alone.
+std::string first_host(const StoredRun& run) {
+  const auto told = run.environment.find("launch.host_of_rank");
+  return told == run.environment.end() ? "" : told->second.substr(0, told->second.find(' '));
+}
+
 /// What is new in a run, most telling first.
 std::vector<std::string> events_of(const StoredRun& before, const StoredRun& run) {
   const StoredRun* both[] = {&before, &run};
@@ -40,9 +48,10 @@ std::vector<std::string> events_of(const StoredRun& before, const StoredRun& run
   return events;
 }
 
-/// A metric that a node measures by a configuration.
+/// A metric that a node, or a cluster, measures by a configuration.
 struct SeriesKey {
   std::string node, configuration;
+  unsigned nodes = 1;  // what 8 nodes reach together is no series with what 7 do
   results::MetricKey metric;
   auto operator<=>(const SeriesKey&) const = default;
 };
@@ -175,9 +184,12 @@ int rank_of(const Series& s) {
 }
 
 void conclude(History& h) {
-  bool worse = false, doubtful = false, incomplete = !h.unreadable.empty();
+  bool worse = false, doubtful = false;
+  bool incomplete = !h.unreadable.empty() ||
+                    std::none_of(h.series.begin(), h.series.end(), [](const Series& s) { return s.why.empty(); });
   for (const Series& s : h.series) {
-    h.too_short += !s.why.empty();
+    const bool pair = results::is_pair_metric(s.metric);  // not all pairs meet in every run
+    h.too_short += !s.why.empty() && !pair;
     h.changes += s.changes.size();
     h.unusual += s.newest.unusual;
     const bool missing = s.newest.left_out_for == "missing";
@@ -187,10 +199,9 @@ void conclude(History& h) {
     doubtful |= (s.newest.unusual && s.newest.direction == Direction::worse) ||
                 (!missing && !s.newest.left_out_for.empty()) ||
                 (!s.changes.empty() && s.changes.back().direction == Direction::worse);
-    incomplete |= missing || (!s.why.empty() && !s.superseded);
+    incomplete |= missing || (!s.why.empty() && !s.superseded && !pair);
   }
-  h.word = headrace::worst(
-      {.fail = worse, .inconclusive = doubtful, .incomplete = incomplete || h.too_short == h.series.size()});
+  h.word = headrace::worst({.fail = worse, .inconclusive = doubtful, .incomplete = incomplete});
   h.exit_code = exit_code(h.word);
   h.sentence = fmt::format("{} runs, {} series: {} change{}", h.runs.size(), h.series.size(),
                            h.changes == 0 ? "no" : fmt::format("{}", h.changes), h.changes == 1 ? "" : "s");
@@ -199,8 +210,10 @@ void conclude(History& h) {
   if (h.left_out > 0) h.sentence += fmt::format(", {} with nothing to rely on in the newest run", h.left_out);
   if (h.too_short > 0) h.sentence += fmt::format(", {} too short to tell", h.too_short);
   h.sentence += ".";
+  h.together = changes_together(h.series, h.runs);
+  for (const Together& one : h.together) h.sentence += " " + one.explanation + ".";
   for (const Series& s : h.series) {
-    if (s.changes.empty()) break;
+    if (s.changes.empty() || !h.together.empty()) break;
     h.sentence += " " + s.changes.back().explanation + ".";
     break;
   }
@@ -284,12 +297,15 @@ std::size_t latest(const Series& s) {
 std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& options) {
   const std::vector<std::string> configuration = configurations(runs);
   const auto key_of = [&](std::size_t run, const StoredPoint& point, const StoredMetric& metric) {
-    return SeriesKey{runs[run].node, configuration[run], results::metric_key(point, metric)};
+    const bool of_all = !results::is_pair_metric(metric.name);
+    return SeriesKey{runs[run].node, configuration[run], of_all ? point.nodes : 1u, results::metric_key(point, metric)};
   };
   std::set<SeriesKey> followed;
   for (std::size_t i = 0; i < runs.size(); ++i)
     each_metric(runs[i], [&](const StoredPoint& point, const StoredMetric& metric) {
-      if (options.metrics.selects(runs[i], point, metric.name)) followed.insert(key_of(i, point, metric));
+      if (options.metrics.selects(runs[i], point, metric.name) ||
+          (options.metrics.globs().empty() && results::is_pair_metric(metric.name)))
+        followed.insert(key_of(i, point, metric));
     });
   std::vector<Series> all;
   std::map<SeriesKey, std::size_t> index;
@@ -310,7 +326,8 @@ std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& o
       if (told.insert(found->second).second) take(all[found->second], i, point, metric);
     });
     for (const std::size_t s : known)
-      if (!told.contains(s) && !is_partial(run)) all[s].left_out.push_back({i, "missing", {}});
+      if (!told.contains(s) && !is_partial(run) && !results::is_pair_metric(all[s].metric))
+        all[s].left_out.push_back({i, "missing", {}});
   }
   for (Series& s : all)
     for (std::size_t i = latest(s) + 1; i < runs.size() && runs[i].node == s.node; ++i)
@@ -322,14 +339,16 @@ std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& o
 
 History judge(std::vector<StoredRun> runs, const Options& options,
               std::vector<std::pair<std::string, std::string>> unreadable) {
+  name_clusters(runs);
   sort_runs(runs);
   History h;
   h.unreadable = std::move(unreadable);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const StoredRun& run = runs[i];
-    h.runs.push_back(
-        {run.id, run.path, run.node, run.started_utc, run.config_hash, run.summary.word,
-         i > 0 && runs[i - 1].node == run.node ? events_of(runs[i - 1], run) : std::vector<std::string>()});
+    h.runs.push_back({run.id, run.path, run.node, run.started_utc, run.config_hash, run.summary.word,
+                      i > 0 && runs[i - 1].node == run.node && first_host(runs[i - 1]) == first_host(run)
+                          ? events_of(runs[i - 1], run)
+                          : std::vector<std::string>()});
   }
   h.series = collect(runs, options);
   if (h.series.empty())

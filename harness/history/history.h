@@ -60,7 +60,7 @@ struct Newest {
   std::string explanation;
 };
 
-/// One metric of one point on one node with one configuration.
+/// One metric of one point on one node, or cluster, with one configuration.
 struct Series {
   std::string node, config_hash, workload, point, metric, unit, description;
   std::map<std::string, std::string> params;
@@ -82,9 +82,24 @@ struct Series {
   bool worse() const;
 };
 
+/// Fewer nodes that change at once may do so by chance.
+inline constexpr std::size_t kFewestTogether = 3;
+
+/// A change of most nodes at one time, `of` all that could tell.
+struct Together {
+  std::string point, metric;
+  Direction direction = Direction::differs;
+  double change = 0;  // of the middle one, as a share
+  std::vector<std::string> nodes;
+  std::size_t of = 0;
+  std::string from, to;  // between these times
+  std::string explanation;
+};
+
 struct History {
   std::vector<Run> runs;                                        // by node, then time
   std::vector<Series> series;                                   // changed ones first
+  std::vector<Together> together;                               // of most nodes first
   std::vector<std::pair<std::string, std::string>> unreadable;  // path and why
   std::size_t too_short = 0, changes = 0, unusual = 0;
   std::size_t missing = 0,
@@ -103,6 +118,9 @@ struct Options {
 /// Throws UsageError when no run has a metric that is followed.
 History judge(std::vector<results::StoredRun> runs, const Options& options,
               std::vector<std::pair<std::string, std::string>> unreadable = {});
+
+/// Changes that most nodes (3 or more) have in common.
+std::vector<Together> changes_together(const std::vector<Series>& series, const std::vector<Run>& runs);
 
 std::string history_json(const History& history);
 /// A line per run of each series:

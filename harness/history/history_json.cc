@@ -89,7 +89,18 @@ std::string history_json(const History& h) {
   for (const Run& r : h.runs) runs.push_back(run(r));
   for (const Series& s : h.series) list.push_back(series(h, s));
   for (const auto& [path, why] : h.unreadable) unreadable.push_back({{"path", path}, {"why", why}});
+  Json together = Json::array();
+  for (const Together& one : h.together)
+    together.push_back({{"point", one.point},
+                        {"metric", one.metric},
+                        {"status", to_string(one.direction)},
+                        {"change", one.change},
+                        {"nodes", one.nodes},
+                        {"of", one.of},
+                        {"between", {one.from, one.to}},
+                        {"explanation", one.explanation}});
   all["runs"] = std::move(runs);
+  all["together"] = std::move(together);
   all["series"] = std::move(list);
   all["unreadable"] = std::move(unreadable);
   return results::json_text(all);

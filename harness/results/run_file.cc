@@ -73,6 +73,7 @@ struct Shares {
     point.each.push_back(stored(r));
     if (!r.counted || r.status != RepetitionStatus::ok) return;
     ++point.repetitions;
+    if (r.pairs) point.pairs_each.push_back(*r.pairs);
     disturbed += r.disturbance.disturbed;
     unsteady += !r.steady;
     for (const PhaseResult& phase : r.phases) {

@@ -45,6 +45,7 @@ struct StoredPoint {
   std::vector<StoredLatency> latency;
   std::vector<StoredRepetition> each;  // in the order in which they were taken
   std::optional<PairMatrix> pairs;     // of workloads that measure pairs: the medians
+  std::vector<PairMatrix> pairs_each;  // of the repetitions that count
   unsigned repetitions = 0;            // that count
   unsigned workers = 1;
   unsigned nodes = 1;          // that took part together: rates are of all of them

@@ -113,6 +113,19 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Together:
+    """A change of most nodes at one time."""
+    point: str
+    metric: str
+    status: str
+    change: float
+    nodes: List[str]
+    of: int
+    between: List[str]
+    explanation: str
+
+
+@dataclass(frozen=True)
 class Unreadable:
     path: str
     why: str
@@ -132,6 +145,7 @@ class History:
     series: List[Series]
     unreadable: List[Unreadable]
     noise_floor: Optional[NoiseFloor] = None
+    together: List[Together] = field(default_factory=list)
 
     def check(self) -> None:
         for series in self.series:

@@ -117,6 +117,53 @@ def test_a_change_in_history(made):
     assert made("clean", "trend", "--yes").code == 0
 
 
+def test_what_all_lose_on_one_day_is_one_sentence(made):
+    """Twelve nodes, of which ten lose a tenth on one day, give or take one; one more is slow since another day."""
+    draw = random.Random(4)
+    for number in range(1, 13):
+        since, level = (6, 0.8) if number == 12 else (10 + number % 2, 0.9) if number <= 10 else (99, 1)
+        for day in range(1, 17):
+            copy(made, f"all/{number}/{day:02}", f"node{number:02}", draw.gauss(1, 0.01) * (level if day >= since else 1), day)
+    told = made("history", "all", "--out", "together", "--no-report")
+    (one,) = json.loads(made.path("together/history.json").read_text())["together"]
+    assert told.code == 10 and one["of"] == 12 and one["nodes"] == [f"node{number:02}" for number in range(1, 11)], (one, told)
+    assert "10 of 12 nodes changed together: sample_rate" in told.out and -0.12 < one["change"] < -0.08, one
+    shutil.rmtree(made.path("all"))
+    for number in range(1, 13):  # two of twelve are no fleet
+        for day in range(1, 17):
+            copy(made, f"all/{number}/{day:02}", f"node{number:02}", draw.gauss(1, 0.01) * (0.9 if day > 10 and number < 3 else 1), day)
+    few = made("history", "all", "--out", "together", "--no-report")
+    assert few.code == 10 and json.loads(made.path("together/history.json").read_text())["together"] == [], few
+
+
+def test_bring_ups_over_time(made):
+    """Records that the program wrote of a simulated cluster, on sixteen days; one node is slow from the tenth on."""
+    def brought_up(day, slower):
+        folder = f"clusters/{day}"
+        assert made("bringup", "--simulate", "12", "--nodes-per-switch", "0", "--bad", "0", "--transient", "0", "--seed", str(100 + day), "--no-report",
+                    "--out", folder).code == 0
+        record = json.loads(made.path(f"{folder}/bringup.json").read_text())
+        record["sessions"][0]["started_utc"] = f"2026-03-{day:02}T12:00:00Z"
+        for one in record["sessions"][0]["rounds"]:
+            for pair in one["pairs"]:
+                if 4 in pair["nodes"]:
+                    pair["rate"] = [rate * slower for rate in pair["rate"]]
+        made.path(f"{folder}/bringup.json").write_text(json.dumps(record))
+    for day in range(1, 17):
+        brought_up(day, 0.7 if day >= 10 else 1)
+    told = made("history", "clusters", "--out", "over-time", "--no-report")
+    data = json.loads(made.path("over-time/history.json").read_text())
+    changed = {one["metric"] for one in data["series"] if one["changes"] and one["changes"][-1]["status"] == "worse"}
+    assert told.code in (10, 11) and "rate of node00005" in changed, (changed, told)  # 11: it may drift, too
+    assert all("node00005" in metric for metric in changed) and {one["node"] for one in data["series"]} == {"node[00001-00012]"}, changed
+    worse = made("compare", "clusters/9", "clusters/10", "--gate", "bringup.rate of node00005")
+    assert worse.code == 10, worse
+    assert made("compare", "clusters/8", "clusters/9", "--gate", "bringup.rate of node00005").code in (0, 11)
+    assert made("fleet", "clusters").code == 2  # bring-ups are no runs of nodes
+    refused = made("bringup", "--out", "clusters/1", "--resume")
+    assert refused.code == 2 and "made-up fleet" in refused.err, refused
+
+
 def ended(runner, how):
     """A run of this machine that really ended so."""
     if how == "INCONCLUSIVE":  # one repetition decides nothing

@@ -5,6 +5,7 @@ HEADRACE_NET_RUNS=20 repeats the test of the slow node so often."""
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -110,6 +111,47 @@ def test_the_slow_way_between_two_is_named_on_the_page_of_the_fleet(hosts):
         pytest.skip("no page was drawn: " + told.out)
     shown = re.sub(r"<script.*?</script>|<[^>]+>", " ", page.read_text(), flags=re.S)
     assert "suspected: slow link node2 to node4" in " ".join(shown.split()), shown
+
+
+def on_day(run, day, slower, draw):
+    """What the run would be on that day of March, its pairs a little otherwise, and that of node2 and node4 so many times as fast."""
+    run["run"].update(id=f"pairs-{day}", node=f"node{day % 4 + 1}", started_utc=f"2026-03-{day:02}T12:00:00Z")
+    run["environment"]["launch"]["host_of_rank"] = " ".join(f"node{(rank + day) % 4 + 1}" for rank in range(4))
+    (point,) = run["points"]
+    for repetition in point["repetitions"]:  # what else this machine does is not the question
+        repetition["disturbance"]["disturbed"] = False
+    for one in [point, *point["repetitions"]]:
+        rate = one["pairs"]["rate"]
+        for a in range(4):
+            for b in range(4):
+                if a != b:
+                    rate[a][b] = 48e6 * (1 + 0.005 * (-1) ** (day + a + b)) * draw.gauss(1, 0.002) * (slower if {a, b} == {1, 3} else 1)
+    return run
+
+
+def test_a_way_that_became_slow_is_found_over_time(hosts):
+    """Real runs of four hosts know no dates: one of them, as it would be on sixteen days. Who has rank 0 makes no other cluster."""
+    headrace = hosts("--rate", "400mbit")
+    headrace.write("pairs.yaml", PAIRS)
+    assert headrace.run("pairs.yaml").code == 0
+    headrace.under = []
+    draw = random.Random(3)
+    for day in range(1, 17):
+        headrace.path(f"runs/{day}").mkdir(parents=True)
+        headrace.write(f"runs/{day}/run.json", json.dumps(on_day(headrace.results(), day, 0.3 if day >= 11 else 1, draw)))
+    told = headrace("history", "runs", "--out", "trend", "--no-report")
+    assert told.code == 10, told
+    data = json.loads(headrace.path("trend/history.json").read_text())
+    changed = {one["metric"]: one["changes"][-1] for one in data["series"] if one["changes"]}
+    assert set(changed) == {"rate of node2 and node4"} and changed["rate of node2 and node4"]["status"] == "worse", changed
+    assert {one["node"] for one in data["series"]} == {"node[1-4]"}, told
+    assert "rate of node2 and node4" in told.out and "-70 % worse" in told.out, told
+    quiet = headrace("history", "runs", "--metric", "tcp_stream.bandwidth")  # who asks for one metric is told of that one
+    assert quiet.code == 0, quiet
+    worse = headrace("compare", "runs/10", "runs/11", "--gate", "tcp_stream.rate of *")
+    assert worse.code == 10 and "rate of node2 and node4" in worse.out, worse
+    same = headrace("compare", "runs/8", "runs/9", "--gate", "tcp_stream.rate of *")
+    assert same.code != 10, same
 
 
 def test_a_port_is_judged_by_the_schedule_that_meets_the_slow_way(hosts):

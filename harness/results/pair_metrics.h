@@ -1,0 +1,36 @@
+// What pairs of nodes reached, as metrics: so histories and comparisons know of nodes and of the ways between them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/results/run_file.h"
+
+namespace headrace::results {
+
+/// Ends that may meet (nodes, or one rail of each), and the slower way of each two that did [B/s].
+struct RatedPairs {
+  struct One {
+    unsigned a = 0, b = 0;
+    double rate = 0;
+  };
+  std::vector<std::string> names;
+  std::vector<One> all;
+};
+
+/// As shares of what the middle end reaches with its best partner in the same repetition: "rate of node3", the median of
+/// its pairs, and "rate of node2 and node5". So what all lose together is told by other metrics, and not once more by
+/// each pair. Of more than 64 ends each has "slowest pair of node3" in the place of pairs. An item is a rail of a
+/// repetition; values are in their order.
+std::vector<StoredMetric> pair_metrics(const std::vector<RatedPairs>& repetitions);
+
+/// Adds them to each point that measured pairs.
+void add_pair_metrics(StoredRun& run);
+
+bool is_pair_metric(std::string_view metric);
+
+/// Sets the median and the range of its values, of which there is one at least.
+void summarize_range(StoredMetric& metric);
+
+}  // namespace headrace::results
