@@ -49,7 +49,16 @@ int bringup_verb(Arguments& given, const Shared& shared) {
 
 void add_hosts_options(Verb& verb, HostsArguments& a) {
   verb.option("--hosts FILE", a.hosts, "Bring these up: a line per host, 'node01 rack=r1 switch=s1 rail=eth1,eth2'");
-  verb.option("--job JOB", a.job, "All hosts must have the paths of this job");
+  verb.option("--job JOB", a.job, "All hosts must have the paths of this job; with --at, each measures what it does");
+  verb.option(
+      "--at DIR", a.at,
+      "Folder on the job's storage, there on all hosts: each makes its data in a folder of its own below it, and "
+      "removes it at the end");
+  verb.option("--node-tests FILE", a.node_tests,
+              "Configuration of what each node measures by itself, all at once (default: configs/bring-up.yaml)");
+  verb.option("--group-tests FILE", a.group_tests,
+              "Configuration of what groups of nodes measure by mpirun (default: configs/bring-up-groups.yaml)");
+  verb.flag("--pairs-only", a.pairs_only, "Leave out what nodes measure by themselves and what groups of them measure");
   verb.option(
       "--out DIR", a.out,
       "Keeps bringup.json and report.html there, written after every round; with --simulate those of one fleet");

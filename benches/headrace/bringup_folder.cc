@@ -1,25 +1,45 @@
 #include "benches/headrace/bringup_folder.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "benches/headrace/bringup_text.h"
 #include "benches/headrace/console.h"
 #include "benches/headrace/report_maker.h"
 #include "harness/base/clock.h"
+#include "harness/base/error.h"
 #include "harness/bringup/hand_over.h"
 
 namespace headrace::cli {
 namespace {
 
-constexpr std::uint64_t kBetweenPages = 9;  // times as long as drawing one: nobody is measured meanwhile
+constexpr const char* kJobFile = "job.yaml";  // as it was given
+constexpr std::uint64_t kBetweenPages = 9;    // times as long as drawing one: nobody is measured meanwhile
 
 }  // namespace
 
 BringupFolder::BringupFolder(const std::string& path, bool draw)
     : folder_(MarkedFolder::make_alone(path, "bringup")), draw_(draw) {}
 
+std::string BringupFolder::keep_job(const std::string& text) {
+  folder_.write(kJobFile, text);
+  return folder_.folder().path_of(kJobFile);
+}
+
+bool BringupFolder::write(const bringup::Record& record) {
+  try {
+    folder_.write(bringup::kFile, record_json(record));
+    unwritten_.clear();
+  } catch (const RunError& e) {
+    if (unwritten_.empty()) tell_line(Text::format("not kept, and going on: {}", e.what()));
+    unwritten_ = e.what();
+  }
+  return unwritten_.empty();
+}
+
 void BringupFolder::keep(const bringup::Record& record) {
-  folder_.write(bringup::kFile, record_json(record));
+  if (!write(record)) return;
   const std::uint64_t began_ns = now_ns();
   if (!draw_ || !record.running || began_ns < next_page_ns_) return;
   drawn_or_told(folder_, bringup::kFile);  // the last one tells why there is none
@@ -27,12 +47,20 @@ void BringupFolder::keep(const bringup::Record& record) {
   next_page_ns_ = ended_ns + kBetweenPages * (ended_ns - began_ns);
 }
 
-int BringupFolder::finish(const bringup::Record& record, const std::string& format, const Shared& shared) {
-  folder_.write(bringup::kFile, record_json(record));
-  folder_.write("junit.xml", junit_xml(record));
-  folder_.write("bringup.prom", prometheus_text(record));
-  folder_.write("bringup.csv", findings_csv(record));
-  const std::string page = draw_ ? drawn_or_told(folder_, bringup::kFile) : "";
+int BringupFolder::finish(bringup::Record& record, const std::string& format, const Shared& shared) {
+  std::string page;
+  if (write(record)) try {
+      folder_.write("junit.xml", junit_xml(record));
+      folder_.write("bringup.prom", prometheus_text(record));
+      folder_.write("bringup.csv", findings_csv(record));
+      if (draw_) page = drawn_or_told(folder_, bringup::kFile);
+    } catch (const RunError& e) {
+      unwritten_ = e.what();
+    }
+  if (!unwritten_.empty()) {  // what stands in the folder is of an earlier round
+    record.word = worst(record.word, Outcome::error);
+    record.sentence += fmt::format(" The last of it could not be kept: {}.", unwritten_);
+  }
   if (format == "json")
     print_document(record_json(record));
   else

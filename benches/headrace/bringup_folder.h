@@ -15,15 +15,21 @@ class BringupFolder {
   /// `draw`: report.html, too.
   BringupFolder(const std::string& path, bool draw);
 
-  /// After each round: bringup.json, and the page, as often as drawing takes a tenth of the time at most.
+  /// The job's text, in a file whose path this is. Throws RunError.
+  std::string keep_job(const std::string& text);
+  /// After each round: bringup.json, and the page, as often as drawing takes a tenth of the time at most. Where it cannot
+  /// be written that is told once, and measuring goes on.
   void keep(const bringup::Record& record);
-  /// All files; then prints what `format` says, text or json. The exit code.
-  int finish(const bringup::Record& record, const std::string& format, const Shared& shared);
+  /// All files; then prints what `format` says, text or json. What could not be kept is in the verdict. The exit code.
+  int finish(bringup::Record& record, const std::string& format, const Shared& shared);
 
  private:
+  bool write(const bringup::Record& record);
+
   const MarkedFolder folder_;
   const bool draw_;
   std::uint64_t next_page_ns_ = 0;
+  std::string unwritten_;  // why what was measured last is not kept
 };
 
 }  // namespace headrace::cli

@@ -12,13 +12,19 @@
 #include "benches/headrace/bringup_text.h"
 #include "benches/headrace/console.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
 #include "harness/base/escape.h"
+#include "harness/base/file_text.h"
+#include "harness/base/object_path.h"
 #include "harness/bringup/bring_up.h"
 #include "harness/bringup/hand_over.h"
+#include "harness/config/layers.h"
 #include "harness/engine/engine.h"
 #include "harness/files/marked_folder.h"
+#include "harness/plan/plan.h"
 #include "harness/requirements/job.h"
 #include "harness/results/stored_verdict.h"
+#include "harness/session/launch.h"
 #include "harness/session/supervisor.h"
 #include "harness/system/installation.h"
 
@@ -26,6 +32,8 @@ namespace headrace::cli {
 namespace {
 
 using namespace bringup;
+
+constexpr const char *kNodeTests = "configs/bring-up.yaml", *kGroupTests = "configs/bring-up-groups.yaml";
 
 /// The first signal asks for a clean stop, a later one ends at once.
 void on_signal(int number) {
@@ -41,22 +49,24 @@ void catch_signals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
-std::string launcher(const HostsArguments& given) {
-  if (!given.launch.empty()) {
-    if (given.launch.find("{host}") == given.launch.npos)
-      throw UsageError("--launch: {host} must stand where the host's name goes, as in 'ssh {host}'");
-    return given.launch;
-  }
+void check_launch(const std::string& launch) {
+  if (!launch.empty() && launch.find("{host}") == launch.npos)
+    throw UsageError("--launch: {host} must stand where the host's name goes, as in 'ssh {host}'");
+}
+
+std::string launcher(const Record& record) {
+  if (!record.launch.empty()) return record.launch;
   // In a job's own allocation its launcher needs no keys, and keeps to the job's limits.
   if (std::getenv("SLURM_JOB_ID") != nullptr) return "srun --overlap --nodes=1 --ntasks=1 --nodelist={host}";
   return "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 {host}";
 }
 
-std::vector<std::string> commands(const Record& record, const HostsArguments& given) {
-  const std::string remote = given.remote.empty() ? shell_word(system::installation().binary) : given.remote;
+std::vector<std::string> commands(const Record& record) {
+  const std::string remote = record.remote.empty() ? shell_word(system::installation().binary) : record.remote;
+  const std::string launch = launcher(record);
   std::vector<std::string> all;
   for (const NodeRecord& node : record.nodes) {
-    std::string command = record.launch;
+    std::string command = launch;
     for (std::size_t at = 0; (at = command.find("{host}", at)) != command.npos;) {
       const std::string name = shell_word(node.host.name);
       command.replace(at, 6, name);
@@ -65,6 +75,15 @@ std::vector<std::string> commands(const Record& record, const HostsArguments& gi
     all.push_back(command + " " + remote + " bringup --agent");
   }
   return all;
+}
+
+/// What an earlier session was started with is run again only where nobody else can have written it there.
+void take_over_launch(Record& record, const HostsArguments& given) {
+  if (!given.launch.empty()) record.launch = given.launch;
+  if (!given.remote.empty()) record.remote = given.remote;
+  if (record.launch == given.launch && record.remote == given.remote) return;
+  const std::string foreign = system::foreign_writer_within(given.out);
+  if (!foreign.empty()) throw UsageError(fmt::format("{}: say --launch and --remote again: {}", given.out, foreign));
 }
 
 /// Paths of the job that every host must have; what lies in an object store is no path.
@@ -100,11 +119,44 @@ std::vector<unsigned> nodes_named(const Record& record, const std::vector<std::s
   return numbers;
 }
 
+/// Text of a configuration, whatever it extends put in. Throws UsageError where a run would refuse it.
+std::string configuration(const std::string& file, const std::string& job_file) {
+  PlanOptions options;
+  options.config_file = system::find_shipped(file);
+  if (!job_file.empty()) options.job_file = system::find_shipped(job_file);
+  make_plan(options);
+  Diagnostics problems;
+  std::string text = config::to_yaml(config::load_layers(options.config_file, {}, problems));
+  problems.throw_if_any();
+  return text;
+}
+
+/// What nodes measure by themselves. Of a session that goes on what is given anew counts.
+void set_tests(Measuring& measuring, const HostsArguments& given, bool first) {
+  if (!given.at.empty() && (is_object_path(given.at) || given.at.front() != '/'))
+    throw UsageError("--at: must be an absolute path of a folder, as in /scratch");
+  if (!given.job.empty()) {
+    const std::string file = system::find_shipped(given.job);
+    measuring.paths = paths_of(file);
+    measuring.job = file_text(file);
+  }
+  if (!given.at.empty()) measuring.at = given.at;
+  if (!measuring.at.empty() && measuring.job.empty())
+    throw UsageError("--at: needs --job, which says what to measure there");
+  if (!measuring.at.empty() &&
+      std::find(measuring.paths.begin(), measuring.paths.end(), measuring.at) == measuring.paths.end())
+    measuring.paths.push_back(measuring.at);
+  measuring.pairs_only = given.pairs_only;
+  if (first || !given.node_tests.empty())
+    measuring.node_tests = configuration(given.node_tests.empty() ? kNodeTests : given.node_tests, given.job);
+  if (first || !given.group_tests.empty())
+    measuring.groups = configuration(given.group_tests.empty() ? kGroupTests : given.group_tests, "");
+}
+
 Measuring measuring_of(const HostsArguments& given, std::size_t nodes) {
   Measuring measuring;
   measuring.time_s = time_option("--time", given.time, "1s");
   measuring.streams = given.streams;
-  measuring.paths = paths_of(given.job);
   measuring.search.most_rounds = given.most_rounds;
   measuring.search.every_link = given.every_link || nodes <= kEveryLink;
   measuring.search.seed = given.seed.value_or(1);
@@ -112,12 +164,7 @@ Measuring measuring_of(const HostsArguments& given, std::size_t nodes) {
 }
 
 /// What goes on with this bring-up, but for --resume or --retest.
-std::string same_again(const HostsArguments& given) {
-  std::string command = "headrace bringup --out " + shell_word(given.out);
-  if (!given.launch.empty()) command += " --launch " + shell_word(given.launch);
-  if (!given.remote.empty()) command += " --remote " + shell_word(given.remote);
-  return command;
-}
+std::string same_again(const HostsArguments& given) { return "headrace bringup --out " + shell_word(given.out); }
 
 bool goes_on(const HostsArguments& given) { return given.resume || !given.retest.empty(); }
 
@@ -146,6 +193,7 @@ std::optional<Record> earlier(const HostsArguments& given) {
 }
 
 Record record_of(const HostsArguments& given) {
+  check_launch(given.launch);
   std::optional<Record> before = earlier(given);
   const std::vector<Host> hosts = given.hosts.empty() ? std::vector<Host>() : read_hosts(given.hosts);
   Record record = before ? std::move(*before) : Record();
@@ -153,8 +201,8 @@ Record record_of(const HostsArguments& given) {
   join_hosts(record, hosts);
   if (!given.hosts.empty()) record.hosts_file = given.hosts;
   if (!before) record.measuring = measuring_of(given, record.nodes.size());
-  if (before && !given.job.empty()) record.measuring.paths = paths_of(given.job);
-  record.launch = launcher(given);  // never what a file says: it is run
+  set_tests(record.measuring, given, !before);
+  take_over_launch(record, given);
   record.again = same_again(given);
   if (record.nodes.size() < 2) throw UsageError("bringup: two hosts are needed at least: what is measured is pairs");
   return record;
@@ -189,9 +237,14 @@ void drain(Record& record, const std::string& word) {
 
 int bringup_hosts(const HostsArguments& given, const Shared& shared) {
   if (given.out.empty()) throw UsageError("bringup: --out DIR is needed: where what was measured is kept");
+  if (const unsigned copies = ranks::launched().size; copies > 1)
+    throw UsageError(
+        fmt::format("bringup: it starts its agents itself, and was started {} times: start it once, as in "
+                    "mpirun -n 1 or srun -n 1",
+                    copies));
   Record record = record_of(given);
   Start start;
-  start.commands = commands(record, given);
+  start.commands = commands(record);
   start.start_s = time_option("--start-timeout", given.start, "30s");
   start.retest = nodes_named(record, given.retest);
   if (given.dry_run) {
@@ -202,6 +255,7 @@ int bringup_hosts(const HostsArguments& given, const Shared& shared) {
     return 0;
   }
   BringupFolder folder(given.out, !given.no_report);
+  if (!record.measuring.job.empty()) start.job_file = folder.keep_job(record.measuring.job);
   catch_signals();
   start.signal = [] { return stop_signal.load(); };
   start.keep = [&](const Record& now) { folder.keep(now); };

@@ -12,11 +12,12 @@
 namespace headrace::cli {
 
 struct HostsArguments {
-  std::string hosts, job, out, launch, remote, time = "1s", start = "30s", drain, format = "text";
+  std::string hosts, job, at, out, launch, remote, time = "1s", start = "30s", drain, format = "text";
+  std::string node_tests, group_tests;  // "" = the shipped ones, or those of an earlier session
   std::vector<std::string> retest;
   std::optional<std::uint64_t> seed;
   unsigned streams = 4, most_rounds = 20;
-  bool resume = false, dry_run = false, every_link = false, no_report = false;
+  bool pairs_only = false, resume = false, dry_run = false, every_link = false, no_report = false;
 };
 
 /// So few nodes: each pair is measured, as that takes no longer.

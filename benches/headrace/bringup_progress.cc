@@ -41,6 +41,12 @@ class BringupProgress final : public Audience {
                      differing));
   }
 
+  void step(const char* what, std::size_t nodes) override {
+    if (json_) return event({{"event", "step"}, {"step", what}, {"nodes", nodes}});
+    const Text text = Text::format("{}  on {} nodes at once", what, nodes);
+    live_ ? show(text) : say(text);
+  }
+
   void round(unsigned number, std::size_t pairs, double left_s) override {
     if (json_) return event({{"event", "round"}, {"round", number}, {"pairs", pairs}, {"left_s", left_s}});
     const Text text = Text::format("round {}  {} pair{}  about {} left", number, pairs, pairs == 1 ? "" : "s",

@@ -38,6 +38,29 @@ Text differences_text(const Record& record, const Terminal& terminal) {
   return out + more(count, "differences");
 }
 
+/// What nodes reached together: collectives, group by group; storage, by all of them at once.
+Text groups_text(const Record& record, const Terminal& terminal) {
+  Text out;
+  std::size_t groups = 0;
+  for (const GroupRun& run : record.sessions.back().groups) {
+    if (run.phases.empty() && !run.values.empty() && ++groups <= kMost) {
+      std::vector<std::string> names;
+      for (const unsigned node : run.nodes) names.push_back(record.nodes[node].host.name);
+      Text line = Text::format("{} of {}:", run.what, compressed(names));
+      for (const GroupValue& one : run.values)
+        line += Text::format(" {} {};", one.point, format_in_unit(one.value, one.unit));
+      out += in_lines(line, terminal, 4) + "\n";
+    }
+    for (const LoadPhase& one : run.phases)
+      out += in_lines(Text::format("{} of {} nodes at once: {} each, {} in all, needs {}: {}", one.title, one.clients,
+                                   format_in_unit(one.per_node, one.unit), format_in_unit(one.in_all, one.unit),
+                                   format_in_unit(one.need, one.unit), one.outcome),
+                      terminal, 4) +
+             "\n";
+  }
+  return out + more(groups, "groups");
+}
+
 /// What to paste.
 Text hand_over_text(const Record& record, const Terminal& terminal) {
   Text out;
@@ -74,7 +97,11 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
                     "what was measured does not decide it", "", terminal);
   text += more(suspects, "suspects");
   text += differences_text(record, terminal);
+  for (const Skipped& one : record.skipped)
+    text +=
+        terminal.paint(in_lines(Text::format("  {} skipped  {}", one.step, one.why), terminal, 4), Ink::faint) + "\n";
 
+  text += groups_text(record, terminal);
   text += hand_over_text(record, terminal);
 
   std::size_t rounds = 0, pairs = 0;
@@ -109,6 +136,8 @@ Text dry_run_text(const Record& record, const Start& start, const Terminal& term
   if (rails > 1) text += Text::format(", {} rails", rails);
   text += "\n" + in_lines(Text::format("agents    {}", start.commands.front()), terminal, 10) + "\n";
   for (const std::string& path : record.measuring.paths) text += Text::format("path      {}\n", path);
+  if (!record.measuring.at.empty())
+    text += Text::format("storage   what the job does, below {}\n", record.measuring.at);
   if (!start.retest.empty()) text += Text::format("retest    {} nodes, with accepted ones\n", start.retest.size());
   return text + Text::format(
                     "rounds    about {}, at most {}; {} sockets of a node at a time\ntime      about {} of pairs, "

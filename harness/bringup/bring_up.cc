@@ -1,21 +1,23 @@
 #include "harness/bringup/bring_up.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 
-#include "harness/agents/crowd.h"
 #include "harness/agents/pair_json.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
 #include "harness/base/version.h"
+#include "harness/bringup/asking.h"
+#include "harness/bringup/groups.h"
 #include "harness/bringup/judge.h"
+#include "harness/bringup/test_nodes.h"
+#include "harness/bringup/utc.h"
+#include "harness/statistics/robust.h"
 
 namespace headrace::bringup {
 namespace {
@@ -30,38 +32,6 @@ constexpr int kClockTurns = 3;              // the quickest answer tells a clock
 constexpr std::size_t kFewestPartners = 8;  // of those that are retested
 constexpr unsigned kTwice = 2;              // a pair that fails is tried once more
 
-/// Requests to agents, and their answers read.
-class Asking {
- public:
-  explicit Asking(agents::Crowd& crowd) : crowd_(crowd) {}
-
-  /// What each answered; `why` where it could not.
-  struct Answer {
-    Json json;
-    std::string why;
-    double asked_s = 0, came_s = 0;
-  };
-  std::map<std::size_t, Answer> operator()(const std::map<std::size_t, Json>& requests, double timeout_s) {
-    std::map<std::size_t, std::string> lines;
-    for (const auto& [host, json] : requests) lines[host] = json.dump();
-    std::map<std::size_t, Answer> answers;
-    for (auto& [host, reply] : crowd_.ask(lines, timeout_s)) {
-      Answer& answer = answers[host];
-      answer.why = reply.why;
-      answer.asked_s = reply.asked_s;
-      answer.came_s = reply.came_s;
-      if (!answer.why.empty()) continue;
-      answer.json = Json::parse(reply.text, nullptr, false);
-      if (!answer.json.is_object()) answer.why = "its agent's answer cannot be read";
-      if (answer.json.is_object() && answer.json.contains("error")) answer.why = answer.json.value("error", "error");
-    }
-    return answers;
-  }
-
- private:
-  agents::Crowd& crowd_;
-};
-
 class Session {
  public:
   Session(Record& record, const Start& start, Audience& audience)
@@ -69,28 +39,30 @@ class Session {
 
   void run() {
     choose();
-    member_.resize(record_.nodes.size());
-    for (std::size_t i = 0; i < part_.size(); ++i) member_[part_[i]] = i;
     for (NodeRecord& node : record_.nodes) {
       node.missing = {};
       node.differences.clear();
     }
     record_.headrace = kVersion;
     record_.signal = 0;
+    record_.skipped.clear();
     record_.running = true;
-    record_.sessions.push_back(
-        {fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))), start_.retest, {}});
+    record_.sessions.push_back({utc_now(), start_.retest, {}});
     std::vector<std::string> commands;
     for (const unsigned node : part_) commands.push_back(start_.commands.at(node));
     agents::Crowd crowd(std::move(commands), [this] { return stopped(); });
     crowd_ = &crowd;
+    ask_.emplace(crowd, part_);
     crowd.start(start_.start_s, [&](std::size_t known) { audience_.started(known, part_.size()); });
     look();
     audience_.looked(record_);
+    test();
     replay();
     bool finished = false;
     while (!stopped() && !(finished = !measure_next())) {
     }
+    judge(record_, {*evidence_, broken(), takes_part(), finished});
+    if (!stopped()) together();
     record_.signal = start_.signal();
     record_.running = false;
     judge(record_, {*evidence_, broken(), takes_part(), finished});
@@ -131,8 +103,6 @@ class Session {
   }
 
   bool stopped() const { return start_.signal() != 0; }
-  /// As the crowd numbers it.
-  std::size_t member(unsigned node) const { return member_[node]; }
   std::vector<bool> takes_part() const {
     std::vector<bool> all(record_.nodes.size(), false);
     for (const unsigned node : part_) all[node] = true;
@@ -148,19 +118,18 @@ class Session {
   /// What each host tells of itself, held against the others.
   void look() {
     note_missing();
-    Asking ask(*crowd_);
-    std::map<std::size_t, Json> facts, clocks;
-    for (std::size_t i = 0; i < part_.size(); ++i)
-      if (there(part_[i])) {
-        facts[i] = {{"do", "facts"}, {"paths", record_.measuring.paths}};
-        clocks[i] = {{"do", "clock"}};
+    std::map<unsigned, Json> facts, clocks;
+    for (const unsigned node : part_)
+      if (there(node)) {
+        facts[node] = {{"do", "facts"}, {"paths", record_.measuring.paths}};
+        clocks[node] = {{"do", "clock"}};
       }
-    std::map<std::size_t, Answered> all;
-    for (auto& [i, answer] : ask(facts, kFacts_s)) {
-      NodeRecord& node = record_.nodes[part_[i]];
+    std::map<unsigned, Answered> all;
+    for (auto& [number, answer] : (*ask_)(facts, kFacts_s)) {
+      NodeRecord& node = record_.nodes[number];
       if (answer.why.empty()) try {
-          node.facts = agents::facts_from(answer.json);
-          all[i] = {part_[i], node.host.name, *node.facts, 0, 0};
+          node.facts = agents::facts_from(*answer.json);
+          all[number] = {number, node.host.name, *node.facts, 0, 0};
           continue;
         } catch (const std::exception& e) {
           answer.why = e.what();
@@ -168,23 +137,49 @@ class Session {
       if (!node.missing) node.missing = {"tells no facts: " + answer.why, "start its agent by hand, and look"};
     }
     for (int turn = 0; turn < kClockTurns && !stopped(); ++turn)
-      for (auto& [i, answer] : ask(clocks, kClock_s)) {
-        const auto at = all.find(i);
+      for (auto& [number, answer] : (*ask_)(clocks, kClock_s)) {
+        const auto at = all.find(number);
         if (!answer.why.empty() || at == all.end()) continue;
         const double error = (answer.came_s - answer.asked_s) / 2;
         if (turn > 0 && error >= at->second.clock_error_s) continue;
         at->second.clock_error_s = error;
-        at->second.clock_s = answer.json.value("now_s", 0.0) - (answer.came_s + answer.asked_s) / 2;
+        at->second.clock_s = answer.json->value("now_s", 0.0) - (answer.came_s + answer.asked_s) / 2;
       }
     note_missing();
     std::vector<Answered> told;
-    for (auto& [i, one] : all)
-      if (there(part_[i])) told.push_back(std::move(one));
+    for (auto& [number, one] : all)
+      if (there(number)) told.push_back(std::move(one));
     for (const Difference& same : same_machines(told)) record_.nodes[same.host].missing = {same.told, same.fix};
     std::erase_if(told, [&](const Answered& one) { return !there(static_cast<unsigned>(one.host)); });
     for (const Answered& one : told) record_.nodes[one.host].clock_s = one.clock_s;
     for (Difference& one : differences(told)) record_.nodes[one.host].differences.push_back(std::move(one));
   }
+
+  /// What nodes measure by themselves.
+  void test() {
+    if (record_.measuring.pairs_only) return skip("node tests", "--pairs-only");
+    const std::size_t compared = record_.nodes.size() - record_.missing();
+    if (compared < statistics::kFewestAlike)
+      return skip("node tests",
+                  fmt::format("{} nodes are there, and {} tell what is usual", compared, statistics::kFewestAlike));
+    std::vector<unsigned> nodes;
+    for (const unsigned node : untested(record_, part_))
+      if (there(node)) nodes.push_back(node);
+    test_nodes(record_, nodes, *ask_, audience_);
+    note_missing();
+    start_.keep(record_);
+  }
+
+  /// What nodes that passed measure together.
+  void together() {
+    measure_groups(record_, *ask_, audience_);
+    start_.keep(record_);
+    measure_load(record_, start_.job_file, *ask_, audience_);
+    remove_data(record_, *ask_);
+    note_missing();
+  }
+
+  void skip(const char* step, const std::string& why) { record_.skipped.push_back({step, why}); }
 
   /// What earlier sessions measured counts again.
   void replay() {
@@ -260,32 +255,32 @@ class Session {
   }
 
   void measure(const Round& round, unsigned rail, RoundRecord& result) {
-    Asking ask(*crowd_);
+    Asking& ask = *ask_;
     const auto plan = [&](unsigned node) {
       TcpPairPlan plan{record_.measuring.time_s, record_.measuring.streams, kMeet_s, ""};
       if (const auto& rails = record_.nodes[node].host.rails; rail < rails.size()) plan.interface = rails[rail];
       return agents::plan_json(plan);
     };
-    std::map<std::size_t, Json> open, measure;
-    for (const auto& [a, b] : round) open[member(b)] = {{"do", "open"}, {"plan", plan(b)}};
+    std::map<unsigned, Json> open, measure;
+    for (const auto& [a, b] : round) open[b] = {{"do", "open"}, {"plan", plan(b)}};
     auto doors = ask(open, kOpen_s);
     for (const auto& [a, b] : round) {
-      const auto& door = doors[member(b)];
+      const auto& door = doors[b];
       if (!door.why.empty()) continue;
-      measure[member(b)] = {{"do", "answer"}};
-      measure[member(a)] = {{"do", "call"}, {"plan", plan(a)}, {"door", door.json.value("door", "")}};
+      measure[b] = {{"do", "answer"}};
+      measure[a] = {{"do", "call"}, {"plan", plan(a)}, {"door", door.json->value("door", "")}};
     }
     auto ends = ask(measure, kMeet_s + 4 * record_.measuring.time_s + kPatience_s);
     for (const auto& [a, b] : round) {
-      const auto& door = doors[member(b)];
-      const auto& of_a = ends[member(a)];
-      const auto& of_b = ends[member(b)];
+      const auto& door = doors[b];
+      const auto& of_a = ends[a];
+      const auto& of_b = ends[b];
       std::string why = !door.why.empty()   ? record_.nodes[b].host.name + ": " + door.why
                         : !of_a.why.empty() ? record_.nodes[a].host.name + ": " + of_a.why
                         : !of_b.why.empty() ? record_.nodes[b].host.name + ": " + of_b.why
                                             : "";
       if (why.empty()) try {
-          result.pairs.push_back(together(a, b, rail, agents::end_from(of_a.json), agents::end_from(of_b.json)));
+          result.pairs.push_back(together(a, b, rail, agents::end_from(*of_a.json), agents::end_from(*of_b.json)));
           continue;
         } catch (const std::exception& e) {
           why = e.what();
@@ -311,7 +306,7 @@ class Session {
     for (std::size_t i = 0; i < part_.size(); ++i)
       if (crowd_->failure(i)) evidence_->lose(part_[i]);
     for (const FailedPair& one : result.failed) {
-      if (!crowd_->there(member(one.a)) || !crowd_->there(member(one.b))) continue;
+      if (!crowd_->there(ask_->member(one.a)) || !crowd_->there(ask_->member(one.b))) continue;
       FailedTimes& times = failed_[{one.a, one.b}];
       times.why = one.why;
       times.rail = one.rail;
@@ -362,9 +357,9 @@ class Session {
   Audience& audience_;
   const std::uint64_t began_ns_ = now_ns();
   const Topology topology_;
-  std::vector<unsigned> part_;       // nodes that take part, as the crowd numbers them
-  std::vector<std::size_t> member_;  // of each node: its place there
+  std::vector<unsigned> part_;  // nodes that take part, as the crowd numbers them
   agents::Crowd* crowd_ = nullptr;
+  std::optional<Asking> ask_;
   std::optional<Evidence> evidence_;
   std::map<unsigned, unsigned> succeeded_;  // pairs of a node
   std::map<std::pair<unsigned, unsigned>, FailedTimes> failed_;

@@ -17,6 +17,8 @@ class Audience {
   /// So many of all agents are known to be there, or not.
   virtual void started(std::size_t known, std::size_t all) = 0;
   virtual void looked(const Record& record) = 0;
+  /// Something begins that is no round: "node tests".
+  virtual void step(const char* what, std::size_t nodes) = 0;
   /// A round begins; `left_s`: how long all may still take.
   virtual void round(unsigned number, std::size_t pairs, double left_s) = 0;
   virtual void measured(const RoundRecord& round, const Record& record) = 0;
@@ -25,6 +27,7 @@ class Audience {
 struct Start {
   std::vector<std::string> commands;        // that start the agent of each node, for a shell
   double start_s = 30;                      // for its first word
+  std::string job_file;                     // the record's job; "" = none
   std::vector<unsigned> retest;             // nodes that were repaired; none: all take part
   std::function<int()> signal;              // asked often; not 0: end, and keep what was measured
   std::function<void(const Record&)> keep;  // after each round

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "harness/base/units.h"
+#include "harness/bringup/judge_groups.h"
+#include "harness/bringup/judge_tests.h"
 
 namespace headrace::bringup {
 namespace {
@@ -78,7 +80,7 @@ class Words {
     for (const Difference& one : record_.nodes[node].differences) {
       if (!one.fault) continue;
       out.text += (out.text.empty() ? "" : "; ") + one.told;
-      out.fix += (out.fix.empty() ? "" : "; ") + one.fix;
+      if (out.fix.find(one.fix) == out.fix.npos) out.fix += (out.fix.empty() ? "" : "; ") + one.fix;
     }
     return out;
   }
@@ -117,6 +119,8 @@ class Words {
         out.subject = record_.switches[fault.a].substr(out.scope.size() + 1);
         out.fix = "look at its uplinks and their counters, and at what its nodes share";
         return;
+      case Finding::Scope::shared:  // judge_tests() names those
+        return;
     }
   }
 
@@ -140,6 +144,8 @@ class Words {
         return one.rail == fault.rail && has(fault.a) && has(fault.b);
       case Finding::Scope::switch_fabric:
         return of_switch(fault.a);
+      case Finding::Scope::shared:
+        break;
     }
     return false;
   }
@@ -203,6 +209,17 @@ NodeState state_of(const NodeRecord& node, PartState measured, bool named, bool 
   return judged.finished ? NodeState::suspect : node.state;
 }
 
+/// What nodes measured by themselves joins what they tell of themselves. Who has to measure again.
+std::set<unsigned> take_in_tests(Record& record, const Judged& judged) {
+  TestsJudged tests = judge_tests(record);
+  for (NodeRecord& node : record.nodes)
+    std::erase_if(node.differences, [](const Difference& one) { return one.tested; });
+  for (Difference& one : tests.differences)
+    if (judged.takes_part[one.host]) record.nodes[one.host].differences.push_back(std::move(one));
+  record.faults.insert(record.faults.end(), tests.shared.begin(), tests.shared.end());
+  return {tests.suspects.begin(), tests.suspects.end()};
+}
+
 std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -236,10 +253,6 @@ Replay::Replay(const Record& record) : since_(record.nodes.size(), 0) {
     for (const unsigned node : record.sessions[s].retest) since_[node] = s;
 }
 
-bool Replay::counts(std::size_t session, const PairMeasured& one) const {
-  return session >= since_[one.a] && session >= since_[one.b];
-}
-
 void judge(Record& record, const Judged& judged) {
   const Words words(record, judged);
   const std::vector<unsigned>& retest = record.sessions.back().retest;
@@ -250,6 +263,9 @@ void judge(Record& record, const Judged& judged) {
   if (enough)
     for (const Fault& fault : judged.evidence.faults()) record.faults.push_back(words.told(fault));
   for (const Broken& broken : judged.broken) record.faults.push_back(words.told(broken));
+  const std::set<unsigned> suspects = take_in_tests(record, judged);
+  const GroupsJudged groups = judge_groups(record);
+  record.faults.insert(record.faults.end(), groups.faults.begin(), groups.faults.end());
   std::size_t taking_part = 0, undecided = 0, there = 0;
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
     if (!judged.takes_part[node]) continue;
@@ -271,17 +287,18 @@ void judge(Record& record, const Judged& judged) {
     const bool named =
         std::any_of(record.faults.begin(), record.faults.end(), [&](const Told& known) { return known.of_node(node); });
     const bool retested = std::find(retest.begin(), retest.end(), node) != retest.end();
-    const PartState measured = enough ? judged.evidence.node(node) : PartState::undecided;
+    const PartState measured = enough && !suspects.contains(node) ? judged.evidence.node(node) : PartState::undecided;
     one.state = state_of(one, measured, named, retested, judged);
     undecided += !named && !one.missing && measured == PartState::undecided;
   }
   Found found;
   found.fail = !record.faults.empty();
   found.error = there < 2;
-  found.inconclusive = undecided > 0;
+  found.inconclusive = undecided > 0 || groups.undecided;
   found.incomplete = there < taking_part;
   record.word = record.signal != 0 ? Outcome::interrupted : worst(found);
   record.sentence = sentence_of(record, taking_part, undecided);
+  if (groups.undecided) record.sentence += " Whether storage gives what the job needs is undecided.";
   if (!enough && there >= 2)
     record.sentence += fmt::format(" Of fewer than {} nodes nobody can tell what is usual.", kFewestNodes);
 }

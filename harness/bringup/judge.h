@@ -12,7 +12,10 @@ namespace headrace::bringup {
 class Replay {
  public:
   explicit Replay(const Record& record);
-  bool counts(std::size_t session, const PairMeasured& one) const;
+  bool counts(std::size_t session, const PairMeasured& one) const {
+    return counts(session, one.a) && counts(session, one.b);
+  }
+  bool counts(std::size_t session, unsigned node) const { return session >= since_[node]; }
 
  private:
   std::vector<std::size_t> since_;  // of each node: the session of its last retest

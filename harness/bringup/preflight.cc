@@ -149,10 +149,32 @@ void hold_clocks(const std::vector<Answered>& all, std::vector<Difference>& foun
   }
 }
 
+std::string short_name(const std::string& name) { return name.substr(0, name.find('.')); }
+
+/// Names that hosts have for themselves: several of one name are told apart by the hosts file alone, and by MPI's ranks not
+/// at all; another name than that of the file may be another host than was meant.
+void hold_names(const std::vector<Answered>& all, std::vector<Difference>& found) {
+  std::map<std::string, std::size_t> count;
+  for (const Answered& one : all) ++count[one.facts.host];
+  for (const Answered& one : all) {
+    const std::string& own = one.facts.host;
+    if (count[own] > 1)
+      found.push_back({one.host, "name", fmt::format("name: calls itself {}, as {} others do", own, count[own] - 1),
+                       "give each host a name of its own: hostnamectl set-hostname"});
+    else if (std::any_of(all.begin(), all.end(), [&](const Answered& other) {
+               return other.host != one.host && short_name(other.name) == short_name(own);
+             }))
+      found.push_back({one.host, "name",
+                       fmt::format("name: calls itself {}, which the hosts file has for another", own),
+                       "hosts file, name service and host disagree: getent hosts"});
+  }
+}
+
 }  // namespace
 
 std::vector<Difference> differences(const std::vector<Answered>& all) {
   std::vector<Difference> found;
+  hold_names(all, found);
   if (all.size() < 3) return found;  // two that differ: who is right?
   for (const Rule& rule : kRules)
     hold(

@@ -15,7 +15,8 @@ struct Difference {
   std::string what;  // "memory.total", "clock", "path /data"
   std::string told;  // "memory.total is 7.45 GiB, of the others 15.5 GiB"
   std::string fix;
-  bool fault = false;  // it costs the job something; else it is told, and decides nothing
+  bool fault = false;   // it costs the job something; else it is told, and decides nothing
+  bool tested = false;  // by what it measured; else by what it tells of itself
 };
 
 /// A host that answered.

@@ -10,6 +10,8 @@
 
 #include "harness/agents/failure.h"
 #include "harness/bringup/evidence.h"
+#include "harness/bringup/group_run.h"
+#include "harness/bringup/node_tests.h"
 #include "harness/bringup/preflight.h"
 #include "harness/bringup/topology.h"
 #include "harness/verdict/word.h"
@@ -51,6 +53,8 @@ struct SessionRecord {
   std::vector<unsigned> retest;  // none: all nodes that are there
   std::vector<RoundRecord> rounds;
   double elapsed_s = 0;  // with starting the agents and looking at the hosts
+  std::vector<NodeTests> tests{};
+  std::vector<GroupRun> groups{};
 };
 
 /// What is measured, and how.
@@ -58,7 +62,16 @@ struct Measuring {
   double time_s = 1;  // of one way of a pair
   unsigned streams = 4;
   std::vector<std::string> paths;  // of the job, which all hosts must have
+  std::string node_tests;          // configuration of what each node measures by itself
+  std::string groups;              // and of what groups of them do
+  std::string job, at;             // what the job does is measured below that folder; "" = it is not
+  bool pairs_only = false;         // neither, nor what groups of nodes measure; of this session
   SearchOptions search;
+};
+
+/// A step that was left out.
+struct Skipped {
+  std::string step, why;  // "node tests"
 };
 
 /// A fault, in words.
@@ -78,14 +91,16 @@ inline constexpr const char* kFile = "bringup.json";
 
 struct Record {
   std::string headrace;  // its version
-  std::string hosts_file, launch;
-  std::string again;      // the command that goes on with it, but for --resume or --retest
-  std::string simulated;  // what was made up; "": real hosts
+  std::string hosts_file;
+  std::string launch, remote;  // as --launch and --remote say; "" = as by default
+  std::string again;           // the command that goes on with it, but for --resume or --retest
+  std::string simulated;       // what was made up; "": real hosts
   Measuring measuring;
   std::vector<NodeRecord> nodes;
   std::vector<std::string> switches;  // names, as in topology_of()
   std::vector<SessionRecord> sessions;
   std::vector<Told> faults;
+  std::vector<Skipped> skipped;    // of this session
   std::vector<double> usual_rate;  // of each rail [B/s]; none where too few nodes met
   bool running = false;            // a session goes on: this is what is known so far
   Outcome word = Outcome::incomplete;

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/bringup/group_run_json.h"
 #include "harness/bringup/hand_over.h"
+#include "harness/bringup/node_tests_json.h"
 #include "harness/bringup/record.h"
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
@@ -30,7 +32,8 @@ Json node_json(const NodeRecord& node) {
   if (node.missing) json["missing"] = {{"why", node.missing.why}, {"fix", node.missing.fix}};
   Json differences = Json::array();
   for (const Difference& one : node.differences)
-    differences.push_back({{"what", one.what}, {"told", one.told}, {"fix", one.fix}, {"fault", one.fault}});
+    differences.push_back(
+        {{"what", one.what}, {"told", one.told}, {"fix", one.fix}, {"fault", one.fault}, {"tested", one.tested}});
   if (!differences.empty()) json["differences"] = differences;
   if (node.clock_s) json["clock_s"] = *node.clock_s;
   if (node.facts) json["facts"] = agents::facts_kept(*node.facts);
@@ -54,10 +57,16 @@ Json session_json(const SessionRecord& session) {
       failed.push_back({{"nodes", {one.a, one.b}}, {"rail", one.rail}, {"why", one.why}});
     rounds.push_back({{"took_s", round.took_s}, {"pairs", pairs}, {"failed", failed}});
   }
+  Json tests = Json::array();
+  for (const NodeTests& one : session.tests) tests.push_back(node_tests_json(one));
+  Json groups = Json::array();
+  for (const GroupRun& one : session.groups) groups.push_back(group_run_json(one));
   return {{"started_utc", session.started_utc},
           {"elapsed_s", session.elapsed_s},
           {"retest", session.retest},
-          {"rounds", rounds}};
+          {"tests", tests},
+          {"rounds", rounds},
+          {"groups", groups}};
 }
 
 Json fault_json(const Told& one) {
@@ -121,6 +130,11 @@ NodeRecord node_from(const JsonPlace& place) {
   const auto state = node_state_named(place.at("state").text());
   if (!state) place.at("state").refuse("is no state of a node");
   node.state = *state;
+  if (place.has("facts")) try {
+      node.facts = agents::facts_from(place.at("facts").value());
+    } catch (const std::exception&) {
+      place.at("facts").refuse("are no facts of a host");
+    }
   return node;
 }
 
@@ -129,6 +143,18 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
   SessionRecord session;
   session.started_utc = place.at("started_utc").text();
   session.elapsed_s = place.number("elapsed_s", 0);
+  if (place.has("tests"))
+    place.at("tests").each([&](const JsonPlace& item) {
+      session.tests.push_back(node_tests_from(item));
+      for (const TestedNode& one : session.tests.back().nodes)
+        if (one.node >= record.nodes.size()) item.refuse("tells of a node that is not among the nodes");
+    });
+  if (place.has("groups"))
+    place.at("groups").each([&](const JsonPlace& item) {
+      session.groups.push_back(group_run_from(item));
+      for (const unsigned one : session.groups.back().nodes)
+        if (one >= record.nodes.size()) item.refuse("tells of a node that is not among the nodes");
+    });
   place.at("retest").each([&](const JsonPlace& item) { session.retest.push_back(node(item)); });
   place.at("rounds").each([&](const JsonPlace& at) {
     RoundRecord round;
@@ -159,10 +185,11 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
 }  // namespace
 
 std::string record_json(const Record& record) {
-  Json nodes = Json::array(), sessions = Json::array(), faults = Json::array();
+  Json nodes = Json::array(), sessions = Json::array(), faults = Json::array(), skipped = Json::array();
   for (const NodeRecord& one : record.nodes) nodes.push_back(node_json(one));
   for (const SessionRecord& one : record.sessions) sessions.push_back(session_json(one));
   for (const Told& one : record.faults) faults.push_back(fault_json(one));
+  for (const Skipped& one : record.skipped) skipped.push_back({{"step", one.step}, {"why", one.why}});
   return results::json_text({{"kind", kKind},
                              {"schema", kSchema},
                              {"headrace", record.headrace},
@@ -173,9 +200,14 @@ std::string record_json(const Record& record) {
                              {"hosts_file", record.hosts_file},
                              {"launch", record.launch},
                              {"simulated", record.simulated},
+                             {"remote", record.remote},
                              {"time_s", record.measuring.time_s},
                              {"streams", record.measuring.streams},
                              {"paths", record.measuring.paths},
+                             {"node_tests", record.measuring.node_tests},
+                             {"group_tests", record.measuring.groups},
+                             {"job", record.measuring.job},
+                             {"at", record.measuring.at},
                              {"alpha", record.measuring.search.alpha},
                              {"beta", record.measuring.search.beta},
                              {"delta", kDelta},
@@ -186,6 +218,7 @@ std::string record_json(const Record& record) {
                              {"states", states_json(record)},
                              {"usual_rate", record.usual_rate},
                              {"next", next_json(record)},
+                             {"skipped", skipped},
                              {"hand_over", hand_over_json(record)},
                              {"nodes", nodes},
                              {"sessions", sessions}});
@@ -201,9 +234,14 @@ Record record_from(const std::string& text) {
   record.hosts_file = place.at("hosts_file").text();
   record.launch = place.at("launch").text();
   record.simulated = place.text("simulated", "");
+  record.remote = place.text("remote", "");
   record.measuring.time_s = place.at("time_s").number();
   record.measuring.streams = static_cast<unsigned>(place.at("streams").whole());
   record.measuring.paths = place.at("paths").texts();
+  record.measuring.node_tests = place.text("node_tests", "");
+  record.measuring.groups = place.text("group_tests", "");
+  record.measuring.job = place.text("job", "");
+  record.measuring.at = place.text("at", "");
   record.measuring.search.alpha = place.at("alpha").number();
   record.measuring.search.beta = place.at("beta").number();
   record.measuring.search.seed = place.at("seed").whole();

@@ -32,7 +32,8 @@ std::string_view to_string(PartState state);
 using Round = std::vector<std::pair<unsigned, unsigned>>;
 
 struct Finding {
-  enum class Scope { node, nic, link, switch_fabric } scope = Scope::node;
+  /// shared: what nodes share, by tests of each alone.
+  enum class Scope { node, nic, link, switch_fabric, shared } scope = Scope::node;
   unsigned a = 0, b = 0, rail = 0;  // node a; of a link both; of a switch its number in a
   double loss = 0;                  // expected share
   double healthy = 0;               // probability that it is healthy after all

@@ -13,47 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-TOOLS = pathlib.Path(__file__).parents[1] / "net"
-LAUNCH = ["--launch", f"{TOOLS}/on-host {{host}}"]
-QUICK = ["--time", "300ms", "--streams", "2"]
-
-
-@pytest.fixture
-def hosts(headrace):
-    """Runs a bring-up on so many hosts; `before`: a shell command on node1, with on-host as $NET_HOSTS_RSH."""
-    if os.geteuid() != 0 or subprocess.run([TOOLS / "with-net-hosts", "2", "--", "true"], capture_output=True).returncode != 0:
-        pytest.skip("network namespaces cannot be made here (root, Debian: iproute2)")
-
-    def start(count, *words, net=("--rate", "40mbit"), before="", lines=None, launch=LAUNCH, page=False):
-        if "--hosts" not in words and "--resume" not in words and "--retest" not in words:
-            headrace.write("hosts", "\n".join(lines or [f"node{n}" for n in range(1, count + 1)]) + "\n")
-            words = ("--hosts", "hosts", *words)
-        headrace.under = [str(TOOLS / "with-net-hosts"), str(count), *net, "-t", "150", "--", "sh", "-c",
-                          f'echo "$NET_HOSTS_ID" >id; {before}\nexec "$@"', "sh"]
-        words += () if page else ("--no-report",)
-        return headrace.start("--progress", "json", "bringup", "--out", "cluster", *launch, *QUICK, *words)
-
-    def run(*words, **how):
-        process = start(*words, **how)
-        out, err = process.communicate(timeout=170)
-        done = subprocess.CompletedProcess(words, process.returncode, out, err)
-        done.record = None
-        if done.returncode != 2:
-            done.record = headrace.results("bringup.json", "cluster")
-            assert done.record["exit_code"] == done.returncode, (done, done.record["word"])
-        return done
-
-    run.start = start
-    return run
-
-
-def named(done):
-    return [(one["scope"], one["subject"]) for one in done.record["faults"]]
-
-
-def states(done):
-    return {node["name"]: node["state"] for node in done.record["nodes"]}
-
+from bringup_hosts import QUICK, TOOLS, hosts, named, states, wait_for  # noqa: F401
 
 def test_nobody_is_accused_where_all_are_alike(hosts):
     done = hosts(8)
@@ -244,15 +204,6 @@ def test_mpirun_as_the_launcher(hosts):
     assert {node for pair in met for node in pair} == {0, 1, 3, 4}, met
     (why,) = [node["missing"]["why"] for node in done.record["nodes"] if "missing" in node]
     assert any(letter.isalpha() for letter in why.split(":", 1)[1]), why  # mpirun draws a frame around what it says
-
-
-def wait_for(process, event, count=1):
-    for line in process.stderr:
-        if json.loads(line)["event"] == event:
-            count -= 1
-            if count == 0:
-                return
-    raise AssertionError(process.communicate())
 
 
 def processes_of(headrace, number):

@@ -1,0 +1,31 @@
+#include "harness/bringup/asking.h"
+
+#include <nlohmann/json.hpp>
+
+namespace headrace::bringup {
+
+using Json = nlohmann::json;
+
+Asking::Asking(agents::Crowd& crowd, const std::vector<unsigned>& part) : crowd_(crowd), part_(part) {
+  for (std::size_t i = 0; i < part.size(); ++i) member_[part[i]] = i;
+}
+
+std::map<unsigned, Answer> Asking::operator()(const std::map<unsigned, Json>& requests, double timeout_s) {
+  std::map<std::size_t, std::string> lines;
+  for (const auto& [node, json] : requests) lines[member(node)] = json.dump();
+  std::map<unsigned, Answer> answers;
+  for (auto& [place, reply] : crowd_.ask(lines, timeout_s)) {
+    Answer& answer = answers[part_[place]];
+    answer.why = reply.why;
+    answer.asked_s = reply.asked_s;
+    answer.came_s = reply.came_s;
+    if (!answer.why.empty()) continue;
+    Json json = Json::parse(reply.text, nullptr, false);
+    if (!json.is_object()) answer.why = "its agent's answer cannot be read";
+    if (json.is_object() && json.contains("error")) answer.why = json.value("error", "error");
+    answer.json = std::make_shared<const Json>(std::move(json));
+  }
+  return answers;
+}
+
+}  // namespace headrace::bringup

@@ -1,0 +1,33 @@
+// What nodes measured together: collectives of a group, the job's storage load of all of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace headrace::bringup {
+
+/// One number that a group reached.
+struct GroupValue {
+  std::string point, metric, unit;
+  double value = 0;
+};
+
+/// A way in which the job uses storage, by all clients at once.
+struct LoadPhase {
+  std::string phase, title, unit, outcome, explanation, next_step;
+  unsigned clients = 1;  // that measured at once
+  double per_node = 0;   // of each of them
+  double in_all = 0;     // what the job's nodes get together, as far as that follows
+  double need = 0;       // of the whole job
+};
+
+struct GroupRun {
+  std::string what;             // "collectives", "storage load"
+  std::vector<unsigned> nodes;  // their places in Record::nodes
+  double took_s = 0;
+  std::string why;  // it came to no end; "" = it did
+  std::vector<GroupValue> values;
+  std::vector<LoadPhase> phases;
+};
+
+}  // namespace headrace::bringup

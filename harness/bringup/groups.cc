@@ -1,0 +1,205 @@
+#include "harness/bringup/groups.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "harness/agents/facts.h"
+#include "harness/agents/own_run.h"
+#include "harness/base/deadline.h"
+#include "harness/base/diagnostics.h"
+#include "harness/bringup/job_points.h"
+#include "harness/requirements/job.h"
+#include "harness/results/metric_filter.h"
+#include "harness/results/run_file.h"
+#include "harness/sizing/sizing.h"
+
+namespace headrace::bringup {
+namespace {
+
+using Json = nlohmann::json;
+using results::StoredRun;
+
+constexpr std::size_t kMostInGroup = 16;
+constexpr double kPlace_s = 30, kMostOfGroup_s = 180, kMostOfLoad_s = 600, kPatience_s = 30;
+constexpr const char* kLoadFolder = "headrace-load";
+
+/// Files on all hosts for as long as this lives.
+class PlacedThere {
+ public:
+  PlacedThere(Asking& ask, std::vector<unsigned> nodes, const std::string& config, const std::string& job)
+      : ask_(ask),
+        nodes_(std::move(nodes)),
+        folder_(fmt::format("/tmp/headrace-bringup-{}-{:.0f}", ::getpid(), 1000 * agents::wall_clock_s())) {
+    for (const auto& [node, answer] : ask_(all({{"do", "place"}, {"config", config}, {"job", job}}), kPlace_s))
+      if (!answer.why.empty()) failed_[node] = answer.why;
+  }
+  ~PlacedThere() { ask_(all({{"do", "take away"}}), kPlace_s); }
+  PlacedThere(const PlacedThere&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  const std::map<unsigned, std::string>& failed() const { return failed_; }
+
+ private:
+  std::map<unsigned, Json> all(Json request) const {
+    request["folder"] = folder_;
+    std::map<unsigned, Json> requests;
+    for (const unsigned node : nodes_)
+      if (ask_.crowd().there(ask_.member(node))) requests[node] = request;
+    return requests;
+  }
+
+  Asking& ask_;
+  const std::vector<unsigned> nodes_;
+  const std::string folder_;
+  std::map<unsigned, std::string> failed_;
+};
+
+/// Who passed so far and is there.
+std::vector<unsigned> passed(const Record& record, const Asking& ask) {
+  std::vector<unsigned> nodes;
+  for (const unsigned node : ask.part())
+    if (const NodeRecord& one = record.nodes[node];
+        (one.state == NodeState::accepted || one.state == NodeState::retested) && !one.missing &&
+        ask.crowd().there(ask.member(node)))
+      nodes.push_back(node);
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+std::vector<std::string> names_of(const Record& record, const std::vector<unsigned>& nodes) {
+  std::vector<std::string> names;
+  for (const unsigned node : nodes) names.push_back(record.nodes[node].host.name);
+  return names;
+}
+
+/// Neighbours in the hosts file together; groups differ by one node at most, and none has less than two.
+std::vector<std::vector<unsigned>> groups_of(const std::vector<unsigned>& nodes) {
+  const std::size_t count = (nodes.size() + kMostInGroup - 1) / kMostInGroup;
+  std::vector<std::vector<unsigned>> groups(count);
+  for (std::size_t i = 0; i < nodes.size(); ++i) groups[i * count / nodes.size()].push_back(nodes[i]);
+  return groups;
+}
+
+/// All groups at once, each asked of its first node. What each run said.
+std::vector<std::optional<StoredRun>> run_groups(std::vector<GroupRun>& groups, const agents::RunWanted& wanted,
+                                                 const Record& record, Asking& ask) {
+  std::map<unsigned, Json> requests;
+  for (const GroupRun& group : groups) {
+    agents::RunWanted own = wanted;
+    own.hosts = names_of(record, group.nodes);
+    requests[group.nodes.front()] = agents::run_json(own);
+    requests[group.nodes.front()]["do"] = "run";
+  }
+  const std::uint64_t begin_ns = now_ns();
+  auto answers = ask(requests, wanted.most_s + kPatience_s);
+  std::vector<std::optional<StoredRun>> runs(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    Answer& answer = answers[groups[g].nodes.front()];
+    groups[g].took_s = seconds_since(begin_ns);
+    groups[g].why = answer.why;
+    if (answer.why.empty()) try {
+        runs[g] = results::parse_run(answer.json->at("run").get<std::string>(), "its run");
+      } catch (const std::exception& e) {
+        groups[g].why = e.what();
+      }
+  }
+  return runs;
+}
+
+/// The first metric of each point; of points that did not run, why the group failed.
+void take_values(const StoredRun& run, GroupRun& group) {
+  StoredRun unasked = run;
+  unasked.judgements.clear();
+  for (const results::StoredPoint& point : run.points) {
+    if (point.status == "error") group.why += (group.why.empty() ? "" : "; ") + point.id + ": " + point.reason;
+    for (const results::StoredMetric& metric : point.metrics)
+      if (!metric.values.empty() && results::MetricFilter().selects(unasked, point, metric.name))
+        group.values.push_back({point.id, metric.name, metric.unit, metric.median});
+  }
+  std::set<std::string> reasons;
+  for (const results::StoredPoint& point : run.points)
+    if (point.status == "skipped") reasons.insert(point.reason);
+  if (group.values.empty() && group.why.empty()) group.why = join(std::vector(reasons.begin(), reasons.end()), "; ");
+}
+
+void skip(Record& record, const char* step, const std::string& why) { record.skipped.push_back({step, why}); }
+
+}  // namespace
+
+void measure_groups(Record& record, Asking& ask, Audience& audience) {
+  constexpr const char* kStep = "collectives";
+  if (record.measuring.pairs_only) return skip(record, kStep, "--pairs-only");
+  std::vector<unsigned> nodes = passed(record, ask);
+  if (nodes.size() < 2) return skip(record, kStep, "fewer than two nodes passed");
+  audience.step(kStep, nodes.size());
+  const PlacedThere placed(ask, nodes, record.measuring.groups, "");
+  std::erase_if(nodes, [&](unsigned node) { return placed.failed().contains(node); });
+  if (nodes.size() < 2) return skip(record, kStep, placed.failed().begin()->second);
+  std::vector<GroupRun> groups;
+  for (std::vector<unsigned>& some : groups_of(nodes)) {
+    groups.emplace_back().what = kStep;
+    groups.back().nodes = std::move(some);
+  }
+  agents::RunWanted wanted;
+  wanted.config = record.measuring.groups;
+  wanted.placed = placed.folder();
+  wanted.most_s = kMostOfGroup_s;
+  const auto runs = run_groups(groups, wanted, record, ask);
+  if (ask.crowd().stopped()) return;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (runs[g]) take_values(*runs[g], groups[g]);
+  const auto failed = [](const GroupRun& one) { return !one.why.empty(); };
+  if (std::all_of(groups.begin(), groups.end(), failed)) return skip(record, kStep, groups.front().why);
+  auto& kept = record.sessions.back().groups;
+  kept.insert(kept.end(), groups.begin(), groups.end());
+}
+
+void measure_load(Record& record, const std::string& job_file, Asking& ask, Audience& audience) {
+  constexpr const char* kStep = "storage load";
+  const Measuring& measuring = record.measuring;
+  if (measuring.pairs_only) return skip(record, kStep, "--pairs-only");
+  if (measuring.job.empty() || measuring.at.empty())
+    return skip(record, kStep, "no job, or no folder on its storage: --job JOB --at DIR");
+  std::vector<unsigned> nodes = passed(record, ask);
+  std::erase_if(nodes, [&](unsigned node) { return !has_storage(record, node); });
+  if (nodes.size() < 2) return skip(record, kStep, "fewer than two nodes passed that have the storage");
+  audience.step(kStep, nodes.size());
+  const PlacedThere placed(ask, nodes, "", measuring.job);
+  std::vector<GroupRun> all(1);
+  GroupRun& load = all.front();
+  load.what = kStep;
+  load.nodes = nodes;
+  agents::RunWanted wanted;
+  wanted.job = measuring.job;
+  wanted.at = measuring.at;
+  wanted.folder = kLoadFolder;
+  wanted.placed = placed.folder();
+  wanted.only = kJobPoints;
+  wanted.looks = "5";
+  wanted.budget = "3min";
+  wanted.most_s = kMostOfLoad_s;
+  const auto runs = run_groups(all, wanted, record, ask);
+  std::map<unsigned, Json> clean;
+  for (const unsigned node : nodes) clean[node] = {{"do", "clean"}, {"at", wanted.at}, {"folder", wanted.folder}};
+  ask(clean, kMostOfGroup_s);
+  if (ask.crowd().stopped()) return;
+  if (!runs.front()) return skip(record, kStep, load.why);
+  try {
+    const std::vector<StoredRun> measured{*runs.front()};
+    const sizing::Sizing sizing = sizing::size(requirements::load_job(job_file), job_file, measured);
+    for (const sizing::Phase& one : sizing.phases)
+      load.phases.push_back({one.phase, one.title, one.unit, std::string(to_string(one.outcome)), one.explanation,
+                             one.next_step, one.supply.clients, one.supply.per_client, one.supply.value.median,
+                             one.demand.need});
+  } catch (const UsageError& e) {
+    return skip(record, kStep, e.what());
+  }
+  record.sessions.back().groups.push_back(std::move(load));
+}
+
+}  // namespace headrace::bringup

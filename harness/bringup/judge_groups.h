@@ -1,0 +1,16 @@
+// What nodes measured together in the latest session, in words and judgements.
+#pragma once
+
+#include <vector>
+
+#include "harness/bringup/record.h"
+
+namespace headrace::bringup {
+
+struct GroupsJudged {
+  std::vector<Told> faults;  // a group that did not work together; storage that misses what the job needs
+  bool undecided = false;    // storage that may or may not give it
+};
+GroupsJudged judge_groups(const Record& record);
+
+}  // namespace headrace::bringup

@@ -1,0 +1,59 @@
+"""headrace bringup on hosts in network namespaces, for the tests of it."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+TOOLS = pathlib.Path(__file__).parents[1] / "net"
+LAUNCH = ["--launch", f"{TOOLS}/on-host {{host}}"]
+QUICK = ["--time", "300ms", "--streams", "2"]
+PAIRS = ["--pairs-only"]
+
+
+@pytest.fixture
+def hosts(headrace):
+    """Runs a bring-up on so many hosts; `before`: a shell command on node1, with on-host as $NET_HOSTS_RSH."""
+    if os.geteuid() != 0 or subprocess.run([TOOLS / "with-net-hosts", "2", "--", "true"], capture_output=True).returncode != 0:
+        pytest.skip("network namespaces cannot be made here (root, Debian: iproute2)")
+
+    def start(count, *words, net=("--rate", "40mbit"), before="", lines=None, launch=LAUNCH, only=PAIRS, page=False):
+        if "--hosts" not in words and "--resume" not in words and "--retest" not in words:
+            headrace.write("hosts", "\n".join(lines or [f"node{n}" for n in range(1, count + 1)]) + "\n")
+            words = ("--hosts", "hosts", *words)
+        headrace.under = [str(TOOLS / "with-net-hosts"), str(count), *net, "-t", "150", "--", "sh", "-c",
+                          f'echo "$NET_HOSTS_ID" >id; {before}\nexec "$@"', "sh"]
+        words += () if page else ("--no-report",)
+        return headrace.start("--progress", "json", "bringup", "--out", "cluster", *launch, *QUICK, *only, *words)
+
+    def run(*words, **how):
+        process = start(*words, **how)
+        out, err = process.communicate(timeout=170)
+        done = subprocess.CompletedProcess(words, process.returncode, out, err)
+        done.record = None
+        if done.returncode != 2:
+            done.record = headrace.results("bringup.json", "cluster")
+            assert done.record["exit_code"] == done.returncode, (done, done.record["word"])
+        return done
+
+    run.start = start
+    return run
+
+
+def named(done):
+    return [(one["scope"], one["subject"]) for one in done.record["faults"]]
+
+
+def states(done):
+    return {node["name"]: node["state"] for node in done.record["nodes"]}
+
+
+def wait_for(process, event, count=1):
+    for line in process.stderr:
+        if json.loads(line)["event"] == event:
+            count -= 1
+            if count == 0:
+                return
+    raise AssertionError(process.communicate())

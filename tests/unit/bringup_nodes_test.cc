@@ -1,0 +1,154 @@
+// What nodes of a bring-up measured by themselves and together, held against each other.
+#include <gtest/gtest.h>
+
+#include "harness/base/diagnostics.h"
+#include "harness/bringup/hand_over.h"
+#include "harness/bringup/judge_groups.h"
+#include "harness/bringup/judge_tests.h"
+
+namespace headrace::bringup {
+namespace {
+
+constexpr unsigned kNodes = 12;
+
+/// All within a hundredth of 1000 B/s.
+NodeTests healthy(const char* when) {
+  NodeTests tests;
+  tests.started_utc = when;
+  tests.took_s = 10;
+  tests.metrics.push_back(
+      {"memory_copy", "memory_copy", "copy_bandwidth", "B/s", "", {{"workers", "4"}}, Better::higher});
+  for (unsigned node = 0; node < kNodes; ++node)
+    tests.nodes.push_back({node, {1000 + 2.0 * (node * 7 % kNodes)}, 0, {}});
+  return tests;
+}
+
+NodeTests with(unsigned node, double value, const char* when) {
+  NodeTests tests = healthy(when);
+  tests.nodes[node].values[0] = value;
+  return tests;
+}
+
+constexpr const char *kFirst = "2026-01-31T12:00:00.250Z", *kAgain = "2026-01-31T12:00:20.250Z";
+
+Record record_of(std::vector<NodeTests> tests) {
+  Record record;
+  record.headrace = "1";
+  for (unsigned node = 0; node < kNodes; ++node) {
+    NodeRecord& one = record.nodes.emplace_back();
+    one.host.name = "n" + std::to_string(10 + node);
+    one.host.rack = node < 4 ? "r1" : "r2";
+    one.facts.emplace();
+    one.facts->facts["cpu.model"] = "X";
+  }
+  record.sessions.push_back({kFirst, {}, {}});
+  record.sessions.back().tests = std::move(tests);
+  return record;
+}
+
+TEST(BringUpNodes, NobodyIsNamedWhereAllAreAlike) {
+  const TestsJudged judged = judge_tests(record_of({healthy(kFirst)}));
+  EXPECT_TRUE(judged.differences.empty() && judged.shared.empty() && judged.suspects.empty());
+  EXPECT_EQ(judged.unjudged, "");
+}
+
+TEST(BringUpNodes, ASlowNodeIsSuspectedByOneTestAndNamedByTwo) {
+  const TestsJudged once = judge_tests(record_of({with(3, 800, kFirst)}));
+  EXPECT_EQ(once.suspects, std::vector<unsigned>{3});
+  ASSERT_EQ(once.differences.size(), 1u);
+  EXPECT_FALSE(once.differences[0].fault);
+  const TestsJudged twice = judge_tests(record_of({with(3, 800, kFirst), with(3, 810, kAgain)}));
+  EXPECT_TRUE(twice.suspects.empty());
+  ASSERT_EQ(twice.differences.size(), 1u);
+  EXPECT_TRUE(twice.differences[0].fault && twice.differences[0].tested);
+  EXPECT_EQ(twice.differences[0].host, 3u);
+  EXPECT_EQ(twice.differences[0].what, "memory_copy.copy_bandwidth");
+  EXPECT_NE(twice.differences[0].told.find("810 B/s, usual 1.01 kB/s"), std::string::npos) << twice.differences[0].told;
+  // Slow once, and as fast as the others then: nothing is held against it.
+  const TestsJudged passing = judge_tests(record_of({healthy(kFirst), with(3, 800, kAgain)}));
+  EXPECT_TRUE(passing.suspects.empty());
+  for (const Difference& one : passing.differences) EXPECT_FALSE(one.fault);
+}
+
+TEST(BringUpNodes, WhatARackSharesIsTheRacks) {
+  const auto slow = [](const char* when) {
+    NodeTests tests = healthy(when);
+    for (unsigned node = 0; node < 4; ++node) *tests.nodes[node].values[0] *= 0.8;
+    return tests;
+  };
+  const TestsJudged judged = judge_tests(record_of({slow(kFirst), slow(kAgain)}));
+  ASSERT_EQ(judged.shared.size(), 1u);
+  EXPECT_EQ(judged.shared[0].title(), "rack r1");
+  EXPECT_EQ(judged.shared[0].fault.scope, Finding::Scope::shared);
+  for (const Difference& one : judged.differences) EXPECT_FALSE(one.fault) << one.told;
+}
+
+TEST(BringUpNodes, WhoLacksWhatTheOthersHaveIsNamed) {
+  NodeTests tests = healthy(kFirst);
+  tests.nodes[5].values[0].reset();
+  tests.nodes[5].without["memory_copy"] = "error: no memory";
+  add_failure(tests, 6, "no result within 180 s");
+  tests.nodes[6].values.clear();
+  const TestsJudged judged = judge_tests(record_of({tests}));
+  ASSERT_EQ(judged.differences.size(), 2u);
+  EXPECT_EQ(judged.differences[0].told, "memory_copy: error: no memory; the others measured it");
+  EXPECT_EQ(judged.differences[1].told, "node tests: no result within 180 s; the others measured it");
+  EXPECT_TRUE(judged.differences[0].fault && judged.differences[1].fault);
+  // A point that nobody could measure says nothing of anybody.
+  NodeTests none = healthy(kFirst);
+  for (TestedNode& one : none.nodes) one.without["h2d"] = "skipped: no GPU";
+  EXPECT_TRUE(judge_tests(record_of({none})).differences.empty());
+}
+
+TEST(BringUpNodes, WhereNobodyIsComparedTheReasonIsTold) {
+  NodeTests few = healthy(kFirst);
+  few.nodes.resize(5);
+  EXPECT_EQ(judge_tests(record_of({few})).unjudged,
+            "5 nodes of the same hardware and settings measured the same, 8 tell what is usual");
+  NodeTests none;
+  none.started_utc = kFirst;
+  for (unsigned node = 0; node < kNodes; ++node) none.of(node).without["h2d"] = "skipped: no GPU";
+  EXPECT_EQ(judge_tests(record_of({none})).unjudged, "h2d: skipped: no GPU");
+}
+
+TEST(BringUpNodes, WhatANodeMeasuredBeforeItWasRepairedCountsNoMore) {
+  Record record = record_of({with(3, 800, kFirst), with(3, 810, kAgain)});
+  record.sessions.push_back({"2026-02-01T12:00:00.000Z", {3}, {}});
+  NodeTests after = healthy("2026-02-01T12:00:00.000Z");
+  after.nodes = {after.nodes[3], after.nodes[4]};
+  record.sessions.back().tests = {after};
+  for (const Difference& one : judge_tests(record).differences) EXPECT_FALSE(one.fault) << one.told;
+}
+
+TEST(BringUpNodes, ARecordKeepsWhatWasMeasured) {
+  Record record = record_of({with(3, 800, kFirst)});
+  record.sessions[0].tests[0].nodes[5].values[0].reset();
+  record.sessions[0].tests[0].nodes[5].without["memory_copy"] = "error: no memory";
+  record.sessions[0].groups.push_back({"collectives", {0, 1}, 2, "node 1 died", {{"a", "b", "B/s", 1}}, {}});
+  const std::string text = record_json(record);
+  EXPECT_EQ(record_json(record_from(text)), text);
+  EXPECT_EQ(judge_tests(record_from(text)).suspects, std::vector<unsigned>{3});
+}
+
+TEST(BringUpNodes, AGroupThatFailsAndStorageThatIsTooSlowAreNamed) {
+  Record record = record_of({});
+  auto& groups = record.sessions[0].groups;
+  groups.push_back({"collectives", {0, 1, 2}, 2, "", {{"mpi_all_reduce", "busbw", "B/s", 1e9}}, {}});
+  EXPECT_TRUE(judge_groups(record).faults.empty());
+  groups.push_back({"collectives", {3, 4, 5}, 2, "mpirun lost n14", {}, {}});
+  record.measuring.at = "/data";
+  groups.push_back({"storage load", {0, 1}, 9, "", {}, {}});
+  groups.back().phases.push_back({"ingest", "Reading", "B/s", "FAIL", "Gives 1; needs 2.", "", 2, 1, 2, 4});
+  groups.back().phases.push_back({"save", "Saving", "B/s", "PASS", "", "", 2, 1, 2, 1});
+  const GroupsJudged judged = judge_groups(record);
+  ASSERT_EQ(judged.faults.size(), 2u);
+  EXPECT_EQ(judged.faults[0].title(), "group n[13-15]");
+  EXPECT_EQ(judged.faults[1].title(), "storage /data");
+  EXPECT_EQ(judged.faults[1].text, "Reading, 2 nodes at once: Gives 1; needs 2.");
+  EXPECT_FALSE(judged.undecided);
+  groups.back().phases[1].outcome = "INCONCLUSIVE";
+  EXPECT_TRUE(judge_groups(record).undecided);
+}
+
+}  // namespace
+}  // namespace headrace::bringup
