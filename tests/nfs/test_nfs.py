@@ -62,7 +62,7 @@ def test_cold_is_proven_by_the_clients_own_counters(vm, name, connections):
         cache, client = repetition["cache"], repetition["client"]
         assert cache["proven"] and cache["counter"] == "mountstats", cache
         assert FILES * SIZE <= cache["storage_bytes"] < 1.1 * FILES * SIZE, cache
-        assert client["connections"] == connections
+        assert client["counter"] == "mountstats" and client["connections"] == connections
         [read] = [one for one in client["operations"] if one["operation"] == "READ"]
         assert read["requests"] >= FILES and read["errors"] == 0
         assert 0 < read["round_trip_s"] and read["queue_s"] <= read["execution_s"], read
