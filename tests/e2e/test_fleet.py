@@ -136,6 +136,16 @@ def test_what_all_lose_on_one_day_is_one_sentence(made):
     assert few.code == 10 and json.loads(made.path("together/history.json").read_text())["together"] == [], few
 
 
+def test_a_fleet_that_lost_a_tenth_since_is_no_pass(made):
+    draw = random.Random(5)
+    for number in range(1, 13):
+        for day in (1, 2):
+            copy(made, f"lost/{number}/{day}", f"node{number:02}", draw.gauss(1, 0.005) * (0.9 if day == 2 else 1), day)
+    told = made("fleet", "lost")
+    assert told.code == 11 and "fleet since the session before" in told.out and "suspected_effects=1" in told.out, told
+    assert "outliers=0" in told.out and made("fleet", *(f"lost/{number}/2" for number in range(1, 13))).code == 0, told
+
+
 def test_bring_ups_over_time(made):
     """Records that the program wrote of a simulated cluster, on sixteen days; one node is slow from the tenth on."""
     def brought_up(day, slower):

@@ -139,7 +139,7 @@ def _statistics(fleet: Fleet) -> List[str]:
             "A shift that three quarters of a rack or switch share is one finding, and so are two humps; nodes are judged after it, and "
             "another session of three of them confirms it.",
             "A node is blamed for slow pairs when three partners or more, and most of them, find it below three quarters of what others "
-            "reach; otherwise it is the link. Another session confirms that, too.",
+            "reach (of eight nodes or more: below what healthy pairs differ by); otherwise it is the link. Another session confirms that, too.",
             "Values whose cache state was not proven, or that were disturbed, count for nothing."]
 
 
