@@ -78,6 +78,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except ReportError as problem:
         print(printable_lines(f"headrace_report: {problem}"), file=sys.stderr)
         return problem.exit_code
+    except KeyboardInterrupt:  # whoever started it was interrupted, and says so
+        return 130
     return 0
 
 
