@@ -13,6 +13,7 @@
 #include "harness/agents/scratch.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/base/file_text.h"
 #include "harness/files/marked_folder.h"
 #include "harness/results/skip_members.h"
 #include "harness/results/stored_verdict.h"
@@ -124,7 +125,7 @@ std::string own_run(const RunWanted& wanted, int input) {
                                ended.late ? fmt::format("no result within {:.0f} s", wanted.most_s)
                                           : fmt::format("the run ended with {}", ended.code),
                                ended.words.empty() ? "" : ": ", ended.words));
-  std::string text = results::skip_members(results::file_text(folder.path("run") + "/run.json"), kSkipped);
+  std::string text = results::skip_members(file_text(folder.path("run") + "/run.json"), kSkipped);
   if (text.size() > kLongest) throw RunError("its run file is too long to be told");
   return text;
 }

@@ -124,7 +124,7 @@ std::vector<Host> hosts_from(std::string_view text, const std::string& path) {
 std::vector<Host> read_hosts(const std::string& path) {
   std::string text;
   try {
-    text = file_text(path);
+    text = file_text(path, std::size_t{64} << 20);
   } catch (const UsageError& e) {
     throw UsageError(path + ": " + e.what());
   }
