@@ -97,8 +97,12 @@ std::vector<std::string> paths_of(const std::string& job_file) {
 }
 
 /// The nodes of a hosts file, as an earlier record knows them where it does; new ones join, absent ones stay known.
+/// Rails stay as many: what was measured goes by their numbers.
 void join_hosts(Record& record, const std::vector<Host>& hosts) {
   for (const Host& host : hosts) {
+    if (!record.nodes.empty() && record.nodes.front().host.rails.size() != host.rails.size())
+      throw UsageError(fmt::format("--hosts: {} has {} rails, and what was measured is of {}: name another folder",
+                                   host.name, host.rails.size(), record.nodes.front().host.rails.size()));
     const auto at = std::find_if(record.nodes.begin(), record.nodes.end(),
                                  [&](const NodeRecord& node) { return node.host.name == host.name; });
     NodeRecord& node = at == record.nodes.end() ? record.nodes.emplace_back() : *at;
@@ -156,6 +160,8 @@ void set_tests(Measuring& measuring, const HostsArguments& given, bool first) {
 Measuring measuring_of(const HostsArguments& given, std::size_t nodes) {
   Measuring measuring;
   measuring.time_s = time_option("--time", given.time, "1s");
+  if (measuring.time_s < kLeastTime_s || measuring.time_s > kMostTime_s)
+    throw UsageError(fmt::format("--time: '{}' must be from 1ms to 1h", given.time));
   measuring.streams = given.streams;
   measuring.search.most_rounds = given.most_rounds;
   measuring.search.every_link = given.every_link || nodes <= kEveryLink;

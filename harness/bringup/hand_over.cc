@@ -31,12 +31,17 @@ std::vector<std::string> names_of(const Record& record, const std::vector<unsign
   return names;
 }
 
+std::vector<std::string> shell_words(std::vector<std::string> names) {
+  for (std::string& name : names) name = shell_word(name);
+  return names;
+}
+
 bool is_bad(const NodeRecord& node) { return node.state == NodeState::confirmed || node.state == NodeState::drained; }
 bool drains(const NodeRecord& node) { return node.state == NodeState::confirmed; }
 bool resumes(const NodeRecord& node) { return node.state == NodeState::retested; }
 
 std::string tainted(const std::vector<std::string>& names, const char* taint) {
-  return fmt::format("kubectl taint nodes {} {}", join(names, " "), taint);
+  return fmt::format("kubectl taint nodes {} {}", join(shell_words(names), " "), taint);
 }
 
 std::string gauge(std::string_view name, std::string_view help) {

@@ -57,6 +57,8 @@ struct SessionRecord {
   std::vector<GroupRun> groups{};
 };
 
+inline constexpr double kLeastTime_s = 1e-3, kMostTime_s = 3600;  // of one way of a pair
+
 /// What is measured, and how.
 struct Measuring {
   double time_s = 1;  // of one way of a pair

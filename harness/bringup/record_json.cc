@@ -1,4 +1,6 @@
 // bringup.json: docs/bring-up.md tells its members.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -119,11 +121,30 @@ std::array<Value, N> some(const JsonPlace& place, const std::function<Value(cons
   return values;
 }
 
-double number(const JsonPlace& place) { return place.number(); }
+/// What is read may be anybody's: nothing of it is believed that could not have been written.
+double within(const JsonPlace& place, double least, double most) {
+  const double value = place.number();
+  if (!(value >= least && value <= most)) place.refuse(fmt::format("must be from {:g} to {:g}", least, most));
+  return value;
+}
+unsigned within(const JsonPlace& place, unsigned least, unsigned most) {
+  const std::uint64_t value = place.whole();
+  if (value < least || value > most) place.refuse(fmt::format("must be from {} to {}", least, most));
+  return static_cast<unsigned>(value);
+}
 
-NodeRecord node_from(const JsonPlace& place) {
+constexpr double kMostRate = 1e15;
+double rate(const JsonPlace& place) { return within(place, 0.0, kMostRate); }
+double share(const JsonPlace& place) { return within(place, 0.0, 1.0); }
+double seconds(const JsonPlace& place) { return within(place, 0.0, kMostTime_s); }
+
+NodeRecord node_from(const JsonPlace& place, const std::vector<NodeRecord>& before) {
   NodeRecord node;
-  node.host.name = place.at("name").text();
+  const JsonPlace name = place.at("name");
+  node.host.name = name.text();
+  if (const std::string wrong = wrong_name(node.host.name); !wrong.empty()) name.refuse(wrong);
+  for (const NodeRecord& other : before)
+    if (other.host.name == node.host.name) name.refuse("is a second node of this name");
   node.host.rack = place.text("rack", "");
   node.host.leaf_switch = place.text("switch", "");
   if (place.has("rail")) node.host.rails = place.at("rail").texts();
@@ -135,7 +156,19 @@ NodeRecord node_from(const JsonPlace& place) {
     } catch (const std::exception&) {
       place.at("facts").refuse("are no facts of a host");
     }
+  if (!before.empty() && before.front().host.rails.size() != node.host.rails.size())
+    place.refuse("has not as many rails as the first one");
   return node;
+}
+
+unsigned rail_at(const JsonPlace& place, const Record& record) {
+  return within(place, 0u, static_cast<unsigned>(std::max<std::size_t>(1, record.nodes.front().host.rails.size())) - 1);
+}
+
+std::array<unsigned, 2> two_nodes(const JsonPlace& place, const Record& record) {
+  const auto both = some<unsigned, 2>(place, [&](const JsonPlace& item) { return node_at(item, record.nodes.size()); });
+  if (both[0] == both[1]) place.refuse("is a node and itself");
+  return both;
 }
 
 SessionRecord session_from(const JsonPlace& place, const Record& record) {
@@ -161,21 +194,21 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
     round.took_s = at.at("took_s").number();
     at.at("pairs").each([&](const JsonPlace& item) {
       PairMeasured one;
-      const auto both = some<unsigned, 2>(item.at("nodes"), node);
+      const auto both = two_nodes(item.at("nodes"), record);
       one.a = both[0];
       one.b = both[1];
-      one.rail = static_cast<unsigned>(item.at("rail").whole());
-      one.rate = some<double, 2>(item.at("rate"), number);
-      one.resent = some<double, 2>(item.at("resent"), number);
-      const auto latency = some<double, 3>(item.at("latency_s"), number);
+      one.rail = rail_at(item.at("rail"), record);
+      one.rate = some<double, 2>(item.at("rate"), rate);
+      one.resent = some<double, 2>(item.at("resent"), share);
+      const auto latency = some<double, 3>(item.at("latency_s"), seconds);
       one.latency_s = latency[0];
       one.latency_median_s = latency[1];
       one.latency_p99_s = latency[2];
       round.pairs.push_back(one);
     });
     at.at("failed").each([&](const JsonPlace& item) {
-      const auto both = some<unsigned, 2>(item.at("nodes"), node);
-      round.failed.push_back({both[0], both[1], static_cast<unsigned>(item.at("rail").whole()), item.at("why").text()});
+      const auto both = two_nodes(item.at("nodes"), record);
+      round.failed.push_back({both[0], both[1], rail_at(item.at("rail"), record), item.at("why").text()});
     });
     session.rounds.push_back(std::move(round));
   });
@@ -235,19 +268,19 @@ Record record_from(const std::string& text) {
   record.launch = place.at("launch").text();
   record.simulated = place.text("simulated", "");
   record.remote = place.text("remote", "");
-  record.measuring.time_s = place.at("time_s").number();
-  record.measuring.streams = static_cast<unsigned>(place.at("streams").whole());
+  record.measuring.time_s = within(place.at("time_s"), kLeastTime_s, kMostTime_s);
+  record.measuring.streams = within(place.at("streams"), 1u, 256u);
   record.measuring.paths = place.at("paths").texts();
   record.measuring.node_tests = place.text("node_tests", "");
   record.measuring.groups = place.text("group_tests", "");
   record.measuring.job = place.text("job", "");
   record.measuring.at = place.text("at", "");
-  record.measuring.search.alpha = place.at("alpha").number();
-  record.measuring.search.beta = place.at("beta").number();
+  record.measuring.search.alpha = within(place.at("alpha"), 1e-9, 0.5);
+  record.measuring.search.beta = within(place.at("beta"), 1e-9, 0.5);
   record.measuring.search.seed = place.at("seed").whole();
-  record.measuring.search.most_rounds = static_cast<unsigned>(place.at("most_rounds").whole());
+  record.measuring.search.most_rounds = within(place.at("most_rounds"), 1u, 1000u);
   record.measuring.search.every_link = place.at("every_link").flag();
-  place.at("nodes").each([&](const JsonPlace& item) { record.nodes.push_back(node_from(item)); });
+  place.at("nodes").each([&](const JsonPlace& item) { record.nodes.push_back(node_from(item, record.nodes)); });
   place.at("sessions").each([&](const JsonPlace& item) { record.sessions.push_back(session_from(item, record)); });
   return record;
 }

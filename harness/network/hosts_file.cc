@@ -44,9 +44,7 @@ class Reader {
     Host host;
     host.name = words.front().text;
     if (host.name.find('=') != host.name.npos) return problem(words.front(), "a line begins with the host's name");
-    if (host.name.starts_with('-')) return problem(words.front(), "no host's name begins with '-'");
-    if (host.name.find_first_not_of(kNames) != host.name.npos)  // it goes into commands
-      return problem(words.front(), "a host's name has letters, digits, and . _ - : @ alone");
+    if (const std::string wrong = wrong_name(host.name); !wrong.empty()) return problem(words.front(), wrong);
     if (const auto [at, fresh] = lines_.emplace(host.name, number); !fresh)
       problem(words.front(), fmt::format("a second line for {}; the first is line {}", host.name, at->second));
     std::map<std::string, int> seen;
@@ -100,6 +98,13 @@ class Reader {
 };
 
 }  // namespace
+
+std::string wrong_name(std::string_view name) {
+  if (name.empty()) return "a host has a name";
+  if (name.starts_with('-')) return "no host's name begins with '-'";
+  if (name.find_first_not_of(kNames) != name.npos) return "a host's name has letters, digits, and . _ - : @ alone";
+  return "";
+}
 
 std::map<std::string, std::string> Host::attributes() const {
   std::map<std::string, std::string> all = others;

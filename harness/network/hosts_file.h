@@ -24,4 +24,7 @@ std::vector<Host> read_hosts(const std::string& path);
 /// The same of a text; `path` is what the problems name.
 std::vector<Host> hosts_from(std::string_view text, const std::string& path);
 
+/// Why this can be no host's name, which goes into commands: of headrace's launcher, of schedulers; "" where it can.
+std::string wrong_name(std::string_view name);
+
 }  // namespace headrace

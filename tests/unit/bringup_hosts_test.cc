@@ -257,6 +257,34 @@ TEST(BringUpHosts, WhatToDoNextFollowsFromTheStates) {
             (States{{"suspect", "a"}, {"confirmed", "b"}, {"accepted", "c"}, {"missing", "c"}}));
 }
 
+/// It may be anybody's file: its names go into commands, its numbers into tables.
+TEST(BringUpHosts, ARecordIsNotBelievedWhatNobodyWrote) {
+  const std::string text = record_json(small_record());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string wrong = text;
+    const std::size_t at = wrong.find(from);
+    EXPECT_NE(at, wrong.npos) << from;
+    return wrong.replace(at, from.size(), to);
+  };
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"\"name\": \"a\"", "\"name\": \"-oProxyCommand=touch x\""},
+                                                        {"\"name\": \"a\"", "\"name\": \"a;touch x\""},
+                                                        {"\"name\": \"a\"", "\"name\": \"b\""},
+                                                        {"\"name\": \"a\"", "\"name\": \"\""},
+                                                        {"\"rail\": 0", "\"rail\": 1"},
+                                                        {"\"rail\": 0", "\"rail\": 4294967296"},
+                                                        {"[0, 1]", "[1, 1]"},
+                                                        {"\"rate\": [1.0, 2.0]", "\"rate\": [-1, 2]"},
+                                                        {"\"rate\": [1.0, 2.0]", "\"rate\": [1e300, 2]"},
+                                                        {"\"resent\": [0.0, 0.5]", "\"resent\": [0, 2]"},
+                                                        {"\"latency_s\": [3.0, 4.0, 5.0]", "\"latency_s\": [-3, 4, 5]"},
+                                                        {"\"streams\": 4", "\"streams\": 4294967297"},
+                                                        {"\"time_s\": 1.0", "\"time_s\": -1"},
+                                                        {"\"alpha\": 0.01", "\"alpha\": 0"},
+                                                        {"\"most_rounds\": 20", "\"most_rounds\": 0"}})
+    EXPECT_THROW(record_from(with(from, to)), UsageError) << from << to;
+}
+
 TEST(BringUpHosts, NamesAreCompressedAsSlurmTakesThem) {
   EXPECT_EQ(compressed({}), "");
   EXPECT_EQ(compressed({"n7"}), "n7");
