@@ -17,12 +17,11 @@ namespace {
 
 using system::UniqueFd;
 
-constexpr double kTry_s = 2;      // for one address, before the next is tried
 constexpr double kHello_s = 0.2;  // for the first bytes of a caller
 
 /// Says who calls, and hears that it is welcome. The errno, or 0.
 int greeted(int fd, const TcpHello& hello) {
-  const Deadline deadline(kTry_s);
+  const Deadline deadline(kTryAddress_s);
   char answer = 0;
   const bool welcomed = system::send_all(fd, {reinterpret_cast<const char*>(&hello), sizeof hello}, deadline) &&
                         system::receive_all(fd, {&answer, 1}, deadline) && answer == 'y';
@@ -62,7 +61,7 @@ UniqueFd call_door(const TcpDoor& door, std::string& address, const TcpHello& he
   for (const std::string& text : addresses) {
     const auto to = system::SocketAddress::numeric(text, door.port);
     if (!to) continue;
-    system::Connected there = system::connected(*to, Deadline(kTry_s), interface);
+    system::Connected there = system::connected(*to, Deadline(kTryAddress_s), interface);
     if (there.error == 0) there.error = greeted(there.socket.get(), hello);
     if (there.error == 0) {
       address = text;

@@ -35,6 +35,8 @@ struct TcpHello {
   TcpHello() = default;
 };
 
+inline constexpr double kTryAddress_s = 2;  // for one address of a door, before the next is tried
+
 /// One connection to a door, non-blocking; none, and `why`, where no address of it welcomes us. `address`: where it was
 /// reached before, if it was; set to where it is. `interface`: what it goes out by, "" = as routes say.
 system::UniqueFd call_door(const TcpDoor& door, std::string& address, const TcpHello& hello,

@@ -195,6 +195,16 @@ def test_of_three_nobody_can_tell_what_is_usual(hosts):
     assert "accepted" not in states(done).values(), done
 
 
+def test_a_host_that_most_addresses_do_not_lead_to(hosts):
+    """Three of four lead into the void, and are tried first: whoever is called waits until the fourth's turn."""
+    others = ("for n in 1 2; do at='ip netns exec '$NET_HOSTS_ID-$n' ip'; $at addr flush dev eth0; for k in 1 2 3; do "
+              "$at addr add 10.99.$n.$k/32 dev eth0; done; $at addr add 10.78.0.$n/24 dev eth0; "
+              "$at route add 10.99.0.0/16 via 10.78.0.250 dev eth0; done")
+    done = hosts(2, before=others)
+    rounds = done.record["sessions"][0]["rounds"]
+    assert sum(len(one["pairs"]) for one in rounds) >= 1 and not any(one["failed"] for one in rounds), rounds
+
+
 def test_mpirun_as_the_launcher(hosts):
     if not shutil.which("mpirun"):
         pytest.skip("needs mpirun (Debian: openmpi-bin)")
@@ -272,6 +282,8 @@ def test_what_is_wrong_in_a_hosts_file_is_told_at_its_place(headrace):
     (["--hosts", "two", "--out", "x", "--retest", "b"], "no bring-up is there"),
     (["--hosts", "one", "--out", "x"], "two hosts are needed"),
     (["--hosts", "none", "--out", "x"], "none: "),
+    (["--hosts", ".", "--out", "x"], ".: cannot be read: Is a directory"),
+    (["--hosts", "/dev/zero", "--out", "x"], "/dev/zero: has more than 64 MiB"),
     (["--hosts", "two", "--out", "x", "--launch", "ssh"], "{host} must stand"),
     (["--hosts", "two", "--out", "x", "--time", "soon"], "--time"),
     (["--hosts", "two", "--simulate", "10"], "not both"),
