@@ -29,6 +29,7 @@ HEADRACE, FAULTY_FS = map(os.path.abspath, sys.argv[1:3])
 LIMITS = ROOT / "tests/disk/with-limits"
 PYTHON = "/usr/bin/python3"
 PLAIN = [PYTHON, str(ROOT / "tests/observe/loader.py")]
+ODD = [PYTHON, str(ROOT / "tests/observe/odd_jobs.py")]
 TORCH = [PYTHON, str(ROOT / "tests/observe/torch_loop.py")]
 
 
@@ -181,20 +182,20 @@ def ratio_of(ways, way, what):
 
 
 def cost(turns=12):
-    """Of two jobs alone, watched and traced, by turns: the processor time of a sample, and how long all of it lasted."""
+    """Of three jobs alone, watched and traced, by turns: the processor time of a sample, and how long all of it lasted."""
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         files(work, 240, 60e3, 140e3)
-        jobs = {"decoding 4 ms": ["--decode", "0.004", "--step", "0.01", "--steps", "60"],
-                "reading from memory alone": ["--step", "0", "--steps", "1200"]}
+        jobs = {"decoding 4 ms": [*PLAIN, work, "--workers", "1", "--decode", "0.004", "--step", "0.01", "--steps", "60"],
+                "reading from memory alone": [*PLAIN, work, "--workers", "1", "--step", "0", "--steps", "1200"],
+                "one process that reads from memory": [*ODD, work, "alone", "--step", "0", "--steps", "2500"]}
         before = {"alone": [], "watched": [HEADRACE, "-q", "observe", "--no-store", "--"],
                   "traced": [HEADRACE, "-q", "observe", "--no-store", "--trace", "--"]}
-        for name, options in jobs.items():
+        for name, job in jobs.items():
             ways = {way: [] for way in before}
             for turn in range(turns):
                 for way in sorted(before, key=lambda one: (list(before).index(one) + turn) % 3):
-                    done = subprocess.run([*before[way], *map(str, [*PLAIN, work, "--workers", "1", *options])], capture_output=True,
-                                          text=True, check=True)
+                    done = subprocess.run([*before[way], *map(str, job)], capture_output=True, text=True, check=True)
                     ways[way].append(json.loads(done.stdout.splitlines()[-1]))
             for way in ("watched", "traced"):
                 print(f"{name}, {way} over alone, {turns} turns: processor time {ratio_of(ways, way, 'cpu_per_sample')}, "

@@ -40,7 +40,7 @@ def main():
     given = parser.parse_args()
     samples = samples_of(given)
     size, waited, computed = 0, 0.0, 0.0
-    begin = time.monotonic()
+    begin, used = time.monotonic(), time.process_time()
     for _ in range(given.steps):
         asked = time.monotonic()
         for _ in range(given.batch):
@@ -54,7 +54,8 @@ def main():
         computed += time.monotonic() - taken
     lasted = time.monotonic() - begin
     print(json.dumps({"steps": given.steps, "samples": given.steps * given.batch, "bytes": size, "lasted": lasted,
-                      "step": computed / given.steps, "starved": waited / lasted}))
+                      "step": computed / given.steps, "starved": waited / lasted,
+                      "cpu_per_sample": (time.process_time() - used) / (given.steps * given.batch)}))
 
 
 if __name__ == "__main__":
