@@ -289,8 +289,10 @@ class Learner {
     if (layout_ == "shards" && seen_.data.format != formats::Format::none)
       word("loader.kind", seen_.data.format == formats::Format::tfrecord ? "tfdata" : "pytorch_iterable",
            Confidence::low, fmt::format("shards are {}", formats::to_string(seen_.data.format)));
-    if (ahead_ && ahead_->each && seen_.data.seen >= kFewFiles) {
-      number("loader.prefetch_factor", *ahead_->each, 0, Dimension::count, Confidence::medium,
+    if (ahead_ && ahead_->each) {
+      // Samples are bytes over their size, which is less sure where few files were met.
+      const bool few = seen_.data.seen < kFewFiles;
+      number("loader.prefetch_factor", *ahead_->each, 0, Dimension::count, few ? Confidence::low : Confidence::medium,
              fmt::format("while {} workers waited for room, so many batches of each were read and not yet taken, at {} "
                          "moments{}",
                          ahead_->workers, ahead_->moments,
