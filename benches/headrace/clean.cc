@@ -31,8 +31,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Kinds of folders that hold what was measured or found, and go only when asked for.
-constexpr std::string_view kResults[] = {"run",     "comparison", comparison::kBlocksKind, "sizing", "fleet",
-                                         "history", "observation"};
+constexpr std::string_view kResults[] = {"run",   "comparison", comparison::kBlocksKind, "sizing",
+                                         "fleet", "history",    "observation",           "bringup"};
 
 void tell(const std::string& folder, const CleanReport& report) {
   print_line(Text::format("{}: removed {} files, {}{}", folder, report.files,
@@ -117,7 +117,7 @@ int clean(const std::string& folder, bool yes) {
   } else if (marked->kind() == kScratchKind) {
     tell(folder, remove_scratch(*marked));
   } else if (marked->kind() == observe::replay::kReplayKind) {
-    tell(folder, observe::replay::remove_left_over(*marked));
+    tell(folder, observe::replay::remove_laid(*marked));
   } else if (std::find(std::begin(kResults), std::end(kResults), marked->kind()) == std::end(kResults)) {
     throw UsageError(
         fmt::format("clean: {} is not a folder that headrace made (its mark says: {})", folder, marked->kind()));

@@ -29,7 +29,9 @@ std::string absolute_path(const std::string& path) {
   return full.string();
 }
 
-std::optional<Mark> mark_of(const Folder& folder) { return files::parse_mark(folder.read(kMarkFile)); }
+constexpr std::size_t kMostMark = 64 << 10;  // [B]
+
+std::optional<Mark> mark_of(const Folder& folder) { return files::parse_mark(folder.read(kMarkFile, kMostMark)); }
 
 std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
@@ -228,7 +230,9 @@ void MarkedFolder::write(std::span<const File> files) const {
     if (digests.size() > 2) digests.erase(digests.begin(), digests.end() - 2);
   }
   // Listed first, so that whatever a writer that is stopped leaves is known.
-  folder_.put(kMarkFile, headrace::files::mark_text(*mark));
+  const std::string listed = headrace::files::mark_text(*mark);
+  if (listed.size() > kMostMark) throw RunError(path() + ": so many files cannot be listed in its mark");
+  folder_.put(kMarkFile, listed);
   for (const File& file : files) folder_.put(std::string(file.name), file.text);
 }
 

@@ -64,6 +64,39 @@ def test_reads_of_any_size_are_whole(headrace):
     assert outcome.code == 0 and json.loads(outcome.out)["read_bytes"] == size, outcome
 
 
+def test_an_observation_beside_it_that_is_none(headrace):
+    headrace.write("t", '10  100.0 openat(AT_FDCWD, "/data/a", O_RDONLY) = 3</data/a> <0.1>\n10  100.2 read(3</data/a>, "", 9) = 9 <0.1>\n')
+    share = {"share": 0.5, "low": 0.25, "high": 0.75}
+    for consumer, known in ([], False), ({"waiting_for_loader": 7}, False), (share, False), ({"waiting_for_loader": share}, True), (
+            {"waiting_for_loader": share | {"low": "x"}}, False), ({"waiting_for_loader": share | {"high": 7}}, False):
+        headrace.write("observe.json", json.dumps({"consumer": consumer}))
+        outcome = headrace("replay", "t", "--at", "x", "--tries", "1", "--json")
+        assert outcome.code == 0 and ("utilization" in json.loads(outcome.out)) == known, (consumer, outcome)
+
+
+def test_as_many_files_as_a_data_set_has(headrace):
+    """More than the folder's mark could list; one that was killed is cleaned up, and nobody else's file goes with it."""
+    names = [f"/data/{n}.bin" for n in range(3000)]
+    headrace.write("many", "".join(f'10  {100 + n / 1000:.6f} openat(AT_FDCWD, "{name}", O_RDONLY|O_CLOEXEC) = 3<{name}> <0.000100>\n'
+                                   f'10  {100.0005 + n / 1000:.6f} read(3<{name}>, "", 4096) = {n % 3} <0.000100>\n'
+                                   for n, name in enumerate(names)))
+    outcome = headrace("replay", "many", "--at", "x", "--tries", "1", "--json")
+    told = json.loads(outcome.out)
+    assert outcome.code == 0 and told["files"] == 2000 and told["read_bytes"] == 3000 and not headrace.path("x").exists(), outcome
+    process = headrace.start("replay", "many", "--at", "x", "--tries", "100")
+    while not headrace.path("x/00001999.bin").exists():
+        assert process.poll() is None
+    used = headrace("clean", "x")
+    assert "in use by another headrace" in used.out and headrace.path("x/00000000.bin").exists(), used
+    subprocess.run(["pkill", "-KILL", "-P", str(process.pid)], check=True)
+    process.communicate()
+    headrace.write("x/00000007.bin", "mine")
+    left = headrace("clean", "x")
+    assert "removed 1999 files" in left.out and "00000007.bin" in left.out and headrace.path("x/00000007.bin").read_text() == "mine", left
+    headrace.path("x/00000007.bin").unlink()
+    assert "and the folder" in headrace("clean", "x").out and not headrace.path("x").exists()
+
+
 def test_what_cannot_be_is_refused(headrace, data):
     traced(headrace, data)
     headrace.path("mine").mkdir()

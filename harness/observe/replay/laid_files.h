@@ -15,11 +15,15 @@ namespace headrace::observe::replay {
 
 inline constexpr std::string_view kReplayKind = "replay";
 
+/// Removes what a replay made in its folder, by what the files begin with, saves by their blocks, then the mark and the folder. Nothing where another
+/// process has it.
+CleanReport remove_laid(const MarkedFolder& folder);
+
 class LaidFiles {
  public:
   /// Makes them flat in `folder`, which must not be there, or be empty, or be left by an earlier replay. Bytes do not
-  /// compress. Throws UsageError where they would be more than `most` bytes, RunError where the storage fails, or `stop`, which is
-  /// asked before each of them, comes true; what was made is removed then.
+  /// compress, and lie on disk then. Throws UsageError where they would be more than `most` bytes, RunError where the storage
+  /// fails, or `stop`, which is asked before each MiB, comes true; what was made is removed then.
   LaidFiles(const Plan& plan, const std::string& folder, std::uint64_t most, const std::function<bool()>& stop);
   /// Removes what is proven to be headrace's; "", or what was left and why.
   std::string remove();
@@ -38,9 +42,6 @@ class LaidFiles {
   std::vector<std::string> paths_;
   bool removed_ = false;
 };
-
-/// What a replay that was killed left in `folder`, as far as it is proven to be headrace's.
-CleanReport remove_left_over(const MarkedFolder& folder);
 
 /// Of each file of the plan, where it lies below `folder` as it lay below the trace's. Throws UsageError, which names the first
 /// that is missing or too short.

@@ -1,6 +1,7 @@
 #include "harness/observe/replay/utilization.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -27,10 +28,19 @@ std::optional<Fed> observed_fed(const calls::Log& log, const std::string& trace)
   }
   std::ifstream file(std::filesystem::path(trace).parent_path() / "observe.json");
   const nlohmann::json seen = nlohmann::json::parse(file, nullptr, false);
-  if (!seen.is_object()) return std::nullopt;
-  const auto waiting = seen.value("/consumer/waiting_for_loader"_json_pointer, nlohmann::json());
-  if (!waiting.is_object()) return std::nullopt;
-  return fed(waiting.value("share", 0.0), waiting.value("low", 0.0), waiting.value("high", 1.0));
+  const auto consumer = seen.is_object() ? seen.find("consumer") : seen.end();
+  if (consumer == seen.end() || !consumer->is_object()) return std::nullopt;
+  const auto waiting = consumer->find("waiting_for_loader");
+  if (waiting == consumer->end() || !waiting->is_object()) return std::nullopt;
+  std::array<double, 3> shares{};
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const auto share = waiting->find(std::array{"low", "share", "high"}[i]);
+    if (share == waiting->end() || !share->is_number()) return std::nullopt;
+    shares[i] = share->get<double>();
+  }
+  // What is none was damaged, or is of another program.
+  if (shares[0] < 0 || shares[2] > 1 || !std::is_sorted(shares.begin(), shares.end())) return std::nullopt;
+  return fed(shares[1], shares[0], shares[2]);
 }
 
 double fed_at_most(double fed, double observed_s, double replayed_s) {
