@@ -215,28 +215,31 @@ Record record_of(const HostsArguments& given) {
 }
 
 /// Runs the commands that are told else. Too many at once are refused: then something else is wrong, and an empty cluster
-/// would be worse.
-void drain(Record& record, const std::string& word) {
+/// would be worse. Returns whether all of them did what they should.
+bool drain(Record& record, const std::string& word) {
   const Commands commands = commands_for(record, word == "slurm" ? Scheduler::slurm : Scheduler::kubernetes);
   const auto most =
       std::max<std::size_t>(1, static_cast<std::size_t>(kMostDrained * static_cast<double>(record.nodes.size())));
-  if (commands.nodes.size() > most)
-    return tell_line(
+  if (commands.nodes.size() > most) {
+    tell_line(
         Text::format("--drain: {} of {} nodes are bad, and at most {} are taken out by this; run the commands "
                      "yourself if that is right",
                      commands.nodes.size(), record.nodes.size(), most));
+    return false;
+  }
   bool all = true;
   for (const auto& some : {commands.drain, commands.resume})
     for (const std::string& command : some) {
-      const int status = std::system(command.c_str());
+      const int status = std::system(("{ " + command + "; } >&2").c_str());  // standard output is the verdict's
       if (status == 0) continue;
       all = false;
       tell_line(Text::format("--drain: this failed: {}", command));
     }
-  if (!all) return;
+  if (!all) return false;
   for (const unsigned node : commands.nodes) record.nodes[node].state = NodeState::drained;
   for (NodeRecord& node : record.nodes)
     if (node.state == NodeState::retested) node.state = NodeState::accepted;
+  return true;
 }
 
 }  // namespace
@@ -269,7 +272,10 @@ int bringup_hosts(const HostsArguments& given, const Shared& shared) {
     const std::unique_ptr<Audience> audience = make_bringup_progress(shared);
     bring_up(record, start, *audience);
   }
-  if (!given.drain.empty() && record.signal == 0) drain(record, given.drain);
+  if (!given.drain.empty() && record.signal == 0 && !drain(record, given.drain) && exit_code(record.word) == 0) {
+    record.word = Outcome::error;
+    record.sentence += " What --drain runs failed.";
+  }
   return folder.finish(record, given.format, shared);
 }
 

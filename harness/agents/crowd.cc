@@ -216,8 +216,11 @@ void Crowd::start(double timeout_s, const std::function<void(std::size_t)>& one_
       if (std::string line; !settled(one) && take_line(one, line)) {
         one.met = true;
         const auto hello = nlohmann::json::parse(line, nullptr, false);
-        const std::string version = hello.is_object() ? hello.value("version", "") : "";
-        if (version != kVersion || hello.value("agent", 0u) != kProtocol)
+        const auto said = [&](const char* key) {
+          return hello.is_object() && hello.contains(key) ? hello[key] : nlohmann::json();
+        };
+        const std::string version = said("version").is_string() ? said("version").get<std::string>() : "";
+        if (version != kVersion || said("agent") != kProtocol)
           give_up(one, fmt::format("has headrace {}, and this is {}", version.empty() ? "?" : version, kVersion),
                   "install the same version there, or say where it is: --remote");
       }

@@ -36,15 +36,21 @@ Json end_json(const TcpPairEnd& end) {
 
 TcpPairEnd end_from(const Json& json) {
   TcpPairEnd end;
+  const auto seconds = [](const Json& value) {
+    const auto time_s = value.get<double>();
+    if (!(time_s >= 0 && time_s <= 3600)) throw RunError("it tells a latency that cannot be");
+    return time_s;
+  };
   end.received = json.at("received").get<double>();
+  if (!(end.received >= 0 && end.received <= 1e15)) throw RunError("it tells a rate that cannot be");
   end.segments = json.at("segments").get<std::uint64_t>();
   end.retransmitted = json.at("retransmitted").get<std::uint64_t>();
   if (json.contains("latency_s")) {
     const Json& of = json["latency_s"];
     end.latency.emplace();
-    end.latency->least_s = of.at("least").get<double>();
-    end.latency->median_s = of.at("median").get<double>();
-    end.latency->p99_s = of.at("p99").get<double>();
+    end.latency->least_s = seconds(of.at("least"));
+    end.latency->median_s = seconds(of.at("median"));
+    end.latency->p99_s = seconds(of.at("p99"));
   }
   return end;
 }

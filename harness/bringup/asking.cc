@@ -22,7 +22,8 @@ std::map<unsigned, Answer> Asking::operator()(const std::map<unsigned, Json>& re
     if (!answer.why.empty()) continue;
     Json json = Json::parse(reply.text, nullptr, false);
     if (!json.is_object()) answer.why = "its agent's answer cannot be read";
-    if (json.is_object() && json.contains("error")) answer.why = json.value("error", "error");
+    if (json.is_object() && json.contains("error"))
+      answer.why = json["error"].is_string() ? json["error"].get<std::string>() : "its agent cannot do it";
     answer.json = std::make_shared<const Json>(std::move(json));
   }
   return answers;

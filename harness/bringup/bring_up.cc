@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "harness/agents/pair_json.h"
 #include "harness/base/deadline.h"
@@ -16,6 +17,7 @@
 #include "harness/bringup/groups.h"
 #include "harness/bringup/judge.h"
 #include "harness/bringup/test_nodes.h"
+#include "harness/bringup/unreached.h"
 #include "harness/bringup/utc.h"
 #include "harness/statistics/robust.h"
 
@@ -26,11 +28,11 @@ using Json = nlohmann::json;
 
 constexpr double kFacts_s = 60;  // libraries of GPUs may take their time
 constexpr double kOpen_s = 15, kClock_s = 10, kMeet_s = 5;
-constexpr double kPatience_s = 30;          // beyond what a pair should take
+constexpr double kPatience_s = 60;          // beyond what a pair should take: addresses that are tried
 constexpr double kBetween_s = 0.5;          // of a round: connections, and words to and fro
 constexpr int kClockTurns = 3;              // the quickest answer tells a clock best
 constexpr std::size_t kFewestPartners = 8;  // of those that are retested
-constexpr unsigned kTwice = 2;              // a pair that fails is tried once more
+constexpr std::size_t kFewestMet = 4;       // by each of those, where so many are there
 
 class Session {
  public:
@@ -134,16 +136,19 @@ class Session {
         } catch (const std::exception& e) {
           answer.why = e.what();
         }
-      if (!node.missing) node.missing = {"tells no facts: " + answer.why, "start its agent by hand, and look"};
+      if (!node.missing && !stopped())
+        node.missing = {"tells no facts: " + answer.why, "start its agent by hand, and look"};
     }
     for (int turn = 0; turn < kClockTurns && !stopped(); ++turn)
       for (auto& [number, answer] : (*ask_)(clocks, kClock_s)) {
         const auto at = all.find(number);
         if (!answer.why.empty() || at == all.end()) continue;
+        const auto told = answer.json->find("now_s");
+        if (told == answer.json->end() || !told->is_number()) continue;
         const double error = (answer.came_s - answer.asked_s) / 2;
         if (turn > 0 && error >= at->second.clock_error_s) continue;
         at->second.clock_error_s = error;
-        at->second.clock_s = answer.json->value("now_s", 0.0) - (answer.came_s + answer.asked_s) / 2;
+        at->second.clock_s = told->get<double>() - (answer.came_s + answer.asked_s) / 2;
       }
     note_missing();
     std::vector<Answered> told;
@@ -215,9 +220,10 @@ class Session {
     for (unsigned rail = 0; rail < topology_.rails; ++rail) measure(round, rail, result);
     if (stopped()) return true;  // half a round says nothing of who failed
     result.took_s = seconds_since(begin_ns);
-    for (const PairMeasured& one : result.pairs) {
-      ++succeeded_[one.a];
-      ++succeeded_[one.b];
+    for (const PairMeasured& one : result.pairs) unreached_.measured(one);
+    for (const auto& [a, b] : round) {
+      met_[a].insert(b);
+      met_[b].insert(a);
     }
     look_at_failures(result);
     evidence_->add(result.pairs);
@@ -251,7 +257,16 @@ class Session {
     for (const auto& [a, b] : again_) meet(a, b);
     again_.clear();
     for (const auto& [a, b] : evidence_->next()) meet(a, b);
+    // One rate may clear a node that is most likely well; one that was bad meets as many as it takes to accuse it.
+    for (const unsigned node : start_.retest)
+      for (const unsigned partner : part_)
+        if (met_[node].size() < kFewestMet && !met_[node].contains(partner) && !is_retested(partner))
+          meet(node, partner);
     return round;
+  }
+
+  bool is_retested(unsigned node) const {
+    return std::find(start_.retest.begin(), start_.retest.end(), node) != start_.retest.end();
   }
 
   void measure(const Round& round, unsigned rail, RoundRecord& result) {
@@ -268,7 +283,7 @@ class Session {
       const auto& door = doors[b];
       if (!door.why.empty()) continue;
       measure[b] = {{"do", "answer"}};
-      measure[a] = {{"do", "call"}, {"plan", plan(a)}, {"door", door.json->value("door", "")}};
+      measure[a] = {{"do", "call"}, {"plan", plan(a)}, {"door", door.json->value("door", Json())}};
     }
     auto ends = ask(measure, kMeet_s + 4 * record_.measuring.time_s + kPatience_s);
     for (const auto& [a, b] : round) {
@@ -291,7 +306,8 @@ class Session {
 
   static PairMeasured together(unsigned a, unsigned b, unsigned rail, const TcpPairEnd& of_a, const TcpPairEnd& of_b) {
     const auto share = [](const TcpPairEnd& end) {
-      return end.segments > 0 ? static_cast<double>(end.retransmitted) / static_cast<double>(end.segments) : 0;
+      const auto sent = static_cast<double>(end.segments), again = static_cast<double>(end.retransmitted);
+      return sent > 0 ? std::min(1.0, again / sent) : 0;
     };
     PairMeasured one{a, b, rail, {of_b.received, of_a.received}, {share(of_a), share(of_b)}};
     if (!of_a.latency) throw RunError("no latency was measured");
@@ -307,50 +323,21 @@ class Session {
       if (crowd_->failure(i)) evidence_->lose(part_[i]);
     for (const FailedPair& one : result.failed) {
       if (!crowd_->there(ask_->member(one.a)) || !crowd_->there(ask_->member(one.b))) continue;
-      FailedTimes& times = failed_[{one.a, one.b}];
-      times.why = one.why;
-      times.rail = one.rail;
-      if (++times.count >= kTwice)
+      if (unreached_.failed(one) >= kTwice)
         evidence_->avoid(one.a, one.b);
       else
         again_.emplace_back(one.a, one.b);
     }
-    for (const unsigned node : part_)  // nobody gets through to it, and they do to others
-      if (there(node) && succeeded_[node] == 0 && cut_from(node).size() >= kTwice) evidence_->lose(node);
-  }
-
-  /// Those who cannot be connected with it, and can with others.
-  std::vector<unsigned> cut_from(unsigned node) const {
-    std::vector<unsigned> others;
-    for (const auto& [pair, times] : failed_) {
-      if (pair.first != node && pair.second != node) continue;
-      const unsigned other = pair.first == node ? pair.second : pair.first;
-      const auto at = succeeded_.find(other);
-      if (at != succeeded_.end() && at->second > 0) others.push_back(other);
-    }
-    return others;
+    for (const unsigned node : part_)
+      if (there(node) && !unreached_.cut_rails(node).empty()) evidence_->lose(node);
   }
 
   std::vector<Broken> broken() const {
-    std::vector<Broken> all;
-    const auto works = [&](unsigned node) { return succeeded_.contains(node) && succeeded_.at(node) > 0; };
-    for (const unsigned node : part_) {
-      const std::vector<unsigned> others = cut_from(node);
-      if (!there(node) || works(node) || others.size() < kTwice) continue;
-      std::string names;
-      for (const unsigned other : others) names += (names.empty() ? "" : ", ") + record_.nodes[other].host.name;
-      all.push_back({{Finding::Scope::node, node, 0, 0, 0, {}}, "no TCP connection with " + names});
-    }
-    for (const auto& [pair, times] : failed_)
-      if (times.count >= kTwice && works(pair.first) && works(pair.second))
-        all.push_back({{Finding::Scope::link, pair.first, pair.second, times.rail, 0, {}}, times.why});
-    return all;
+    std::vector<unsigned> here;
+    for (const unsigned node : part_)
+      if (there(node)) here.push_back(node);
+    return unreached_.broken(record_, here);
   }
-
-  struct FailedTimes {
-    unsigned count = 0, rail = 0;
-    std::string why;
-  };
 
   Record& record_;
   const Start& start_;
@@ -361,9 +348,9 @@ class Session {
   agents::Crowd* crowd_ = nullptr;
   std::optional<Asking> ask_;
   std::optional<Evidence> evidence_;
-  std::map<unsigned, unsigned> succeeded_;  // pairs of a node
-  std::map<std::pair<unsigned, unsigned>, FailedTimes> failed_;
+  Unreached unreached_{topology_.rails};
   Round again_;
+  std::map<unsigned, std::set<unsigned>> met_;  // of each node, in this session
 };
 
 }  // namespace

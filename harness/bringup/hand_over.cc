@@ -18,6 +18,7 @@ std::string reason_of(const Record& record, unsigned node) {
   for (const Told& one : record.faults)
     if (one.of_node(node)) {
       for (const Quality quality : one.fault.in) words.emplace_back(to_string(quality));
+      if (one.fault.in.empty() && one.fault.scope == Finding::Scope::nic) words.emplace_back("no connections");
       if (one.fault.scope == Finding::Scope::nic) words.push_back("of " + one.subject);
     }
   for (const Difference& one : record.nodes[node].differences)
@@ -116,7 +117,7 @@ std::vector<std::pair<std::string, std::string>> nodes_by_state(const Record& re
 
 std::string junit_xml(const Record& record) {
   std::string cases;
-  unsigned tests = 0, failures = 0, errors = 0;
+  unsigned tests = 0, failures = 0, errors = 0, skipped = 0;
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
     const NodeRecord& one = record.nodes[node];
     std::string result;
@@ -124,10 +125,13 @@ std::string junit_xml(const Record& record) {
       if (told.of_node(node))
         result += fmt::format("<failure type=\"{}\" message=\"{}\"/>", xml_escaped(told.scope),
                               xml_escaped(told.text + ". Next: " + told.fix));
-    if (result.empty() && is_bad(one))
+    if (result.empty() && one.state == NodeState::confirmed)
       result = "<failure type=\"node\" message=\"was confirmed, and not tested again\"/>";
     failures += !result.empty();
-    if (result.empty() && one.missing) {
+    if (result.empty() && one.state == NodeState::drained) {
+      result = "<skipped message=\"is drained, and was not tested again\"/>";
+      ++skipped;
+    } else if (result.empty() && one.missing) {
       result = fmt::format("<error type=\"missing\" message=\"{}\"/>", xml_escaped(one.missing.why));
       ++errors;
     } else if (result.empty() && (one.state == NodeState::suspect || one.state == NodeState::fresh)) {
@@ -146,7 +150,7 @@ std::string junit_xml(const Record& record) {
                                    xml_escaped(told.text + ". Next: " + told.fix)));
   }
   const std::string counts =
-      fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\"", tests, failures, errors);
+      fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", tests, failures, errors, skipped);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"headrace bringup\" {}>\n  <testsuite "
       "name=\"bringup\" {}>\n{}  </testsuite>\n</testsuites>\n",

@@ -68,6 +68,8 @@ class Words {
     out.fault = broken.fault;
     name(out);
     out.text = broken.why;
+    if (out.fault.scope == Finding::Scope::link)
+      out.fix = "both get through elsewhere: look at the way between them, its routes and its switches";
     return out;
   }
 
@@ -200,7 +202,9 @@ NodeState state_of(const NodeRecord& node, PartState measured, bool named, bool 
   switch (measured) {
     case PartState::cleared:
     case PartState::slower:
-      return retested || node.state == NodeState::retested ? NodeState::retested : NodeState::accepted;
+      // One that was taken out has to be let in again, however it was found to be well.
+      return retested || node.state == NodeState::retested || node.state == NodeState::drained ? NodeState::retested
+                                                                                               : NodeState::accepted;
     case PartState::accused:  // what it shares with others is named in its place
       return NodeState::suspect;
     case PartState::undecided:
@@ -234,14 +238,40 @@ std::vector<double> usual_rates(const Record& record, const Evidence& evidence) 
 
 constexpr std::size_t kNamed = 4;
 
-std::string sentence_of(const Record& record, std::size_t taking_part, std::size_t undecided) {
+/// "a, b and 3 more".
+std::string some_of(const std::vector<std::string>& titles) {
+  std::string text;
+  for (std::size_t i = 0; i < titles.size() && i < kNamed; ++i) text += (i > 0 ? ", " : "") + titles[i];
+  if (titles.size() > kNamed) text += fmt::format(" and {} more", titles.size() - kNamed);
+  return text;
+}
+
+/// Is it, or a NIC of it, among the faults?
+bool is_named(const Record& record, unsigned node) {
+  return std::any_of(record.faults.begin(), record.faults.end(),
+                     [&](const Told& known) { return known.of_node(node); });
+}
+
+/// Bad in an earlier session, and nobody looked whether it still is.
+std::vector<std::string> bad_before(const Record& record, const std::vector<bool>& takes_part) {
+  std::vector<std::string> names;
+  for (unsigned node = 0; node < record.nodes.size(); ++node) {
+    const NodeRecord& one = record.nodes[node];
+    if (one.state == NodeState::confirmed && !is_named(record, node) && (!takes_part[node] || one.missing))
+      names.push_back(one.host.name);
+  }
+  return names;
+}
+
+std::string sentence_of(const Record& record, std::size_t taking_part, std::size_t undecided,
+                        const std::vector<std::string>& before) {
   const std::size_t missing = record.missing();
   if (taking_part < missing + 2) return "Fewer than two nodes took part: nothing was measured.";
   std::string text = fmt::format("{} of {} took part", taking_part - missing, counted(taking_part, "node"));
-  text += record.faults.empty() ? "; nothing bad was found" : "; bad: ";
-  for (std::size_t i = 0; i < record.faults.size() && i < kNamed; ++i)
-    text += (i > 0 ? ", " : "") + record.faults[i].title();
-  if (record.faults.size() > kNamed) text += fmt::format(" and {} more", record.faults.size() - kNamed);
+  std::vector<std::string> titles;
+  for (const Told& one : record.faults) titles.push_back(one.title());
+  text += titles.empty() ? "; nothing bad was found" : "; bad: " + some_of(titles);
+  if (!before.empty()) text += "; bad before, and not tested again: " + some_of(before);
   if (undecided > 0) text += fmt::format("; {} undecided", undecided);
   return text + ".";
 }
@@ -284,20 +314,20 @@ void judge(Record& record, const Judged& judged) {
         at->fix += "; " + differs.fix;
       }
     }
-    const bool named =
-        std::any_of(record.faults.begin(), record.faults.end(), [&](const Told& known) { return known.of_node(node); });
+    const bool named = is_named(record, node);
     const bool retested = std::find(retest.begin(), retest.end(), node) != retest.end();
     const PartState measured = enough && !suspects.contains(node) ? judged.evidence.node(node) : PartState::undecided;
     one.state = state_of(one, measured, named, retested, judged);
     undecided += !named && !one.missing && measured == PartState::undecided;
   }
+  const std::vector<std::string> before = bad_before(record, judged.takes_part);
   Found found;
-  found.fail = !record.faults.empty();
+  found.fail = !record.faults.empty() || !before.empty();
   found.error = there < 2;
   found.inconclusive = undecided > 0 || groups.undecided;
   found.incomplete = there < taking_part;
   record.word = record.signal != 0 ? Outcome::interrupted : worst(found);
-  record.sentence = sentence_of(record, taking_part, undecided);
+  record.sentence = sentence_of(record, taking_part, undecided, before);
   if (groups.undecided) record.sentence += " Whether storage gives what the job needs is undecided.";
   if (!enough && there >= 2)
     record.sentence += fmt::format(" Of fewer than {} nodes nobody can tell what is usual.", kFewestNodes);

@@ -1,0 +1,48 @@
+"""What `headrace bringup` starts on a host, of a fleet that is made up: fleet_agent.py VERSION FLEET HOST. FLEET is a JSON
+document: "rates" by host [B/s]; "dark": hosts, or "host interface", that nobody gets through to; "answers": what a host says in
+place of the right answer, by what it is asked ("hello", "facts"...); "hang": it says nothing at all."""
+
+import json
+import pathlib
+import sys
+import time
+
+version, fleet, me = sys.argv[1:4]
+fleet = json.loads(pathlib.Path(fleet).read_text())
+
+
+def say(what, right):
+    answer = fleet.get("answers", {}).get(me, {}).get(what, right)
+    print("headrace-agent " + json.dumps(answer), flush=True)
+
+
+def is_dark(host, interface):
+    dark = fleet.get("dark", [])
+    return host in dark or f"{host} {interface}" in dark
+
+
+def end(other):
+    return {"received": min(fleet.get("rates", {}).get(one, 1e9) for one in (me, other)), "segments": 1000, "retransmitted": 0,
+            "latency_s": {"least": 1e-4, "median": 1e-4, "p99": 1e-4}}
+
+
+if fleet.get("hang"):
+    time.sleep(600)
+say("hello", {"agent": 1, "version": version})
+for line in sys.stdin:
+    asked = json.loads(line)
+    interface = asked.get("plan", {}).get("interface", "")
+    if asked["do"] == "facts":
+        say("facts", {"host": me, "machine": me, "facts": {}, "paths": []})
+    elif asked["do"] == "clock":
+        say("clock", {"now_s": time.time()})
+    elif asked["do"] == "open":
+        say("open", {"door": me})
+    elif asked["do"] == "answer":
+        say("answer", end(me))
+    elif not isinstance(asked["door"], str):
+        say("call", {"error": "that is no door"})
+    elif is_dark(me, interface) or is_dark(asked["door"], interface):
+        say("call", {"error": "no way there"})
+    else:
+        say("call", end(asked["door"]))

@@ -1,0 +1,159 @@
+"""headrace bringup with agents that are made up, so that whatever hosts say or lose can be tried at once, without networks."""
+
+import json
+import os
+import pathlib
+import shlex
+import signal
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+AGENT = pathlib.Path(__file__).with_name("fleet_agent.py")
+
+
+@pytest.fixture
+def fleet(headrace):
+    version = headrace("--version").out.split()[1]
+
+    def launch():
+        return shlex.join([sys.executable, str(AGENT), version, "fleet.json"]) + " {host}"
+
+    def run(nodes, *words, rails="", **fleet):
+        headrace.write("hosts", "".join(f"{name}{rails}\n" for name in nodes))
+        headrace.write("fleet.json", json.dumps(fleet))
+        words = words if words else ("--hosts", "hosts")
+        told = headrace("bringup", "--out", "cluster", "--launch", launch(), *(() if "--time" in words else ("--time", "10ms")), *words)
+        told.record = headrace.results("bringup.json", "cluster") if headrace.path("cluster/bringup.json").exists() else None
+        return told
+
+    run.launch = launch
+    return run
+
+
+def named(told):
+    return [(one["scope"], one["subject"]) for one in told.record["faults"]]
+
+
+def states(told):
+    return {node["name"]: node["state"] for node in told.record["nodes"]}
+
+
+def test_a_nic_that_nobody_reaches_is_bad_and_no_way_to_it(fleet):
+    """All its pairs fail over that rail: what is accused is its NIC, not each of the ways between it and sound ones."""
+    told = fleet("abcdef", rails=" rail=eth0,eth1", dark=["c eth1"])
+    assert told.code == 10 and named(told) == [("NIC", "c eth1")], told
+    assert states(told) == dict.fromkeys("abdef", "accepted") | {"c": "confirmed"}, told
+    assert "no connections, of c eth1" in told.out and told.record["hand_over"]["bad_nodes"] == "c", told
+
+
+def test_a_node_that_nobody_reaches_by_any_rail(fleet):
+    told = fleet("abcdef", rails=" rail=eth0,eth1", dark=["c"])
+    assert told.code == 10 and named(told) == [("node", "c")] and "no way there" in told.record["faults"][0]["told"], told
+
+
+def test_a_rail_that_nobody_gets_through(fleet):
+    told = fleet("abcdef", rails=" rail=eth0,eth1", dark=[f"{name} eth1" for name in "abcdef"])
+    assert told.code == 10 and {scope for scope, _ in named(told)} == {"link"}, told
+    assert "nobody reaches anybody over this rail" in told.out and told.record["hand_over"]["bad_nodes"] == "", told
+
+
+def test_what_was_bad_before_is_bad_until_it_is_tested_again(fleet, headrace):
+    """Two bad ones; one is repaired and passes its retest. What the verdict says of the other is what JUnit says."""
+    first = fleet("abcdef", rates={"b": 5e8}, dark=["c"])
+    assert first.code == 10 and named(first) == [("node", "b"), ("node", "c")], first
+    told = fleet("abcdef", "--retest", "b", dark=["c"])
+    assert states(told)["b"] == "retested" and states(told)["c"] == "confirmed", told
+    met = [pair["nodes"] for one in told.record["sessions"][1]["rounds"] for pair in one["pairs"]]
+    assert len(met) >= 4 and all(1 in pair and 2 not in pair for pair in met), met  # it takes four rates to accuse one, too
+    assert told.code == 10 and "bad before, and not tested again: c" in told.record["sentence"], told
+    junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
+    assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["c"], told
+    assert headrace.path("cluster/bringup.prom").read_text().endswith("headrace_bringup_exit_code 10\n")
+
+
+@pytest.mark.parametrize("answers", [
+    {"hello": {"agent": 1, "version": 3}}, {"hello": {"agent": "1", "version": "0"}}, {"hello": []},
+    {"facts": {"host": 1}}, {"open": {"door": 3}}, {"open": {}}, {"open": {"error": {"a": 1}}},
+    {"call": {"received": -1, "segments": 1, "retransmitted": 0}, "answer": {"received": "fast"}},
+    {"call": {"received": 1e300, "segments": 1, "retransmitted": 0}, "answer": {"received": 1e300, "segments": 1, "retransmitted": 0}},
+], ids=str)
+def test_one_that_talks_nonsense_costs_itself_alone(fleet, answers):
+    told = fleet("abcdef", answers={"c": answers})
+    assert told.code in (10, 11, 12), told
+    assert states(told) == dict.fromkeys("abdef", "accepted") | {"c": states(told)["c"]}, told
+    assert states(told)["c"] != "accepted" or "open" in answers, told  # who cannot be called may still call
+
+
+def test_a_clock_that_is_none_decides_nothing(fleet):
+    told = fleet("abcdef", answers={"c": {"clock": {"now_s": "noon"}}})
+    assert told.code == 0 and set(states(told).values()) == {"accepted"}, told
+
+
+def test_ctrl_c_takes_nobodys_state(fleet, headrace):
+    """Whoever was asked nothing yet is what it was before."""
+    first = fleet("abcdef", rates={"b": 5e8})
+    assert first.code == 10, first
+    headrace.write("fleet.json", '{"hang": true}')
+    process = headrace.start("--progress", "json", "bringup", "--out", "cluster", "--launch", "echo >>began;" + fleet.launch(), "--resume")
+    while not headrace.path("began").exists():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, (out, err)
+    after = {node["name"]: node["state"] for node in headrace.results("bringup.json", "cluster")["nodes"]}
+    assert after == states(first) and "missing=0" in out, (out, err)
+
+
+def test_a_folder_of_anybodys_runs_nothing(fleet, headrace):
+    """What goes on with a bring-up runs the launcher that is given now; names in its file are no options and no commands."""
+    assert fleet("abcdef").code == 0
+    file, good = headrace.path("cluster/bringup.json"), headrace.path("cluster/bringup.json").read_text()
+    for name in ("-oProxyCommand=touch ran", "a;touch ran;", "$(touch ran)", "b"):
+        file.write_text(good.replace('"name": "a"', f'"name": "{name}"'))
+        told = headrace("bringup", "--out", "cluster", "--resume", "--drain", "kubernetes")
+        assert told.code == 2 and "cluster/bringup.json: nodes[" in told.err and not headrace.path("ran").exists(), told
+    file.write_text(good)
+    headrace.write("hosts", "".join(f"{name} rail=e0,e1\n" for name in "abcdef"))
+    told = headrace("bringup", "--out", "cluster", "--resume", "--hosts", "hosts", "--launch", fleet.launch())
+    assert told.code == 2 and "a has 2 rails, and what was measured is of 0" in told.err, told
+    assert headrace("clean", "cluster").code == 2 and file.exists()
+    assert headrace("clean", "--yes", "cluster").code == 0 and not headrace.path("cluster").exists()
+
+
+@pytest.mark.parametrize("time", ["2h", "1us"])
+def test_times_of_pairs_that_no_agent_takes(fleet, headrace, time):
+    told = fleet("abcdef", "--hosts", "hosts", "--time", time)
+    assert told.code == 2 and f"--time: '{time}' must be from 1ms to 1h" in told.err and not headrace.path("cluster").exists(), told
+
+
+def scheduler(headrace, script):
+    headrace.path("bin").mkdir()
+    headrace.write("bin/scontrol", f"#!/bin/sh\n{script}\n")
+    headrace.path("bin/scontrol").chmod(0o755)
+    return {"PATH": f"{headrace.path('bin')}:{os.environ['PATH']}"}
+
+
+def test_one_that_was_taken_out_is_let_in_again(fleet, headrace):
+    """Also where it was no retest that found it well: else nobody would tell that it is out."""
+    headrace.write("hosts", "".join(f"{name}\n" for name in "abcdef"))
+    headrace.write("fleet.json", '{"dark": ["c"]}')
+    first = headrace("bringup", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts", "--drain", "slurm",
+                     **scheduler(headrace, "true"))
+    assert first.code == 10 and headrace.results("bringup.json", "cluster")["nodes"][2]["state"] == "drained", first
+    told = fleet("abcdef", "--resume")
+    assert told.code == 0 and states(told)["c"] == "retested", told
+    assert "resume   scontrol update nodename=c state=resume" in told.out, told
+
+
+def test_a_scheduler_that_does_not_do_as_it_is_told(fleet, headrace):
+    """A node that passed its retest is still out: that is no success."""
+    assert fleet("abcdef", rates={"b": 5e8}).code == 10
+    headrace.write("fleet.json", "{}")
+    told = headrace("bringup", "--out", "cluster", "--launch", fleet.launch(), "--retest", "b", "--drain", "slurm",
+                    **scheduler(headrace, "echo no such node; exit 1"))
+    kept = headrace.results("bringup.json", "cluster")
+    assert "no such node" in told.err and "no such node" not in told.out, told
+    assert told.code == 1 and "this failed: scontrol update nodename=b state=resume" in told.err, told
+    assert kept["word"] == "ERROR" and kept["exit_code"] == 1 and kept["nodes"][1]["state"] == "retested", kept
