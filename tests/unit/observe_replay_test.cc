@@ -80,6 +80,22 @@ TEST_F(PlanOfTrace, SaysWhatItLeavesOut) {
   EXPECT_EQ(made.left_out.at("writes"), 1u);
 }
 
+TEST_F(PlanOfTrace, TakesNothingThatCannotBe) {
+  call(0, 0.1, Kind::read, a, 10);
+  call(1, 0.1, Kind::read, a, INT64_MAX);  // damaged lines
+  call(2, 0.1, Kind::read, b, 10, INT64_MAX);
+  call(3, 1e20, Kind::read, b, 10);
+  call(1e20, 0.1, Kind::read, b, 10);
+  call(4, -1, Kind::read, b, 10);
+  call(5, 0.1, Kind::read, a, 10);
+  const calls::Log log = builder.take();
+  EXPECT_EQ(log.notes, std::vector<std::string>{"5 calls were left out, whose times or sizes cannot be"});
+  const Plan made = plan(log);
+  EXPECT_EQ(made.files.size(), 1u);
+  EXPECT_EQ(made.files.at(0).bytes, 20u);
+  EXPECT_NEAR(made.observed_s, 5.1, 1e-9);
+}
+
 TEST_F(PlanOfTrace, IsEmptyWhereNoDataWasRead) {
   call(0, 0.1, Kind::write, a, 10);
   call(0.2, 0.1, Kind::read, a, 10);  // what it wrote itself

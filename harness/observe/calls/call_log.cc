@@ -1,12 +1,23 @@
 #include "harness/observe/calls/call_log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 namespace headrace::observe::calls {
 namespace {
 
 constexpr std::size_t kMostCalls = 20'000'000;
 constexpr int kNoProcess = -1;
+constexpr double kLatest_s = 1e11, kLongest_s = 1e9;        // of a call: what is more was damaged
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;  // likewise; Linux gives 2 GiB at most
+
+bool can_be(const Call& call) {
+  const bool moves = call.kind == Kind::read || call.kind == Kind::write;
+  return std::abs(call.begin_s) <= kLatest_s && call.seconds >= 0 && call.seconds <= kLongest_s &&
+         (!moves || (call.bytes <= kMostBytes && call.offset <= kMostBytes * 1024));
+}
 
 }  // namespace
 
@@ -61,13 +72,18 @@ void LogBuilder::renumber(int from, int to) {
 }
 
 void LogBuilder::add(const Call& call) {
-  if (log_.calls.size() < kMostCalls)
+  if (!can_be(call))
+    ++impossible_;
+  else if (log_.calls.size() < kMostCalls)
     log_.calls.push_back(call);
   else
     ++log_.dropped;
 }
 
 Log LogBuilder::take() {
+  if (impossible_ > 0)
+    log_.notes.push_back(fmt::format("{} call{} left out, whose times or sizes cannot be", impossible_,
+                                     impossible_ == 1 ? " was" : "s were"));
   std::vector<std::uint32_t> place;
   std::uint32_t kept = 0;
   for (const Process& one : log_.processes) place.push_back(one.pid == kNoProcess ? kept : kept++);

@@ -83,7 +83,8 @@ class LogBuilder {
   bool knows(int tid) const { return threads_.count(tid) > 0; }
   /// Gives the process and thread that were known as `from` their real number.
   void renumber(int from, int to);
-  /// In the log's own time, which begins anywhere; the 20 million first are kept.
+  /// In the log's own time, which begins anywhere; the 20 million first are kept. One whose numbers cannot be, of a damaged
+  /// line, is left out, which a note tells.
   void add(const Call& call);
   Log& log() { return log_; }
   /// Sorts calls, drops processes that were none, and begins time with the first.
@@ -91,6 +92,7 @@ class LogBuilder {
 
  private:
   Log log_;
+  std::uint64_t impossible_ = 0;
   std::unordered_map<std::string, std::uint32_t> files_;
   std::unordered_map<int, std::uint32_t> processes_, threads_;
 };

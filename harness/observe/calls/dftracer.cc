@@ -102,7 +102,8 @@ class Reader {
     call.kind = *kind;
     call.bytes = number(arguments, "ret", 0);
     const std::int64_t each = number(arguments, "size", 1);
-    if (name.starts_with("fread") || name.starts_with("fwrite")) call.bytes *= std::max<std::int64_t>(1, each);
+    if (name.starts_with("fread") || name.starts_with("fwrite"))
+      if (__builtin_mul_overflow(call.bytes, std::max<std::int64_t>(1, each), &call.bytes)) call.bytes = INT64_MAX;
     call.asked = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, number(arguments, "count", std::max<std::int64_t>(0, call.bytes))));
     call.offset = number(arguments, "offset", -1);
