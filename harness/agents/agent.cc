@@ -64,10 +64,10 @@ class Agent {
     if (what == "run") return {{"run", own_run(run_from(asked), input_)}};
     if (what == "place" || what == "take away") {
       const Placed files{asked.at("folder").get<std::string>(), asked.value("config", ""), asked.value("job", "")};
-      what == "place" ? place(files) : take_away(files, input_);
+      what == "place" ? place(files) : take_away(files);
       return Json::object();
     }
-    if (what == "clean") return {{"left", clean_after(run_from(asked), input_)}};
+    if (what == "clean") return {{"left", clean_after(run_from(asked))}};
     throw RunError("this headrace does not know how to do: " + what);
   }
 

@@ -6,6 +6,8 @@
 
 namespace headrace::agents {
 
+inline constexpr int kNobody = -1;  // as `input`: it ends by itself, or by its time
+
 struct Ended {
   int code = 0;       // its exit code, or 128 + the signal that ended it
   bool late = false;  // it was ended after its time

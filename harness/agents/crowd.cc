@@ -34,6 +34,7 @@ constexpr std::size_t kAtOnce = 48;       // launchers that are starting: ssh ta
 constexpr std::size_t kMostWords = 4096;  // of what a launcher complains, the end is kept
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr double kLook_s = 0.1;
+constexpr double kEnd_s = 3;  // for an agent to end what it runs, and to take its files away
 
 /// What a launcher that ended with this means.
 std::string fix_for(int code) {
@@ -66,7 +67,7 @@ Crowd::Crowd(std::vector<std::string> commands, std::function<bool()> stop) : st
 
 Crowd::~Crowd() {
   for (const auto& one : members_) one->in = UniqueFd();
-  for (const Deadline patience(1);;) {
+  for (const Deadline patience(kEnd_s);;) {
     bool any = false;
     for (const auto& one : members_)
       if (one->pid > 0 && ::waitpid(one->pid, nullptr, WNOHANG) == one->pid)

@@ -24,7 +24,7 @@ class Crowd {
   /// `commands`: of each host, for a shell. Starts nothing yet. `stop` is asked ten times a second: once it says so, all
   /// waits end.
   Crowd(std::vector<std::string> commands, std::function<bool()> stop);
-  /// Ends all of them: their input closes; who is there a second later is killed with what it has started.
+  /// Ends all of them: their input closes; who is there seconds later is killed with what it has started.
   ~Crowd();
   Crowd(const Crowd&) = delete;
 

@@ -33,14 +33,13 @@ constexpr std::string_view kSkipped[] = {"phases", "resolved", "series", "reside
 /// A folder for the time of one run.
 class OwnFolder {
  public:
-  explicit OwnFolder(int input)
-      : input_(input),
-        folder_(MarkedFolder::make_next(
+  OwnFolder()
+      : folder_(MarkedFolder::make_next(
             (fs::temp_directory_path() / fmt::format("headrace-agent-{}", ::getpid())).string(), kKind)) {}
   ~OwnFolder() {
     try {
       remove_marked(path("run"));
-      remove_scratch(path(kScratch), input_);
+      remove_scratch(path(kScratch));
       folder_.remove();
     } catch (const std::exception&) {  // it stays, and is marked
     }
@@ -54,7 +53,6 @@ class OwnFolder {
   }
 
  private:
-  const int input_;
   const MarkedFolder folder_;
 };
 
@@ -101,7 +99,7 @@ RunWanted run_from(const Json& json) {
 std::string own_run(const RunWanted& wanted, int input) {
   const bool together = !wanted.hosts.empty();
   const std::string scratch = wanted.at.empty() ? "" : scratch_of(wanted);
-  const OwnFolder folder(input);
+  const OwnFolder folder;
   std::vector<std::string> command = together ? mpirun(wanted.hosts) : std::vector<std::string>();
   command.insert(command.end(), {system::installation().binary, "--progress", "none", "run"});
   const auto file = [&](const char* name, const std::string& text) {
@@ -130,6 +128,6 @@ std::string own_run(const RunWanted& wanted, int input) {
   return text;
 }
 
-std::string clean_after(const RunWanted& wanted, int input) { return remove_scratch(scratch_of(wanted), input); }
+std::string clean_after(const RunWanted& wanted) { return remove_scratch(scratch_of(wanted)); }
 
 }  // namespace headrace::agents

@@ -30,6 +30,6 @@ RunWanted run_from(const nlohmann::json& json);
 std::string own_run(const RunWanted& wanted, int input);
 
 /// Removes the data that such runs made. What stays, in words; "" = nothing does.
-std::string clean_after(const RunWanted& wanted, int input);
+std::string clean_after(const RunWanted& wanted);
 
 }  // namespace headrace::agents

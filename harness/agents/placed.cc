@@ -28,8 +28,8 @@ void place(const Placed& files) {
   put(folder, kJobFile, files.job);
 }
 
-void take_away(const Placed& files, int input) {
-  remove_scratch(files.folder + "/" + kScratch, input);
+void take_away(const Placed& files) {
+  remove_scratch(files.folder + "/" + kScratch);
   remove_marked(files.folder);
 }
 

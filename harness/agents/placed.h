@@ -14,7 +14,7 @@ struct Placed {
 
 /// Throws RunError, UsageError where it cannot be.
 void place(const Placed& files);
-/// Removes what place() made, and what runs made there. `input`: once that ends, so does the removing.
-void take_away(const Placed& files, int input);
+/// Removes what place() made, and what runs made there.
+void take_away(const Placed& files);
 
 }  // namespace headrace::agents

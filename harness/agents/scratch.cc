@@ -12,9 +12,9 @@ constexpr double kClean_s = 120;
 
 }  // namespace
 
-std::string remove_scratch(const std::string& folder, int input) {
+std::string remove_scratch(const std::string& folder) {
   if (!std::filesystem::exists(folder)) return "";
-  const Ended ended = run_child({system::installation().binary, "clean", folder}, input, kClean_s);
+  const Ended ended = run_child({system::installation().binary, "clean", folder}, kNobody, kClean_s);
   return std::filesystem::exists(folder) ? folder + (ended.words.empty() ? "" : ": " + ended.words) : "";
 }
 

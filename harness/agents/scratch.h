@@ -5,7 +5,7 @@
 
 namespace headrace::agents {
 
-/// What stays of it, in words; "" = nothing does. `input`: once that ends, so does the cleaning.
-std::string remove_scratch(const std::string& folder, int input);
+/// What stays of it, in words; "" = nothing does. Goes on when nobody waits for it any more: else data would stay.
+std::string remove_scratch(const std::string& folder);
 
 }  // namespace headrace::agents

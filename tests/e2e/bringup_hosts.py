@@ -57,3 +57,17 @@ def wait_for(process, event, count=1):
             if count == 0:
                 return
     raise AssertionError(process.communicate())
+
+
+def processes_of(headrace, number):
+    space = headrace.path("id").read_text().strip()
+    told = subprocess.run(["ip", "netns", "pids", f"{space}-{number}"], capture_output=True, text=True, check=True).stdout
+    return [int(pid) for pid in told.split()]
+
+
+def leader_of(headrace):
+    """The process on node1 that is no agent."""
+    (leader,) = [pid for pid in processes_of(headrace, 1)
+                 if (words := pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"))[0].endswith(b"headrace")
+                 and b"bringup" in words and b"--agent" not in words]
+    return leader

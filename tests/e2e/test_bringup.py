@@ -2,7 +2,6 @@
 and what was measured stands whatever happens."""
 
 import csv
-import json
 import os
 import pathlib
 import re
@@ -13,7 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bringup_hosts import QUICK, TOOLS, hosts, named, states, wait_for  # noqa: F401
+from bringup_hosts import QUICK, TOOLS, hosts, leader_of, named, processes_of, states, wait_for  # noqa: F401
+
 
 def test_nobody_is_accused_where_all_are_alike(hosts):
     done = hosts(8)
@@ -216,12 +216,6 @@ def test_mpirun_as_the_launcher(hosts):
     assert any(letter.isalpha() for letter in why.split(":", 1)[1]), why  # mpirun draws a frame around what it says
 
 
-def processes_of(headrace, number):
-    space = headrace.path("id").read_text().strip()
-    told = subprocess.run(["ip", "netns", "pids", f"{space}-{number}"], capture_output=True, text=True, check=True).stdout
-    return [int(pid) for pid in told.split()]
-
-
 def test_a_host_killed_meanwhile_and_back_again(hosts, headrace):
     process = hosts.start(5)
     wait_for(process, "measured")
@@ -237,10 +231,7 @@ def test_a_host_killed_meanwhile_and_back_again(hosts, headrace):
 def test_an_interrupted_one_goes_on(hosts, headrace):
     process = hosts.start(6)
     wait_for(process, "measured", 2)
-    (leader,) = [pid for pid in processes_of(headrace, 1)
-                 if (words := pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"))[0].endswith(b"headrace")
-                 and b"--agent" not in words]
-    os.kill(leader, signal.SIGINT)
+    os.kill(leader_of(headrace), signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "VERDICT INTERRUPTED" in out and "--resume" in out, (out, err)
     before = headrace.results("bringup.json", "cluster")

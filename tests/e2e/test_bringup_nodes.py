@@ -4,12 +4,14 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
+import time
 from xml.etree import ElementTree
 
 import pytest
 
-from bringup_hosts import TOOLS, hosts, named, states, wait_for  # noqa: F401
+from bringup_hosts import TOOLS, hosts, leader_of, named, states, wait_for  # noqa: F401
 
 # Short, and no collectives over slow cables: hosts of a test share the processors of this machine.
 NODE = """\
@@ -118,6 +120,24 @@ def test_nobody_is_named_where_all_measure_alike_and_a_point_that_one_lacks_is(h
     assert "node tests: " in lacks.record["faults"][0]["told"], lacks.record["faults"]
 
 
+def test_an_interrupted_one_leaves_nothing_of_what_nodes_measured(hosts, headrace):
+    temporary = headrace.path("temporary")
+    temporary.mkdir()
+    headrace.write("node.yaml", NODE.replace("repeat: 3", "repeat: 1000"))
+    headrace.write("groups.yaml", GROUPS)
+    here = f"export TMPDIR={temporary}"
+    process = hosts.start(8, *TESTS, launch=launch(headrace, here, here), only=[])
+    wait_for(process, "step")
+    while not list(temporary.glob("*/run")):  # they measure
+        assert process.poll() is None
+        time.sleep(0.1)
+    os.kill(leader_of(headrace), signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130 and "VERDICT INTERRUPTED" in out, (out, err)
+    assert headrace.results("bringup.json", "cluster")["sessions"][0]["tests"] == []
+    assert list(temporary.iterdir()) == []
+
+
 def test_the_storage_load_of_a_job_comes_from_all_that_have_the_storage(hosts, headrace):
     """A job whose steps take no time needs more than any storage gives; node3 has a folder of its own in the storage's place."""
     if not shutil.which("mpirun"):
@@ -136,16 +156,20 @@ model: {parameters: 1e5}
 """)
     done = hosts(4, "--group-tests", "groups.yaml", "--job", "job.yaml", "--at", str(shared),
                  launch=launch(headrace, f"mount -t tmpfs none {shared}"), only=[])
-    assert done.returncode == 10 and set(named(done)) == {("node", "node3"), ("storage", str(shared))}, done
-    told = {one["scope"]: one["told"] for one in done.record["faults"]}
-    assert f"path {shared}: tmpfs none" in told["node"] and "3 nodes at once: Gives " in told["storage"], told
     (load,) = [one for one in done.record["sessions"][0]["groups"] if one["what"] == "storage load"]
-    assert load["nodes"] == [0, 1, 3], load
+    assert load["nodes"] == [0, 1, 3] and load["phases"], load
     for phase in load["phases"]:
         assert phase["clients"] == 3 and phase["in_all"] == pytest.approx(3 * phase["per_node"], rel=0.01), phase
-        assert phase["outcome"] == ("FAIL" if phase["need"] > phase["in_all"] else phase["outcome"]), phase
+        assert phase["need"] > phase["in_all"] and phase["outcome"] in ("FAIL", "INCONCLUSIVE"), phase  # disturbed: not sure
+    missed = sum(phase["outcome"] == "FAIL" for phase in load["phases"])
+    assert done.returncode == 10 and sorted(named(done)) == [("node", "node3")] + missed * [("storage", str(shared))], done
+    told = {one["scope"]: one["told"] for one in done.record["faults"]}
+    assert f"path {shared}: tmpfs none" in told["node"], told
+    assert not missed or "3 nodes at once: Gives " in told["storage"], told
+    assert missed == len(load["phases"]) or "Whether storage gives what the job needs is undecided" in done.record["sentence"], done
     junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
-    assert {case.get("classname") for case in junit.iter("testcase") if case.find("failure") is not None} == {"node", "storage"}
+    failed = {case.get("classname") for case in junit.iter("testcase") if case.find("failure") is not None}
+    assert failed == ({"node", "storage"} if missed else {"node"}), failed
     assert list(shared.iterdir()) == []  # what was made is gone
 
 
