@@ -59,9 +59,8 @@ int bringup_simulated(const SimulatedArguments& given, const Shared& shared) {
   if (!given.out.empty()) {
     plan.search.every_link = plan.nodes <= kEveryLink;
     BringupFolder folder(given.out, !given.no_report);
-    return folder.finish(
-        simulated_record(plan, given.seed.value_or(1), [&](const Record& record) { folder.keep(record); }),
-        given.format, shared);
+    Record record = simulated_record(plan, given.seed.value_or(1), [&](const Record& now) { folder.keep(now); });
+    return folder.finish(record, given.format, shared);
   }
   const std::vector<SimulatedFleet> fleets = simulate_fleets(plan, given.fleets, given.seed.value_or(1));
   const SimulationSummary sum = summary_of(fleets, plan.search);
