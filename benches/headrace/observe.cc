@@ -15,6 +15,7 @@
 #include "harness/observe/calls/read.h"
 #include "harness/observe/calls/recorded.h"
 #include "harness/observe/calls/write.h"
+#include "harness/observe/exact_stills.h"
 #include "harness/observe/trace.h"
 #include "harness/observe/traced_memory.h"
 #include "harness/observe/watch.h"
@@ -115,7 +116,7 @@ int observe_command(const Arguments& given, const Shared& shared) {
     Meanwhile shown(given, shared, !Terminal(stdout, shared).interactive());
     observe::WatchOptions options = watching();
     options.told_every_s = shown.every_s();
-    const Recording recording = observe::watch(command, options, shown.told());
+    Recording recording = observe::watch(command, options, shown.told());
     shown.clear();
     if (const std::vector<int> left = command.left_behind(); !left.empty())
       tell_line(Text::format(
@@ -124,7 +125,7 @@ int observe_command(const Arguments& given, const Shared& shared) {
           left.size(), left.size() == 1 ? "" : "es", left.size() == 1 ? "es" : "", left.front()));
     try {
       std::optional<observe::calls::Log> log;
-      if (traced) log = traced->read();
+      if (traced) observe::make_exact(log.emplace(traced->read()), recording);
       conclude(recording, "", given.command, name, folder, given, shared, false, log ? &*log : nullptr);
     } catch (const std::exception& e) {
       tell_line(Text::format("headrace: what was seen is lost: {}", e.what()));  // the command's end stays its own

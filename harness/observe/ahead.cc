@@ -154,7 +154,7 @@ std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, 
     ahead.to_the_end = true;
     sure = *least_ready <= both.high;
     both = {.low = std::min(*least_ready, both.high), .high = std::max(*least_ready, both.high)};
-  } else if (recording.machine_seen) {
+  } else if (recording.machine_seen && !recording.reads_exact) {
     // Of all that a worker read, what was no sample cannot be told.
     both.low = another_program(recording, roles, first) ? 0 : both.low - kOtherReads / sample_size / line.slope;
   }

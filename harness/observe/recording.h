@@ -175,6 +175,8 @@ struct Recording {
   std::vector<TakenBy> taken;  // likewise
   std::vector<GpuSeen> gpus;
   std::uint64_t paths_left_out = 0;  // there was no more room for
+  double began_s = 0;                // CLOCK_MONOTONIC
+  bool reads_exact = false;          // in stills and taken: bytes of data alone, and calls on files left out
   double elapsed_s = 0;
   double sampler_cpu_s = 0;
   double samples_per_s = 0;  // looks at each thread, on average

@@ -101,6 +101,7 @@ Recording Sampler::finish(std::uint64_t now) {
     if (one->saving) end_save(*one);
   if (now > slice_ns_ + ns(0.02)) end_slice(now);
   for (const auto& one : watched_) recording_.processes[one->index].last_s = seconds(now);
+  recording_.began_s = static_cast<double>(began_ns_) * 1e-9;
   recording_.elapsed_s = seconds(now);
   recording_.samples_per_s = recording_.elapsed_s > 0 ? static_cast<double>(looks_) / recording_.elapsed_s : 0;
   return std::move(recording_);

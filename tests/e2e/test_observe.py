@@ -234,6 +234,15 @@ def test_a_trace_makes_values_exact(headrace, data):
     assert seen.learned["dataset.metadata_ops_per_open"]["evidence"].startswith("traced")
 
 
+def test_a_trace_tells_batches_that_lie_ready_from_libraries_that_workers_read(headrace, data):
+    """Workers that are spawned read a program before their first sample, which looks from outside take for samples."""
+    outcome = headrace("observe", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "40", "--step", "0.06",
+                       "--spawn", "--prefetch", "3")
+    ahead = Seen(headrace, "seen", outcome).learned["loader.prefetch_factor"]
+    # Where the machine was busy, none may be told; never another.
+    assert ahead["value"] == 3 or ahead["confidence"] == "guess" or ahead["confidence"] == "low" and ahead["low"] <= 3 <= ahead["high"], ahead
+
+
 def test_what_cannot_be_traced_is_said(headrace):
     outcome = headrace("observe", "--trace", "--no-store", "--", "env", "-i", "/bin/true")
     assert outcome.code == 0

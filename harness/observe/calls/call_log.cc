@@ -94,7 +94,7 @@ Log LogBuilder::take() {
   std::stable_sort(log_.calls.begin(), log_.calls.end(),
                    [](const Call& a, const Call& b) { return a.begin_s < b.begin_s; });
   if (!log_.calls.empty()) {
-    const double first = log_.calls.front().begin_s;
+    const double first = log_.began_s = log_.calls.front().begin_s;
     for (Call& call : log_.calls) call.begin_s -= first;
   }
   return std::move(log_);

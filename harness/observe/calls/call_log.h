@@ -60,6 +60,7 @@ struct Log {
   std::vector<Process> processes;
   std::vector<Thread> threads;
   std::vector<Call> calls;   // by begin
+  double began_s = 0;        // when the first call began, in the log's own time
   bool waits_known = false;  // waiting for others and sleeping was written down: what lies between calls is computing
   bool durations_known = false;    // calls' durations were
   std::uint64_t dropped = 0;       // calls that there was no room for
