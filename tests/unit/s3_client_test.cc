@@ -231,7 +231,7 @@ TEST(Answers, VersionsDifferWithTheETag) {
 
 std::vector<std::string> keys_of(std::string text, std::string* next = nullptr) {
   std::vector<std::string> keys;
-  const ListedPage page = parse_page(text, [&](const ListedObject& object) { keys.emplace_back(object.key); });
+  const ListedPage page = parse_page("", text, [&](const ListedObject& object) { keys.emplace_back(object.key); });
   if (next) *next = page.next;
   return keys;
 }

@@ -35,7 +35,7 @@ class Lister {
     do {
       const std::string query = page_query(prefix, token);
       bool first = true;
-      ListedPage page = parse(get(query), [&](const ListedObject& object) {
+      ListedPage page = parse(prefix, get(query), [&](const ListedObject& object) {
         if (std::exchange(first, false) && !begins.emplace(object.key).second)
           throw RunError(fmt::format("list {}: the listing does not end: after {} objects comes {} again", url_, found,
                                      object.key));
@@ -60,9 +60,9 @@ class Lister {
     if (!answer.is_success()) throw RunError(told("list " + url_, answer, requests_.settings(), requests_.address()));
     return text_;
   }
-  ListedPage parse(std::string& text, const std::function<void(const ListedObject&)>& each) {
+  ListedPage parse(const std::string& prefix, std::string& text, const std::function<void(const ListedObject&)>& each) {
     try {
-      return parse_page(text, each);
+      return parse_page(prefix, text, each);
     } catch (const std::invalid_argument& e) {
       throw RunError(fmt::format("list {}: {} answers, and not as an S3 store does ({}): look at AWS_ENDPOINT_URL",
                                  url_, requests_.address().origin(), e.what()));
@@ -90,17 +90,22 @@ std::string page_query(const std::string& prefix, const std::string& token, bool
   return query;
 }
 
-ListedPage parse_page(std::string& text, const std::function<void(const ListedObject&)>& each) {
+ListedPage parse_page(const std::string& prefix, std::string& text,
+                      const std::function<void(const ListedObject&)>& each) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_buffer_inplace(text.data(), text.size());
   if (!parsed) throw std::invalid_argument(parsed.description());
   const pugi::xml_node list = document.child("ListBucketResult");
   if (!list) throw std::invalid_argument("it has no ListBucketResult");
-  for (const pugi::xml_node object : list.children("Contents"))
-    each({.key = object.child_value("Key"),
+  for (const pugi::xml_node object : list.children("Contents")) {
+    const std::string_view key = object.child_value("Key");
+    if (!key.starts_with(prefix))
+      throw std::invalid_argument(fmt::format("it lists {}, which does not begin as it was asked for", key));
+    each({.key = key,
           .size = object.child("Size").text().as_ullong(),
           .version = version_of(object.child_value("ETag")),
           .etag = object.child_value("ETag")});
+  }
   ListedPage page;
   for (const pugi::xml_node folder : list.children("CommonPrefixes"))
     page.folders.emplace_back(folder.child_value("Prefix"));

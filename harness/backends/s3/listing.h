@@ -23,7 +23,9 @@ struct ListedPage {
   std::string next;                  // what asks for the next one; "" = it was the last
   std::vector<std::string> folders;  // where a delimiter was asked for: what its keys begin with
 };
-/// Calls `each` with every object of the page; its key is the whole one. Throws RunError where the text is none.
-ListedPage parse_page(std::string& text, const std::function<void(const ListedObject&)>& each);
+/// Calls `each` with every object of the page; its key is the whole one, which begins with `prefix`. Throws
+/// std::invalid_argument where the text is none, or lists anything else.
+ListedPage parse_page(const std::string& prefix, std::string& text,
+                      const std::function<void(const ListedObject&)>& each);
 
 }  // namespace headrace::s3

@@ -29,7 +29,7 @@ class Names final : public ObjectNames {
     const Asked asked = ask({.key = "", .query = query_, .text = &text_});
     if (asked.error != 0) return asked;
     bool first = true;
-    ListedPage found = parse([&](const ListedObject& object) {
+    ListedPage found = parse(prefix, [&](const ListedObject& object) {
       if (std::exchange(first, false) && !begins_.insert(std::hash<std::string_view>{}(object.key)).second)
         throw RunError(fmt::format("list {}: the listing does not end: {} comes again", prefix, object.key));
       each(object);
@@ -66,9 +66,9 @@ class Names final : public ObjectNames {
       asked.error = EPROTO;
     return asked;
   }
-  ListedPage parse(const std::function<void(const ListedObject&)>& each) {
+  ListedPage parse(const std::string& prefix, const std::function<void(const ListedObject&)>& each) {
     try {
-      return parse_page(text_, each);
+      return parse_page(prefix, text_, each);
     } catch (const std::invalid_argument& e) {
       throw RunError(fmt::format("list: {} answers, and not as an S3 store does ({}): look at AWS_ENDPOINT_URL",
                                  requests_.address().origin(), e.what()));
