@@ -26,6 +26,7 @@
 #include "harness/results/stored_verdict.h"
 #include "harness/session/launch.h"
 #include "harness/session/supervisor.h"
+#include "harness/system/folder_place.h"
 #include "harness/system/installation.h"
 
 namespace headrace::cli {
@@ -77,12 +78,14 @@ std::vector<std::string> commands(const Record& record) {
   return all;
 }
 
-/// What an earlier session was started with is run again only where nobody else can have written it there.
+/// What an earlier session was started with is run again only where nobody else can have written it there: in the very folder that
+/// it was written into, and not in one that came from elsewhere.
 void take_over_launch(Record& record, const HostsArguments& given) {
   if (!given.launch.empty()) record.launch = given.launch;
   if (!given.remote.empty()) record.remote = given.remote;
   if (record.launch == given.launch && record.remote == given.remote) return;
-  const std::string foreign = system::foreign_writer_within(given.out);
+  std::string foreign = system::foreign_writer_within(given.out);
+  if (foreign.empty() && record.place != system::folder_place(given.out)) foreign = "it is a copy";
   if (!foreign.empty()) throw UsageError(fmt::format("{}: say --launch and --remote again: {}", given.out, foreign));
 }
 
@@ -265,6 +268,7 @@ int bringup_hosts(const HostsArguments& given, const Shared& shared) {
   }
   BringupFolder folder(given.out, !given.no_report);
   if (!record.measuring.job.empty()) start.job_file = folder.keep_job(record.measuring.job);
+  record.place = system::folder_place(given.out);
   catch_signals();
   start.signal = [] { return stop_signal.load(); };
   start.keep = [&](const Record& now) { folder.keep(now); };

@@ -95,6 +95,7 @@ struct Record {
   std::string headrace;  // its version
   std::string hosts_file;
   std::string launch, remote;  // as --launch and --remote say; "" = as by default
+  std::string place;           // of the folder that it was written into: in a copy, launch and remote are not believed
   std::string again;           // the command that goes on with it, but for --resume or --retest
   std::string simulated;       // what was made up; "": real hosts
   Measuring measuring;

@@ -234,6 +234,7 @@ std::string record_json(const Record& record) {
                              {"launch", record.launch},
                              {"simulated", record.simulated},
                              {"remote", record.remote},
+                             {"place", record.place},
                              {"time_s", record.measuring.time_s},
                              {"streams", record.measuring.streams},
                              {"paths", record.measuring.paths},
@@ -268,6 +269,7 @@ Record record_from(const std::string& text) {
   record.launch = place.at("launch").text();
   record.simulated = place.text("simulated", "");
   record.remote = place.text("remote", "");
+  record.place = place.text("place", "");
   record.measuring.time_s = within(place.at("time_s"), kLeastTime_s, kMostTime_s);
   record.measuring.streams = within(place.at("streams"), 1u, 256u);
   record.measuring.paths = place.at("paths").texts();

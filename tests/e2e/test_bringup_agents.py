@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shlex
+import shutil
 import signal
 import sys
 from xml.etree import ElementTree
@@ -120,6 +121,17 @@ def test_a_folder_of_anybodys_runs_nothing(fleet, headrace):
     assert told.code == 2 and "a has 2 rails, and what was measured is of 0" in told.err, told
     assert headrace("clean", "cluster").code == 2 and file.exists()
     assert headrace("clean", "--yes", "cluster").code == 0 and not headrace.path("cluster").exists()
+
+
+def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):
+    """Whoever unpacks it owns all files: that does not say who wrote the launcher in it."""
+    assert fleet("abcdef").code == 0
+    shutil.copytree(headrace.path("cluster"), headrace.path("copy"))
+    told = headrace("bringup", "--out", "copy", "--resume")
+    assert told.code == 2 and "say --launch and --remote again: it is a copy" in told.err, told
+    assert headrace("bringup", "--out", "cluster", "--resume").code == 0
+    headrace.path("cluster").rename(headrace.path("moved"))
+    assert headrace("bringup", "--out", "moved", "--resume").code == 0
 
 
 @pytest.mark.parametrize("time", ["2h", "1us"])

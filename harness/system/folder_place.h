@@ -1,0 +1,11 @@
+// Which folder one is, beside its path: a copy of it, or one that was unpacked, is another.
+#pragma once
+
+#include <string>
+
+namespace headrace::system {
+
+/// Device, number and time of birth, where the file system tells it; "" where there is no such folder.
+std::string folder_place(const std::string& path);
+
+}  // namespace headrace::system
