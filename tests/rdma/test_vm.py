@@ -79,7 +79,7 @@ schema: 1
 name: lossy
 target: {{path: scratch}}
 workloads:
-  - {{use: rdma_send, schedule: bisection, transport: ud, direction: both, device: "rxe0,rxe1", {FEW}}}
+  - {{use: rdma_send, schedule: bisection, transport: ud, direction: both, {FEW}}}
 """
 
 
