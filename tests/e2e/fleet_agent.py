@@ -40,6 +40,8 @@ for line in sys.stdin:
         say("open", {"door": me})
     elif asked["do"] == "answer":
         say("answer", end(me))
+    elif asked["do"] != "call":
+        say(asked["do"], {"error": "nothing else is made up"})
     elif not isinstance(asked["door"], str):
         say("call", {"error": "that is no door"})
     elif is_dark(me, interface) or is_dark(asked["door"], interface):

@@ -25,7 +25,7 @@ def fleet(headrace):
         headrace.write("hosts", "".join(f"{name}{rails}\n" for name in nodes))
         headrace.write("fleet.json", json.dumps(fleet))
         words = words if words else ("--hosts", "hosts")
-        told = headrace("bringup", "--out", "cluster", "--launch", launch(), *(() if "--time" in words else ("--time", "10ms")), *words)
+        told = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", launch(), *(() if "--time" in words else ("--time", "10ms")), *words)
         told.record = headrace.results("bringup.json", "cluster") if headrace.path("cluster/bringup.json").exists() else None
         return told
 
@@ -97,7 +97,7 @@ def test_ctrl_c_takes_nobodys_state(fleet, headrace):
     first = fleet("abcdef", rates={"b": 5e8})
     assert first.code == 10, first
     headrace.write("fleet.json", '{"hang": true}')
-    process = headrace.start("--progress", "json", "bringup", "--out", "cluster", "--launch", "echo >>began;" + fleet.launch(), "--resume")
+    process = headrace.start("--progress", "json", "bringup", "--pairs-only", "--out", "cluster", "--launch", "echo >>began;" + fleet.launch(), "--resume")
     while not headrace.path("began").exists():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
@@ -113,11 +113,11 @@ def test_a_folder_of_anybodys_runs_nothing(fleet, headrace):
     file, good = headrace.path("cluster/bringup.json"), headrace.path("cluster/bringup.json").read_text()
     for name in ("-oProxyCommand=touch ran", "a;touch ran;", "$(touch ran)", "b"):
         file.write_text(good.replace('"name": "a"', f'"name": "{name}"'))
-        told = headrace("bringup", "--out", "cluster", "--resume", "--drain", "kubernetes")
+        told = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--drain", "kubernetes")
         assert told.code == 2 and "cluster/bringup.json: nodes[" in told.err and not headrace.path("ran").exists(), told
     file.write_text(good)
     headrace.write("hosts", "".join(f"{name} rail=e0,e1\n" for name in "abcdef"))
-    told = headrace("bringup", "--out", "cluster", "--resume", "--hosts", "hosts", "--launch", fleet.launch())
+    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--hosts", "hosts", "--launch", fleet.launch())
     assert told.code == 2 and "a has 2 rails, and what was measured is of 0" in told.err, told
     assert headrace("clean", "cluster").code == 2 and file.exists()
     assert headrace("clean", "--yes", "cluster").code == 0 and not headrace.path("cluster").exists()
@@ -127,11 +127,11 @@ def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):
     """Whoever unpacks it owns all files: that does not say who wrote the launcher in it."""
     assert fleet("abcdef").code == 0
     shutil.copytree(headrace.path("cluster"), headrace.path("copy"))
-    told = headrace("bringup", "--out", "copy", "--resume")
+    told = headrace("bringup", "--pairs-only", "--out", "copy", "--resume")
     assert told.code == 2 and "say --launch and --remote again: it is a copy" in told.err, told
-    assert headrace("bringup", "--out", "cluster", "--resume").code == 0
+    assert headrace("bringup", "--pairs-only", "--out", "cluster", "--resume").code == 0
     headrace.path("cluster").rename(headrace.path("moved"))
-    assert headrace("bringup", "--out", "moved", "--resume").code == 0
+    assert headrace("bringup", "--pairs-only", "--out", "moved", "--resume").code == 0
 
 
 @pytest.mark.parametrize("time", ["2h", "1us"])
@@ -151,7 +151,7 @@ def test_one_that_was_taken_out_is_let_in_again(fleet, headrace):
     """Also where it was no retest that found it well: else nobody would tell that it is out."""
     headrace.write("hosts", "".join(f"{name}\n" for name in "abcdef"))
     headrace.write("fleet.json", '{"dark": ["c"]}')
-    first = headrace("bringup", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts", "--drain", "slurm",
+    first = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts", "--drain", "slurm",
                      **scheduler(headrace, "true"))
     assert first.code == 10 and headrace.results("bringup.json", "cluster")["nodes"][2]["state"] == "drained", first
     told = fleet("abcdef", "--resume")
@@ -163,7 +163,7 @@ def test_a_scheduler_that_does_not_do_as_it_is_told(fleet, headrace):
     """A node that passed its retest is still out: that is no success."""
     assert fleet("abcdef", rates={"b": 5e8}).code == 10
     headrace.write("fleet.json", "{}")
-    told = headrace("bringup", "--out", "cluster", "--launch", fleet.launch(), "--retest", "b", "--drain", "slurm",
+    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--retest", "b", "--drain", "slurm",
                     **scheduler(headrace, "echo no such node; exit 1"))
     kept = headrace.results("bringup.json", "cluster")
     assert "no such node" in told.err and "no such node" not in told.out, told
