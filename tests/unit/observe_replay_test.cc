@@ -90,7 +90,7 @@ TEST_F(PlanOfTrace, TakesNothingThatCannotBe) {
   call(5, 0.1, Kind::read, a, 10);
   const calls::Log log = builder.take();
   EXPECT_EQ(log.notes, std::vector<std::string>{"5 calls were left out, whose times or sizes cannot be"});
-  const Plan made = plan(log);
+  const Plan made = plan(log, false);
   EXPECT_EQ(made.files.size(), 1u);
   EXPECT_EQ(made.files.at(0).bytes, 20u);
   EXPECT_NEAR(made.observed_s, 5.1, 1e-9);
