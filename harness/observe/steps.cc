@@ -16,6 +16,7 @@ constexpr double kLittleMore = 1.1;
 constexpr double kGapsLost =
     3;  // between pauses that are seen: so much may be taken before the first and after the last
 constexpr double kMostTogether = 4;  // batches between two pauses that were seen, on average
+constexpr double kSeldom = 0.5;      // of the batches that were counted are followed by a pause that was seen
 constexpr double kAlike = 0.05;
 constexpr double kAlone = 0.8;  // of the looks: else a look came in the midst of taking one
 
@@ -49,6 +50,9 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
     } else if (looked < by_calls * (1 + kGapsLost * seen.consumers / seen.takes)) {
       lost = 1 - by_calls / looked;
       by_calls = looked;
+    } else if (seen.takes < kSeldom * by_calls) {
+      // Something else that was read, or batches: pauses that are so few do not tell which.
+      lost = 1 - by_calls / looked;
     }
   }
   // One call each would say nothing: every number is a multiple of it.

@@ -182,9 +182,9 @@ def ended(runner, how):
                      "needs: [{id: rate, metric: small_file_read.sample_rate, at_least: 1/s}]\n")
         assert runner.run("asks.yaml", verb="qualify", out=how).code == 11
     elif how == "ERROR":  # the second point loses its data on the way
-        runner.write("loses.yaml", TINY + "  - {use: random_read, path: lost, cache: warm, repeat: 1}\n")
-        runner.path("lost").mkdir(exist_ok=True)
-        (runner.path("lost") / "empty").write_bytes(b"")
+        runner.write("loses.yaml", TINY + "  - {use: random_read, path: no_data, cache: warm, repeat: 1}\n")
+        runner.path("no_data").mkdir(exist_ok=True)
+        (runner.path("no_data") / "empty").write_bytes(b"")
         assert runner.run("loses.yaml", out=how).code == 1
     else:  # a second point that takes long is interrupted
         runner.write("long.yaml", TINY + "  - {use: random_read, file_size: 16MiB, rate: 60/s, cache: asis, duration: 60s, repeat: 1}\n")

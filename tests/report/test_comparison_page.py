@@ -125,7 +125,7 @@ def change(path, value):
 
 @pytest.mark.parametrize("edit, words", [
     (change(["schema"], 2), "schema 2: this report reads schema 1"),
-    (change(["kind"], "headrace.other"), "not a comparison or "),
+    (change(["kind"], "headrace.other"), "not a bringup or comparison or "),
     (change(["pairs", 0, "rows", 0, "status"], "fine"), "pairs[0].rows[0]: status \"fine\": one of worse"),
     (change(["pairs", 0, "rows", 0, "status"], "same"), "the summary tells 3 worse, but 2 findings are"),
     (change(["pairs", 0, "rows", 0, "low"], 0.95), "does not lie within its bounds"),

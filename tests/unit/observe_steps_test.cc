@@ -82,6 +82,15 @@ TEST(Steps, CountWhatFewPausesLeaveOut) {
   EXPECT_LT(counted(recording).count, 200);
 }
 
+TEST(Steps, AreUnsureOfWhatElseWasTakenWherePausesAreFew) {
+  // Two jobs of 50 batches, of which few pauses are seen: 69 lie between those.
+  Recording recording = taken({.calls = 20, .pauses = 2, .takes = 2}, {{2, 180}, {4, 10}}, {{8, 5}, {10, 5}});
+  for (Slice& slice : recording.slices) slice.processes[0].taken_calls = 14;
+  const Steps steps = counted(recording);
+  EXPECT_GE(steps.count * (1 + steps.uncertainty), 90);
+  EXPECT_NE(steps.confidence, Confidence::high);
+}
+
 TEST(Steps, AreNotTakenTwoForOneWhereBatchesComeInPairs) {
   const Steps steps = counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{2, 190}, {4, 5}}, {{4, 100}}));
   EXPECT_DOUBLE_EQ(steps.count, 200);
