@@ -169,9 +169,6 @@ class Rehearsal {
     else if (job_.dataset.cpu_time_per_sample)
       entry = with(std::move(entry), "cpu_time_per_sample",
                    exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
-    if (job_.loader.cpu_time_per_batch)
-      entry = with(std::move(entry), "cpu_time_per_batch",
-                   exact_quantity(*job_.loader.cpu_time_per_batch, Dimension::seconds));
     copy_to_gpus(entry);
     if (job_.loader.skips_bad_samples && (layout == 1 || tables_ || rehearsal::decodes(job_)) && !means_.data.empty())
       entry = with(std::move(entry), "on_error", "skip");
@@ -258,6 +255,9 @@ class Rehearsal {
     }
     entry = with(std::move(entry), "batch_size", fmt::format("{:.0f}", batch));
     if (parts > 1) entry = with(std::move(entry), "batches_per_step", fmt::format("{:.0f}", parts));
+    if (job_.loader.cpu_time_per_batch)  // of smaller batches less: what a sample costs is the same
+      entry = with(std::move(entry), "cpu_time_per_batch",
+                   exact_quantity(*job_.loader.cpu_time_per_batch * batch / own, Dimension::seconds));
     return with(std::move(entry), "step_time", exact_quantity(step_s, Dimension::seconds));
   }
 

@@ -154,6 +154,15 @@ def test_a_job_that_decodes_for_long_is_not_told_that_storage_limits(headrace):
     assert run["judgements"][0]["metric"] == "input_pipeline.accelerator_utilization"
 
 
+def test_a_process_that_is_busy_taking_batches_limits(headrace):
+    file = headrace.write("job.yaml", JOB.replace("STEP", "20ms").replace("DECODE", "10us").replace("GPUS", "1")
+                          .replace("{workers_per_gpu: 2}", "{workers_per_gpu: 2, cpu_time_per_batch: 60ms}"))
+    result, run = rehearse(headrace, file)
+    told = run["rehearsal"]
+    assert told["limit"] == "processes" and "taking batches limits" in told["sentence"], told
+    assert result.code in (10, 11) and told["utilization"]["value"] < 0.4, result  # three steps' time for each
+
+
 def test_a_loader_that_keeps_requests_in_flight(headrace):
     file = job(headrace, "40ms")
     words = ("--set", "job.loader.kind=in_flight")
