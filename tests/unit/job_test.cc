@@ -179,7 +179,7 @@ TEST(Job, TellsEachProblemWithItsPlace) {
             "job.yaml:6:25: parallelism.sharding: 'zero4' is not allowed; did you mean 'zero1'? "
             "(allowed: none | zero1 | zero2 | zero3)");
   EXPECT_EQ(told(std::string(kGood) + "loader: [1]\n"),
-            "job.yaml:6:9: loader: must be a map of keys (kind, workers_per_gpu, prefetch_factor, "
+            "job.yaml:6:9: loader: must be a map of keys (kind, workers_per_gpu, prefetch_factor, cpu_time_per_batch, "
             "utilization, shuffle_buffer, shuffle_initial, on_error)");
   EXPECT_EQ(told(with("samples: ", "layout: files")), "job.yaml:5:35: dataset.samples: has no value: above 0");
   EXPECT_EQ(told(with("samples: [1]", "layout: files")), "job.yaml:5:35: dataset.samples: must be a single value");
