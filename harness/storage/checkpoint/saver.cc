@@ -105,9 +105,10 @@ SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
 
 void SaveParams::check_parts(Params& params, const std::string& prefix) const {
   const auto refuse = [&](const char* name, std::string_view why) { params.conflict(prefix + name, why); };
-  for (const char* name : {"direct", "preallocate"})
-    if (params.given(prefix + name)) refuse(name, "is of files: a store has no page cache, and sets no space aside");
-  if (params.given(prefix + "durability")) refuse("durability", "is of files: an object that is complete is durable");
+  // What says no more than is so anyway stands in resolved configurations.
+  for (const auto& [name, set] : {std::pair{"direct", direct}, {"preallocate", preallocate}})
+    if (set) refuse(name, "is of files: a store has no page cache, and sets no space aside");
+  if (durability != Durability::fsync) refuse("durability", "is of files: an object that is complete is durable");
   if (shared_file) refuse("layout", "shared is of files: each rank's parts make an object of their own");
   if (shard_size <= block_size) return;
   if (block_size < kLeastPart)
