@@ -91,6 +91,23 @@ CleanReport remove_found(const Folder& folder, const std::optional<MarkedFolder>
 
 }  // namespace
 
+CleanReport remove_files_if(const files::Folder& folder,
+                            const std::function<bool(const std::string& name, const struct stat& status)>& ours,
+                            const std::function<std::string(const std::string& name)>& told) {
+  CleanReport report;
+  for (const std::string& name : folder.entries()) {
+    const auto status = folder.look(name);
+    if (!status || name == MarkedFolder::kMark || folder.is_aside(name)) continue;
+    if (ours(name, *status) && folder.remove(name, *status)) {
+      ++report.files;
+      report.bytes += static_cast<std::uint64_t>(status->st_size);
+    } else {
+      report.left.push_back(told(name));
+    }
+  }
+  return report;
+}
+
 void CleanReport::add(const CleanReport& more) {
   files += more.files;
   bytes += more.bytes;

@@ -1,7 +1,10 @@
 // Folders that headrace marked: everything that it writes lies below one of these.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +27,12 @@ struct CleanReport {
 
   void add(const CleanReport& more);
 };
+
+/// Removes each entry of `folder` that is `ours`; what else is there is left, `told` so. The mark, and what is written aside,
+/// stay without a word.
+CleanReport remove_files_if(const files::Folder& folder,
+                            const std::function<bool(const std::string& name, const struct stat& status)>& ours,
+                            const std::function<std::string(const std::string& name)>& told);
 
 /// A folder with a file `.headrace` in it, which says what the folder is for (files/mark.h). Held
 /// open.

@@ -70,18 +70,9 @@ bool is_ours(const files::Folder& folder, const std::string& name, const struct 
 }
 
 CleanReport remove_files(const files::Folder& folder) {
-  CleanReport report;
-  for (const std::string& name : folder.entries()) {
-    const auto status = folder.look(name);
-    if (!status || name == MarkedFolder::kMark || folder.is_aside(name)) continue;
-    if (is_ours(folder, name, *status) && folder.remove(name, *status)) {
-      ++report.files;
-      report.bytes += static_cast<std::uint64_t>(status->st_size);
-    } else {
-      report.left.push_back(name + ": not proven to be made by headrace");
-    }
-  }
-  return report;
+  return remove_files_if(
+      folder, [&](const std::string& name, const struct stat& status) { return is_ours(folder, name, status); },
+      [&](const std::string& name) { return name + ": not proven to be made by headrace"; });
 }
 
 /// Saves, too.

@@ -65,18 +65,9 @@ bool is_ours(const files::Folder& folder, const std::string& name, const struct 
 
 /// Every checkpoint file; what else lies there is named.
 CleanReport remove_files(const files::Folder& folder) {
-  CleanReport report;
-  for (const std::string& name : folder.entries()) {
-    const auto status = folder.look(name);
-    if (!status || name == MarkedFolder::kMark || folder.is_aside(name)) continue;
-    if (is_ours(folder, name, *status) && folder.remove(name, *status)) {
-      ++report.files;
-      report.bytes += static_cast<std::uint64_t>(status->st_size);
-    } else {
-      report.left.push_back(folder.path_of(name) + ": not made by headrace");
-    }
-  }
-  return report;
+  return remove_files_if(
+      folder, [&](const std::string& name, const struct stat& status) { return is_ours(folder, name, status); },
+      [&](const std::string& name) { return folder.path_of(name) + ": not made by headrace"; });
 }
 
 /// Then the mark and the folder.
