@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "harness/backends/verbs/manager.h"
+#include "harness/backends/verbs/retries.h"
 #include "harness/backends/verbs/words.h"
 
 namespace headrace::verbs {
 namespace {
 
-constexpr std::uint8_t kTimeout = 14;        // 4.096 us * 2^14 = 67 ms
 constexpr std::uint8_t kReceiverDelay = 12;  // 0.64 ms before a message that found no receive comes again
 
 }  // namespace
@@ -69,16 +69,7 @@ void Connections::connect_one(ibv_qp* queue, const RdmaAddress& other, std::uint
       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
           IBV_QP_MIN_RNR_TIMER,
       fmt::format("connect by GID {}: is it of the network that the other end's address is in?", settings_.gid_index));
-  a = {};
-  a.qp_state = IBV_QPS_RTS;
-  a.timeout = kTimeout;
-  a.retry_cnt = kRetries;
-  a.rnr_retry = kReceiverRetries;
-  a.sq_psn = address_.sequence;
-  a.max_rd_atomic = static_cast<std::uint8_t>(std::min(address_.reads, other.reads));
-  change(queue, a,
-         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
-         "start a queue pair");
+  start_sending(queue, other, "start a queue pair");
 }
 
 }  // namespace headrace::verbs

@@ -16,7 +16,6 @@ namespace headrace::verbs {
 namespace {
 
 constexpr std::uint64_t kKey = 0x68656164;   // that a target is to be told by who reaches it
-constexpr std::uint8_t kTimeout = 14;        // 4.096 us * 2^14 = 67 ms
 constexpr std::uint8_t kReceiverDelay = 12;  // 0.64 ms before a message that found no receive comes again
 
 /// The driver's own library, which need not be there.
@@ -211,17 +210,7 @@ class Dynamic final : public Endpoint {
     a.path_mtu = mtu_of(mtu_);
     a.ah_attr = route_to(other);
     change(queue, a, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV, "start an initiator");
-    a = {};
-    a.qp_state = IBV_QPS_RTS;
-    a.timeout = kTimeout;
-    a.retry_cnt = kRetries;
-    a.rnr_retry = kReceiverRetries;
-    a.sq_psn = address_.sequence;
-    a.max_rd_atomic = static_cast<std::uint8_t>(std::min(address_.reads, other.reads));
-    change(
-        queue, a,
-        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
-        "start an initiator");
+    start_sending(queue, other, "start an initiator");
   }
 
   const Mlx5& mlx5_;

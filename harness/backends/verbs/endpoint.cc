@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "harness/backends/verbs/retries.h"
 #include "harness/backends/verbs/words.h"
 
 namespace headrace::verbs {
@@ -152,6 +153,19 @@ ibv_ah_attr Endpoint::route_to(const RdmaAddress& other) const {
   route.grh.flow_label = settings_.flow_label;
   route.grh.traffic_class = static_cast<std::uint8_t>(settings_.traffic_class);
   return route;
+}
+
+void Endpoint::start_sending(ibv_qp* queue, const RdmaAddress& other, const std::string& what) const {
+  ibv_qp_attr a{};
+  a.qp_state = IBV_QPS_RTS;
+  a.timeout = kTimeout;
+  a.retry_cnt = kRetries;
+  a.rnr_retry = kReceiverRetries;
+  a.sq_psn = address_.sequence;
+  a.max_rd_atomic = static_cast<std::uint8_t>(std::min(address_.reads, other.reads));
+  change(queue, a,
+         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
+         what);
 }
 
 void Endpoint::change(ibv_qp* queue, ibv_qp_attr& attributes, int mask, const std::string& what) const {

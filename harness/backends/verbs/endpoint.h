@@ -41,6 +41,8 @@ class Endpoint : public RdmaEndpoint {
   void know(std::uint32_t number, std::size_t index);
   void know(std::uint32_t number) { know(number, queues_.size()); }
   ibv_ah_attr route_to(const RdmaAddress& other) const;
+  /// One whose other end is known, of a reliable transport: from now on it sends.
+  void start_sending(ibv_qp* queue, const RdmaAddress& other, const std::string& what) const;
   void change(ibv_qp* queue, ibv_qp_attr& attributes, int mask, const std::string& what) const;
 
   /// Posts each of `work`; `direct(request, w)` fills in where to.

@@ -15,6 +15,7 @@
 #include "harness/backends/verbs/domain.h"
 #include "harness/backends/verbs/manager_address.h"
 #include "harness/backends/verbs/manager_library.h"
+#include "harness/backends/verbs/retries.h"
 #include "harness/backends/verbs/words.h"
 
 namespace headrace::verbs {

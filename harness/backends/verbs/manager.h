@@ -14,12 +14,6 @@
 
 namespace headrace::verbs {
 
-// Soft-RoCE and some cards take 7 as "for ever": a peer that is gone would never be reported.
-inline constexpr std::uint8_t kRetries = 6;
-// For ever, as perftest and NCCL do: a receiver that answers is there, and may have been preempted for longer than a few
-// retries take. One that stays so is StallWatch's to tell.
-inline constexpr std::uint8_t kReceiverRetries = 7;
-
 /// A queue pair, and the number of the one at the other end.
 struct ManagedPair {
   ibv_qp* queue;
