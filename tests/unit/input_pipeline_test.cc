@@ -189,6 +189,7 @@ TEST(InputPipelineTest, AGpusOwnProcessTakesOneBatchAtATime) {
   const double lasted_s = r.phases.front().elapsed_s;
   EXPECT_GT(runner.metrics["steps"], 0);
   EXPECT_LE(runner.metrics["steps"], lasted_s / 0.002 + 1);
+  EXPECT_LE(runner.metrics["sample_rate"], 1.02 * 2 * 4 / 0.002) << "what lies ready has not been taken";
 }
 
 TEST(InputPipelineTest, WhatTakesLongerThanAStepIsWaitedFor) {
