@@ -81,10 +81,13 @@ std::optional<double> least_at_the_end(const std::vector<AheadPoint>& points, co
   return (sum / static_cast<double>(count) - 2 * error) / workers;
 }
 
-/// How long the oldest of a generation had run when it was noticed [s].
-double oldest_s(const Recording& recording, const Generation& generation) {
+/// How long the oldest of a generation had run when the first was noticed [s].
+double unnoticed_s(const Recording& recording, const Generation& generation) {
   double oldest = 0;
-  for (const std::uint32_t worker : generation.workers) oldest = std::max(oldest, recording.processes[worker].age_s);
+  for (const std::uint32_t worker : generation.workers) {
+    const ProcessSeen& seen = recording.processes[worker];
+    oldest = std::max(oldest, generation.begin_s - (seen.first_s - seen.age_s));
+  }
   return oldest;
 }
 
@@ -100,13 +103,13 @@ bool another_program(const Recording& recording, const Roles& roles, const Gener
 
 std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, double calls, double sample_size,
                                 double spread, std::string& why) {
-  if (roles.workers.empty() || calls <= 0 || sample_size <= 0) {
+  if (roles.generations.empty() || calls <= 0 || sample_size <= 0) {
     why = "what was read and what was taken of it could not both be counted";
     return std::nullopt;
   }
-  const std::vector<Generation> generations = generations_of(recording, roles);
+  const std::vector<Generation>& generations = roles.generations;
   const Generation& first = generations.front();
-  if (recording.processes[first.workers.front()].first_s < kFromTheStart) {
+  if (first.begin_s < kFromTheStart) {
     why = "workers were there before the watching began: how much they had read is not known";
     return std::nullopt;
   }
@@ -127,7 +130,7 @@ std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, 
               .workers = workers};
   const double period = (points.back().at_s - points.front().at_s) / (points.back().taken - points.front().taken);
   // Batches that may have been taken before workers were noticed.
-  const double unnoticed = recording.machine_seen ? oldest_s(recording, first) / period : 0;
+  const double unnoticed = recording.machine_seen ? unnoticed_s(recording, first) / period : 0;
   Bounds both = from_the_begin(points, line, spread, unnoticed, workers);
   if (recording.machine_seen) {
     // Counts of calls have in them what else was read before the first batch.

@@ -1,15 +1,14 @@
 #include "harness/observe/ahead_points.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 
 namespace headrace::observe {
 namespace {
 
-constexpr double kTogether = 1.0;  // [s]: workers that start later are another generation
-constexpr double kBlocked = 0.8;   // of a slice: then all batches that there is room for are ready
+constexpr double kOver = 1.0;     // [s]: who pauses no more so long before the last moment has taken the last
+constexpr double kBlocked = 0.8;  // of a slice: then all batches that there is room for are ready
 
 /// Do the workers wait for others, all of them nearly all the time?
 bool blocked(const Slice& slice, const Roles& roles) {
@@ -48,10 +47,17 @@ std::vector<AheadPoint> from_slices(const Recording& recording, const Roles& rol
   return points;
 }
 
-/// All moments of the generation at which all of its workers, and somebody who takes batches, were there.
+/// How much was read at least and at most [B].
+struct Extent {
+  std::uint64_t least = UINT64_MAX, most = 0;
+};
+
+/// All moments of the generation at which all of its workers, and somebody who takes batches, were there. None where others read
+/// samples meanwhile: what they read is among what was taken.
 std::vector<AheadPoint> from_stills(const Recording& recording, const Roles& roles, const Generation& generation,
                                     double calls, double sample_size) {
   std::vector<AheadPoint> points;
+  std::map<std::uint32_t, Extent> others;
   for (const Still& still : recording.stills) {
     if (still.at_s < generation.begin_s || still.at_s >= generation.end_s) continue;
     AheadPoint point{.at_s = still.at_s};
@@ -65,38 +71,25 @@ std::vector<AheadPoint> from_stills(const Recording& recording, const Roles& rol
       } else if (roles.is_consumer(one.process)) {
         ++takers;
         point.taken += value / calls;
+      } else {
+        Extent& other = others[one.process];
+        other.least = std::min(other.least, one.value);
+        other.most = std::max(other.most, one.value);
       }
     }
     if (workers == generation.workers.size() && takers > 0) points.push_back(point);
   }
+  for (const auto& [process, read] : others)
+    if (static_cast<double>(read.most - read.least) > sample_size / 2) return {};
   return points;
 }
 
 }  // namespace
 
-std::vector<Generation> generations_of(const Recording& recording, const Roles& roles) {
-  std::vector<std::uint32_t> sorted = roles.workers;
-  std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return recording.processes[a].first_s < recording.processes[b].first_s;
-  });
-  std::vector<Generation> all;
-  double before_s = -std::numeric_limits<double>::infinity();
-  for (const std::uint32_t worker : sorted) {
-    const double first_s = recording.processes[worker].first_s;
-    if (first_s - before_s > kTogether) {
-      if (!all.empty()) all.back().end_s = first_s;
-      all.push_back({.workers = {}, .begin_s = first_s, .end_s = std::numeric_limits<double>::infinity()});
-    }
-    all.back().workers.push_back(worker);
-    before_s = first_s;
-  }
-  return all;
-}
-
 std::vector<AheadPoint> ahead_points(const Recording& recording, const Roles& roles, const Generation& generation,
                                      double calls, double sample_size) {
   if (recording.stills.empty())
-    return generation.workers.front() == generations_of(recording, roles).front().workers.front()
+    return generation.workers.front() == roles.generations.front().workers.front()
                ? from_slices(recording, roles, generation.end_s, calls, sample_size)
                : std::vector<AheadPoint>{};
   const std::vector<AheadPoint> all = from_stills(recording, roles, generation, calls, sample_size);
@@ -130,7 +123,7 @@ std::optional<AheadEnd> ahead_end(const Recording& recording, const Roles& roles
       last[one.process] = one.calls;
       at_s = one.at_s;
     }
-  if (last.empty() || at_s < all.back().at_s - kTogether) return std::nullopt;
+  if (last.empty() || at_s < all.back().at_s - kOver) return std::nullopt;
   AheadEnd end{.samples = all.back().samples};
   for (const auto& [process, count] : last) end.taken += static_cast<double>(count) / calls;
   return end;

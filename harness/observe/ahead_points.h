@@ -10,14 +10,6 @@
 
 namespace headrace::observe {
 
-/// Workers that were started together, as a loader starts them anew each epoch.
-struct Generation {
-  std::vector<std::uint32_t> workers;
-  double begin_s = 0, end_s = 0;  // end: when the next began
-};
-/// By time; none where there are no workers.
-std::vector<Generation> generations_of(const Recording& recording, const Roles& roles);
-
 struct AheadPoint {
   double at_s = 0;
   double taken = 0;    // batches, by all that take some, since the begin of the first generation

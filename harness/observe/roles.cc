@@ -1,6 +1,7 @@
 #include "harness/observe/roles.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace headrace::observe {
@@ -9,7 +10,7 @@ namespace {
 constexpr double kIdle = 0.02;  // who does something less often than that only waits for others
 constexpr unsigned kFewHandOvers = 5;
 constexpr double kReaders = 0.02;  // of what all read: less is no worker
-constexpr double kTogether = 1.0;  // workers that start within so long are one generation [s]
+constexpr double kTogether = 1.0;  // workers that start, or are there, together for so long are one generation [s]
 constexpr std::uint64_t kPage = 4096;
 
 std::uint64_t total(const WaitCounts& counts) {
@@ -117,6 +118,34 @@ bool Roles::is_consumer(std::uint32_t process) const {
   return std::find(consumers.begin(), consumers.end(), process) != consumers.end();
 }
 
+std::vector<Generation> generations_of(const Recording& recording, const std::vector<std::uint32_t>& workers) {
+  const auto started_s = [&](std::uint32_t one) {
+    return recording.processes[one].first_s - recording.processes[one].age_s;
+  };
+  std::vector<std::uint32_t> sorted = workers;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return started_s(a) < started_s(b); });
+  std::vector<Generation> all;
+  // Of the one before: when it was started; of its generation: when the last was noticed, and was last seen.
+  double before_s = 0, noticed_s = 0, ended_s = 0;
+  for (const std::uint32_t worker : sorted) {
+    const ProcessSeen& seen = recording.processes[worker];
+    if (all.empty() || (started_s(worker) - before_s > kTogether && seen.first_s - noticed_s > kTogether &&
+                        seen.first_s + kTogether > ended_s)) {
+      all.push_back({.workers = {}, .begin_s = seen.first_s, .end_s = std::numeric_limits<double>::infinity()});
+      noticed_s = ended_s = 0;
+    }
+    Generation& last = all.back();
+    last.workers.push_back(worker);
+    last.begin_s = std::min(last.begin_s, seen.first_s);
+    before_s = started_s(worker);
+    noticed_s = std::max(noticed_s, seen.first_s);
+    ended_s = std::max(ended_s, seen.last_s);
+  }
+  for (std::size_t i = 1; i < all.size(); ++i) all[i - 1].end_s = all[i].begin_s;
+  return all;
+}
+
 Roles find_roles(const Recording& recording) {
   Roles roles;
   const std::size_t n = recording.processes.size();
@@ -157,13 +186,7 @@ Roles find_roles(const Recording& recording) {
   drop_early_ones(recording, roles);
   roles.workers_at_once = at_once(recording, roles, roles.workers);
   roles.consumers_at_once = std::max(roles.consumers.empty() ? 0.0 : 1.0, at_once(recording, roles, roles.consumers));
-  std::vector<double> starts;
-  for (const std::uint32_t worker : roles.workers) starts.push_back(recording.processes[worker].first_s);
-  std::sort(starts.begin(), starts.end());
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    if (i == 0 || starts[i] - starts[i - 1] > kTogether) roles.generations.push_back(0);
-    ++roles.generations.back();
-  }
+  roles.generations = generations_of(recording, roles.workers);
   return roles;
 }
 

@@ -8,6 +8,14 @@
 
 namespace headrace::observe {
 
+/// Workers that were started together, as a loader starts them anew each epoch.
+struct Generation {
+  std::vector<std::uint32_t> workers;
+  double begin_s = 0, end_s = 0;  // when the first of them was noticed; when the first of the next was, or infinite
+};
+/// By time; none where there are no workers. One that is noticed late, while others are there, belongs to those.
+std::vector<Generation> generations_of(const Recording& recording, const std::vector<std::uint32_t>& workers);
+
 struct Roles {
   std::vector<std::uint32_t> consumers;  // processes that take batches: one for each GPU, mostly
   std::vector<std::uint32_t> workers;    // processes that read for them
@@ -15,7 +23,7 @@ struct Roles {
   double begin_s = 0, end_s = 0;         // while batches were taken; equal: never
   double workers_at_once = 0;            // on average, while batches were taken
   double consumers_at_once = 0;          // a job may start one after the other
-  std::vector<unsigned> generations;     // workers of each group that was started together
+  std::vector<Generation> generations;   // of workers
 
   bool is_worker(std::uint32_t process) const;
   bool is_consumer(std::uint32_t process) const;

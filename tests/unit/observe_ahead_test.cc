@@ -40,14 +40,19 @@ Roles roles_of(unsigned workers) {
   Roles roles;
   roles.consumers = {0};
   for (unsigned w = 0; w < workers; ++w) roles.workers.push_back(1 + w);
-  roles.generations = {workers};
   return roles;
+}
+
+std::optional<Ahead> found(const Recording& recording, Roles roles, double calls, double sample_size, double spread,
+                           std::string& why) {
+  roles.generations = generations_of(recording, roles.workers);
+  return find_ahead(recording, roles, calls, sample_size, spread, why);
 }
 
 TEST(FindAhead, TellsTheBatchAndHowManyLieReady) {
   std::string why;
   for (const unsigned each : {1u, 2u, 4u}) {
-    const auto ahead = find_ahead(laid(4, each), roles_of(4), 2, 1000, 0, why);
+    const auto ahead = found(laid(4, each), roles_of(4), 2, 1000, 0, why);
     ASSERT_TRUE(ahead) << why;
     EXPECT_NEAR(ahead->batch, 8, 1e-6);
     EXPECT_LT(ahead->batch_error, 1e-3);
@@ -58,18 +63,18 @@ TEST(FindAhead, TellsTheBatchAndHowManyLieReady) {
 
 TEST(FindAhead, TellsNoNumberWhereOneBatchMoreWouldMakeAnother) {
   std::string why;
-  const auto uneven = find_ahead(laid(2, 2), roles_of(2), 2, 1000, 2, why);  // sizes that tell little of counts
+  const auto uneven = found(laid(2, 2), roles_of(2), 2, 1000, 2, why);  // sizes that tell little of counts
   ASSERT_TRUE(uneven);
   EXPECT_FALSE(uneven->each);
 }
 
 TEST(FindAhead, SaysWhyItCannotTell) {
   std::string why;
-  EXPECT_FALSE(find_ahead(laid(2, 2, false), roles_of(2), 2, 1000, 0, why));
+  EXPECT_FALSE(found(laid(2, 2, false), roles_of(2), 2, 1000, 0, why));
   EXPECT_NE(why.find("too seldom"), std::string::npos) << why;
-  EXPECT_FALSE(find_ahead(laid(2, 2, true, 0), roles_of(2), 2, 1000, 0, why));
+  EXPECT_FALSE(found(laid(2, 2, true, 0), roles_of(2), 2, 1000, 0, why));
   EXPECT_NE(why.find("before the watching"), std::string::npos) << why;
-  EXPECT_FALSE(find_ahead(laid(2, 2), roles_of(2), 0, 1000, 0, why));
+  EXPECT_FALSE(found(laid(2, 2), roles_of(2), 0, 1000, 0, why));
 }
 
 TEST(FindAhead, LooksAtTheFirstOfWorkersThatAreStartedAnew) {
@@ -81,8 +86,7 @@ TEST(FindAhead, LooksAtTheFirstOfWorkersThatAreStartedAnew) {
     if (slice.begin_s > 2) slice.processes[1].counted.read_calls_bytes += 8000;
   Roles roles = roles_of(4);
   roles.workers.push_back(5);
-  roles.generations = {4, 1};
-  const auto ahead = find_ahead(recording, roles, 2, 1000, 0, why);
+  const auto ahead = found(recording, roles, 2, 1000, 0, why);
   ASSERT_TRUE(ahead) << why;
   EXPECT_EQ(ahead->workers, 4u);
   ASSERT_TRUE(ahead->each);
@@ -95,7 +99,7 @@ TEST(FindAhead, IsNotMisledByWhatElseIsReadWithEachSample) {
   // Paths and answers: a hundredth more of all that is read.
   for (Slice& slice : recording.slices)
     for (ProcessSlice& one : slice.processes) one.counted.read_calls_bytes += one.counted.read_calls_bytes / 100;
-  const auto ahead = find_ahead(recording, roles_of(4), 2, 1000, 0, why);
+  const auto ahead = found(recording, roles_of(4), 2, 1000, 0, why);
   ASSERT_TRUE(ahead) << why;
   ASSERT_TRUE(ahead->each);
   EXPECT_EQ(*ahead->each, 2);
@@ -135,7 +139,7 @@ struct Looked {
   }
   std::optional<Ahead> ahead(double spread = 0) {
     std::string why;
-    return find_ahead(recording, roles, 2, 1e5, spread, why);
+    return found(recording, roles, 2, 1e5, spread, why);
   }
 };
 
@@ -217,6 +221,44 @@ TEST(FindAheadFromLooks, TellsNoNumberOfWorkersThatWereNoticedLate) {
   ASSERT_TRUE(ahead);
   EXPECT_FALSE(ahead->each);
   EXPECT_EQ(ahead->each_low, 0);
+}
+
+TEST(FindAheadFromLooks, CountsOneThatWasNoticedLateAmongThoseThatItWorksWith) {
+  Looked looked;
+  looked.generation(4, 3, 60);
+  for (ProcessSeen& one : looked.recording.processes) one.last_s = looked.at_s;
+  // Of four the last is noticed after fifteen batches were taken, and had run as long as the others: moments before have three.
+  ProcessSeen& last = looked.recording.processes.back();
+  last.first_s += 1.5;
+  last.age_s = 1.5;
+  for (Still& still : looked.recording.stills) still.count -= still.at_s < last.first_s ? 1 : 0;
+  const auto ahead = looked.ahead();
+  ASSERT_TRUE(ahead && ahead->each);
+  EXPECT_EQ(ahead->workers, 4u);
+  EXPECT_EQ(*ahead->each, 3);
+  // Not told how long it had run, it is one that came later; it works with them all the same.
+  last.age_s = 0;
+  ASSERT_TRUE(looked.ahead());
+  EXPECT_EQ(looked.ahead()->workers, 4u);
+}
+
+TEST(FindAheadFromLooks, TellsNothingWhereOthersReadSamplesToo) {
+  Looked looked;
+  looked.generation(4, 3, 60);
+  looked.roles.workers.pop_back();
+  EXPECT_FALSE(looked.ahead());
+}
+
+TEST(Generations, AreOneAfterTheOther) {
+  Looked looked;
+  looked.generation(2, 2, 20);
+  looked.generation(3, 2, 20);
+  for (std::size_t p = 1; p < 6; ++p) looked.recording.processes[p].last_s = p < 3 ? 4.1 : 9;
+  const auto found = generations_of(looked.recording, looked.roles.workers);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].workers.size(), 2u);
+  EXPECT_EQ(found[1].workers.size(), 3u);
+  EXPECT_DOUBLE_EQ(found[0].end_s, found[1].begin_s);
 }
 
 }  // namespace
