@@ -163,7 +163,10 @@ class Learner {
 
   void rates() {
     seen_.steps = steps_.count;
-    ahead_ = find_ahead(recording_, seen_.roles, steps_.calls, sample_size_, spread_, not_ahead_);
+    if (steps_.told_apart())
+      ahead_ = find_ahead(recording_, seen_.roles, steps_.calls, sample_size_, spread_, not_ahead_);
+    else
+      not_ahead_ = "batches that were taken together could not be told from one";
     const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
     if (sums_.seconds > 0) seen_.samples_per_s = samples / sums_.seconds;
     const double fed = std::max(1e-3, 1 - share("waiting_for_loader") - share("queued") - seen_.standing_still.value -
@@ -188,6 +191,9 @@ class Learner {
       else
         number("step.time", period * fed, spread, Dimension::seconds,
                spread < kSharp ? steps_.confidence : less(steps_.confidence), stepped);
+      Learned& time = seen_.learned.back();
+      time.low /= steps_.most;
+      time.high /= steps_.fewest;
       if (samples > 0) {
         const double batch = samples / steps_.count / gpus_;
         // What lies ready when the watching begins and ends was read or taken outside of it.
@@ -208,8 +214,8 @@ class Learner {
                error < kSharp && std::abs(batch - whole) < 0.2 ? steps_.confidence : less(steps_.confidence),
                fmt::format("{:.0f} samples in {:.0f} steps of {:.0f} process{}: {:.2f} each", samples, steps_.count,
                            consumers, consumers == 1 ? "" : "es", batch));
-        seen_.learned.back().low = batch * std::max(0.0, 1 - error);
-        seen_.learned.back().high = batch * (1 + error);
+        seen_.learned.back().low = batch * std::max(0.0, 1 - error) / steps_.most;
+        seen_.learned.back().high = batch * (1 + error) / steps_.fewest;
         return;
       }
     }

@@ -20,6 +20,10 @@ constexpr double kSeldom = 0.5;      // of the batches that were counted are fol
 constexpr double kAlike = 0.05;
 constexpr double kAlone = 0.8;  // of the looks: else a look came in the midst of taking one
 
+constexpr double kPausesOfTwo = 1.5;      // for each batch that was counted, or more: two may have been taken for one
+constexpr std::uint32_t kLeastCalls = 2;  // for one batch: what is handed over has a head
+constexpr std::uint32_t kSomeOfHalf = 2;  // jumps, at least: one may be anything
+
 struct Counted {
   double consumers = 1, taken = 0, looked = 0, firsts = 0, pauses = 0, takes = 0;
 };
@@ -32,6 +36,28 @@ double share_of(const std::map<std::uint32_t, std::uint32_t>& jumps, std::uint32
   return all > 0 && found != jumps.end() ? found->second / all : 0;
 }
 
+/// The share of the jumps that are a multiple of it.
+double agreeing_with(const std::map<std::uint32_t, std::uint32_t>& jumps, std::uint32_t calls) {
+  std::uint32_t all = 0, fitting = 0;
+  for (const auto& [jump, times] : jumps) {
+    all += times;
+    if (jump % calls == 0) fitting += times;
+  }
+  return all > 0 ? static_cast<double>(fitting) / all : 0;
+}
+
+/// Is nearly all that is no multiple of `calls` one of its half?
+bool rest_is_of_half(const std::map<std::uint32_t, std::uint32_t>& jumps, std::uint32_t calls) {
+  if (calls % 2 != 0) return false;
+  std::uint32_t rest = 0, of_half = 0;
+  for (const auto& [jump, times] : jumps) {
+    if (jump % calls == 0) continue;
+    rest += times;
+    if (jump % (calls / 2) == 0) of_half += times;
+  }
+  return of_half >= kSomeOfHalf && of_half >= kAgreeing * rest;
+}
+
 /// Between two pauses a batch is taken, or now and then several. `looks`: the jumps between looks, which follow each other more
 /// closely: where batches always come in pairs, pauses alone would take two for one.
 Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
@@ -40,6 +66,18 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
   std::uint32_t calls = calls_per_batch(jumps, agreeing);
   const std::uint32_t closer = calls_per_batch(looks, looks_agreeing);
   if (closer > 1 && calls == 2 * closer && share_of(looks, closer) > kAlone) calls = closer;
+  // A batch that was read before its turn, with the one before it, is followed by a pause of its own, before which nothing is
+  // read; so is one batch where there are two pauses in each step.
+  double fewest = 1, most = 1;
+  if (calls >= 2 * kLeastCalls && seen.pauses >= kPausesOfTwo * (seen.taken / calls + seen.firsts)) {
+    if (rest_is_of_half(jumps, calls)) {
+      calls /= 2;
+      agreeing = agreeing_with(jumps, calls);
+      fewest = 0.5;
+    } else {
+      most = std::min(seen.pauses * calls / seen.taken, static_cast<double>(calls) / kLeastCalls);
+    }
+  }
   double by_calls = calls > 0 ? seen.taken / calls + seen.firsts : 0;
   // Before the first pause several may have been taken, and after the last; looks between pauses count those, and whatever
   // else is read. Where few pauses are seen, that is much.
@@ -61,12 +99,19 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
     const bool many = by_calls < seen.takes * kMostTogether;
     return {.count = by_calls,
             .uncertainty = (1 - agreeing) / 2 + lost,
+            .fewest = fewest,
+            .most = most,
             .calls = static_cast<double>(calls),
-            .confidence = many && lost == 0 && agreeing >= kSure ? Confidence::high : Confidence::medium,
+            .confidence = fewest < 1 || most > 1                   ? Confidence::low
+                          : many && lost == 0 && agreeing >= kSure ? Confidence::high
+                                                                   : Confidence::medium,
             .evidence = fmt::format(
                 "{:.0f} batches were taken: between pauses of the main thread, reads of what workers hand over "
-                "grew by {} or a multiple in {:.0f} % of {:.0f} cases",
-                by_calls, calls, agreeing * 100, seen.takes)};
+                "grew by {} or a multiple in {:.0f} % of {:.0f} cases{}",
+                by_calls, calls, agreeing * 100, seen.takes,
+                most > 1 ? fmt::format("; but it paused {:.0f} times, as where several are taken together", seen.pauses)
+                : fewest < 1 ? fmt::format(", most of them two at once, and it paused {:.0f} times", seen.pauses)
+                             : "")};
   }
   return {
       .count = seen.takes,
@@ -97,10 +142,7 @@ std::uint32_t calls_per_batch(const std::map<std::uint32_t, std::uint32_t>& jump
   agreeing = 0;
   if (all < kFewest) return 0;
   for (std::uint32_t calls = kMostCalls; calls >= 1; --calls) {
-    std::uint32_t fitting = 0;
-    for (const auto& [jump, times] : jumps)
-      if (jump % calls == 0) fitting += times;
-    agreeing = static_cast<double>(fitting) / all;
+    agreeing = agreeing_with(jumps, calls);
     if (agreeing >= kAgreeing) return calls;
   }
   return 0;

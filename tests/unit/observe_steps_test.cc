@@ -101,6 +101,24 @@ TEST(Steps, AreNotTakenTwoForOneWhereBatchesComeInPairs) {
                    100);
 }
 
+TEST(Steps, AreTwoWherePausesSayThatSomeWereReadBeforeTheirTurn) {
+  // Looks see both of them at once; now and then one came alone.
+  const Steps two = counted(taken({.calls = 40, .pauses = 20, .takes = 10}, {{4, 100}}, {{4, 90}, {2, 10}}));
+  EXPECT_DOUBLE_EQ(two.count, 200);
+  EXPECT_EQ(two.calls, 2);
+  EXPECT_EQ(two.confidence, Confidence::low);
+  EXPECT_FALSE(two.told_apart());
+  // Where none did, as many pauses may be two in each step: both numbers are within the bounds.
+  const Steps either = counted(taken({.calls = 40, .pauses = 20, .takes = 10}, {{4, 100}}, {{4, 100}}));
+  EXPECT_DOUBLE_EQ(either.count, 100);
+  EXPECT_GE(either.count * either.most, 200);
+  EXPECT_EQ(either.confidence, Confidence::low);
+  // Of other numbers nothing follows.
+  const Steps odd = counted(taken({.calls = 40, .pauses = 20, .takes = 10}, {{4, 100}}, {{4, 90}, {3, 10}}));
+  EXPECT_DOUBLE_EQ(odd.count, 100);
+  EXPECT_TRUE(counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{4, 100}}, {{4, 100}})).told_apart());
+}
+
 TEST(Steps, DoNotCountPausesWithoutABatch) {  // a GPU is waited for several times in each step
   EXPECT_DOUBLE_EQ(counted(taken({.calls = 20, .pauses = 50, .takes = 10}, {}, {{2, 100}})).count, 100);
 }
