@@ -65,7 +65,10 @@ std::string job_text(const Recording& recording, const Observation& seen, const 
       begun = true;
       out += comment(fmt::format("{}{}: {}", to_string(one.confidence), bounds(one), one.evidence), "  ");
       const bool free_text = one.key == "dataset.path";
-      out += fmt::format("  {}: {}\n", one.key.substr(dot + 1), free_text ? quoted(one.text) : one.text);
+      const std::string key = one.key.substr(dot + 1);
+      // Nothing stands for one that is not known: without it the job is taken as if it were nothing.
+      out += one.known ? fmt::format("  {}: {}\n", key, free_text ? quoted(one.text) : one.text)
+                       : fmt::format("  # {}: put in what you know\n", key);
     }
   }
   return out;

@@ -9,6 +9,7 @@
 #include "harness/observe/ahead.h"
 #include "harness/observe/gpus.h"
 #include "harness/observe/learned.h"
+#include "harness/observe/own_time.h"
 #include "harness/observe/shares.h"
 
 namespace headrace::observe {
@@ -63,6 +64,7 @@ class Learner {
     rates();
     reading();
     loader();
+    taking();
     learn_saves(recording_, seen_);
   }
 
@@ -326,6 +328,31 @@ class Learner {
       const double epochs = sums_.worker_bytes / std::max(1.0, static_cast<double>(seen_.data.bytes));
       seen_.notes.push_back(fmt::format("the data set was read {:.2f} times while batches were taken", epochs));
     }
+  }
+
+  /// What whoever takes batches spends of a processor on each; of calls that were written down none is known.
+  void taking() {
+    if (seen_.roles.in_process || !recording_.machine_seen || steps_.count <= 0 || sums_.seconds <= 0) return;
+    const OwnTime own = find_own_time(seen_);
+    if (own.high <= 0) return;
+    const double consumers = std::max(1.0, std::round(seen_.roles.consumers_at_once));
+    const double batch_s = sums_.seconds / steps_.count * consumers / gpus_;
+    const std::string evidence =
+        fmt::format("the main thread was on a processor for {:.1f} % of the time, {} for each batch; {}",
+                    own.high * 100, format_quantity(own.high * batch_s, Dimension::seconds), own.evidence);
+    const double spread = steps_.uncertainty + (own.value > 0 ? (own.high - own.low) / 2 / own.value : 1);
+    const bool told = own.known && own.value > 0;
+    number("loader.cpu_time_per_batch", told ? own.value * batch_s : 0, spread, Dimension::seconds,
+           !told             ? Confidence::guess
+           : spread < kSharp ? less(steps_.confidence)
+                             : Confidence::low,
+           evidence);
+    Learned& one = seen_.learned.back();
+    one.low = own.low * batch_s * std::max(0.0, 1 - steps_.uncertainty) / steps_.most;
+    one.high = own.high * batch_s * (1 + steps_.uncertainty) / steps_.fewest;
+    if (told) return;
+    one.known = false;
+    one.text = "not known";
   }
 
   double share(std::string_view name) const {

@@ -29,6 +29,7 @@ struct Learned {
   double value = 0, low = 0, high = 0;  // in base units; of words 0
   Confidence confidence = Confidence::guess;
   std::string evidence;  // a sentence
+  bool known = true;     // else it is left to who has the job file, which does without it
 };
 
 /// What the client of the data set's file system counted while batches were taken, of all processes of this machine.

@@ -69,6 +69,25 @@ def test_batches_that_lie_ready_are_counted_or_said_to_be_unknown(headrace, data
         assert ahead["value"] == told or ahead["confidence"] == "guess", ahead
 
 
+def test_what_taking_a_batch_costs_is_learned_where_it_is_no_spinning(headrace, data):
+    seen = observe(headrace, data, "--own", "0.015", "--step", "0.04", "--steps", "60")
+    own = seen.learned["loader.cpu_time_per_batch"]
+    seen.near("loader.cpu_time_per_batch", seen.truth["own"])
+    assert "does not spin" in own["evidence"] or own["confidence"] == "guess", own
+    for verb in (["require", "seen/job.yaml"], ["rehearse", "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--dry-run"]):
+        assert headrace(*verb).code == 0, verb
+
+
+def test_spinning_until_a_gpu_is_ready_is_not_taken_for_taking_batches(headrace, data):
+    seen = observe(headrace, data, "--spin", "--step", "0.04", "--steps", "60")
+    one = seen.learned.get("loader.cpu_time_per_batch")
+    assert one is None or one["confidence"] == "guess" and one["low"] <= seen.truth["own"] <= one["high"] and "spun" in one["evidence"], one
+    text = (headrace.path("seen") / "job.yaml").read_text()
+    assert one is None or "  # cpu_time_per_batch: put in what you know" in text and "\n  cpu_time_per_batch" not in text, text
+    for verb in (["require", "seen/job.yaml"], ["rehearse", "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--dry-run"]):
+        assert headrace(*verb).code == 0, verb
+
+
 def test_workers_that_only_compute_limit(headrace, data):
     seen = observe(headrace, data, "--workers", "1", "--decode", "0.01", "--step", "0.02", "--steps", "50")
     assert seen.limit in ("processor", "workers"), seen.told["limit"]

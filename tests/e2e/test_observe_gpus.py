@@ -44,6 +44,20 @@ def test_a_gpu_that_computes_while_its_main_thread_waits_does_not_starve(headrac
     assert step["confidence"] != "high" and step["low"] <= seen.truth["step"] <= step["high"] and "its GPU computed 98" in step["evidence"], step
 
 
+def test_a_process_that_is_busy_while_its_gpu_idles_takes_batches(headrace, data):
+    seen = observe(headrace, data, 1, "--own", "0.04", "--step", "0.002", "--steps", "60")
+    own = seen.learned["loader.cpu_time_per_batch"]
+    assert "its GPU computed for 1.0 %" in own["evidence"], own
+    seen.near("loader.cpu_time_per_batch", seen.truth["own"])
+
+
+def test_a_process_that_spins_while_its_gpu_computes_may_do_nothing_else(headrace, data):
+    seen = observe(headrace, data, 95, "--spin", "--step", "0.04", "--steps", "60")
+    own = seen.learned["loader.cpu_time_per_batch"]
+    assert own["confidence"] == "guess" and own["low"] <= seen.truth["own"] <= own["high"] and "its GPU computed for 95.0 %" in own["evidence"], own
+    assert "\n  cpu_time_per_batch" not in (headrace.path("seen") / "job.yaml").read_text()
+
+
 def test_a_gpu_of_others_is_not_the_jobs(headrace, data):
     seen = observe(headrace, data, 98, *DECODING, user="1")
     assert seen.told["gpus"] == [] and seen.limit in ("processor", "workers"), seen.told["limit"]

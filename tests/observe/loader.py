@@ -3,7 +3,9 @@ each, read and "decode" them one after the other, and hand batches over by a que
 computes for a step. Says as its last line, as JSON, what was true of it.
 
     loader.py DATA [--workers N] [--prefetch N] [--batch N] [--step SECONDS] [--steps N] [--decode SECONDS] [--cold] [--direct]
-              [--save PATH --save-bytes N --save-every STEPS [--save-async]] [--spawn]
+              [--save PATH --save-bytes N --save-every STEPS [--save-async]] [--spawn] [--own SECONDS] [--spin]
+
+--own: processor time of the main process for each batch. --spin: the step is waited for on a processor, in no call, as CUDA does.
 """
 
 import argparse
@@ -38,6 +40,12 @@ def compute(seconds):
         sum(range(200))
 
 
+def spin(seconds):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+
 def work(tasks, done, given):
     cpu = 0
     while (task := tasks.get()) is not None:
@@ -70,9 +78,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("data")
     for name, kind, usual in (("workers", int, 2), ("batch", int, 8), ("step", float, 0.05), ("steps", int, 100),
-                              ("decode", float, 0.0), ("save", str, ""), ("save-bytes", int, 32 << 20), ("save-every", int, 40), ("prefetch", int, 2)):
+                              ("decode", float, 0.0), ("own", float, 0.0), ("save", str, ""), ("save-bytes", int, 32 << 20), ("save-every", int, 40), ("prefetch", int, 2)):
         parser.add_argument("--" + name, type=kind, default=usual)
-    for name in ("cold", "direct", "save-async", "spawn"):
+    for name in ("cold", "direct", "save-async", "spawn", "spin"):
         parser.add_argument("--" + name, action="store_true")
     given = parser.parse_args()
     files = sorted(str(f) for f in pathlib.Path(given.data).rglob("*.bin"))
@@ -99,9 +107,9 @@ def main():
 
     for _ in range(given.prefetch * given.workers):
         send()
-    ready, sizes, saves, waited, computed = {}, 0, [], 0.0, 0.0
+    ready, sizes, saves, waited, computed, spun = {}, 0, [], 0.0, 0.0, 0.0
     saver = None
-    begin = time.monotonic()
+    begin, had = time.monotonic(), time.thread_time()
     for number in range(given.steps):
         asked = time.monotonic()
         while number not in ready:
@@ -111,7 +119,10 @@ def main():
         send()
         taken = time.monotonic()
         waited += taken - asked
-        time.sleep(given.step)
+        compute(given.own)
+        before = time.thread_time()
+        (spin if given.spin else time.sleep)(given.step)
+        spun += time.thread_time() - before
         computed += time.monotonic() - taken
         if given.save and number % given.save_every == given.save_every - 1:
             saves.append(time.monotonic() - begin)
@@ -122,7 +133,7 @@ def main():
                 saver.start()
             else:
                 save(given, number)
-    lasted = time.monotonic() - begin
+    lasted, own = time.monotonic() - begin, time.thread_time() - had - spun
     for queue in queues:
         queue.put(None)
     cpu = sum(done.get()[1] for _ in workers)
@@ -133,7 +144,7 @@ def main():
     samples = given.steps * given.batch
     print(json.dumps({"steps": given.steps, "samples": samples, "bytes": sizes, "lasted": lasted, "step": computed / given.steps,
                       "starved": waited / lasted, "cpu_per_sample": cpu / samples, "saves": saves, "files": len(files),
-                      "workers": given.workers, "prefetch": given.prefetch}))
+                      "workers": given.workers, "prefetch": given.prefetch, "own": own / given.steps}))
 
 
 if __name__ == "__main__":
