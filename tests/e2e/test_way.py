@@ -91,7 +91,7 @@ JOBS = sorted((ROOT / "configs" / "jobs").glob("*.yaml"))
 @pytest.mark.parametrize("job", JOBS, ids=[job.stem for job in JOBS])
 def test_qualify_and_size_tell_the_same_of_every_shipped_job(headrace, job):
     """From one run, with little data: the same points, no contrary words, and the same help, in the same order."""
-    told = headrace("qualify", job, "--at", "scratch", "--budget", "3s", "--max-write", "200MB", "--no-report",
+    told = headrace("qualify", job, "--at", "scratch", "--budget", "1s", "--max-write", "64MB", "--no-report",
                     "--out", headrace.path("run"))
     assert told.code in (0, 10, 11, 12), told
     sized = headrace("size", job, "--runs", headrace.path("run"), "--json")
