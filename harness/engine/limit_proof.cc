@@ -8,7 +8,7 @@ namespace headrace {
 namespace {
 
 constexpr double kWorthTelling = 1.1;
-constexpr double kBusy = 0.9;  // of what the GPUs' processes can hand on: they are what is waited for
+constexpr double kBusy = 0.9;  // of the time of the GPUs' processes: they are what is waited for
 constexpr double kFed = 0.95;  // of what GPUs take: they wait for less than that they could gain
 
 std::string rate(double value) {
@@ -68,7 +68,8 @@ LimitProof prove_limit(const LoaderRates& r) {
     return {Limit::unknown, fmt::format("not proven: the loader alone gives {} to {} samples/s, about what the GPUs "
                                         "take, {}",
                                         rate(loader.low), rate(loader.high), rate(r.taken))};
-  if (r.handed > 0 && loader.high >= kBusy * r.handed) return {Limit::processes, processes_sentence(r)};
+  // Not by what they hand on: where others want the processors, they are as busy and hand on less.
+  if (r.handed > 0 && r.taking_share >= kBusy) return {Limit::processes, processes_sentence(r)};
   if (helps(r.more_workers, loader)) return {Limit::workers, workers_sentence(r)};
   const bool memory = helps(r.in_memory, loader), no_decode = helps(r.no_decode, loader);
   if (memory && no_decode) {

@@ -17,6 +17,7 @@ struct Estimate {
 struct LoaderRates {
   double taken = 0;                      // by GPUs that never wait
   double handed = 0;                     // at most, by the GPUs' own processes, which take batches; 0 = not known
+  double taking_share = 0;               // of those processes' time beside `loader`, in which they take batches
   std::optional<Estimate> loader;        // as it is, GPUs taking batches as fast as they come
   std::optional<Estimate> no_decode;     // reads alone; empty also where nothing is decoded
   std::optional<Estimate> in_memory;     // storage is not waited for

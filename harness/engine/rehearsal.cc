@@ -306,6 +306,8 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   r.rates.more_workers = rate(rehearsal::kDoubleWorkers);
   if (const double taking = param(*whole->point, "cpu_time_per_batch"); taking > 0)
     r.rates.handed = whole->processes * param(*whole->point, "gpus") * param(*whole->point, "batch_size") / taking;
+  if (const auto busy = metric(measured_point(points, kPipeline, rehearsal::kNoStep), "taking_share"))
+    r.rates.taking_share = busy->value;
   r.proof = prove_limit(r.rates);
   // GPUs that never waited are not limited by what feeds them, whatever a loader gives that is measured without them.
   if (r.by_times == "gpus" && r.proof.limit != Limit::gpus)

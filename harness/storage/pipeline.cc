@@ -54,6 +54,12 @@ void Pipeline::take_batches(unsigned gpu, const Recorder& recorder) noexcept {
   processes_[gpu]->run(*queues_[gpu], [&] { return over() || !recorder.running(); });
 }
 
+double Pipeline::taking_share() const noexcept {
+  double busy = 0;
+  for (const auto& one : processes_) busy += one->busy_share();
+  return processes_.empty() ? 0 : busy / static_cast<double>(processes_.size());
+}
+
 std::uint64_t Pipeline::settling() const noexcept {
   const std::uint64_t step = shape_.batches_per_step * shape_.pieces;
   return (shape_.workers * (1 + shape_.growing) + step - 1) / step;

@@ -57,6 +57,8 @@ class Pipeline {
 
   /// The process of `gpu`, on its own thread, where taking a batch takes time.
   void take_batches(unsigned gpu, const Recorder& recorder) noexcept;
+  /// After they ended: their mean share of the time in which they were busy taking batches; 0 where there are none.
+  double taking_share() const noexcept;
 
   /// The GPUs, on one thread, until data, time or patience end. Tells `recorder` the latencies kWait, kStep and kLate of
   /// each step, as parts from `first_part` on.

@@ -199,6 +199,18 @@ TEST(InputPipelineTest, WhatTakesLongerThanAStepIsWaitedFor) {
   runner.lasts_ns = 300'000'000;
   runner.repeat();
   EXPECT_LE(runner.metrics["accelerator_utilization"], 0.51) << "one batch ahead hides no more than a step's time";
+  EXPECT_GT(runner.metrics["taking_share"], 0.5);
+}
+
+TEST(InputPipelineTest, AProcessThatWaitsForItsWorkersIsNotBusy) {
+  WorkloadRunner runner("input_pipeline",
+                        "source: none\nworkers: 1\nbatch_size: 4\nstep_time: 0s\ncpu_time_per_sample: 10ms\n"
+                        "cpu_time_per_batch: 1ms\n");
+  runner.prepare();
+  runner.lasts_ns = 300'000'000;
+  runner.repeat();
+  EXPECT_GT(runner.metrics["taking_share"], 0);
+  EXPECT_LT(runner.metrics["taking_share"], 0.5) << "40 ms are decoded for each ms of its own";
 }
 
 TEST(InputPipelineTest, AProcessHandsOverEverySampleThatThereIs) {

@@ -40,8 +40,12 @@ class TrainingProcess {
         gpus_.ring();
         return;
       }
+      const std::uint64_t began_ns = now_ns();
+      if (first_ns_ == 0) first_ns_ = began_ns;
       burn(batch_ns_);
-      ready_ns_.store(now_ns());
+      last_ns_ = now_ns();
+      busy_ns_ += last_ns_ - began_ns;
+      ready_ns_.store(last_ns_);
       gpus_.ring();
     }
   }
@@ -55,6 +59,12 @@ class TrainingProcess {
     return BatchQueue::Taken::batch;
   }
 
+  /// After run(): of the time from the first batch's begin to the last one's end, the part in which it was busy with batches
+  /// or waited for a processor meanwhile, 0 to 1.
+  double busy_share() const noexcept {
+    return last_ns_ > first_ns_ ? static_cast<double>(busy_ns_) / static_cast<double>(last_ns_ - first_ns_) : 0;
+  }
+
  private:
   static constexpr std::uint64_t kLook = 20'000'000;  // between two looks whether to stop [ns]
 
@@ -63,6 +73,7 @@ class TrainingProcess {
   Bell bell_;
   std::atomic<std::uint64_t> ready_ns_{0};  // of the batch that is there; 0 = none
   std::atomic<bool> ended_{false};
+  std::uint64_t first_ns_ = 0, last_ns_ = 0, busy_ns_ = 0;  // of the thread of run()
 };
 
 }  // namespace headrace::pipeline

@@ -138,6 +138,7 @@ class InputPipeline final : public Workload {
     sink.put("reading_share", told.reading);
     sink.put("decoding_share", told.decoding);
     sink.put("waiting_share", told.waiting);
+    if (processes() > 0) sink.put("taking_share", pipeline_->taking_share());
     const Tally all = workers_.tally();
     sink.put("stalled_reads", static_cast<double>(all.stalls.count()));
     sink.put("longest_read_s", 1e-9 * static_cast<double>(all.longest_ns));

@@ -33,6 +33,8 @@ inline constexpr auto kMetrics = with_object_metrics(std::array{
     Metric{"decoding_share", "ratio", Better::neither, "Share of the workers' time in decoding"},
     Metric{"waiting_share", "ratio", Better::neither,
            "Share of the workers' time with nothing to do: they are far enough ahead"},
+    Metric{"taking_share", "ratio", Better::neither,
+           "Share of the time in which the GPUs' own processes are busy taking batches (cpu_time_per_batch)"},
     Metric{"decode_time_s", "s", Better::lower, "Time to decode one sample, waiting for a processor included"},
     Metric{"steps", "count", Better::neither, "Steps after the first"},
     Metric{"first_step_wait_s", "s", Better::lower,
