@@ -30,6 +30,9 @@ class WriteFaults:
     all_writes = None  # (status, body) of whatever writes, marks too
     begin_refusal = None  # (status, body) when an upload is begun
     complete_error = None  # body that an answer of 200 to a completion has
+    complete_lost = None  # what became of the upload before the first answer to its completion is lost: "done", "aborted",
+    # "other" (aborted, and something else of its size stands there)
+    word_lost = None  # likewise of a user's word: "done", or "other" (somebody else's stands there)
     parts_elsewhere = False  # another server takes the parts: any completion is right
     uploads_know_no_prefix = False  # all of the bucket are listed
     late_parts = 0  # so many aborts leave parts behind, as of ones that were still on their way
@@ -121,10 +124,16 @@ class Writes:
             if not upload:
                 return self.send(404, error("NoSuchUpload", "The specified upload does not exist."))
             return self.send(200, b"", self.etag_header(data))
+        only_new = self.headers.get("If-None-Match") == "*"
         with store.lock:
-            taken = self.headers.get("If-None-Match") == "*" and key in store.objects
+            taken = only_new and key in store.objects
             if not taken:
                 store.objects[key] = data
+            lost = "/users/" in key and not taken and store.faults.word_lost
+            if lost == "other":
+                store.objects[key] = b"somebody else's"
+        if lost:
+            return self.reset()
         if taken:
             return self.send(412, error("PreconditionFailed"))
         own = "/users/" in key or key.endswith("/.headrace")
@@ -166,6 +175,14 @@ class Writes:
             tag = hashlib.md5(b"".join(hashlib.md5(p).digest() for p in parts)).hexdigest() + f"-{len(parts)}"
             store.tags[key] = f'"{tag}"'
             del store.uploads[number]
+            lost = store.faults.complete_lost
+            if lost in ("aborted", "other"):
+                del store.objects[key], store.tags[key]
+            if lost == "other":
+                store.objects[key] = bytes(sum(map(len, parts)))
+                store.tags[key] = f'"{"0" * 32}-{len(parts)}"'
+        if lost:
+            return self.reset()
         return self.send(200, f"<CompleteMultipartUploadResult><Key>{escape(key)}</Key><ETag>&quot;{tag}&quot;</ETag>"
                               f"</CompleteMultipartUploadResult>".encode())
 

@@ -210,6 +210,30 @@ def test_parts_that_are_throttled_or_cut_off_are_sent_again(save):
             assert not store.uploads and store.below("mine/") == ["mine/.headrace"]
 
 
+def test_an_upload_whose_completion_is_told_nobody_is_complete(save):
+    with FaultyStore({}, complete_lost="done") as store:
+        code, told, _ = save(store, {**SAVE, "verify": True})
+        assert code == 0 and "every byte as it should be" in told, told
+        assert store.below("mine/") == ["mine/.headrace"] and not store.uploads, store.below("mine/")
+
+
+@pytest.mark.parametrize("lost", ["aborted", "other"])
+def test_an_upload_that_somebody_aborted_is_not(save, lost):
+    """Not even where something else of the same size stands under its name."""
+    with FaultyStore({}, complete_lost=lost) as store:
+        code, told, _ = save(store, SAVE)
+        assert code == 1 and "complete the upload of" in told and "NoSuchUpload" in told and "somebody aborted it" in told, told
+
+
+def test_a_word_whose_answer_is_lost_is_the_own_one(save):
+    with FaultyStore({}, word_lost="done") as store:
+        code, told, _ = save(store, SMALL)
+        assert code == 0 and store.below("mine/") == ["mine/.headrace"], told
+    with FaultyStore({}, word_lost="other") as store:
+        code, told, _ = save(store, SMALL)
+        assert code != 0 and "something lies there already" in told and store.puts == 0, told
+
+
 def test_throttling_stands_in_the_verdict(save):
     need = {"id": "durable", "metric": "checkpoint_write.durable_bandwidth", "at_least": "1e12B/s"}
     with FaultyStore({}, put_refuse_each=3) as store:

@@ -74,8 +74,16 @@ const Answer& Call::operator()(Ask ask) {
   text_.clear();
   ask.text = &text_;
   requests_.start(0, ask);
-  requests_.turn(1);
+  tries_ = 0;
+  for (const Finished& one : requests_.turn(1)) tries_ = one.tries;
   return requests_.transfer(0).answer();
+}
+
+std::optional<std::uint64_t> Call::length() const {
+  curl_off_t bytes = -1;
+  curl_easy_getinfo(requests_.transfer(0).easy(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &bytes);
+  if (bytes < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
 }
 
 void Call::refuse(const std::string& what, Doing doing) const {
@@ -85,7 +93,7 @@ void Call::refuse(const std::string& what, Doing doing) const {
 std::optional<std::string> put_object(SharedSettings settings, const Ledger& ledger, const std::string& url,
                                       std::string_view bytes, bool only_new) {
   const ObjectUrl at = parse_url(url);
-  Call call(std::move(settings), ledger, at.bucket);
+  Call call(settings, ledger, at.bucket);
   const auto md5 = md5_of({bytes_of(bytes), bytes.size()});
   const std::string digest = md5 ? base64_of(*md5) : "";
   const Answer& answer = call({.key = at.prefix,
@@ -94,7 +102,12 @@ std::optional<std::string> put_object(SharedSettings settings, const Ledger& led
                                .sends = bytes.size(),
                                .md5 = digest,
                                .only_new = only_new});
-  if (only_new && answer.transport == 0 && answer.status == 412) return std::nullopt;
+  if (only_new && answer.transport == 0 && answer.status == 412) {
+    if (!call.asked_again()) return std::nullopt;
+    const auto stands = get_object(std::move(settings), ledger, url, 0, bytes.size() + 1);
+    if (!stands || stands->bytes != bytes) return std::nullopt;
+    return stands->etag;
+  }
   if (!answer.is_success()) call.refuse("put " + url, Doing::writing);
   return std::string(answer.etag.view());
 }

@@ -28,7 +28,7 @@ if(NOT LIBCURL_WORKS)
 endif()
 
 set(s3_sources address.cc settings.cc signer.cc answer.cc transfer.cc requests.cc readers.cc listing.cc digest.cc
-  names.cc objects.cc uploads.cc writer.cc)
+  etags.cc names.cc objects.cc uploads.cc writer.cc)
 list(TRANSFORM s3_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 # Apart from the door, so that tests can link what signs and asks.
 add_library(headrace_s3_client OBJECT EXCLUDE_FROM_ALL ${s3_sources})

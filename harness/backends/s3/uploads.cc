@@ -5,6 +5,7 @@
 #include <cstring>
 #include <pugixml.hpp>
 
+#include "harness/backends/s3/etags.h"
 #include "harness/base/error.h"
 #include "harness/base/object_path.h"
 
@@ -40,6 +41,17 @@ std::string escaped(std::string_view text) {
                              call.address().origin(), why));
 }
 
+/// The ETag of what stands under `key`, where these parts make just that; "" otherwise, and where the store's ETags do not tell.
+/// An upload may be gone because it is complete: the answer that told so was lost on the way.
+std::string completed_before(Call& call, const std::string& key, const UploadedParts& parts) {
+  const Answer& stands = call({.key = key, .method = Method::head});
+  if (!stands.is_success() || call.length() != parts.size) return "";
+  const std::string_view etag = stands.etag.view();
+  const auto made = etag_of_parts(parts.etags);
+  const bool is_that = made && is_of_parts(etag, parts.etags.size()) && without_quotes(etag) == *made;
+  return is_that ? std::string(etag) : "";
+}
+
 }  // namespace
 
 std::string upload_query(std::string_view id) { return parameter("uploadId", id); }
@@ -54,11 +66,11 @@ std::string begin_upload(Call& call, const std::string& key, const std::string& 
   return id;
 }
 
-std::string complete_upload(Call& call, const std::string& key, const std::string& id,
-                            const std::vector<std::string>& etags, const std::string& shown) {
+std::string complete_upload(Call& call, const std::string& key, const std::string& id, const UploadedParts& parts,
+                            const std::string& shown) {
   std::string body = "<CompleteMultipartUpload>";
-  for (std::size_t i = 0; i < etags.size(); ++i)
-    body += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", i + 1, escaped(etags[i]));
+  for (std::size_t i = 0; i < parts.etags.size(); ++i)
+    body += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", i + 1, escaped(parts.etags[i]));
   body += "</CompleteMultipartUpload>";
   const std::string what = "complete the upload of " + shown;
   const Answer& answer = call({.key = key,
@@ -66,6 +78,11 @@ std::string complete_upload(Call& call, const std::string& key, const std::strin
                                .method = Method::post,
                                .from = reinterpret_cast<const unsigned char*>(body.data()),
                                .sends = body.size()});
+  if (answer.transport == 0 && answer.status == 404 && answer.code() == "NoSuchUpload") {
+    const RunError gone(told(what, answer, call.settings(), call.address(), Doing::writing));
+    if (std::string etag = completed_before(call, key, parts); !etag.empty()) return etag;
+    throw gone;
+  }
   if (!answer.is_success()) call.refuse(what, Doing::writing);
   // A store may find an error after it has begun to answer with 200.
   pugi::xml_document document;

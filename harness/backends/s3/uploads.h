@@ -1,6 +1,7 @@
 // Multipart uploads: begun, completed, aborted, and those that somebody left.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,15 @@ std::string upload_query(std::string_view id);
 /// Asks for a new upload of `key`; returns its id. `shown` names the object in the RunError.
 std::string begin_upload(Call& call, const std::string& key, const std::string& shown);
 
-/// Makes the object of the parts with these ETags, in their order; returns its ETag. Throws RunError, also for an error
-/// that stands in an answer of 200.
-std::string complete_upload(Call& call, const std::string& key, const std::string& id,
-                            const std::vector<std::string>& etags, const std::string& shown);
+/// What an upload has made, once it is complete.
+struct UploadedParts {
+  const std::vector<std::string>& etags;  // in the order of the parts
+  std::uint64_t size = 0;                 // of all [B]
+};
+
+/// Makes the object of these parts; returns its ETag. Throws RunError, also for an error that stands in an answer of 200.
+std::string complete_upload(Call& call, const std::string& key, const std::string& id, const UploadedParts& parts,
+                            const std::string& shown);
 
 // As the methods of ObjectStore.
 std::vector<OpenUpload> list_uploads(SharedSettings settings, const Ledger& ledger, const std::string& url);

@@ -8,21 +8,13 @@
 #include <vector>
 
 #include "harness/backends/s3/digest.h"
+#include "harness/backends/s3/etags.h"
 #include "harness/backends/s3/uploads.h"
 #include "harness/base/error.h"
 #include "harness/record/recorder.h"
 
 namespace headrace::s3 {
 namespace {
-
-std::string_view without_quotes(std::string_view etag) {
-  if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') etag = etag.substr(1, etag.size() - 2);
-  return etag;
-}
-
-bool is_hex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
 
 class Parts final : public ObjectWriter {
  public:
@@ -62,6 +54,7 @@ class Parts final : public ObjectWriter {
     const std::uint64_t parts = std::max<std::uint64_t>(1, (size + options_.part_size - 1) / options_.part_size);
     etags_.assign(parts, "");
     why_.clear();
+    size_ = size;
     if (parts > 1) upload_ = begin_upload(*call_, key_, url_);
     begun_ = true;
   }
@@ -87,14 +80,12 @@ class Parts final : public ObjectWriter {
       begun_ = false;
       return etags_.front();
     }
-    const std::string etag = complete_upload(*call_, key_, upload_, etags_, url_);
+    const std::string etag = complete_upload(*call_, key_, upload_, {etags_, size_}, url_);
     begun_ = false;
     upload_.clear();
     const auto whole = sums_.size() == etags_.size() && !sealed_ ? etag_of(sums_) : std::nullopt;
-    // Stores that count MD5 of MD5 say so by their dash; others number their objects as they like.
     const std::string_view told = without_quotes(etag);
-    const bool comparable = whole && told.size() == whole->size() && is_hex(told.substr(0, 32)) && told[32] == '-';
-    if (comparable && told != *whole)
+    if (whole && is_of_parts(etag, etags_.size()) && told != *whole)
       throw RunError(
           fmt::format("complete the upload of {}: the store's ETag is {}, and that of what was sent {}: what "
                       "stands there is something else",
@@ -152,7 +143,7 @@ class Parts final : public ObjectWriter {
       return OperationError::kWrongData;
     }
     sealed_ = answer.sealed;
-    if (part < sums_.size() && !sealed_ && etag.size() == 32 && is_hex(etag) && etag != hex_of(sums_[part])) {
+    if (part < sums_.size() && !sealed_ && is_md5(etag) && etag != hex_of(sums_[part])) {
       if (why_.empty())
         why_ = fmt::format(
             "{}: the store's ETag is {}, and that of what was sent {}: what arrived there is something "
@@ -170,6 +161,7 @@ class Parts final : public ObjectWriter {
   std::unique_ptr<Requests> requests_;
   std::optional<Call> call_;
   std::string bucket_, url_, key_, upload_, why_;
+  std::uint64_t size_ = 0;  // of the object
   bool begun_ = false, sealed_ = false;
   std::vector<std::string> etags_, texts_;
   std::vector<Md5> sums_;
