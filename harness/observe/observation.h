@@ -94,7 +94,9 @@ Observation understand(const Recording& recording, const std::string& root);
 
 /// "job.yaml": with the evidence of each value beside it.
 std::string job_text(const Recording& recording, const Observation& seen, const std::string& name);
-/// "observe.json".
+/// "observe.json", and what it says that it is.
+inline constexpr const char* kObservationKind = "headrace.observation";
+inline constexpr int kObservationSchema = 1;
 std::string observation_json(const Recording& recording, const Observation& seen,
                              const std::vector<std::string>& command);
 

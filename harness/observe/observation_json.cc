@@ -133,8 +133,8 @@ std::string observation_json(const Recording& recording, const Observation& seen
                      {"lead_held", one.lead_held_share},
                      {"pid", recording.processes[one.process].pid}});
   ordered_json all{
-      {"schema", 1},
-      {"kind", "headrace.observation"},
+      {"schema", kObservationSchema},
+      {"kind", kObservationKind},
       {"headrace", {{"version", kVersion}, {"revision", kRevision}}},
       {"command", command},
       {"elapsed_s", recording.elapsed_s},

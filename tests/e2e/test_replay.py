@@ -1,6 +1,7 @@
 """headrace replay: a trace's accesses again on another folder; what is left out is told; nothing of anybody's is touched."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -69,9 +70,21 @@ def test_an_observation_beside_it_that_is_none(headrace):
     share = {"share": 0.5, "low": 0.25, "high": 0.75}
     for consumer, known in ([], False), ({"waiting_for_loader": 7}, False), (share, False), ({"waiting_for_loader": share}, True), (
             {"waiting_for_loader": share | {"low": "x"}}, False), ({"waiting_for_loader": share | {"high": 7}}, False):
-        headrace.write("observe.json", json.dumps({"consumer": consumer}))
+        seen = {"kind": "headrace.observation", "schema": 1, "processes": [{"pid": 10}], "consumer": consumer}
+        headrace.write("observe.json", json.dumps(seen))
         outcome = headrace("replay", "t", "--at", "x", "--tries", "1", "--json")
         assert outcome.code == 0 and ("utilization" in json.loads(outcome.out)) == known, (consumer, outcome)
+    # One of another job, of another program, of a version that is not known, and a pipe that nobody writes to.
+    seen["consumer"] = {"waiting_for_loader": share}
+    for other in (seen | {"processes": [{"pid": 11}]}, seen | {"processes": 7}, {"consumer": seen["consumer"]}, seen | {"schema": 2},
+                  seen | {"kind": "theirs"}):
+        headrace.write("observe.json", json.dumps(other))
+        outcome = headrace("replay", "t", "--at", "x", "--tries", "1", "--json")
+        assert outcome.code == 0 and "utilization" not in json.loads(outcome.out), (other, outcome)
+    headrace.path("observe.json").unlink()
+    os.mkfifo(headrace.path("observe.json"))
+    outcome = headrace("replay", "t", "--at", "x", "--tries", "1", "--json")
+    assert outcome.code == 0 and "utilization" not in json.loads(outcome.out), outcome
 
 
 def test_as_many_files_as_a_data_set_has(headrace):

@@ -1,8 +1,10 @@
 #include "harness/observe/calls/lines.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cerrno>
@@ -24,11 +26,22 @@ struct Lines::Packed {
 };
 
 Lines::Lines(std::string path) : path_(std::move(path)), packed_(std::make_unique<Packed>()) {
+  // A pipe that nobody writes to would be waited for, here and when it is read.
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status {};
-  if (::stat(path_.c_str(), &status) != 0) throw UsageError(fmt::format("{}: {}", path_, errno_text(errno)));
-  if (S_ISDIR(status.st_mode)) throw UsageError(fmt::format("{}: is a folder", path_));
-  packed_->file = ::gzopen(path_.c_str(), "rb");
-  if (packed_->file == nullptr) throw UsageError(fmt::format("{}: {}", path_, errno_text(errno)));
+  if (fd < 0 || ::fstat(fd, &status) != 0) throw UsageError(fmt::format("{}: {}", path_, errno_text(errno)));
+  if (!S_ISREG(status.st_mode)) {
+    ::close(fd);
+    throw UsageError(fmt::format("{}: {}", path_,
+                                 S_ISDIR(status.st_mode)
+                                     ? "is a folder"
+                                     : "is no file but a pipe or a device: write to a file what comes of it"));
+  }
+  packed_->file = ::gzdopen(fd, "rb");
+  if (packed_->file == nullptr) {
+    ::close(fd);
+    throw UsageError(fmt::format("{}: {}", path_, errno_text(errno)));
+  }
   ::gzbuffer(packed_->file, kBlock);
 }
 

@@ -5,12 +5,40 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/observe/calls/recorded.h"
+#include "harness/observe/observation.h"
 #include "harness/observe/shares.h"
 
 namespace headrace::observe::replay {
 namespace {
+
+/// Nothing where it is no file of ours. Whatever else may lie there: a pipe would be waited for.
+nlohmann::json observation_at(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return {};
+  std::ifstream file(path);
+  nlohmann::json seen = nlohmann::json::parse(file, nullptr, false);
+  if (!seen.is_object()) return {};
+  const auto kind = seen.find("kind"), schema = seen.find("schema");
+  if (kind == seen.end() || *kind != kObservationKind || schema == seen.end() || *schema != kObservationSchema)
+    return {};
+  return seen;
+}
+
+/// Were those who did most of the calls watched then, by their numbers? Folders hold traces of other jobs, too.
+bool is_of(const nlohmann::json& seen, const calls::Log& log) {
+  std::set<int> watched;
+  if (const auto processes = seen.find("processes"); processes != seen.end() && processes->is_array())
+    for (const nlohmann::json& one : *processes)
+      if (one.is_object() && one.contains("pid") && one["pid"].is_number_integer())
+        watched.insert(one["pid"].get<int>());
+  const auto known = std::count_if(log.calls.begin(), log.calls.end(), [&](const calls::Call& call) {
+    return watched.contains(log.processes[log.threads[call.thread].process].pid);
+  });
+  return 2 * static_cast<std::size_t>(known) > log.calls.size();
+}
 
 Fed fed(double waiting, double low, double high) { return {.value = 1 - waiting, .low = 1 - high, .high = 1 - low}; }
 
@@ -26,9 +54,9 @@ std::optional<Fed> observed_fed(const calls::Log& log, const std::string& trace)
     const Share* const waiting = share_named(shares, "waiting_for_loader");
     return fed(waiting->value, waiting->low, waiting->high);
   }
-  std::ifstream file(std::filesystem::path(trace).parent_path() / "observe.json");
-  const nlohmann::json seen = nlohmann::json::parse(file, nullptr, false);
-  const auto consumer = seen.is_object() ? seen.find("consumer") : seen.end();
+  const nlohmann::json seen = observation_at(std::filesystem::path(trace).parent_path() / "observe.json");
+  if (!seen.is_object() || !is_of(seen, log)) return std::nullopt;
+  const auto consumer = seen.find("consumer");
   if (consumer == seen.end() || !consumer->is_object()) return std::nullopt;
   const auto waiting = consumer->find("waiting_for_loader");
   if (waiting == consumer->end() || !waiting->is_object()) return std::nullopt;
