@@ -110,11 +110,11 @@ struct RdmaWork {
   std::uint32_t remote_key = 0;
   std::uint64_t remote = 0;     // address at the other end
   std::uint32_t immediate = 0;  // for write_immediate and send_immediate
-  std::uint64_t id = 0;         // comes back with the completion
+  std::uint32_t id = 0;         // comes back with the completion
 };
 
 struct RdmaCompletion {
-  std::uint64_t id = 0;
+  std::uint32_t id = 0;
   int status = 0;            // 0 = done; else for RdmaEndpoint::why()
   std::uint32_t length = 0;  // received
   std::uint32_t immediate = 0;
@@ -145,7 +145,7 @@ class RdmaEndpoint {
   virtual int post(unsigned queue, std::span<const RdmaWork> work) noexcept = 0;
   /// One receive of `length` bytes. 0 or an errno.
   virtual int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,
-                      std::uint64_t id) noexcept = 0;
+                      std::uint32_t id) noexcept = 0;
   /// What has ended since the last call: how many, or -errno.
   virtual int poll(std::span<RdmaCompletion> done) noexcept = 0;
   virtual int poll_received(std::span<RdmaCompletion> done) noexcept = 0;

@@ -24,6 +24,8 @@ struct HostRdmaFaults {
   int fails_with = 0;       // status of every completion
   std::uint64_t after = 0;  // so many requests go well
   unsigned drops = 0;       // datagrams: each so many-th; 0 = none
+  bool echoes =
+      false;  // datagrams without data: each comes once more, late: when another queue pair of its endpoint is used
 };
 
 /// The cable: every queue pair of every device by its number.
@@ -37,7 +39,7 @@ class HostFabric {
   struct Receive {
     void* to;
     std::uint32_t length;
-    std::uint64_t id;
+    std::uint32_t id;
   };
   struct Queue {
     std::deque<RdmaCompletion>* received = nullptr;
@@ -53,7 +55,23 @@ class HostFabric {
   std::uint32_t next_queue = 100, next_key = 1;
   HostRdmaFaults faults;
   std::uint64_t requests = 0, datagrams = 0;
-  std::vector<RdmaSettings> opened;  // of each endpoint
+  std::vector<RdmaSettings> opened;                                                     // of each endpoint
+  std::map<const std::deque<RdmaCompletion>*, std::pair<std::uint32_t, Message>> late;  // of each endpoint: to echo
+
+  /// A datagram goes to queue pair `to`. Under the mutex.
+  void echo(std::uint32_t to, const RdmaWork& w) {
+    auto& [number, message] = late[queues.at(to).received];
+    if (const auto before = queues.find(number);
+        number != to && before != queues.end() && !before->second.receives.empty()) {
+      before->second.waiting.push_back(message);
+      match(before->second);
+      number = 0;
+    }
+    if (w.length == 0) {
+      number = to;
+      message = {{}, w.immediate, true};
+    }
+  }
 
   /// Hands over what waits, as far as there are receives. Under the mutex.
   static void match(Queue& q) {
@@ -125,7 +143,7 @@ class HostEndpoint final : public RdmaEndpoint {
     }
     return 0;
   }
-  int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t, std::uint64_t id) noexcept override {
+  int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t, std::uint32_t id) noexcept override {
     const std::lock_guard lock(fabric_->mutex);
     HostFabric::Queue& own = fabric_->queues[address_.queue_pairs[queue]];
     if (own.receives.size() >= std::max(settings_.rx_depth, 1u)) return ENOMEM;
@@ -164,6 +182,7 @@ class HostEndpoint final : public RdmaEndpoint {
       if (!sends || w.length > 4096) return kLocalLength;
       // Nobody waits for a receive, and some are lost.
       if (fabric_->faults.drops != 0 && ++fabric_->datagrams % fabric_->faults.drops == 0) return 0;
+      if (fabric_->faults.echoes) fabric_->echo(others_[queue], w);
       if (found->second.receives.empty()) return 0;
     }
     if (!sends && w.length > 0) {

@@ -448,6 +448,19 @@ TEST(RdmaPair, CountsDatagramsThatArrive) {
   EXPECT_GT(to_and_fro[0].metrics.at("time_s"), 0);
 }
 
+/// The end of a stream is said again where its answer is late, and then comes when its pair has parted.
+TEST(RdmaPair, ADatagramOfAPairThatHasPartedIsNobodys) {
+  for (const char* direction : {"one_way", "both"}) {
+    const auto all = run_ranks(
+        3, "rdma_send",
+        fmt::format("transport: ud, message_size: 1KiB, queue_pairs: 2, direction: {}{}", direction, kPatient),
+        {.echoes = true}, 3);
+    for (const Outcome& rank : all) EXPECT_EQ(rank.error, "") << direction;
+    ASSERT_TRUE(all[0].metrics.contains("lost_share")) << direction;
+    EXPECT_GT(all[0].metrics.at("bandwidth"), 0) << direction;
+  }
+}
+
 TEST(RdmaPair, ADatagramThatComesIsWholeAndOneThatNeverComesIsTold) {
   const auto corrupt =
       run_ranks(2, "rdma_send", std::string("transport: ud, message_size: 1KiB") + kQuick, {.corrupts = true});

@@ -29,6 +29,7 @@ struct {
   std::vector<std::pair<ibv_qp_attr, int>> changes;
   std::vector<Request> requests;
   unsigned completed = 0, receives = 0;
+  std::uint64_t received_as = 0;
   ibv_wc arrives{};
 } asked;
 
@@ -55,7 +56,11 @@ void read(ibv_qp_ex* of, std::uint32_t key, std::uint64_t remote) {
 void send(ibv_qp_ex* of) { next(of, "send"); }
 void part(ibv_qp_ex*, std::uint32_t, std::uint64_t, std::uint32_t length) { asked.requests.back().length = length; }
 void parts(ibv_qp_ex*, std::size_t, const ibv_sge*) {}
-int post_receive(ibv_srq*, ibv_recv_wr*, ibv_recv_wr**) { return ++asked.receives, 0; }
+int post_receive(ibv_srq*, ibv_recv_wr* wanted, ibv_recv_wr**) {
+  ++asked.receives;
+  asked.received_as = wanted->wr_id;
+  return 0;
+}
 int poll_queue(ibv_cq*, int, ibv_wc* found) { return *found = asked.arrives, 1; }
 ibv_context& device() {
   static ibv_context context;
@@ -142,8 +147,12 @@ TEST_F(DynamicEndpoint, HasAnInitiatorAndATargetForEachQueuePair) {
   for (std::size_t i = 0; i < 4; ++i) {
     const auto& made = fake->made[i];
     EXPECT_EQ(made.wanted.qp_type, IBV_QPT_DRIVER);
-    EXPECT_EQ(made.dynamic.comp_mask, std::uint64_t{MLX5DV_QP_INIT_ATTR_MASK_DC});
-    EXPECT_EQ(made.dynamic.dc_init_attr.dc_type, i % 2 == 0 ? MLX5DV_DCTYPE_DCI : MLX5DV_DCTYPE_DCT);
+    const bool initiator = i % 2 == 0;
+    EXPECT_EQ(made.dynamic.comp_mask, std::uint64_t{MLX5DV_QP_INIT_ATTR_MASK_DC} |
+                                          (initiator ? std::uint64_t{MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS} : 0));
+    EXPECT_EQ(made.dynamic.create_flags, initiator ? std::uint32_t{MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE} : 0u)
+        << "what is read would lie in completions, and never in memory";
+    EXPECT_EQ(made.dynamic.dc_init_attr.dc_type, initiator ? MLX5DV_DCTYPE_DCI : MLX5DV_DCTYPE_DCT);
     EXPECT_EQ(made.wanted.srq != nullptr, i % 2 == 1);
   }
   // What the driver wants of a target: it has its number only then, and that is what the other end is told.
@@ -175,13 +184,15 @@ TEST_F(DynamicEndpoint, EachRequestNamesItsTarget) {
     EXPECT_EQ(posted.key, fake->made[1].dynamic.dc_init_attr.dct_access_key);
     EXPECT_NE(posted.way, nullptr);
   }
-  EXPECT_EQ(end->receive(0, nullptr, 0, 0, 5), 0);
+  EXPECT_EQ(end->receive(1, nullptr, 0, 0, 5), 0);
   EXPECT_EQ(asked.receives, 1u);
   RdmaCompletion done;
-  for (const unsigned made : {2u, 3u}) {  // of the second queue pair, its initiator and its target
-    asked.arrives.qp_num = fake->queues[made].qp_num;
+  asked.arrives.qp_num = 12345;  // whatever the card says of a target's
+  for (const auto& [tag, id] : {std::pair(asked.received_as, 5u), std::pair(asked.requests[2].id, 3u)}) {
+    asked.arrives.wr_id = tag;
     ASSERT_EQ(end->poll_received({&done, 1}), 1);
     EXPECT_EQ(done.queue, 1u);
+    EXPECT_EQ(done.id, id);
   }
 }
 

@@ -4,6 +4,7 @@
 #ifdef HEADRACE_HAS_VERBS
 
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Asked {
   std::vector<ibv_ah_attr> ways;
   std::vector<ibv_send_wr> posted;
   std::vector<ibv_sge> received;  // of the last receive, a part each
+  std::uint64_t received_as = 0;  // its id
+  std::vector<int> rooms;         // of each completion queue
   ibv_wc arrives{};               // at the next poll
 } asked;
 
@@ -31,6 +34,7 @@ int post_send(ibv_qp*, ibv_send_wr* first, ibv_send_wr**) {
 }
 int post_receive(ibv_qp*, ibv_recv_wr* wanted, ibv_recv_wr**) {
   asked.received.assign(wanted->sg_list, wanted->sg_list + wanted->num_sge);
+  asked.received_as = wanted->wr_id;
   return 0;
 }
 int poll_queue(ibv_cq*, int, ibv_wc* found) {
@@ -52,8 +56,9 @@ ibv_pd* ibv_alloc_pd(ibv_context*) {
   return &domain;
 }
 int ibv_dealloc_pd(ibv_pd*) { return 0; }
-ibv_cq* ibv_create_cq(ibv_context*, int, void*, ibv_comp_channel*, int) {
+ibv_cq* ibv_create_cq(ibv_context*, int entries, void*, ibv_comp_channel*, int) {
   static ibv_cq queue;
+  asked.rooms.push_back(entries);
   queue.context = &device();
   return &queue;
 }
@@ -229,6 +234,44 @@ TEST_F(VerbsEndpoint, ADatagramComesWithoutItsHeader) {
   EXPECT_EQ(done.length, 0u);
   ASSERT_EQ(end->poll({&done, 1}), 1);
   EXPECT_EQ(done.length, 40u) << "what is sent has none";
+}
+
+/// Of those that are not in use as well: with less, what comes for one of them is lost, and the queue with it.
+TEST_F(VerbsEndpoint, DatagramsOfAllQueuePairsHaveRoom) {
+  const RdmaSettings some{.queue_pairs = 16, .in_use = 2, .tx_depth = 10, .rx_depth = 50};
+  open(infiniband(), some);
+  EXPECT_EQ(asked.rooms, (std::vector<int>{20, 100}));
+  asked = {};
+  RdmaSettings datagrams = some;
+  datagrams.transport = RdmaTransport::datagram;
+  open(infiniband(), datagrams);
+  EXPECT_EQ(asked.rooms, (std::vector<int>{20, 800}));
+  asked = {};
+  datagrams.rx_depth = 1u << 31;  // no number of entries that an int holds
+  open(infiniband(), datagrams);
+  EXPECT_EQ(asked.rooms.at(1), std::numeric_limits<int>::max());
+}
+
+/// Whatever the card says of the queue pair: what was posted comes back.
+TEST_F(VerbsEndpoint, ACompletionTellsItsQueuePairAndWhatItIs) {
+  for (const RdmaTransport transport : {RdmaTransport::reliable, RdmaTransport::datagram}) {
+    asked = {};
+    const auto end = open(infiniband(), {.transport = transport, .queue_pairs = 3});
+    connect(*end);
+    const RdmaWork work{.op = RdmaOp::send, .length = 8, .local = memory.data(), .id = 77};
+    ASSERT_EQ(end->post(2, {&work, 1}), 0);
+    ASSERT_EQ(end->receive(1, memory.data(), 8, 1, 0xffffffff), 0);
+    RdmaCompletion done;
+    asked.arrives.qp_num = 12345;
+    asked.arrives.wr_id = asked.posted.at(0).wr_id;
+    ASSERT_EQ(end->poll({&done, 1}), 1);
+    EXPECT_EQ(done.id, 77u);
+    EXPECT_EQ(done.queue, 2u);
+    asked.arrives.wr_id = asked.received_as;
+    ASSERT_EQ(end->poll_received({&done, 1}), 1);
+    EXPECT_EQ(done.id, 0xffffffff);
+    EXPECT_EQ(done.queue, 1u);
+  }
 }
 
 TEST_F(VerbsEndpoint, AManagedConnectionNeedsAnAddress) {

@@ -96,7 +96,7 @@ void RdmaLink::post(unsigned q, unsigned count, bool last) {
     ++lane.posted;
     if (++lane.since_signal < traffic_.moderation && !(last && i + 1 == count)) continue;
     list[i].signaled = true;
-    list[i].id = lane.since_signal;
+    list[i].id = static_cast<std::uint32_t>(lane.since_signal);
     lane.posted_at[lane.signals++ % lane.posted_at.size()] = now_ns();
     lane.since_signal = 0;
   }
@@ -132,6 +132,10 @@ unsigned RdmaLink::take_received() {
   for (int i = 0; i < count; ++i) {
     const RdmaCompletion& c = done[static_cast<unsigned>(i)];
     check_done(c);
+    if (c.queue < first_queue_ || c.queue - first_queue_ >= traffic_.queue_pairs) {
+      put_back(c);
+      continue;
+    }
     const unsigned q = c.queue - first_queue_;
     ++lanes_[q].received;
     if (traffic_.counts_arrivals())
@@ -160,6 +164,12 @@ void RdmaLink::take_datagram(unsigned q, const RdmaCompletion& c) {
   }
   if (c.length != traffic_.size) throw wrong_length(c.length);
   arrivals_.came(c.id, RdmaTag::slot_or_word(c.immediate), now_ns(), moved_);
+}
+
+/// A datagram came late, of another link of this endpoint, such as an end that was said again: its receive is posted as before.
+void RdmaLink::put_back(const RdmaCompletion& c) {
+  check_post(
+      endpoint_.receive(c.queue, area_.sink(c.id), static_cast<std::uint32_t>(traffic_.size), area_.local_key(), c.id));
 }
 
 /// Without data; left out where too many have no completion yet: what is said is said again.

@@ -90,6 +90,7 @@ class RdmaLink {
 
   // Datagrams.
   void take_datagram(unsigned q, const RdmaCompletion& done);
+  void put_back(const RdmaCompletion& done);
   void say(unsigned q, RdmaTag::Word word);
   bool told_end(unsigned q);
 

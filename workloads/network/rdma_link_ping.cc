@@ -63,7 +63,7 @@ void RdmaLink::send_marked(unsigned char mark, StallWatch& watch) {
   ++lane.since_signal;
   if (traffic_.reads() || mark == kStop || lane.since_signal >= std::min(traffic_.moderation, traffic_.tx_depth / 2)) {
     work.signaled = true;
-    work.id = lane.since_signal;
+    work.id = static_cast<std::uint32_t>(lane.since_signal);
     lane.since_signal = 0;
   }
   check_post(endpoint_.post(first_queue_, {&work, 1}));

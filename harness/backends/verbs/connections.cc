@@ -11,11 +11,6 @@
 #include "harness/backends/verbs/words.h"
 
 namespace headrace::verbs {
-namespace {
-
-constexpr std::uint8_t kReceiverDelay = 12;  // 0.64 ms before a message that found no receive comes again
-
-}  // namespace
 
 Connections::Connections(const Device& device, const RdmaPort& port, const RdmaSettings& settings)
     : Endpoint(device, port, settings) {

@@ -48,11 +48,11 @@ int Datagrams::post(unsigned queue, std::span<const RdmaWork> work) noexcept {
 
 /// The header goes where nobody looks.
 int Datagrams::receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,
-                       std::uint64_t id) noexcept {
+                       std::uint32_t id) noexcept {
   ibv_sge parts[2] = {{reinterpret_cast<std::uint64_t>(header_), kHeader, header_region_->lkey},
                       {reinterpret_cast<std::uint64_t>(to), length, local_key}};
   ibv_recv_wr request{};
-  request.wr_id = id;
+  request.wr_id = tagged(queue, id);
   request.sg_list = parts;
   request.num_sge = length > 0 ? 2 : 1;
   ibv_recv_wr* bad = nullptr;

@@ -16,7 +16,7 @@ class Datagrams final : public Endpoint {
   void connect(const RdmaAddress& other, unsigned first, unsigned others_first, unsigned count) override;
   int post(unsigned queue, std::span<const RdmaWork> work) noexcept override;
   int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,
-              std::uint64_t id) noexcept override;
+              std::uint32_t id) noexcept override;
   int poll_received(std::span<RdmaCompletion> done) noexcept override;
 
  private:

@@ -9,14 +9,13 @@
 
 #include "harness/backends/library.h"
 #include "harness/backends/verbs/endpoint.h"
-#include "harness/backends/verbs/manager.h"
+#include "harness/backends/verbs/retries.h"
 #include "harness/backends/verbs/words.h"
 
 namespace headrace::verbs {
 namespace {
 
-constexpr std::uint64_t kKey = 0x68656164;   // that a target is to be told by who reaches it
-constexpr std::uint8_t kReceiverDelay = 12;  // 0.64 ms before a message that found no receive comes again
+constexpr std::uint64_t kKey = 0x68656164;  // that a target is to be told by who reaches it
 
 /// The driver's own library, which need not be there.
 struct Mlx5 {
@@ -85,7 +84,7 @@ class Dynamic final : public Endpoint {
     const Lane& lane = lanes_[queue];
     ibv_wr_start(lane.requests);
     for (const RdmaWork& w : work) {
-      lane.requests->wr_id = w.id;
+      lane.requests->wr_id = tagged(queue, w.id);
       lane.requests->wr_flags = w.signaled ? unsigned{IBV_SEND_SIGNALED} : 0u;
       describe(lane.requests, w);
       mlx5dv_wr_set_dc_addr(lane.targets, lane.way.get(), lane.number, kKey);
@@ -100,10 +99,10 @@ class Dynamic final : public Endpoint {
   }
 
   int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,
-              std::uint64_t id) noexcept override {
+              std::uint32_t id) noexcept override {
     ibv_sge part{reinterpret_cast<std::uint64_t>(to), length, local_key};
     ibv_recv_wr request{};
-    request.wr_id = id;
+    request.wr_id = tagged(queue, id);
     request.sg_list = &part;
     request.num_sge = length > 0 ? 1 : 0;
     ibv_recv_wr* bad = nullptr;
@@ -143,6 +142,10 @@ class Dynamic final : public Endpoint {
     mlx5dv_qp_init_attr dynamic{};
     dynamic.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC;
     dynamic.dc_init_attr.dc_type = type;
+    if (type == MLX5DV_DCTYPE_DCI) {  // the driver takes no data that was read out of an initiator's completions
+      dynamic.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
+      dynamic.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+    }
     if (type == MLX5DV_DCTYPE_DCT) dynamic.dc_init_attr.dct_access_key = kKey;
     Held<ibv_qp> made(mlx5_.create_qp(domain_->device.get(), &wanted, &dynamic));
     if (!made && (errno == EOPNOTSUPP || errno == ENOSYS))
@@ -168,7 +171,6 @@ class Dynamic final : public Endpoint {
     change(queue.get(), init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT, "set an initiator up");
     lanes_[which].requests = ibv_qp_to_qp_ex(queue.get());
     lanes_[which].targets = mlx5_.qp_ex(lanes_[which].requests);
-    know(queue->qp_num);
     queues_.push_back(std::move(queue));
   }
 
@@ -192,7 +194,6 @@ class Dynamic final : public Endpoint {
     a.ah_attr = route_to(address_);
     change(target.get(), a, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV | IBV_QP_MIN_RNR_TIMER, "start a target");
     address_.queue_pairs.push_back(target->qp_num);  // which it has from here on
-    know(target->qp_num, which);
     targets_.push_back(std::move(target));
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "harness/backends/verbs/retries.h"
@@ -25,8 +26,10 @@ Endpoint::Endpoint(const Device& device, const RdmaPort& port, const RdmaSetting
   domain_->pd.reset(ibv_alloc_pd(device.get()));
   if (!domain_->pd) throw refused(port.name(), "make a protection domain", errno);
   const unsigned in_use = settings.in_use > 0 ? settings.in_use : settings.queue_pairs;
-  sent_ = completion_queue(settings.tx_depth * in_use);
-  received_ = completion_queue(settings.rx_depth * in_use);
+  sent_ = completion_queue(std::uint64_t{settings.tx_depth} * in_use);
+  // A datagram comes when it likes, for queue pairs that are not in use, too.
+  const bool all = settings.transport == RdmaTransport::datagram;
+  received_ = completion_queue(std::uint64_t{settings.rx_depth} * (all ? settings.queue_pairs : in_use));
   describe();
 }
 
@@ -44,10 +47,10 @@ std::unique_ptr<RdmaMemory> Endpoint::enroll_dma_buf(int fd, std::uint64_t offse
 }
 
 int Endpoint::receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,
-                      std::uint64_t id) noexcept {
+                      std::uint32_t id) noexcept {
   ibv_sge part{reinterpret_cast<std::uint64_t>(to), length, local_key};
   ibv_recv_wr request{};
-  request.wr_id = id;
+  request.wr_id = tagged(queue, id);
   request.sg_list = &part;
   request.num_sge = length > 0 ? 1 : 0;
   ibv_recv_wr* bad = nullptr;
@@ -60,8 +63,9 @@ int Endpoint::access() const noexcept {
   return kAccess | (settings_.relaxed_ordering ? static_cast<int>(IBV_ACCESS_RELAXED_ORDERING) : 0);
 }
 
-Held<ibv_cq> Endpoint::completion_queue(unsigned entries) {
-  ibv_cq* queue = ibv_create_cq(domain_->device.get(), static_cast<int>(std::max(entries, 1u)), nullptr, nullptr, 0);
+Held<ibv_cq> Endpoint::completion_queue(std::uint64_t entries) {
+  const auto room = static_cast<int>(std::clamp<std::uint64_t>(entries, 1, std::numeric_limits<int>::max()));
+  ibv_cq* queue = ibv_create_cq(domain_->device.get(), room, nullptr, nullptr, 0);
   if (!queue)
     throw refused(port_.name(),
                   fmt::format("make a completion queue of {} entries (at most {})", entries, port_.most_completions),
@@ -107,14 +111,8 @@ void Endpoint::make_queue_pairs(ibv_qp_type type, unsigned receive_parts, const 
     init.pkey_index = static_cast<std::uint16_t>(settings_.partition_index);
     change(queue.get(), init, mask | IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT, "set a queue pair up");
     address_.queue_pairs.push_back(queue->qp_num);
-    know(queue->qp_num);
     queues_.push_back(std::move(queue));
   }
-}
-
-void Endpoint::know(std::uint32_t number, std::size_t index) {
-  const Number known{number, static_cast<unsigned>(index)};
-  numbers_.insert(std::upper_bound(numbers_.begin(), numbers_.end(), known), known);
 }
 
 unsigned Endpoint::check_fits(const RdmaAddress& other, unsigned first, unsigned others_first, unsigned count) {
@@ -178,16 +176,10 @@ int Endpoint::poll(ibv_cq* queue, std::span<RdmaCompletion> done) noexcept {
   const int count = ibv_poll_cq(queue, std::min(static_cast<int>(done.size()), kAtOnce), found);
   for (int i = 0; i < count; ++i) {
     const ibv_wc& wc = found[i];
-    done[static_cast<std::size_t>(i)] = {wc.wr_id, wc.status, wc.byte_len, wc.imm_data, index_of(wc.qp_num)};
+    done[static_cast<std::size_t>(i)] = {static_cast<std::uint32_t>(wc.wr_id), wc.status, wc.byte_len, wc.imm_data,
+                                         static_cast<unsigned>(wc.wr_id >> 32)};
   }
   return count < 0 ? -EIO : count;
-}
-
-unsigned Endpoint::index_of(std::uint32_t number) const noexcept {
-  if (numbers_.size() == 1) return 0;
-  const auto at = std::lower_bound(numbers_.begin(), numbers_.end(), number,
-                                   [](const Number& n, std::uint32_t wanted) { return n.number < wanted; });
-  return at != numbers_.end() ? at->index : 0;
 }
 
 }  // namespace headrace::verbs

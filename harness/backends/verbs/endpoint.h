@@ -27,7 +27,7 @@ class Endpoint : public RdmaEndpoint {
   std::unique_ptr<RdmaMemory> enroll_dma_buf(int fd, std::uint64_t offset, std::uint64_t length,
                                              std::uint64_t address) override;
   int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,
-              std::uint64_t id) noexcept override;
+              std::uint32_t id) noexcept override;
   int poll(std::span<RdmaCompletion> done) noexcept override { return poll(sent_.get(), done); }
   int poll_received(std::span<RdmaCompletion> done) noexcept override { return poll(received_.get(), done); }
   std::string why(int status) const override;
@@ -37,14 +37,15 @@ class Endpoint : public RdmaEndpoint {
   void make_queue_pairs(ibv_qp_type type, unsigned receive_parts, const ibv_qp_attr& attributes, int mask);
   /// How many queue pairs a call of connect() is for. Settles mtu(). Throws RunError where the two ends do not fit.
   unsigned check_fits(const RdmaAddress& other, unsigned first, unsigned others_first, unsigned count);
-  /// What completes with this number is of the queue pair at `index`; without, of the one that comes next.
-  void know(std::uint32_t number, std::size_t index);
-  void know(std::uint32_t number) { know(number, queues_.size()); }
   ibv_ah_attr route_to(const RdmaAddress& other) const;
   /// One whose other end is known, of a reliable transport: from now on it sends.
   void start_sending(ibv_qp* queue, const RdmaAddress& other, const std::string& what) const;
   void change(ibv_qp* queue, ibv_qp_attr& attributes, int mask, const std::string& what) const;
 
+  /// What a completion brings back whatever became of it: the caller's word, and which queue pair it is of.
+  static constexpr std::uint64_t tagged(unsigned queue, std::uint32_t id) noexcept {
+    return std::uint64_t{queue} << 32 | id;
+  }
   /// Posts each of `work`; `direct(request, w)` fills in where to.
   template <class Direct>
   int post_all(unsigned queue, std::span<const RdmaWork> work, const Direct& direct) noexcept {
@@ -53,7 +54,7 @@ class Endpoint : public RdmaEndpoint {
       const RdmaWork& w = work[i];
       ibv_send_wr& request = requests_[i];
       parts_[i] = {reinterpret_cast<std::uint64_t>(w.local), w.length, w.local_key};
-      request.wr_id = w.id;
+      request.wr_id = tagged(queue, w.id);
       request.next = i + 1 < count ? &requests_[i + 1] : nullptr;
       request.sg_list = &parts_[i];
       request.num_sge = w.length > 0 ? 1 : 0;
@@ -81,19 +82,12 @@ class Endpoint : public RdmaEndpoint {
                                         IBV_WR_SEND_WITH_IMM};
     return kCodes[static_cast<unsigned>(op)];
   }
-  struct Number {
-    std::uint32_t number;
-    unsigned index;
-    bool operator<(const Number& other) const { return number < other.number; }
-  };
 
   int access() const noexcept;
-  Held<ibv_cq> completion_queue(unsigned entries);
+  Held<ibv_cq> completion_queue(std::uint64_t entries);
   void describe();
   int poll(ibv_cq* queue, std::span<RdmaCompletion> done) noexcept;
-  unsigned index_of(std::uint32_t number) const noexcept;
 
-  std::vector<Number> numbers_;  // by number
   ibv_send_wr requests_[kMostPosted]{};
   ibv_sge parts_[kMostPosted]{};
 };

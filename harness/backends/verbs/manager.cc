@@ -47,9 +47,8 @@ class Manager final : public ConnectionManager {
       sockaddr_storage address;
       to_sockaddr(here_, 0, address);
       must(cm_.bind_addr(listener_, reinterpret_cast<sockaddr*>(&address)), "bind to the port's IP address");
-      if (!listener_->verbs || port.device != listener_->verbs->device->name)
-        throw RunError(fmt::format("{}: connect: rdma_cm: its IP address leads to {}", name_,
-                                   listener_->verbs ? listener_->verbs->device->name : "no RDMA device"));
+      if (const std::string found = found_port(); found != name_)
+        throw RunError(fmt::format("{}: connect: rdma_cm: its IP address leads to {}", name_, found));
       must(cm_.listen(listener_, kWaiting), "listen");
       service_ = ntohs(cm_.get_src_port(listener_));
     } catch (...) {
@@ -80,6 +79,11 @@ class Manager final : public ConnectionManager {
 
   void must(int result, const char* what) const {
     if (result != 0) throw refused(name_, std::string("connect: rdma_cm: ") + what, errno);
+  }
+  /// By the address that the listener is bound to.
+  std::string found_port() const {
+    if (!listener_->verbs) return "no RDMA device";
+    return fmt::format("{}/{}", listener_->verbs->device->name, listener_->port_num);
   }
   rdma_cm_id* make_id() {
     rdma_cm_id* id = nullptr;
@@ -153,6 +157,7 @@ class Manager final : public ConnectionManager {
         mtu = std::min(mtu, mtu_bytes(attributes.path_mtu));
         attributes.path_mtu = mtu_of(mtu);
         attributes.max_dest_rd_atomic = static_cast<std::uint8_t>(terms.reads);
+        attributes.min_rnr_timer = kReceiverDelay;  // the kernel's 0 stands for 655 ms
       }
       if (state == IBV_QPS_RTS) {
         attributes.max_rd_atomic = static_cast<std::uint8_t>(terms.reads);

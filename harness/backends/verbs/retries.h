@@ -11,5 +11,6 @@ inline constexpr std::uint8_t kRetries = 6;
 // For ever, as perftest and NCCL do: a receiver that answers is there, and may have been preempted for longer than a few
 // retries take. One that stays so is StallWatch's to tell.
 inline constexpr std::uint8_t kReceiverRetries = 7;
+inline constexpr std::uint8_t kReceiverDelay = 12;  // 0.64 ms before a message that found no receive comes again
 
 }  // namespace headrace::verbs
