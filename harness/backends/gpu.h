@@ -44,6 +44,7 @@ struct GpuFacts {
   std::string uuid;          // "GPU-1f2e..."
   std::string pci_address;   // "0000:17:00.0": as /sys/bus/pci/devices names it; "" = not told
   std::uint64_t memory = 0;  // [B]
+  std::uint64_t cache = 0;   // before its memory (L2) [B]; 0 = not told
   int numa_node = -1;        // that the GPU is attached to; -1 = not told
   PcieLink link_max;         // of this GPU in this slot
   bool slice = false;        // a MIG slice: shares the link and the copy engines with others
@@ -208,8 +209,8 @@ class GpuFileReader {
                             std::uint64_t to) noexcept = 0;
   /// For `most` reads at once. Throws Unsupported where the library is too old.
   virtual std::unique_ptr<GpuReadBatch> batch(unsigned most) = 0;
-  /// Queues a read in the order of `stream`: `read` lives, and its result is there, when the stream has got past it. Throws
-  /// RunError; Unsupported where the library is too old.
+  /// Queues a read in the order of `stream`: `read` lives, and its result is there, when the stream has got past it, where
+  /// a negative one is the library's own code. Throws RunError; Unsupported where the library is too old.
   virtual void queue(GpuRead& read, GpuStream& stream) = 0;
   /// How it does that: "direct (nvidia-fs 2.24), as cuFile counted", "through host memory ...".
   virtual std::string mode() const = 0;

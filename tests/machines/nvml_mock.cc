@@ -210,6 +210,7 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* device, unsigned link, PciInfo* in
 int nvmlDeviceGetNvLinkErrorCounter(void* device, unsigned link, int kind, unsigned long long* count) {
   const NvmlMockGpu* gpu = of(device);
   if (!gpu || link >= gpu->nvlinks_up) return kInvalid;
+  if (gpu->symbol_errors) return kNotSupported;
   *count = link == 0 && kind == 2 ? gpu->link_errors : 0;
   return kSuccess;
 }
@@ -250,6 +251,11 @@ int nvmlDeviceGetFieldValues(void* device, int count, FieldValue* values) {
       case 172:
         v->value.whole = gpu->c2c_mbps;
         v->code = v->scope < gpu->c2c_up ? kSuccess : kInvalid;
+        break;
+      case 221:
+        v->type = 3;  // unsigned long long
+        v->code = gpu->symbol_errors && v->scope < gpu->nvlinks_up ? kSuccess : kNotSupported;
+        if (v->code == kSuccess) v->value.large = gpu->symbol_errors[v->scope];
         break;
       default:
         v->code = kNotSupported;

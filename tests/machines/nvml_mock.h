@@ -23,6 +23,7 @@ struct NvmlMockGpu {
   unsigned end_type = 0;              // nvmlIntNvLinkDeviceType_t
   const char* const* ends = nullptr;  // of each link, PCI addresses; nullptr = not told
   unsigned long long link_errors = 0;
+  const unsigned long long* symbol_errors = nullptr;  // of each link: one of generation 5, which has no other counters
   unsigned c2c = 0, c2c_up = 0, c2c_mbps = 0;
   unsigned char fabric = 0;  // nvmlGpuFabricState_t
   unsigned remapped = 0;

@@ -75,6 +75,14 @@ TEST_F(NvmlReader, ErrorsRowsAndXids) {
   EXPECT_TRUE(nvml().state(gpu).xids.empty());  // each is told once
 }
 
+TEST_F(NvmlReader, SymbolErrorsOfEachLinkSinceGeneration5) {
+  static constexpr unsigned long long kEach[] = {0, 5, 7, 100};
+  gpus[0].nvlinks = 4;
+  gpus[0].nvlinks_up = 3;
+  gpus[0].symbol_errors = kEach;
+  EXPECT_EQ(nvml().state(device()).nvlink_errors, 12u);
+}
+
 TEST_F(NvmlReader, WhoMayNotUseAGpu) {
   EXPECT_EQ(nvml().refuses(device()), "");
   gpus[0].compute_mode = 3;

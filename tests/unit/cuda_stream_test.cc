@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "harness/backends/cuda/environment.h"
 #include "harness/backends/cuda/status.h"
@@ -15,6 +16,8 @@ namespace {
 struct {
   cudaError_t copy = cudaSuccess, query = cudaSuccess;
   unsigned calls = 0, destroyed = 0;
+  int device = 0;             // the thread's
+  std::vector<int> launched;  // kernels, on which GPU each
 } runtime;
 headrace::cuda::Gate gate;
 int thing;
@@ -24,7 +27,7 @@ extern "C" {
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t) { return "what it says"; }
 const char* cudaGetErrorName(cudaError_t) { return "cudaErrorOfTheTest"; }
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaSetDevice(int device) { return runtime.device = device, cudaSuccess; }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = reinterpret_cast<cudaStream_t>(&thing);
   return cudaSuccess;
@@ -49,10 +52,13 @@ cudaError_t cudaMemcpyAsync(void*, const void*, std::size_t, cudaMemcpyKind, cud
 
 namespace headrace::cuda {
 
-cudaError_t launch_gate(Gate*, std::uint32_t, std::uint64_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t launch_busy(std::uint64_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t launch_copy(void*, const void*, std::uint64_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t launch_follow(const void* const*, std::uint64_t, const void**, cudaStream_t) { return cudaSuccess; }
+namespace {
+cudaError_t launched() { return runtime.launched.push_back(runtime.device), cudaSuccess; }
+}  // namespace
+cudaError_t launch_gate(Gate*, std::uint32_t, std::uint64_t, cudaStream_t) { return launched(); }
+cudaError_t launch_busy(std::uint64_t, cudaStream_t) { return launched(); }
+cudaError_t launch_copy(void*, const void*, std::uint64_t, cudaStream_t) { return launched(); }
+cudaError_t launch_follow(const void* const*, std::uint64_t, const void**, cudaStream_t) { return launched(); }
 
 // A GPU of which only its being given up matters here.
 namespace {
@@ -74,7 +80,10 @@ std::unique_ptr<GpuImageDecoder> Device::image_decoder(GpuStream&, unsigned, uns
 std::unique_ptr<GpuFileReader> Device::file_reader(const FileTable&, std::span<const std::uint32_t>, const GpuMemory&) {
   return nullptr;
 }
-void Device::use() { check(); }
+void Device::use() {
+  check();
+  cudaSetDevice(index_);
+}
 void Device::give_up(const std::string& why) {
   why_ = why;
   given_up_ = any_lost = true;
@@ -132,6 +141,22 @@ TEST_F(CudaStream, AnErrorOfOneCallIsThatCallsAlone) {
     EXPECT_EQ(said([&] { stream.copy(&thing, &thing, 4, CopyKind::h2d); }), "");
   }
   EXPECT_EQ(runtime.destroyed, 1u);
+}
+
+/// One thread queues on the streams of several GPUs, as copies from all to one do: kernels run on the thread's GPU, and
+/// CUDA refuses them on another one's stream.
+TEST_F(CudaStream, KernelsRunOnTheGpuOfTheirStream) {
+  Device zero(0), one(1);
+  Stream lead(zero), other(one);
+  const std::function<void()> on_lead[] = {[&] { lead.hold(); }, [&] { lead.keep_busy(1); },
+                                           [&] { lead.copy_by_cores(&thing, &thing, 4); },
+                                           [&] { lead.follow(nullptr, 1); }};
+  for (const auto& call : on_lead) {
+    other.copy_by_cores(&thing, &thing, 4);
+    runtime.launched.clear();
+    call();
+    EXPECT_EQ(runtime.launched, std::vector<int>{0});
+  }
 }
 
 TEST(CudaErrors, SayWhatToDoWhereTheCodeTells) {

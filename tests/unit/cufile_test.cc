@@ -112,13 +112,14 @@ struct PlayedStream final : GpuStream {
   void after(const GpuStream&, unsigned) override {}
   bool reached(unsigned) override { return true; }
   void wait_mark(unsigned) override {}
-  void wait() override {}
+  void wait() override { ++waited; }
   double seconds(unsigned, const GpuStream&, unsigned) override { return 0; }
+  unsigned waited = 0;
 };
 
 /// Six reads by `calls`, four at once: what each gave, and the first byte that came.
-std::string straight(GpuFileReader& reader, Played& memory, gpu::ReadCalls calls) {
-  PlayedStream stream;
+std::string straight(GpuFileReader& reader, Played& memory, gpu::ReadCalls calls, PlayedStream&& stream = {},
+                     std::int64_t* failed = nullptr) {
   gpu::StraightReads reads(reader, stream, calls, 4, kPage);
   unsigned given = 0;
   std::string told;
@@ -132,6 +133,7 @@ std::string straight(GpuFileReader& reader, Played& memory, gpu::ReadCalls calls
       },
       [&](unsigned slot, const GpuRead& read, std::uint64_t begin_ns, std::uint64_t end_ns) {
         EXPECT_LE(begin_ns, end_ns);
+        if (failed && read.result < 0) *failed = read.result;
         told += read.result == kPage ? std::string(1, static_cast<char>(memory.begin()[slot * kPage])) : "!";
       });
   std::sort(told.begin(), told.end());
@@ -156,13 +158,36 @@ TEST_F(CuFiles, AReadThatFailsAmongOthersIsTheOnlyOne) {
   Played memory(4 * kPage);
   const auto of = reader(memory);
   for (const gpu::ReadCalls calls : {gpu::ReadCalls::batch, gpu::ReadCalls::stream}) {
-    fake->fails = 3;
-    const std::string told = straight(*of, memory, calls);
-    EXPECT_EQ(told.size(), 6u);
-    EXPECT_EQ(std::count(told.begin(), told.end(), '!'), 1) << told;
+    // Its own code of a file system that it does not do, and the one that says nothing: neither is an errno.
+    for (const long failure : {-5, -1, -5008}) {
+      fake->fails = 3;
+      fake->failure = failure;
+      std::int64_t failed = 0;
+      const std::string told = straight(*of, memory, calls, {}, &failed);
+      EXPECT_EQ(told.size(), 6u);
+      EXPECT_EQ(std::count(told.begin(), told.end(), '!'), 1) << told;
+      EXPECT_EQ(failed, -EIO);
+    }
   }
+}
+
+TEST_F(CuFiles, ABatchThatDoesNotEndIsCancelled) {
+  Played memory(4 * kPage);
+  const auto of = reader(memory);
   fake->never_ends = true;
   EXPECT_THROW(straight(*of, memory, gpu::ReadCalls::batch), RunError);
+  EXPECT_GE(fake->cancelled, 1u) << "it would write into memory that is given back";
+}
+
+/// What is queued before one that is refused still fills in its result.
+TEST_F(CuFiles, ReadsThatAreQueuedAreWaitedForWhateverFails) {
+  Played memory(4 * kPage);
+  const auto of = reader(memory);
+  fake->refuses = 3;
+  PlayedStream stream;
+  EXPECT_THROW(straight(*of, memory, gpu::ReadCalls::stream, std::move(stream)), RunError);
+  EXPECT_EQ(stream.waited, 1u);
+  EXPECT_EQ(straight(*of, memory, gpu::ReadCalls::stream), "aabbcc") << "the next run goes well";
 }
 
 TEST(NvidiaFs, CountsReadsWhereItIsTold) {

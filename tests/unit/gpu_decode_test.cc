@@ -1,4 +1,7 @@
 // gpu_decode, and copies of an input pipeline's batches, on GPUs that are the host.
+#include <algorithm>
+#include <map>
+
 #include "harness/backends/codec.h"
 #include "tests/unit/gpu_run.h"
 
@@ -46,6 +49,31 @@ TEST_F(GpuDecoding, TellsImagesPerSecondOfEachGpu) {
   EXPECT_TRUE(noted(p, "decoded by by the test"));
   EXPECT_TRUE(p.wrong_blocks.empty());
   EXPECT_EQ(gpus->objects(), 0);
+}
+
+/// However many images there are and however large a batch is: a first look decodes each of them once, and no more.
+TEST_F(GpuDecoding, EachImageComesAsOftenAsAnyOther) {
+  settings.gpus.front().image_ns = 0;
+  std::map<const unsigned char*, unsigned> times;
+  const auto jpeg = settings.gpus.front().jpeg;
+  settings.gpus.front().jpeg = [&](GpuImage& image) {
+    if (image.to != nullptr) ++times[image.stored.data()];
+    return jpeg(image);
+  };
+  const PointResult p = run_one("use: gpu_decode, images: 61, width: 64, batch: 64, passes: 1, by: cuda, verify: true");
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  EXPECT_TRUE(p.wrong_blocks.empty());
+  ASSERT_EQ(times.size(), 61u);
+  unsigned least = times.begin()->second, most = 0, all = 0;
+  for (const auto& [image, count] : times) {
+    least = std::min(least, count);
+    most = std::max(most, count);
+    all += count;
+  }
+  // Of a batch of 64 three come twice.
+  const auto batches = static_cast<unsigned>(2 + 2 * (p.repetitions.size() + 1));
+  EXPECT_LE(all, 64 * batches);
+  EXPECT_LE(most - least, batches);
 }
 
 TEST_F(GpuDecoding, ItsOwnDecodersComeFirst) {

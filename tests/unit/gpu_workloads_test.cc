@@ -120,6 +120,32 @@ TEST_F(GpuWorkloads, ALoadTakesAsLongAsItsMemoryIsFar) {
   EXPECT_EQ(gpus->objects(), 0);
 }
 
+/// What was loaded once comes from a cache the next time: each repetition goes on where the last one ended.
+TEST_F(GpuWorkloads, ALoadIsOfMemoryAndNotOfACache) {
+  settings.gpus.front().cached_load_ns = 100;
+  const PointResult p = run_one("use: gpu_latency, size: 8MiB, stride: 256B, loads: 1000");
+  ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
+  for (const MetricSummary& m : p.metrics) {
+    if (m.name != "device_latency_ns") continue;
+    EXPECT_GE(m.values.size(), 3u);
+    for (const double ns : m.values) EXPECT_NEAR(ns, 500, 1);
+  }
+  EXPECT_FALSE(noted(p, "has a cache of"));
+  settings.gpus.front().facts.cache = 5 << 20;
+  const PointResult held = run_one("use: gpu_latency, size: 8MiB, stride: 256B, loads: 1000");
+  EXPECT_TRUE(noted(held, "gpu0 has a cache of 5.00 MiB, and the places take 4.00 MiB of it"));
+}
+
+/// One that all others read and write holds a place for each of them, twice.
+TEST_F(GpuWorkloads, AFanThatHasNoRoomIsSkippedBeforeItBegins) {
+  settings.gpus.resize(4, HostGpuSettings{});
+  for (auto& gpu : settings.gpus) gpu.facts.memory = 5 << 20;
+  const PointResult in = run_one("use: p2p_fan, pattern: all_to_one, size: 1MiB, copies: 1");
+  EXPECT_EQ(in.status, PointStatus::skipped);
+  EXPECT_NE(in.reason.find("its buffers would take 6.00 MiB"), std::string::npos) << in.reason;
+  EXPECT_EQ(run_one("use: p2p_fan, pattern: one_to_all, size: 1MiB, copies: 1").status, PointStatus::ok);
+}
+
 TEST_F(GpuWorkloads, AFanFindsWrongBytesAndWhatCannotBeReached) {
   settings.gpus.resize(2, HostGpuSettings{});
   settings.gpus[1].corrupts = CopyKind::d2d;

@@ -29,6 +29,7 @@ struct HostGpuSettings {
   double h2d = 10e9, d2h = 8e9, d2d = 100e9, peer = 20e9;  // [B/s]
   double cores = 15e9;                                     // of copies by a kernel
   std::uint64_t own_load_ns = 500, other_load_ns = 1'500;  // of a load, from its own memory and any other
+  std::uint64_t cached_load_ns = 0;                        // from where it loaded before; 0 = likewise
   std::uint64_t copy_ns = 0;                               // of each copy, besides its bytes
   GpuFacts facts{.name = "Test GPU",
                  .driver = "1.0",
@@ -200,6 +201,7 @@ class HostGpuBackend final : public GpuBackend {
     HostGpuSettings settings;
     std::uint64_t copies = 0;
     std::uint64_t engine_free_ns[3] = {};
+    std::set<const void*> loaded;  // places
     bool hung = false;
   };
 
@@ -277,7 +279,8 @@ class HostGpuBackend final : public GpuBackend {
         const HostGpuSettings& s = device.settings;
         const void* const* place = at;
         for (std::uint64_t i = 0; i < loads; ++i) {
-          free += owner.gpu_of(place) == &device ? s.own_load_ns : s.other_load_ns;
+          const bool cached = s.cached_load_ns != 0 && !device.loaded.insert(place).second;
+          free += cached ? s.cached_load_ns : owner.gpu_of(place) == &device ? s.own_load_ns : s.other_load_ns;
           place = static_cast<const void* const*>(*place);
         }
         return free;

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 
+#include "harness/backends/buffers.h"
 #include "harness/backends/loader.h"
 #include "harness/storage/held_samples.h"
 #include "harness/workload.h"
@@ -84,7 +84,7 @@ class GpuDecode final : public Workload {
 
   void run(Worker& worker) override {
     Lane& lane = *lanes_[worker.index];
-    const std::uint64_t batches = (passes_ * lane.images_held + batch_ - 1) / batch_;
+    const std::uint64_t batches = (passes_ * lane.all.size() + batch_ - 1) / batch_;
     for (std::uint64_t i = 0; i < batches && worker.recorder.running(); ++i) {
       const std::uint64_t begin = now_ns();
       const std::span<const GpuImage> batch = lane.next();
@@ -136,7 +136,7 @@ class GpuDecode final : public Workload {
       const auto back = lane.gpu->pinned(lane.device->size(), false);
       lane.stream->copy(back->begin(), lane.device->begin(), lane.device->size(), CopyKind::d2h);
       lane.stream->wait();
-      for (const GpuImage& image : lane.last()) {
+      for (const GpuImage& image : lane.batch) {
         const double differs = difference(*decoder, image, back->begin() + (image.to - lane.device->begin()));
         if (differs <= kMostDifference) continue;
         wrong.push_back({.file = watch_.names()[i],
@@ -166,25 +166,26 @@ class GpuDecode final : public Workload {
   struct Lane {
     Gpu* gpu = nullptr;
     std::unique_ptr<GpuStream> stream;
-    std::unique_ptr<GpuMemory> device;         // goes after the decoder, which writes there
-    std::unique_ptr<GpuImageDecoder> decoder;  // goes before the stream
-    std::vector<GpuImage> order;               // whole batches, each image as often as any other
-    std::size_t batch = 1, at = 0, images_held = 0;
+    std::unique_ptr<GpuMemory> device;                              // goes after the decoder, which writes there
+    std::unique_ptr<GpuImageDecoder> decoder;                       // goes before the stream
+    std::vector<GpuImage> all, batch;                               // the images, and those that are decoded at once
+    std::size_t at = 0;                                             // the image that comes next
+    std::uint64_t room = 0;                                         // of one image's pixels [B]
     std::uint64_t images = 0, batches = 0, bytes = 0, took_ns = 0;  // of one repetition
+    /// As many as a batch holds, in turn: each image comes as often as any other.
     std::span<const GpuImage> next() noexcept {
-      const std::span<const GpuImage> one{order.data() + at, batch};
-      at = (at + batch) % order.size();
-      return one;
-    }
-    std::span<const GpuImage> last() const noexcept {
-      return {order.data() + (at + order.size() - batch) % order.size(), batch};
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        batch[i] = all[(at + i) % all.size()];
+        batch[i].to = device->begin() + i * room;
+      }
+      at = (at + batch.size()) % all.size();
+      return batch;
     }
   };
 
   void open(Gpu& gpu, unsigned index) {
     auto lane = std::make_unique<Lane>();
     lane->gpu = &gpu;
-    lane->batch = batch_;
     lane->stream = gpu.stream();
     for (const bool hardware : {true, false}) {
       if (by_ == (hardware ? "cuda" : "hardware")) continue;
@@ -194,11 +195,12 @@ class GpuDecode final : public Workload {
         place(*lane, index);
         // Some kinds of images are only refused when they are decoded.
         lane->stream->attach();
-        for (std::size_t done = 0; done < lane->order.size(); done += batch_) lane->decoder->decode(lane->next());
+        for (std::size_t done = 0; done < lane->all.size(); done += batch_) lane->decoder->decode(lane->next());
         lane->stream->wait();
         break;
       } catch (const RunError& e) {
         if (!hardware || by_ != "auto") throw;
+        lane->stream->wait();  // what was queued before still writes
         why_.push_back(fmt::format("{}: not by its own decoders: {}", gpu::gpu_name(index), e.what()));
       }
     }
@@ -207,7 +209,7 @@ class GpuDecode final : public Workload {
 
   /// Memory for the pixels of a batch, and which images go into each. Images that the library refuses are left out.
   void place(Lane& lane, unsigned index) {
-    std::vector<GpuImage> images;
+    lane.all.clear();
     std::uint64_t largest = 0;
     for (std::size_t i = 0; i < held_.all().size();) {
       GpuImage image{.stored = held_.all()[i].stored};
@@ -218,18 +220,13 @@ class GpuDecode final : public Workload {
         continue;
       }
       largest = std::max(largest, std::uint64_t{3} * image.width * image.height);
-      images.push_back(image);
+      lane.all.push_back(image);
       ++i;
     }
-    largest = (largest + 255) / 256 * 256;
-    lane.images_held = images.size();
-    lane.device = lane.gpu->allocate(largest * batch_);
-    lane.order.clear();
-    const std::size_t all = std::lcm(images.size(), std::size_t{batch_});
-    for (std::size_t i = 0; i < all; ++i) {
-      lane.order.push_back(images[i % images.size()]);
-      lane.order.back().to = lane.device->begin() + i % batch_ * largest;
-    }
+    lane.room = round_up(largest, 256);
+    lane.device.reset();  // of another decoder
+    lane.device = lane.gpu->allocate(lane.room * batch_);
+    lane.batch.resize(batch_);
     lane.at = 0;
   }
 

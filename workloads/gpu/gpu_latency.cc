@@ -28,15 +28,18 @@ constexpr std::array kMetrics{
 };
 enum Kind : unsigned { kOwn, kHost, kPeer };
 
-/// Places that each point to the next, in a random order that comes by all of them, so that neither caches nor anything that
-/// loads ahead knows the next one. One thread of the GPU follows them; the device's clock tells how long that took.
+constexpr std::uint64_t kLine = 128;  // what a GPU's cache holds of the memory around a place [B]
+
+/// Places that each point to the next, in a random order that comes by all of them, so that nothing that loads ahead knows the
+/// next one, and each repetition goes on where the last one ended, so that no cache does. One thread of the GPU follows them;
+/// the device's clock tells how long that took.
 class GpuLatency final : public Workload {
  public:
   explicit GpuLatency(Params& p)
       : size_(p.bytes("size", 512_MiB, {.min = 1 << 16, .max = static_cast<double>(64_GiB)},
                       "that the places lie in: more than caches hold")),
-        stride_(p.bytes("stride", 4096, {.min = 32, .max = 1 << 20, .multiple_of = 8},
-                        "from one place to the next in memory: more than what is loaded at once")),
+        stride_(p.bytes("stride", 256, {.min = 32, .max = 1 << 20, .multiple_of = 8},
+                        "from one place to the next in memory: more than what is loaded at once, and many places")),
         loads_(p.count("loads", 50'000, {.min = 1, .max = 1e8}, "of each memory and repetition")),
         placement_(gpu::Placement::declare(p)) {
     if (size_ / stride_ < 2) p.conflict("stride", "there must be two places at least");
@@ -50,7 +53,7 @@ class GpuLatency final : public Workload {
   bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     Footprint f;
-    f.memory_bytes = size_;
+    f.memory_bytes = size_ + size_ / stride_ * sizeof order_.front();
     constexpr double kLoad_s = 2e-6;  // from another GPU's memory
     const double ways = gpu::PlannedNode::pairs + 2 * gpu::PlannedNode::gpus;
     return gpu::planned(f, ways * static_cast<double>(loads_) * kLoad_s, size_);
@@ -75,16 +78,17 @@ class GpuLatency final : public Workload {
     notes_.clear();
     ways_.clear();
     Random random(1);
-    std::vector<std::uint32_t> order(size_ / stride_);
-    std::iota(order.begin(), order.end(), 0u);
-    for (std::size_t i = 0; i < order.size(); ++i) std::swap(order[i], order[i + random.below(order.size() - i)]);
+    order_.resize(size_ / stride_);
+    std::iota(order_.begin(), order_.end(), 0u);
+    for (std::size_t i = 0; i < order_.size(); ++i) std::swap(order_[i], order_[i + random.below(order_.size() - i)]);
     for (unsigned i = 0; i < backend.count(); ++i) {
       Gpu& own = backend.gpu(i);
       const NumaNode* near = placement_.node_of(i, own.facts(), notes_);
+      note_cache(own.facts(), i);
       for (unsigned at = 0; at < backend.count(); ++at)
         if (at == i || own.reaches(backend.gpu(at)))
-          ways_.push_back(std::make_unique<Way>(*this, own, i, &backend.gpu(at), at, near, order));
-      ways_.push_back(std::make_unique<Way>(*this, own, i, nullptr, i, near, order));
+          ways_.push_back(std::make_unique<Way>(*this, own, i, &backend.gpu(at), at, near));
+      ways_.push_back(std::make_unique<Way>(*this, own, i, nullptr, i, near));
     }
   }
   void before_phase(unsigned phase, unsigned, std::uint64_t) override {
@@ -95,16 +99,18 @@ class GpuLatency final : public Workload {
   void before_run(Worker& worker) override {
     Way& way = *ways_[worker.phase];
     way.stream->attach();
-    way.stream->follow(way.first, 1000);  // the memory's pages are known to the GPU
+    constexpr unsigned kFirst = 1000;
+    way.stream->follow(way.next(kFirst), kFirst);  // the memory's pages are known to the GPU
     way.stream->wait();
   }
   void run(Worker& worker) override {
     constexpr unsigned kBegin = 0, kEnd = 1;
     Way& way = *ways_[worker.phase];
+    const void* const* const first = way.next(loads_);
     const std::uint64_t begin = now_ns();
     HeldStream gate(*way.stream);  // what is timed is loading, not queueing
     way.stream->mark(kBegin);
-    way.stream->follow(way.first, loads_);
+    way.stream->follow(first, loads_);
     way.stream->mark(kEnd);
     gate.release();
     way.stream->wait_mark(kEnd);
@@ -139,9 +145,9 @@ class GpuLatency final : public Workload {
   /// From one GPU to one memory.
   struct Way {
     /// `there`: whose memory; nullptr: the host's.
-    Way(const GpuLatency& owner, Gpu& own, unsigned index, Gpu* there, unsigned at, const NumaNode* near,
-        const std::vector<std::uint32_t>& order)
-        : kind(there == nullptr ? kHost
+    Way(const GpuLatency& owner, Gpu& own, unsigned index, Gpu* there, unsigned at, const NumaNode* near)
+        : owner(owner),
+          kind(there == nullptr ? kHost
                : there == &own  ? kOwn
                                 : kPeer),
           name(gpu::gpu_name(index) + (kind == kOwn    ? ""
@@ -152,12 +158,10 @@ class GpuLatency final : public Workload {
       stream = own.stream();
       auto staged = own.pinned(owner.size_, false);
       memory = there == nullptr ? nullptr : there->allocate(owner.size_);
-      unsigned char* const begin = there == nullptr ? staged->begin() : memory->begin();
-      const auto place = [&](std::uint32_t i) { return begin + std::uint64_t{i} * owner.stride_; };
-      for (std::size_t i = 0; i < order.size(); ++i)
-        *reinterpret_cast<void**>(staged->begin() + std::uint64_t{order[i]} * owner.stride_) =
-            place(order[(i + 1) % order.size()]);
-      first = reinterpret_cast<const void* const*>(place(order.front()));
+      begin = there == nullptr ? staged->begin() : memory->begin();
+      for (std::size_t i = 0; i < owner.order_.size(); ++i)
+        *reinterpret_cast<const void**>(staged->begin() + std::uint64_t{owner.order_[i]} * owner.stride_) =
+            place((i + 1) % owner.order_.size());
       if (there == nullptr) {
         memory = std::move(staged);
         return;
@@ -166,18 +170,46 @@ class GpuLatency final : public Workload {
       filler->attach();
       filler->copy(memory->begin(), staged->begin(), owner.size_, CopyKind::h2d);
       filler->wait();
+      if (const std::uint64_t cache = there->facts().cache; cache > 0) {  // what came last is in it
+        const auto other = there->allocate(2 * cache);
+        filler->copy(other->begin() + cache, other->begin(), cache, CopyKind::d2d);
+        filler->wait();
+      }
     }
+    const unsigned char* place(std::size_t number) const noexcept {
+      return begin + std::uint64_t{owner.order_[number]} * owner.stride_;
+    }
+    /// Where so many loads begin that come after the last ones.
+    const void* const* next(std::uint64_t loads) noexcept {
+      const unsigned char* const first = place(position);
+      position = (position + loads) % owner.order_.size();
+      return reinterpret_cast<const void* const*>(first);
+    }
+    const GpuLatency& owner;
     Kind kind;
     std::string name, name_of_metric;
     std::unique_ptr<GpuMemory> memory;
     std::unique_ptr<GpuStream> stream;
-    const void* const* first = nullptr;
+    const unsigned char* begin = nullptr;  // of the places
+    std::uint64_t position = 0;            // of the next one, in their order
     double load_ns = 0;
   };
+
+  /// Where a cache holds all places, it is what is measured from the second round on.
+  void note_cache(const GpuFacts& facts, unsigned index) {
+    const std::uint64_t held = order_.size() * std::min(stride_, kLine);
+    if (held >= 2 * facts.cache) return;
+    const auto told = [](std::uint64_t bytes) {
+      return format_quantity(static_cast<double>(bytes), Dimension::bytes, true);
+    };
+    notes_.push_back(gpu::gpu_name(index) + " has a cache of " + told(facts.cache) + ", and the places take " +
+                     told(held) + " of it: loads from there are the cache's; a larger `size` has more of them");
+  }
 
   std::uint64_t size_, stride_, loads_;
   gpu::Placement placement_;
   gpu::GpuWatch watch_;
+  std::vector<std::uint32_t> order_;  // of the places, by their numbers in memory
   std::vector<std::unique_ptr<Way>> ways_;
   std::vector<std::string> notes_;
 };

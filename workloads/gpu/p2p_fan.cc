@@ -46,7 +46,9 @@ class P2pFan final : public Workload {
   std::optional<Skip> check(Node& node) override {
     if (auto skip = gpu::check_gpus(node, 0, 2)) return skip;
     GpuBackend& backend = node.backends().gpu();
-    if (auto skip = gpu::check_gpus(node, size_ * std::max(1u, backend.count() - 1))) return skip;
+    // One that all read from is in one place; what is written to or read by others has one for each of them.
+    const unsigned others = backend.count() - 1;
+    if (auto skip = gpu::check_gpus(node, size_ * (out_ ? 1 + others : 2 * others))) return skip;
     for (unsigned hub = 0; hub < backend.count(); ++hub)
       if (others_of(backend, hub).empty())
         return Skip{gpu::gpu_name(hub) + " reaches no other GPU's memory without the host"};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/base/clock.h"
+#include "harness/base/error.h"
 #include "harness/params.h"
 
 namespace headrace::gpu {
@@ -42,7 +44,15 @@ class StraightReads {
   void run(const Next& next, const Done& done) {
     if (calls_ == ReadCalls::single) return one_by_one(next, done);
     if (calls_ == ReadCalls::batch) return in_batches(next, done);
-    in_order(next, done);
+    try {
+      in_order(next, done);
+    } catch (...) {
+      try {  // what is queued fills in results
+        stream_.wait();
+      } catch (const RunError&) {  // the GPU was given up
+      }
+      throw;
+    }
   }
 
  private:
@@ -104,6 +114,7 @@ class StraightReads {
       if (ended == queued) break;
       const auto slot = static_cast<unsigned>(ended % slots());
       stream_.wait_mark(slot);
+      if (reads_[slot].result < 0) reads_[slot].result = -EIO;  // the library's own code
       done(slot, reads_[slot], begun_ns_[slot], now_ns());
       ++ended;
     }

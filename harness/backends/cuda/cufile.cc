@@ -41,6 +41,7 @@ class Reader final : public GpuFileReader {
     look_at_ways(files, selected, uuid);
   }
   ~Reader() override {
+    queued_.reset();  // before what its reads are of
     if (registered_) cufile_.forget_memory(memory_.begin());
     forget();
   }
@@ -140,6 +141,7 @@ CuFile::CuFile() {
   library_.find("cuFileBatchIOSetUp", make_batch);
   library_.find("cuFileBatchIOSubmit", submit_batch);
   library_.find("cuFileBatchIOGetStatus", ask_batch);
+  library_.find("cuFileBatchIOCancel", cancel_batch);
   library_.find("cuFileBatchIODestroy", free_batch);
   library_.find("cuFileReadAsync", read_queued);
   library_.find("cuFileStreamRegister", use_stream);

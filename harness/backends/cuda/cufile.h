@@ -99,6 +99,7 @@ class CuFile {
   Status (*make_batch)(void** batch, unsigned most) = nullptr;
   Status (*submit_batch)(void* batch, unsigned count, BatchRead*, unsigned flags) = nullptr;
   Status (*ask_batch)(void* batch, unsigned least, unsigned* count, BatchEvent*, timespec*) = nullptr;
+  Status (*cancel_batch)(void* batch) = nullptr;
   void (*free_batch)(void* batch) = nullptr;
   Status (*read_queued)(void* file, void* memory, std::size_t*, off_t* file_offset, off_t* memory_offset,
                         ssize_t* result, void* stream) = nullptr;

@@ -14,11 +14,14 @@ RunError failed(const char* what, CuFile::Status status) {
   return RunError(std::string(what) + ": " + CuFile::words(status.code));
 }
 
+/// cuFile's own codes are no errno, and its -1 says only that something failed.
+std::int64_t plain(std::int64_t result) noexcept { return result < 0 ? -EIO : result; }
+
 class Batch final : public GpuReadBatch {
  public:
   Batch(CuFile& cufile, const std::vector<void*>& files, const GpuMemory& memory, unsigned most)
       : cufile_(cufile), files_(files), memory_(memory), wanted_(most), events_(most) {
-    if (!cufile.make_batch || !cufile.submit_batch || !cufile.ask_batch || !cufile.free_batch)
+    if (!cufile.make_batch || !cufile.submit_batch || !cufile.ask_batch || !cufile.cancel_batch || !cufile.free_batch)
       throw Unsupported("libcufile.so.0 has no batches: that of CUDA 12.2 has");
     if (const auto status = cufile.make_batch(&batch_, most); status.code != 0)
       throw failed("make a batch of GPUDirect Storage", status);
@@ -32,6 +35,7 @@ class Batch final : public GpuReadBatch {
   }
 
   void begin(std::span<GpuRead> reads) override {
+    if (left_ > 0) end();  // of a run that failed in between
     for (std::size_t i = 0; i < reads.size(); ++i) {
       GpuRead& read = reads[i];
       wanted_[i].read = {memory_.begin(), static_cast<off_t>(read.offset), static_cast<off_t>(read.to), read.length};
@@ -51,6 +55,7 @@ class Batch final : public GpuReadBatch {
       const auto status = cufile_.ask_batch(batch_, left_, &count, events_.data(), &patience);
       if (status.code != 0 || count == 0) {
         left_ = 0;
+        cufile_.cancel_batch(batch_);  // or it would go on writing where other things will lie
         throw status.code != 0
             ? failed("ask a batch of GPUDirect Storage", status)
             : RunError("a batch of GPUDirect Storage did not end within " + std::to_string(kPatience_s) + " s");
@@ -58,7 +63,7 @@ class Batch final : public GpuReadBatch {
       for (const CuFile::BatchEvent& event : std::span(events_).first(count)) {
         auto& read = *static_cast<GpuRead*>(event.cookie);
         if (event.status == kComplete)
-          read.result = static_cast<std::int64_t>(event.result);
+          read.result = plain(static_cast<std::int64_t>(event.result));
         else if (event.status & kEnded)
           read.result = -EIO;
         else

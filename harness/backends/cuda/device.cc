@@ -58,6 +58,7 @@ Device::Device(int index) : index_(index), name_("gpu" + std::to_string(index)) 
   facts_.driver = Nvml::instance().driver_version();
   facts_.uuid = uuid_text(properties.uuid);
   facts_.memory = properties.totalGlobalMem;
+  facts_.cache = static_cast<std::uint64_t>(std::max(properties.l2CacheSize, 0));
   facts_.pci_address = pci_address(index);
   facts_.numa_node = numa_node(facts_.pci_address);
   facts_.coherent = properties.pageableMemoryAccessUsesHostPageTables != 0;

@@ -154,12 +154,14 @@ std::optional<std::uint64_t> NvmlLinks::errors(void* device) const {
   for (unsigned link = 0; link < kMostLinks; ++link) {
     int active = 0;
     if (state_(device, link, &active) != 0 || active == 0) continue;
+    std::optional<std::uint64_t> own;
     for (const int kind : kErrors) {
       unsigned long long count = 0;
-      if (error_counter_ && error_counter_(device, link, kind, &count) == 0) sum = sum.value_or(0) + count;
+      if (error_counter_ && error_counter_(device, link, kind, &count) == 0) own = own.value_or(0) + count;
     }
-    if (sum) continue;
-    if (const auto symbols = field(device, kSymbolErrors, link)) sum = static_cast<std::uint64_t>(*symbols);
+    if (!own)
+      if (const auto symbols = field(device, kSymbolErrors, link)) own = static_cast<std::uint64_t>(*symbols);
+    if (own) sum = sum.value_or(0) + *own;
   }
   return sum;
 }

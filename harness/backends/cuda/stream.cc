@@ -76,6 +76,7 @@ void Stream::follow(const void* const* at, std::uint64_t loads) {
 
 void Stream::hold() {
   device_.check();
+  device_.use();  // the thread may have queued on another GPU since
   expect(launch_gate(gate_, ++ticket_, static_cast<std::uint64_t>(kGateTime_s * 1e9), stream_), "hold back");
 }
 
@@ -83,6 +84,7 @@ void Stream::release() noexcept { __atomic_store_n(&gate_->opened, ticket_, __AT
 
 void Stream::keep_busy(std::uint64_t ns) {
   device_.check();
+  device_.use();
   expect(launch_busy(ns, stream_), "keep busy");
 }
 

@@ -69,6 +69,7 @@ class Members::Graphs {
       cudaGraphDestroy(graph);
       owner_.expect(m, code, "make a graph");
       ready_.push_back(one);
+      owner_.expect(m, cudaGraphUpload(one, m.stream), "upload a graph");  // or the first launch would, timed
     }
   }
   void launch() {
@@ -130,7 +131,8 @@ void Members::run(const NcclCalls& calls, const std::vector<NcclBuffers>& buffer
 void Members::leave() {
   for (Member& m : all_) {
     use(m);
-    for (void* handle : std::exchange(m.registered, {})) api_.deregister_buffer(m.comm, handle);
+    for (void* handle : std::exchange(m.registered, {}))
+      if (handle != nullptr) api_.deregister_buffer(m.comm, handle);  // none with NCCL_LOCAL_REGISTER=0
     if (m.comm) api_.destroy(std::exchange(m.comm, nullptr));
     if (m.stream) cudaStreamDestroy(std::exchange(m.stream, nullptr));
     if (m.word) cudaFree(std::exchange(m.word, nullptr));

@@ -104,6 +104,11 @@ bool fails_now() { return fake_cufile.fails != 0 && --fake_cufile.fails == 0; }
 }  // namespace
 
 EXPORTED Status cuFileBatchIOSetUp(void** batch, unsigned most) { return *batch = new Batch{most, {}}, kDone; }
+EXPORTED Status cuFileBatchIOCancel(void* batch) {
+  ++fake_cufile.cancelled;
+  static_cast<Batch*>(batch)->reads.clear();
+  return kDone;
+}
 EXPORTED void cuFileBatchIODestroy(void* batch) { delete static_cast<Batch*>(batch); }
 EXPORTED Status cuFileBatchIOSubmit(void* batch, unsigned count, BatchRead* reads, unsigned) {
   auto& own = *static_cast<Batch*>(batch);
@@ -122,7 +127,9 @@ EXPORTED Status cuFileBatchIOGetStatus(void* batch, unsigned, unsigned* count, B
     const BatchRead r = own.reads.back();
     own.reads.pop_back();
     const ssize_t got = cuFileRead(r.file, r.read.memory, r.read.length, r.read.file_offset, r.read.memory_offset);
-    events[i] = {r.cookie, fails_now() ? kFailed : kComplete, static_cast<std::size_t>(got)};
+    const bool fails = fails_now();
+    events[i] = {r.cookie, fails && fake_cufile.failure == -5 ? kFailed : kComplete,
+                 static_cast<std::size_t>(fails ? fake_cufile.failure : got)};
   }
   *count = told;
   return kDone;
@@ -131,7 +138,8 @@ EXPORTED Status cuFileStreamRegister(void*, unsigned) { return ++fake_cufile.str
 EXPORTED Status cuFileStreamDeregister(void*) { return --fake_cufile.streams, kDone; }
 EXPORTED Status cuFileReadAsync(void* file, void* memory, std::size_t* length, off_t* offset, off_t* to,
                                 ssize_t* result, void*) {
+  if (fake_cufile.refuses != 0 && --fake_cufile.refuses == 0) return kRefused;
   ++fake_cufile.queued;
-  *result = fails_now() ? -5 : cuFileRead(file, memory, *length, *offset, *to);
+  *result = fails_now() ? fake_cufile.failure : cuFileRead(file, memory, *length, *offset, *to);
   return kDone;
 }

@@ -20,6 +20,9 @@ struct FakeCuFile {
   unsigned fails = 0;                       // of the reads in batches and streams: the so-many-th
   unsigned queued = 0, streams = 0;
   bool never_ends = false;  // batches
+  unsigned cancelled = 0;   // batches
+  long failure = -5;        // what a failed read of a batch or stream gives
+  unsigned refuses = 0;     // reads of a stream: the so-many-th is not queued
 };
 
 }  // namespace headrace::testing
