@@ -11,6 +11,7 @@
 #include "harness/backends/cuda/environment.h"
 #include "harness/backends/cuda/status.h"
 #include "harness/backends/cuda/stream.h"
+#include "tests/unit/failure_of.h"
 
 namespace {
 struct {
@@ -98,14 +99,6 @@ struct CudaStream : ::testing::Test {
     runtime = {};
     any_lost = false;
   }
-  static std::string said(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const RunError& e) {
-      return e.what();
-    }
-    return "";
-  }
 };
 
 /// After it every call to that GPU fails with the same words, and where one might never return, none is made any more.
@@ -116,15 +109,16 @@ TEST_F(CudaStream, AnErrorThatStaysGivesTheGpuUpAndNoOther) {
     {
       Stream stream(lost), other(sound);
       runtime.query = code;
-      const std::string first = said([&] { stream.wait(); });
+      const std::string first = testing::failure_of([&] { stream.wait(); });
       EXPECT_NE(first.find("work on gpu1: what it says (cudaErrorOfTheTest)"), std::string::npos) << first;
       runtime.query = cudaSuccess;
       EXPECT_TRUE(lost.given_up());
       const unsigned before = runtime.calls;
-      EXPECT_EQ(said([&] { stream.copy(&thing, &thing, 4, CopyKind::h2d); }), "gpu1 was given up: " + first);
+      EXPECT_EQ(testing::failure_of([&] { stream.copy(&thing, &thing, 4, CopyKind::h2d); }),
+                "gpu1 was given up: " + first);
       EXPECT_EQ(runtime.calls, before) << "the driver is not asked any more";
-      EXPECT_EQ(said([&] { other.copy(&thing, &thing, 4, CopyKind::h2d); }), "") << "the others go on";
-      EXPECT_EQ(said([&] { other.wait(); }), "");
+      EXPECT_EQ(testing::failure_of([&] { other.copy(&thing, &thing, 4, CopyKind::h2d); }), "") << "the others go on";
+      EXPECT_EQ(testing::failure_of([&] { other.wait(); }), "");
     }
     EXPECT_EQ(runtime.destroyed, 0u) << "giving back might never return";
   }
@@ -135,10 +129,11 @@ TEST_F(CudaStream, AnErrorOfOneCallIsThatCallsAlone) {
   {
     Stream stream(gpu);
     runtime.copy = cudaErrorInvalidValue;
-    EXPECT_NE(said([&] { stream.copy(&thing, &thing, 4, CopyKind::h2d); }).find("copy on gpu0"), std::string::npos);
+    EXPECT_NE(testing::failure_of([&] { stream.copy(&thing, &thing, 4, CopyKind::h2d); }).find("copy on gpu0"),
+              std::string::npos);
     runtime.copy = cudaSuccess;
     EXPECT_FALSE(gpu.given_up());
-    EXPECT_EQ(said([&] { stream.copy(&thing, &thing, 4, CopyKind::h2d); }), "");
+    EXPECT_EQ(testing::failure_of([&] { stream.copy(&thing, &thing, 4, CopyKind::h2d); }), "");
   }
   EXPECT_EQ(runtime.destroyed, 1u);
 }

@@ -22,6 +22,7 @@
 
 #include "harness/backends/nccl/group.h"
 #include "harness/base/error.h"
+#include "tests/unit/failure_of.h"
 
 namespace {
 /// What was called, and which call of which function fails or hangs.
@@ -195,14 +196,6 @@ struct NcclGroups : ::testing::Test {
   std::unique_ptr<NcclGroup> join_alone(double timeout_s = 120) {
     return make_group(api, {}, 2, kOne, timeout_s, [] { return std::string(); });
   }
-  static std::string failure_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const RunError& e) {
-      return e.what();
-    }
-    return "";
-  }
   const Api api = functions();
   std::array<float, 8> memory{};
   const std::array<NcclBuffers, 2> buffers{NcclBuffers{memory.data(), memory.data()},
@@ -248,7 +241,7 @@ TEST_F(NcclGroups, ABatchIsRecordedOnceAndLaunchedAsAGraph) {
   const auto group = join();
   library->fails_at_graph = library->graphs + 1;
   group->start({.count = 8, .times = 3, .batch = 3, .graph = true}, buffers);
-  EXPECT_NE(failure_of([&] { group->wait(); }).find("rank 1 (gpu5): make a graph"), std::string::npos);
+  EXPECT_NE(testing::failure_of([&] { group->wait(); }).find("rank 1 (gpu5): make a graph"), std::string::npos);
 }
 
 TEST_F(NcclGroups, BuffersAreRegisteredAndGivenBack) {
@@ -319,7 +312,7 @@ TEST_F(NcclGroups, AFailedOperationLeavesNoGroupOpenSoThatAbortWorks) {
   const auto group = join();
   library->fails_at_reduction = 1;
   group->start({.count = 8}, buffers);
-  EXPECT_EQ(failure_of([&] { group->wait(); }), "NCCL: all_reduce: refused: by the test");
+  EXPECT_EQ(testing::failure_of([&] { group->wait(); }), "NCCL: all_reduce: refused: by the test");
   EXPECT_EQ(library->depth, 0);
   group->abort();
   EXPECT_EQ(library->aborted, 2);
@@ -338,13 +331,13 @@ TEST_F(NcclGroups, AMemberThatCannotJoinLeavesNoGroupOpenAndTakesTheOthersAlong)
 
 TEST_F(NcclGroups, AFailureSaysWhatTheLibraryWarnedOf) {
   library->fails_at_init = 0;
-  EXPECT_EQ(failure_of([&] { join([] { return std::string("no socket interface found"); }); }),
+  EXPECT_EQ(testing::failure_of([&] { join([] { return std::string("no socket interface found"); }); }),
             "NCCL: join: refused: by the test; NCCL warned: no socket interface found");
 }
 
 TEST_F(NcclGroups, ARankThatNeverComesIsNotWaitedForAndWhatCameOfItIsEnded) {
   library->hangs_at_init = 0;
-  EXPECT_EQ(failure_of([&] { join_alone(0.2); }), "NCCL: rank 1 (gpu3): join: did not end within 0.2 s");
+  EXPECT_EQ(testing::failure_of([&] { join_alone(0.2); }), "NCCL: rank 1 (gpu3): join: did not end within 0.2 s");
   EXPECT_EQ(library->aborted, 0) << "there is nothing yet that could be";
   {
     const std::lock_guard lock(library->mutex);
@@ -358,7 +351,7 @@ TEST_F(NcclGroups, ACallThatHangsIsEndedFromOutside) {
   const auto group = join_alone();
   library->hangs_at_reduction = 2;
   group->start({.count = 8, .times = 5, .batch = 1, .patience_s = 0.2}, one);
-  EXPECT_EQ(failure_of([&] { group->wait(); }), "NCCL: rank 1 (gpu3): operation: did not end within 0.2 s");
+  EXPECT_EQ(testing::failure_of([&] { group->wait(); }), "NCCL: rank 1 (gpu3): operation: did not end within 0.2 s");
   EXPECT_EQ(group->done(), 2u);
   group->abort();
   EXPECT_EQ(library->aborted, 1);
@@ -369,7 +362,7 @@ TEST_F(NcclGroups, AGpuThatNeverEndsIsGivenUp) {
   const auto group = join_alone();
   library->gpu_never_ends = true;
   group->start({.count = 8, .patience_s = 0.2}, one);
-  EXPECT_EQ(failure_of([&] { group->wait(); }), "NCCL: rank 1 (gpu3): operation: did not end within 0.2 s");
+  EXPECT_EQ(testing::failure_of([&] { group->wait(); }), "NCCL: rank 1 (gpu3): operation: did not end within 0.2 s");
   group->abort();
   EXPECT_EQ(library->aborted, 1);
   EXPECT_EQ(library->callers.size(), 1u) << "its own thread came back for that";

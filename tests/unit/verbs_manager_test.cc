@@ -8,12 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "harness/backends/verbs/manager.h"
-#include "harness/base/error.h"
+#include "tests/unit/failure_of.h"
 #include "tests/unit/fakes/rdmacm.h"
 
 namespace {
@@ -63,14 +62,6 @@ struct ManagedConnections : ::testing::Test {
       pairs.push_back({&queues[i], 200 + i});
     }
     return manager.connect(pairs, {}, asks, {.reads = 16, .mtu = 4096, .traffic_class = 104, .timeout = 14});
-  }
-  static std::string said(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const RunError& e) {
-      return e.what();
-    }
-    return "";
   }
   /// Who asks for queue pair `queue`.
   void ask(std::uint32_t queue, std::uint32_t magic = 0x68656164) const {
@@ -126,7 +117,7 @@ TEST_F(ManagedConnections, AreAnsweredInWhateverOrderTheyAreAskedFor) {
 TEST_F(ManagedConnections, GiveEverythingBackWhateverFails) {
   for (const char* call : {"create_id", "bind_addr", "listen"}) {
     fake->fails = call;
-    EXPECT_NE(said([] { manager(); }).find("mlx5_0/1: connect: rdma_cm: "), std::string::npos) << call;
+    EXPECT_NE(testing::failure_of([] { manager(); }).find("mlx5_0/1: connect: rdma_cm: "), std::string::npos) << call;
     TearDown();
   }
   for (const char* call : {"resolve_addr", "resolve_route", "set_option", "connect", "init_qp_attr", "establish"}) {
@@ -134,7 +125,9 @@ TEST_F(ManagedConnections, GiveEverythingBackWhateverFails) {
     {
       const auto own = manager();
       fake->fails = call;
-      EXPECT_NE(said([&] { connect(*own, true); }).find("mlx5_0/1: connect: rdma_cm: "), std::string::npos) << call;
+      EXPECT_NE(testing::failure_of([&] { connect(*own, true); }).find("mlx5_0/1: connect: rdma_cm: "),
+                std::string::npos)
+          << call;
     }
     TearDown();
   }
@@ -142,25 +135,26 @@ TEST_F(ManagedConnections, GiveEverythingBackWhateverFails) {
   const auto own = manager();
   ask(100);
   fake->fails = "accept";
-  EXPECT_NE(said([&] { connect(*own, false); }).find("accept a connection"), std::string::npos);
+  EXPECT_NE(testing::failure_of([&] { connect(*own, false); }).find("accept a connection"), std::string::npos);
 }
 
 TEST_F(ManagedConnections, ThatAreRefusedAreTold) {
   fake->answer = RDMA_CM_EVENT_REJECTED;
   const auto own = manager();
-  const std::string told = said([&] { connect(*own, true); });
+  const std::string told = testing::failure_of([&] { connect(*own, true); });
   EXPECT_NE(told.find("what happened"), std::string::npos) << told;
 }
 
 /// One device may have two ports, and an address leads to one of them.
 TEST_F(ManagedConnections, AreOfTheirOwnPort) {
   fake->port = 2;
-  EXPECT_EQ(said([] { manager(); }), "mlx5_0/1: connect: rdma_cm: its IP address leads to mlx5_0/2");
+  EXPECT_EQ(testing::failure_of([] { manager(); }), "mlx5_0/1: connect: rdma_cm: its IP address leads to mlx5_0/2");
   fake->port = 1;
   fake->device = "mlx5_1";
-  EXPECT_EQ(said([] { manager(); }), "mlx5_0/1: connect: rdma_cm: its IP address leads to mlx5_1/1");
+  EXPECT_EQ(testing::failure_of([] { manager(); }), "mlx5_0/1: connect: rdma_cm: its IP address leads to mlx5_1/1");
   fake->device = "";
-  EXPECT_EQ(said([] { manager(); }), "mlx5_0/1: connect: rdma_cm: its IP address leads to no RDMA device");
+  EXPECT_EQ(testing::failure_of([] { manager(); }),
+            "mlx5_0/1: connect: rdma_cm: its IP address leads to no RDMA device");
 }
 
 }  // namespace
