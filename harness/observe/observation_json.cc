@@ -22,7 +22,7 @@ ordered_json learned_json(const std::vector<Learned>& learned) {
     ordered_json entry{
         {"key", one.key}, {"text", one.text}, {"confidence", to_string(one.confidence)}, {"evidence", one.evidence}};
     if (one.dimension != Dimension::text) {
-      entry["value"] = one.value;
+      if (one.known) entry["value"] = one.value;
       entry["low"] = one.low;
       entry["high"] = one.high;
       entry["unit"] = unit_name(one.dimension);
