@@ -17,7 +17,6 @@ namespace {
 
 constexpr double kSmallFile = 32 << 20;  // [B]: larger ones hold many samples, unless their format says otherwise
 constexpr double kGuessedBatch = 1;
-constexpr double kNearlyOne = 2;        // batches that lie ready: bounds that are further from each other tell nothing
 constexpr std::uint64_t kFewFiles = 5;  // met by looks: the folder that they lie below may be a part of the data set's
 
 /// What cannot be told within that is not called sure.
@@ -305,15 +304,6 @@ class Learner {
                          "moments{}",
                          ahead_->workers, ahead_->moments,
                          ahead_->to_the_end ? "; as many were taken after the last read" : ""));
-      seen_.learned.back().low = ahead_->each_low;
-      seen_.learned.back().high = ahead_->each_high;
-    } else if (ahead_ && ahead_->each_high - ahead_->each_low <= kNearlyOne) {
-      number(
-          "loader.prefetch_factor", std::max(1.0, std::round((ahead_->each_low + ahead_->each_high) / 2)), 0,
-          Dimension::count, Confidence::low,
-          fmt::format("while {} workers waited for room, between {:.1f} and {:.1f} batches of each lay ready: no one "
-                      "number",
-                      ahead_->workers, ahead_->each_low, ahead_->each_high));
       seen_.learned.back().low = ahead_->each_low;
       seen_.learned.back().high = ahead_->each_high;
     } else {
