@@ -38,6 +38,7 @@ OwnTime find_own_time(const Observation& seen) {
     return own;
   }
   own.known = false;
+  own.low = 0;  // drivers tell how busy a GPU is in whole percent of their own moments
   own.evidence = gpu ? fmt::format(
                            "its GPU computed for {:.1f} % meanwhile: how much of it was spinning until that was ready "
                            "cannot be told",
