@@ -34,6 +34,11 @@ class Learned:
         if self.confidence not in CONFIDENCES:
             raise Inconsistent(f"confidence '{self.confidence}': one of {', '.join(CONFIDENCES)}")
 
+    @property
+    def is_left_out(self) -> bool:
+        """A number that is not known: the job file has none."""
+        return bool(self.unit) and self.value is None
+
 
 @dataclass(frozen=True)
 class Limit:

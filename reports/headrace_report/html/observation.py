@@ -36,7 +36,8 @@ def render(seen: Observation, paper: str = "summary") -> str:
                   page.panel(watched.gpus(seen), "gpus"), page.panel(watched.client(seen), "client")]
     return page.render("observation.html", all=seen, name=" ".join(seen.command) or "a process", facts=_facts(seen),
                        panels=[panel for panel in panels if panel], rows=[_row(one) for one in seen.learned],
-                       guesses=sum(one.confidence == "guess" for one in seen.learned), saves=seen.saves[:MOST_SAVES],
+                       guesses=sum(one.confidence == "guess" and not one.is_left_out for one in seen.learned),
+                       left_out=[one.key for one in seen.learned if one.is_left_out], saves=seen.saves[:MOST_SAVES],
                        saves_left=max(0, len(seen.saves) - MOST_SAVES), data=Markup(script_json(plain(seen))), quantity=quantity)
 
 
