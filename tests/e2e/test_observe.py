@@ -84,6 +84,9 @@ def test_spinning_until_a_gpu_is_ready_is_not_taken_for_taking_batches(headrace,
     assert one is None or one["confidence"] == "guess" and one["low"] <= seen.truth["own"] <= one["high"] and "spun" in one["evidence"], one
     text = (headrace.path("seen") / "job.yaml").read_text()
     assert one is None or "  # cpu_time_per_batch: put in what you know" in text and "\n  cpu_time_per_batch" not in text, text
+    assert headrace("report", "seen").code == 0
+    page = (headrace.path("seen") / "report.html").read_text()
+    assert one is None or "loader.cpu_time_per_batch could not be seen, and is left out of the job file" in page
     for verb in (["require", "seen/job.yaml"], ["rehearse", "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--dry-run"]):
         assert headrace(*verb).code == 0, verb
 
