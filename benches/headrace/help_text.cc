@@ -5,12 +5,7 @@
 namespace headrace::cli {
 namespace {
 
-constexpr std::size_t kWidest = 100;  // lines that are longer are hard to read
-constexpr std::size_t kLabels = 24;   // what is wider gets a line of its own
-
-std::size_t width_of(const Terminal& terminal) {
-  return std::min<std::size_t>(kWidest, static_cast<std::size_t>(std::max(terminal.width(), 40)));
-}
+constexpr std::size_t kLabels = 24;  // what is wider gets a line of its own
 
 /// "  LABEL   text", the text wrapped beside it.
 Text row(const Text& label, const std::string& text, std::size_t labels, std::size_t width) {
@@ -66,7 +61,7 @@ Text examples(const std::vector<Example>& examples, std::size_t width, const Ter
 }  // namespace
 
 Text program_help(const ProgramDescription& program, const Terminal& terminal) {
-  const std::size_t width = width_of(terminal);
+  const std::size_t width = terminal.text_width();
   std::size_t verbs = 0;
   Text out = wrap(Text(program.name + " - " + program.help), width, 2) + "\n\n";
   out += Text::format("Usage: {} VERB [options]\n", program.name) + terminal.paint("\nVerbs\n", Ink::strong);
@@ -81,7 +76,7 @@ Text program_help(const ProgramDescription& program, const Terminal& terminal) {
 }
 
 Text verb_help(const ProgramDescription& program, const VerbDescription& verb, const Terminal& terminal) {
-  const std::size_t width = width_of(terminal);
+  const std::size_t width = terminal.text_width();
   Text out = wrap(Text(verb.help), width, 0) + "\n\n";
   out += "Usage: " + wrap(Text(usage_of(program, verb)), width - 7, 7) + "\n";
   if (const Text arguments = option_rows(verb.options, true, width); !arguments.empty())

@@ -34,12 +34,8 @@ std::string_view word(Better better) {
   return better == Better::higher ? "higher" : better == Better::lower ? "lower" : "neither";
 }
 
-std::size_t width_of(const Terminal& terminal) {
-  return std::min<std::size_t>(static_cast<std::size_t>(std::max(terminal.width(), 40)), 100);
-}
-
 Text one_text(const WorkloadInfo& info, Node& node, const Terminal& terminal) {
-  const std::size_t width = width_of(terminal);
+  const std::size_t width = terminal.text_width();
   std::vector<ParamInfo> params;
   const auto workload = described(info, params);
   Text out = Text::format("{}\n  {}\n", terminal.paint(info.name, Ink::strong), wrap(info.description, width - 2, 2));
@@ -118,11 +114,11 @@ int list(const std::string& name, bool json, const Shared& shared) {
   }
   for (const WorkloadInfo& info : registry.all()) {
     print_line(Text::format("{} {}", terminal.paint(pad(info.name, 20), Ink::strong),
-                            wrap(info.description, width_of(terminal) - 21, 21)));
+                            wrap(info.description, terminal.text_width() - 21, 21)));
     std::vector<ParamInfo> ignored;
     if (const std::string why = missing(*described(info, ignored), node); !why.empty())
       print_line(pad("", 21) +
-                 terminal.paint(wrap("cannot run here: " + why, width_of(terminal) - 21, 21), Ink::faint));
+                 terminal.paint(wrap("cannot run here: " + why, terminal.text_width() - 21, 21), Ink::faint));
   }
   print_line("\nheadrace list NAME shows its parameters and metrics.");
   return 0;

@@ -30,11 +30,11 @@ namespace {
 
 using system::UniqueFd;
 
-constexpr std::size_t kAtOnce = 48;       // launchers that are starting: ssh takes processor time
-constexpr std::size_t kMostWords = 4096;  // of what a launcher complains, the end is kept
+constexpr std::size_t kAtOnce = 48;  // launchers that are starting: ssh takes processor time
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr double kLook_s = 0.1;
-constexpr double kEnd_s = 3;  // for an agent to end what it runs, and to take its files away
+constexpr double kAgentEnd_s = 3;  // for an agent to end what it runs, and to take its files away
+constexpr std::size_t kMostComplaint = 4096;  // of what a launcher complains, the end is kept
 
 /// What a launcher that ended with this means.
 std::string fix_for(int code) {
@@ -67,7 +67,7 @@ Crowd::Crowd(std::vector<std::string> commands, std::function<bool()> stop) : st
 
 Crowd::~Crowd() {
   for (const auto& one : members_) one->in = UniqueFd();
-  for (const Deadline patience(kEnd_s);;) {
+  for (const Deadline patience(kAgentEnd_s);;) {
     bool any = false;
     for (const auto& one : members_)
       if (one->pid > 0 && ::waitpid(one->pid, nullptr, WNOHANG) == one->pid)
@@ -179,7 +179,7 @@ void Crowd::listen(double timeout_s) {
       std::string& into = words ? member.heard : member.complained;
       into.append(block, static_cast<std::size_t>(got));
       if (words) member.heard_s = wall_clock_s();
-      if (!words && into.size() > kMostWords) into.erase(0, into.size() - kMostWords);
+      if (!words && into.size() > kMostComplaint) into.erase(0, into.size() - kMostComplaint);
       if (words && into.size() > kLongestLine) give_up(member, "it says too much", "");
     } else if (got == 0 || errno != EAGAIN) {
       if (words)

@@ -25,7 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr const char* kKind = "agent";
 constexpr std::size_t kLongest = 900 << 10;  // of what a collector takes in one line
 /// Most of a run file; nothing that is compared.
 constexpr std::string_view kSkipped[] = {"phases", "resolved", "series", "resident", "worker_finish_s", "worker_bytes"};
@@ -35,7 +34,7 @@ class OwnFolder {
  public:
   OwnFolder()
       : folder_(MarkedFolder::make_next(
-            (fs::temp_directory_path() / fmt::format("headrace-agent-{}", ::getpid())).string(), kKind)) {}
+            (fs::temp_directory_path() / fmt::format("headrace-agent-{}", ::getpid())).string(), kFolderKind)) {}
   ~OwnFolder() {
     try {
       remove_marked(path("run"));

@@ -7,8 +7,6 @@
 namespace headrace::agents {
 namespace {
 
-constexpr const char* kKind = "agent";
-
 /// Hosts that share the folder write the same at the same time.
 void put(const MarkedFolder& folder, const std::string& name, const std::string& text) {
   const auto stands = [&] { return folder.folder().read(name, text.size() + 1) == text; };
@@ -23,7 +21,7 @@ void put(const MarkedFolder& folder, const std::string& name, const std::string&
 }  // namespace
 
 void place(const Placed& files) {
-  const MarkedFolder folder = MarkedFolder::make(files.folder, kKind);
+  const MarkedFolder folder = MarkedFolder::make(files.folder, kFolderKind);
   put(folder, kConfigFile, files.config);
   put(folder, kJobFile, files.job);
 }

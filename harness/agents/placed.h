@@ -5,6 +5,7 @@
 
 namespace headrace::agents {
 
+inline constexpr const char* kFolderKind = "agent";  // in the mark of folders that agents write
 inline constexpr const char *kConfigFile = "points.yaml", *kJobFile = "job.yaml", *kScratch = "scratch";
 
 struct Placed {

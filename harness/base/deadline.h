@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 
 #include "harness/base/clock.h"
@@ -10,6 +11,9 @@ namespace headrace {
 
 /// So long ago it was `begin_ns` (CLOCK_MONOTONIC) [s].
 inline double seconds_since(std::uint64_t begin_ns) noexcept { return static_cast<double>(now_ns() - begin_ns) * 1e-9; }
+inline double seconds_since(std::chrono::steady_clock::time_point begin) noexcept {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
 /// A moment by which something is done; all steps of it share what is left.
 class Deadline {

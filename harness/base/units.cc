@@ -252,6 +252,8 @@ std::string exact_quantity(double value, Dimension dimension) {
   return fmt::format("{}{}", value, kind_of(dimension).suffix);
 }
 
+std::string format_percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
+
 std::string format_quantity(double value, Dimension dimension, bool binary, int digits) {
   if (!std::isfinite(value)) return "not a number";
   if (dimension == Dimension::boolean) return value != 0 ? "yes" : "no";

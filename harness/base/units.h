@@ -51,6 +51,8 @@ std::string exact_quantity(double value, Dimension dimension);
 /// Three significant digits with the prefix people use: "1.33 GB/s", "10.2 k/s", "200 ms". bytes are decimal
 /// unless `binary` ("1.50 GiB"). Non-finite values print as "not a number": they never reach a file.
 std::string format_quantity(double value, Dimension dimension, bool binary = false, int digits = 3);
+/// "97.3 %".
+std::string format_percent(double ratio);
 
 /// At most `digits` significant digits, zeros dropped: "130 kB", "0.8", "1.3312 GB/s". For numbers in an equation.
 std::string compact_quantity(double value, Dimension dimension, int digits = 6);

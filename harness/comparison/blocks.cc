@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using results::JsonPlace;
 
-constexpr std::string_view kKind = "headrace.blocks";
+constexpr std::string_view kDocumentKind = "headrace.blocks";
 
 /// Every run that a block of these labels may have.
 CleanReport remove_turns(const std::vector<BlockSide>& sides, const files::Folder& folder, unsigned block) {
@@ -70,7 +70,7 @@ unsigned Blocks::finished() const {
 
 std::string blocks_json(const Blocks& blocks) {
   Json json{{"schema", results::kSchema},
-            {"kind", kKind},
+            {"kind", kDocumentKind},
             {"headrace", {{"version", kVersion}, {"revision", kRevision}, {"compiler", kCompiler}}},
             {"name", blocks.name},
             {"planned", blocks.planned},
@@ -97,7 +97,7 @@ Blocks read_blocks(const std::string& folder) {
   const std::string path = (fs::path(folder) / kBlocksFile).string();
   const std::string text = file_text(path);
   try {
-    const nlohmann::json document = results::parse_kind(text, kKind);
+    const nlohmann::json document = results::parse_kind(text, kDocumentKind);
     const JsonPlace root(document);
     Blocks blocks;
     blocks.name = root.at("name").text();

@@ -48,7 +48,7 @@ std::string told(const std::string& glob, const MetricNames& known) {
   if (names.empty()) names = matches("*", known);
   const std::size_t more = names.size() - std::min(names.size(), kMostTold);
   names.resize(names.size() - more);
-  return join(names) + (more > 0 ? fmt::format(" and {} more", more) : "");
+  return headrace::join(names) + (more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 }  // namespace

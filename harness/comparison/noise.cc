@@ -23,11 +23,11 @@ using Json = nlohmann::ordered_json;
 using results::JsonPlace;
 using statistics::Change;
 
-constexpr std::string_view kKind = "headrace.aa";
+constexpr std::string_view kNoiseDocument = "headrace.aa";
 constexpr std::string_view kFile = "aa.json";
 constexpr Outcome kWords[] = {Outcome::pass, Outcome::fail};
 
-bool is_changed(Change change) {
+bool has_changed(Change change) {
   return change == Change::worse || change == Change::better || change == Change::differs;
 }
 
@@ -63,7 +63,7 @@ std::string seen_from_here(const fs::path& path) {
 
 unsigned Noise::changed() const {
   return static_cast<unsigned>(
-      std::count_if(rows.begin(), rows.end(), [](const NoiseRow& row) { return is_changed(row.status); }));
+      std::count_if(rows.begin(), rows.end(), [](const NoiseRow& row) { return has_changed(row.status); }));
 }
 
 NoiseFloor Noise::summary() const {
@@ -100,7 +100,7 @@ Noise noise_of(const Comparison& comparison) {
     one.noise_floor = statistics::noise_floor(logs);
     one.false_alarm_rate = statistics::false_alarm_rate(logs, row.delta);
     if (!std::isfinite(one.noise_floor)) continue;
-    if (row.gated && is_changed(row.change)) noise.word = Outcome::fail;
+    if (row.gated && has_changed(row.change)) noise.word = Outcome::fail;
     noise.rows.push_back(std::move(one));
   }
   noise.exit_code = exit_code(noise.word);
@@ -110,7 +110,7 @@ Noise noise_of(const Comparison& comparison) {
 std::string noise_json(const Noise& noise) {
   const NoiseFloor summary = noise.summary();
   Json json{{"schema", results::kSchema},
-            {"kind", kKind},
+            {"kind", kNoiseDocument},
             {"headrace", {{"version", noise.system.version}, {"revision", noise.system.revision}}},
             {"node", noise.system.node},
             {"started_utc", noise.system.started_utc},
@@ -146,7 +146,7 @@ Noise read_noise(const std::string& path) {
   const std::string file = fs::is_directory(path) ? (fs::path(path) / kFile).string() : std::string(path);
   const std::string text = file_text(file);
   try {
-    const nlohmann::json document = results::parse_kind(text, kKind);
+    const nlohmann::json document = results::parse_kind(text, kNoiseDocument);
     const JsonPlace root(document);
     Noise noise;
     noise.source = file;

@@ -173,8 +173,8 @@ std::string gates_sentence(const Pair& pair) {
   if (other_worse > 0) rest.push_back(fmt::format("{} worse", other_worse));
   if (other_better > 0) rest.push_back(fmt::format("{} better", other_better));
   if (!rest.empty())
-    text += fmt::format("; {} {} no gate{}", join(rest, " and "), other_worse + other_better == 1 ? "is" : "are",
-                        other_worse + other_better == 1 ? "" : "s");
+    text += fmt::format("; {} {} no gate{}", headrace::join(rest, " and "),
+                        other_worse + other_better == 1 ? "is" : "are", other_worse + other_better == 1 ? "" : "s");
   return text;
 }
 

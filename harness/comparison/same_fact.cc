@@ -11,7 +11,7 @@ constexpr double kTolerance = 5e-6;  // files of pages carry 7 digits
 constexpr std::size_t kFewest = 4;   // values of both sides: fewer agree by chance
 
 /// All values, A's before B's.
-std::vector<double> values_of(const Row& row) {
+std::vector<double> all_values_of(const Row& row) {
   std::vector<double> all = row.base.values;
   all.insert(all.end(), row.other.values.begin(), row.other.values.end());
   return all;
@@ -31,7 +31,7 @@ bool is_constant(const std::vector<double>& x, const std::vector<double>& y, Com
 bool say_the_same(const Row& a, const Row& b) {
   if (a.delta != b.delta || a.callable != b.callable || a.reason != b.reason) return false;
   if (a.base.values.size() != b.base.values.size()) return false;
-  const std::vector<double> x = values_of(a), y = values_of(b);
+  const std::vector<double> x = all_values_of(a), y = all_values_of(b);
   if (x.size() != y.size() || x.size() < kFewest) return false;
   // What never changes says nothing of what else never changes.
   if (is_constant(x, y, [](double p, double) { return p; })) return false;

@@ -13,12 +13,6 @@
 namespace headrace::engine {
 namespace {
 
-double median_of(const PointResult& point, std::string_view name) {
-  for (const MetricSummary& m : point.metrics)
-    if (m.name == name) return m.median;
-  return 0;
-}
-
 std::string kind_of(const Point& point) {
   const auto group = point.params.find("group");
   return group == point.params.end() ? "all" : std::get<std::string>(group->second);
@@ -75,8 +69,8 @@ double bytes_of(const PointResult& point) {
   return moved > 0 ? moved : static_cast<double>(std::get<std::uint64_t>(point.point->params.at("message_size")));
 }
 
-std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
-std::string rate(double r) { return format_quantity(r, Dimension::bytes_per_second); }
+std::string in_seconds(double s) { return format_quantity(s, Dimension::seconds); }
+std::string in_bytes_per_second(double r) { return format_quantity(r, Dimension::bytes_per_second); }
 std::string size(double b) { return format_quantity(b, Dimension::bytes, true); }
 std::string within(const Fitted& f, std::string (*words)(double)) {
   return f.high ? fmt::format("{} ({} to {})", words(f.value), words(f.low), words(*f.high))
@@ -84,20 +78,20 @@ std::string within(const Fitted& f, std::string (*words)(double)) {
 }
 
 std::string told(const CollectiveCurve& curve) {
-  std::string text =
-      fmt::format("fitted over {} sizes: {} + size / {}, within {:.0f} %", curve.points.size(),
-                  within(curve.fit.fixed_s, seconds), within(curve.fit.bytes_per_s, rate), 100 * curve.fit.worst_error);
+  std::string text = fmt::format("fitted over {} sizes: {} + size / {}, within {:.0f} %", curve.points.size(),
+                                 within(curve.fit.fixed_s, in_seconds),
+                                 within(curve.fit.bytes_per_s, in_bytes_per_second), 100 * curve.fit.worst_error);
   if (hops(curve.link.what, curve.ranks) > 1)
     text += fmt::format("; a ring of {} ranks{}: {} a hop, {} a link", curve.ranks,
-                        curve.link.what == Collective::all_reduce ? " (F3)" : "", seconds(curve.link.alpha_s.value),
-                        rate(curve.link.bytes_per_s.value));
+                        curve.link.what == Collective::all_reduce ? " (F3)" : "", in_seconds(curve.link.alpha_s.value),
+                        in_bytes_per_second(curve.link.bytes_per_s.value));
   for (const JobPrediction& p : curve.job) {
     text += fmt::format("; {}: {:.0f} calls of {} among {:.0f} ranks, {} each", p.need, p.calls, size(p.message_bytes),
-                        p.ranks, seconds(p.ring_s));
-    if (p.tree_s) text += fmt::format(" (as a tree {}, F4", seconds(*p.tree_s));
+                        p.ranks, in_seconds(p.ring_s));
+    if (p.tree_s) text += fmt::format(" (as a tree {}, F4", in_seconds(*p.tree_s));
     if (p.tree_s)
       text += *p.crossover_bytes > 0 ? fmt::format("; the ring wins from {}, F5)", size(*p.crossover_bytes)) : ")";
-    text += fmt::format(": {} a step, of which {} are exposed (F18)", seconds(p.step_s), seconds(p.exposed_s));
+    text += fmt::format(": {} a step, of which {} are exposed (F18)", in_seconds(p.step_s), in_seconds(p.exposed_s));
   }
   return text;
 }
@@ -106,8 +100,8 @@ std::string told(const FabricPrediction& f) {
   std::string text = fmt::format(
       "{} of gradients over {} within nodes and {} between them: {} in two levels (F19), {} as "
       "a ring over all NICs (F20)",
-      size(f.message_bytes), rate(f.intra_bytes_per_s), rate(f.nic_under_load), seconds(f.two_level_s),
-      seconds(f.multirail_s));
+      size(f.message_bytes), in_bytes_per_second(f.intra_bytes_per_s), in_bytes_per_second(f.nic_under_load),
+      in_seconds(f.two_level_s), in_seconds(f.multirail_s));
   if (f.nics)
     text += fmt::format("; {:.0f} NICs a node at {:.0f} % of their line rate (F22)", *f.nics, 100 * *f.nic_efficiency);
   return text;

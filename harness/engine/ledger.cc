@@ -14,6 +14,7 @@
 #include "harness/engine/probe.h"
 #include "harness/record/recorder.h"
 #include "harness/system/cgroup.h"
+#include "harness/system/counters.h"
 #include "harness/system/kernel_files.h"
 
 namespace headrace::engine {
@@ -65,12 +66,10 @@ std::optional<std::uint64_t> pressure_us(const char* resource) {
 
 /// Counters of a device can be reset, and those of a process never go back: a difference is at
 /// least 0.
-std::uint64_t grown(std::uint64_t before, std::uint64_t after) { return after > before ? after - before : 0; }
-
 void add_pressure(const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after, double& sum_s,
                   bool& known) {
   if (before && after) {
-    sum_s += static_cast<double>(grown(*before, *after)) * 1e-6;
+    sum_s += static_cast<double>(system::grown(*after, *before)) * 1e-6;
   } else {
     known = false;
   }
@@ -102,12 +101,12 @@ void Ledger::add(const Counters& before, const Counters& after) {
   elapsed_s_ += static_cast<double>(after.at_ns - before.at_ns) * 1e-9;
   cpu_s_ += after.cpu_s - before.cpu_s;
   user_s_ += after.user_s - before.user_s;
-  self_read_ += grown(before.self_read, after.self_read);
-  self_written_ += grown(before.self_written, after.self_written);
-  device_read_ += grown(before.device_read, after.device_read);
-  device_written_ += grown(before.device_written, after.device_written);
-  device_reads_ += grown(before.device_reads, after.device_reads);
-  device_writes_ += grown(before.device_writes, after.device_writes);
+  self_read_ += system::grown(after.self_read, before.self_read);
+  self_written_ += system::grown(after.self_written, before.self_written);
+  device_read_ += system::grown(after.device_read, before.device_read);
+  device_written_ += system::grown(after.device_written, before.device_written);
+  device_reads_ += system::grown(after.device_reads, before.device_reads);
+  device_writes_ += system::grown(after.device_writes, before.device_writes);
   steal_ticks_ += after.steal_ticks - before.steal_ticks;
   user_ticks_ += after.user_ticks - before.user_ticks;
   all_ticks_ += after.all_ticks - before.all_ticks;
@@ -136,7 +135,7 @@ Disturbance Ledger::judge(std::uint64_t delivered_bytes, double before, double a
   Disturbance d;
   d.probe_before_ns = before;
   d.probe_after_ns = after;
-  d.foreign_bytes = grown(self_read_, device_read_) + grown(self_written_, device_written_);
+  d.foreign_bytes = system::grown(device_read_, self_read_) + system::grown(device_written_, self_written_);
   d.throttled_s = std::max(0.0, throttled_s_);
   if (all_ticks_ > 0) d.cpu_steal = std::clamp(steal_ticks_ / all_ticks_, 0.0, 1.0);
   // User time alone: what the kernel does, it may do for this process.
@@ -151,7 +150,7 @@ Disturbance Ledger::judge(std::uint64_t delivered_bytes, double before, double a
   std::vector<std::string> why;
   const bool names = delivered_bytes == 0;
   const auto delivered = static_cast<double>(names ? self_read_ : delivered_bytes);
-  const std::uint64_t foreign_bytes = names ? grown(self_read_, device_read_) : d.foreign_bytes;
+  const std::uint64_t foreign_bytes = names ? system::grown(device_read_, self_read_) : d.foreign_bytes;
   const auto foreign = static_cast<double>(foreign_bytes);
   const bool uses_device =
       names ? self_read_ > kOwnFloor : static_cast<double>(self_read_ + self_written_) > kUsesDevice * delivered;

@@ -15,7 +15,7 @@ using requirements::apply;
 using requirements::Job;
 using requirements::LoaderKind;
 
-std::string rate(double value) { return format_quantity(value, Dimension::per_second); }
+std::string per_second(double value) { return format_quantity(value, Dimension::per_second); }
 
 /// As the framework of the job's loader has it, and as others have.
 std::vector<std::string> settings(const Job& job, double workers, double ahead) {
@@ -34,8 +34,6 @@ std::vector<std::string> settings(const Job& job, double workers, double ahead) 
                       batch, workers, ahead)};
 }
 
-std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
-
 /// How few batches ahead keep the GPUs as busy as the job asks. False: none that was tried, which is told.
 bool tune_prefetch(const Job& job, double own_workers, LoaderTuning& t) {
   if (t.ahead.empty()) return true;
@@ -49,9 +47,9 @@ bool tune_prefetch(const Job& job, double own_workers, LoaderTuning& t) {
         fmt::format("no prefetch_factor that was tried, {:.0f} to {:.0f}, lets the GPUs compute {} of the time, though "
                     "the loader is fast enough on average: with {:.0f} workers of each GPU and {:.0f} they compute {} "
                     "[{}, {}]",
-                    t.ahead.front().prefetch_factor, t.ahead.back().prefetch_factor, percent(target), own_workers,
-                    best->prefetch_factor, percent(best->utilization.value), percent(best->utilization.low),
-                    percent(best->utilization.high)));
+                    t.ahead.front().prefetch_factor, t.ahead.back().prefetch_factor, format_percent(target),
+                    own_workers, best->prefetch_factor, format_percent(best->utilization.value),
+                    format_percent(best->utilization.low), format_percent(best->utilization.high)));
     return false;
   }
   // Of tf.data all workers are so far ahead together, else each is: fewer workers as many batches.
@@ -60,8 +58,8 @@ bool tune_prefetch(const Job& job, double own_workers, LoaderTuning& t) {
   t.told.push_back(fmt::format(
       "the least prefetch_factor, of those that were tried with {:.0f} workers of each GPU: {:.0f} (the GPUs "
       "compute {} of the time [{}, {}], {} asked for){}",
-      own_workers, enough->prefetch_factor, percent(enough->utilization.value), percent(enough->utilization.low),
-      percent(enough->utilization.high), percent(target),
+      own_workers, enough->prefetch_factor, format_percent(enough->utilization.value),
+      format_percent(enough->utilization.low), format_percent(enough->utilization.high), format_percent(target),
       *t.prefetch_factor != enough->prefetch_factor
           ? fmt::format("; {:.0f} of {:.0f} workers are as many batches", *t.prefetch_factor, *t.fewest)
           : ""));
@@ -87,8 +85,8 @@ LoaderTuning tune_loader(const Job& job, LoaderTrials trials) {
     t.told.push_back(
         fmt::format("no number of workers that was tried, {:.0f} to {:.0f} of each GPU, feeds the GPUs: {:.0f} "
                     "give {} [{}, {}] of the {} that they need",
-                    t.tried.front().workers, t.tried.back().workers, best->workers, rate(best->rate.value),
-                    rate(best->rate.low), rate(best->rate.high), rate(t.needed)));
+                    t.tried.front().workers, t.tried.back().workers, best->workers, per_second(best->rate.value),
+                    per_second(best->rate.low), per_second(best->rate.high), per_second(t.needed)));
     return t;
   }
   t.fewest = enough->workers;
@@ -112,8 +110,8 @@ LoaderTuning tune_loader(const Job& job, LoaderTrials trials) {
       t.told.begin(),
       fmt::format("the fewest workers that feed the GPUs, of those that were tried: {:.0f} of each GPU ({} [{}, {}], "
                   "needed {}){}",
-                  enough->workers, rate(enough->rate.value), rate(enough->rate.low), rate(enough->rate.high),
-                  rate(t.needed),
+                  enough->workers, per_second(enough->rate.value), per_second(enough->rate.low),
+                  per_second(enough->rate.high), per_second(t.needed),
                   t.cores > 0 ? fmt::format(", {:.0f} core{} to decode (B2)", t.cores, t.cores > 1 ? "s" : "") : ""));
   if (!fed) return t;
   t.told.back() += fmt::format("; up to {} of prefetched batches (B4)", format_quantity(t.memory, Dimension::bytes));

@@ -9,6 +9,7 @@
 #include <exception>
 #include <thread>
 
+#include "harness/base/deadline.h"
 #include "harness/engine/counting.h"
 #include "harness/engine/data_check.h"
 #include "harness/engine/driver.h"
@@ -29,8 +30,6 @@ constexpr unsigned kFailuresToGiveUp = 2;  // in a row
 constexpr unsigned kAtOnce = 100;          // repetitions handed to the driver: it goes through all of them
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 }  // namespace
 

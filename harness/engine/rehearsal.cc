@@ -114,7 +114,6 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   compare("loader", r.predicted->rate.value, r.rates.loader);
 }
 
-std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
 std::string per_second(double rate) {
   const std::string text = format_quantity(rate, Dimension::per_second);
   return text.substr(0, text.find("/s"));
@@ -126,7 +125,7 @@ std::string told_of(const RehearsedSaves& s, const Estimate& with) {
                                     format_quantity(s.durable_s, Dimension::seconds))
                       : std::string(", none of which became durable within a repetition");
   text += fmt::format(": the GPUs compute {} of the time with them, {} without, and stand still for them {}",
-                      percent(with.value), percent(s.without.value), percent(s.standing));
+                      format_percent(with.value), format_percent(s.without.value), format_percent(s.standing));
   if (s.decides) return text + ": without them the job's utilization would be reached, with them it is not";
   const bool costs = with.high < s.without.low;
   return text + (costs ? fmt::format(": they cost {:.1f} points", 100 * (s.without.value - with.value))
@@ -149,7 +148,7 @@ void look_at_saves(const std::vector<PointResult>& points, const PointResult& wh
   if (gives_more(*without, r.utilization) && (r.proof.limit == Limit::gpus || r.proof.limit == Limit::unknown))
     r.proof = {Limit::checkpoints,
                fmt::format("checkpoints limit: the GPUs compute {} of the time with them, {} without",
-                           percent(r.utilization.value), percent(without->value))};
+                           format_percent(r.utilization.value), format_percent(without->value))};
   r.saves = saves;
 }
 
@@ -161,8 +160,9 @@ std::string told_of(const RehearsedNodes& n) {
     return text + fmt::format(
                       ": rank {} ({}) holds them back: at the end of steps {} {} of the time, it {}; what is "
                       "told of waiting for data, of reading and decoding is its own",
-                      n.slowest->rank, n.slowest->host, others, percent(n.others), percent(n.least));
-  return text + fmt::format(": none holds the others back; they wait for each other {} of the time", percent(n.others));
+                      n.slowest->rank, n.slowest->host, others, format_percent(n.others), format_percent(n.least));
+  return text +
+         fmt::format(": none holds the others back; they wait for each other {} of the time", format_percent(n.others));
 }
 
 std::optional<RehearsedNodes> nodes_of(const PointResult& whole, const Plan& plan) {
@@ -207,21 +207,21 @@ std::string told_of(const DecodingOnGpus& on_gpus, double taken) {
   return fmt::format(
       "the GPUs of this node, with nothing else to do, decode {} images/s (nvJPEG), {} of what they take, for {} of a "
       "processor each",
-      per_second(on_gpus.image_rate), percent(std::min(1.0, on_gpus.image_rate / taken)),
+      per_second(on_gpus.image_rate), format_percent(std::min(1.0, on_gpus.image_rate / taken)),
       format_quantity(on_gpus.cpu_time_s, Dimension::seconds));
 }
 
 std::string told_of(const RehearsedTier& t, double taken) {
   const auto enough = [&](double rate) {
     return fmt::format("{} samples/s, {} of what the GPUs take", per_second(rate),
-                       percent(std::min(1.0, rate / taken)));
+                       format_percent(std::min(1.0, rate / taken)));
   };
   std::string text =
       fmt::format("local cache: epochs straight from storage give {}; the first one, which fills it, {}; later ones {}",
                   enough(t.storage), enough(t.filling), enough(t.cached));
   if (!t.hits) return text + " (cut off by the time: whole epochs were not seen)";
-  text +=
-      fmt::format(", {} of their bytes out of it (C5: {})", percent(*t.hits), percent(t.hits_predicted.value_or(0)));
+  text += fmt::format(", {} of their bytes out of it (C5: {})", format_percent(*t.hits),
+                      format_percent(t.hits_predicted.value_or(0)));
   if (!t.pays_after)
     return text + (t.cached > t.storage ? ": it holds nothing" : ": they take no less time, and it never pays (C11)");
   // The median over repetitions may lie between two numbers of epochs.
@@ -311,15 +311,15 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   r.proof = prove_limit(r.rates);
   // GPUs that never waited are not limited by what feeds them, whatever a loader gives that is measured without them.
   if (r.by_times == "gpus" && r.proof.limit != Limit::gpus)
-    r.proof = {
-        r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
-        fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit", percent(r.stall))};
+    r.proof = {r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
+               fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit",
+                           format_percent(r.stall))};
   if (r.by_times == to_string(Limit::copies) && r.proof.limit == Limit::gpus)
     r.proof = {
         Limit::copies,
         fmt::format("copies to the GPUs limit: their time was measured, {} of all, and the loader gives what the "
                     "GPUs take; one that copies the next batch on a stream of its own hides them",
-                    percent(*r.copies))};
+                    format_percent(*r.copies))};
   r.on_gpus = decoding_on_gpus(points);
   r.tier = tier_of(points);
   look_at_saves(points, *whole, plan.job->step.target_utilization, r);
@@ -342,9 +342,9 @@ std::vector<std::string> told(const Rehearsal& r) {
   all.push_back(fmt::format(
       "GPUs compute {} of the time [{}, {}], wait for data {}, for the host {}{}; {:.0f} % of the "
       "batches that can be are ready when a step begins",
-      percent(r.utilization.value), percent(r.utilization.low), percent(r.utilization.high), percent(r.stall),
-      percent(r.host), r.copies ? fmt::format(", for copies to them {}", percent(*r.copies)) : std::string(),
-      100 * r.ready));
+      format_percent(r.utilization.value), format_percent(r.utilization.low), format_percent(r.utilization.high),
+      format_percent(r.stall), format_percent(r.host),
+      r.copies ? fmt::format(", for copies to them {}", format_percent(*r.copies)) : std::string(), 100 * r.ready));
 
   if (r.nodes) all.push_back(told_of(*r.nodes));
   if (r.stalled > 0)
@@ -363,9 +363,9 @@ std::vector<std::string> told(const Rehearsal& r) {
     all.push_back(
         fmt::format("predicted from {}, which gave {} samples/s: {} [{}, {}] ({}); rehearsed {}{}: {:+.1f} "
                     "points, {}",
-                    r.predicted_from, per_second(r.storage_alone.value), percent(r.predicted->utilization.value),
-                    percent(r.predicted->utilization.low), percent(r.predicted->utilization.high), r.predicted->formula,
-                    percent(r.predicted->utilization.value - *r.error),
+                    r.predicted_from, per_second(r.storage_alone.value), format_percent(r.predicted->utilization.value),
+                    format_percent(r.predicted->utilization.low), format_percent(r.predicted->utilization.high),
+                    r.predicted->formula, format_percent(r.predicted->utilization.value - *r.error),
                     r.saves && r.copies ? " without checkpoints and copies"
                     : r.saves           ? " without checkpoints"
                     : r.copies          ? " without copies"

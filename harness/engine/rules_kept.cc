@@ -62,8 +62,6 @@ std::string told_of(const BenchmarkSaves& s, const char* what) {
                      format_quantity(s.bytes_per_s, Dimension::bytes_per_second));
 }
 
-std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
-
 }  // namespace
 
 std::vector<RuleCheck> check_measured(const PointResult& whole, double asked) {
@@ -82,9 +80,9 @@ std::vector<RuleCheck> check_measured(const PointResult& whole, double asked) {
       {"caches", runs > 0 && cold >= runs,
        fmt::format("nothing comes from this host's memory: proven of {:.0f} of {:.0f} runs", cold, runs)},
       {"utilization", runs > 0 && middle >= asked,
-       fmt::format("a mean utilization of {}: {}", percent(asked), percent(middle))},
+       fmt::format("a mean utilization of {}: {}", format_percent(asked), format_percent(middle))},
       {"replicated", runs > 1 && furthest <= kReplicated,
-       fmt::format("runs within {} of their mean: within {}", percent(kReplicated), percent(furthest))}};
+       fmt::format("runs within {} of their mean: within {}", format_percent(kReplicated), format_percent(furthest))}};
 }
 
 std::vector<RuleCheck> check_measured_saves(const PointResult* saves, const PointResult* reads, double bytes) {

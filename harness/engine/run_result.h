@@ -79,6 +79,12 @@ struct PointResult {
   std::optional<SlowestRank> slowest;  // of several ranks
   double elapsed_s = 0;
 };
+/// Of the metric of that name; 0: it has none.
+inline double median_of(const PointResult& point, std::string_view metric) {
+  for (const MetricSummary& m : point.metrics)
+    if (m.name == metric) return m.median;
+  return 0;
+}
 
 /// What a job's checkpoints cost in its rehearsal.
 struct RehearsedSaves {

@@ -10,7 +10,7 @@ namespace headrace::engine {
 namespace {
 
 /// The workload's first rate that every point has a value of: bytes before operations.
-const Metric* rate_of(const std::vector<const PointResult*>& group) {
+const Metric* rate_everywhere(const std::vector<const PointResult*>& group) {
   for (const std::string_view unit : {"B/s", "1/s"}) {
     for (const Metric& metric : group.front()->point->info->metrics) {
       if (metric.unit != unit || metric.better != Better::higher) continue;
@@ -22,12 +22,6 @@ const Metric* rate_of(const std::vector<const PointResult*>& group) {
     }
   }
   return nullptr;
-}
-
-double median_of(const PointResult& point, std::string_view metric) {
-  const auto at = std::find_if(point.metrics.begin(), point.metrics.end(),
-                               [&](const MetricSummary& m) { return m.name == metric; });
-  return at->median;
 }
 
 std::string key_of(const PointResult& p) {
@@ -57,7 +51,7 @@ std::vector<ScalingCurve> scaling_curves(const std::vector<PointResult>& points)
     if (group.size() < 2) continue;
     std::sort(group.begin(), group.end(),
               [](const PointResult* a, const PointResult* b) { return a->point->clients < b->point->clients; });
-    const Metric* rate = rate_of(group);
+    const Metric* rate = rate_everywhere(group);
     if (rate == nullptr) continue;
     ScalingCurve curve;
     curve.workload = group.front()->point->info->name;

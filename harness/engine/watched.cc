@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "harness/base/deadline.h"
 #include "harness/engine/engine.h"
 #include "harness/engine/worker_threads.h"
 
@@ -19,10 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 /// Shared with the thread, which may outlive the wait.
-struct Step {
+struct WatchedStep {
   std::function<void(const DataProgress&)> body;
   std::mutex mutex;
   std::condition_variable changed;
@@ -32,7 +31,7 @@ struct Step {
 };
 
 /// Passes on what it is told; news is a sign of life.
-DataProgress listening(const std::shared_ptr<Step>& step, const DataProgress& progress) {
+DataProgress listening(const std::shared_ptr<WatchedStep>& step, const DataProgress& progress) {
   struct Last {
     std::uint64_t done = UINT64_MAX;
     std::string what;
@@ -49,7 +48,7 @@ DataProgress listening(const std::shared_ptr<Step>& step, const DataProgress& pr
   };
 }
 
-void run(const std::shared_ptr<Step>& step, const DataProgress& progress) {
+void run(const std::shared_ptr<WatchedStep>& step, const DataProgress& progress) {
   std::exception_ptr failure;
   try {
     step->body(progress);
@@ -67,7 +66,7 @@ void run(const std::shared_ptr<Step>& step, const DataProgress& progress) {
 
 WatchedEnd run_watched(const std::string& what, const EngineLimits& limits, const DataProgress& progress,
                        std::function<void(const DataProgress&)> body) {
-  const auto step = std::make_shared<Step>();
+  const auto step = std::make_shared<WatchedStep>();
   step->body = std::move(body);
   std::thread thread(run, step, listening(step, progress));
   Clock::time_point signalled{};

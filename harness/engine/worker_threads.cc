@@ -12,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "harness/base/deadline.h"
 #include "harness/engine/engine.h"
 #include "harness/system/near_cpus.h"
 #include "harness/workload.h"
@@ -32,8 +33,6 @@ namespace headrace::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::uint64_t nanoseconds(double s) { return static_cast<std::uint64_t>(s * 1e9); }
 

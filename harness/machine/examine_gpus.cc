@@ -11,7 +11,7 @@ namespace {
 
 using Level = Finding::Level;
 
-class Section {
+class GpuSection {
  public:
   void add(Level level, std::string subject, std::string text, std::string advice = "") {
     findings_.push_back({level, "gpus", std::move(subject), std::move(text), std::move(advice)});
@@ -29,7 +29,7 @@ std::string link_in_words(const PcieLink& link) {
 std::string gigabytes(double bytes_per_s) { return format_quantity(bytes_per_s, Dimension::bytes_per_second); }
 
 /// What a driver tells of PCI Express where the GPU is not reached by it says nothing.
-void c2c_link(Section& section, const std::string& name, const C2cLinks& links) {
+void c2c_link(GpuSection& section, const std::string& name, const C2cLinks& links) {
   if (links.rate == 0) return section.add(Level::note, name + " link", "NVLink-C2C; the driver does not tell its rate");
   const std::string text =
       fmt::format("NVLink-C2C, {} of {} links, {}", links.count, links.most, gigabytes(links.rate));
@@ -40,7 +40,7 @@ void c2c_link(Section& section, const std::string& name, const C2cLinks& links) 
 }
 
 /// `most`: of any GPU of this node.
-void nvlinks(Section& section, const std::string& name, const GpuFacts& facts, unsigned most) {
+void nvlinks(GpuSection& section, const std::string& name, const GpuFacts& facts, unsigned most) {
   if (!facts.fabric.empty())
     section.add(Level::warning, name + " fabric", "the switches between GPUs are not set up: " + facts.fabric,
                 "start nvidia-fabricmanager, of the driver's own version; until then CUDA may not start (error 802)");
@@ -59,7 +59,7 @@ void nvlinks(Section& section, const std::string& name, const GpuFacts& facts, u
 }
 
 /// The link sleeps at a lower generation when it is idle; its width does not change.
-void gpu_link(Section& section, const std::string& name, const GpuFacts& facts, const PcieLink& now) {
+void gpu_link(GpuSection& section, const std::string& name, const GpuFacts& facts, const PcieLink& now) {
   if (facts.beside_pcie()) return c2c_link(section, name, facts.c2c);
   if (now.generation == 0 && facts.link_max.generation == 0) return;
   const std::string text = fmt::format("{}; at most {}", link_in_words(now), link_in_words(facts.link_max));
@@ -73,7 +73,8 @@ void gpu_link(Section& section, const std::string& name, const GpuFacts& facts, 
     section.add(Level::good, name + " link", text);
 }
 
-void gpu_place(Section& section, const std::string& name, const GpuFacts& facts, const std::vector<NetworkLink>& nics) {
+void gpu_place(GpuSection& section, const std::string& name, const GpuFacts& facts,
+               const std::vector<NetworkLink>& nics) {
   if (facts.numa_node < 0) return;
   const bool near =
       std::any_of(nics.begin(), nics.end(), [&](const NetworkLink& nic) { return nic.numa_node == facts.numa_node; });
@@ -92,7 +93,7 @@ void gpu_place(Section& section, const std::string& name, const GpuFacts& facts,
   }
 }
 
-void gpu_health(Section& section, const std::string& name, const GpuState& state) {
+void gpu_health(GpuSection& section, const std::string& name, const GpuState& state) {
   if (!state.held_back.empty())
     section.add(Level::warning, name + " clocks", "held back: " + state.held_back,
                 "copies and kernels are slower until the reason is gone");
@@ -125,7 +126,7 @@ void gpu_health(Section& section, const std::string& name, const GpuState& state
 }  // namespace
 
 std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<NetworkLink>& links) {
-  Section section;
+  GpuSection section;
   std::vector<NetworkLink> nics;
   for (const NetworkLink& link : links)
     if (link.rdma && link.numa_node) nics.push_back(link);

@@ -16,7 +16,7 @@ using Level = Finding::Level;
 constexpr const char* kFalls = "carrier_down_count";  // every start of a machine counts one
 constexpr unsigned kSplitLanes = 2;                   // of each port of a cable that is split in two (HDR100, NDR200)
 
-class Section {
+class PortSection {
  public:
   void add(Level level, std::string subject, std::string text, std::string advice = "") {
     findings_.push_back({level, "network", std::move(subject), std::move(text), std::move(advice)});
@@ -57,7 +57,7 @@ unsigned most_lanes(const NetworkLink& link, const std::vector<NetworkLink>& all
   return most;
 }
 
-void port(Section& section, const NetworkLink& link, const std::vector<NetworkLink>& all) {
+void port(PortSection& section, const NetworkLink& link, const std::vector<NetworkLink>& all) {
   const std::string text = in_words(link);
   if (!link.up) {
     // A port without a cable is no fault where others carry the traffic.
@@ -89,7 +89,7 @@ void port(Section& section, const NetworkLink& link, const std::vector<NetworkLi
   section.add(Level::good, link.name, text);
 }
 
-void errors(Section& section, const NetworkLink& link) {
+void errors(PortSection& section, const NetworkLink& link) {
   std::string text;
   for (const auto& [counter, count] : link.errors)
     if (count > 0 && counter != kFalls) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counter, count);
@@ -99,7 +99,7 @@ void errors(Section& section, const NetworkLink& link) {
 }
 
 /// An IP packet of an RDMA port's interface should hold a whole RoCE packet.
-void packet_size(Section& section, const NetworkLink& link, const std::vector<NetworkLink>& all) {
+void packet_size(PortSection& section, const NetworkLink& link, const std::vector<NetworkLink>& all) {
   if (link.kind != "RoCE" || !link.up) return;
   constexpr std::uint64_t kJumbo = 4200;  // path MTU 4096 and its headers
   for (const NetworkLink& other : all) {
@@ -111,7 +111,7 @@ void packet_size(Section& section, const NetworkLink& link, const std::vector<Ne
   }
 }
 
-void setting(Section& section, const Setting& s, const std::vector<NetworkLink>& links) {
+void setting(PortSection& section, const Setting& s, const std::vector<NetworkLink>& links) {
   const std::string text = s.name + "=" + s.value;
   const bool on = !s.value.empty() && s.value != "0";
   const bool has_rdma = std::any_of(links.begin(), links.end(), [](const NetworkLink& l) { return l.rdma && l.up; });
@@ -158,7 +158,7 @@ std::vector<Setting> nccl_settings() {
 }
 
 std::vector<Finding> examine_network(const std::vector<NetworkLink>& links, const std::vector<Setting>& settings) {
-  Section section;
+  PortSection section;
   for (const NetworkLink& link : links) {
     if (!link.rdma && !link.physical) continue;  // bridges, tunnels: as good as what is below them
     port(section, link, links);

@@ -78,7 +78,7 @@ std::vector<const RdmaPort*> named(const std::vector<const RdmaPort*>& all, cons
   return found;
 }
 
-std::string in_words(std::span<const RdmaPort> ports) {
+std::string ports_in_words(std::span<const RdmaPort> ports) {
   std::vector<std::string> words;
   for (const RdmaPort& p : ports) words.push_back(fmt::format("{} is {}", p.name(), p.state));
   return join(words);
@@ -105,7 +105,7 @@ RdmaRails rdma_rails(std::span<const RdmaPort> ports, const std::string& devices
   });
   if (wanted.empty())
     throw RunError(fmt::format("there is no RDMA port {}: {}",
-                               number != 0 ? std::to_string(number) : "by device: " + devices, in_words(ports)));
+                               number != 0 ? std::to_string(number) : "by device: " + devices, ports_in_words(ports)));
   std::string unusable;
   std::erase_if(wanted, [&](const RdmaPort* p) {
     if (!p->unusable.empty()) unusable += fmt::format("{}{}: {}", unusable.empty() ? "" : "; ", p->name(), p->unusable);

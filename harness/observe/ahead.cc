@@ -11,7 +11,7 @@ namespace headrace::observe {
 namespace {
 
 constexpr double kFromTheStart = 0.05;  // [s]: workers that are older had read before
-constexpr std::size_t kFewest = 4;
+constexpr std::size_t kFewestPoints = 4;
 constexpr double kWhole = 0.25;
 constexpr double kOtherReads = 1 << 20;  // [B]: libraries and the like that a worker may read before its first sample
 
@@ -115,7 +115,7 @@ std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, 
   }
   const auto workers = static_cast<unsigned>(first.workers.size());
   const std::vector<AheadPoint> points = ahead_points(recording, roles, first, calls, sample_size);
-  const Line line = points.size() >= kFewest ? line_of(points) : Line{};
+  const Line line = points.size() >= kFewestPoints ? line_of(points) : Line{};
   if (line.slope < 0.5) {
     why =
         "workers were too seldom seen waiting for room, so that how far ahead they may work cannot be told, and "
@@ -166,7 +166,7 @@ std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, 
   const double batch = std::max(1.0, std::round(line.slope)), least = std::max(1.0, std::ceil(ahead.each_low));
   // No whole number of samples in a batch: they are of another size, or there are others.
   const bool whole = std::abs(line.slope - batch) + ahead.batch_error < kWhole;
-  if (sure && whole && points.size() >= kFewest + 2 && least <= ahead.each_high && least + 1 > ahead.each_high)
+  if (sure && whole && points.size() >= kFewestPoints + 2 && least <= ahead.each_high && least + 1 > ahead.each_high)
     ahead.each = least;
   return ahead;
 }

@@ -35,7 +35,7 @@ struct Read {
   Growing first_thread_calls;  // reads of any file by its first thread
 };
 
-std::map<int, Read> reads_of(const calls::Log& log, double offset_s) {
+std::map<int, Read> open_reads_of(const calls::Log& log, double offset_s) {
   std::vector<bool> program;
   for (const std::string& file : log.files) program.push_back(is_program_file(file));
   std::map<int, Read> reads;
@@ -59,7 +59,7 @@ bool has_children(const Recording& recording, std::uint32_t process) {
 
 void make_exact(const calls::Log& traced, Recording& recording) {
   if (traced.calls.empty() || traced.dropped > 0 || recording.began_s <= 0) return;
-  const std::map<int, Read> reads = reads_of(traced, traced.began_s - recording.began_s);
+  const std::map<int, Read> reads = open_reads_of(traced, traced.began_s - recording.began_s);
   std::vector<const Read*> of(recording.processes.size(), nullptr);
   std::vector<bool> takes(recording.processes.size());
   for (std::uint32_t p = 0; p < of.size(); ++p) {

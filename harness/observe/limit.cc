@@ -21,11 +21,6 @@ constexpr double kBefore = 0.5;  // of a request's time: more is spent before it
 constexpr double kGpuBusy = 0.9, kGpuFree = 0.5;
 constexpr double kMostlyOnStorage = 0.6;  // else the slice says little of what storage could give
 
-double value(const std::vector<Share>& shares, std::string_view name) {
-  const Share* found = share_named(shares, name);
-  return found ? found->value : 0;
-}
-
 std::string percent(const Share& share) {
   return fmt::format("{:.0f} % [{:.0f}, {:.0f}]", share.value * 100, share.low * 100, share.high * 100);
 }
@@ -77,8 +72,8 @@ void tell_client(const ClientSeen& client, std::vector<std::string>& proof) {
 
 Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& seen) {
   const StorageSeen& s = seen.storage;
-  const double reading = value(seen.workers, "reading") + value(seen.workers, "faults"),
-               opening = value(seen.workers, "opening");
+  const double reading = value_of(seen.workers, "reading") + value_of(seen.workers, "faults"),
+               opening = value_of(seen.workers, "opening");
   Limit limit;
   const std::string own = seen.data.folder.empty() ? "" : " --data '" + seen.data.folder + "'";
   const std::string at = s.device.empty()
@@ -273,7 +268,7 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
     if (!seen.workers.empty())
       limit.proof = {
           fmt::format("workers spent at least {:.0f} % of the time in reads and {:.0f} % in opens and attributes",
-                      value(seen.workers, "reading") * 100, value(seen.workers, "opening") * 100)};
+                      value_of(seen.workers, "reading") * 100, value_of(seen.workers, "opening") * 100)};
     limit.advice = {"watch the job itself (headrace observe --pid), or trace all its calls (strace -f -ttt -T -y)"};
     return limit;
   }
@@ -316,9 +311,9 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
   // Kernels that were queued before run on: nothing starves.
   if (alone && alone->low >= kGpuBusy) return with(consumer_limit(seen, true));
   if (seen.roles.in_process) return with(storage_limit(slices, seen));
-  const double storage = value(seen.workers, "reading") + value(seen.workers, "opening") +
-                         value(seen.workers, "faults") + value(seen.workers, "writing");
-  const double cpu = value(seen.workers, "processor"), queued = value(seen.workers, "queued");
+  const double storage = value_of(seen.workers, "reading") + value_of(seen.workers, "opening") +
+                         value_of(seen.workers, "faults") + value_of(seen.workers, "writing");
+  const double cpu = value_of(seen.workers, "processor"), queued = value_of(seen.workers, "queued");
   if (storage + cpu + queued < 0.2) {
     limit = {.id = "hand_over",
              .sentence =
@@ -335,7 +330,7 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
       limit.proof.begin(),
       fmt::format("workers spent {:.0f} % of the time on storage, {:.0f} % on a processor, {:.0f} % ready without one, "
                   "{:.0f} % waiting for whoever takes their batches",
-                  storage * 100, cpu * 100, queued * 100, value(seen.workers, "consumer") * 100));
+                  storage * 100, cpu * 100, queued * 100, value_of(seen.workers, "consumer") * 100));
   return with(limit);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/system/cgroup.h"
+#include "harness/system/counters.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
 
@@ -16,8 +17,6 @@ namespace {
 using system::read_text;
 using system::split;
 
-constexpr std::uint64_t kSector = 512;
-
 std::uint64_t number(const std::string& word) { return std::strtoull(word.c_str(), nullptr, 10); }
 
 /// "some avg10=... total=4867643" in microseconds.
@@ -25,8 +24,6 @@ double stall_s(const std::string& text) {
   const std::size_t at = text.find("total=");
   return at == text.npos ? 0 : static_cast<double>(std::strtoull(text.c_str() + at + 6, nullptr, 10)) * 1e-6;
 }
-
-std::uint64_t grown(std::uint64_t later, std::uint64_t earlier) { return later > earlier ? later - earlier : 0; }
 
 /// The READs of a mount; none yet: all 0.
 system::NfsOperation reads_of(const system::NfsStats& stats) {
@@ -36,19 +33,19 @@ system::NfsOperation reads_of(const system::NfsStats& stats) {
 }
 
 ClientSlice client_slice(const system::ClientCounters& later, const system::ClientCounters& earlier) {
-  ClientSlice slice{.read_bytes = grown(later.read_bytes, earlier.read_bytes),
-                    .name_requests = grown(later.requests, earlier.requests)};
+  ClientSlice slice{.read_bytes = system::grown(later.read_bytes, earlier.read_bytes),
+                    .name_requests = system::grown(later.requests, earlier.requests)};
   if (!later.nfs || !earlier.nfs) return slice;
   const system::NfsOperation now = reads_of(*later.nfs), before = reads_of(*earlier.nfs);
-  const auto seconds = [](std::uint64_t a, std::uint64_t b) { return static_cast<double>(grown(a, b)) * 1e-3; };
-  slice.reads = grown(now.requests, before.requests);
+  const auto seconds = [](std::uint64_t a, std::uint64_t b) { return static_cast<double>(system::grown(a, b)) * 1e-3; };
+  slice.reads = system::grown(now.requests, before.requests);
   slice.queue_s = seconds(now.queue_ms, before.queue_ms);
   slice.round_trip_s = seconds(now.round_trip_ms, before.round_trip_ms);
   slice.execution_s = seconds(now.execution_ms, before.execution_ms);
   const system::NfsTransports &all = later.nfs->transports, &old = earlier.nfs->transports;
-  slice.sent = grown(all.sent, old.sent);
-  slice.in_flight_sum = grown(all.in_flight_sum, old.in_flight_sum);
-  slice.waiting_sum = grown(all.waiting_sum, old.waiting_sum);
+  slice.sent = system::grown(all.sent, old.sent);
+  slice.in_flight_sum = system::grown(all.in_flight_sum, old.in_flight_sum);
+  slice.waiting_sum = system::grown(all.waiting_sum, old.waiting_sum);
   return slice;
 }
 
@@ -61,9 +58,9 @@ std::map<std::string, DeviceSlice> parse_diskstats(std::string_view text) {
     const std::vector<std::string> words = split(line, ' ');
     if (words.size() < 14) continue;
     DeviceSlice device{.reads = number(words[3]),
-                       .read_bytes = number(words[5]) * kSector,
+                       .read_bytes = number(words[5]) * system::kSector,
                        .writes = number(words[7]),
-                       .written_bytes = number(words[9]) * kSector,
+                       .written_bytes = number(words[9]) * system::kSector,
                        .read_wait_s = static_cast<double>(number(words[6])) * 1e-3,
                        .write_wait_s = static_cast<double>(number(words[10])) * 1e-3,
                        .busy_s = static_cast<double>(number(words[12])) * 1e-3,
@@ -126,18 +123,18 @@ MachineSlice MachineCounters::next(double seconds, const std::string& file,
   slice.throttled_s = std::max(0.0, now.throttled_s - last_.throttled_s);
   slice.page_cache_bytes =
       system::number_field(read_text(proc_ + "/meminfo").value_or(""), "Cached").value_or(0) * 1024;
-  slice.network_read_bytes = grown(now.network_read, last_.network_read);
-  slice.network_written_bytes = grown(now.network_written, last_.network_written);
+  slice.network_read_bytes = system::grown(now.network_read, last_.network_read);
+  slice.network_written_bytes = system::grown(now.network_written, last_.network_written);
   if (now.client && last_.client && now.client_point == last_.client_point)
     slice.client = client_slice(*now.client, *last_.client);
   slice.client.daemon_sum = std::exchange(daemon_sum_, 0);
   slice.client.daemon_looks = std::exchange(daemon_looks_, 0);
   for (const auto& [name, later] : now.devices) {
     const DeviceSlice& earlier = last_.devices[name];
-    DeviceSlice device{.reads = grown(later.reads, earlier.reads),
-                       .read_bytes = grown(later.read_bytes, earlier.read_bytes),
-                       .writes = grown(later.writes, earlier.writes),
-                       .written_bytes = grown(later.written_bytes, earlier.written_bytes),
+    DeviceSlice device{.reads = system::grown(later.reads, earlier.reads),
+                       .read_bytes = system::grown(later.read_bytes, earlier.read_bytes),
+                       .writes = system::grown(later.writes, earlier.writes),
+                       .written_bytes = system::grown(later.written_bytes, earlier.written_bytes),
                        .read_wait_s = std::max(0.0, later.read_wait_s - earlier.read_wait_s),
                        .write_wait_s = std::max(0.0, later.write_wait_s - earlier.write_wait_s),
                        .busy_s = std::max(0.0, later.busy_s - earlier.busy_s),

@@ -101,5 +101,10 @@ std::string observation_json(const Recording& recording, const Observation& seen
                              const std::vector<std::string>& command);
 
 const Share* share_named(const std::vector<Share>& shares, std::string_view name);
+/// Its value; 0: there is none.
+inline double value_of(const std::vector<Share>& shares, std::string_view name) {
+  const Share* const found = share_named(shares, name);
+  return found != nullptr ? found->value : 0;
+}
 
 }  // namespace headrace::observe

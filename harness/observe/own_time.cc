@@ -11,18 +11,13 @@ namespace {
 
 constexpr double kClose = 0.1;  // of the higher bound: what the GPU's computing leaves open is no matter
 
-double value(const std::vector<Share>& shares, std::string_view name) {
-  const Share* const found = share_named(shares, name);
-  return found != nullptr ? found->value : 0;
-}
-
 }  // namespace
 
 OwnTime find_own_time(const Observation& seen) {
   const Share* const found = share_named(seen.consumer, "processor");
   if (found == nullptr) return {};
   const Share busy = *found;
-  const double blocked = value(seen.consumer, "gpu") + value(seen.consumer, "pause");
+  const double blocked = value_of(seen.consumer, "gpu") + value_of(seen.consumer, "pause");
   OwnTime own{.known = true, .value = busy.value, .low = busy.low, .high = busy.high, .evidence = {}};
   if (blocked >= busy.value) {
     own.evidence = fmt::format(

@@ -9,6 +9,7 @@
 
 #include "harness/observe/process_files.h"
 #include "harness/statistics/student.h"
+#include "harness/system/counters.h"
 #include "harness/system/open_quiet.h"
 
 namespace headrace::observe {
@@ -21,7 +22,6 @@ constexpr double kLongest = 4.0;    // [s]: nobody asked for anything meanwhile
 constexpr double kFewestGroups = 8;
 constexpr double kSameMix = 1e-6;  // of the square: what is left of bytes that do not go with the number of requests
 constexpr std::size_t kMostFollowed = 4;
-constexpr std::uint64_t kSector = 512;
 
 }  // namespace
 
@@ -75,7 +75,7 @@ std::optional<Answered> parse_answered(std::string_view text) noexcept {
     if (error != std::errc()) return std::nullopt;
     at = behind;
   }
-  return Answered{.reads = fields[0], .bytes = fields[2] * kSector};
+  return Answered{.reads = fields[0], .bytes = fields[2] * system::kSector};
 }
 
 void Grouping::look(double now_s, const Answered& now) {

@@ -1,5 +1,7 @@
 #include "harness/observe/recording.h"
 
+#include "harness/system/counters.h"
+
 #include <algorithm>
 
 namespace headrace::observe {
@@ -21,8 +23,6 @@ void add(DeviceSlice& to, const DeviceSlice& more) {
   add_pace(to.pace, more.pace);
 }
 
-std::uint64_t grown(std::uint64_t later, std::uint64_t earlier) { return later > earlier ? later - earlier : 0; }
-
 }  // namespace
 
 void add_client(ClientSlice& to, const ClientSlice& more) {
@@ -40,13 +40,13 @@ void add_client(ClientSlice& to, const ClientSlice& more) {
 }
 
 ProcessCounters difference(const ProcessCounters& later, const ProcessCounters& earlier) {
-  return {.read_calls_bytes = grown(later.read_calls_bytes, earlier.read_calls_bytes),
-          .write_calls_bytes = grown(later.write_calls_bytes, earlier.write_calls_bytes),
-          .read_calls = grown(later.read_calls, earlier.read_calls),
-          .write_calls = grown(later.write_calls, earlier.write_calls),
-          .storage_read_bytes = grown(later.storage_read_bytes, earlier.storage_read_bytes),
-          .storage_written_bytes = grown(later.storage_written_bytes, earlier.storage_written_bytes),
-          .major_faults = grown(later.major_faults, earlier.major_faults),
+  return {.read_calls_bytes = system::grown(later.read_calls_bytes, earlier.read_calls_bytes),
+          .write_calls_bytes = system::grown(later.write_calls_bytes, earlier.write_calls_bytes),
+          .read_calls = system::grown(later.read_calls, earlier.read_calls),
+          .write_calls = system::grown(later.write_calls, earlier.write_calls),
+          .storage_read_bytes = system::grown(later.storage_read_bytes, earlier.storage_read_bytes),
+          .storage_written_bytes = system::grown(later.storage_written_bytes, earlier.storage_written_bytes),
+          .major_faults = system::grown(later.major_faults, earlier.major_faults),
           .user_s = std::max(0.0, later.user_s - earlier.user_s),
           .system_s = std::max(0.0, later.system_s - earlier.system_s),
           .queued_s = std::max(0.0, later.queued_s - earlier.queued_s)};

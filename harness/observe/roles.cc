@@ -13,11 +13,6 @@ constexpr double kReaders = 0.02;  // of what all read: less is no worker
 constexpr double kTogether = 1.0;  // workers that start, or are there, together for so long are one generation [s]
 constexpr std::uint64_t kPage = 4096;
 
-std::uint64_t total(const WaitCounts& counts) {
-  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-}
-std::uint64_t of(const WaitCounts& counts, Wait wait) { return counts[static_cast<std::size_t>(wait)]; }
-
 std::uint64_t hand_overs(const Recording& recording, std::uint32_t process) {
   std::uint64_t sum = 0;
   for (const HandOvers& one : recording.hand_overs)

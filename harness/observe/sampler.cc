@@ -13,6 +13,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
 #include "harness/observe/sampler_watched.h"
+#include "harness/system/counters.h"
 
 namespace headrace::observe {
 namespace {
@@ -25,8 +26,6 @@ constexpr std::size_t kMostPaths = 20000;   // that are kept
 constexpr std::size_t kMostCommand = 400;   // bytes of a command that are kept
 constexpr std::size_t kMostSizes = 4096;    // of reads, that are kept
 constexpr std::uint64_t kSavePiece = 64 << 10;  // so much written between two looks may begin a save [B]
-
-std::uint64_t grown(std::uint64_t later, std::uint64_t earlier) { return later > earlier ? later - earlier : 0; }
 
 /// How long a process runs already.
 double age_s(const Stat& stat) {
@@ -290,7 +289,7 @@ std::uint64_t Sampler::taken_calls(Watched& one) const {
 }
 
 void Sampler::note_taken(Watched& one) {
-  const std::uint64_t calls = taken_calls(one), jump = grown(calls, one.calls_at_pause);
+  const std::uint64_t calls = taken_calls(one), jump = system::grown(calls, one.calls_at_pause);
   const bool first = one.calls_at_pause == 0;
   one.calls_at_pause = calls;
   if (jump == 0) return;
@@ -304,7 +303,7 @@ void Sampler::note_taken(Watched& one) {
 }
 
 void Sampler::follow_save(Watched& one, const ProcessCounters& now, double now_s) {
-  const std::uint64_t written = grown(now.write_calls_bytes, one.last_quick.write_calls_bytes);
+  const std::uint64_t written = system::grown(now.write_calls_bytes, one.last_quick.write_calls_bytes);
   if (!one.saving && written >= kSavePiece) {
     one.save = {.process = one.index, .begin_s = one.last_quick_s};
     one.lead_written = one.lead_written_before;
@@ -326,7 +325,7 @@ void Sampler::end_save(Watched& one) {
   one.saving = false;
   one.save.end_s = one.last_written_s;
   one.save.lead_bytes =
-      grown(std::max(lead_written(one), one.lead_written_before), one.lead_written);  // it may be gone
+      system::grown(std::max(lead_written(one), one.lead_written_before), one.lead_written);  // it may be gone
   one.save.lead_held_share = one.save_looks > 0 ? static_cast<double>(one.save_held) / one.save_looks : 0;
   if (one.save.bytes >= kLeastSave && !one.save.path.empty()) recording_.saves.push_back(one.save);
 }
@@ -337,7 +336,7 @@ void Sampler::look_at_counters(Watched& one, double now_s) {
   if (!one.child_ended) {
     follow_save(one, now, now_s);
     if (now.write_calls != one.last_quick.write_calls) one.lead_written_before = lead_written(one);
-    const std::uint64_t calls = one.has_children ? taken_calls(one) : 0, jump = grown(calls, one.calls_at_look);
+    const std::uint64_t calls = one.has_children ? taken_calls(one) : 0, jump = system::grown(calls, one.calls_at_look);
     if (one.calls_at_look > 0 && jump > 0 && jump <= kMostJump) {
       ++hand_overs_of(one).jumps[static_cast<std::uint32_t>(jump)];
       one.slice.looked_calls += jump;

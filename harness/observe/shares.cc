@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::size_t kGroups = 20;
 
-double of(const WaitCounts& counts, Wait wait) { return counts[static_cast<std::size_t>(wait)]; }
-double total(const WaitCounts& counts) {
-  return static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
-}
-
 /// Of looks at one process's first thread, in so many seconds: how many count.
 using Part = std::function<double(const ProcessSlice&, double)>;
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -23,6 +24,9 @@ enum class Wait : std::uint8_t {
 };
 inline constexpr std::size_t kWaits = 9;
 using WaitCounts = std::array<std::uint32_t, kWaits>;
+
+inline double of(const WaitCounts& counts, Wait wait) { return counts[static_cast<std::size_t>(wait)]; }
+inline double total(const WaitCounts& counts) { return std::accumulate(counts.begin(), counts.end(), 0.0); }
 
 /// As it stands in files: "running", "storage_read", "storage_names" ...
 std::string_view to_string(Wait wait);

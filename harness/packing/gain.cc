@@ -25,7 +25,7 @@
 namespace headrace::packing {
 namespace {
 
-constexpr std::uint64_t kSeed = 2;
+constexpr std::uint64_t kOrderSeed = 2;
 constexpr std::size_t kWholeFile = 1 << 20, kTarRead = 10 << 10, kRecordRead = 256 << 10;  // bytes of a read
 
 /// The sample's shards, and the mark in their folder. What is not as it was packed there stays.
@@ -43,7 +43,7 @@ void take_away(const Plan& sample) {
 }
 
 Plan sample_of(Plan plan, const GainOptions& options) {
-  Random random(kSeed);
+  Random random(kOrderSeed);
   shuffle(std::span(plan.order), random);
   std::uint64_t bytes = 0;
   std::size_t count = 0;

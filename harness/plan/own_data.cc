@@ -21,7 +21,7 @@ using requirements::Layout;
 /// Means of a part of a data set, and of job files, are rough.
 constexpr double kAlike = 2;
 
-std::string bytes(double value) { return compact_quantity(value, Dimension::bytes); }
+std::string compact(double value) { return compact_quantity(value, Dimension::bytes); }
 
 bool is_alike(double a, double b) { return a <= b * kAlike && b <= a * kAlike; }
 
@@ -53,12 +53,12 @@ std::vector<std::string> check_own_data(const requirements::Job& job, const std:
   const auto& data = job.dataset;
   const double count = static_cast<double>(files.count()), all = static_cast<double>(files.total_bytes());
   const double mean = all / count, own = data.sample_size * data.samples_per_file;
-  const std::string there = fmt::format("{}: {:.0f} files of {} on average", path, count, bytes(mean));
+  const std::string there = fmt::format("{}: {:.0f} files of {} on average", path, count, compact(mean));
   if (data.layout == Layout::files && !is_alike(mean, own)) {
     throw UsageError(
         fmt::format("{}, and the job's are of {}: set dataset.sample_size and dataset.samples_per_file as "
                     "they are{}",
-                    there, bytes(own), mean > own ? ", or dataset.layout: shards" : ""));
+                    there, compact(own), mean > own ? ", or dataset.layout: shards" : ""));
   }
   if (data.layout == Layout::shards && data.samples_per_file > kAlike && is_alike(mean, data.sample_size))
     throw UsageError(
@@ -69,7 +69,7 @@ std::vector<std::string> check_own_data(const requirements::Job& job, const std:
     throw UsageError(
         fmt::format("{}, less than one request of the job, {}: set dataset.request_size, or name the token "
                     "files",
-                    there, bytes(data.request_size)));
+                    there, compact(data.request_size)));
   if (!data.samples) return {};
   const double samples = all / data.sample_size;
   if (samples > kAlike * *data.samples)

@@ -21,10 +21,8 @@
 namespace headrace::ranks {
 namespace {
 
-constexpr double kWrite_s = 10;                // a rank that does not read for so long while the hub writes is lost
 constexpr double kHello_s = 5;                 // strangers are dropped after that
 constexpr std::uint64_t kLongestHello = 4096;  // nobody makes this process hold more before the token
-constexpr double kLook_s = 0.1;
 constexpr unsigned kMoreFiles = 64;    // open files beside one for each rank: strangers, and what measuring opens
 constexpr std::size_t kMostNamed = 8;  // of those who are late
 

@@ -24,8 +24,6 @@ namespace headrace::ranks {
 namespace {
 
 constexpr double kTry_s = 3;  // for one address, before the next is tried
-constexpr double kWrite_s = 10;
-constexpr double kLook_s = 0.1;
 
 /// A connection whose other end is our hub, or why not; `refused`: what the hub said of it.
 std::optional<Connection> try_address(const HubAddress& hub, const std::string& address, unsigned rank,

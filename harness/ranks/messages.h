@@ -9,6 +9,9 @@
 
 namespace headrace::ranks {
 
+inline constexpr double kWrite_s = 10;  // who does not read for so long while the other end writes is lost
+inline constexpr double kLook_s = 0.1;  // between two looks at what else is to be done
+
 /// Ranks in ascending order, by their runs: "all of 4096" is two numbers.
 inline void put_group(wire::Writer& out, const std::vector<unsigned>& group) {
   std::vector<unsigned> runs;  // the first and the last of each

@@ -69,7 +69,7 @@ JobKey derived_word(std::string_view path, std::vector<std::string> choices, std
   return key;
 }
 /// With a default that is no short number.
-JobKey shown(std::string_view fallback, JobKey key) {
+JobKey shown_as(std::string_view fallback, JobKey key) {
   key.shown_fallback = fallback;
   return key;
 }
@@ -160,9 +160,10 @@ std::vector<JobKey> make_keys() {
                "core-seconds to decode and augment one sample"),
       derived_word("dataset.codec", {"none", "jpeg", "png", "zstd", "npz"}, "none", put<&Job::dataset, &Set::codec>,
                    "format of the samples, which rehearse then decodes for real"),
-      shown("224", optional("dataset.image_size", D::count, {.min = 0, .max = 8192, .integer = true},
-                            put<&Job::dataset, &Set::image_size>,
-                            "side of the square that a decoded image is resized to [pixels]; 0: it is only decoded")),
+      shown_as("224",
+               optional("dataset.image_size", D::count, {.min = 0, .max = 8192, .integer = true},
+                        put<&Job::dataset, &Set::image_size>,
+                        "side of the square that a decoded image is resized to [pixels]; 0: it is only decoded")),
 
       word("loader.kind", {"pytorch", "pytorch_iterable", "tfdata", "in_flight"}, "pytorch",
            put<&Job::loader, &L::kind>, "what the loader is"),
@@ -176,9 +177,9 @@ std::vector<JobKey> make_keys() {
                 "utilization of a core to plan for"),
       optional("loader.shuffle_buffer", D::count, kWhole, put<&Job::loader, &L::shuffle_buffer>,
                "samples in the shuffle buffer of one worker"),
-      shown("100 of wds, else all of the buffer",
-            optional("loader.shuffle_initial", D::count, kWhole, put<&Job::loader, &L::shuffle_initial>,
-                     "samples in it before the first one is handed over")),
+      shown_as("100 of wds, else all of the buffer",
+               optional("loader.shuffle_initial", D::count, kWhole, put<&Job::loader, &L::shuffle_initial>,
+                        "samples in it before the first one is handed over")),
       word("loader.on_error", {"fail", "skip"}, "fail", put<&Job::loader, &L::skips_bad_samples>,
            "what the loader does with a sample that it cannot use: it ends, or passes it over"),
 
@@ -214,9 +215,9 @@ std::vector<JobKey> make_keys() {
            "which state is spread over the replicas"),
       defaulted("parallelism.bucket", D::bytes, kPositive, "25MiB", put<&Job::parallelism, &P::bucket>,
                 "bytes of gradients that travel as one message"),
-      shown("2/3",
-            defaulted("parallelism.window", D::ratio, kShare, "0.6666666666666666", put<&Job::parallelism, &P::window>,
-                      "share of the step during which gradients may travel (the backward pass)")),
+      shown_as("2/3", defaulted("parallelism.window", D::ratio, kShare, "0.6666666666666666",
+                                put<&Job::parallelism, &P::window>,
+                                "share of the step during which gradients may travel (the backward pass)")),
       defaulted("parallelism.overlap", D::ratio, kShare, "0.9", put<&Job::parallelism, &P::overlap>,
                 "share of that window that really hides communication"),
       defaulted("parallelism.exposed", D::ratio, kAny, "0", put<&Job::parallelism, &P::exposed>,

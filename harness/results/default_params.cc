@@ -11,15 +11,15 @@
 namespace headrace::results {
 namespace {
 
-using Words = std::map<std::string, std::string>;
+using NamesAndWords = std::map<std::string, std::string>;
 
-Words defaults_of(const WorkloadInfo& info) {
+NamesAndWords defaults_of(const WorkloadInfo& info) {
   config::Value nothing;
   nothing.kind = config::Value::Kind::map;
   Diagnostics ignored;
   Params params(std::string(info.name), nothing, ignored);
   info.make(params);
-  Words words;
+  NamesAndWords words;
   for (const auto& [name, value] : params.resolved()) {
     const nlohmann::json json = std::visit([](const auto& v) { return nlohmann::json(v); }, value);
     words[name] = JsonPlace(json).word();
@@ -29,14 +29,14 @@ Words defaults_of(const WorkloadInfo& info) {
 
 }  // namespace
 
-void add_default_params(const std::string& workload, Words& params) {
+void add_default_params(const std::string& workload, NamesAndWords& params) {
   static std::mutex mutex;
-  static std::map<std::string, Words> known;  // files are read on all cores, and one has many points
+  static std::map<std::string, NamesAndWords> known;  // files are read on all cores, and one has many points
   const std::lock_guard lock(mutex);
   auto found = known.find(workload);
   if (found == known.end()) {
     const WorkloadInfo* info = Registry::instance().find(workload);
-    found = known.emplace(workload, info == nullptr ? Words{} : defaults_of(*info)).first;
+    found = known.emplace(workload, info == nullptr ? NamesAndWords{} : defaults_of(*info)).first;
   }
   params.insert(found->second.begin(), found->second.end());
 }

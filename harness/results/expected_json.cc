@@ -5,6 +5,7 @@
 #include "harness/base/file_text.h"
 #include "harness/results/run_file.h"
 #include "harness/results/stored_record.h"
+#include "harness/results/stored_verdict.h"
 
 namespace headrace::results {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using expectations::Expected;
 using expectations::Part;
-
-/// Long lists that nothing here reads.
-const std::vector<std::string> kUnread = {"series", "slowest_series", "worker_finish_s", "worker_bytes", "buckets"};
 
 Part read_part(const JsonPlace& place) {
   Part part;
@@ -73,7 +71,7 @@ Json expected_part(std::span<const Expected> figures) {
 RecordedParts read_recorded_parts(const std::string& path) {
   const std::string file = run_file_in(path);
   try {
-    const nlohmann::json document = parse_kind(file_text(file), "headrace.run", kUnread);
+    const nlohmann::json document = parse_kind(file_text(file), "headrace.run", kLongLists);
     const JsonPlace root(document);
     RecordedParts all;
     if (!root.has("parts"))

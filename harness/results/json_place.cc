@@ -11,7 +11,7 @@
 namespace headrace::results {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 /// "line 3, column 7" of a byte counted from 1, as the parser counts.
 std::string place_of(std::string_view text, std::size_t byte) {
@@ -30,7 +30,7 @@ std::string_view word_at(std::string_view text, std::size_t byte) {
   return text.substr(begin, end - begin);
 }
 
-std::string words_of(std::string_view text, const Json::parse_error& error) {
+std::string words_of(std::string_view text, const PlainJson::parse_error& error) {
   if (error.byte > text.size()) return place_of(text, error.byte) + ": the file ends in the middle (truncated)";
   const std::string_view word = word_at(text, error.byte);
   for (const std::string_view no_number : {"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})
@@ -44,33 +44,33 @@ std::string words_of(std::string_view text, const Json::parse_error& error) {
 }
 
 /// A value as a message shows it.
-std::string told(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string told(const PlainJson& value) {
+  std::string text = value.dump(-1, ' ', false, PlainJson::error_handler_t::replace);
   return text.size() <= 40 ? text : text.substr(0, 37) + "...";
 }
 
 }  // namespace
 
-Json parse_json(std::string_view text, const std::vector<std::string>& ignored) {
+PlainJson parse_json(std::string_view text, const std::vector<std::string>& ignored) {
   if (text.find_first_not_of(" \t\r\n") == text.npos) throw UsageError("the file is empty");
   std::vector<std::set<std::string>>
       keys;  // of the objects that are open, by depth: the end of an ignored one is not told
-  const auto watch = [&](int told, Json::parse_event_t event, Json& parsed) {
+  const auto watch = [&](int told, PlainJson::parse_event_t event, PlainJson& parsed) {
     const auto depth = static_cast<std::size_t>(told);
-    if (event == Json::parse_event_t::object_start) {
+    if (event == PlainJson::parse_event_t::object_start) {
       keys.resize(depth);
       keys.emplace_back();
     }
-    if (event != Json::parse_event_t::key) return true;
+    if (event != PlainJson::parse_event_t::key) return true;
     const std::string& key = parsed.get_ref<const std::string&>();
     if (!keys[depth - 1].insert(key).second) throw UsageError("key \"" + key + "\" stands twice in one object");
     return std::find(ignored.begin(), ignored.end(), key) == ignored.end();
   };
   try {
-    return Json::parse(text.begin(), text.end(), watch);
-  } catch (const Json::parse_error& e) {
+    return PlainJson::parse(text.begin(), text.end(), watch);
+  } catch (const PlainJson::parse_error& e) {
     throw UsageError(words_of(text, e));
-  } catch (const Json::out_of_range& e) {
+  } catch (const PlainJson::out_of_range& e) {
     std::string why = e.what();
     const std::size_t quote = why.find('\'');
     throw UsageError((quote == why.npos ? why : why.substr(quote)) + " is too large to be a number");

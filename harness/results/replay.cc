@@ -8,12 +8,10 @@
 #include "harness/base/file_text.h"
 #include "harness/results/run_file.h"
 #include "harness/results/stored_record.h"
+#include "harness/results/stored_verdict.h"
 
 namespace headrace::results {
 namespace {
-
-/// Long lists that no judgement reads.
-const std::vector<std::string> kUnread = {"series", "slowest_series", "worker_finish_s", "worker_bytes", "buckets"};
 
 std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.17g}", *value) : "none"; }
 
@@ -54,7 +52,7 @@ void compare(const Judgement& stored, const Judgement& again, std::vector<std::s
 RecordedRun read_recorded_run(const std::string& path) {
   const std::string file = run_file_in(path);
   try {
-    const nlohmann::json document = parse_kind(file_text(file), "headrace.run", kUnread);
+    const nlohmann::json document = parse_kind(file_text(file), "headrace.run", kLongLists);
     const JsonPlace root(document);
     RecordedRun run;
     run.name = root.at("run").text("name", "");
@@ -72,7 +70,7 @@ RecordedRun read_recorded_run(const std::string& path) {
 Replay replay(const std::string& path) {
   const std::string file = run_file_in(path);
   try {
-    const nlohmann::json document = parse_kind(file_text(file), "headrace.run", kUnread);
+    const nlohmann::json document = parse_kind(file_text(file), "headrace.run", kLongLists);
     const JsonPlace root(document);
     std::vector<judging::RecordedPoint> points;
     std::vector<StoredStatus> statuses;

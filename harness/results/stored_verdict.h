@@ -45,6 +45,10 @@ struct StoredVerdict {
 /// "2026-01-31T12:00:00Z", with or without a fraction of the second, in seconds since 1970.
 std::optional<double> unix_seconds(const std::string& utc);
 
+/// Long lists of a run file that nothing reads which judges anew.
+inline const std::vector<std::string> kLongLists = {"series", "slowest_series", "worker_finish_s", "worker_bytes",
+                                                    "buckets"};
+
 /// A document's text parsed strictly, its kind and schema checked. Throws UsageError.
 nlohmann::json parse_kind(std::string_view text, std::string_view kind, const std::vector<std::string>& ignored = {});
 

@@ -20,9 +20,9 @@
 namespace headrace::session {
 namespace {
 
-constexpr unsigned kLinger_s = 20;    // another rank that was killed waits so long for the first to write
-constexpr unsigned kOutlive_s = 120;  // the first may write for so long after its caller is gone
-constexpr int kLook_ms = 200;         // how often the launcher is looked for
+constexpr unsigned kOthersLinger_s = 20;  // another rank that was killed waits so long for the first to write
+constexpr unsigned kOutlive_s = 120;      // the first may write for so long after its caller is gone
+constexpr int kLook_ms = 200;             // how often the launcher is looked for
 constexpr std::array kHandedOn{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 volatile sig_atomic_t child = 0;
@@ -94,7 +94,7 @@ int exit_code_of(pid_t pid, Role role) {
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
   if (role == Role::other) {
     for (const int number : kHandedOn) ::signal(number, SIG_DFL);
-    ::sleep(kLinger_s);
+    ::sleep(kOthersLinger_s);
   }
   ::prctl(PR_SET_DUMPABLE, 0);  // the child left the core that there is to leave
   ::signal(WTERMSIG(status), SIG_DFL);

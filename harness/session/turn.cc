@@ -18,7 +18,7 @@ namespace {
 volatile sig_atomic_t running = 0;  // the turn's process
 volatile sig_atomic_t caught = 0;
 
-void on_signal(int number) {
+void on_signal_waiting(int number) {
   const int code = errno;
   // Handed on, for it may have been sent to this process alone; the turn takes both for one.
   if (running > 0) ::kill(static_cast<pid_t>(running), number);
@@ -77,8 +77,8 @@ void read_lines(int from, const std::function<void(std::string_view)>& on_line) 
 }  // namespace
 
 TurnSignals::TurnSignals() {
-  handle(SIGINT, on_signal);
-  handle(SIGTERM, on_signal);
+  handle(SIGINT, on_signal_waiting);
+  handle(SIGTERM, on_signal_waiting);
 }
 
 TurnSignals::~TurnSignals() {

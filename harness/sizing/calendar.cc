@@ -13,7 +13,7 @@ using requirements::apply;
 using requirements::DomainError;
 using requirements::Job;
 
-const Phase* find(const Sizing& s, std::string_view phase) {
+const Phase* phase_named(const Sizing& s, std::string_view phase) {
   for (const Phase& p : s.phases)
     if (p.phase == phase && p.curve) return &p;
   return nullptr;
@@ -65,7 +65,7 @@ void add_failures(const Job& job, Calendar& c) {
 
 std::optional<Calendar> calendar_of(const Sizing& s) {
   const Job& job = s.job;
-  const Phase *save = find(s, "checkpoint_save"), *restore = find(s, "checkpoint_restore");
+  const Phase *save = phase_named(s, "checkpoint_save"), *restore = phase_named(s, "checkpoint_restore");
   if (!job.checkpoint || !job.model.parameters || save == nullptr) return std::nullopt;
   const Job::Checkpoint& plan = *job.checkpoint;
   Calendar c;
@@ -104,7 +104,7 @@ std::optional<Starvation> starvation_of(const Sizing& s) {
     // Reads of a first epoch come once; what later epochs wait for is what costs, where it is
     // known.
     if (!p.curve || !kind_of(p.phase).feeds_gpus) continue;
-    if (p.phase == "cold_epoch" && find(s, "steady_epoch") != nullptr) continue;
+    if (p.phase == "cold_epoch" && phase_named(s, "steady_epoch") != nullptr) continue;
     const auto use =
         apply("A18", {{"supply_bytes_per_s", p.supply.value.median}, {"demand_bytes_per_s", p.demand.required}});
     any = true;

@@ -11,7 +11,7 @@
 namespace headrace::sizing {
 namespace {
 
-void judge(PredictionRecord& r) {
+void judge_prediction(PredictionRecord& r) {
   std::vector<double> sizes, errors;
   for (const PastPrediction& p : r.each) {
     errors.push_back(p.error);
@@ -53,7 +53,7 @@ std::vector<PredictionRecord> predictions_of(std::span<const results::StoredRun>
                         .rehearsed = p.predicted - p.error,
                         .error = p.error});
   }
-  for (PredictionRecord& r : all) judge(r);
+  for (PredictionRecord& r : all) judge_prediction(r);
   return all;
 }
 

@@ -16,7 +16,7 @@
 namespace headrace {
 namespace {
 
-constexpr const char* kKind = "local_cache";  // and the folder's name
+constexpr const char* kTierKind = "local_cache";  // and the folder's name
 
 std::string name_of(std::uint32_t file) { return fmt::format("copy-{:08}.bin", file); }
 
@@ -52,7 +52,7 @@ MarkedFolder scratch_at(const std::string& path) {
   }
 }
 
-CleanReport remove_all(const MarkedFolder& marked) {
+CleanReport remove_tier(const MarkedFolder& marked) {
   CleanReport report = remove_copies(marked.folder());
   if (report.left.empty()) report.gone = marked.remove().gone;
   return report;
@@ -62,7 +62,7 @@ CleanReport remove_all(const MarkedFolder& marked) {
 
 LocalTier::LocalTier(const std::string& path, const FileTable& source)
     : scratch_(scratch_at(path)),
-      marked_(MarkedFolder::make_alone(scratch_.folder(), kKind, kKind)),
+      marked_(MarkedFolder::make_alone(scratch_.folder(), kTierKind, kTierKind)),
       files_(marked_.folder().again().release().release(), marked_.path()),
       held_(std::make_unique<std::atomic<unsigned char>[]>(source.count())) {
   for (std::uint32_t file = 0; file < source.count(); ++file) files_.add(name_of(file), source.size(file));
@@ -71,7 +71,7 @@ LocalTier::LocalTier(const std::string& path, const FileTable& source)
 
 LocalTier::~LocalTier() {
   try {
-    remove_all(marked_);
+    remove_tier(marked_);
   } catch (const RunError&) {  // what cannot be removed stays for `clean`
   }
 }
@@ -132,10 +132,10 @@ LocalTier::Kept LocalTier::keep(std::uint32_t file, std::span<const unsigned cha
 }
 
 CleanReport remove_left_over_tier(const files::Folder& scratch) {
-  const auto marked = MarkedFolder::find(scratch, kKind);
-  if (!marked || marked->kind() != kKind) return {.left = {}, .gone = remove_marked(scratch, kKind).gone};
+  const auto marked = MarkedFolder::find(scratch, kTierKind);
+  if (!marked || marked->kind() != kTierKind) return {.left = {}, .gone = remove_marked(scratch, kTierKind).gone};
   if (!marked->try_hold()) return {.left = {marked->path() + ": " + marked->in_use()}, .gone = false};
-  return remove_all(*marked);
+  return remove_tier(*marked);
 }
 
 }  // namespace headrace

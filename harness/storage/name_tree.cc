@@ -17,7 +17,7 @@ namespace {
 
 using files::UniqueFd;
 
-constexpr const char* kKind = "metadata";  // and the folder's name
+constexpr const char* kTreeKind = "metadata";  // and the folder's name
 
 bool is_number(std::string_view text, std::size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789") == text.npos;
@@ -47,7 +47,7 @@ void remove_below(const files::Folder& folder, bool is_root, CleanReport& report
   }
 }
 
-CleanReport remove_all(const MarkedFolder& marked) {
+CleanReport remove_tree(const MarkedFolder& marked) {
   CleanReport report;
   remove_below(marked.folder(), true, report);
   if (report.left.empty()) report.gone = marked.remove().gone;
@@ -55,7 +55,7 @@ CleanReport remove_all(const MarkedFolder& marked) {
 }
 
 MarkedFolder held(const files::Folder& scratch) {
-  MarkedFolder marked = MarkedFolder::make_alone(scratch, kKind, kKind);
+  MarkedFolder marked = MarkedFolder::make_alone(scratch, kTreeKind, kTreeKind);
   CleanReport before;
   remove_below(marked.folder(), true, before);
   if (!before.left.empty()) throw RunError(before.left.front());
@@ -103,7 +103,7 @@ NameTree::NameTree(const NameTreeShape& shape, const files::Folder& scratch) : m
   try {
     make(shape);
   } catch (const RunError&) {
-    remove_all(marked_);
+    remove_tree(marked_);
     throw;
   }
 }
@@ -140,16 +140,16 @@ void NameTree::require_in_place() const {
 
 NameTree::~NameTree() {
   try {
-    remove_all(marked_);
+    remove_tree(marked_);
   } catch (const RunError&) {  // what cannot be removed stays for `clean`
   }
 }
 
 CleanReport remove_left_over_names(const files::Folder& scratch) {
-  const auto marked = MarkedFolder::find(scratch, kKind);
-  if (!marked || marked->kind() != kKind) return {.left = {}, .gone = remove_marked(scratch, kKind).gone};
+  const auto marked = MarkedFolder::find(scratch, kTreeKind);
+  if (!marked || marked->kind() != kTreeKind) return {.left = {}, .gone = remove_marked(scratch, kTreeKind).gone};
   if (!marked->try_hold()) return {.left = {marked->path() + ": " + marked->in_use()}, .gone = false};
-  return remove_all(*marked);
+  return remove_tree(*marked);
 }
 
 }  // namespace headrace

@@ -8,9 +8,9 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kStall = 1'000'000'000;  // [ns] a wait that is told although its step never ended
-constexpr std::uint64_t kLook = 20'000'000;      // between two looks whether to stop [ns]
-constexpr std::uint64_t kCopyLook = 20'000;      // between two looks whether a batch has arrived [ns]
+constexpr std::uint64_t kStall = 1'000'000'000;      // [ns] a wait that is told although its step never ended
+constexpr std::uint64_t kPipelineLook = 20'000'000;  // between two looks whether to stop [ns]
+constexpr std::uint64_t kCopyLook = 20'000;          // between two looks whether a batch has arrived [ns]
 
 }  // namespace
 
@@ -45,7 +45,7 @@ bool Pipeline::begin_now(unsigned number) noexcept {
 bool Pipeline::begin(unsigned number, const Recorder& recorder) noexcept {
   while (!over() && recorder.running()) {
     if (begin_now(number)) return true;
-    queue(number).wait(number / shape_.gpus, kLook);
+    queue(number).wait(number / shape_.gpus, kPipelineLook);
   }
   return false;
 }
@@ -153,7 +153,7 @@ void Pipeline::train(Recorder& recorder, unsigned first_part) noexcept {
       step_end_ns = 0;
       ready = share_ready();
     }
-    std::uint64_t next_ns = now + kLook;
+    std::uint64_t next_ns = now + kPipelineLook;
     bool starved = false;
     const Given given = give(clock, now, next_ns, starved);
     if (given == Given::over) {
@@ -172,7 +172,7 @@ void Pipeline::train(Recorder& recorder, unsigned first_part) noexcept {
       recorder.extend(std::min(step.end_ns, now));
       step_end_ns = step.end_ns;
       late_ns = 0;
-      next_ns = std::min(step.end_ns, now + kLook);
+      next_ns = std::min(step.end_ns, now + kPipelineLook);
     } else if (given == Given::some) {
       continue;
     } else if (starved) {

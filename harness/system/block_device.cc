@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "harness/base/error.h"
+#include "harness/system/counters.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
 #include "harness/system/open_quiet.h"
@@ -81,7 +82,6 @@ std::uint64_t device_size(const std::string& path) {
 }
 
 DeviceCounters read_counters(const BlockDevice& device) {
-  constexpr std::uint64_t kSector = 512;
   enum {
     reads,
     reads_merged,

@@ -12,8 +12,6 @@ namespace {
 
 constexpr double kOneSided = 0.95;
 
-bool meets(double value, const Judgement& j) { return j.higher_is_better ? value >= j.need : value <= j.need; }
-
 }  // namespace
 
 void hold_across_sessions(const statistics::SessionSpread& past, Judgement& j) {
@@ -29,7 +27,7 @@ void hold_across_sessions(const statistics::SessionSpread& past, Judgement& j) {
   j.explanation += fmt::format(" {} past sessions scatter by {:.1f} %: any of them is bounded by [{}, {}]",
                                past.sessions, past.spread * 100, shown(j.low), shown(j.high));
   const auto& decides = (j.outcome == Outcome::pass) == j.higher_is_better ? j.low : j.high;
-  if (decides && meets(*decides, j) == (j.outcome == Outcome::pass)) {
+  if (decides && j.meets(*decides) == (j.outcome == Outcome::pass)) {
     j.explanation += ".";
     return;
   }

@@ -39,8 +39,6 @@ Set those(const Evidence& e, Wanted wanted) {
   return set;
 }
 
-bool meets(double value, const Judgement& j) { return j.higher_is_better ? value >= j.need : value <= j.need; }
-
 /// Nothing when any value would do.
 std::optional<double> headroom_of(double value, const Judgement& j) {
   const double over = j.higher_is_better ? value : j.need;
@@ -79,8 +77,8 @@ Bounded bounds_of(const Evidence& e, const Set& set, bool* bounded) {
 Outcome compare(const Bounded& b, const Judgement& j) {
   const double bad = j.higher_is_better ? b.low : b.high;
   const double good = j.higher_is_better ? b.high : b.low;
-  if (std::isfinite(bad) && meets(bad, j)) return Outcome::pass;
-  if (std::isfinite(good) && !meets(good, j)) return Outcome::fail;
+  if (std::isfinite(bad) && j.meets(bad)) return Outcome::pass;
+  if (std::isfinite(good) && !j.meets(good)) return Outcome::fail;
   return Outcome::inconclusive;
 }
 
@@ -95,7 +93,7 @@ Outcome compare(const Evidence& e, const Set& set, const Judgement& j) {
 bool humps_on_both_sides(const Evidence& e, const Set& set, const Judgement& j) {
   double below = 0, above = 0;
   if (e.deterministic || !statistics::two_humped(set.values, &below, &above)) return false;
-  return meets(below, j) != meets(above, j);
+  return j.meets(below) != j.meets(above);
 }
 
 /// What was left out of what counts, put back: repetitions that were taken again as something
@@ -117,7 +115,7 @@ Set with_all(const Evidence& e, const Judgement& j) {
 bool holds(const Evidence& e, const Judgement& j, Outcome by_bounds) {
   if (by_bounds == Outcome::pass) {
     const Set all = with_all(e, j);
-    return std::all_of(all.values.begin(), all.values.end(), [&j](double v) { return meets(v, j); }) ||
+    return std::all_of(all.values.begin(), all.values.end(), [&j](double v) { return j.meets(v); }) ||
            compare(e, all, j) == Outcome::pass;
   }
   if (by_bounds != Outcome::fail) return true;

@@ -25,6 +25,7 @@ struct Judgement {
   double required = 0, need = 0;
   std::string unit;
   bool higher_is_better = true;
+  bool meets(double value) const { return higher_is_better ? value >= need : value <= need; }
   // What was measured, and the bounds that decided. Of a rate: total work over total time; else the
   // median.
   std::optional<double> measured, low, high;

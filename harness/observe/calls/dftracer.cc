@@ -59,7 +59,7 @@ std::string word(const json& object, const char* key) {
                                : "";
 }
 
-class Reader {
+class EventReader {
  public:
   /// Why the line is no use; "" where it is.
   std::string take(std::string_view line) {
@@ -166,7 +166,7 @@ class Reader {
 }  // namespace
 
 Log read_dftracer(const std::vector<std::string>& files) {
-  Reader reader;
+  EventReader reader;
   BadLines bad;
   for (const std::string& path : files) {
     Lines lines(path);
@@ -178,7 +178,7 @@ Log read_dftracer(const std::vector<std::string>& files) {
 }
 
 Log read_dftracer_text(const std::string& name, std::string_view text) {
-  Reader reader;
+  EventReader reader;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     if (const std::string why = reader.take(text.substr(0, end)); !why.empty())

@@ -48,9 +48,9 @@ bool polls_gpu(std::string_view list) {
   return false;
 }
 
-class Reader {
+class LineReader {
  public:
-  explicit Reader(std::string folder) : folder_(std::move(folder)) {}
+  explicit LineReader(std::string folder) : folder_(std::move(folder)) {}
 
   void read(const std::string& path) {
     Lines lines(path);
@@ -330,7 +330,7 @@ class Reader {
 }  // namespace
 
 Log read_strace(const std::vector<std::string>& files, const std::string& folder) {
-  Reader reader(folder);
+  LineReader reader(folder);
   for (const std::string& file : files) reader.read(file);
   return reader.finish();
 }

@@ -10,7 +10,7 @@
 namespace headrace::observe::calls {
 namespace {
 
-constexpr std::size_t kBlock = 1 << 18;
+constexpr std::size_t kPiece = 1 << 18;
 constexpr int kReadWrite = 2;  // as the kernel numbers it in open()'s flags
 constexpr int kGzip = 16;      // added to the window's size: with gzip's head
 
@@ -27,7 +27,7 @@ class Packer {
 
   void add(std::string_view text) {
     held_ += text;
-    if (held_.size() >= kBlock) pack(Z_NO_FLUSH);
+    if (held_.size() >= kPiece) pack(Z_NO_FLUSH);
   }
   std::string finish() {
     pack(Z_FINISH);

@@ -15,7 +15,7 @@ std::string run_of(std::string_view key) {
   return std::string(key.substr(4, slash - 4));
 }
 
-bool has_name_of_ours(std::string_view key) {
+bool has_key_of_ours(std::string_view key) {
   const std::size_t slash = key.rfind("/checkpoint/rank-");
   return slash != std::string_view::npos && key.ends_with(".bin") &&
          key.find('/', slash + sizeof "/checkpoint/") == std::string_view::npos;
@@ -24,7 +24,7 @@ bool has_name_of_ours(std::string_view key) {
 /// Its key tells the token of the mark, and its first block that it is of a checkpoint; one too short to say so has the key
 /// alone.
 bool is_ours(const objects::Scratch& scratch, const ListedObject& object) {
-  if (!has_name_of_ours(object.key)) return false;
+  if (!has_key_of_ours(object.key)) return false;
   if (object.size < kLabelBytes) return true;
   const auto found = scratch.store().get(scratch.base() + "/" + std::string(object.key), 0, kBlock);
   return found && found->bytes.size() >= kLabelBytes &&

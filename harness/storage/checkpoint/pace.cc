@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kGrowth = 4;   // from one trial to the next
 constexpr double kLongEnough = 0.125;  // of the time that a save may take: a trial that takes so long tells the speed
-constexpr std::uint64_t kKey = 0x70616365;
+constexpr std::uint64_t kPaceKey = 0x70616365;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -24,7 +24,7 @@ class Trial {
  public:
   Trial(const SaveParams& params, Place& place)
       : params_(params), place_(place), chunk_(std::min(params.block_size, round_up(params.shard_size, kPage))) {
-    fill_range(kKey, 0, 0, chunk_.data(), chunk_.size());
+    fill_range(kPaceKey, 0, 0, chunk_.data(), chunk_.size());
   }
 
   /// Bytes per rank and second, while every rank saves `bytes`; ends early after `most_s`.

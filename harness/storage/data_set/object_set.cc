@@ -12,6 +12,7 @@
 #include "harness/backends/codec.h"
 #include "harness/backends/loader.h"
 #include "harness/backends/object_writer.h"
+#include "harness/base/deadline.h"
 #include "harness/base/error.h"
 #include "harness/base/parallel.h"
 #include "harness/node.h"
@@ -29,8 +30,6 @@ constexpr std::uint64_t kPart = 16 << 20;      // larger objects are uploaded in
 constexpr std::uint64_t kMostText = 64 << 20;  // of a list [B]
 constexpr unsigned kRetries = 5, kThreads = 16;
 constexpr double kPatience_s = 600;  // for another process to make a folder's worth
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 std::string text_of(ObjectStore& store, const std::string& url) {
   const auto found = store.get(url, 0, kMostText);

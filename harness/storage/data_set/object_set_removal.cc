@@ -12,13 +12,13 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kMostText = 64 << 20;  // of a list [B]
+constexpr std::uint64_t kMostOfList = 64 << 20;  // of a list [B]
 constexpr std::size_t kAtOnce = 1000;
 
 /// Takes what is listed of all sets, set after set and folder after folder.
-class Remover {
+class ObjectRemover {
  public:
-  explicit Remover(const objects::Scratch& scratch) : store_(scratch.store()), data_(scratch.data()) {}
+  explicit ObjectRemover(const objects::Scratch& scratch) : store_(scratch.store()), data_(scratch.data()) {}
 
   void see(const ListedObject& object) {
     const std::size_t slash = object.key.find('/');
@@ -65,7 +65,7 @@ class Remover {
   }
 
   void see_list(const ListedObject& object, std::string_view name) {
-    const auto text = store_.get(url_of(object), 0, kMostText);
+    const auto text = store_.get(url_of(object), 0, kMostOfList);
     const bool own = text && (name == Manifest::kFile
                                   ? is_manifest(text->bytes)
                                   : parse_etags(text->bytes, id_, std::string(name.substr(kEtags.size()))).has_value());
@@ -77,7 +77,7 @@ class Remover {
   bool is_listed(const std::string& folder, std::uint64_t file, const ListedObject& object) {
     if (folder_ != id_ + "/" + folder) {
       folder_ = id_ + "/" + folder;
-      const auto text = store_.get(data_ + "/" + id_ + "/" + std::string(kEtags) + folder, 0, kMostText);
+      const auto text = store_.get(data_ + "/" + id_ + "/" + std::string(kEtags) + folder, 0, kMostOfList);
       etags_ = parse_etags(text ? text->bytes : "", id_, folder).value_or(std::vector<std::string>{});
     }
     const std::uint64_t at = file % layout_->spec().files_per_folder;
@@ -142,7 +142,7 @@ std::optional<std::vector<std::string>> parse_etags(std::string_view text, const
 }
 
 CleanReport remove_object_sets(const objects::Scratch& scratch) {
-  Remover remover(scratch);
+  ObjectRemover remover(scratch);
   scratch.store().list(scratch.data(), [&](const ListedObject& object) { remover.see(object); });
   return remover.finish();
 }

@@ -17,11 +17,11 @@ namespace {
 struct StoredSample {
   std::uint64_t magic = 0, data_set = 0, file = 0, sample = 0, size = 0, crc = 0, check = 0;
 };
-constexpr std::uint64_t kMagic = 0x3130504d53524448;  // "HDRSMP01"
+constexpr std::uint64_t kSampleMagic = 0x3130504d53524448;  // "HDRSMP01"
 constexpr std::size_t kLabel = sizeof(StoredSample);
 
-std::uint64_t check_of(const StoredSample& s) {
-  return mix(s.data_set ^ mix(s.file ^ mix(s.sample ^ mix(s.size ^ mix(s.crc ^ kMagic)))));
+std::uint64_t sample_check_of(const StoredSample& s) {
+  return mix(s.data_set ^ mix(s.file ^ mix(s.sample ^ mix(s.size ^ mix(s.crc ^ kSampleMagic)))));
 }
 
 using Bytes = std::vector<unsigned char>;
@@ -127,11 +127,11 @@ std::uint32_t crc_of(std::span<const unsigned char> sample, std::size_t label_at
   return formats::crc32c(sample.subspan(behind), formats::crc32c(sample.first(label_at)));
 }
 
-StoredSample read_label(std::span<const unsigned char> bytes, std::string_view codec) {
+StoredSample sample_label_of(std::span<const unsigned char> bytes, std::string_view codec) {
   StoredSample found;
   const std::size_t at = comments_of(codec).label_at;
   if (bytes.size() >= at + kLabel) std::memcpy(&found, bytes.data() + at, kLabel);
-  if (found.magic != kMagic || found.check != check_of(found)) return {};
+  if (found.magic != kSampleMagic || found.check != sample_check_of(found)) return {};
   return found;
 }
 
@@ -198,13 +198,13 @@ bool SampleFile::is_begin(std::span<const unsigned char> first) const {
     const std::string right = before(0).substr(0, kTarHead);
     return first.size() >= right.size() && std::memcmp(first.data(), right.data(), right.size()) == 0;
   }
-  const StoredSample found = read_label(first, layout_.spec().content);
+  const StoredSample found = sample_label_of(first, layout_.spec().content);
   return found.magic != 0 && found.data_set == layout_.key() && found.file == file_;
 }
 
 std::string SampleFile::wrong(std::uint64_t sample, std::span<const unsigned char> bytes) const {
   if (std::all_of(bytes.begin(), bytes.end(), [](unsigned char byte) { return byte == 0; })) return "all zero";
-  const StoredSample found = read_label(bytes, layout_.spec().content);
+  const StoredSample found = sample_label_of(bytes, layout_.spec().content);
   if (found.magic == 0) return "holds something that headrace did not write";
   if (found.data_set != layout_.key()) return "stale: holds a sample of another data set";
   if (found.file != file_ || found.sample != sample)
@@ -220,8 +220,8 @@ std::vector<unsigned char> SampleFile::make(std::uint64_t sample, const decode::
   const Comments comments = comments_of(codec);
   Bytes out =
       with_comments(codec, maker.make(mix(layout_.key() ^ mix(file_ ^ mix(sample))), size - comments.least), size);
-  StoredSample label{kMagic, layout_.key(), file_, sample, size, crc_of(out, comments.label_at), 0};
-  label.check = check_of(label);
+  StoredSample label{kSampleMagic, layout_.key(), file_, sample, size, crc_of(out, comments.label_at), 0};
+  label.check = sample_check_of(label);
   std::memcpy(out.data() + comments.label_at, &label, kLabel);
   if (codec == "png") {
     const std::uint32_t crc = crc32(std::span(out).subspan(comments.label_at - 4, 4 + kLabel));
