@@ -8,6 +8,8 @@ namespace headrace::observe {
 namespace {
 
 constexpr double kMostScale = 100;
+constexpr double kMostSlicing = 0.01;  // of a processor, which ending slices may take: then they are longer
+constexpr double kLongestSlice = 4.0;  // [s], unless there are too many
 constexpr std::size_t kMostProcessSlices = 200000;  // then slices become twice as long
 
 }  // namespace
@@ -25,6 +27,7 @@ ProcessCounters Sampler::last_counted(const Watched& one) const {
 }
 
 void Sampler::end_slice(std::uint64_t now) {
+  const double began_s = thread_cpu_s();
   Slice slice;
   slice.begin_s = seconds(slice_ns_);
   slice.end_s = seconds(now);
@@ -70,7 +73,8 @@ void Sampler::end_slice(std::uint64_t now) {
     scale_ = std::min(kMostScale, scale_ * std::min(4.0, share / options_.most_cpu * 1.1));
   else if (share < options_.most_cpu * 0.7)
     scale_ = std::max(1.0, scale_ * std::max(0.7, share / options_.most_cpu * 1.2));
-  slice_due_ = now + ns(std::min(4.0, slice_s_ * scale_));
+  // Looks that are seldom make no longer slices: a job may be over after a few.
+  slice_due_ = now + ns(std::max(slice_s_, std::min(kLongestSlice, (cpu - began_s) / kMostSlicing)));
 }
 
 void Sampler::take_paces(std::map<std::string, DeviceSlice>& devices) {

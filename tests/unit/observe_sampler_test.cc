@@ -105,6 +105,15 @@ TEST_F(ObserveSampler, CountsWhatGrowsAndNoMoreThanThat) {
   EXPECT_EQ(sum.storage_read_bytes, 0u);  // 4096 before and after
 }
 
+TEST_F(ObserveSampler, DividesTimeAsFinelyWhereLooksAreSeldom) {
+  proc.process(10, 1, "running\n");
+  Sampler sampler({.proc = proc.root(), .most_cpu = 1e-6});
+  ASSERT_TRUE(sampler.watch(10));
+  const Recording seen = looked(sampler, 2.5);
+  EXPECT_GE(seen.slices.size(), 4u);  // which a limit is told from
+  EXPECT_LT(seen.samples_per_s, 80);
+}
+
 TEST_F(ObserveSampler, SaysThatThereIsNoSuchProcess) {
   Sampler sampler({.proc = proc.root()});
   EXPECT_FALSE(sampler.watch(10));
