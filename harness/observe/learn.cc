@@ -4,23 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "harness/base/units.h"
 #include "harness/observe/ahead.h"
-#include "harness/observe/gpus.h"
 #include "harness/observe/learned.h"
 #include "harness/observe/own_time.h"
 #include "harness/observe/shares.h"
+#include "harness/observe/step_share.h"
 
 namespace headrace::observe {
 namespace {
 
 constexpr double kSmallFile = 32 << 20;  // [B]: larger ones hold many samples, unless their format says otherwise
 constexpr double kGuessedBatch = 1;
+constexpr double kSomeStep = 0.02;      // of the time: less is waiting alone
 constexpr std::uint64_t kFewFiles = 5;  // met by looks: the folder that they lie below may be a part of the data set's
 
-/// What cannot be told within that is not called sure.
-constexpr double kSharp = 0.05;
 Confidence less(Confidence confidence) { return confidence == Confidence::high ? Confidence::medium : Confidence::low; }
 
 /// Everything that several keys follow from.
@@ -28,6 +28,7 @@ struct Sums {
   double seconds = 0;
   double worker_bytes = 0, worker_storage_bytes = 0, worker_cpu_s = 0, worker_user_s = 0, worker_reads = 0;
   double faults = 0;
+  double looks = 0;  // at those who take batches
 };
 
 Sums sums_of(const std::vector<const Slice*>& slices, const Roles& roles) {
@@ -35,6 +36,8 @@ Sums sums_of(const std::vector<const Slice*>& slices, const Roles& roles) {
   for (const Slice* slice : slices) {
     sums.seconds += slice->seconds();
     for (const ProcessSlice& one : slice->processes) {
+      if (roles.is_consumer(one.process))
+        sums.looks += static_cast<double>(std::accumulate(one.lead.begin(), one.lead.end(), std::uint64_t{0}));
       if (!(roles.in_process ? roles.is_consumer(one.process) : roles.is_worker(one.process))) continue;
       sums.worker_bytes += static_cast<double>(one.counted.read_calls_bytes);
       sums.worker_storage_bytes += static_cast<double>(one.counted.storage_read_bytes);
@@ -54,7 +57,8 @@ class Learner {
         slices_(slices),
         seen_(seen),
         sums_(sums_of(slices, seen.roles)),
-        steps_(count_steps(recording, seen.roles, slices)) {}
+        steps_(count_steps(recording, seen.roles, slices)),
+        own_(own_time()) {}
 
   void all() {
     for (const Slice* slice : slices_) edge_s_ = std::max(edge_s_, slice->seconds());
@@ -170,31 +174,18 @@ class Learner {
       not_ahead_ = "batches that were taken together could not be told from one";
     const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
     if (sums_.seconds > 0) seen_.samples_per_s = samples / sums_.seconds;
-    const double fed = std::max(1e-3, 1 - share("waiting_for_loader") - share("queued") - seen_.standing_still.value -
-                                          (seen_.roles.in_process ? share("reading") : 0));
+    const StepShare step = find_step_share(seen_, own_, sums_.looks);
     const double consumers = std::max(1.0, std::round(seen_.roles.consumers_at_once));
     if (steps_.count > 0 && sums_.seconds > 0) {
       const double period = sums_.seconds / steps_.count, gpus_of_each = gpus_ / consumers;
-      const Share* waiting = share_named(seen_.consumer, "waiting_for_loader");
-      // How much of its own processor time is taking batches, and no step, cannot be told; nor whether it was a step that
-      // got no processor.
-      const double spread = steps_.uncertainty + share("processor") / fed / 2 + share("queued") / fed +
-                            (waiting != nullptr ? (waiting->high - waiting->low) / 2 / fed : 0);
-      const std::string stepped =
-          fmt::format("{}; one every {}, of which {:.1f} % was no waiting for data or a processor, and no saving",
-                      steps_.evidence, format_quantity(period, Dimension::seconds), fed * 100);
-      const std::optional<Share> gpu = lone_gpu_busy(seen_);
-      if (gpu && gpu->value > fed)
-        number("step.time", period * gpu->value, spread + (gpu->value - fed) / gpu->value, Dimension::seconds,
-               less(steps_.confidence),
-               fmt::format("{}; but its GPU computed {:.1f} % of it: kernels that were queued run on meanwhile",
-                           stepped, gpu->value * 100));
-      else
-        number("step.time", period * fed, spread, Dimension::seconds,
-               spread < kSharp ? steps_.confidence : less(steps_.confidence), stepped);
+      const double low = step.low * (1 - steps_.uncertainty) / step.value,
+                   high = step.high * (1 + steps_.uncertainty) / step.value;
+      number("step.time", period * step.value, std::max(1 - low, high - 1), Dimension::seconds, steps_.confidence,
+             fmt::format("{}; one every {}, of which {}", steps_.evidence, format_quantity(period, Dimension::seconds),
+                         step.evidence));
       Learned& time = seen_.learned.back();
-      time.low /= steps_.most;
-      time.high /= steps_.fewest;
+      time.low = period * step.value * std::max(0.0, low) / steps_.most;
+      time.high = period * step.value * high / steps_.fewest;
       if (samples > 0) {
         const double batch = samples / steps_.count / gpus_;
         // What lies ready when the watching begins and ends was read or taken outside of it.
@@ -212,7 +203,7 @@ class Learner {
         }
         const double whole = std::max(1.0, std::round(batch));
         number("step.micro_batch", whole, error, Dimension::count,
-               error < kSharp && std::abs(batch - whole) < 0.2 ? steps_.confidence : less(steps_.confidence),
+               std::abs(batch - whole) < 0.2 ? steps_.confidence : less(steps_.confidence),
                fmt::format("{:.0f} samples in {:.0f} steps of {:.0f} process{}: {:.2f} each", samples, steps_.count,
                            consumers, consumers == 1 ? "" : "es", batch));
         seen_.learned.back().low = batch * std::max(0.0, 1 - error) / steps_.most;
@@ -220,8 +211,9 @@ class Learner {
         return;
       }
     }
-    if (samples > 0 && fed > 0.02) {
-      number("step.time", fed * kGuessedBatch * gpus_ / seen_.samples_per_s, 0.5, Dimension::seconds, Confidence::guess,
+    if (samples > 0 && step.value > kSomeStep) {
+      number("step.time", step.value * kGuessedBatch * gpus_ / seen_.samples_per_s, 0.5, Dimension::seconds,
+             Confidence::guess,
              fmt::format(
                  "steps could not be counted; with a batch of 1 this gives the {} that were read, had nothing waited",
                  format_quantity(seen_.samples_per_s, Dimension::per_second)));
@@ -323,7 +315,7 @@ class Learner {
   /// What whoever takes batches spends of a processor on each; of calls that were written down none is known.
   void taking() {
     if (seen_.roles.in_process || !recording_.machine_seen || steps_.count <= 0 || sums_.seconds <= 0) return;
-    const OwnTime own = find_own_time(seen_);
+    const OwnTime& own = own_;
     if (own.high <= 0) return;
     const double consumers = std::max(1.0, std::round(seen_.roles.consumers_at_once));
     const double batch_s = sums_.seconds / steps_.count * consumers / gpus_;
@@ -333,10 +325,7 @@ class Learner {
     const double spread = steps_.uncertainty + (own.value > 0 ? (own.high - own.low) / 2 / own.value : 1);
     const bool told = own.known && own.value > 0;
     number("loader.cpu_time_per_batch", told ? own.value * batch_s : 0, spread, Dimension::seconds,
-           !told             ? Confidence::guess
-           : spread < kSharp ? less(steps_.confidence)
-                             : Confidence::low,
-           evidence);
+           told ? less(steps_.confidence) : Confidence::guess, evidence);
     Learned& one = seen_.learned.back();
     one.low = own.low * batch_s * std::max(0.0, 1 - steps_.uncertainty) / steps_.most;
     one.high = own.high * batch_s * (1 + steps_.uncertainty) / steps_.fewest;
@@ -345,9 +334,11 @@ class Learner {
     one.text = "not known";
   }
 
-  double share(std::string_view name) const {
-    const Share* found = share_named(seen_.consumer, name);
-    return found ? found->value : 0;
+  /// One that makes its batches itself computes them; of calls that were written down its processor time is not known.
+  OwnTime own_time() const {
+    OwnTime own = find_own_time(recording_, slices_, seen_);
+    own.known = own.known && !seen_.roles.in_process && recording_.machine_seen;
+    return own;
   }
 
   const Recording& recording_;
@@ -355,6 +346,7 @@ class Learner {
   Observation& seen_;
   const Sums sums_;
   const Steps steps_;
+  const OwnTime own_;
   std::string layout_ = "files";
   double gpus_ = 1;  // of this node
   double sample_size_ = 0, spread_ = 0;

@@ -7,6 +7,8 @@
 namespace headrace::observe {
 namespace {
 
+constexpr double kSharp = 0.05;  // relative
+
 /// So many digits that the value is the same within a thousandth.
 std::string quantity(double value, Dimension dimension) {
   std::string text = compact_quantity(value, dimension, 4);
@@ -29,7 +31,7 @@ void learn_number(Observation& seen, const std::string& key, double value, doubl
                           .value = value,
                           .low = value * std::max(0.0, 1 - spread),
                           .high = value * (1 + spread),
-                          .confidence = confidence,
+                          .confidence = spread > kSharp ? std::max(confidence, Confidence::low) : confidence,
                           .evidence = evidence});
 }
 

@@ -11,13 +11,16 @@
 namespace headrace::observe {
 namespace {
 
-constexpr double kStarving = 0.1;           // of the time: less is no starvation
+constexpr std::size_t kFewestSlices = 4;
+constexpr double kStarving = 0.1;  // of the time: less is no starvation
+constexpr double kWorthTelling = 0.005;
 constexpr double kSaving = 0.05;            // of the time, lost to saves alone, where data is there else
 constexpr double kSmallRequest = 64 << 10;  // [B]
 constexpr double kAtLimit = 0.85;           // of what a control group lets through
 constexpr double kThrottled = 0.05;         // processor seconds withheld per second
 constexpr double kFreeProcessor = 0.5;
-constexpr double kBefore = 0.5;  // of a request's time: more is spent before it is sent
+constexpr double kSomeWait = 0.5;  // requests, on average
+constexpr double kBefore = 0.5;    // of a request's time: more is spent before it is sent
 constexpr double kGpuBusy = 0.9, kGpuFree = 0.5;
 constexpr double kMostlyOnStorage = 0.6;  // else the slice says little of what storage could give
 
@@ -57,7 +60,7 @@ void tell_client(const ClientSeen& client, std::vector<std::string>& proof) {
   if (client.reads > 0)
     proof.push_back(fmt::format(
         "the NFS client sent {} for {}; each took {}, {} of it before it was sent and {} until the server's "
-        "answer; {:.1f} requests were under way, and {:.1f} waited for a slot",
+        "answer; {:.1f} requests were under way, and {:.1f} waited for their connection",
         format_quantity(client.reads, Dimension::per_second) + " READs",
         format_quantity(client.read_rate, Dimension::bytes_per_second),
         format_quantity(client.took_s, Dimension::seconds), format_quantity(client.queue_s, Dimension::seconds),
@@ -86,6 +89,26 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
       format_quantity(s.request_bytes, Dimension::bytes), format_quantity(s.wait_s, Dimension::seconds), s.busy * 100);
   if (!s.device.empty() && s.requests > 0) limit.proof.push_back(rates);
   if (s.client) tell_client(*s.client, limit.proof);
+  // Opens wait for the same slots.
+  if (s.client && s.client->reads > 0 && s.client->queue_s > kBefore * s.client->took_s) {
+    limit.id = "nfs_slots";
+    limit.sentence = fmt::format("The NFS client limits: of the {} that a read takes, {} go by before it is sent",
+                                 format_quantity(s.client->took_s, Dimension::seconds),
+                                 format_quantity(s.client->queue_s, Dimension::seconds));
+    // What waits for a slot of its session, as of NFSv4.1 and later, has not come as far as the connection's.
+    if (s.client->waiting < kSomeWait) {
+      limit.proof.push_back("none waited for the connection: they wait for a slot of their session before");
+      limit.advice = {
+          "more slots of a session, set before the mount (max_session_slots of the module nfs); the server may grant "
+          "fewer (headrace doctor on the mount tells which limits)"};
+    } else {
+      limit.advice = {
+          "more requests at a time, set before the mount: slots (tcp_max_slot_table_entries) or connections (nconnect; "
+          "headrace doctor on the mount tells which limits)"};
+    }
+    limit.advice.push_back("fewer and larger reads: shards instead of files");
+    return limit;
+  }
   if (opening >= reading) {
     limit.id = "slow_opens";
     limit.sentence = "Opening files limits: workers wait for names and attributes more than for bytes";
@@ -108,17 +131,6 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
               : fmt::format("{} of them were used", format_quantity(s.requests, Dimension::per_second)));
     limit.advice = {"a higher limit for the container or job (io.max, blkio.throttle)",
                     "larger requests, where their number limits"};
-    return limit;
-  }
-  if (s.client && s.client->reads > 0 && s.client->queue_s > kBefore * s.client->took_s) {
-    limit.id = "nfs_slots";
-    limit.sentence = fmt::format("The NFS client limits: of the {} that a read takes, {} go by before it is sent",
-                                 format_quantity(s.client->took_s, Dimension::seconds),
-                                 format_quantity(s.client->queue_s, Dimension::seconds));
-    limit.advice = {
-        "more requests at a time, set before the mount: slots or connections (headrace doctor on the mount "
-        "tells which limits)",
-        "fewer and larger reads: shards instead of files"};
     return limit;
   }
   if (s.device.empty() || s.requests <= 0) {
@@ -185,6 +197,18 @@ Limit processor_limit(const Observation& seen, double cpu, double queued, bool m
     limit.advice = {"more workers (headrace rehearse job.yaml --tune tells how many)", "cheaper decoding"};
   }
   return limit;
+}
+
+/// "the main thread waited for data 12 % [5, 18] of the time, and 6 % [3, 8] for a processor; ...".
+std::string starving_text(const Share& waiting, const Share& queued) {
+  std::string text = fmt::format("the main thread waited for data {} of the time", percent(waiting));
+  if (queued.value >= kWorthTelling) text += fmt::format(", and {} for a processor", percent(queued));
+  const double low = waiting.low + queued.low, high = waiting.high + queued.high;
+  if (low < kStarving && high >= kStarving)
+    text +=
+        fmt::format("; whether that is more than {:.0f} % cannot be told: it may be {} that limits", kStarving * 100,
+                    waiting.value + queued.value < kStarving ? "what is waited for" : "training itself");
+  return text;
 }
 
 /// "its GPU was busy 34 % [30, 38] of the time".
@@ -254,10 +278,20 @@ Scarce scarce_of(const std::vector<const Slice*>& slices, const StorageSeen& sto
 
 Limit find_limit(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen) {
   Limit limit;
-  if (slices.size() < 4 || seen.roles.consumers.empty()) {
+  if (seen.roles.consumers.empty()) {
     limit.id = "unknown";
-    limit.sentence =
-        "What limits cannot be told: batches were taken for less than a second, or nobody was seen taking any";
+    limit.sentence = "What limits cannot be told: nobody was seen taking batches";
+    limit.advice = {"watch for longer"};
+    return limit;
+  }
+  if (slices.size() < kFewestSlices) {
+    double seconds = 0;
+    for (const Slice* slice : slices) seconds += slice->seconds();
+    limit.id = "unknown";
+    limit.sentence = fmt::format(
+        "What limits cannot be told: batches were taken for {} after the first ones, and {} of the {} parts of that "
+        "time were seen from which bounds follow",
+        format_duration(seconds), slices.size(), kFewestSlices);
     limit.advice = {"watch for longer"};
     return limit;
   }
@@ -275,7 +309,11 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
   const Share* waiting = share_named(seen.consumer, seen.roles.in_process ? "reading" : "waiting_for_loader");
   const AroundSaves saves = around_saves(recording, slices, seen.roles);
   const Share& still = seen.standing_still;
-  const std::string waited = fmt::format("the main thread waited for data {} of the time", percent(*waiting));
+  Share queued_lead = *share_named(seen.training, "queued");
+  for (double* one : {&queued_lead.value, &queued_lead.low, &queued_lead.high}) *one *= 1 - still.value;
+  // One that gets no processor can take no batch and start no step: what is lost by that, processors limit.
+  const double starved = waiting->value + queued_lead.value;
+  const std::string waited = starving_text(*waiting, queued_lead);
   const std::optional<Share> busy = gpus_busy(seen), alone = lone_gpu_busy(seen);
   const auto with = [&](Limit found) {
     found.proof.insert(found.proof.begin(), waited);
@@ -288,7 +326,7 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
                          saves.within.value > 2 * saves.without.value &&
                          (starved_in_saves > starved_out || saves.without.value < kStarving);
   const double lost = still.value + (interfere ? starved_in_saves : 0);
-  if ((interfere || waiting->value < kStarving) && lost >= kSaving) {
+  if ((interfere || starved < kStarving) && lost >= kSaving) {
     if (still.value > starved_in_saves)
       limit = {.id = "checkpoint_stall",
                .sentence = "Checkpoints limit: training stands still while they are written",
@@ -307,9 +345,10 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
           .command = "headrace qualify job.yaml"};
     return with(limit);
   }
-  if (waiting->value < kStarving) return with(consumer_limit(seen, false));
+  if (starved < kStarving) return with(consumer_limit(seen, false));
   // Kernels that were queued before run on: nothing starves.
   if (alone && alone->low >= kGpuBusy) return with(consumer_limit(seen, true));
+  if (waiting->value < queued_lead.value) return with(processor_limit(seen, 0, queued_lead.value, true));
   if (seen.roles.in_process) return with(storage_limit(slices, seen));
   const double storage = value_of(seen.workers, "reading") + value_of(seen.workers, "opening") +
                          value_of(seen.workers, "faults") + value_of(seen.workers, "writing");

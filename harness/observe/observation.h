@@ -77,6 +77,7 @@ struct Observation {
   DataSurvey data;
   std::vector<Share> consumer, workers;  // where the time of those went
   Share standing_still;                  // of training, for saves
+  std::vector<Share> training;           // of the consumers' time beside those
   StorageSeen storage;
   std::vector<GpuTold> gpus;            // the job's
   double steps = 0;                     // while batches were taken; 0 = not known

@@ -5,19 +5,45 @@
 #include <algorithm>
 
 #include "harness/observe/gpus.h"
+#include "harness/observe/shares.h"
 
 namespace headrace::observe {
 namespace {
 
+constexpr double kTick = 0.01;  // processor time is told in [s]
 constexpr double kClose = 0.1;  // of the higher bound: what the GPU's computing leaves open is no matter
+
+/// What the kernel counted of all threads of those who take batches. Those that run beside the first are in it, too.
+Share counted(const std::vector<const Slice*>& slices, const Roles& roles) {
+  double seconds = 0;
+  Share share = share_over(slices, "processor", [&](const Slice& slice) {
+    PartAndWhole sum;
+    for (const ProcessSlice& one : slice.processes)
+      if (roles.is_consumer(one.process)) {
+        sum.part += one.counted.user_s + one.counted.system_s;
+        sum.whole += slice.seconds();
+      }
+    seconds += sum.whole;
+    return sum;
+  });
+  if (seconds > 0) {
+    share.low = std::max(0.0, share.low - kTick / seconds);
+    share.high += kTick / seconds;
+  }
+  return share;
+}
 
 }  // namespace
 
-OwnTime find_own_time(const Observation& seen) {
-  const Share* const found = share_named(seen.consumer, "processor");
-  if (found == nullptr) return {};
-  const Share busy = *found;
-  const double blocked = value_of(seen.consumer, "gpu") + value_of(seen.consumer, "pause");
+OwnTime find_own_time(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen) {
+  // Looks find one running that only just got ready; counts have threads that nobody waits for.
+  const Share* const looked = share_named(seen.training, "processor");
+  if (looked == nullptr) return {};
+  const Share count = counted(beside_saves(recording, slices), seen.roles);
+  const double part = 1 - seen.standing_still.value,
+               blocked = part * (value_of(seen.training, "gpu") + value_of(seen.training, "pause"));
+  Share busy = count.value < looked->value ? count : *looked;
+  for (double* one : {&busy.value, &busy.low, &busy.high}) *one *= part;
   OwnTime own{.known = true, .value = busy.value, .low = busy.low, .high = busy.high, .evidence = {}};
   if (blocked >= busy.value) {
     own.evidence = fmt::format(

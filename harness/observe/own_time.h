@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "harness/observe/observation.h"
 
@@ -14,6 +15,7 @@ struct OwnTime {
   double value = 0, low = 0, high = 0;  // shares
   std::string evidence;                 // how it is known that it is no spinning, or why that is not
 };
-OwnTime find_own_time(const Observation& seen);
+/// `slices` of Recording, while batches were taken; those in which training stands still for a save are left out.
+OwnTime find_own_time(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen);
 
 }  // namespace headrace::observe

@@ -9,7 +9,7 @@
 namespace headrace::observe {
 namespace {
 
-constexpr std::size_t kGroups = 20;
+constexpr std::size_t kGroups = 20, kFewestGroups = 3;
 
 /// Of looks at one process's first thread, in so many seconds: how many count.
 using Part = std::function<double(const ProcessSlice&, double)>;
@@ -76,7 +76,7 @@ Share share_over(const std::vector<const Slice*>& slices, const std::string& nam
   }
   share.value = all.whole > 0 ? std::clamp(all.part / all.whole, 0.0, 1.0) : 0;
   share.high = 1;
-  if (shares.size() < 3) return share;
+  if (shares.size() < kFewestGroups) return share;
   const double n = static_cast<double>(shares.size()), mean = std::accumulate(shares.begin(), shares.end(), 0.0) / n;
   double squares = 0;
   for (const double one : shares) squares += (one - mean) * (one - mean);
@@ -121,6 +121,16 @@ std::vector<Share> worker_shares(const std::vector<const Slice*>& slices, const 
 }
 
 bool stands_still(const SaveSeen& save) { return save.lead_bytes * 2 > save.bytes || save.lead_held_share > 0.9; }
+
+std::vector<const Slice*> beside_saves(const Recording& recording, const std::vector<const Slice*>& slices) {
+  std::vector<const Slice*> found;
+  for (const Slice* slice : slices)
+    if (std::none_of(recording.saves.begin(), recording.saves.end(), [slice](const SaveSeen& save) {
+          return stands_still(save) && save.begin_s < slice->end_s && save.end_s > slice->begin_s;
+        }))
+      found.push_back(slice);
+  return found.size() >= kFewestGroups ? found : slices;
+}
 
 Share standing_still(const Recording& recording, const std::vector<const Slice*>& slices) {
   return share_over(slices, "standing_still", [&](const Slice& slice) {

@@ -25,6 +25,9 @@ std::vector<Share> worker_shares(const std::vector<const Slice*>& slices, const 
 
 /// Does the thread that takes batches write it, or wait while another does?
 bool stands_still(const SaveSeen& save);
+/// Those of `slices` in which training stands still for no save: what that computes or waits for is no part of a step. All of them
+/// where those are too few for bounds.
+std::vector<const Slice*> beside_saves(const Recording& recording, const std::vector<const Slice*>& slices);
 /// How much of that time training stood still for saves.
 Share standing_still(const Recording& recording, const std::vector<const Slice*>& slices);
 

@@ -91,6 +91,7 @@ Observation understand(const Recording& recording, const std::string& root) {
   seen.consumer = consumer_shares(slices, seen.roles);
   if (!seen.roles.workers.empty()) seen.workers = worker_shares(slices, seen.roles);
   seen.standing_still = standing_still(recording, slices);
+  seen.training = consumer_shares(beside_saves(recording, slices), seen.roles);
   seen.storage = storage_of(slices, seen);
   find_gpus(recording, slices, seen);
   double seconds = 0;

@@ -39,10 +39,10 @@ class Seen:
         return self.told["limit"]["id"]
 
     def near(self, key, truth):
-        """Within 5 % of the truth, or said to be unknown: the bounds that are told hold it, and the confidence is no high one."""
+        """Within 5 % of the truth, or said to be unknown: the confidence is low, and the bounds that are told hold it; or a guess."""
         one = self.learned[key]
         right = abs(one["value"] - truth) <= 0.05 * truth
-        assert right or (one["confidence"] != "high" and one["low"] <= truth <= one["high"]) or one["confidence"] == "guess", (one, truth)
+        assert right or (one["confidence"] == "low" and one["low"] <= truth <= one["high"]) or one["confidence"] == "guess", (one, truth)
 
 
 def observe(headrace, data, *options, out="seen"):

@@ -107,7 +107,7 @@ def main():
 
     for _ in range(given.prefetch * given.workers):
         send()
-    ready, sizes, saves, waited, computed, spun = {}, 0, [], 0.0, 0.0, 0.0
+    ready, sizes, saves, waited, computed, beside = {}, 0, [], 0.0, 0.0, 0.0
     saver = None
     begin, had = time.monotonic(), time.thread_time()
     for number in range(given.steps):
@@ -117,13 +117,12 @@ def main():
             ready[got] = size
         sizes += ready.pop(number)
         send()
-        taken = time.monotonic()
-        waited += taken - asked
+        waited += time.monotonic() - asked
         compute(given.own)
-        before = time.thread_time()
+        before, began = time.thread_time(), time.monotonic()
         (spin if given.spin else time.sleep)(given.step)
-        spun += time.thread_time() - before
-        computed += time.monotonic() - taken
+        beside += time.thread_time() - before
+        computed += time.monotonic() - began
         if given.save and number % given.save_every == given.save_every - 1:
             saves.append(time.monotonic() - begin)
             if given.save_async:
@@ -132,8 +131,10 @@ def main():
                 saver = threading.Thread(target=save, args=(given, number))
                 saver.start()
             else:
+                before = time.thread_time()
                 save(given, number)
-    lasted, own = time.monotonic() - begin, time.thread_time() - had - spun
+                beside += time.thread_time() - before
+    lasted, own = time.monotonic() - begin, time.thread_time() - had - beside
     for queue in queues:
         queue.put(None)
     cpu = sum(done.get()[1] for _ in workers)

@@ -41,6 +41,7 @@ struct Job {
     seen.consumer = consumer_shares(slices, seen.roles);
     seen.workers = worker_shares(slices, seen.roles);
     seen.standing_still = standing_still(recording, slices);
+    seen.training = consumer_shares(beside_saves(recording, slices), seen.roles);
   }
   std::string limit() const { return find_limit(recording, slices, seen).id; }
 };
@@ -59,6 +60,59 @@ TEST(FindLimit, IsNotTheSavesWhereTheyCostLittleOrNothing) {
 TEST(FindLimit, IsTheStandingStillWhereThatTakesMore) {
   EXPECT_EQ(Job(0, 0, 1, true).limit(), "checkpoint_stall");
   EXPECT_EQ(Job(0, 0, 0.25, true).limit(), "consumer");  // 2.5 % of the time
+}
+
+TEST(FindLimit, IsTheProcessorsThatTheMainThreadDoesNotGet) {
+  Job job(5, 5, 0);
+  const auto without_one = [&](double share) {
+    for (Slice& slice : job.recording.slices) {
+      ProcessSlice& lead = slice.processes[0];
+      lead.counted.queued_s = share * slice.seconds();
+      lead.lead[static_cast<std::size_t>(Wait::running)] = static_cast<std::uint32_t>(share * kLooks);
+      lead.lead[static_cast<std::size_t>(Wait::sleep)] = kLooks - 5 - static_cast<std::uint32_t>(share * kLooks);
+    }
+    job.seen.consumer = job.seen.training = consumer_shares(job.slices, job.seen.roles);
+    return find_limit(job.recording, job.slices, job.seen);
+  };
+  EXPECT_EQ(without_one(0.02).id, "consumer");
+  const Limit limit = without_one(0.3);
+  EXPECT_EQ(limit.id, "processor");
+  EXPECT_NE(limit.proof[0].find("for data 5 % [5, 5] of the time, and 30 % [30, 30] for a processor"),
+            std::string::npos)
+      << limit.proof[0];
+  job.seen.throttled = 0.3;
+  EXPECT_EQ(without_one(0.3).id, "cgroup_cpu");
+}
+
+TEST(FindLimit, SaysWhereItIsNotSureThatItStarves) {
+  Job job(0, 0, 0);
+  const auto doubtful = [&](std::uint32_t waits) {  // in every other slice
+    for (std::size_t i = 0; i < job.recording.slices.size(); i += 4)
+      for (const std::size_t j : {i, i + 1}) {
+        ProcessSlice& lead = job.recording.slices[j].processes[0];
+        lead.lead[static_cast<std::size_t>(Wait::hand_over)] = waits;
+        lead.lead[static_cast<std::size_t>(Wait::sleep)] = kLooks - waits;
+      }
+    job.seen.consumer = job.seen.training = consumer_shares(job.slices, job.seen.roles);
+    return find_limit(job.recording, job.slices, job.seen);
+  };
+  EXPECT_NE(doubtful(24).proof[0].find("it may be training itself that limits"), std::string::npos);
+  const Limit below = doubtful(16);
+  EXPECT_EQ(below.id, "consumer");
+  EXPECT_NE(below.proof[0].find("it may be what is waited for that limits"), std::string::npos) << below.proof[0];
+  EXPECT_EQ(doubtful(80).proof[0].find("cannot be told"), std::string::npos);
+}
+
+TEST(FindLimit, SaysHowLittleItSawWhereThatIsTooLittle) {
+  Job job(50, 50, 0);
+  job.slices.resize(3);
+  const Limit limit = find_limit(job.recording, job.slices, job.seen);
+  EXPECT_EQ(limit.id, "unknown");
+  EXPECT_NE(limit.sentence.find("3 of the 4 parts"), std::string::npos) << limit.sentence;
+  job.slices.push_back(&job.recording.slices[3]);
+  EXPECT_NE(job.limit(), "unknown");
+  job.seen.roles.consumers.clear();
+  EXPECT_NE(find_limit(job.recording, job.slices, job.seen).sentence.find("nobody"), std::string::npos);
 }
 
 /// A GPU of the job, which was busy so much of the time.
@@ -99,6 +153,19 @@ TEST(FindLimit, IsTheNfsClientWhereReadsWaitToBeSent) {
   job.seen.storage.client =
       ClientSeen{.reads = 50, .queue_s = 0.04, .round_trip_s = 0.01, .took_s = 0.05, .at_daemon = {}};
   EXPECT_EQ(job.limit(), "nfs_slots");
+  EXPECT_NE(find_limit(job.recording, job.slices, job.seen).advice[0].find("max_session_slots"), std::string::npos);
+  job.seen.storage.client->waiting = 12;
+  EXPECT_NE(find_limit(job.recording, job.slices, job.seen).advice[0].find("nconnect"), std::string::npos);
+  // So do opens, of which a job of small files has as many.
+  const auto lies_in = [&](Wait wait, std::uint32_t looks) {
+    for (Slice& slice : job.recording.slices) slice.processes[1].lead[static_cast<std::size_t>(wait)] = looks;
+    job.seen.workers = worker_shares(job.slices, job.seen.roles);
+  };
+  lies_in(Wait::name, 2 * kLooks);
+  EXPECT_EQ(job.limit(), "nfs_slots");
+  job.seen.storage.client->queue_s = 0.001;
+  EXPECT_EQ(job.limit(), "slow_opens");
+  lies_in(Wait::name, 0);
   job.seen.storage.client->queue_s = 0.001;
   job.seen.storage.client->round_trip_s = 0.049;
   const Limit slow = find_limit(job.recording, job.slices, job.seen);
