@@ -84,7 +84,9 @@ def test_what_the_client_kept_is_not_proven_cold(vm):
 
 def test_a_slow_server_misses_the_need(vm):
     [judged] = run(vm, "slow")["judgements"]
-    assert code(vm, "slow") == 10 and judged["outcome"] == "FAIL", told(vm, "slow")
+    # Where something else ran meanwhile, nothing is decided: that is said, and never that it is fast enough.
+    disturbed = judged["outcome"] == "INCONCLUSIVE" and judged["reason"] == "disturbed"
+    assert code(vm, "slow") == (11 if disturbed else 10) and (disturbed or judged["outcome"] == "FAIL"), told(vm, "slow")
     assert judged["measured"] < 2e6  # 16 Mbit/s
     for repetition in repetitions(vm, "slow"):
         [read] = [one for one in repetition["client"]["operations"] if one["operation"] == "READ"]
@@ -100,6 +102,15 @@ def test_what_the_client_counts_is_told_of_a_job_that_is_watched(vm):
     assert client["read_bytes_per_s"] < 2.5e6 and client["reads_per_s"] > 1, client  # 16 Mbit/s
     assert client["round_trip_s"] > 0.06 and client["queue_s"] < client["round_trip_s"], client
     assert max(seen["series"]["client_read_s"]) > 0.06, seen["series"]
+
+
+def test_few_slots_limit_and_a_slow_server_does_not(vm):
+    assert code(vm, "slots") == 0, told(vm, "slots")
+    few, slow = (json.loads((vm / name / "observe.json").read_text()) for name in ("slots", "observed"))
+    client = few["storage"]["client"]
+    assert client["queue_s"] > client["round_trip_s"] > 0.015, client  # 16 readers, 2 slots, 20 ms there and back
+    assert few["limit"]["id"] == "nfs_slots" and "max_session_slots" in few["limit"]["advice"][0], few["limit"]
+    assert slow["limit"]["id"] != "nfs_slots", slow["limit"]
 
 
 def test_doctor_tells_the_mount(vm):
