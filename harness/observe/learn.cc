@@ -28,7 +28,7 @@ struct Sums {
   double seconds = 0;
   double worker_bytes = 0, worker_storage_bytes = 0, worker_cpu_s = 0, worker_user_s = 0, worker_reads = 0;
   double faults = 0;
-  double looks = 0;  // at those who take batches
+  double looks = 0, periods = 0, unsure = 0;  // of the first threads of those who take batches
 };
 
 Sums sums_of(const std::vector<const Slice*>& slices, const Roles& roles) {
@@ -36,8 +36,11 @@ Sums sums_of(const std::vector<const Slice*>& slices, const Roles& roles) {
   for (const Slice* slice : slices) {
     sums.seconds += slice->seconds();
     for (const ProcessSlice& one : slice->processes) {
-      if (roles.is_consumer(one.process))
-        sums.looks += static_cast<double>(std::accumulate(one.lead.begin(), one.lead.end(), std::uint64_t{0}));
+      if (roles.is_consumer(one.process)) {
+        sums.periods += static_cast<double>(std::accumulate(one.lead.begin(), one.lead.end(), std::uint64_t{0}));
+        sums.looks += one.looks;
+        sums.unsure += one.unsure;
+      }
       if (!(roles.in_process ? roles.is_consumer(one.process) : roles.is_worker(one.process))) continue;
       sums.worker_bytes += static_cast<double>(one.counted.read_calls_bytes);
       sums.worker_storage_bytes += static_cast<double>(one.counted.storage_read_bytes);
@@ -174,7 +177,7 @@ class Learner {
       not_ahead_ = "batches that were taken together could not be told from one";
     const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
     if (sums_.seconds > 0) seen_.samples_per_s = samples / sums_.seconds;
-    const StepShare step = find_step_share(seen_, own_, sums_.looks);
+    const StepShare step = find_step_share(seen_, own_, looks());
     const double consumers = std::max(1.0, std::round(seen_.roles.consumers_at_once));
     if (steps_.count > 0 && sums_.seconds > 0) {
       const double period = sums_.seconds / steps_.count, gpus_of_each = gpus_ / consumers;
@@ -332,6 +335,12 @@ class Learner {
     if (told) return;
     one.known = false;
     one.text = "not known";
+  }
+
+  /// What was written down is known all the time.
+  LooksAtLead looks() const {
+    return {.count = recording_.machine_seen ? sums_.looks : sums_.periods,
+            .unsure = sums_.periods > 0 ? sums_.unsure / sums_.periods : 0};
   }
 
   /// One that makes its batches itself computes them; of calls that were written down its processor time is not known.

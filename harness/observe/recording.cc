@@ -68,6 +68,8 @@ void add_counters(ProcessCounters& to, const ProcessCounters& more) {
 void add_process(ProcessSlice& to, const ProcessSlice& more) {
   add(to.lead, more.lead);
   add(to.others, more.others);
+  to.looks += more.looks;
+  to.unsure += more.unsure;
   to.pauses += more.pauses;
   to.takes += more.takes;
   to.taken_calls += more.taken_calls;

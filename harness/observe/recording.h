@@ -37,9 +37,12 @@ struct ProcessSeen {
 /// One process in one slice of time.
 struct ProcessSlice {
   std::uint32_t process = 0;
-  WaitCounts lead{}, others{};  // samples of its first thread, and of all others together
-  std::uint32_t pauses = 0;     // times that its first thread began to sleep or to wait for a GPU
-  std::uint32_t takes = 0;      // such times before which it had read something since the last
+  // Its first thread: for how many periods of looks it was found so; samples of all others together.
+  WaitCounts lead{}, others{};
+  std::uint32_t looks = 0;   // at its first thread
+  std::uint32_t unsure = 0;  // of its periods: between looks that came late, and found different things
+  std::uint32_t pauses = 0;  // times that its first thread began to sleep or to wait for a GPU
+  std::uint32_t takes = 0;   // such times before which it had read something since the last
   // read() by its first thread, or by all where that makes none; of those with children.
   std::uint64_t taken_calls = 0;  // between pauses
   std::uint32_t first_takes =

@@ -90,7 +90,8 @@ void Sampler::adopt(int pid, int parent) {
   }
   ProcessSeen seen{.pid = pid, .name = fresh->files.name(), .command = fresh->files.command().substr(0, kMostCommand)};
   seen.parent = parent;
-  seen.first_s = seconds(now_ns());
+  fresh->counted_ns = now_ns();
+  seen.first_s = seconds(fresh->counted_ns);
   seen.age_s = age_s(*stat);
   bool io_refused = false;
   fresh->files.read_counters(fresh->last, io_refused);
@@ -227,6 +228,21 @@ Wait Sampler::wait_of_thread(Watched& one, std::size_t thread, std::string_view&
   return wait_of(kind, FdKind::unknown);
 }
 
+void Sampler::count_lead(Watched& one, Wait now_found) {
+  // Looks come late where processors are busy, or a quota is used up, which goes with what the thread does: time decides, and no
+  // number of looks. When a late one finds something else, it may have changed at any time since.
+  constexpr double kPeriod = kLeadsEvery;
+  const double every = (one.has_children || watched_.size() == 1 ? kLeadsEvery : kAllEvery) * scale_;
+  const std::uint64_t periods = system::grown(now_ns(), one.counted_ns) / ns(kPeriod),
+                      planned = static_cast<std::uint64_t>(every / kPeriod + 0.5);
+  one.counted_ns += periods * ns(kPeriod);
+  ++one.slice.looks;
+  const std::uint64_t before = one.lead_wait == now_found ? 0 : system::grown(periods, planned) / 2;
+  one.slice.lead[static_cast<std::size_t>(one.lead_wait)] += static_cast<std::uint32_t>(before);
+  one.slice.lead[static_cast<std::size_t>(now_found)] += static_cast<std::uint32_t>(periods - before);
+  one.slice.unsure += static_cast<std::uint32_t>(before);
+}
+
 void Sampler::look_at_lead(Watched& one) {
   if (one.files.threads().empty()) return;
   std::string_view path;
@@ -242,8 +258,8 @@ void Sampler::look_at_lead(Watched& one) {
     ++one.slice.pauses;
     if (one.has_children) note_taken(one);
   }
+  count_lead(one, wait);
   one.lead_wait = wait;
-  ++one.slice.lead[static_cast<std::size_t>(wait)];
   if (one.saving) {
     ++one.save_looks;
     if (wait == Wait::write || wait == Wait::hand_over || wait == Wait::name) ++one.save_held;

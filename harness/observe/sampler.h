@@ -46,6 +46,8 @@ class Sampler {
  private:
   struct Watched;
   void look_at_lead(Watched& one);
+  /// Puts the time since the last look down to what was found then and now.
+  void count_lead(Watched& one, Wait now_found);
   void look_at_others(Watched& one);
   Wait wait_of_thread(Watched& one, std::size_t thread, std::string_view& path);
   /// The calls that it read by since it last began to pause.

@@ -31,6 +31,7 @@ struct Sampler::Watched {
   ProcessCounters ended;       // of children that ended in this slice
   bool child_ended = false;    // since the last quick look
   Wait lead_wait = Wait::other;
+  std::uint64_t counted_ns = 0;  // until then its first thread's time is counted
   std::uint64_t calls_at_pause = 0, calls_at_look = 0, lead_calls = 0;
   std::uint64_t calls_before = 0;     // by its first thread, when it began to have children
   bool lead_reads = false;            // since it has children

@@ -105,6 +105,32 @@ TEST_F(ObserveSampler, CountsWhatGrowsAndNoMoreThanThat) {
   EXPECT_EQ(sum.storage_read_bytes, 0u);  // 4096 before and after
 }
 
+TEST_F(ObserveSampler, CountsTimeAndNoLooks) {
+  proc.process(10, 1, in_call(SYS_futex, 1));
+  Sampler sampler({.proc = proc.root()});
+  ASSERT_TRUE(sampler.watch(10));
+  const auto pass = [&](double seconds, bool look) {
+    const std::uint64_t until = now_ns() + static_cast<std::uint64_t>(seconds * 1e9);
+    while (now_ns() < until) sleep_until(look ? std::min(until, sampler.look(now_ns())) : until);
+  };
+  pass(0.4, true);
+  pass(1.2, false);  // as where no processor is free to look
+  proc.put("10/task/10/syscall", in_call(SYS_clock_nanosleep, 0));
+  pass(0.4, true);
+  const Recording seen = sampler.finish(now_ns());
+  ProcessSlice lead;
+  for (const Slice& slice : seen.slices)
+    for (const ProcessSlice& one : slice.processes) add_process(lead, one);
+  const double waited = lead.lead[static_cast<std::size_t>(Wait::hand_over)],
+               slept = lead.lead[static_cast<std::size_t>(Wait::sleep)];
+  // Periods of 2 ms; half of what was not seen is each.
+  EXPECT_GE(waited, 490);
+  EXPECT_GE(slept, 490);
+  EXPECT_GE(lead.unsure, 290u);
+  EXPECT_LE((waited + slept) * 0.002, seen.elapsed_s);
+  EXPECT_LT(lead.looks, waited + slept);
+}
+
 TEST_F(ObserveSampler, DividesTimeAsFinelyWhereLooksAreSeldom) {
   proc.process(10, 1, "running\n");
   Sampler sampler({.proc = proc.root(), .most_cpu = 1e-6});

@@ -50,7 +50,7 @@ struct Job {
   }
   StepShare step() {
     const OwnTime taking = own();
-    return find_step_share(seen, taking, kLooks);
+    return find_step_share(seen, taking, {.count = kLooks});
   }
 };
 
@@ -72,9 +72,11 @@ TEST(StepShare, HasBoundsOfAllThatMayBeSpinning) {
 TEST(StepShare, IsSurerOfMoreLooks) {
   Job job({.waiting = 50, .processor = 0, .queued = 0, .pause = 50});
   const OwnTime own = job.own();
-  const StepShare few = find_step_share(job.seen, own, 100), many = find_step_share(job.seen, own, 10000);
+  const StepShare few = find_step_share(job.seen, own, {.count = 100}),
+                  many = find_step_share(job.seen, own, {.count = 10000});
   EXPECT_NEAR(few.high - few.low, 10 * (many.high - many.low), 1e-9);
   EXPECT_LT(many.high - many.low, 0.02);
+  EXPECT_NEAR(find_step_share(job.seen, own, {.count = 10000, .unsure = 0.1}).high, many.high + 0.1, 1e-9);
 }
 
 TEST(OwnTime, IsWhatTheKernelCountsWhereLooksFindOneThatOnlyJustGotReady) {
