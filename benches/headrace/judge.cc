@@ -18,6 +18,7 @@
 #include "harness/results/replay.h"
 #include "harness/system/installation.h"
 #include "harness/verdict/across_sessions.h"
+#include "harness/verdict/slow_parts.h"
 
 namespace headrace::cli {
 namespace {
@@ -56,12 +57,15 @@ int judge(const Arguments& a, const Shared& shared) {
   const auto questions = engine::questions(&job, needs, run.points, run.nodes);
   RunResult told;
   std::vector<Judgement> unanswered;
-  for (Judgement& j : judging::answer_all(questions, run.points))
+  bool answered = false;
+  for (Judgement& j : judging::judge_run(questions, run.points)) {
+    answered = answered || (j.outcome != Outcome::skipped && !judging::of_a_part(j));
     (j.outcome == Outcome::skipped ? unanswered : told.judgements).push_back(std::move(j));
+  }
   if (!a.history.empty()) hold_across(a.history, a.run, told.judgements);
   told.summary = judging::summarize_run(told.judgements, run.points, run.signal);
-  if (told.judgements.empty()) {  // nothing of the run fits the job
-    told.summary.word = Outcome::incomplete;
+  if (!answered) {  // nothing of the run fits the job
+    told.summary.word = worst(told.summary.word, Outcome::incomplete);
     told.summary.exit_code = exit_code(told.summary.word);
   }
   if (a.json) {
@@ -82,7 +86,7 @@ int judge(const Arguments& a, const Shared& shared) {
   for (const Judgement& j : unanswered)
     out += "  " + wrap(Text::format("{}: {}", j.id, j.explanation), width - 4, 4) + "\n";
   if (!unanswered.empty()) out += Text::format("next   headrace qualify {} measures what the job does\n", a.job);
-  print_line(out + last_line(told.summary));
+  print_line(out + last_line(told.summary, told.judgements));
   return told.summary.exit_code;
 }
 

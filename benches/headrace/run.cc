@@ -107,7 +107,7 @@ class Shown final : public TerminalAudience {
     print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));
     if (!traced.empty()) print_line(traced);
     if (!report_reason.empty()) print_line(Text::format("report  not drawn: {}", report_reason));
-    print_line(last_line(run.summary));
+    print_line(last_line(run.summary, run.judgements));
     return run.summary.exit_code;
   }
 

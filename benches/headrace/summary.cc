@@ -11,6 +11,7 @@
 #include "benches/headrace/terminal.h"
 #include "harness/base/units.h"
 #include "harness/requirements/need_kinds.h"
+#include "harness/verdict/slow_parts.h"
 #include "harness/workload.h"
 
 namespace headrace::cli {
@@ -190,9 +191,14 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
   return out;
 }
 
-Text last_line(const Summary& s) {
-  return Text::format("VERDICT {} needs={} pass={} fail={} inconclusive={} skipped={} error={} exit={}",
-                      to_string(s.word), s.needs, s.pass, s.fail, s.inconclusive, s.skipped, s.error, s.exit_code);
+Text last_line(const Summary& s, std::span<const Judgement> judgements) {
+  std::vector<std::string> bad;
+  for (const Judgement& j : judgements)
+    if (j.outcome == Outcome::fail && judging::of_a_part(j)) bad.push_back(j.scope);
+  Text line = Text::format("VERDICT {} needs={} pass={} fail={} inconclusive={} skipped={} error={}", to_string(s.word),
+                           s.needs, s.pass, s.fail, s.inconclusive, s.skipped, s.error);
+  if (!bad.empty()) line += Text::format(" bad=\"{}\"", join(bad));
+  return line + Text::format(" exit={}", s.exit_code);
 }
 
 }  // namespace headrace::cli

@@ -2,6 +2,8 @@
 // step, the files.
 #pragma once
 
+#include <span>
+
 #include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
 #include "harness/engine/run_result.h"
@@ -14,8 +16,8 @@ Text measured_text(const RunResult& run, const Shared& shared);
 /// One line per judged need, worst first; explanation and next step for what did not pass.
 Text verdict_text(const RunResult& run, const Shared& shared);
 
-/// "VERDICT FAIL needs=9 pass=7 fail=1 inconclusive=1 skipped=0 error=0 exit=10": always the last
-/// line.
-Text last_line(const Summary& summary);
+/// "VERDICT FAIL needs=9 pass=7 fail=1 inconclusive=1 skipped=0 error=0 exit=10": always the last line. Where parts are
+/// slow among their like they are named before the exit code: bad="node node3, link node2 to node4".
+Text last_line(const Summary& summary, std::span<const Judgement> judgements);
 
 }  // namespace headrace::cli

@@ -123,7 +123,7 @@ int judge_again(const Arguments& arguments) {
   print_line(Text::format("{}\n{}",
                           again.differences.empty() ? "What the run recorded gives the verdict that it tells"
                                                     : "The verdict does not follow from what the run recorded",
-                          last_line(summary)));
+                          last_line(summary, again.judgements)));
   return again.differences.empty() ? summary.exit_code : kDiffers;
 }
 
@@ -145,7 +145,7 @@ int verdict(const Arguments& arguments, Shared& shared) {
              shared.exit_map == ExitMap::npd) {
     print_line(Text::format("headrace: {}: {}", to_string(told.verdict.summary.word), sentence(told)));
   } else {
-    print_line(Text::format("{}\n{}", sentence(told), last_line(told.verdict.summary)));
+    print_line(Text::format("{}\n{}", sentence(told), last_line(told.verdict.summary, told.verdict.judgements)));
   }
   return told.verdict.summary.exit_code;
 }

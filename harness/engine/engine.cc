@@ -18,6 +18,7 @@
 #include "harness/engine/rules_kept.h"
 #include "harness/engine/scaling_curves.h"
 
+#include "harness/verdict/slow_parts.h"
 namespace headrace {
 namespace {
 
@@ -87,7 +88,7 @@ class Run {
   }
 
   /// By what will stand in the run's file, and by nothing else.
-  void judge_all() { result_.judgements = judging::answer_all(questions_, engine::recorded(result_.points)); }
+  void judge_all() { result_.judgements = judging::judge_run(questions_, engine::recorded(result_.points)); }
 
   double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
   bool is_over_budget() const { return plan_.budget_s > 0 && elapsed_s() > plan_.budget_s; }
@@ -130,8 +131,10 @@ class Run {
       again.push_back(&*at);
     }
     if (again.empty() || hung_ || stop_signal.load() != 0) return;
-    observer_.message(
-        fmt::format("A need was missed: measuring {} again after a rest, to be sure", again.front()->point->id));
+    const Judgement& worst = result_.judgements.front();
+    observer_.message(fmt::format("{}: measuring {} again after a rest, to be sure",
+                                  judging::of_a_part(worst) ? worst.scope + " seems bad" : "A need was missed",
+                                  again.front()->point->id));
     engine::rest(limits_.confirm_rest_s);
     for (PointResult* point : again) {
       if (hung_ || stop_signal.load() != 0) break;

@@ -118,6 +118,7 @@ judging::RecordedRepetition recorded(const Repetition& r) {
   one.disturbed_why = r.disturbance.why;
   one.steady = r.steady;
   one.steady_why = r.steady_why;
+  one.pairs = r.pairs;
   return one;
 }
 

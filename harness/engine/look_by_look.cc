@@ -6,6 +6,7 @@
 #include "harness/engine/counting.h"
 #include "harness/engine/evidence.h"
 #include "harness/statistics/summary.h"
+#include "harness/verdict/slow_parts.h"
 
 namespace headrace::engine {
 namespace {
@@ -36,7 +37,17 @@ std::vector<judging::Answer> answers(const PointResult& result, std::span<const 
   return all;
 }
 
+/// Is it open whether some part is slow, which more repetitions would tell?
+bool suspects(const PointResult& result) {
+  if (std::ranges::none_of(result.repetitions, [](const Repetition& r) { return r.pairs.has_value(); })) return false;
+  judging::RecordedPoint point = recorded(result);
+  point.status = PointStatus::ok;  // as far as it has come
+  return std::ranges::any_of(judging::judge_parts({&point, 1}),
+                             [](const Judgement& j) { return j.outcome == Outcome::inconclusive; });
+}
+
 bool decided(const PointResult& result, std::span<const judging::Question> questions, unsigned next_look) {
+  if (suspects(result)) return false;
   const std::vector<judging::Answer> all = answers(result, questions, next_look);
   if (!all.empty()) return std::ranges::none_of(all, &judging::Answer::undecided);
   for (const MetricSummary& m : result.metrics) {

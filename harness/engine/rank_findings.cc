@@ -8,6 +8,7 @@
 #include "harness/backends/ranks.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/statistics/summary.h"
+#include "harness/verdict/slow_parts.h"
 
 namespace headrace::engine {
 namespace {
@@ -69,7 +70,10 @@ std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks) 
   if (matrices.empty()) return notes;
   result.pairs = median_matrix(matrices);
   result.blame = blame(*result.pairs);
-  for (std::string& line : told(result.blame, *result.pairs)) notes.push_back(std::move(line));
+  if (!judging::tells_what_is_usual(*result.pairs, result.nodes))  // else they are judged
+    for (std::string& line : told(result.blame, *result.pairs))
+      notes.push_back(line + fmt::format("; of fewer than {} nodes, or as many pairs, nobody can tell what is usual",
+                                         judging::kFewestNodes));
   return notes;
 }
 

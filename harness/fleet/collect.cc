@@ -1,6 +1,7 @@
 // What is kept of each run, so that ten thousand fit into memory.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 
@@ -8,7 +9,9 @@
 #include "harness/comparison/comparison.h"
 #include "harness/fleet/state.h"
 #include "harness/results/metric_key.h"
+#include "harness/results/parts.h"
 #include "harness/results/skip_members.h"
+#include "harness/verdict/slow_parts.h"
 
 namespace headrace::fleet {
 namespace {
@@ -40,6 +43,19 @@ std::string hardware_of(const StoredRun& run) {
   return lines;
 }
 
+/// Without what its pairs say of other nodes, and of what lies between them.
+Outcome own_word(const StoredRun& run) {
+  if (std::none_of(run.judgements.begin(), run.judgements.end(), judging::of_a_part)) return run.summary.word;
+  std::vector<Outcome> of_needs;
+  for (const Judgement& one : run.judgements)
+    if (!judging::of_a_part(one)) of_needs.push_back(one.outcome);
+  PointCounts points{.all = static_cast<unsigned>(run.points.size())};
+  for (const StoredPoint& point : run.points)
+    points.skipped += point.status == results::to_string(PointStatus::skipped);
+  points.failed = run.summary.error - run.count(Outcome::error);
+  return summarize(of_needs, run.signal, points).word;
+}
+
 }  // namespace
 
 Collector::Collector(results::MetricFilter metrics, double delta_rate, double delta_tail)
@@ -61,20 +77,26 @@ void Collector::add(const StoredRun& run) {
   kept.started_utc = run.started_utc;
   kept.ended_s = run.ended_s();
   kept.began_s = kept.ended_s > 0 ? kept.ended_s - run.elapsed_s : 0;
-  kept.word = run.summary.word;
+  kept.word = own_word(run);
   kept.config_file = run.config_file;
   kept.measuring_command = run.measuring_command();
   kept.hardware = hardware_of(run);
   if (const auto memory = run.environment.find("memory.total"); memory != run.environment.end())
     kept.memory = memory->second;
-  for (const auto& need : run.judgements) kept.needs.emplace_back(need.id + "\n" + need.scope, need.outcome);
+  std::vector<std::string> slow_parts;
+  for (const Judgement& one : run.judgements) {
+    if (!judging::of_a_part(one))
+      kept.needs.emplace_back(one.id + "\n" + one.scope, one.outcome);
+    else if (one.outcome == Outcome::fail)
+      slow_parts.push_back(one.scope);
+  }
   kept.noise = run.noise;
   const std::lock_guard lock(state_->mutex);
   for (const auto& [key, value] : run.environment) kept.facts.emplace_back(state_->text(key), state_->text(value));
   for (const StoredPoint& point : run.points) {
     if (point.pairs) {
       state_->pairs.push_back({results::point_key(point), point.workload, point.id, run.id, run.path, run.started_utc,
-                               kept.began_s, kept.ended_s, *point.pairs});
+                               kept.began_s, kept.ended_s, *point.pairs, slow_parts});
     }
     for (const results::StoredMetric& metric : point.metrics) {
       if (metric.values.empty() || metric.better == Better::neither || !std::isfinite(metric.median)) continue;

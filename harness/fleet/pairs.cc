@@ -23,6 +23,9 @@ std::vector<std::string> ends_of(const PairFinding& finding, const PairMatrix& m
 }
 
 Status status_of(const PairFinding& finding, const RunPairs& told, const std::vector<const RunPairs*>& older) {
+  // Its own run failed for it: by the bounds of its repetitions, and once more after a rest.
+  if (std::find(told.slow_parts.begin(), told.slow_parts.end(), finding.part) != told.slow_parts.end())
+    return Status::confirmed;
   for (const RunPairs* other : older) {
     if (other->key != told.key || same_session(*other, told) || !has_all(other->matrix, ends_of(finding, told.matrix)))
       continue;

@@ -38,6 +38,7 @@ struct RunPairs {
   std::string workload, point, run, path, started_utc;
   double began_s = 0, ended_s = 0;
   PairMatrix matrix;
+  std::vector<std::string> slow_parts;  // that its run failed for: PairFinding::part
 };
 
 struct Collector::State {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "harness/base/units.h"
 
@@ -30,32 +31,46 @@ std::string rate_text(double rate) { return format_quantity(rate, Dimension::byt
 constexpr std::size_t kManyEnds = 8;
 constexpr double kLeastLoss = 0.05, kDeviations = 2.5, kLeastSpread = 0.005;
 
-/// Below which rate a node's pairs are slow; `otherwise` where too few ends tell.
-double slow_node_below(const PairMatrix& matrix, std::size_t first, std::size_t last, double otherwise) {
-  if (last - first < kManyEnds) return otherwise;
-  std::vector<double> rates, away;
-  for (std::size_t a = first; a < last; ++a)
-    for (std::size_t b = a + 1; b < last; ++b)
-      if (between(matrix, a, b) >= 0) rates.push_back(between(matrix, a, b));
-  const double middle = median(rates);
-  for (const double rate : rates) away.push_back(std::abs(rate - middle));
-  const double spread = std::max(1.4826 * median(away), kLeastSpread * middle);
-  return std::max(otherwise, std::min((1 - kLeastLoss) * middle, middle - kDeviations * spread));
-}
+/// What healthy ends of a rail reach.
+struct Usual {
+  double reference = 0;   // the median of what each reaches with its best partner; 0: of fewer than two
+  double of_nodes = 0;    // that nodes' pairs are held against: of many ends the middle pair
+  double node_share = 0;  // of that, below which a node's pair is slow
+};
 
-/// Who is to blame among the ends from `first` to before `last`, added to `found`; their reference.
-double blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last, double share, Blame& found) {
-  std::vector<double> best;
+Usual usual_among(const PairMatrix& matrix, std::size_t first, std::size_t last, double share) {
+  std::vector<double> best, rates;
   for (std::size_t a = first; a < last; ++a) {
     double most = -1;
-    for (std::size_t b = first; b < last; ++b)
-      if (a != b) most = std::max(most, between(matrix, a, b));
+    for (std::size_t b = first; b < last; ++b) {
+      if (a == b) continue;
+      most = std::max(most, between(matrix, a, b));
+      if (a < b && between(matrix, a, b) >= 0) rates.push_back(between(matrix, a, b));
+    }
     if (most >= 0) best.push_back(most);
   }
-  if (best.size() < 2) return 0;
-  const double reference = median(best);
-  const auto slow = [&](double rate) { return rate >= 0 && rate < share * reference; };
-  const double node_below = slow_node_below(matrix, first, last, share * reference);
+  if (best.size() < 2) return {};
+  Usual usual;
+  usual.reference = usual.of_nodes = median(best);
+  usual.node_share = share;
+  if (last - first < kManyEnds) return usual;
+  const double middle = median(rates);
+  if (middle <= 0) return usual;
+  for (double& rate : rates) rate = std::abs(rate - middle);
+  const double spread = std::max(1.4826 * median(rates), kLeastSpread * middle);
+  const double below =
+      std::max(share * usual.reference, std::min((1 - kLeastLoss) * middle, middle - kDeviations * spread));
+  usual.of_nodes = middle;
+  usual.node_share = below / middle;
+  return usual;
+}
+
+/// Who is to blame among the ends from `first` to before `last`, added to `found`; what is usual among them.
+Usual blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last, double share, Blame& found) {
+  const Usual usual = usual_among(matrix, first, last, share);
+  if (usual.reference == 0) return usual;
+  const auto slow = [&](double rate) { return rate >= 0 && rate < share * usual.reference; };
+  const double node_below = usual.node_share * usual.of_nodes;
 
   std::vector<bool> blamed(last, false);
   for (;;) {
@@ -85,7 +100,7 @@ double blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last
         found.links.emplace_back(static_cast<unsigned>(a), static_cast<unsigned>(b));
     }
   }
-  return reference;
+  return usual;
 }
 
 /// The node of an end: "node3" of "node3 eth1".
@@ -93,6 +108,65 @@ std::string node_of(const PairMatrix& matrix, std::size_t end) {
   const std::string& name = matrix.names[end];
   if (matrix.rails.empty()) return name;
   return name.substr(0, name.size() - matrix.rails[end / matrix.ends_of_rail()].size() - 1);
+}
+
+bool reaches_anybody(const PairMatrix& matrix, std::size_t end) {
+  for (std::size_t other = 0; other < matrix.names.size(); ++other)
+    if (other != end && between(matrix, end, other) >= 0) return true;
+  return false;
+}
+
+/// Ends that nobody reaches, and at least two who tried do reach others; and links between two that get through elsewhere.
+std::vector<PairFinding> unreached(const PairMatrix& matrix) {
+  constexpr unsigned kWitnesses = 2;
+  std::vector<PairFinding> all;
+  std::vector<unsigned> witnesses(matrix.names.size());
+  for (const UnreachedPair& one : matrix.unreached) {
+    witnesses[one.a] += reaches_anybody(matrix, one.b);
+    witnesses[one.b] += reaches_anybody(matrix, one.a);
+  }
+  // A rail over which nobody reaches anybody, though they do over others.
+  const std::size_t ends = matrix.ends_of_rail();
+  std::vector<bool> dead(matrix.rails.size(), true);
+  for (std::size_t end = 0; end < matrix.names.size() && !dead.empty(); ++end)
+    if (reaches_anybody(matrix, end)) dead[end / ends] = false;
+  for (std::size_t rail = 0; rail < dead.size(); ++rail) {
+    const auto of_rail = [&](const UnreachedPair& pair) { return pair.a / ends == rail; };
+    const auto first = std::find_if(matrix.unreached.begin(), matrix.unreached.end(), of_rail);
+    dead[rail] = dead[rail] && first != matrix.unreached.end();
+    if (!dead[rail]) continue;
+    PairFinding& one = all.emplace_back();
+    one.kind = "unreached rail";
+    one.subject = matrix.rails[rail];
+    one.part = "rail " + one.subject;
+    one.told = "nobody reaches anybody over it: " + first->why;
+  }
+  const auto cut_off = [&](unsigned end) { return witnesses[end] >= kWitnesses && !reaches_anybody(matrix, end); };
+  for (unsigned end = 0; end < matrix.names.size(); ++end) {
+    if (!cut_off(end)) continue;
+    PairFinding& one = all.emplace_back();
+    one.kind = matrix.rails.empty() ? "unreached node" : "unreached rail of a node";
+    one.subject = matrix.names[end];
+    one.part = (matrix.rails.empty() ? "node " : "NIC ") + one.subject;
+    std::string with, why;
+    for (const UnreachedPair& pair : matrix.unreached) {
+      if (pair.a != end && pair.b != end) continue;
+      with += (with.empty() ? "" : ", ") + matrix.names[pair.a == end ? pair.b : pair.a];
+      why = pair.why;
+    }
+    one.told = fmt::format("no TCP connection with {} ({})", with, why);
+    one.ends = {end};
+  }
+  for (const UnreachedPair& pair : matrix.unreached) {
+    if (cut_off(pair.a) || cut_off(pair.b) || (!dead.empty() && dead[pair.a / ends])) continue;
+    PairFinding& one = all.emplace_back();
+    one.kind = "unreached link";
+    one.subject = matrix.names[pair.a] + " to " + matrix.names[pair.b];
+    one.part = "link " + one.subject;
+    one.told = pair.why;
+    one.ends = {pair.a, pair.b};
+  }
+  return all;
 }
 
 /// Are all rails of the node slow of which this is an end?
@@ -161,11 +235,13 @@ std::vector<std::string> nodes_of(const PairMatrix& matrix) {
 Blame blame(const PairMatrix& matrix, double share) {
   const std::size_t ends = matrix.ends_of_rail();
   Blame found;
+  found.share = share;
   if (ends == 0) return found;
   for (std::size_t first = 0; first < matrix.names.size(); first += ends) {
-    const double reference = blame_among(matrix, first, first + ends, share, found);
-    found.reference = std::max(found.reference, reference);
-    if (!matrix.rails.empty()) found.rail_reference.push_back(reference);
+    const Usual usual = blame_among(matrix, first, first + ends, share, found);
+    found.reference = std::max(found.reference, usual.reference);
+    found.node_share.push_back(usual.node_share);
+    if (!matrix.rails.empty()) found.rail_reference.push_back(usual.reference);
   }
   for (unsigned rail = 0; rail < found.rail_reference.size(); ++rail) {
     const double reference = found.rail_reference[rail];
@@ -178,6 +254,7 @@ PairMatrix median_matrix(const std::vector<const PairMatrix*>& several) {
   if (several.empty()) return {};
   PairMatrix middle(several.front()->names);
   middle.rails = several.front()->rails;
+  middle.unreached = several.front()->unreached;
   for (std::size_t a = 0; a < middle.names.size(); ++a) {
     for (std::size_t b = 0; b < middle.names.size(); ++b) {
       std::vector<double> values;
@@ -194,29 +271,88 @@ std::vector<PairFinding> pair_findings(const Blame& blame, const PairMatrix& mat
   const auto reference = [&](std::size_t end) {
     return matrix.rails.empty() ? blame.reference : blame.rail_reference[end / ends];
   };
-  std::vector<PairFinding> all;
-  for (const unsigned rail : blame.rails)
-    all.push_back({"slow rail", matrix.rails[rail],
-                   fmt::format("nodes reach {} on it, where the best rail gives {}",
-                               rate_text(blame.rail_reference[rail]), rate_text(blame.reference))});
+  std::vector<PairFinding> all = unreached(matrix);
+  for (const unsigned rail : blame.rails) {
+    PairFinding& one = all.emplace_back();
+    one.kind = "slow rail";
+    one.subject = matrix.rails[rail];
+    one.part = "rail " + one.subject;
+    one.told = fmt::format("nodes reach {} on it, where the best rail gives {}", rate_text(blame.rail_reference[rail]),
+                           rate_text(blame.reference));
+    one.rail = rail;
+    one.below = blame.share;
+  }
   for (const unsigned node : blame.nodes) {
     std::vector<double> rates;
     for (unsigned other = 0; other < matrix.names.size(); ++other)
       if (other != node && between(matrix, node, other) >= 0) rates.push_back(between(matrix, node, other));
     const bool whole = on_all_rails(blame, matrix, node);
     if (whole && node >= ends) continue;  // told with its first rail
-    all.push_back(
-        {whole || matrix.rails.empty() ? "slow node" : "slow rail of a node",
-         whole ? node_of(matrix, node) : matrix.names[node],
-         fmt::format("{} with its {} partners{}, where others reach {}", rate_text(median(rates)), rates.size(),
-                     whole ? fmt::format(" on {}, likewise on its other rails", matrix.rails.front()) : "",
-                     rate_text(reference(node)))});
+    PairFinding& one = all.emplace_back();
+    one.kind = whole || matrix.rails.empty() ? "slow node" : "slow rail of a node";
+    one.subject = whole ? node_of(matrix, node) : matrix.names[node];
+    one.part = (whole || matrix.rails.empty() ? "node " : "NIC ") + one.subject;
+    one.told = fmt::format("{} with its {} partners{}, where others reach {}", rate_text(median(rates)), rates.size(),
+                           whole ? fmt::format(" on {}, likewise on its other rails", matrix.rails.front()) : "",
+                           rate_text(reference(node)));
+    for (std::size_t end = node; end < (whole ? matrix.names.size() : node + 1); end += ends)
+      one.ends.push_back(static_cast<unsigned>(end));
+    one.below = blame.node_share[node / ends];
   }
-  for (const auto& [from, to] : blame.links)
-    all.push_back(
-        {"slow link", matrix.names[from] + " to " + matrix.names[to],
-         fmt::format("{}, where others reach {}", rate_text(matrix.rate[from][to]), rate_text(reference(from)))});
+  for (const auto& [from, to] : blame.links) {
+    PairFinding& one = all.emplace_back();
+    one.kind = "slow link";
+    one.subject = matrix.names[from] + " to " + matrix.names[to];
+    one.part = "link " + matrix.names[std::min(from, to)] + " to " + matrix.names[std::max(from, to)];
+    one.told = fmt::format("{}, where others reach {}", rate_text(matrix.rate[from][to]), rate_text(reference(from)));
+    one.ends = {from, to};
+    one.below = blame.share;
+  }
   return all;
+}
+
+std::optional<double> share_of(const PairFinding& finding, const Blame& blame, const PairMatrix& matrix) {
+  const std::size_t ends = matrix.ends_of_rail();
+  if (finding.below == 0) return std::nullopt;
+  const auto usual = [&](std::size_t rail) { return usual_among(matrix, rail * ends, (rail + 1) * ends, blame.share); };
+  if (finding.rail) {
+    double most = 0;
+    for (std::size_t rail = 0; rail < matrix.rails.size(); ++rail) most = std::max(most, usual(rail).reference);
+    const double own = usual(*finding.rail).reference;
+    return own > 0 ? std::optional(own / most) : std::nullopt;
+  }
+  if (finding.kind == "slow link") {
+    const double rate = matrix.rate[finding.ends[0]][finding.ends[1]], of = usual(finding.ends[0] / ends).reference;
+    return rate >= 0 && of > 0 ? std::optional(rate / of) : std::nullopt;
+  }
+  std::optional<double> best;  // of a node all of whose rails are slow
+  for (const unsigned end : finding.ends) {
+    std::vector<double> rates;
+    for (unsigned other = 0; other < matrix.names.size(); ++other)
+      if (other != end && std::find(blame.nodes.begin(), blame.nodes.end(), other) == blame.nodes.end() &&
+          between(matrix, end, other) >= 0)
+        rates.push_back(between(matrix, end, other));
+    const double of = usual(end / ends).of_nodes;
+    if (!rates.empty() && of > 0) best = std::max(best.value_or(0), median(rates) / of);
+  }
+  return best;
+}
+
+std::vector<double> sound_shares(const Blame& blame, const PairMatrix& matrix) {
+  const std::size_t ends = matrix.ends_of_rail();
+  std::vector<bool> bad(matrix.names.size(), false);
+  for (const unsigned node : blame.nodes) bad[node] = true;
+  std::set<std::pair<std::size_t, std::size_t>> links;
+  for (const auto& [a, b] : blame.links) links.emplace(std::min(a, b), std::max(a, b));
+  std::vector<double> shares;
+  for (std::size_t first = 0; ends > 0 && first < matrix.names.size(); first += ends) {
+    const double usual = usual_among(matrix, first, first + ends, blame.share).reference;
+    for (std::size_t a = first; usual > 0 && a < first + ends; ++a)
+      for (std::size_t b = a + 1; b < first + ends; ++b)
+        if (!bad[a] && !bad[b] && !links.contains({a, b}) && between(matrix, a, b) >= 0)
+          shares.push_back(between(matrix, a, b) / usual);
+  }
+  return shares;
 }
 
 std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix) {

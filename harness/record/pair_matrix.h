@@ -1,6 +1,7 @@
 // Rates between pairs of nodes (or of rails), and who is to blame where some are low.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,11 +26,19 @@ PairRounds bisection_rounds(unsigned n);
 /// after the other.
 PairRounds rails_rounds(unsigned nodes, unsigned rails, bool at_once);
 
+/// Two ends that cannot be connected, and why.
+struct UnreachedPair {
+  unsigned a = 0, b = 0;
+  std::string why;
+  bool operator==(const UnreachedPair&) const = default;
+};
+
 /// `rate[from][to]` [B/s]; below 0 = not measured.
 struct PairMatrix {
   std::vector<std::string> names;  // of nodes; of rails' ends: "node3 eth1"
   std::vector<std::vector<double>> rate;
   std::vector<std::string> rails;  // where ends are rails of nodes, as rails_rounds() numbers them
+  std::vector<UnreachedPair> unreached{};
 
   PairMatrix() = default;
   explicit PairMatrix(std::vector<std::string> of)
@@ -48,6 +57,8 @@ struct Blame {
   std::vector<unsigned> rails;         // slow as a whole: their reference is below `share` of the best one's
   std::vector<unsigned> nodes;         // ends: at least three partners, and more than half, find it slow
   std::vector<std::pair<unsigned, unsigned>> links;  // from, to: slow, and neither end is blamed
+  double share = 0.75;                               // of the reference, below which a link or a rail is slow
+  std::vector<double> node_share;                    // likewise a node's pairs, of their usual rate; of each rail
 };
 
 /// A rate below `share` of the reference is slow; of an end of a rail, of its own rail's reference.
@@ -64,13 +75,24 @@ PairMatrix median_matrix(const std::vector<const PairMatrix*>& several);
 std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix);
 
 /// "slow node", "node3", "0.49 GB/s with its 3 partners, where others reach 0.98 GB/s"; "slow
-/// rail", "eth1", ...; "slow link", "node0 to node1", ...
+/// rail", "eth1", ...; "slow link", "node0 to node1", ...; "unreached link" and "unreached node", with why.
 struct PairFinding {
   std::string kind, subject, told;
+  std::string part;                   // "node node3", "NIC node3 eth1", "rail eth1"; of both ways "link node0 to node1"
+  std::vector<unsigned> ends;         // of the node, or both of the link, the one that sends first; of a rail none
+  std::optional<unsigned> rail = {};  // slow as a whole
+  double below = 0;                   // the share of what is usual from which on it is not slow; 0: it is cut off
 };
 
-/// Rails first, then nodes (one whose rails are all slow once), then links. told() has the
-/// same as lines.
+/// What the part of a finding reaches in one matrix, such as a repetition's, as a share of what is usual in that one:
+/// so what all lose together accuses nobody. Nothing where it was not measured.
+std::optional<double> share_of(const PairFinding& finding, const Blame& blame, const PairMatrix& matrix);
+
+/// Likewise of each pair that nobody blames: how healthy ones differ.
+std::vector<double> sound_shares(const Blame& blame, const PairMatrix& matrix);
+
+/// Who is not reached first: a node, where two or more cannot connect with it who can with others, else the link. Then
+/// rails, nodes (one whose rails are all slow once) and links that are slow. told() has the same as lines.
 std::vector<PairFinding> pair_findings(const Blame& blame, const PairMatrix& matrix);
 
 /// The nodes whose pairs these are, once each.

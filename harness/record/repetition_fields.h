@@ -130,11 +130,21 @@ struct Fields<MetricValue> {  // files have them as two objects by name: repetit
 static_assert(is_complete<MetricValue>());
 
 template <>
+struct Fields<UnreachedPair> {
+  using S = UnreachedPair;
+  static constexpr auto all =
+      std::tuple(field("a", &S::a).required(), field("b", &S::b).required(), field("why", &S::why));
+};
+static_assert(is_complete<UnreachedPair>());
+
+template <>
 struct Fields<PairMatrix> {
   using S = PairMatrix;
+  static constexpr bool has_unreached(const S& m) { return !m.unreached.empty(); }
   static constexpr bool of_rails(const S& m) { return !m.rails.empty(); }
-  static constexpr auto all = std::tuple(field("names", &S::names).required(), field("rate", &S::rate).required(),
-                                         field("rails", &S::rails).where(of_rails));
+  static constexpr auto all =
+      std::tuple(field("names", &S::names).required(), field("rate", &S::rate).required(),
+                 field("rails", &S::rails).where(of_rails), field("unreached", &S::unreached).where(has_unreached));
 };
 
 template <>

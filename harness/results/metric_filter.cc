@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/base/glob.h"
+#include "harness/verdict/slow_parts.h"
 
 namespace headrace::results {
 
@@ -15,7 +16,7 @@ bool MetricFilter::selects(const StoredRun& run, const StoredPoint& point, std::
     });
   bool any_need = false;
   for (const Judgement& need : run.judgements) {
-    if (need.point.empty()) continue;
+    if (need.point.empty() || judging::of_a_part(need)) continue;
     any_need = true;
     if (need.point == point.id && need.metric == of_workload) return true;
   }

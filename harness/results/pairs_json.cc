@@ -40,6 +40,10 @@ PairMatrix read_pairs(const JsonPlace& place) {
     const std::size_t has = m.rate[row++].size();
     if (has != count) rates.refuse(fmt::format("{} rates of {} names", has, count));
   });
+  if (place.has("unreached"))
+    for (const UnreachedPair& one : m.unreached)
+      if (one.a >= count || one.b >= count || one.a == one.b)
+        place.at("unreached").refuse(fmt::format("{} and {} are no two of {} ends", one.a, one.b, count));
   if (m.rate.size() != count) place.at("rate").refuse(fmt::format("{} rows of {} names", m.rate.size(), count));
   return m;
 }

@@ -81,7 +81,7 @@ Replay replay(const std::string& path) {
     StoredVerdict stored;
     read_verdict(root, statuses, stored);
     Replay again;
-    again.judgements = judging::answer_all(read_questions(root), points);
+    again.judgements = judging::judge_run(read_questions(root), points);
     again.summary =
         judging::summarize_run(again.judgements, points, static_cast<int>(root.at("run").whole("signal", 0)));
     compare("verdict", to_string(stored.summary.word), to_string(again.summary.word), again.differences);

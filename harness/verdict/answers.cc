@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
 
 #include "harness/requirements/need_kinds.h"
 #include "harness/statistics/summary.h"
+#include "harness/verdict/slow_parts.h"
 #include "harness/verdict/store_words.h"
 
 namespace headrace::judging {
@@ -329,6 +331,13 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
     if (chosen != nullptr && chosen->measured_again && judgements.back().outcome == Outcome::fail)
       confirm(q, *chosen, judgements.back());
   }
+  sort_worst_first(judgements);
+  return judgements;
+}
+
+std::vector<Judgement> judge_run(std::span<const Question> questions, std::span<const RecordedPoint> points) {
+  std::vector<Judgement> judgements = answer_all(questions, points), parts = judge_parts(points);
+  std::move(parts.begin(), parts.end(), std::back_inserter(judgements));
   sort_worst_first(judgements);
   return judgements;
 }

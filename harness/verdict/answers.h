@@ -58,6 +58,9 @@ requirements::Likeness likeness(const Question& question, const RecordedPoint& p
 /// INCONCLUSIVE when the fresh repetitions meet the need.
 std::vector<Judgement> answer_all(std::span<const Question> questions, std::span<const RecordedPoint> points);
 
+/// All that a run's points are judged by: what is asked, and the parts that are slow among their like (slow_parts.h).
+std::vector<Judgement> judge_run(std::span<const Question> questions, std::span<const RecordedPoint> points);
+
 /// The word for the whole run. `signal` ended it; 0 = none did.
 Summary summarize_run(std::span<const Judgement> judgements, std::span<const RecordedPoint> points, int signal);
 

@@ -12,6 +12,7 @@
 #include "harness/ranks/rank_groups.h"
 #include "harness/record/cache_state.h"
 #include "harness/record/metric.h"
+#include "harness/record/pair_matrix.h"
 #include "harness/statistics/steady.h"
 #include "harness/statistics/summary.h"
 #include "harness/verdict/verdict.h"
@@ -35,6 +36,7 @@ struct RecordedRepetition {
   std::string state_why;
   bool disturbed = false, steady = true;
   std::string disturbed_why, steady_why;
+  std::optional<PairMatrix> pairs;  // of workloads that measure pairs
 
   /// False: what it measured was perhaps not what was declared.
   bool stands() const { return state_proven || !state_required; }

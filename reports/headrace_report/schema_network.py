@@ -24,6 +24,15 @@ class RankPhase:
 
 
 @dataclass(frozen=True)
+class UnreachedPair:
+    """Two ends that cannot be connected; indices of names."""
+
+    a: int
+    b: int
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Pairs:
     """Rates between nodes [from][to]; negative = not measured. Blamed: indices of names."""
 
@@ -35,6 +44,7 @@ class Pairs:
     rails: List[str] = field(default_factory=list)  # names are then of their ends, rail by rail
     rail_reference: List[float] = field(default_factory=list)
     blamed_rails: List[int] = field(default_factory=list)
+    unreached: List[UnreachedPair] = field(default_factory=list)
 
     def check(self) -> None:
         count = len(self.names)
@@ -44,7 +54,7 @@ class Pairs:
             raise Inconsistent("blamed_rails: there is no such rail")
         if len(self.rate) != count or any(len(row) != count for row in self.rate):
             raise Inconsistent(f"rate: {count} rows of {count} are expected, one for each name")
-        used = [*self.blamed_nodes, *(node for link in self.blamed_links for node in link)]
+        used = [*self.blamed_nodes, *(node for link in self.blamed_links for node in link), *(end for one in self.unreached for end in (one.a, one.b))]
         if any(not 0 <= node < count for node in used):
             raise Inconsistent("blamed: there is no such name")
 

@@ -39,6 +39,18 @@ def need_name(judgement: Judgement) -> str:
     return judgement.id if judgement.scope in ("", "node") else f"{judgement.id} ({judgement.scope})"
 
 
+PAIR_RATE = "network.pair_rate"  # what parts of the network are judged by: no need of the job's
+
+
+def slow_parts(run: Run, outcome: str = "FAIL") -> List[str]:
+    """"node node3", "link node2 to node4": what pairs of nodes accuse, or with another outcome, of what they leave open."""
+    return [judgement.scope for judgement in run.judgements if judgement.id == PAIR_RATE and judgement.outcome == outcome]
+
+
+def _named(parts: List[str]) -> str:
+    return listing(parts if len(parts) <= 4 else [*parts[:3], f"{len(parts) - 3} more"])
+
+
 def section_name(key: str) -> str:
     """A section of the environment as a heading: "file_system" is "File system"."""
     return "CPU" if key == "cpu" else key.replace("_", " ").capitalize()
@@ -58,18 +70,26 @@ def headline(run: Run) -> Tuple[str, str]:
     """The run in one sentence, who and for what, and its details: how many needs."""
     who = run.run.node or "this node"
     goal = f"\u201c{run.job.name if run.job else run.run.name}\u201d"
-    total, counts = len(run.judgements), run.summary
+    slow, open_parts = slow_parts(run), slow_parts(run, "INCONCLUSIVE")
+    total, counts = len(run.judgements) - len(slow) - len(open_parts), run.summary
+    if not total and counts.word == "FAIL":
+        return f"Bad: {_named(slow)}", "Held against what their like reached in the same repetitions; no need was declared"
+    if not total and open_parts and counts.word == "INCONCLUSIVE":
+        return f"It is open whether there is something wrong with {_named(open_parts)}", "Nobody is accused; no need was declared"
     if not total:
         measured = sum(point.status == "ok" for point in run.points)
         return (f"{measured} of {plural(len(run.points), 'point')} measured on {who}",
                 "No need was declared, so nothing was judged" if counts.word == "MEASURED" else "Nothing was judged")
     met = f"{counts.passed} of {plural(total, 'need')} met"
-    missed = f"{counts.fail} of {plural(total, 'need')} missed"
+    missed = f"{counts.fail - len(slow)} of {plural(total, 'need')} missed"
     rest = "".join([f", {counts.of(outcome)} {word}" for outcome, word in
                     (("INCONCLUSIVE", "inconclusive"), ("SKIPPED", "skipped"), ("ERROR", "in error"))
                     if counts.of(outcome)])
+    rest += f"; bad: {_named(slow)}" if slow else ""
     thin = sum(judgement.thin for judgement in run.judgements)
     narrowly = f", {thin} with under 10 % headroom" if thin else ""
+    if counts.word == "FAIL" and counts.fail == len(slow):
+        return f"Bad: {_named(slow)}", met + rest
     if counts.word == "FAIL":
         return f"{who} is not ready for {goal}", missed + rest
     if counts.word == "PASS" and counts.passed == total:

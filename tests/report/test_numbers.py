@@ -85,6 +85,27 @@ def test_headlines(sample, told):
     assert words.headline(read_run(sample_run.SAMPLES[sample]())) == told
 
 
+def with_part(sample, outcome, scope="node node3"):
+    """What pairs say of a part, beside the sample's needs."""
+    data = sample()
+    data["judgements"].insert(0, {"id": "network.pair_rate", "scope": scope, "outcome": outcome, "need": 0.75, "required": 0.75,
+                                  "unit": "ratio", "measured": 0.5})
+    data["summary"].update(word=outcome, exit_code={"FAIL": 10, "INCONCLUSIVE": 11}[outcome])
+    data["summary"][outcome.lower()] = data["summary"].get(outcome.lower(), 0) + 1
+    return data
+
+
+@pytest.mark.parametrize("sample, outcome, told", [
+    ("without_needs", "FAIL", ("Bad: node node3", "Held against what their like reached in the same repetitions; no need was declared")),
+    ("without_needs", "INCONCLUSIVE", ("It is open whether there is something wrong with node node3", "Nobody is accused; no need was declared")),
+    ("passing", "FAIL", ("Bad: node node3", "2 of 2 needs met; bad: node node3")),
+    ("failing", "FAIL", ("node17 is not ready for \u201cresnet50-imagenet\u201d",
+                         "2 of 9 needs missed, 2 inconclusive, 1 skipped; bad: node node3")),
+])
+def test_headlines_name_the_parts_that_are_bad(sample, outcome, told):
+    assert words.headline(read_run(with_part(sample_run.SAMPLES[sample], outcome))) == told
+
+
 def test_the_noise_floor_is_told_or_that_there_is_none():
     data = sample_run.passing()
     assert words.noise_line(read_run(data).noise_floor) == "not measured: headrace aa"

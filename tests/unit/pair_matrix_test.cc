@@ -180,6 +180,57 @@ TEST(Blame, IsTold) {
   EXPECT_EQ(lines[0].rfind("slow node: node2: ", 0), 0u) << lines[0];
 }
 
+void cut(PairMatrix& m, unsigned a, unsigned b) {
+  m.rate[a][b] = m.rate[b][a] = -1;
+  m.unreached.push_back({a, b, "timed out"});
+}
+
+TEST(PairFindings, TwoThatGetThroughElsewhereAreALink) {
+  PairMatrix m = matrix(4, {});
+  cut(m, 1, 3);
+  const auto found = pair_findings(blame(m), m);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].part, "link node1 to node3");
+  EXPECT_EQ(found[0].told, "timed out");
+}
+
+TEST(PairFindings, WhoIsReachedByNobodyIsANode) {
+  PairMatrix m = matrix(4, {});
+  for (const unsigned other : {0u, 1u, 3u}) cut(m, std::min(other, 2u), std::max(other, 2u));
+  const auto found = pair_findings(blame(m), m);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].part, "node node2");
+  EXPECT_EQ(found[0].told, "no TCP connection with node0, node1, node3 (timed out)");
+}
+
+TEST(PairFindings, OfTwoHalvesNobodyIsANode) {  // 0 and 1 reach each other, and so do 2 and 3
+  PairMatrix m = matrix(4, {});
+  for (const unsigned a : {0u, 1u})
+    for (const unsigned b : {2u, 3u}) cut(m, a, b);
+  for (const PairFinding& one : pair_findings(blame(m), m)) EXPECT_EQ(one.part.rfind("link ", 0), 0u) << one.part;
+  EXPECT_EQ(pair_findings(blame(m), m).size(), 4u);
+}
+
+TEST(PairFindings, BothWaysAreOneLink) {
+  const PairMatrix m = matrix(4, {{2, 1}, {1, 2}});
+  const auto found = pair_findings(blame(m), m);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].part, "link node1 to node2");
+  EXPECT_EQ(found[1].part, "link node1 to node2");
+}
+
+TEST(PairFindings, WhatAllLoseTogetherIsNoShare) {
+  const PairMatrix m = matrix(4, all_of(2, 4));
+  const Blame found = blame(m);
+  const PairFinding node = pair_findings(found, m).at(0);
+  EXPECT_NEAR(*share_of(node, found, m), 0.5, 1e-9);
+  PairMatrix slower = m, healthy = matrix(4, {});
+  for (auto& row : slower.rate)
+    for (double& rate : row) rate /= 10;
+  EXPECT_NEAR(*share_of(node, found, slower), 0.5, 1e-9);
+  EXPECT_NEAR(*share_of(node, found, healthy), 1, 1e-9);
+}
+
 TEST(PairMatrix, MedianOfSeveral) {
   PairMatrix a = matrix(2, {}), b = matrix(2, {}), c = matrix(2, {});
   a.rate[0][1] = 5;

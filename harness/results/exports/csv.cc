@@ -4,6 +4,7 @@
 #include "harness/base/escape.h"
 #include "harness/results/exports.h"
 #include "harness/results/parts.h"
+#include "harness/verdict/slow_parts.h"
 
 namespace headrace::results {
 namespace {
@@ -28,6 +29,14 @@ std::string csv(const StoredRun& run) {
                            metric ? to_string(metric->better) : "", r.index, value, r.disturbed, r.counted);
       }
     }
+  }
+  for (const Judgement& j : run.judgements) {
+    const StoredPoint* point = run.find(j.point);
+    if (!judging::of_a_part(j) || point == nullptr) continue;
+    out += fmt::format("{},{},{},{},{},{},{},higher,,{},,\r\n", csv_field(run.id), csv_field(run.node),
+                       csv_field(point->workload), csv_field(point->id), csv_field(params_text(*point)),
+                       csv_field(fmt::format("{} ({}): {}", j.id, j.scope, to_string(j.outcome))), csv_field(j.unit),
+                       j.measured ? fmt::format("{}", *j.measured) : "");
   }
   return out;
 }

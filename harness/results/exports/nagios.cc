@@ -7,6 +7,7 @@
 #include "harness/results/exit_map.h"
 #include "harness/results/exports.h"
 #include "harness/results/parts.h"
+#include "harness/verdict/slow_parts.h"
 
 namespace headrace::results {
 namespace {
@@ -40,7 +41,7 @@ std::string named(const StoredVerdict& verdict, Outcome outcome) {
   const unsigned count = verdict.count(outcome);
   for (const Judgement& j : verdict.judgements) {
     if (j.outcome != outcome || told == 3) continue;
-    out += (told++ == 0 ? "" : ", ") + j.id;
+    out += (told++ == 0 ? "" : ", ") + (judging::of_a_part(j) ? j.scope : j.id);
   }
   return count > told ? fmt::format("{} and {} more", out, count - told) : out;
 }
