@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "harness/network/tcp_door.h"
+#include "harness/ranks/wire.h"
 #include "harness/system/socket.h"
 
 namespace headrace {
@@ -21,10 +22,14 @@ using Sockets = std::map<unsigned, std::vector<UniqueFd>>;
 
 constexpr timeval kCall{0, 200'000};
 constexpr double kLate_s = 2;  // a caller that was in time may be answered so much later
+constexpr std::size_t kCallsAtOnce = 16;
 constexpr const char* kAdvice = "is there a firewall between them?";
 
 /// The interface that sockets are bound to; "" = none.
 std::string bound_to(const TcpMesh::Options& options) { return options.bind ? options.interface : ""; }
+
+/// Where every host reaches itself.
+bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
 
 /// As the streams of a workload want it.
 void settle(int fd, const TcpMesh::Options& options) {
@@ -134,27 +139,52 @@ struct Making {
     }
   }
 
-  /// Calls who is to be called, in turn, and answers the others meanwhile. What is wrong, or "".
-  std::string connect(const Partners& partners, unsigned self, const std::vector<std::string>& doors) {
+  /// Calls who is to be called, some at a time, so that one who is silent keeps nobody else waiting, and answers the
+  /// others meanwhile. What is wrong with each of the team, or "".
+  std::vector<std::string> connect(const Partners& partners, unsigned self, const std::vector<std::string>& doors) {
+    std::vector<std::string> wrong(team.size());
     const Deadline deadline(options.timeout_s);
-    Answering answering(listener.get(), own.token, options, sockets, partners.callers.size() * options.streams);
-    for (const unsigned partner : partners.to_call) {
-      const TcpDoor door = TcpDoor::unpacked(doors.at(partner));
-      if (door.port == 0) continue;
-      const std::string why = call_all(door, self, addresses[partner], sockets[partner], options, deadline);
-      if (!incomplete(sockets[partner])) continue;
-      answering.give_up();
-      return fmt::format("cannot connect to {} within {:g} s: {}; {}", who(partner), options.timeout_s, why, kAdvice);
+    {
+      Answering answering(listener.get(), own.token, options, sockets, partners.callers.size() * options.streams);
+      for (const unsigned partner : partners.to_call) addresses[partner];  // each thread has its own from now on
+      std::atomic<std::size_t> next{0};
+      const auto call = [&] {
+        for (std::size_t i = next++; i < partners.to_call.size(); i = next++) {
+          const unsigned partner = partners.to_call[i];
+          TcpDoor door = TcpDoor::unpacked(doors.at(partner));
+          if (door.port == 0) continue;
+          if (ranks.host(team[partner]) != ranks.host(team[self])) std::erase_if(door.addresses, is_loopback);
+          std::vector<UniqueFd>& streams = sockets.at(partner);
+          const std::string why = call_all(door, self, addresses.at(partner), streams, options, deadline);
+          if (!incomplete(streams)) continue;
+          if (!options.partial) answering.give_up();
+          wrong[partner] =
+              fmt::format("cannot connect to {} within {:g} s: {}; {}", who(partner), options.timeout_s, why, kAdvice);
+        }
+      };
+      std::vector<std::thread> callers;
+      for (std::size_t i = 0; i < std::min(kCallsAtOnce, partners.to_call.size()); ++i) callers.emplace_back(call);
+      for (std::thread& caller : callers) caller.join();
     }
-    return "";
+    for (const unsigned caller : partners.callers)
+      if (incomplete(sockets.at(caller)))
+        wrong[caller] = fmt::format("no connection from {} within {:g} s; {}", who(caller), options.timeout_s, kAdvice);
+    return wrong;
   }
+};
 
-  std::string missing(const std::vector<unsigned>& callers) const {
-    std::string absent;
-    for (const unsigned caller : callers)
-      if (incomplete(sockets[caller])) absent += (absent.empty() ? "" : ", ") + who(caller);
-    if (absent.empty()) return "";
-    return fmt::format("no connection from {} within {:g} s; {}", absent, options.timeout_s, kAdvice);
+/// What one rank tells the others of its connections.
+struct Told {
+  std::string trouble;             // it has no door at all
+  std::vector<std::string> wrong;  // of each of the team
+
+  std::string packed() const { return wire::Writer().put(trouble).put(wrong).bytes(); }
+  static Told unpacked(const std::string& bytes) {
+    Told told;
+    wire::Reader in(bytes);
+    in.get(told.trouble);
+    in.get(told.wrong);
+    return told;
   }
 };
 
@@ -167,13 +197,24 @@ TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
   for (const auto& some : {partners.to_call, partners.callers})
     for (const unsigned partner : some) sockets_[partner].resize(options.streams);
   Making making{ranks, team, options, sockets_, addresses_};
-  std::string trouble = making.open();
+  Told own{making.open(), std::vector<std::string>(team.size())};
   const auto doors = ranks.gather("TCP addresses", team, making.own.packed(), options.timeout_s);
-  if (trouble.empty()) trouble = making.connect(partners, self, doors);
-  if (trouble.empty()) trouble = making.missing(partners.callers);
-  const auto troubles = ranks.gather("TCP connections", team, trouble, 3 * options.timeout_s + 10);
-  for (std::size_t i = 0; i < troubles.size(); ++i)
-    if (!troubles[i].empty()) throw RunError(ranks.who(team[i]) + " " + troubles[i]);
+  if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);
+  std::vector<Told> told;
+  for (const std::string& bytes : ranks.gather("TCP connections", team, own.packed(), 3 * options.timeout_s + 10))
+    told.push_back(Told::unpacked(bytes));
+  for (std::size_t i = 0; i < told.size(); ++i)
+    if (!told[i].trouble.empty()) throw RunError(ranks.who(team[i]) + " " + told[i].trouble);
+  for (const auto& [a, b] : pairs) {
+    const bool by_caller = !told[a].wrong[b].empty();
+    const std::string& why = by_caller ? told[a].wrong[b] : told[b].wrong[a];
+    if (!why.empty()) unreached_.push_back({a, b, ranks.who(team[by_caller ? a : b]) + " " + why});
+  }
+  if (!unreached_.empty() && !options.partial) throw RunError(unreached_.front().why);
+  for (const Unreached& pair : unreached_) {  // streams of theirs that were made all the same
+    if (pair.a == self) sockets_.erase(pair.b);
+    if (pair.b == self) sockets_.erase(pair.a);
+  }
 }
 
 }  // namespace headrace

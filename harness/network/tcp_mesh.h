@@ -23,12 +23,21 @@ class TcpMesh {
     std::string interface;     // "eth1": its address is used; "" = any that answers
     bool bind = false;         // nothing comes or goes but by `interface`, whatever routes say
     double timeout_s = 10;     // for all connections together
+    bool partial = false;      // a pair that cannot be connected is left out, and told
+  };
+  /// Of team indices.
+  struct Unreached {
+    unsigned a = 0, b = 0;
+    std::string why;  // "rank 1 (node2) cannot connect to rank 3 (node4) within 10 s: ..."
   };
   /// Called by all of `team` together. `pairs`: of team indices, which are to be connected; the
   /// same for all. Throws RanksError or RunError: which pair cannot be connected, at which address,
   /// and why.
   TcpMesh(Ranks& ranks, const std::vector<unsigned>& team, const std::vector<std::pair<unsigned, unsigned>>& pairs,
           const Options& options);
+
+  /// Pairs that were left out, the same on every rank; they have no sockets.
+  const std::vector<Unreached>& unreached() const { return unreached_; }
 
   /// The socket to team member `partner`.
   int socket(unsigned partner, unsigned stream) const { return sockets_.at(partner).at(stream).get(); }
@@ -38,6 +47,7 @@ class TcpMesh {
  private:
   std::map<unsigned, std::vector<system::UniqueFd>> sockets_;  // one a stream
   std::map<unsigned, std::string> addresses_;
+  std::vector<Unreached> unreached_;
 };
 
 }  // namespace headrace

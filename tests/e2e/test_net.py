@@ -239,6 +239,33 @@ def test_healthy_hosts_are_not_accused_however_often_they_are_measured(hosts):
         assert outcome.code in (0, 11) and accused(headrace, f"run{run}") == [], outcome
 
 
+def cut(headrace, *lines):
+    """Shell lines that are done on node1 before mpirun starts; $ns is the name of a host but for its number."""
+    at = headrace.under.index('echo "$NET_HOSTS_ID" >id; exec "$@"')
+    headrace.under[at] = 'ns=$NET_HOSTS_ID; ' + "; ".join(lines) + "; " + headrace.under[at]
+    return headrace
+
+
+# What node2 sends to node3 gets lost without a word. MPI itself needs the way between node2 and node4.
+LOST = "ip netns exec $ns-2 ip neigh replace 10.78.0.3 lladdr 02:00:00:00:00:fe dev eth0 nud permanent"
+
+
+def test_two_that_cannot_be_connected_are_named_and_the_others_measured(hosts):
+    headrace = cut(hosts("--rate", "400mbit"), LOST)
+    headrace.write("pairs.yaml", PAIRS.replace("repeat: 3", "repeat: 1"))
+    outcome = headrace.run("pairs.yaml")
+    assert outcome.code == 10 and 'bad="link node2 to node3"' in outcome.out, outcome
+    assert accused(headrace) == ["link node2 to node3"], outcome
+    told = next(j for j in headrace.results()["judgements"] if j["outcome"] == "FAIL")
+    assert "rank 1 (node2) cannot connect to rank 2 (node3) within 10 s" in told["explanation"], told
+    assert "both get through elsewhere" in told["next_step"], told
+    pairs = headrace.results()["points"][0]["pairs"]
+    assert [(one["a"], one["b"]) for one in pairs["unreached"]] == [(1, 2)], pairs
+    for a in range(4):
+        for b in range(4):
+            assert (pairs["rate"][a][b] > 0) == (a != b and {a, b} != {1, 2}), (a, b, pairs)
+
+
 def test_nobody_is_blamed_where_all_are_alike(hosts):
     headrace = hosts("--rate", "400mbit")
     headrace.write("pairs.yaml", PAIRS)

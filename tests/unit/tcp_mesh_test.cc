@@ -43,6 +43,29 @@ TEST(TcpMesh, RingsWhereEachCallsTheNext) {
   });
 }
 
+TEST(TcpMesh, LeavesOutAPairThatCannotBeConnected) {
+  on_ranks({"a", "b", "c"}, 10, [](std::unique_ptr<Ranks> ranks) {
+    TcpMesh::Options options;
+    options.timeout_s = 1;
+    options.partial = true;
+    // Rank 1 waits for a call of rank 0 that rank 0 knows nothing of.
+    const bool differs = ranks->rank() == 0;
+    const std::vector<std::pair<unsigned, unsigned>> pairs{{0, 1}, {0, 2}, {1, 2}}, fewer{{0, 2}, {1, 2}};
+    TcpMesh mesh(*ranks, ranks->everyone(), differs ? fewer : pairs, options);
+    if (differs) return ranks->barrier("the end", 10);
+    ASSERT_EQ(mesh.unreached().size(), 1u);
+    EXPECT_EQ(mesh.unreached()[0].a, 0u);
+    EXPECT_EQ(mesh.unreached()[0].b, 1u);
+    EXPECT_NE(mesh.unreached()[0].why.find("rank 1 (b) no connection from rank 0 (a)"), std::string::npos)
+        << mesh.unreached()[0].why;
+    EXPECT_GE(mesh.socket(ranks->rank() == 1 ? 2 : 1, 0), 0);
+    if (ranks->rank() == 1) {
+      EXPECT_THROW(mesh.socket(0, 0), std::out_of_range);
+    }
+    ranks->barrier("the end", 10);
+  });
+}
+
 TEST(TcpMesh, TellsWhoHasNoSuchInterface) {
   on_ranks({"a", "b"}, 10, [](std::unique_ptr<Ranks> ranks) {
     TcpMesh::Options options;

@@ -102,8 +102,10 @@ class TcpStream final : public Workload {
                                                                    .buffer = socket_buffer_,
                                                                    .interface = interfaces[rail],
                                                                    .bind = over_rails(),
-                                                                   .timeout_s = 10}));
+                                                                   .timeout_s = 10,
+                                                                   .partial = true}));
     }
+    leave_out_unreached();
     engine_streams_ = &node.backends().streams(engine_);
     lanes_.clear();
     lanes_.resize(streams_);
@@ -266,6 +268,7 @@ class TcpStream final : public Workload {
       matrix_.emplace(names, rails_);
     else
       matrix_.emplace(names);
+    matrix_->unreached = unreached_;
     const std::size_t n = team_.size();
     for (std::size_t to = 0; to < rows.size(); ++to) {
       std::vector<double> row(meshes_.size() * n);
@@ -286,6 +289,22 @@ class TcpStream final : public Workload {
       if (port.rdma && port.up)
         return ranks_->host(team_[self_]) + " has RDMA, " + port.name + ": rdma_write measures what that gives";
     return "";
+  }
+
+  /// Pairs that cannot be connected are told, and the others measured.
+  void leave_out_unreached() {
+    const auto n = static_cast<unsigned>(team_.size());
+    unreached_.clear();
+    for (unsigned rail = 0; rail < meshes_.size(); ++rail)
+      for (const TcpMesh::Unreached& one : meshes_[rail]->unreached())
+        unreached_.push_back({rail * n + one.a, rail * n + one.b, one.why});
+    for (auto& round : rounds_)
+      std::erase_if(round, [&](const auto& pair) {
+        return std::any_of(unreached_.begin(), unreached_.end(),
+                           [&](const UnreachedPair& one) { return one.a == pair.first && one.b == pair.second; });
+      });
+    std::erase_if(rounds_, [](const auto& round) { return round.empty(); });
+    if (rounds_.empty() && !unreached_.empty()) throw RunError(unreached_.front().why);
   }
 
   bool over_rails() const { return schedule_ == "rails"; }
@@ -331,6 +350,7 @@ class TcpStream final : public Workload {
   std::vector<unsigned> team_;
   unsigned self_ = 0;
   PairRounds rounds_;
+  std::vector<UnreachedPair> unreached_;          // of the matrix's ends
   std::vector<std::string> rails_;                // what they are called
   std::vector<std::unique_ptr<TcpMesh>> meshes_;  // of each rail, or one of any interface
   StreamEngine* engine_streams_ = nullptr;
