@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <ctime>
 
 #include "harness/backends/loader.h"
@@ -17,8 +18,8 @@
 #include "harness/engine/rehearsal.h"
 #include "harness/engine/rules_kept.h"
 #include "harness/engine/scaling_curves.h"
-
 #include "harness/verdict/slow_parts.h"
+
 namespace headrace {
 namespace {
 
@@ -115,7 +116,21 @@ class Run {
       result_.points.push_back(one.measure());
       hung_ = one.hung();
       observer_.point_done(result_.points.back());
+      if (limits_.after_point && !hung_ && i + 1 < plan_.points.size()) limits_.after_point([&] { return so_far(); });
     }
+  }
+
+  /// As if the run was killed now.
+  RunResult so_far() const {
+    RunResult known = result_;
+    for (std::size_t i = known.points.size(); i < plan_.points.size(); ++i)
+      known.points.push_back(not_reached(plan_.points[i], "the run was killed before"));
+    const std::vector<judging::RecordedPoint> recorded = engine::recorded(known.points);
+    known.judgements = judging::judge_run(questions_, recorded);
+    known.signal = SIGKILL;
+    known.summary = judging::summarize_run(known.judgements, recorded, known.signal);
+    known.elapsed_s = elapsed_s();
+    return known;
   }
 
   /// A FAIL is measured once more after a rest before it is final. Facts are not: they do

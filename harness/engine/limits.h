@@ -6,6 +6,8 @@
 
 namespace headrace {
 
+struct RunResult;
+
 struct EngineLimits {
   double stall_s = 300;         // no operation of any worker for so long: storage or device does not answer
   double grace_s = 30;          // workers asked to stop have so long to end
@@ -16,6 +18,9 @@ struct EngineLimits {
   unsigned retakes = 2;         // of disturbed or failed repetitions, per look
   /// Which other process of the run is gone, or "": then nothing that waits for it will end. Any thread.
   std::function<std::string()> lost{};
+  /// Called after each point but the last; `so_far` makes the result of a run that is killed now, by SIGKILL. Copies, so
+  /// not more often than what is written is worth.
+  std::function<void(const std::function<RunResult()>& so_far)> after_point{};
   double lost_grace_s = 1;  // workers have so long to end then: whoever launched us may end us all
 };
 

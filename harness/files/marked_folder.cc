@@ -258,11 +258,15 @@ void MarkedFolder::write(std::string_view name, std::string_view text) const {
   write({&file, 1});
 }
 
-void MarkedFolder::remove_files() const {
+void MarkedFolder::remove_file(const std::string& name) const {
   const auto mark = mark_of(folder_);
-  if (!mark) return;
-  for (const auto& [name, digests] : mark->files)
-    if (const auto found = folder_.look(name); found && is_own(folder_, *mark, name)) folder_.remove(name, *found);
+  if (!mark || !mark->files.contains(name)) return;
+  if (const auto found = folder_.look(name); found && is_own(folder_, *mark, name)) folder_.remove(name, *found);
+}
+
+void MarkedFolder::remove_files() const {
+  if (const auto mark = mark_of(folder_))
+    for (const auto& [name, digests] : mark->files) remove_file(name);
 }
 
 CleanReport MarkedFolder::remove() const {

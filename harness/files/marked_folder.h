@@ -80,6 +80,8 @@ class MarkedFolder {
   /// them. Throws RunError: when the system refuses, or when somebody else's is in the way.
   void write(std::span<const File> files) const;
   void write(std::string_view name, std::string_view text) const;
+  /// Takes away one file that write() wrote, if it is there and nobody changed it.
+  void remove_file(const std::string& name) const;
   /// Takes away every file that write() wrote and nobody changed.
   void remove_files() const;
 

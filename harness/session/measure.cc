@@ -19,6 +19,7 @@
 #include "harness/results/result_store.h"
 #include "harness/session/launch.h"
 #include "harness/session/run_folder.h"
+#include "harness/session/so_far.h"
 #include "harness/session/supervisor.h"
 
 namespace headrace::session {
@@ -88,15 +89,31 @@ int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Nod
   auto parts = expectations::parts_of(node, plan.target_path, wanted.table);
   const auto observer = audience.watch(plan);
   if (waited_for != nullptr) *waited_for = false;
-  RunResult result = run_plan(plan, node, *observer);
-  result.command = without_token(wanted.command);
-  result.environment = std::move(environment);
+  const auto complete = [&](RunResult& result) {
+    result.command = without_token(wanted.command);
+    result.environment = environment;
+    if (folder) result.run_id = std::filesystem::path(folder->path()).filename().string();
+  };
+  EngineLimits limits;
+  std::optional<SoFar> kept;
+  if (folder) {
+    kept.emplace(*folder);
+    limits.after_point = [&](const std::function<RunResult()>& so_far) {
+      if (!kept->is_due()) return;
+      RunResult known = so_far();
+      complete(known);
+      kept->write(known);
+    };
+  }
+  RunResult result = run_plan(plan, node, *observer, limits);
+  complete(result);
   result.expected = expectations::hold(parts, wanted.table, engine::recorded(result.points));
   result.parts = std::move(parts);
   if (!folder) return audience.finished(result, nullptr, {});
-  result.run_id = std::filesystem::path(folder->path()).filename().string();
   result.noise = noise_beside(folder->path(), result);
-  return audience.finished(result, &*folder, results::write_run(result, *folder));
+  std::vector<std::string> files = results::write_run(result, *folder);
+  folder->remove_file(kSoFar);
+  return audience.finished(result, &*folder, std::move(files));
 }
 
 /// What the command line asks for, or why it cannot be. Each process of several reads it for

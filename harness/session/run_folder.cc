@@ -8,6 +8,7 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/files/marked_folder.h"
+#include "harness/session/so_far.h"
 
 namespace headrace::session {
 
@@ -33,11 +34,16 @@ MarkedFolder run_folder(const std::string& out, const std::string& name) {
     if (fs::exists(fs::path(out) / "run.json"))
       throw UsageError(
           fmt::format("--out: {} already holds a run; runs are never overwritten: name another folder", out));
+    if (fs::exists(fs::path(out) / kSoFar))
+      throw UsageError(
+          fmt::format("--out: {} holds what a run had measured when it was killed, {}: name another folder, or take it "
+                      "away by `headrace clean {}`",
+                      out, kSoFar, out));
   };
   refuse_second();
   MarkedFolder folder = MarkedFolder::make_alone(out, "run");
   refuse_second();        // another one may have ended meanwhile
-  folder.remove_files();  // of a run that was cut short: no old verdict stands beside a new run
+  folder.remove_files();  // of one that was cut short while it wrote: no old verdict stands beside a new run
   return folder;
 }
 

@@ -12,7 +12,8 @@ namespace headrace::session {
 std::string next_folder(const std::string& name);
 
 /// The folder of a run, which has it alone: `out`, or if that is "" the next one for `name`. What a run that was cut
-/// short left in `out` is removed. Throws UsageError when a finished run is there, RunError when it cannot be made.
+/// short while it wrote left in `out` is removed. Throws UsageError when a finished run is there, or what a killed one had
+/// measured; RunError when it cannot be made.
 MarkedFolder run_folder(const std::string& out, const std::string& name);
 
 }  // namespace headrace::session

@@ -266,6 +266,41 @@ def test_two_that_cannot_be_connected_are_named_and_the_others_measured(hosts):
             assert (pairs["rate"][a][b] > 0) == (a != b and {a, b} != {1, 2}), (a, b, pairs)
 
 
+def test_a_killed_launcher_leaves_what_was_measured(hosts):
+    headrace = hosts()
+    headrace.write("long.yaml", """\
+schema: 1
+target: {path: scratch, max_write: 10MiB}
+workloads:
+  - {use: tcp_stream, processes: per_node, label: first, time: 100ms, repeat: 2}
+  - {use: tcp_stream, processes: per_node, label: long, time: 1s, repeat: 100, timeout: 5s}
+""")
+    process = headrace.start("--progress", "plain", "run", "-c", "long.yaml", "--no-report", "--out", "results")
+    for line in process.stderr:
+        if "tcp_stream/long" in line:
+            break
+    so_far = headrace.path("results/so-far.json")
+    for _ in range(1200):
+        if so_far.exists():
+            break
+        time.sleep(0.1)
+    assert not headrace.path("results/run.json").exists()
+    namespace = headrace.path("id").read_text().strip()
+    for host in range(1, 5):  # mpirun, its daemons and all ranks at once
+        pids = subprocess.run(["ip", "netns", "pids", f"{namespace}-{host}"], capture_output=True, text=True).stdout.split()
+        subprocess.run(["kill", "-9", *pids])
+    process.communicate(timeout=180)
+    assert not headrace.path("results/run.json").exists()
+    known = json.loads(so_far.read_text())
+    assert known["summary"]["word"] == "INTERRUPTED"
+    assert [(p["id"], p["status"]) for p in known["points"]] == [("tcp_stream/first", "ok"), ("tcp_stream/long", "not_reached")]
+    headrace.under = []
+    again = headrace("run", "-c", "long.yaml", "--no-report", "--out", "results")
+    assert again.code == 2 and "so-far.json" in again.err and so_far.exists(), again
+    told = headrace("export", "results/so-far.json", "--format", "csv")
+    assert told.code == 0 and "tcp_stream/first" in told.out, told
+
+
 def test_nobody_is_blamed_where_all_are_alike(hosts):
     headrace = hosts("--rate", "400mbit")
     headrace.write("pairs.yaml", PAIRS)
