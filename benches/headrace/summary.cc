@@ -183,6 +183,18 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
     if (j.outcome == Outcome::pass || j.next_step.empty() || !told.insert(j.next_step).second) continue;
     out += Text::format("{} {}\n", told.size() == 1 ? "next  " : "      ", wrap(j.next_step, width - 7, 7));
   }
+  std::vector<std::string> left;
+  std::string why;
+  for (const PointResult& point : run.points) {
+    if (point.status != PointStatus::not_reached) continue;
+    left.push_back(point.point->id);
+    why = point.reason;
+  }
+  if (!left.empty())
+    out += wrap(Text::format("not reached: {}: {}; the same command with --only '{}' measures the rest", join(left),
+                             why, join(left, ",")),
+                width, 7) +
+           "\n";
   if (run.plan != nullptr && !run.plan->not_asked.empty()) {
     out += terminal.paint(wrap("not asked for by this configuration: " + Text(join(run.plan->not_asked)), width - 7, 7),
                           Ink::faint) +

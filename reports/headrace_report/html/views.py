@@ -79,6 +79,9 @@ def steps(run: Run) -> List[Step]:
             step = result.setdefault(j.next_step, Step(
                 j.next_step, j.next_step.startswith("headrace "), [], words.tone(j.outcome)))
             step.needs.append(words.need_name(j))
+    left = [point.id for point in run.points if point.status == "not_reached"]
+    if left:
+        result[""] = Step(f"run the same command with --only '{','.join(left)}'", False, ["what was not reached"], "skipped")
     return list(result.values())
 
 
