@@ -1,11 +1,17 @@
 #include "harness/peer/tcp_peer.h"
 
 #include <fmt/format.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <condition_variable>
 
+#include "harness/base/clock.h"
+#include "harness/base/deadline.h"
 #include "harness/base/diagnostics.h"
 #include "harness/peer/greeting.h"
 #include "harness/ranks/wire.h"
@@ -19,6 +25,8 @@ using ranks::Frame;
 using ranks::Kind;
 
 constexpr double kWrite_s = 10;
+constexpr std::chrono::milliseconds kPing{500};
+constexpr double kLook_s = 0.5;     // between two looks whether the other end is silent
 constexpr int kSilent_ms = 20'000;  // the kernel gives a host up that does not even acknowledge
 
 std::string words(const Endpoint& to) { return fmt::format("{}, TCP port {}", to.host, to.port); }
@@ -73,13 +81,28 @@ Endpoint parse_endpoint(const std::string& text, const std::string& option) {
 }
 
 TcpPeer::TcpPeer(Connection connection, unsigned rank, const std::string& own, const std::string& other,
-                 std::string local_address)
+                 std::string local_address, double silence_s)
     : connection_(std::move(connection)),
       rank_(rank),
       places_(rank == 0 ? std::vector<RankPlace>{{own, 0, 0}, {other, 1, 0}}
                         : std::vector<RankPlace>{{other, 0, 0}, {own, 1, 0}}),
-      local_address_(std::move(local_address)) {
+      local_address_(std::move(local_address)),
+      silence_s_(silence_s) {
   system::give_up_after(connection_.fd(), kSilent_ms);
+  pinging_ = std::jthread([this](const std::stop_token& asked) { ping(asked); });
+}
+
+void TcpPeer::ping(const std::stop_token& asked) {
+  std::mutex own;
+  std::condition_variable_any waiting;
+  std::unique_lock held(own);
+  while (!waiting.wait_for(held, asked, kPing, [&] { return asked.stop_requested(); })) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);  // who has it speaks or waits for the other end
+    if (!lock || closed_ || connection_.fd() < 0) continue;
+    int unread = 0;  // an end that is stopped gets no pile of them
+    if (::ioctl(connection_.fd(), SIOCOUTQ, &unread) != 0 || unread > 0) continue;
+    if (!connection_.write(Kind::ping, "", kWrite_s)) closed_ = true;
+  }
 }
 
 void TcpPeer::send(Kind kind, std::string_view text) {
@@ -91,6 +114,8 @@ std::optional<TcpPeer::Message> TcpPeer::receive(double timeout_s) const {
   const Deadline deadline(timeout_s);
   for (;;) {
     while (std::optional<Frame> frame = connection_.next()) {
+      heard_ns_ = now_ns();
+      if (frame->kind == Kind::ping) continue;
       Message message{frame->kind, 0, ""};
       try {
         wire::Reader reader(frame->bytes);
@@ -127,7 +152,15 @@ std::vector<std::string> TcpPeer::gather(std::string_view what, const std::vecto
   if (group.size() == 1) return {std::string(own)};
   send(Kind::gather, wire::Writer().put(what).put(own).bytes());
   const std::lock_guard lock(mutex_);
-  const std::optional<Message> message = receive(timeout_s);
+  const Deadline deadline(timeout_s);
+  heard_ns_ = now_ns();
+  std::optional<Message> message;
+  do {
+    message = receive(std::min(kLook_s, deadline.left_s()));
+    if (message || closed_) break;
+    if (const double silent_s = 1e-9 * static_cast<double>(now_ns() - heard_ns_); silent_s > silence_s_)
+      give_up(what, fmt::format("no sign of life from {} for {:g} s", who(other()), silence_s_));
+  } while (!deadline.over());
   if (!message && closed_) give_up(what, who(other()) + " ended");
   if (!message) give_up(what, fmt::format("no word within {:g} s from {}", timeout_s, who(other())));
   // A step, or a goodbye, is still to be read by next_step(): the leader went on without this.

@@ -6,7 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "harness/ranks/frame.h"
@@ -25,11 +27,14 @@ struct Endpoint {
 };
 Endpoint parse_endpoint(const std::string& text, const std::string& option);
 
+inline constexpr double kSilence_s = 10;
+
 class TcpPeer final : public Peer {
  public:
-  /// `own` and `other` are host names; the handshake is done.
+  /// `own` and `other` are host names; the handshake is done. `silence_s`: an end that gives no sign of life for so long
+  /// is given up, whatever it is waited for.
   TcpPeer(ranks::Connection connection, unsigned rank, const std::string& own, const std::string& other,
-          std::string local_address);
+          std::string local_address, double silence_s = kSilence_s);
 
   unsigned rank() const override { return rank_; }
   const std::vector<RankPlace>& places() const override { return places_; }
@@ -54,6 +59,8 @@ class TcpPeer final : public Peer {
     std::string text;
   };
   void send(ranks::Kind kind, std::string_view text);
+  /// Gives signs of life until it is asked to stop, however long this end is busy; while it waits itself, none are due.
+  void ping(const std::stop_token& asked);
   /// The next message that is not out of date; nothing when there is none within `timeout_s`. Under the mutex. Throws
   /// RanksError, and hangs up, where what comes is no message.
   std::optional<Message> receive(double timeout_s) const;
@@ -64,10 +71,13 @@ class TcpPeer final : public Peer {
   mutable ranks::Connection connection_;
   mutable std::deque<Message> kept_;  // read ahead
   mutable bool closed_ = false;
-  std::uint64_t age_ = 0;  // counts fresh steps
+  mutable std::uint64_t heard_ns_ = 0;  // when anything came from the other end, or this end began to listen
+  std::uint64_t age_ = 0;               // counts fresh steps
   const unsigned rank_;
   const std::vector<RankPlace> places_;
   const std::string local_address_;
+  const double silence_s_;
+  std::jthread pinging_;  // the last: it uses all others
 };
 
 /// Connects to `headrace serve` at `to`. Throws RunError, with what to do: no such host, nobody there, a firewall, a

@@ -12,6 +12,7 @@
 #include "harness/peer/greeting.h"
 #include "harness/peer/listener.h"
 #include "harness/peer/tcp_peer.h"
+#include "harness/ranks/frame.h"
 
 namespace headrace::peer {
 namespace {
@@ -101,6 +102,33 @@ TEST_F(PeerTest, SaysWhoSaidNothingAndWhatFor) {
   follower.reset();
   EXPECT_EQ(thrown([&] { leader->exchange("anything", 1, "", 5); }), "anything: " + leader->who(1) + " ended");
   EXPECT_EQ(leader->lost(), leader->who(1) + " ended");
+}
+
+/// Two ends of one connection.
+std::pair<ranks::Connection, ranks::Connection> connected() {
+  int ends[2] = {};
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  return {ranks::Connection(system::UniqueFd(ends[0])), ranks::Connection(system::UniqueFd(ends[1]))};
+}
+
+/// As a process that is stopped: its kernel takes what comes, and it says nothing.
+TEST(Peer, WhoGivesNoSignOfLifeIsGivenUpLongBeforeItIsDue) {
+  auto [own, silent] = connected();
+  TcpPeer leader(std::move(own), 0, "node-a", "node-b", "127.0.0.1", 2);
+  const std::string why = thrown([&] { leader.exchange("check data", 1, "", 600); });
+  EXPECT_EQ(why, "check data: no sign of life from rank 1 (node-b) for 2 s");
+}
+
+TEST(Peer, WhoIsBusyForLongIsWaitedFor) {
+  auto [a, b] = connected();
+  TcpPeer leader(std::move(a), 0, "node-a", "node-b", "127.0.0.1", 4),
+      follower(std::move(b), 1, "node-b", "node-a", "");
+  auto busy = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(std::chrono::seconds(6));  // fills its buffers
+    return follower.exchange("check data", 0, "right", 60);
+  });
+  EXPECT_EQ(leader.exchange("check data", 1, "", 600), "right");
+  busy.get();
 }
 
 TEST_F(PeerTest, TellsTheLeaderWhatFailedOrIsNotThere) {
