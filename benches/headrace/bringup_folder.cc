@@ -8,6 +8,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/report_maker.h"
 #include "harness/base/clock.h"
+#include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/bringup/hand_over.h"
 
@@ -15,12 +16,24 @@ namespace headrace::cli {
 namespace {
 
 constexpr const char* kJobFile = "job.yaml";  // as it was given
-constexpr std::uint64_t kBetweenPages = 9;    // times as long as drawing one: nobody is measured meanwhile
+constexpr const char *kJunit = "junit.xml", *kPrometheus = "bringup.prom", *kCsv = "bringup.csv";
+constexpr std::uint64_t kBetweenPages = 9;  // times as long as drawing one: nobody is measured meanwhile
 
 }  // namespace
 
+void refuse_changed(const MarkedFolder& folder) {
+  for (const char* name : {bringup::kFile, kJobFile, kJunit, kPrometheus, kCsv})
+    if (!folder.may_write(name))
+      throw UsageError(
+          fmt::format("{}: is not as headrace wrote it, and stays as it is; put that back, or move it away "
+                      "and begin anew, or name another folder: --out",
+                      folder.folder().path_of(name)));
+}
+
 BringupFolder::BringupFolder(const std::string& path, bool draw)
-    : folder_(MarkedFolder::make_alone(path, "bringup")), draw_(draw) {}
+    : folder_(MarkedFolder::make_alone(path, "bringup")), draw_(draw) {
+  refuse_changed(folder_);
+}
 
 std::string BringupFolder::keep_job(const std::string& text) {
   folder_.write(kJobFile, text);
@@ -50,9 +63,9 @@ void BringupFolder::keep(const bringup::Record& record) {
 int BringupFolder::finish(bringup::Record& record, const std::string& format, const Shared& shared) {
   std::string page;
   if (write(record)) try {
-      folder_.write("junit.xml", junit_xml(record));
-      folder_.write("bringup.prom", prometheus_text(record));
-      folder_.write("bringup.csv", findings_csv(record));
+      folder_.write(kJunit, junit_xml(record));
+      folder_.write(kPrometheus, prometheus_text(record));
+      folder_.write(kCsv, findings_csv(record));
       if (draw_) page = drawn_or_told(folder_, bringup::kFile);
     } catch (const RunError& e) {
       unwritten_ = e.what();

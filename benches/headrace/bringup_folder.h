@@ -10,9 +10,13 @@
 
 namespace headrace::cli {
 
+/// Throws UsageError where a file of a bring-up stands there that is not as headrace wrote it: what is measured could not be
+/// kept.
+void refuse_changed(const MarkedFolder& folder);
+
 class BringupFolder {
  public:
-  /// `draw`: report.html, too.
+  /// `draw`: report.html, too. Throws as refuse_changed() does.
   BringupFolder(const std::string& path, bool draw);
 
   /// The job's text, in a file whose path this is. Throws RunError.

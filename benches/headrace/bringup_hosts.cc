@@ -177,11 +177,10 @@ std::string same_again(const HostsArguments& given) { return "headrace bringup -
 
 bool goes_on(const HostsArguments& given) { return given.resume || !given.retest.empty(); }
 
-/// What the folder holds of an earlier session; nothing where this is the first.
+/// What the folder holds of an earlier session; nothing where this is the first. Throws UsageError where it cannot go on.
 std::optional<Record> earlier(const HostsArguments& given) {
-  std::string text;
-  if (const auto folder = MarkedFolder::find(given.out)) text = folder->folder().read(kFile, std::size_t{1} << 30);
-  if (text.empty()) {
+  const auto folder = MarkedFolder::find(given.out);
+  if (!folder || !folder->folder().look(kFile)) {
     if (goes_on(given))
       throw UsageError(
           fmt::format("{}: no bring-up is there that could go on; leave --resume and --retest out", given.out));
@@ -192,13 +191,11 @@ std::optional<Record> earlier(const HostsArguments& given) {
         fmt::format("{}: a bring-up is there: --resume goes on with it, --retest NODE pairs repaired nodes "
                     "again; or name another folder",
                     given.out));
-  try {
-    Record record = record_from(text);
-    if (!record.simulated.empty()) throw UsageError("a made-up fleet, whose hosts are nowhere");
-    return record;
-  } catch (const UsageError& e) {
-    throw UsageError(fmt::format("{}/{}: {}", given.out, kFile, e.what()));
-  }
+  const std::string file = fmt::format("{}/{}", given.out, kFile);
+  Record record = record_from(folder->folder().read(kFile, std::size_t{1} << 30), file);
+  if (!record.simulated.empty()) throw UsageError(file + ": a made-up fleet, whose hosts are nowhere");
+  refuse_changed(*folder);
+  return record;
 }
 
 Record record_of(const HostsArguments& given) {

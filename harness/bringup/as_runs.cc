@@ -96,11 +96,13 @@ std::vector<results::StoredRun> as_runs(const Record& record, const std::string&
 }
 
 std::vector<results::StoredRun> runs_in(const std::string& path) {
+  std::string text;
   try {
-    return as_runs(record_from(file_text(path)), path);
+    text = file_text(path);
   } catch (const UsageError& e) {
     throw UsageError(path + ": " + e.what());
   }
+  return as_runs(record_from(text, path), path);
 }
 
 }  // namespace headrace::bringup

@@ -13,7 +13,7 @@ namespace headrace::bringup {
 /// share of segments sent again, and what each node and pair reached of the usual rate. `path`: of the record.
 std::vector<results::StoredRun> as_runs(const Record& record, const std::string& path);
 
-/// The same of bringup.json. Throws UsageError: "cluster/bringup.json: ...".
+/// The same of bringup.json. Throws UsageError: "cluster/bringup.json:3:7: ...".
 std::vector<results::StoredRun> runs_in(const std::string& path);
 
 }  // namespace headrace::bringup

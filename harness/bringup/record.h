@@ -116,7 +116,7 @@ struct Record {
 
 /// bringup.json.
 std::string record_json(const Record& record);
-/// Throws UsageError where it is none, or of another kind.
-Record record_from(const std::string& text);
+/// `file`: what its problems name. Throws UsageError where it is none, or of another kind: "cluster/bringup.json:3:7: ...".
+Record record_from(const std::string& text, const std::string& file);
 
 }  // namespace headrace::bringup

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/diagnostics.h"
 #include "harness/bringup/group_run_json.h"
 #include "harness/bringup/hand_over.h"
 #include "harness/bringup/node_tests_json.h"
@@ -104,7 +105,7 @@ Json next_json(const Record& record) {
 
 unsigned node_at(const JsonPlace& place, std::size_t nodes) {
   const std::uint64_t number = place.whole();
-  if (number >= nodes) place.refuse("is no number of a node");
+  if (number >= nodes) place.refuse(fmt::format("{} is no number of a node: must be less than {}", number, nodes));
   return static_cast<unsigned>(number);
 }
 
@@ -138,6 +139,14 @@ double rate(const JsonPlace& place) { return within(place, 0.0, kMostRate); }
 double share(const JsonPlace& place) { return within(place, 0.0, 1.0); }
 double seconds(const JsonPlace& place) { return within(place, 0.0, kMostTime_s); }
 
+NodeState state_from(const JsonPlace& place) {
+  const std::string word = place.text();
+  if (const auto state = node_state_named(word)) return *state;
+  std::vector<std::string> words;
+  for (const NodeState state : kNodeStates) words.emplace_back(to_string(state));
+  place.refuse(fmt::format("'{}' is no state of a node (one of {}){}", word, join(words), did_you_mean(word, words)));
+}
+
 NodeRecord node_from(const JsonPlace& place, const std::vector<NodeRecord>& before) {
   NodeRecord node;
   const JsonPlace name = place.at("name");
@@ -148,9 +157,7 @@ NodeRecord node_from(const JsonPlace& place, const std::vector<NodeRecord>& befo
   node.host.rack = place.text("rack", "");
   node.host.leaf_switch = place.text("switch", "");
   if (place.has("rail")) node.host.rails = place.at("rail").texts();
-  const auto state = node_state_named(place.at("state").text());
-  if (!state) place.at("state").refuse("is no state of a node");
-  node.state = *state;
+  node.state = state_from(place.at("state"));
   if (place.has("facts")) try {
       node.facts = agents::facts_from(place.at("facts").value());
     } catch (const std::exception&) {
@@ -215,6 +222,34 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
   return session;
 }
 
+Record record_in(const nlohmann::json& json) {
+  const JsonPlace place(json);
+  if (place.text("kind", "") != kKind) place.refuse("is no record of a bring-up");
+  if (place.whole("schema", 0) != kSchema) place.refuse("is of another schema than this headrace reads");
+  Record record;
+  record.headrace = place.at("headrace").text();
+  record.hosts_file = place.at("hosts_file").text();
+  record.launch = place.at("launch").text();
+  record.simulated = place.text("simulated", "");
+  record.remote = place.text("remote", "");
+  record.place = place.text("place", "");
+  record.measuring.time_s = within(place.at("time_s"), kLeastTime_s, kMostTime_s);
+  record.measuring.streams = within(place.at("streams"), 1u, 256u);
+  record.measuring.paths = place.at("paths").texts();
+  record.measuring.node_tests = place.text("node_tests", "");
+  record.measuring.groups = place.text("group_tests", "");
+  record.measuring.job = place.text("job", "");
+  record.measuring.at = place.text("at", "");
+  record.measuring.search.alpha = within(place.at("alpha"), 1e-9, 0.5);
+  record.measuring.search.beta = within(place.at("beta"), 1e-9, 0.5);
+  record.measuring.search.seed = place.at("seed").whole();
+  record.measuring.search.most_rounds = within(place.at("most_rounds"), 1u, 1000u);
+  record.measuring.search.every_link = place.at("every_link").flag();
+  place.at("nodes").each([&](const JsonPlace& item) { record.nodes.push_back(node_from(item, record.nodes)); });
+  place.at("sessions").each([&](const JsonPlace& item) { record.sessions.push_back(session_from(item, record)); });
+  return record;
+}
+
 }  // namespace
 
 std::string record_json(const Record& record) {
@@ -258,33 +293,14 @@ std::string record_json(const Record& record) {
                              {"sessions", sessions}});
 }
 
-Record record_from(const std::string& text) {
-  const nlohmann::json json = results::parse_json(text);
-  const JsonPlace place(json);
-  if (place.text("kind", "") != kKind) place.refuse("is no record of a bring-up");
-  if (place.whole("schema", 0) != kSchema) place.refuse("is of another schema than this headrace reads");
-  Record record;
-  record.headrace = place.at("headrace").text();
-  record.hosts_file = place.at("hosts_file").text();
-  record.launch = place.at("launch").text();
-  record.simulated = place.text("simulated", "");
-  record.remote = place.text("remote", "");
-  record.place = place.text("place", "");
-  record.measuring.time_s = within(place.at("time_s"), kLeastTime_s, kMostTime_s);
-  record.measuring.streams = within(place.at("streams"), 1u, 256u);
-  record.measuring.paths = place.at("paths").texts();
-  record.measuring.node_tests = place.text("node_tests", "");
-  record.measuring.groups = place.text("group_tests", "");
-  record.measuring.job = place.text("job", "");
-  record.measuring.at = place.text("at", "");
-  record.measuring.search.alpha = within(place.at("alpha"), 1e-9, 0.5);
-  record.measuring.search.beta = within(place.at("beta"), 1e-9, 0.5);
-  record.measuring.search.seed = place.at("seed").whole();
-  record.measuring.search.most_rounds = within(place.at("most_rounds"), 1u, 1000u);
-  record.measuring.search.every_link = place.at("every_link").flag();
-  place.at("nodes").each([&](const JsonPlace& item) { record.nodes.push_back(node_from(item, record.nodes)); });
-  place.at("sessions").each([&](const JsonPlace& item) { record.sessions.push_back(session_from(item, record)); });
-  return record;
+Record record_from(const std::string& text, const std::string& file) {
+  try {
+    return record_in(results::parse_json(text));
+  } catch (const results::JsonError& e) {
+    throw UsageError(e.told_in(file, text));
+  } catch (const UsageError& e) {
+    throw UsageError(file + ": " + e.what());
+  }
 }
 
 }  // namespace headrace::bringup

@@ -258,6 +258,11 @@ void MarkedFolder::write(std::string_view name, std::string_view text) const {
   write({&file, 1});
 }
 
+bool MarkedFolder::may_write(std::string_view name) const {
+  const auto mark = mark_of(folder_);
+  return !folder_.look(std::string(name)) || (mark && is_own(folder_, *mark, std::string(name)));
+}
+
 void MarkedFolder::remove_file(const std::string& name) const {
   const auto mark = mark_of(folder_);
   if (!mark || !mark->files.contains(name)) return;

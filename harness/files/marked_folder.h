@@ -82,6 +82,8 @@ class MarkedFolder {
   void write(std::string_view name, std::string_view text) const;
   /// Takes away one file that write() wrote, if it is there and nobody changed it.
   void remove_file(const std::string& name) const;
+  /// True where write() would take its place: nothing stands there, or what write() wrote.
+  bool may_write(std::string_view name) const;
   /// Takes away every file that write() wrote and nobody changed.
   void remove_files() const;
 

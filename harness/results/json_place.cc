@@ -8,18 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/results/json_line.h"
+
 namespace headrace::results {
 namespace {
 
 using PlainJson = nlohmann::json;
-
-/// "line 3, column 7" of a byte counted from 1, as the parser counts.
-std::string place_of(std::string_view text, std::size_t byte) {
-  const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
-  const std::size_t last = before.rfind('\n');
-  return fmt::format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1,
-                     before.size() - (last == before.npos ? 0 : last + 1) + 1);
-}
 
 /// The letters and signs around a byte counted from 1: what the parser stumbled over.
 std::string_view word_at(std::string_view text, std::size_t byte) {
@@ -30,17 +24,15 @@ std::string_view word_at(std::string_view text, std::size_t byte) {
   return text.substr(begin, end - begin);
 }
 
-std::string words_of(std::string_view text, const PlainJson::parse_error& error) {
-  if (error.byte > text.size()) return place_of(text, error.byte) + ": the file ends in the middle (truncated)";
+std::string why_none(std::string_view text, const PlainJson::parse_error& error) {
+  if (error.byte > text.size()) return "the file ends in the middle (truncated)";
   const std::string_view word = word_at(text, error.byte);
   for (const std::string_view no_number : {"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"})
-    if (word == no_number)
-      return fmt::format("{}: {} is not a number: a run file holds only finite values", place_of(text, error.byte),
-                         word);
+    if (word == no_number) return fmt::format("{} is not a number: a run file holds only finite values", word);
   std::string why = error.what();  // "[json.exception...] parse error at line 1, column 2: ..."
   if (const std::size_t colon = why.find(": "); colon != why.npos) why.erase(0, colon + 2);
   std::replace(why.begin(), why.end(), '\n', ' ');
-  return fmt::format("{}: not JSON: {}", place_of(text, error.byte), why);
+  return "not JSON: " + why;
 }
 
 /// A value as a message shows it.
@@ -50,6 +42,18 @@ std::string told(const PlainJson& value) {
 }
 
 }  // namespace
+
+JsonError::JsonError(int line, int column, const std::string& why)
+    : UsageError(fmt::format("line {}, column {}: {}", line, column, why)), line_(line), column_(column), why_(why) {}
+
+JsonError::JsonError(std::string place, const std::string& why)
+    : UsageError((place.empty() ? "the file" : place) + ": " + why), place_(std::move(place)), why_(why) {}
+
+std::string JsonError::told_in(const std::string& file, std::string_view text) const {
+  TextLine at{line_, column_};
+  if (line_ == 0) at = line_of(text, byte_of(text, place_));
+  return fmt::format("{}:{}:{}: {}{}{}", file, at.line, at.column, place_, place_.empty() ? "" : ": ", why_);
+}
 
 PlainJson parse_json(std::string_view text, const std::vector<std::string>& ignored) {
   if (text.find_first_not_of(" \t\r\n") == text.npos) throw UsageError("the file is empty");
@@ -69,7 +73,8 @@ PlainJson parse_json(std::string_view text, const std::vector<std::string>& igno
   try {
     return PlainJson::parse(text.begin(), text.end(), watch);
   } catch (const PlainJson::parse_error& e) {
-    throw UsageError(words_of(text, e));
+    const TextLine at = line_of(text, e.byte > 0 ? e.byte - 1 : 0);  // the parser counts from 1
+    throw JsonError(at.line, at.column, why_none(text, e));
   } catch (const PlainJson::out_of_range& e) {
     std::string why = e.what();
     const std::size_t quote = why.find('\'');
@@ -77,9 +82,7 @@ PlainJson parse_json(std::string_view text, const std::vector<std::string>& igno
   }
 }
 
-void JsonPlace::refuse(const std::string& why) const {
-  throw UsageError((place_.empty() ? "the file" : place_) + ": " + why);
-}
+void JsonPlace::refuse(const std::string& why) const { throw JsonError(place_, why); }
 
 void JsonPlace::expected(const char* what) const { refuse(fmt::format("{}: {} is expected", told(*value_), what)); }
 
@@ -87,7 +90,7 @@ JsonPlace JsonPlace::at(std::string_view key) const {
   if (!value_->is_object()) expected("an object");
   const auto found = value_->find(std::string(key));
   const std::string place = place_.empty() ? std::string(key) : fmt::format("{}.{}", place_, key);
-  if (found == value_->end()) throw UsageError(place + ": missing");
+  if (found == value_->end()) throw JsonError(place, "missing");
   return JsonPlace(*found, place);
 }
 

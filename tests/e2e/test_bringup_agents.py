@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -114,13 +115,39 @@ def test_a_folder_of_anybodys_runs_nothing(fleet, headrace):
     for name in ("-oProxyCommand=touch ran", "a;touch ran;", "$(touch ran)", "b"):
         file.write_text(good.replace('"name": "a"', f'"name": "{name}"'))
         told = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--drain", "kubernetes")
-        assert told.code == 2 and "cluster/bringup.json: nodes[" in told.err and not headrace.path("ran").exists(), told
+        assert told.code == 2 and re.search(r"cluster/bringup.json:\d+:\d+: nodes\[", told.err) and not headrace.path("ran").exists(), told
     file.write_text(good)
     headrace.write("hosts", "".join(f"{name} rail=e0,e1\n" for name in "abcdef"))
     told = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--hosts", "hosts", "--launch", fleet.launch())
     assert told.code == 2 and "a has 2 rails, and what was measured is of 0" in told.err, told
     assert headrace("clean", "cluster").code == 2 and file.exists()
     assert headrace("clean", "--yes", "cluster").code == 0 and not headrace.path("cluster").exists()
+
+
+@pytest.mark.parametrize("old, new, said", [
+    ('"state": "accepted"', '"state": "accptd"', r'bringup.json:\d+:\d+: nodes\[0\].state: \'accptd\' is no state .*one of new, .*did you mean \'accepted\''),
+    ('"streams": 4', '"streams": 400', r"bringup.json:\d+:\d+: streams: must be from 1 to 256"),
+    ('"streams": 4', '"streams": 5', "bringup.json: is not as headrace wrote it, and stays as it is"),
+    ('"sessions": [', '"sessions": [[', r"bringup.json:\d+:\d+: "),
+    ("", None, r"bringup.json: the file is empty"),
+])
+@pytest.mark.parametrize("how", [["--resume"], ["--retest", "b"], ["--resume", "--dry-run"]], ids=str)
+def test_a_record_that_somebody_edited_is_refused_before_anything_runs(fleet, headrace, old, new, said, how):
+    assert fleet("abcdef").code == 0
+    file = headrace.path("cluster/bringup.json")
+    text = "" if new is None else file.read_text().replace(old, new, 1)
+    file.write_text(text)
+    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), *how)
+    assert told.code == 2 and re.search("cluster/" + said, told.err), told
+    assert not headrace.path("ran").exists() and file.read_text() == text, told
+
+
+def test_what_the_end_would_write_over_is_refused_before_anything_runs(fleet, headrace):
+    assert fleet("abcdef").code == 0
+    headrace.path("cluster/junit.xml").write_text("<mine/>")
+    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), "--resume")
+    assert told.code == 2 and "cluster/junit.xml: is not as headrace wrote it" in told.err, told
+    assert not headrace.path("ran").exists() and headrace.path("cluster/junit.xml").read_text() == "<mine/>", told
 
 
 def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):

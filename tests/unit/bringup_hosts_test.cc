@@ -1,6 +1,8 @@
 // Real hosts brought up: their file, what they tell of themselves, what their pairs say together, and what is kept.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/base/diagnostics.h"
@@ -223,14 +225,26 @@ Record small_record() {
 
 TEST(BringUpHosts, ARecordIsReadAsItWasWritten) {
   const std::string text = record_json(small_record());
-  EXPECT_EQ(record_json(record_from(text)), text);
-  EXPECT_THROW(record_from("{\"kind\": \"headrace.fleet\"}"), UsageError);
+  EXPECT_EQ(record_json(record_from(text, "x.json")), text);
+  EXPECT_THROW(record_from("{\"kind\": \"headrace.fleet\"}", "x.json"), UsageError);
   std::string wrong = text;
   wrong.replace(wrong.find("[0, 1]"), 6, "[0, 3]");
-  EXPECT_THROW(record_from(wrong), UsageError);
+  EXPECT_THROW(record_from(wrong, "x.json"), UsageError);
   wrong = text;
-  wrong.replace(wrong.rfind("accepted"), 8, "forgiven");
-  EXPECT_THROW(record_from(wrong), UsageError);
+  const std::size_t at = wrong.rfind("accepted");
+  wrong.replace(at, 8, "accptd");
+  std::string told;
+  try {
+    record_from(wrong, "x.json");
+  } catch (const UsageError& e) {
+    told = e.what();
+  }
+  const std::size_t last = wrong.rfind('\n', at);
+  EXPECT_EQ(
+      told.substr(0, told.find(" (one of new, suspect,")),
+      fmt::format("x.json:{}:{}: nodes[2].state: 'accptd' is no state of a node",
+                  std::count(wrong.begin(), wrong.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1, at - last - 1));
+  EXPECT_NE(told.find("did you mean 'accepted'?"), told.npos) << told;
 }
 
 TEST(BringUpHosts, WhatToDoNextFollowsFromTheStates) {
@@ -282,7 +296,7 @@ TEST(BringUpHosts, ARecordIsNotBelievedWhatNobodyWrote) {
                                                         {"\"time_s\": 1.0", "\"time_s\": -1"},
                                                         {"\"alpha\": 0.01", "\"alpha\": 0"},
                                                         {"\"most_rounds\": 20", "\"most_rounds\": 0"}})
-    EXPECT_THROW(record_from(with(from, to)), UsageError) << from << to;
+    EXPECT_THROW(record_from(with(from, to), "x.json"), UsageError) << from << to;
 }
 
 TEST(BringUpHosts, NamesAreCompressedAsSlurmTakesThem) {

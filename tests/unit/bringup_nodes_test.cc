@@ -126,8 +126,8 @@ TEST(BringUpNodes, ARecordKeepsWhatWasMeasured) {
   record.sessions[0].tests[0].nodes[5].without["memory_copy"] = "error: no memory";
   record.sessions[0].groups.push_back({"collectives", {0, 1}, 2, "node 1 died", {{"a", "b", "B/s", 1}}, {}});
   const std::string text = record_json(record);
-  EXPECT_EQ(record_json(record_from(text)), text);
-  EXPECT_EQ(judge_tests(record_from(text)).suspects, std::vector<unsigned>{3});
+  EXPECT_EQ(record_json(record_from(text, "x.json")), text);
+  EXPECT_EQ(judge_tests(record_from(text, "x.json")).suspects, std::vector<unsigned>{3});
 }
 
 TEST(BringUpNodes, AGroupThatFailsAndStorageThatIsTooSlowAreNamed) {
