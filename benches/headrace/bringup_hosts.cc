@@ -69,9 +69,9 @@ std::vector<std::string> commands(const Record& record) {
   for (const NodeRecord& node : record.nodes) {
     std::string command = launch;
     for (std::size_t at = 0; (at = command.find("{host}", at)) != command.npos;) {
-      const std::string name = shell_word(node.host.name);
-      command.replace(at, 6, name);
-      at += name.size();
+      const std::string login = shell_word(node.host.login());
+      command.replace(at, 6, login);
+      at += login.size();
     }
     all.push_back(command + " " + remote + " bringup --agent");
   }

@@ -23,6 +23,7 @@ constexpr const char* kKind = "headrace.bringup";
 
 Json host_json(const Host& host) {
   Json json{{"name", host.name}};
+  if (!host.user.empty()) json["user"] = host.user;
   if (!host.rack.empty()) json["rack"] = host.rack;
   if (!host.leaf_switch.empty()) json["switch"] = host.leaf_switch;
   if (!host.rails.empty()) json["rail"] = host.rails;
@@ -150,8 +151,9 @@ NodeState state_from(const JsonPlace& place) {
 NodeRecord node_from(const JsonPlace& place, const std::vector<NodeRecord>& before) {
   NodeRecord node;
   const JsonPlace name = place.at("name");
-  node.host.name = name.text();
-  if (const std::string wrong = wrong_name(node.host.name); !wrong.empty()) name.refuse(wrong);
+  const std::string user = place.text("user", "");
+  const std::string login = (user.empty() ? "" : user + "@") + name.text();
+  if (const std::string wrong = set_login(node.host, login); !wrong.empty()) name.refuse(wrong);
   for (const NodeRecord& other : before)
     if (other.host.name == node.host.name) name.refuse("is a second node of this name");
   node.host.rack = place.text("rack", "");

@@ -15,7 +15,8 @@ namespace {
 // "slots" are MPI's. A key that is nearly one of these is a slip; any other one is kept.
 const std::vector<std::string> kKeys{"slots", "max_slots", "max-slots", "rack", "switch", "rail"};
 
-constexpr const char* kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:@";
+constexpr const char* kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:";
+constexpr std::string_view kMark = "\xEF\xBB\xBF";  // U+FEFF, with which some editors begin a file
 
 struct Word {
   std::string text;
@@ -42,9 +43,10 @@ class Reader {
     const std::vector<Word> words = words_of(text.substr(0, text.find('#')));
     if (words.empty()) return;
     Host host;
-    host.name = words.front().text;
-    if (host.name.find('=') != host.name.npos) return problem(words.front(), "a line begins with the host's name");
-    if (const std::string wrong = wrong_name(host.name); !wrong.empty()) return problem(words.front(), wrong);
+    const std::string& login = words.front().text;
+    if (login.find('=') != login.npos) return problem(words.front(), "a line begins with the host's name");
+    if (login.starts_with(kMark)) return problem(words.front(), "a byte order mark within the file; take it out");
+    if (const std::string wrong = set_login(host, login); !wrong.empty()) return problem(words.front(), wrong);
     if (const auto [at, fresh] = lines_.emplace(host.name, number); !fresh)
       problem(words.front(), fmt::format("a second line for {}; the first is line {}", host.name, at->second));
     std::map<std::string, int> seen;
@@ -99,10 +101,24 @@ class Reader {
 
 }  // namespace
 
-std::string wrong_name(std::string_view name) {
-  if (name.empty()) return "a host has a name";
-  if (name.starts_with('-')) return "no host's name begins with '-'";
-  if (name.find_first_not_of(kNames) != name.npos) return "a host's name has letters, digits, and . _ - : @ alone";
+std::string set_login(Host& host, std::string_view login) {
+  const std::size_t at = login.find('@');
+  const std::string_view name = at == login.npos ? login : login.substr(at + 1);
+  const std::string_view user = at == login.npos ? "" : login.substr(0, at);
+  if (login.starts_with('-') || name.starts_with('-')) return "no host's name begins with '-'";
+  if (at == 0) return "a user stands before the '@', as in root@node01";
+  if (name.empty())
+    return at == login.npos ? "a host has a name" : "a host's name stands behind the '@', as in root@node01";
+  if (name.starts_with('['))
+    return "brackets go with a port, and none stands here: it goes into the launcher, as in --launch 'ssh -p 2222 "
+           "{host}'";
+  if (name.find_first_not_of(kNames) != name.npos || user.find_first_not_of(kNames) != user.npos)
+    return "a host's name has letters, digits, and . _ - : alone, and so has a user's before an '@'";
+  if (std::count(name.begin(), name.end(), ':') == 1)
+    return "a port goes into the launcher, as in --launch 'ssh -p 2222 {host}', or into ~/.ssh/config; only the host "
+           "stands here";
+  host.name = name;
+  host.user = user;
   return "";
 }
 
@@ -114,6 +130,9 @@ std::map<std::string, std::string> Host::attributes() const {
 }
 
 std::vector<Host> hosts_from(std::string_view text, const std::string& path) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    throw UsageError(printable(path + ":1:1: is in UTF-16; save it as UTF-8, as in iconv -f UTF-16 -t UTF-8"));
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
   std::vector<Host> hosts;
   Reader reader(path, hosts);
   int number = 0;

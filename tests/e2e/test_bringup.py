@@ -257,12 +257,13 @@ def test_a_repaired_node_is_paired_with_accepted_ones(hosts):
 
 
 def test_what_is_wrong_in_a_hosts_file_is_told_at_its_place(headrace):
-    headrace.write("hosts", "node1 rack=r1\nnode2 rak=r1\n\n# node3\nnode1\nnode4 rack=r1 rack=r2 rail=\nswitch=s1\n-oProxy\na;b\n")
+    headrace.write("hosts", "node1 rack=r1\nnode2 rak=r1\n\n# node3\nnode1\nnode4 rack=r1 rack=r2 rail=\nswitch=s1\n-oProxy\na;b\nroot@node5:22\n")
     told = headrace("bringup", "--hosts", "hosts", "--out", "cluster")
     assert told.code == 2 and not headrace.path("cluster").exists(), told
     for words in ("hosts:2:7: no key 'rak'; did you mean 'rack'?", "hosts:5:1: a second line for node1; the first is line 1",
                   "hosts:6:15: a second rack", "hosts:6:23: 'rail=' is no key=value", "hosts:7:1: a line begins with the host's name",
-                  "hosts:8:1: no host's name begins with '-'", "hosts:9:1: a host's name has letters"):
+                  "hosts:8:1: no host's name begins with '-'", "hosts:9:1: a host's name has letters",
+                  "hosts:10:1: a port goes into the launcher"):
         assert words in told.err, told
 
 

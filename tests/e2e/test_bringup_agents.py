@@ -167,6 +167,23 @@ def test_times_of_pairs_that_no_agent_takes(fleet, headrace, time):
     assert told.code == 2 and f"--time: '{time}' must be from 1ms to 1h" in told.err and not headrace.path("cluster").exists(), told
 
 
+def test_a_user_is_the_launchers_alone(fleet, headrace):
+    """Agents start as user@host; whatever goes to schedulers, and what is asked of hosts by name, has the host alone."""
+    headrace.write("fleet.json", json.dumps({"rates": {"node2": 5e8}}))
+    headrace.path("hosts").write_bytes("\ufeff".encode() + b"".join(b"root@node%d\r\n" % n for n in range(1, 7)))
+    agent = fleet.launch().removesuffix(" {host}")
+    launch = f"echo {{host}} >>asked; exec {agent} $(echo {{host}} | cut -d@ -f2)"
+    headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", launch, "--time", "10ms", "--hosts", "hosts")
+    record = headrace.results("bringup.json", "cluster")
+    assert set(headrace.path("asked").read_text().split()) == {f"root@node{n}" for n in range(1, 7)}
+    assert record["hand_over"]["bad_nodes"] == "node2" and record["states"]["accepted"] == "node[1,3-6]", record["hand_over"]
+    commands = record["hand_over"]["slurm"]["drain"] + record["hand_over"]["kubernetes"]["drain"]
+    assert commands == ["scontrol update nodename=node2 state=drain reason='headrace: rate'",
+                        "kubectl taint nodes node2 headrace=bad:NoSchedule --overwrite"], commands
+    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--retest", "node2")
+    assert told.code == 10 and "root@node2" in headrace.path("asked").read_text().split()[6:], told
+
+
 def scheduler(headrace, script):
     headrace.path("bin").mkdir()
     headrace.write("bin/scontrol", f"#!/bin/sh\n{script}\n")

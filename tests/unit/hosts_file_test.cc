@@ -45,5 +45,38 @@ TEST(HostsFile, TellsEveryProblemAtItsPlace) {
   EXPECT_NE(refused("# nobody\n").find("no host in it"), std::string::npos);
 }
 
+TEST(HostsFile, AUserIsTheLaunchersAndNoPartOfTheName) {
+  const auto hosts = hosts_from("root@node01 rack=r1\nnode02\nadmin@fd00::2\n", "hosts");
+  EXPECT_EQ(hosts[0].name, "node01");
+  EXPECT_EQ(hosts[0].login(), "root@node01");
+  EXPECT_EQ(hosts[1].login(), "node02");
+  EXPECT_EQ(hosts[2].name, "fd00::2");
+  EXPECT_NE(refused("a\nroot@a\n").find("hosts:2:1: a second line for a; the first is line 1"), std::string::npos);
+  for (const char* login : {"@a", "root@", "root@-a", "-o@a", "ro;ot@a", "a@b@c", "a:22", "root@a:22", "[fd00::2]:22"})
+    EXPECT_EQ(refused(std::string("x\n ") + login + "\n").find("hosts:2:2: "), 0u) << login;
+  EXPECT_NE(refused("a:22\n").find("--launch 'ssh -p 2222 {host}'"), std::string::npos);
+}
+
+TEST(HostsFile, WhatEditorsLeaveIsReadOver) {
+  const auto hosts = hosts_from("\xEF\xBB\xBFnode01 rack=r1 \t\r\n# all\r\n\r\n\tnode02\t# the last\r\n   ", "hosts");
+  ASSERT_EQ(hosts.size(), 2u);
+  EXPECT_EQ(hosts[0].name, "node01");
+  EXPECT_EQ(hosts[0].rack, "r1");
+  EXPECT_EQ(hosts[1].name, "node02");
+}
+
+TEST(HostsFile, WhatIsNoTextOfHostsIsRefusedAtItsPlace) {
+  EXPECT_EQ(refused("\xFF\xFEn\0").find("hosts:1:1: is in UTF-16"), 0u);
+  EXPECT_EQ(refused("a\n\xEF\xBB\xBF"
+                    "b\n")
+                .find("hosts:2:1: a byte order mark within the file"),
+            0u);
+  EXPECT_EQ(refused("\xEF\xBB\xBFno\xC2\xA0"
+                    "de\n")
+                .find("hosts:1:1: a host's name has letters"),
+            0u);
+  EXPECT_EQ(refused("a\rb\r").find("hosts:1:3: 'b' is no key=value"), 0u);  // lines that end in a way of their own
+}
+
 }  // namespace
 }  // namespace headrace
