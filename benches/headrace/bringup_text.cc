@@ -135,6 +135,7 @@ Text dry_run_text(const Record& record, const Start& start, const Terminal& term
   if (!record.switches.empty()) text += Text::format(", {} switches or racks", record.switches.size());
   if (rails > 1) text += Text::format(", {} rails", rails);
   text += "\n" + in_lines(Text::format("agents    {}", start.commands.front()), terminal, 10) + "\n";
+  text += Text::format("patience  {} for the first word of each, all at once\n", format_duration(start.start_s));
   for (const std::string& path : record.measuring.paths) text += Text::format("path      {}\n", path);
   if (!record.measuring.at.empty())
     text += Text::format("storage   what the job does, below {}\n", record.measuring.at);

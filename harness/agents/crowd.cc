@@ -30,10 +30,11 @@ namespace {
 
 using system::UniqueFd;
 
-constexpr std::size_t kAtOnce = 48;  // launchers that are starting: ssh takes processor time
+constexpr std::size_t kAtOnce = 48;  // launchers that are starting: ssh takes processor time,
+constexpr double kStarting_s = 1;    // for so long; then it waits for its host, and no other one waits for it
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr double kLook_s = 0.1;
-constexpr double kAgentEnd_s = 3;  // for an agent to end what it runs, and to take its files away
+constexpr double kAgentEnd_s = 3;             // for an agent to end what it runs, and to take its files away
 constexpr std::size_t kMostComplaint = 4096;  // of what a launcher complains, the end is kept
 
 /// What a launcher that ended with this means.
@@ -53,6 +54,7 @@ struct Crowd::Member {
   std::string heard, complained;
   double heard_s = 0;  // CLOCK_REALTIME of the latest bytes
   bool begun = false, met = false;
+  Deadline starting{0};
   Deadline until{0};  // for its first word
   Failure failure;
 };
@@ -204,10 +206,17 @@ bool Crowd::take_line(Member& member, std::string& line) {
 }
 
 void Crowd::start(double timeout_s, const std::function<void(std::size_t)>& one_more) {
-  std::size_t next = 0, starting = 0, known = 0;
+  std::size_t next = 0, known = 0;
   const auto settled = [](const Member& one) { return one.met || one.failure; };
+  const auto of_begun = [&](const auto& what) {
+    return static_cast<std::size_t>(std::count_if(members_.begin(),
+                                                  members_.begin() + static_cast<std::ptrdiff_t>(next),
+                                                  [&](const auto& m) { return what(*m); }));
+  };
   while (known < members_.size() && !stop_()) {
+    std::size_t starting = of_begun([&](const Member& one) { return !settled(one) && !one.starting.over(); });
     for (; next < members_.size() && starting < kAtOnce; ++next, ++starting) {
+      members_[next]->starting = Deadline(kStarting_s);
       members_[next]->until = Deadline(timeout_s);
       begin(*members_[next]);
     }
@@ -229,10 +238,7 @@ void Crowd::start(double timeout_s, const std::function<void(std::size_t)>& one_
         give_up(one, fmt::format("no word from it within {:g} s", timeout_s),
                 "is it up, and does its storage hang? try the launcher by hand");
     }
-    const auto now =
-        static_cast<std::size_t>(std::count_if(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(next),
-                                               [&](const auto& m) { return settled(*m); }));
-    starting -= now - known;
+    const std::size_t now = of_begun(settled);
     if (now != known) one_more(now);
     known = now;
   }

@@ -28,8 +28,8 @@ class Crowd {
   ~Crowd();
   Crowd(const Crowd&) = delete;
 
-  /// Starts them, some dozens at a time, and waits for the first word of each for at most `timeout_s`. `one_more` is told
-  /// how many are known to be there or not.
+  /// Starts them, some dozens a second, and waits for the first word of each for at most `timeout_s`, whoever else is silent:
+  /// any number of dead hosts costs that time once. `one_more` is told how many are known to be there or not.
   void start(double timeout_s, const std::function<void(std::size_t)>& one_more);
   /// Asks all of these at once; each has an answer, or why there is none. Who does not answer in time is given up.
   std::map<std::size_t, Reply> ask(const std::map<std::size_t, std::string>& requests, double timeout_s);

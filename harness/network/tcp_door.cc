@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
@@ -17,15 +18,35 @@ namespace {
 
 using system::UniqueFd;
 
-constexpr double kHello_s = 0.2;  // for the first bytes of a caller
+constexpr double kHello_s = 0.2;   // for the first bytes of a caller
+constexpr double kAlone_s = 0.25;  // so long an address is tried alone: most often nobody needs the others
 
 /// Says who calls, and hears that it is welcome. The errno, or 0.
 int greeted(int fd, const TcpHello& hello) {
-  const Deadline deadline(kTryAddress_s);
+  const Deadline deadline(kTryAddresses_s);
   char answer = 0;
   const bool welcomed = system::send_all(fd, {reinterpret_cast<const char*>(&hello), sizeof hello}, deadline) &&
                         system::receive_all(fd, {&answer, 1}, deadline) && answer == 'y';
   return welcomed ? 0 : ECONNREFUSED;
+}
+
+void add_reason(const system::SocketAddress& to, int error, std::string& why) {
+  why += fmt::format("{}{} port {}: {}", why.empty() ? "" : "; ", to.host(), to.port(), errno_text(error));
+}
+
+/// The place of the first address that is reached, of all of them tried at once; their number: none is. Connections are closed
+/// again: whoever is called gives up a caller that says nothing, and that one may have waited for those before it.
+std::size_t first_reached(std::span<const system::SocketAddress> addresses, const std::string& interface,
+                          std::string& why) {
+  std::vector<system::Connected> calls;
+  for (const system::SocketAddress& to : addresses) calls.push_back(system::connecting(to, interface));
+  const Deadline deadline(kTryAddresses_s);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const int error = system::settled(std::move(calls[i]), deadline).error;
+    if (error == 0) return i;
+    add_reason(addresses[i], error, why);
+  }
+  return addresses.size();
 }
 
 }  // namespace
@@ -57,17 +78,22 @@ TcpHello::TcpHello(std::string_view of_door, std::uint32_t who, std::uint32_t nu
 
 UniqueFd call_door(const TcpDoor& door, std::string& address, const TcpHello& hello, const std::string& interface,
                    std::string& why) {
-  const std::vector<std::string> addresses = address.empty() ? door.addresses : std::vector<std::string>{address};
-  for (const std::string& text : addresses) {
-    const auto to = system::SocketAddress::numeric(text, door.port);
-    if (!to) continue;
-    system::Connected there = system::connected(*to, Deadline(kTryAddress_s), interface);
+  std::vector<system::SocketAddress> addresses;
+  for (const std::string& text : address.empty() ? door.addresses : std::vector<std::string>{address})
+    if (const auto to = system::SocketAddress::numeric(text, door.port)) addresses.push_back(*to);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    system::Connected there = system::connected(addresses[i], Deadline(kAlone_s), interface);
+    if (there.error == ETIMEDOUT) {
+      i += first_reached(std::span(addresses).subspan(i), interface, why);
+      if (i == addresses.size()) break;
+      there = system::connected(addresses[i], Deadline(kTryAddresses_s), interface);
+    }
     if (there.error == 0) there.error = greeted(there.socket.get(), hello);
     if (there.error == 0) {
-      address = text;
+      address = addresses[i].host();
       return std::move(there.socket);
     }
-    why += fmt::format("{}{} port {}: {}", why.empty() ? "" : "; ", text, door.port, errno_text(there.error));
+    add_reason(addresses[i], there.error, why);
   }
   return {};
 }

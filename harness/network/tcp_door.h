@@ -35,10 +35,11 @@ struct TcpHello {
   TcpHello() = default;
 };
 
-inline constexpr double kTryAddress_s = 2;  // for one address of a door, before the next is tried
+inline constexpr double kTryAddresses_s = 2;  // for all addresses of a door that do not answer
 
-/// One connection to a door, non-blocking; none, and `why`, where no address of it welcomes us. `address`: where it was
-/// reached before, if it was; set to where it is. `interface`: what it goes out by, "" = as routes say.
+/// One connection to a door, non-blocking; none, and `why`, where no address of it welcomes us. The first address of it that
+/// does counts; where that is not the first one at once, all are tried beside each other, so that any number of them that lead
+/// nowhere costs the time of one. `address`: where it was reached before, if it was; set to where it is. `interface`: what it goes out by, "" = as routes say.
 system::UniqueFd call_door(const TcpDoor& door, std::string& address, const TcpHello& hello,
                            const std::string& interface, std::string& why);
 

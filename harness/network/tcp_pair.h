@@ -15,7 +15,7 @@ namespace headrace {
 struct TcpPairPlan {
   double time_s = 1;  // of one way
   unsigned streams = 4;
-  double meet_s = 5;      // for the other end to come, and as long as it may take to try each address
+  double meet_s = 5;      // for the other end to come, and as long as it may take to try its addresses
   std::string interface;  // bound to this one; "" = as routes say
 };
 

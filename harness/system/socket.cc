@@ -129,11 +129,16 @@ Accepted accepted(int listener) {
   return {std::move(socket), {&from, length}};
 }
 
-Connected connected(const SocketAddress& to, const Deadline& deadline, const std::string& interface) {
+Connected connecting(const SocketAddress& to, const std::string& interface) {
   Connected c{stream_socket(to.raw()->sa_family)};
   const bool at_once =
       c.socket && bound_to(interface, c.socket.get()) && ::connect(c.socket.get(), to.raw(), to.length()) == 0;
   c.error = at_once ? 0 : errno;
+  if (c.error != 0 && c.error != EINPROGRESS) c.socket = UniqueFd();
+  return c;
+}
+
+Connected settled(Connected c, const Deadline& deadline) {
   if (c.error == EINPROGRESS) {
     socklen_t size = sizeof c.error;
     c.error = ETIMEDOUT;
@@ -141,6 +146,10 @@ Connected connected(const SocketAddress& to, const Deadline& deadline, const std
   }
   if (c.error != 0) c.socket = UniqueFd();
   return c;
+}
+
+Connected connected(const SocketAddress& to, const Deadline& deadline, const std::string& interface) {
+  return settled(connecting(to, interface), deadline);
 }
 
 void set_blocking(int fd, bool blocking) {

@@ -61,9 +61,13 @@ Accepted accepted(int listener);
 
 struct Connected {
   UniqueFd socket;  // non-blocking; none when it failed
-  int error = 0;    // errno: ETIMEDOUT when nobody answered in time
+  int error = 0;    // errno: ETIMEDOUT when nobody answered in time; EINPROGRESS: it is on its way
 };
-/// With `interface`: by that one, whatever routes say.
+/// Begins, and does not wait. With `interface`: by that one, whatever routes say.
+Connected connecting(const SocketAddress& to, const std::string& interface = "");
+/// What becomes of it.
+Connected settled(Connected begun, const Deadline& deadline);
+/// Both.
 Connected connected(const SocketAddress& to, const Deadline& deadline, const std::string& interface = "");
 
 /// Calls on the socket return at once, or wait.

@@ -124,6 +124,17 @@ def test_a_folder_of_anybodys_runs_nothing(fleet, headrace):
     assert headrace("clean", "--yes", "cluster").code == 0 and not headrace.path("cluster").exists()
 
 
+def test_who_is_dead_keeps_nobody_waiting(headrace):
+    """Launchers that wait for dead hosts, more of them than start at once: each ends when the last has begun."""
+    names = [f"n{number:03}" for number in range(56)]
+    headrace.write("hosts", "".join(f"{name}\n" for name in names))
+    headrace.path("began").mkdir()
+    wait = "touch began/{host}; while [ $(ls began | wc -l) -lt 56 ]; do sleep 0.5; done; exit 255;"
+    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", wait, "--hosts", "hosts", "--start-timeout", "10min")
+    missing = {node["name"]: node["missing"]["why"] for node in headrace.results("bringup.json", "cluster")["nodes"]}
+    assert told.code == 1 and missing == dict.fromkeys(names, "cannot be reached"), told
+
+
 @pytest.mark.parametrize("old, new, said", [
     ('"state": "accepted"', '"state": "accptd"', r'bringup.json:\d+:\d+: nodes\[0\].state: \'accptd\' is no state .*one of new, .*did you mean \'accepted\''),
     ('"streams": 4', '"streams": 400', r"bringup.json:\d+:\d+: streams: must be from 1 to 256"),
