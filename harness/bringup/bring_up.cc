@@ -88,10 +88,7 @@ class Session {
     part_ = start_.retest;
     std::vector<unsigned> partners;
     for (unsigned node = 0; node < record_.nodes.size(); ++node)
-      if (const NodeState state = record_.nodes[node].state;
-          (state == NodeState::accepted || state == NodeState::retested) &&
-          std::find(part_.begin(), part_.end(), node) == part_.end())
-        partners.push_back(node);
+      if (is_accepted(record_.nodes[node].state) && !is_retested(node)) partners.push_back(node);
     if (partners.empty()) throw RunError("nobody was accepted yet: there is nobody to pair the repaired nodes with");
     Random random(record_.measuring.search.seed + record_.sessions.size());
     shuffle(std::span(partners), random);
@@ -157,7 +154,25 @@ class Session {
     for (const Difference& same : same_machines(told)) record_.nodes[same.host].missing = {same.told, same.fix};
     std::erase_if(told, [&](const Answered& one) { return !there(static_cast<unsigned>(one.host)); });
     for (const Answered& one : told) record_.nodes[one.host].clock_s = one.clock_s;
+    if (!start_.retest.empty()) add_accepted(told);
     for (Difference& one : differences(told)) record_.nodes[one.host].differences.push_back(std::move(one));
+  }
+
+  /// Repaired nodes are held against accepted ones: against those that are there, and where these are few against what the
+  /// others told when they were accepted.
+  void add_accepted(std::vector<Answered>& told) const {
+    if (told.empty()) return;
+    for (Answered& one : told) one.accepted = !is_retested(static_cast<unsigned>(one.host));
+    std::size_t accepted = 0;
+    for (const Answered& one : told) accepted += one.accepted;
+    if (accepted >= kFewestToCompare) return;
+    for (unsigned node = 0; node < record_.nodes.size(); ++node) {
+      const NodeRecord& one = record_.nodes[node];
+      const bool answered =
+          std::any_of(told.begin(), told.end(), [&](const Answered& other) { return other.host == node; });
+      if (one.facts && !answered && is_accepted(one.state) && !is_retested(node))
+        told.push_back({node, one.host.name, *one.facts, 0, 0, true, true});
+    }
   }
 
   /// What nodes measure by themselves.
@@ -265,6 +280,7 @@ class Session {
     return round;
   }
 
+  static bool is_accepted(NodeState state) { return state == NodeState::accepted || state == NodeState::retested; }
   bool is_retested(unsigned node) const {
     return std::find(start_.retest.begin(), start_.retest.end(), node) != start_.retest.end();
   }

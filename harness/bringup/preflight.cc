@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <map>
 
 #include "harness/base/units.h"
@@ -77,9 +78,17 @@ bool alike(const std::string& a, const std::string& b) {
 }
 
 using Told = std::function<std::string(const Answered&)>;
+using All = std::vector<std::reference_wrapper<const Answered>>;
+
+/// Who says what is usual: accepted ones where any are, else all.
+All references(const All& all) {
+  All some;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(some), [](const Answered& one) { return one.accepted; });
+  return some.empty() ? all : some;
+}
 
 /// What more than half tell; nothing where no value has so many.
-std::optional<std::string> usual(const std::vector<Answered>& all, const Told& told) {
+std::optional<std::string> usual(const All& all, const Told& told) {
   std::map<std::string, std::size_t> values;
   for (const Answered& one : all) ++values[told(one)];
   for (const auto& [value, unused] : values) {
@@ -95,13 +104,21 @@ std::string fact(const Answered& one, const std::string& key) {
   return at == one.facts.facts.end() ? "" : at->second;
 }
 
-void hold(const std::vector<Answered>& all, const std::string& what, const Told& told, FaultWhen when,
-          const std::string& fix, std::vector<Difference>& found) {
-  const auto most = usual(all, told);
+/// Does another one that is there tell the same, and was one of both accepted? Then that is how it is by now.
+bool has_changed_since(const All& all, const Answered& one, const Told& told) {
+  return std::any_of(all.begin(), all.end(), [&](const Answered& other) {
+    return other.host != one.host && !other.kept && (other.accepted || one.accepted) && alike(told(other), told(one));
+  });
+}
+
+void hold(const All& all, const std::string& what, const Told& told, FaultWhen when, const std::string& fix,
+          std::vector<Difference>& found) {
+  const auto most = usual(references(all), told);
   if (!most) return;
+  const bool kept = std::any_of(all.begin(), all.end(), [](const Answered& one) { return one.kept; });
   for (const Answered& one : all) {
     const std::string value = told(one);
-    if (alike(value, *most)) continue;
+    if (one.kept || alike(value, *most) || (kept && has_changed_since(all, one, told))) continue;
     const auto own = number_of(value), others = number_of(*most);
     const bool less = value.empty() || (own && others && *own < *others);
     const auto shown = [](const std::string& text) { return text.empty() ? std::string("not there") : text; };
@@ -110,37 +127,63 @@ void hold(const std::vector<Answered>& all, const std::string& what, const Told&
   }
 }
 
+/// A fact that what is kept may not tell, of an older headrace.
+void hold_fact(const All& all, const std::string& key, const Rule& rule, std::vector<Difference>& found) {
+  All telling = all;
+  std::erase_if(telling, [&](const Answered& one) { return one.kept && fact(one, key).empty(); });
+  hold(
+      telling, key, [&](const Answered& one) { return fact(one, key); }, rule.when, rule.fix, found);
+}
+
 std::string gpus(const Answered& one) {
   unsigned count = 0;
   while (one.facts.facts.contains(fmt::format("gpu{}.name", count))) ++count;
   return std::to_string(count);
 }
 
-void hold_paths(const std::vector<Answered>& all, std::vector<Difference>& found) {
-  for (std::size_t i = 0; i < all.front().facts.paths.size(); ++i) {
-    const std::string what = "path " + all.front().facts.paths[i].path;
-    std::vector<Answered> having;
+const agents::PathFacts* path_of(const Answered& one, const std::string& path) {
+  const auto at = std::find_if(one.facts.paths.begin(), one.facts.paths.end(),
+                               [&](const agents::PathFacts& known) { return known.path == path; });
+  return at == one.facts.paths.end() ? nullptr : &*at;
+}
+
+void hold_paths(const All& all, std::vector<Difference>& found) {
+  for (const agents::PathFacts& wanted : all.front().get().facts.paths) {
+    const std::string what = "path " + wanted.path;
+    All having;
     for (const Answered& one : all) {
-      if (i >= one.facts.paths.size()) continue;
-      if (one.facts.paths[i].there)
+      const agents::PathFacts* const path = path_of(one, wanted.path);
+      if (path == nullptr) continue;
+      if (path->there)
         having.push_back(one);
-      else
+      else if (!one.kept)
         found.push_back({one.host, what, what + ": not there", "mount it as on the others: findmnt, /etc/fstab", true});
     }
+    const auto mount = [&](const Answered& one) {
+      const agents::PathFacts& path = *path_of(one, wanted.path);
+      return path.type + " " + path.source;
+    };
     if (!having.empty())
-      hold(
-          having, what, [i](const Answered& one) { return one.facts.paths[i].type + " " + one.facts.paths[i].source; },
-          FaultWhen::unlike, "mount it as on the others: what lies there now is something else", found);
+      hold(having, what, mount, FaultWhen::unlike, "mount it as on the others: what lies there now is something else",
+           found);
   }
 }
 
-void hold_clocks(const std::vector<Answered>& all, std::vector<Difference>& found) {
-  std::vector<double> clocks;
-  for (const Answered& one : all) clocks.push_back(one.clock_s);
-  std::nth_element(clocks.begin(), clocks.begin() + static_cast<std::ptrdiff_t>(clocks.size() / 2), clocks.end());
-  const double middle = clocks[clocks.size() / 2];
-  for (const Answered& one : all) {
-    const double off = one.clock_s - middle;
+/// Clocks are of this moment: what is kept tells nothing of them. Of a few accepted ones the collector's own clock and the
+/// host's decide, too, and none of the few is judged.
+void hold_clocks(const All& all, std::vector<Difference>& found) {
+  All there = all;
+  std::erase_if(there, [](const Answered& one) { return one.kept; });
+  const All right = references(there);
+  const bool few = right.size() < kFewestToCompare;
+  for (const Answered& one : there) {
+    if (few && one.accepted) continue;
+    std::vector<double> clocks;
+    for (const Answered& other : right) clocks.push_back(other.clock_s);
+    if (few) clocks.insert(clocks.end(), {0.0, one.clock_s});
+    const auto middle = clocks.begin() + static_cast<std::ptrdiff_t>(clocks.size() / 2);
+    std::nth_element(clocks.begin(), middle, clocks.end());
+    const double off = one.clock_s - *middle;
     if (std::abs(off) - one.clock_error_s <= kMostClock_s) continue;
     found.push_back({one.host, "clock",
                      fmt::format("clock: {} {} the others'", format_quantity(std::abs(off), Dimension::seconds),
@@ -153,11 +196,12 @@ std::string short_name(const std::string& name) { return name.substr(0, name.fin
 
 /// Names that hosts have for themselves: several of one name are told apart by the hosts file alone, and by MPI's ranks not
 /// at all; another name than that of the file may be another host than was meant.
-void hold_names(const std::vector<Answered>& all, std::vector<Difference>& found) {
+void hold_names(const All& all, std::vector<Difference>& found) {
   std::map<std::string, std::size_t> count;
   for (const Answered& one : all) ++count[one.facts.host];
   for (const Answered& one : all) {
     const std::string& own = one.facts.host;
+    if (one.kept) continue;
     if (count[own] > 1)
       found.push_back({one.host, "name", fmt::format("name: calls itself {}, as {} others do", own, count[own] - 1),
                        "give each host a name of its own: hostnamectl set-hostname"});
@@ -172,23 +216,21 @@ void hold_names(const std::vector<Answered>& all, std::vector<Difference>& found
 
 }  // namespace
 
-std::vector<Difference> differences(const std::vector<Answered>& all) {
+std::vector<Difference> differences(const std::vector<Answered>& hosts) {
+  const All all(hosts.begin(), hosts.end());
   std::vector<Difference> found;
   hold_names(all, found);
-  if (all.size() < 3) return found;  // two that differ: who is right?
-  for (const Rule& rule : kRules)
-    hold(
-        all, rule.key, [&](const Answered& one) { return fact(one, rule.key); }, rule.when, rule.fix, found);
+  const bool known = std::any_of(all.begin(), all.end(), [](const Answered& one) { return one.accepted; });
+  if (!known && all.size() < kFewestToCompare) return found;  // two that differ: who is right?
+  for (const Rule& rule : kRules) hold_fact(all, rule.key, rule, found);
   hold(all, "GPUs", gpus, FaultWhen::less, "look for it with lspci and nvidia-smi; the kernel's log tells of Xid",
        found);
-  for (const std::string& count = usual(all, gpus).value_or("0"); const Rule& rule : kGpuRules)
+  for (const std::string& count = usual(references(all), gpus).value_or("0"); const Rule& rule : kGpuRules)
     for (int gpu = 0; gpu < std::atoi(count.c_str()); ++gpu) {
-      const std::string key = fmt::format("gpu{}.{}", gpu, rule.key);
-      std::vector<Answered> having;
-      for (const Answered& one : all)
-        if (one.facts.facts.contains(fmt::format("gpu{}.name", gpu))) having.push_back(one);
-      hold(
-          having, key, [&](const Answered& one) { return fact(one, key); }, rule.when, rule.fix, found);
+      All having = all;
+      std::erase_if(having,
+                    [&](const Answered& one) { return !one.facts.facts.contains(fmt::format("gpu{}.name", gpu)); });
+      hold_fact(having, fmt::format("gpu{}.{}", gpu, rule.key), rule, found);
     }
   hold_paths(all, found);
   hold_clocks(all, found);

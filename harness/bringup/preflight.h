@@ -25,12 +25,19 @@ struct Answered {
   std::string name;
   agents::HostFacts facts;
   double clock_s = 0, clock_error_s = 0;  // its clock before the collector's, and how far that may be off
+  bool accepted = false;                  // in an earlier session: where any is, all are held against these alone
+  bool kept = false;                      // what it told then; it is not there now
 };
 
 /// Clocks further from the middle one are a fault [s].
 inline constexpr double kMostClock_s = 0.1;
 
-/// Whatever more than half of the hosts tell is usual; where nothing is, nobody differs.
+/// So few hosts: whoever differs from the others may be right.
+inline constexpr std::size_t kFewestToCompare = 3;
+
+/// Whatever more than half of the hosts tell is usual, or of accepted ones, where any are; where nothing is, nobody differs.
+/// What two that are there share against what is kept, an accepted one among them, has changed since then, and is no
+/// difference. `all`: those that are there first.
 std::vector<Difference> differences(const std::vector<Answered>& all);
 
 /// Hosts that are one machine (one container) under two names: of each, but for the first, which other one it is.

@@ -75,6 +75,26 @@ def test_what_was_bad_before_is_bad_until_it_is_tested_again(fleet, headrace):
     assert headrace.path("cluster/bringup.prom").read_text().endswith("headrace_bringup_exit_code 10\n")
 
 
+def facts_of(name, **facts):
+    return {"facts": {"host": name, "machine": name, "facts": facts, "paths": [{"path": "/data", "there": True, "type": "nfs4", "source": "store:/x"}]}}
+
+
+def test_a_repaired_one_is_held_against_what_accepted_ones_told(fleet):
+    """One accepted node is there to pair it with: what the others told when they were accepted says what is usual."""
+    usual = {name: facts_of(name, **{"memory.total": "503 GiB"}) for name in "abcdef"}
+    first = fleet("abcdef", rates={"b": 5e8}, answers=usual)
+    assert first.code == 10 and named(first) == [("node", "b")], first
+    less = usual | {"b": facts_of("b", **{"memory.total": "440 GiB"})}
+    told = fleet("abcdef", "--retest", "b", gone=list("cdef"), answers=less)
+    assert told.code == 10 and named(told) == [("node", "b")] and "memory.total: 440 GiB; the others: 503 GiB" in told.record["faults"][0]["told"], told
+    assert states(told)["b"] == "confirmed" and states(told)["a"] == "accepted", told
+    changed = less | {"a": facts_of("a", **{"memory.total": "440 GiB"})}  # so is the one that is there: no fault of the repaired one
+    told = fleet("abcdef", "--retest", "b", gone=list("cdef"), answers=changed)
+    assert named(told) == [] and states(told)["b"] == "retested", told
+    told = fleet("abcdef", "--retest", "b", gone=list("cdef"), answers=usual)
+    assert named(told) == [] and states(told)["b"] == "retested", told
+
+
 @pytest.mark.parametrize("answers", [
     {"hello": {"agent": 1, "version": 3}}, {"hello": {"agent": "1", "version": "0"}}, {"hello": []},
     {"facts": {"host": 1}}, {"open": {"door": 3}}, {"open": {}}, {"open": {"error": {"a": 1}}},

@@ -71,6 +71,48 @@ TEST(BringUpHosts, WhereNoValueIsUsualNobodyDiffers) {
             std::vector<std::string>{"1 memory.total"});  // more is no fault
 }
 
+Answered accepted(Answered one, bool kept) {
+  one.accepted = true;
+  one.kept = kept;
+  return one;
+}
+
+TEST(BringUpHosts, ARepairedOneIsHeldAgainstAcceptedOnesAlone) {
+  // One partner that is there, and what two others told when they were accepted.
+  std::vector<Answered> all{host(0, "440 GiB"), accepted(host(1, "503 GiB"), false), accepted(host(2, "503 GiB"), true),
+                            accepted(host(3, "503 GiB"), true)};
+  EXPECT_EQ(told(all), std::vector<std::string>{"0 memory.total"});
+  all[0] = host(0, "503 GiB");
+  EXPECT_TRUE(told(all).empty());
+  all[0].facts.paths[0].source = "/dev/sda1";
+  EXPECT_EQ(told(all), std::vector<std::string>{"0 path /data"});
+  // Two repaired ones alike are no majority against an accepted one.
+  EXPECT_EQ(told({host(0, "440 GiB"), host(1, "440 GiB"), accepted(host(2, "503 GiB"), false)}),
+            (std::vector<std::string>{"0 memory.total", "1 memory.total"}));
+}
+
+TEST(BringUpHosts, WhatChangedSinceOthersWereAcceptedIsNobodysFault) {
+  std::vector<Answered> all{host(0, "440 GiB"), accepted(host(1, "440 GiB"), false), accepted(host(2, "503 GiB"), true),
+                            accepted(host(3, "503 GiB"), true), accepted(host(4, "503 GiB"), true)};
+  EXPECT_TRUE(told(all).empty());
+  all[0] = host(0, "503 GiB");  // the partner alone has lost some
+  EXPECT_EQ(told(all), std::vector<std::string>{"1 memory.total"});
+  for (std::size_t i = 2; i < 5; ++i) all[i].facts.facts.erase("kernel.release");  // of a headrace that did not tell it
+  all[0].facts.facts["kernel.release"] = "6.2";
+  all[1].facts.facts["memory.total"] = "503 GiB";
+  EXPECT_EQ(told(all, false), std::vector<std::string>{"0 kernel.release"});
+}
+
+TEST(BringUpHosts, AClockIsHeldAgainstThoseOfThisMoment) {
+  std::vector<Answered> all{host(0, "1 GiB", 5), accepted(host(1, "1 GiB"), false), accepted(host(2, "1 GiB"), true)};
+  EXPECT_EQ(told(all), std::vector<std::string>{"0 clock"});
+  all[0].clock_s = 0;
+  all[1].clock_s = 5;  // the partner's is off, and the collector's agrees with the repaired one's
+  EXPECT_TRUE(told(all).empty());
+  all[0].clock_s = 5;  // the collector's own
+  EXPECT_TRUE(told(all).empty());
+}
+
 TEST(BringUpHosts, OneMachineUnderTwoNames) {
   std::vector<Answered> all{host(0, "1 GiB"), host(1, "1 GiB"), host(2, "1 GiB")};
   EXPECT_TRUE(same_machines(all).empty());
