@@ -78,17 +78,6 @@ std::vector<std::string> commands(const Record& record) {
   return all;
 }
 
-/// What an earlier session was started with is run again only where nobody else can have written it there: in the very folder that
-/// it was written into, and not in one that came from elsewhere.
-void take_over_launch(Record& record, const HostsArguments& given) {
-  if (!given.launch.empty()) record.launch = given.launch;
-  if (!given.remote.empty()) record.remote = given.remote;
-  if (record.launch == given.launch && record.remote == given.remote) return;
-  std::string foreign = system::foreign_writer_within(given.out);
-  if (foreign.empty() && record.place != system::folder_place(given.out)) foreign = "it is a copy";
-  if (!foreign.empty()) throw UsageError(fmt::format("{}: say --launch and --remote again: {}", given.out, foreign));
-}
-
 /// Paths of the job that every host must have; what lies in an object store is no path.
 std::vector<std::string> paths_of(const std::string& job_file) {
   std::vector<std::string> paths;
@@ -160,6 +149,40 @@ void set_tests(Measuring& measuring, const HostsArguments& given, bool first) {
     measuring.groups = configuration(given.group_tests.empty() ? kGroupTests : given.group_tests, "");
 }
 
+/// What could be run, or reached, by this record, and was not given anew: nothing of it is believed where somebody else may have
+/// written it.
+std::vector<std::string> unsaid(const Record& kept, const HostsArguments& given) {
+  const Measuring& measuring = kept.measuring;
+  std::vector<std::string> options;
+  const auto want = [&](bool has, const std::string& now, const char* option) {
+    if (has && now.empty()) options.emplace_back(option);
+  };
+  want(true, given.hosts, "--hosts");
+  want(!kept.launch.empty(), given.launch, "--launch");
+  want(!kept.remote.empty(), given.remote, "--remote");
+  want(!measuring.job.empty() || !measuring.paths.empty(), given.job, "--job");
+  want(!measuring.at.empty(), given.at, "--at");
+  if (given.pairs_only) return options;
+  want(measuring.node_tests != configuration(kNodeTests, given.job), given.node_tests, "--node-tests");
+  want(measuring.groups != configuration(kGroupTests, ""), given.group_tests, "--group-tests");
+  return options;
+}
+
+/// An earlier session is gone on with as it was started only where nobody else can have written that: in the very folder that
+/// it was written into, and not in one that came from elsewhere. Throws UsageError.
+void refuse_foreign(const Record& kept, const std::vector<Host>& hosts, const HostsArguments& given) {
+  std::string foreign = system::foreign_writer_within(given.out);
+  if (foreign.empty() && kept.place != system::folder_place(given.out)) foreign = "it is a copy";
+  if (foreign.empty()) return;
+  if (const std::vector<std::string> options = unsaid(kept, given); !options.empty())
+    throw UsageError(fmt::format("{}: say {} again: {}", given.out, join(options), foreign));
+  if (!given.drain.empty()) throw UsageError(fmt::format("{}: --drain would run what it says: {}", given.out, foreign));
+  for (const NodeRecord& node : kept.nodes)
+    if (std::none_of(hosts.begin(), hosts.end(), [&](const Host& host) { return host.name == node.host.name; }))
+      throw UsageError(
+          fmt::format("{}: {} is in it, and not in {}: {}", given.out, node.host.name, given.hosts, foreign));
+}
+
 Measuring measuring_of(const HostsArguments& given, std::size_t nodes) {
   Measuring measuring;
   measuring.time_s = time_option("--time", given.time, "1s");
@@ -202,13 +225,15 @@ Record record_of(const HostsArguments& given) {
   check_launch(given.launch);
   std::optional<Record> before = earlier(given);
   const std::vector<Host> hosts = given.hosts.empty() ? std::vector<Host>() : read_hosts(given.hosts);
+  if (before) refuse_foreign(*before, hosts, given);
   Record record = before ? std::move(*before) : Record();
   if (hosts.empty() && !before) throw UsageError("bringup: --hosts FILE is needed: a line for each host");
   join_hosts(record, hosts);
   if (!given.hosts.empty()) record.hosts_file = given.hosts;
   if (!before) record.measuring = measuring_of(given, record.nodes.size());
   set_tests(record.measuring, given, !before);
-  take_over_launch(record, given);
+  if (!given.launch.empty()) record.launch = given.launch;
+  if (!given.remote.empty()) record.remote = given.remote;
   record.again = same_again(given);
   if (record.nodes.size() < 2) throw UsageError("bringup: two hosts are needed at least: what is measured is pairs");
   return record;

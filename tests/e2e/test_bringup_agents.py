@@ -182,11 +182,39 @@ def test_what_the_end_would_write_over_is_refused_before_anything_runs(fleet, he
 
 
 def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):
-    """Whoever unpacks it owns all files: that does not say who wrote the launcher in it."""
-    assert fleet("abcdef").code == 0
+    """Whoever unpacks it owns all files: that does not say who wrote the launcher, the tests and the job in it."""
+    headrace.path("data").mkdir()
+    headrace.write("tests.yaml", "schema: 1\nworkloads: [{use: memory_copy}]\n")
+    headrace.write("job.yaml", f"""\
+schema: 1
+job: shared
+cluster: {{nodes: 8, gpus_per_node: 1}}
+step: {{time: 1s, micro_batch: 1}}
+dataset: {{layout: files, samples: 64, sample_size: 8KiB, path: "{headrace.path('data')}"}}
+loader: {{workers_per_gpu: 1}}
+model: {{parameters: 1e7}}
+""")
+    tests, job = ("--node-tests", "tests.yaml"), ("--job", "job.yaml", "--at", str(headrace.path("data")))
+    paths = [{"path": str(headrace.path("data")), "there": True, "type": "ext4", "source": "x"}]
+    answers = {name: {"facts": {"host": name, "machine": name, "facts": {}, "paths": paths}} for name in "abcdef"}
+    assert fleet("abcdef", "--hosts", "hosts", *tests, *job, answers=answers).code == 0
     shutil.copytree(headrace.path("cluster"), headrace.path("copy"))
-    told = headrace("bringup", "--pairs-only", "--out", "copy", "--resume")
-    assert told.code == 2 and "say --launch and --remote again: it is a copy" in told.err, told
+    before = headrace.path("copy/bringup.json").read_text()
+    launch = ("--launch", "touch ran;" + fleet.launch())
+
+    def refused(*words, only=("--pairs-only",)):
+        told = headrace("bringup", *only, "--out", "copy", "--resume", *words)
+        assert told.code == 2 and headrace.path("copy/bringup.json").read_text() == before and not headrace.path("ran").exists(), told
+        return told.err
+    assert "copy: say --hosts, --launch, --job, --at again: it is a copy" in refused()
+    hosts = ("--hosts", "hosts")
+    assert "copy: say --job, --at again: it is a copy" in refused(*hosts, *launch)
+    assert "copy: say --at again: it is a copy" in refused(*hosts, *launch, *job[:2])
+    assert "copy: say --node-tests again: it is a copy" in refused(*hosts, *launch, *job, only=())
+    assert "copy: --drain would run what it says: it is a copy" in refused(*hosts, *launch, *job, "--drain", "slurm")
+    headrace.write("few", "a\nb\nc\nd\ne\n")
+    assert "copy: f is in it, and not in few: it is a copy" in refused("--hosts", "few", *launch, *job)
+    assert headrace("bringup", "--pairs-only", "--out", "copy", "--resume", *hosts, *launch, *job).code == 0
     assert headrace("bringup", "--pairs-only", "--out", "cluster", "--resume").code == 0
     headrace.path("cluster").rename(headrace.path("moved"))
     assert headrace("bringup", "--pairs-only", "--out", "moved", "--resume").code == 0
