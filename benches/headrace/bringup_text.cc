@@ -118,13 +118,14 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
     text += in_lines(Text::format("next     {}  # {}", step.command, step.when), terminal, 9) + "\n";
   text += "\n" + in_lines(Text(record.sentence), terminal, 0) + "\n";
   return text + Text::format(
-                    "VERDICT {} nodes={} accepted={} retested={} confirmed={} drained={} suspect={} new={} missing={} "
+                    "VERDICT {} nodes={} accepted={} retested={} confirmed={} drained={} flapping={} suspect={} new={} "
+                    "missing={} "
                     "faults={} rounds={} pairs={} exit={}\n",
                     headrace::to_string(record.word), record.nodes.size(), record.nodes_that_are(NodeState::accepted),
                     record.nodes_that_are(NodeState::retested), record.nodes_that_are(NodeState::confirmed),
-                    record.nodes_that_are(NodeState::drained), record.nodes_that_are(NodeState::suspect),
-                    record.nodes_that_are(NodeState::fresh), record.missing(), record.faults.size(), rounds, pairs,
-                    exit_code(record.word, record.signal));
+                    record.nodes_that_are(NodeState::drained), record.nodes_that_are(NodeState::flapping),
+                    record.nodes_that_are(NodeState::suspect), record.nodes_that_are(NodeState::fresh),
+                    record.missing(), record.faults.size(), rounds, pairs, exit_code(record.word, record.signal));
 }
 
 Text dry_run_text(const Record& record, const Start& start, const Terminal& terminal) {

@@ -15,6 +15,7 @@ namespace {
 /// Why a node is bad, in a few of our own words: "rate, resent".
 std::string reason_of(const Record& record, unsigned node) {
   std::vector<std::string> words;
+  if (record.nodes[node].state == NodeState::flapping) return "headrace: flapping";
   for (const Told& one : record.faults)
     if (one.of_node(node)) {
       for (const Quality quality : one.fault.in) words.emplace_back(to_string(quality));
@@ -37,8 +38,8 @@ std::vector<std::string> shell_words(std::vector<std::string> names) {
   return names;
 }
 
-bool is_bad(const NodeRecord& node) { return node.state == NodeState::confirmed || node.state == NodeState::drained; }
-bool drains(const NodeRecord& node) { return node.state == NodeState::confirmed; }
+bool drains(const NodeRecord& node) { return node.state == NodeState::confirmed || node.state == NodeState::flapping; }
+bool is_bad(const NodeRecord& node) { return drains(node) || node.state == NodeState::drained; }
 bool resumes(const NodeRecord& node) { return node.state == NodeState::retested; }
 
 std::string tainted(const std::vector<std::string>& names, const char* taint) {
@@ -125,8 +126,8 @@ std::string junit_xml(const Record& record) {
       if (told.of_node(node))
         result += fmt::format("<failure type=\"{}\" message=\"{}\"/>", xml_escaped(told.scope),
                               xml_escaped(told.text + ". Next: " + told.fix));
-    if (result.empty() && one.state == NodeState::confirmed)
-      result = "<failure type=\"node\" message=\"was confirmed, and not tested again\"/>";
+    if (result.empty() && drains(one))
+      result = fmt::format("<failure type=\"node\" message=\"was {}, and not tested again\"/>", to_string(one.state));
     failures += !result.empty();
     if (result.empty() && one.state == NodeState::drained) {
       result = "<skipped message=\"is drained, and was not tested again\"/>";

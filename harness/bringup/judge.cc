@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/base/units.h"
+#include "harness/bringup/flapping.h"
 #include "harness/bringup/judge_groups.h"
 #include "harness/bringup/judge_tests.h"
 
@@ -196,15 +197,17 @@ class Words {
 
 /// What a node is from now on.
 NodeState state_of(const NodeRecord& node, PartState measured, bool named, bool retested, const Judged& judged) {
-  const bool was_bad = node.state == NodeState::confirmed || node.state == NodeState::drained;
+  const bool was_bad =
+      node.state == NodeState::confirmed || node.state == NodeState::drained || node.state == NodeState::flapping;
   if (named) return node.state == NodeState::drained && !retested ? NodeState::drained : NodeState::confirmed;
   if (node.missing) return was_bad ? node.state : NodeState::suspect;
   switch (measured) {
     case PartState::cleared:
     case PartState::slower:
       // One that was taken out has to be let in again, however it was found to be well.
-      return retested || node.state == NodeState::retested || node.state == NodeState::drained ? NodeState::retested
-                                                                                               : NodeState::accepted;
+      return retested || node.state == NodeState::retested || (was_bad && node.state != NodeState::confirmed)
+                 ? NodeState::retested
+                 : NodeState::accepted;
     case PartState::accused:  // what it shares with others is named in its place
       return NodeState::suspect;
     case PartState::undecided:
@@ -252,15 +255,59 @@ bool is_named(const Record& record, unsigned node) {
                      [&](const Told& known) { return known.of_node(node); });
 }
 
+std::vector<std::string> flapping_ones(const Record& record) {
+  std::vector<std::string> names;
+  for (const NodeRecord& one : record.nodes)
+    if (one.state == NodeState::flapping) names.push_back(one.host.name);
+  return names;
+}
+
 /// Bad in an earlier session, and nobody looked whether it still is.
 std::vector<std::string> bad_before(const Record& record, const std::vector<bool>& takes_part) {
   std::vector<std::string> names;
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
     const NodeRecord& one = record.nodes[node];
-    if (one.state == NodeState::confirmed && !is_named(record, node) && (!takes_part[node] || one.missing))
+    if ((one.state == NodeState::confirmed || one.state == NodeState::flapping) && !is_named(record, node) &&
+        (!takes_part[node] || one.missing))
       names.push_back(one.host.name);
   }
   return names;
+}
+
+/// Who was measured in this session.
+std::vector<bool> measured_now(const Record& record) {
+  std::vector<bool> all(record.nodes.size(), false);
+  for (const RoundRecord& round : record.sessions.back().rounds)
+    for (const PairMeasured& one : round.pairs) all[one.a] = all[one.b] = true;
+  for (const NodeTests& tests : record.sessions.back().tests)
+    for (const TestedNode& one : tests.nodes) all[one.node] = true;
+  return all;
+}
+
+/// What is told of a node, and of NICs of it.
+std::string told_of(const Record& record, unsigned node) {
+  std::string text;
+  for (const Told& one : record.faults)
+    if (one.of_node(node)) text += (text.empty() ? "" : "; ") + one.text;
+  return text;
+}
+
+/// Names a node that flaps: what is known of it now is good, which is not enough.
+void name_flapping(Record& record, unsigned node) {
+  const auto flaps = flapping(record, node);
+  if (!flaps) return;
+  record.nodes[node].state = NodeState::flapping;
+  Told told;
+  told.fault = {Finding::Scope::node, node, 0, 0, 0, {}};
+  told.scope = "node";
+  told.subject = record.nodes[node].host.name;
+  told.text = "it comes and goes: " + flaps->told;
+  told.fix = fmt::format(
+      "keep it out; look for what comes and goes: the seat of cables and modules, temperatures, links that went down "
+      "(dmesg, "
+      "ethtool -S); it is accepted after {} in a row: --retest {}",
+      flaps->left == 1 ? "1 more pass" : fmt::format("{} more passes", flaps->left), told.subject);
+  record.faults.push_back(std::move(told));
 }
 
 std::string sentence_of(const Record& record, std::size_t taking_part, std::size_t undecided,
@@ -271,6 +318,8 @@ std::string sentence_of(const Record& record, std::size_t taking_part, std::size
   std::vector<std::string> titles;
   for (const Told& one : record.faults) titles.push_back(one.title());
   text += titles.empty() ? "; nothing bad was found" : "; bad: " + some_of(titles);
+  if (const std::vector<std::string> flap = flapping_ones(record); !flap.empty())
+    text += "; flapping: " + some_of(flap);
   if (!before.empty()) text += "; bad before, and not tested again: " + some_of(before);
   if (undecided > 0) text += fmt::format("; {} undecided", undecided);
   return text + ".";
@@ -285,7 +334,11 @@ Replay::Replay(const Record& record) : since_(record.nodes.size(), 0) {
 
 void judge(Record& record, const Judged& judged) {
   const Words words(record, judged);
-  const std::vector<unsigned>& retest = record.sessions.back().retest;
+  SessionRecord& session = record.sessions.back();
+  const std::vector<unsigned>& retest = session.retest;
+  const std::vector<bool> met = measured_now(record);
+  session.passed.clear();
+  session.failed.clear();
   record.faults.clear();
   record.usual_rate.clear();
   const bool enough = words.enough();
@@ -318,6 +371,12 @@ void judge(Record& record, const Judged& judged) {
     const bool retested = std::find(retest.begin(), retest.end(), node) != retest.end();
     const PartState measured = enough && !suspects.contains(node) ? judged.evidence.node(node) : PartState::undecided;
     one.state = state_of(one, measured, named, retested, judged);
+    if (named) {
+      session.failed[node] = told_of(record, node);
+    } else if (!one.missing && (measured == PartState::cleared || measured == PartState::slower)) {
+      if (met[node]) session.passed.push_back(node);
+      name_flapping(record, node);
+    }
     undecided += !named && !one.missing && measured == PartState::undecided;
   }
   const std::vector<std::string> before = bad_before(record, judged.takes_part);
@@ -334,7 +393,8 @@ void judge(Record& record, const Judged& judged) {
 }
 
 std::string_view to_string(NodeState state) {
-  constexpr std::array<std::string_view, 6> kWords{"new", "suspect", "confirmed", "accepted", "drained", "retested"};
+  constexpr std::array<std::string_view, kNodeStates.size()> kWords{"new",     "suspect",  "confirmed", "accepted",
+                                                                    "drained", "retested", "flapping"};
   return kWords[static_cast<std::size_t>(state)];
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,10 +20,12 @@
 namespace headrace::bringup {
 
 /// new: nothing is decided; suspect: it may be bad, or could not be asked; confirmed: it is bad; accepted: it is not;
-/// drained: bad, and taken out by --drain; retested: it was bad, and passed when it was paired again.
-enum class NodeState { fresh, suspect, confirmed, accepted, drained, retested };
+/// drained: bad, and taken out by --drain; retested: it was bad, and passed when it was paired again; flapping: it passes now,
+/// failed after it had passed before, and has not passed often enough since (flapping.h).
+enum class NodeState { fresh, suspect, confirmed, accepted, drained, retested, flapping };
 inline constexpr std::array kNodeStates{NodeState::fresh,    NodeState::suspect, NodeState::confirmed,
-                                        NodeState::accepted, NodeState::drained, NodeState::retested};
+                                        NodeState::accepted, NodeState::drained, NodeState::retested,
+                                        NodeState::flapping};
 std::string_view to_string(NodeState state);  // "new"...
 std::optional<NodeState> node_state_named(std::string_view word);
 
@@ -55,6 +58,8 @@ struct SessionRecord {
   double elapsed_s = 0;  // with starting the agents and looking at the hosts
   std::vector<NodeTests> tests{};
   std::vector<GroupRun> groups{};
+  std::vector<unsigned> passed{};            // who was measured in it, and found well
+  std::map<unsigned, std::string> failed{};  // or bad, and what was told of it
 };
 
 inline constexpr double kLeastTime_s = 1e-3, kMostTime_s = 3600;  // of one way of a pair

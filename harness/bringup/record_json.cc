@@ -65,12 +65,16 @@ Json session_json(const SessionRecord& session) {
   for (const NodeTests& one : session.tests) tests.push_back(node_tests_json(one));
   Json groups = Json::array();
   for (const GroupRun& one : session.groups) groups.push_back(group_run_json(one));
+  Json bad = Json::array();
+  for (const auto& [node, told] : session.failed) bad.push_back({{"node", node}, {"told", told}});
   return {{"started_utc", session.started_utc},
           {"elapsed_s", session.elapsed_s},
           {"retest", session.retest},
           {"tests", tests},
           {"rounds", rounds},
-          {"groups", groups}};
+          {"groups", groups},
+          {"passed", session.passed},
+          {"failed", bad}};
 }
 
 Json fault_json(const Told& one) {
@@ -197,6 +201,11 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
       for (const unsigned one : session.groups.back().nodes)
         if (one >= record.nodes.size()) item.refuse("tells of a node that is not among the nodes");
     });
+  if (place.has("passed"))
+    place.at("passed").each([&](const JsonPlace& item) { session.passed.push_back(node(item)); });
+  if (place.has("failed"))
+    place.at("failed").each(
+        [&](const JsonPlace& item) { session.failed[node(item.at("node"))] = item.at("told").text(); });
   place.at("retest").each([&](const JsonPlace& item) { session.retest.push_back(node(item)); });
   place.at("rounds").each([&](const JsonPlace& at) {
     RoundRecord round;

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from .errors import Inconsistent
 
 KIND = "headrace.bringup"
-STATES = ("new", "suspect", "confirmed", "drained", "retested", "accepted")
+STATES = ("new", "suspect", "confirmed", "drained", "flapping", "retested", "accepted")
 NODE_SCOPES = ("node", "NIC")
 
 

@@ -76,7 +76,7 @@ def test_every_output_tells_the_same(hosts, headrace):
     """A bad node, a bad way and a dead host: in the verdict line, the exit code, JUnit, Prometheus, CSV and on the page."""
     done = hosts(8, net=["--rate", "40mbit", "--slow", "node3:20mbit", "--slow", "node2-node5:20mbit", "--down", "node8"], page=True)
     assert done.returncode == 10 and named(done) == [("node", "node3"), ("link", "node2 to node5")], done
-    assert "VERDICT FAIL nodes=8 accepted=6 retested=0 confirmed=1 drained=0 suspect=1 new=0 missing=1 faults=2" in done.stdout.splitlines()[-1], done
+    assert "VERDICT FAIL nodes=8 accepted=6 retested=0 confirmed=1 drained=0 flapping=0 suspect=1 new=0 missing=1 faults=2" in done.stdout.splitlines()[-1], done
     assert "bad: node node3, link node2 to node5" in done.record["sentence"], done
     cases = {case.get("name"): [child.tag for child in case] for case in ElementTree.parse(headrace.path("cluster/junit.xml")).getroot().iter("testcase")}
     assert {name for name, tags in cases.items() if "failure" in tags} == {"node3", "node2 to node5"}, cases
@@ -255,6 +255,23 @@ def test_a_repaired_node_is_paired_with_accepted_ones(hosts):
     assert repaired.returncode == 0 and states(repaired)["node3"] == "retested", repaired
     for one in repaired.record["sessions"][2]["rounds"]:
         assert all(2 in pair["nodes"] for pair in one["pairs"]), one  # nobody else was measured again
+
+
+def test_a_node_that_flaps_is_not_accepted_after_one_pass(hosts, headrace):
+    """Its link is good in the first session, bad in the second, and good again in the third and fourth."""
+    first = hosts(6)
+    assert first.returncode == 0 and set(states(first).values()) == {"accepted"}, first
+    bad = hosts(6, "--retest", "node3", net=["--rate", "40mbit", "--slow", "node3:20mbit"])
+    assert bad.returncode == 10 and states(bad)["node3"] == "confirmed", bad
+    third = hosts(6, "--retest", "node3", page=True)
+    (fault,) = third.record["faults"]
+    assert third.returncode == 10 and states(third)["node3"] == "flapping" and "flapping: node3" in third.record["sentence"], third
+    assert re.search(r"passed session 1 .*failed session 2 .*below the usual.*passed session 3", fault["told"]), fault
+    assert "1 more pass in a row" in fault["fix"] and "flapping=1" in third.stdout, third
+    page = headrace.path("cluster/report.html")
+    assert not page.exists() or "flapping node3" in seen(page), seen(page)
+    fourth = hosts(6, "--retest", "node3")
+    assert fourth.returncode == 0 and states(fourth)["node3"] == "retested" and fourth.record["faults"] == [], fourth
 
 
 def test_what_is_wrong_in_a_hosts_file_is_told_at_its_place(headrace):

@@ -79,6 +79,29 @@ def facts_of(name, **facts):
     return {"facts": {"host": name, "machine": name, "facts": facts, "paths": [{"path": "/data", "there": True, "type": "nfs4", "source": "store:/x"}]}}
 
 
+def test_one_that_flaps_stays_out(fleet, headrace):
+    """Twice bad after it passed: three passes in a row are wanted. Who was bad at first and then passes does not flap."""
+    assert fleet("abcdef", rates={"f": 5e8}).code == 10
+    repaired = fleet("abcdef", "--retest", "f")
+    assert repaired.code == 0 and states(repaired)["f"] == "retested", repaired
+    slow = {"rates": {"b": 5e8}}
+    assert states(fleet("abcdef", "--retest", "b", **slow))["b"] == "confirmed"
+    told = fleet("abcdef", "--retest", "b")
+    assert told.code == 10 and states(told)["b"] == "flapping" and named(told) == [("node", "b")], told
+    assert "drain    scontrol update nodename=b state=drain reason='headrace: flapping'" in told.out and "resume   scontrol update nodename=b" not in told.out, told
+    other = fleet("abcdef", "--retest", "c")  # nobody looked at b again: it does not measure, and is bad still
+    assert other.code == 10 and "bad before, and not tested again: b" in other.record["sentence"], other
+    assert all(1 not in pair["nodes"] for one in other.record["sessions"][-1]["rounds"] for pair in one["pairs"]), other
+    junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
+    assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["b"], other
+    assert states(fleet("abcdef", "--retest", "b", **slow))["b"] == "confirmed"
+    for state, more in (("flapping", "2 more passes"), ("flapping", "1 more pass in")):
+        told = fleet("abcdef", "--retest", "b")
+        assert states(told)["b"] == state and more in told.record["faults"][0]["fix"], told
+    told = fleet("abcdef", "--retest", "b")
+    assert told.code == 0 and states(told)["b"] == "retested", told
+
+
 def test_a_repaired_one_is_held_against_what_accepted_ones_told(fleet):
     """One accepted node is there to pair it with: what the others told when they were accepted says what is usual."""
     usual = {name: facts_of(name, **{"memory.total": "503 GiB"}) for name in "abcdef"}

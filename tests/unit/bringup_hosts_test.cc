@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/base/diagnostics.h"
+#include "harness/bringup/flapping.h"
 #include "harness/bringup/hand_over.h"
 #include "harness/bringup/judge.h"
 #include "harness/bringup/preflight.h"
@@ -287,6 +288,32 @@ TEST(BringUpHosts, ARecordIsReadAsItWasWritten) {
       fmt::format("x.json:{}:{}: nodes[2].state: 'accptd' is no state of a node",
                   std::count(wrong.begin(), wrong.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1, at - last - 1));
   EXPECT_NE(told.find("did you mean 'accepted'?"), told.npos) << told;
+}
+
+/// Of node 1 in each session: passed, failed, or was not measured; how many passes in a row are still wanted, 0: it does not
+/// flap.
+unsigned wanted_after(const std::string& sessions) {
+  Record record = small_record();
+  record.sessions.clear();
+  for (const char what : sessions) {
+    SessionRecord& one = record.sessions.emplace_back();
+    one.passed = {0};
+    if (what == 'p') one.passed.push_back(1);
+    if (what == 'f') one.failed[1] = "slow";
+  }
+  const auto flaps = flapping(record_from(record_json(record), "x.json"), 1);
+  return flaps ? flaps->left : 0;
+}
+
+TEST(BringUpHosts, WhoPassesFailsAndPassesFlaps) {
+  EXPECT_EQ(wanted_after("pfp"), 1u);
+  EXPECT_EQ(wanted_after("p-f-p-"), 1u);  // not measured is no pass
+  EXPECT_EQ(wanted_after("pfpp"), 0u);
+  EXPECT_EQ(wanted_after("pfpfp"), 2u);
+  EXPECT_EQ(wanted_after("pfpfpp"), 1u);
+  EXPECT_EQ(wanted_after("pfpfppp"), 0u);
+  for (const char* sound : {"", "p", "pp", "fp", "ffp", "fpp", "-fp"}) EXPECT_EQ(wanted_after(sound), 0u) << sound;
+  EXPECT_EQ(wanted_after("pf"), 0u);  // it is bad, and named for that
 }
 
 TEST(BringUpHosts, WhatToDoNextFollowsFromTheStates) {

@@ -22,7 +22,7 @@ MOST_NODES = 150
 MOST_ROWS = 200
 DATA_BUDGET = 900_000
 # Of a node's state: the symbol and the tone that it is told in; those that want something first.
-STATES = {"confirmed": ("\u2718", "fail"), "drained": ("\u2718", "fail"), "missing": ("!", "error"), "suspect": ("?", "inconclusive"),
+STATES = {"confirmed": ("\u2718", "fail"), "drained": ("\u2718", "fail"), "flapping": ("\u2718", "fail"), "missing": ("!", "error"), "suspect": ("?", "inconclusive"),
           "new": ("\u2013", "skipped"), "retested": ("\u2714", "pass"), "accepted": ("\u2714", "pass")}
 QUALITIES = {"rate": "rate", "latency": "latency", "resent": "segments sent again"}
 

@@ -18,19 +18,20 @@ MOST_HEIGHT = 420
 NAME_PX, LINE_PX, GAP_PX, SIDE_PX = 78, 13, 5, 4
 FEWEST_BESIDE = 9  # px of a cell from which on names stand beside their nodes
 MOST_MARKS = 1500
-ORDER = ("confirmed", "drained", "missing", "suspect", "retested", "new", "accepted")
+BAD = ("confirmed", "drained", "flapping")
+ORDER = (*BAD, "missing", "suspect", "retested", "new", "accepted")
 # Of each state: colour, opacity, and the mark that tells it from others without colour.
-LOOKS = {"confirmed": ("fail", 1.0, "X"), "drained": ("fail", 0.45, "s"), "missing": ("muted", 0.0, "_"), "suspect": ("inconclusive", 0.6, "D"),
+LOOKS = {"confirmed": ("fail", 1.0, "X"), "drained": ("fail", 0.45, "s"), "flapping": ("fail", 0.45, "^"), "missing": ("muted", 0.0, "_"), "suspect": ("inconclusive", 0.6, "D"),
          "retested": ("series-1", 0.6, "o"), "new": ("grid", 1.0, ""), "accepted": ("pass", 0.4, "")}
-MARK_COLOUR = {"confirmed": "paper", "drained": "ink", "missing": "ink", "suspect": "ink", "retested": "ink"}
-KEYS = {"confirmed": ("fill-fail", "cross: confirmed, bad"), "drained": ("fill-drained", "square: drained"), "missing": ("cross", "dash: missing"),
+MARK_COLOUR = {"confirmed": "paper", "drained": "ink", "flapping": "ink", "missing": "ink", "suspect": "ink", "retested": "ink"}
+KEYS = {"confirmed": ("fill-fail", "cross: confirmed, bad"), "drained": ("fill-drained", "square: drained"), "flapping": ("fill-drained", "triangle: flapping"), "missing": ("cross", "dash: missing"),
         "suspect": ("diamond-open", "diamond: undecided"), "retested": ("ring", "circle: passed when tested again"), "new": ("shade-grey", "not decided yet"),
         "accepted": ("fill-pass", "accepted")}
 
 
 def state_of(node: Node) -> str:
     """A bad node that is missing stays bad."""
-    return "missing" if node.missing and node.state not in ("confirmed", "drained") else node.state
+    return "missing" if node.missing and node.state not in BAD else node.state
 
 
 def places(document: Bringup) -> List[Tuple[str, List[int]]]:
@@ -146,13 +147,13 @@ def _marks(axes, marks: Dict[str, List[Tuple[float, float]]], cell: float) -> No
             continue
         colour = MARK_COLOUR[state] if cell >= 8 else LOOKS[state][0]
         axes.plot([x for x, _ in at], [y for _, y in at], linestyle="none", marker=LOOKS[state][2], markersize=size, color=COLOUR[colour],
-                  markeredgewidth=0 if state in ("confirmed", "drained") else 1.4, markerfacecolor=COLOUR[colour] if state in ("confirmed", "drained") else "none",
+                  markeredgewidth=0 if state in BAD else 1.4, markerfacecolor=COLOUR[colour] if state in BAD else "none",
                   zorder=5)
 
 
 def _finding(document: Bringup, groups: List[Tuple[str, List[int]]], states: List[str]) -> str:
     """What stands out by place."""
-    bad = [number for number, state in enumerate(states) if state in ("confirmed", "drained")]
+    bad = [number for number, state in enumerate(states) if state in BAD]
     whole = [f"{fault.scope} {fault.subject}" for fault in document.faults if fault.scope in ("switch", "rack")]
     if whole:
         return f"All of {', '.join(whole[:3])} is slow" + (f", and {plural(len(bad), 'node')} besides" if bad else "")
